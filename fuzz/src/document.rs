@@ -1,15 +1,43 @@
 //! A document, and all its renderings.
 
-use ipcost_features::ab;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use ipcost_features::answer::{Answer, documents_in};
+use ipcost_features::check::{self, View, github, junit};
 use ipcost_features::compare::{self, CompareSettings, Comparison, PastRuns};
-use ipcost_features::history::RunSummary;
+use ipcost_features::fleet::{self, Gatherer};
+use ipcost_features::gallery::Gallery;
+use ipcost_features::history::{self, RunSummary};
+use ipcost_features::replicate::{self, Ledger, words as ledger_words};
+use ipcost_features::trend::{self, CellName};
+use ipcost_features::{ab, app};
 use ipcost_lab::{About, Outcome, document as drawn_up};
 use ipcost_model::{
-    Document, Identity, Metric, Tool, check_document, read_document, read_samples, redacted_document,
+    Document, Identity, Metric, Tool, check_document, escaped_but_styles, is_invisible, read_document,
+    read_samples, redacted_document,
 };
 use ipcost_report::picture::{self, Background, Chart};
 use ipcost_report::terminal::Detail;
 use ipcost_report::{benchfmt, bmf, conbench, csv, html, json, lkp, markdown, otava, terminal};
+
+/// Answers without a document of their own: ledgers, and claims that carry theirs.
+pub fn answers(bytes: &[u8]) {
+    let documents = documents_in(bytes).unwrap_or_default();
+    let ledgers: Vec<Ledger> = documents
+        .iter()
+        .filter_map(|document| match Answer::of(document) {
+            Ok(Some(Answer::Ledger(ledger))) => Some(*ledger),
+            _ => None,
+        })
+        .collect();
+    for room in ROOMS {
+        styled("summary", &ledger_words::summary(&ledgers, room));
+        styled("who was right", &ledger_words::who_was_right(&ledgers, room));
+    }
+    together(&documents);
+    documents.into_iter().for_each(use_all);
+}
 
 /// Reads it, and draws, compares, lists and redacts every accepted document.
 pub fn document(bytes: &[u8]) {
@@ -47,12 +75,16 @@ pub fn samples(bytes: &[u8]) {
     }
 }
 
-fn use_all(document: Document) {
-    for room in [1, 80, usize::MAX] {
+/// The columns of terminals.
+const ROOMS: [usize; 3] = [1, 80, usize::MAX];
+
+/// Every output of a document.
+pub fn use_all(document: Document) {
+    for room in ROOMS {
         for detail in [Detail::Brief, Detail::Wide] {
-            plain("terminal", &terminal::render(&document, detail, room));
+            styled("terminal", &terminal::render(&document, detail, room));
         }
-        plain(
+        styled(
             "warnings",
             &(terminal::warnings(&document, "-", room) + &terminal::all_warnings(&document, room)),
         );
@@ -70,9 +102,14 @@ fn use_all(document: Document) {
             plain("picture", &picture.svg());
         }
     }
-    let mut page = Vec::new();
-    html::write(&document, None, &[], &mut page).expect("memory takes everything");
-    let _ = RunSummary::of(&document, "20260101-000000-0000", "2026-01-01T00:00:00Z", 1);
+    match Answer::of(&document) {
+        Ok(Some(answer)) => use_answer(&document, &answer),
+        Ok(None) => page(&document, None, &[]),
+        // What can be wrong with it is escaped where it is written.
+        Err(_) => {}
+    }
+    listed(&document);
+    together(std::slice::from_ref(&document));
     let other = Document { seed: document.seed.wrapping_add(1), ..document.clone() };
     let settings = CompareSettings { metric: Metric::Wall, margin: 0.02, assumed_spread: 0.05 };
     let (a, b) = (std::slice::from_ref(&document), std::slice::from_ref(&other));
@@ -89,16 +126,152 @@ fn use_all(document: Document) {
     let _ = redacted_document(document, &Identity::default());
 }
 
+/// Every output of an answer, as the commands that measure and `ipcost report` have them.
+fn use_answer(document: &Document, answer: &Answer) {
+    for room in ROOMS {
+        for details in [false, true] {
+            styled("answer", &answer.render(details, room));
+        }
+    }
+    let drawn = |picture: Result<picture::Picture, picture::PictureError>| {
+        if let Ok(picture) = picture {
+            plain("picture of an answer", &picture.svg());
+        }
+    };
+    let background = Background::default;
+    let fragments = match answer {
+        Answer::Ledger(ledger) => {
+            styled("details of a ledger", &ledger_words::render(ledger, true, 80));
+            let claims = replicate::claims(ledger);
+            drawn(picture::draw_claims(&claims, &ledger.envelope, background()));
+            let figure = ledger.figure.as_ref();
+            figure.map(|figure| drawn(picture::draw_published(figure, &ledger.envelope, background())));
+            let figure = figure.map(|figure| html::published_section(figure, &ledger.envelope));
+            std::iter::once(html::claims_section(&claims, &ledger.envelope)).chain(figure).collect()
+        }
+        Answer::App(app) => {
+            let savings = app::savings(app);
+            if let Some(curves) = &savings.curves {
+                drawn(picture::draw_saving(curves, document, background()));
+            }
+            vec![html::saving_section(&savings)]
+        }
+        Answer::Comparison(comparison) => {
+            outputs(comparison);
+            vec![compare::section(comparison)]
+        }
+        Answer::Check(check) => {
+            claims(&check.view());
+            Vec::new()
+        }
+        _ => Vec::new(),
+    };
+    page(document, Some(&answer.render(true, 100)), &fragments);
+}
+
+fn claims(view: &View<'_>) {
+    for room in ROOMS {
+        styled("claims", &check::words::render(view, room));
+    }
+    plain("JUnit", &junit::render(view));
+    plain("annotations", &github::annotations(view, view.file));
+    plain("summary of a step", &github::step_summary(view));
+}
+
+fn page(document: &Document, answer: Option<&str>, fragments: &[html::Fragment]) {
+    // Styles are left out, as the command does.
+    let answer = answer.map(|text| text.replace('\u{1b}', ""));
+    let mut page = Vec::new();
+    html::write(document, answer.as_deref(), fragments, &mut page).expect("memory takes everything");
+    plain("page", std::str::from_utf8(&page).expect("a page is text"));
+}
+
+/// Lists of saved runs, and the trend of its first cell.
+fn listed(document: &Document) {
+    let id = "20260101-000000-0000";
+    let summary = RunSummary::of(document, id, "2026-01-01T00:00:00Z", 1);
+    for room in ROOMS {
+        styled("list", &history::words::render(&[(summary.clone(), Duration::from_secs(1))], room));
+    }
+    let Some(cell) = document.cells.first() else { return };
+    let against = document.cells.get(1).map(|cell| CellName::new(&cell.id));
+    let asked = trend::Asked { cell: CellName::new(&cell.id), against, metric: Metric::Wall };
+    let run = |number: usize| {
+        let summary = RunSummary { id: format!("20260101-000000-{number:04}"), ..summary.clone() };
+        trend::Gathered::of(document, &summary, &asked)
+    };
+    let runs: Vec<_> = (0..12).filter_map(run).collect();
+    if let Ok(found) = trend::trend(runs, &asked, None, usize::MAX, Tool::of_version("0")) {
+        ROOMS.iter().for_each(|room| styled("trend", &trend::words::render(&found, usize::MAX, *room)));
+        plain("csv of a trend", &trend::csv(&found));
+        if let Ok(picture) = picture::draw_timeline(&trend::timeline(&found), Background::default()) {
+            plain("picture of a trend", &picture.svg());
+        }
+    }
+}
+
+/// What many hosts say: these documents, each from two hosts.
+fn together(documents: &[Document]) {
+    let gathered = || {
+        let mut gatherer = Gatherer::new(Metric::Wall);
+        for (number, document) in documents.iter().enumerate() {
+            for host in ["one", "another"] {
+                let mut document = document.clone();
+                document.host.more.insert("machine".to_owned(), host.into());
+                gatherer.add(&format!("{HOSTILE}{host}{number}.json"), &document);
+            }
+        }
+        gatherer.unreadable(HOSTILE, HOSTILE.to_owned());
+        gatherer
+    };
+    let fleet = gathered().finish(Tool::of_version("0"));
+    for room in ROOMS {
+        styled("fleet", &fleet::render(&fleet, true, room));
+    }
+    plain("page of a fleet", &fleet::page(&fleet).render());
+    plain("csv of a fleet", &fleet::csv(&fleet));
+    plain("markdown of a fleet", &fleet::markdown(&fleet));
+    let forests = std::iter::once(fleet::overview(&fleet));
+    for forest in forests.chain(fleet.contrasts.iter().map(|contrast| fleet::by_host(&fleet, contrast))) {
+        if let Ok(picture) = picture::draw_forest(&forest, Background::default()) {
+            plain("picture of a fleet", &picture.svg());
+        }
+    }
+    let fleets = gathered().finish_jobs(&Tool::of_version("0"));
+    if !fleets[0].hosts.is_empty() {
+        let gallery = Gallery::new(Some(HOSTILE.to_owned()), fleets, HashMap::new());
+        gallery.pages().for_each(|(_, page)| plain("gallery", &page));
+    }
+}
+
+/// What a stranger may write wherever there is text.
+pub const HOSTILE: &str = "\u{1b}]0;x\u{7}\u{1b}[31m\u{202e}\u{9b}2J\r\n::error::</script><img src=x>|`=1+1";
+
 fn outputs(compared: &Comparison) {
-    plain("comparison", &compare::render(compared, true, 80));
+    styled("comparison", &compare::render(compared, true, 80));
     plain("csv of a comparison", &compare::csv(compared));
     plain("markdown of a comparison", &compare::markdown(compared));
     plain("page of a comparison", &compare::page(compared).render());
+    if let Ok(picture) = picture::draw_forest(&compare::drawn(compared), Background::default()) {
+        plain("picture of a comparison", &picture.svg());
+    }
 }
 
-/// A terminal obeys nothing in it except the program's own styles.
+/// A terminal obeys nothing in it, and a reader sees everything.
 fn plain(name: &str, text: &str) {
-    let styled = matches!(name, "terminal" | "warnings" | "comparison");
-    let raw = |c: char| c.is_control() && c != '\n' && !(c == '\u{1b}' && styled);
-    assert!(!text.contains(raw), "{name} shows control characters");
+    let raw = text.find(|c: char| is_invisible(c) && c != '\n');
+    let around = |at: usize| text[at..].chars().take(60).collect::<String>();
+    assert!(raw.is_none(), "{name} shows control characters: {:?}", around(raw.unwrap_or(0)));
+}
+
+/// The same of a text with the program's own styles.
+fn styled(name: &str, text: &str) {
+    let own = escaped_but_styles(text);
+    let obeyed = own.bytes().zip(text.bytes()).position(|(own, raw)| own != raw);
+    // A style of the program's, but not where the program set it.
+    let styles = ["\u{1b}[31m\u{202e}", "\u{1b}[31m\\u{202e}"].iter().find_map(|hostile| text.find(hostile));
+    if let Some(at) = obeyed.or(styles) {
+        let around = String::from_utf8_lossy(&text.as_bytes()[at.saturating_sub(60)..]);
+        panic!("{name} shows control characters: {:?}", around.chars().take(100).collect::<String>());
+    }
 }

@@ -9,6 +9,8 @@ mod document;
 mod files;
 mod peer;
 
+pub use document::HOSTILE;
+
 /// A function of any bytes.
 pub type Target = fn(&[u8]);
 
@@ -25,6 +27,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("kernel_texts", files::kernel_texts),
     ("trace", files::trace),
     ("resp", peer::replies),
+    ("server_replies", peer::server_replies),
+    ("server_logins", peer::server_logins),
+    ("answers", document::answers),
 ];
 
 /// Runs a target by its name.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ipcost_lab::account::{Asked, check};
 use ipcost_model::protocol::{FromPeer, MAX_LINE_BYTES, PeerRole};
 use ipcost_model::read_message;
+use ipcost_peer::adapters::app::fuzzing;
 use ipcost_peer::adapters::redis::resp;
 use ipcost_sys::lines::Lines;
 
@@ -27,6 +28,16 @@ pub fn replies(bytes: &[u8]) {
     let Some((size, bytes)) = bytes.split_first() else { return };
     let mut input = BufReader::with_capacity(usize::from(*size) + 1, bytes);
     while resp::read_reply(&mut input).is_ok() {}
+}
+
+/// What a database, a cache or a web server replies.
+pub fn server_replies(bytes: &[u8]) {
+    fuzzing::replies(bytes);
+}
+
+/// What one says while it is logged in to.
+pub fn server_logins(bytes: &[u8]) {
+    fuzzing::logins(bytes);
 }
 
 fn heard(line: &[u8]) {

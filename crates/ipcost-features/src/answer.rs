@@ -1,10 +1,15 @@
 //! The answers that documents carry: what a command asked of its measurements besides the document's own contrasts.
 
+use std::fmt;
+
 use ipcost_lab::planning::ALPHA;
-use ipcost_model::{Analysis, Document, Job, LatencyMode, Multiplicity, Schedule, Stopped, Timing};
+use ipcost_model::{
+    Analysis, Document, Job, LatencyMode, Multiplicity, SCHEMA, Schedule, Stopped, Timing, check_document,
+    read_measured, read_record,
+};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde_json::{Map, Value};
 
 use crate::app::{self, APP_SCHEMA, App};
 use crate::check::{self, CHECK_SCHEMA, Check};
@@ -126,21 +131,55 @@ pub fn of_runs(documents: Vec<Document>) -> Option<Document> {
 }
 
 /// The documents that an output of a command stands for which holds answers alone: the ledgers that `ipcost replicate --json` writes, and the
-/// claims of `ipcost check --json`. Nothing is left of the samples of ledgers. `None` if it is neither.
+/// claims of `ipcost check --json`. Nothing is left of the samples of ledgers. `None` if it is neither, or not sound.
 pub fn documents_in(json: &[u8]) -> Option<Vec<Document>> {
-    // As a value first: its readers are there already, and those of texts would make the program much larger.
-    match serde_json::from_slice(json).ok()? {
-        Value::Array(ledgers) => {
-            let ledgers = ledgers.into_iter().map(serde_json::from_value::<Ledger>);
-            let ledgers: Vec<Ledger> = ledgers.collect::<Result<_, _>>().ok()?;
-            Some(ledgers.into_iter().map(of_ledger).collect())
-                .filter(|found: &Vec<Document>| !found.is_empty())
-        }
-        value if schema_of(&value) == CHECK_SCHEMA => {
-            let check: Check = serde_json::from_value(value).ok()?;
-            Some(vec![answered(check.document.clone(), &check)])
-        }
+    if json.trim_ascii_start().starts_with(b"[") {
+        // As values first: their readers are there already, and those of texts would make the program much larger.
+        let ledgers: Vec<Value> = read_record(json).ok()?;
+        let ledgers = ledgers.into_iter().map(serde_json::from_value::<Ledger>);
+        let ledgers: Vec<Ledger> = ledgers.collect::<Result<_, _>>().ok()?;
+        return Some(ledgers.into_iter().map(of_ledger).collect())
+            .filter(|found: &Vec<Document>| !found.is_empty());
+    }
+    let Carried { document: Some(document), answer } = read_measured(json).ok()? else { return None };
+    let document = Document { answer: Some(answer), ..*document };
+    check_document(&document).ok().filter(|()| document.schema == SCHEMA)?;
+    match Answer::of(&document) {
+        Ok(Some(Answer::Check(_))) => Some(vec![document]),
         _ => None,
+    }
+}
+
+/// An answer that carries its document.
+struct Carried {
+    document: Option<Box<Document>>,
+    answer: Value,
+}
+
+impl<'de> Deserialize<'de> for Carried {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Carried;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Carried, A::Error> {
+                let (mut document, mut answer) = (None, Map::new());
+                while let Some(key) = map.next_key::<String>()? {
+                    if key == DOCUMENT {
+                        // Its many samples are never general values.
+                        document = Some(map.next_value()?);
+                    } else {
+                        answer.insert(key, map.next_value()?);
+                    }
+                }
+                Ok(Carried { document, answer: answer.into() })
+            }
+        }
+        deserializer.deserialize_map(Keys)
     }
 }
 

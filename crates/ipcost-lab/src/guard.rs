@@ -159,7 +159,7 @@ pub fn run() -> io::Result<()> {
         && let Err(error) = restoration.carry_out()
     {
         // The terminal of the process that was killed, if it is still there.
-        eprintln!("error: ipcost was killed, and {error}");
+        eprintln!("error: ipcost was killed, and {}", ipcost_model::escaped(&error.to_string()));
     }
     // Remove only a directory named like ours: a line on our input must never remove anything else.
     let ours = |dir: &&PathBuf| dir.file_name().and_then(|name| name.to_str()).is_some_and(is_private_name);

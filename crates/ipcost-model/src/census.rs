@@ -1,69 +1,158 @@
-//! Counts the parts of a document that may grow without limit, without storing them.
+//! A first pass over a record: what it is, how much memory it would take, and whether its numbers can be used. Nothing is stored.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// Keys of a document whose values are small as text and large in memory, and the most values, of any kind and at any
-/// depth, that each may hold.
-const BOUNDS: [(&str, u64); 3] = [("host", 100_000), ("job", 1_000_000), ("cells", 20_000_000)];
+use crate::units::CENTURY;
 
-/// The findings of a first pass over a document.
+/// Keys of a record whose values are small as text and large in memory, and the most values that each may hold, of any kind and at
+/// any depth. A map counts as [`MAP`] values.
+const BOUNDS: [(&str, u64); 3] = [("host", 100_000), ("job", 1_000_000), (REST, 16_000_000)];
+/// All other keys together, and its place in [`BOUNDS`].
+const REST: &str = "other parts";
+const REST_OF_ALL: usize = BOUNDS.len() - 1;
+/// The memory of a map in values: its first node has room for eleven, with their keys.
+const MAP: u64 = 20;
+/// Keys of lists that take little more memory than their text, read as what they are.
+const LISTS: [&str; 2] = ["samples", "latency"];
+/// Keys whose values are records themselves.
+const RECORDS: [&str; 4] = ["runs", "document", "begun", "epoch"];
+/// Keys with any 64 bits, or with facts of the system, that are never added up.
+const NEVER_ADDED: [&str; 3] = ["seed", "random", "host"];
+/// The largest number, and the inverse of the smallest: products of some stay finite.
+const LARGEST: f64 = 1e60;
+/// The longest time in each unit that keys end in.
+const TIMES: [(&str, f64); 5] = [("_s", 1.0), ("_ms", 1e3), ("_us", 1e6), ("_ns", 1e9), ("secs", 1.0)];
+
+/// The findings of a first pass over a record.
 #[derive(Debug, Default)]
 pub struct Census {
     /// Its `schema`, if that is text.
     pub schema: Option<String>,
-    /// The key that holds too much, and its limit.
-    pub excess: Option<(&'static str, u64)>,
+    /// How many values there are, by [`BOUNDS`].
+    values: [u64; BOUNDS.len()],
+    /// How many there are in [`LISTS`].
+    listed: u64,
+    /// The sum of all whole numbers that may be added up.
+    sum: u64,
+    /// The first number that cannot be used.
+    flaw: Option<String>,
 }
 
-impl<'de> serde::Deserialize<'de> for Census {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Top;
-        impl<'de> Visitor<'de> for Top {
-            type Value = Census;
+impl Census {
+    /// The key that holds too much, and its limit. Lists count with the rest unless they are read as what they are.
+    pub fn excess(&self, lists_are_typed: bool) -> Option<(&'static str, u64)> {
+        let [host, job, rest] = self.values;
+        let rest = rest + if lists_are_typed { 0 } else { self.listed };
+        let mut counted = [host, job, rest].into_iter().zip(BOUNDS);
+        counted.find(|(count, (_, most))| count > most).map(|(_, bound)| bound)
+    }
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Census, A::Error> {
-                while elements.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Census::default())
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Census, A::Error> {
-                let mut census = Census::default();
-                while let Some(key) = map.next_key::<String>()? {
-                    if key == "schema" {
-                        census.schema = map.next_value::<serde_json::Value>()?.as_str().map(str::to_owned);
-                        continue;
-                    }
-                    let Some((key, most)) = BOUNDS.iter().find(|(bounded, _)| *bounded == key) else {
-                        map.next_value::<IgnoredAny>()?;
-                        continue;
-                    };
-                    let mut count = 0;
-                    map.next_value_seed(Counter(&mut count))?;
-                    if count > *most {
-                        census.excess = Some((key, *most));
-                    }
-                }
-                Ok(census)
-            }
-        }
-        deserializer.deserialize_any(Top)
+    /// The number that cannot be used: more than a century, or so large that sums or products of such numbers overflow.
+    pub fn flaw(&self) -> Option<&str> {
+        self.flaw.as_deref()
     }
 }
 
+impl<'de> Deserialize<'de> for Census {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut census = Self::default();
+        let whole = Counter {
+            census: &mut census,
+            key: "",
+            part: Part::Record,
+            most: LARGEST,
+            added: true,
+            top: true,
+        };
+        whole.deserialize(deserializer)?;
+        Ok(census)
+    }
+}
+
+/// What a value is part of.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    /// A record, whose keys say what their values are part of.
+    Record,
+    /// The schema of the whole.
+    Schema,
+    /// One of [`LISTS`].
+    List,
+    /// One of [`BOUNDS`].
+    Bounded(usize),
+}
+
+impl Part {
+    /// What the value of a key of a record is part of.
+    fn of_key(key: &str) -> Self {
+        match key {
+            key if RECORDS.contains(&key) => Self::Record,
+            key if LISTS.contains(&key) => Self::List,
+            key => Self::Bounded(BOUNDS.iter().position(|(name, _)| *name == key).unwrap_or(REST_OF_ALL)),
+        }
+    }
+}
+
+/// The largest number that a key may have.
+fn most(key: &str) -> f64 {
+    let time = TIMES.iter().find(|(end, _)| key.ends_with(end) && !key.ends_with("_per_s"));
+    time.map_or(LARGEST, |(_, a_second)| CENTURY.as_secs_f64() * a_second)
+}
+
 /// Counts a value and everything in it.
-struct Counter<'a>(&'a mut u64);
+struct Counter<'a> {
+    census: &'a mut Census,
+    /// The key that it belongs to.
+    key: &'a str,
+    part: Part,
+    /// The largest number that it may be.
+    most: f64,
+    /// Whether its numbers may be added up.
+    added: bool,
+    /// Whether it is the whole record.
+    top: bool,
+}
+
+impl Counter<'_> {
+    fn count(&mut self, values: u64) {
+        match self.part {
+            Part::Bounded(part) => self.census.values[part] += values,
+            Part::List | Part::Schema => self.census.listed += values,
+            Part::Record => self.census.values[REST_OF_ALL] += values,
+        }
+    }
+
+    fn whole(&mut self, number: u64) {
+        self.number(number as f64);
+        if self.added {
+            match self.census.sum.checked_add(number) {
+                Some(sum) => self.census.sum = sum,
+                None => self.found("its whole numbers add up to more than 64 bits hold"),
+            }
+        }
+    }
+
+    fn number(&mut self, number: f64) {
+        let size = number.abs();
+        if size > self.most || (size > 0.0 && size < LARGEST.recip()) {
+            let bound = if self.most < LARGEST { "; a century is the longest time" } else { "" };
+            self.found(&format!("{:?} is {number:e}, which is out of range{bound}", self.key));
+        }
+    }
+
+    fn found(&mut self, flaw: &str) {
+        self.census.flaw.get_or_insert_with(|| flaw.to_owned());
+    }
+}
 
 impl<'de> DeserializeSeed<'de> for Counter<'_> {
     type Value = ();
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        *self.0 += 1;
+    fn deserialize<D: Deserializer<'de>>(mut self, deserializer: D) -> Result<(), D::Error> {
+        self.count(1);
         deserializer.deserialize_any(self)
     }
 }
@@ -79,19 +168,25 @@ impl<'de> Visitor<'de> for Counter<'_> {
         Ok(())
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+    fn visit_i64<E>(mut self, number: i64) -> Result<(), E> {
+        self.whole(number.unsigned_abs());
         Ok(())
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+    fn visit_u64<E>(mut self, number: u64) -> Result<(), E> {
+        self.whole(number);
         Ok(())
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+    fn visit_f64<E>(mut self, number: f64) -> Result<(), E> {
+        self.number(number);
         Ok(())
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        if self.part == Part::Schema {
+            self.census.schema.get_or_insert_with(|| text.to_owned());
+        }
         Ok(())
     }
 
@@ -100,14 +195,61 @@ impl<'de> Visitor<'de> for Counter<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        while elements.next_element_seed(Counter(self.0))?.is_some() {}
-        Ok(())
+        let Self { census, key, part, most, added, .. } = self;
+        // A list under `schema` is no schema.
+        let part = if part == Part::Schema { Part::List } else { part };
+        loop {
+            let element = Counter { census: &mut *census, key, part, most, added, top: false };
+            if elements.next_element_seed(element)?.is_none() {
+                return Ok(());
+            }
+        }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while map.next_key::<IgnoredAny>()?.is_some() {
-            map.next_value_seed(Counter(self.0))?;
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        self.count(MAP);
+        while let Some(Key(key)) = map.next_key()? {
+            let part = match self.part {
+                Part::Record if self.top && key == "schema" => Part::Schema,
+                Part::Record => Part::of_key(&key),
+                Part::Schema => Part::List,
+                part => part,
+            };
+            let added = self.added && !NEVER_ADDED.contains(&&*key);
+            map.next_value_seed(Counter {
+                census: &mut *self.census,
+                key: &key,
+                part,
+                most: most(&key),
+                added,
+                top: false,
+            })?;
         }
         Ok(())
+    }
+}
+
+/// A key, copied only if it has escapes.
+struct Key<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(key)))
+            }
+
+            fn visit_str<E>(self, key: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(key.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Text)
     }
 }

@@ -70,7 +70,7 @@ pub use options::{
     TCP_CONGESTION,
 };
 pub use plan::{KeptFile, Plan, PlannedArms, PlannedContrast};
-pub use reading::{MAX_DOCUMENT_BYTES, ReadError, check_document, read_document};
+pub use reading::{MAX_DOCUMENT_BYTES, ReadError, check_document, read_document, read_measured, read_record};
 pub use redact::{Identity, RedactError, redacted, redacted_document};
 pub use samples_file::{
     Begun, Calibrated, CellLatency, Counts, EpochRecord, Incidents, MachineRecord, ProcessorTimes, RunState,
@@ -79,5 +79,5 @@ pub use samples_file::{
 pub use samples_reading::{SamplesError, read_samples};
 pub use suggest::{nearest, unknown};
 pub use system_call::{Manner, Object};
-pub use text::{and_joined, escaped, first_few};
+pub use text::{and_joined, escaped, escaped_but_styles, escaped_lines, first_few, is_invisible};
 pub use workload::{DEFAULT_BASELINE, Workload};

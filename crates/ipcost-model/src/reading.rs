@@ -1,5 +1,6 @@
 //! From bytes to a document that the rest of the program can rely on.
 
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::census::Census;
@@ -47,6 +48,9 @@ pub enum ReadError {
     /// Missing keys, or values of the wrong kind.
     #[error("a document of {SCHEMA:?} that does not match its schema: {0}")]
     Shape(String),
+    /// A time of more than a century, or numbers whose sums or products overflow.
+    #[error("a number that cannot be used: {0}")]
+    Number(String),
     /// Parts that contradict one another.
     #[error("a document of {SCHEMA:?} that contradicts itself: {0}")]
     Inconsistent(String),
@@ -58,25 +62,55 @@ pub enum ReadError {
 /// # Errors
 /// One line that says what is wrong.
 pub fn read_document(bytes: &[u8]) -> Result<Document, ReadError> {
-    if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
-        return Err(ReadError::TooLarge { bytes: bytes.len() as u64 });
-    }
-    let census: Census = match serde_json::from_slice(bytes) {
-        Ok(census) => census,
-        Err(error) if error.is_data() => return Err(ReadError::Foreign),
-        Err(error) => return Err(ReadError::NotJson(told(error))),
-    };
+    let census = census(bytes)?;
     match census.schema.as_deref() {
         Some(SCHEMA) => {}
         Some(other) if other.starts_with("ipcost/") => return Err(other_schema(other)),
         _ => return Err(ReadError::Foreign),
     }
-    if let Some((key, most)) = census.excess {
-        return Err(ReadError::TooMany { key, most });
-    }
-    let document: Document = serde_json::from_slice(bytes).map_err(|error| ReadError::Shape(told(error)))?;
+    let document = bounded(bytes, &census, true)?;
     check_document(&document)?;
     Ok(document)
+}
+
+/// Reads any record, or a list of them: everything that is read from JSON passes here. It takes no more memory than its size allows, its
+/// times are within a century, and sums and products of its numbers do not overflow.
+///
+/// # Errors
+/// One line that says what is wrong.
+pub fn read_record<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
+    bounded(bytes, &census(bytes)?, false)
+}
+
+/// [`read_record`] of one with measurements, which may be many, since they are read as such and not as general values.
+///
+/// # Errors
+/// One line that says what is wrong.
+pub fn read_measured<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
+    bounded(bytes, &census(bytes)?, true)
+}
+
+/// Looks through a record without storing it.
+fn census(bytes: &[u8]) -> Result<Census, ReadError> {
+    if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
+        return Err(ReadError::TooLarge { bytes: bytes.len() as u64 });
+    }
+    serde_json::from_slice(bytes).map_err(|error| ReadError::NotJson(told(error)))
+}
+
+fn bounded<T: DeserializeOwned>(
+    bytes: &[u8],
+    census: &Census,
+    lists_are_typed: bool,
+) -> Result<T, ReadError> {
+    if let Some((key, most)) = census.excess(lists_are_typed) {
+        return Err(ReadError::TooMany { key, most });
+    }
+    let record = serde_json::from_slice(bytes).map_err(|error| ReadError::Shape(told(error)))?;
+    match census.flaw() {
+        Some(flaw) => Err(ReadError::Number(told(flaw))),
+        None => Ok(record),
+    }
 }
 
 /// Whether the parts of a document fit together, regardless of its source.

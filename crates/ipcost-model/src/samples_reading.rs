@@ -4,6 +4,7 @@ use std::io::{self, BufRead, Read};
 
 use thiserror::Error;
 
+use crate::reading::read_measured;
 use crate::samples_file::{Begun, Calibrated, EpochRecord, SAMPLES_SCHEMA, Samples, SamplesLine};
 use crate::text::shortened;
 
@@ -34,7 +35,7 @@ pub fn read_samples(mut from: impl BufRead) -> Result<Samples, SamplesError> {
     let first =
         next_line(&mut from)?.ok_or_else(|| SamplesError::Foreign("it has no complete line".to_owned()))?;
     let foreign = |reason: String| SamplesError::Foreign(shortened(&reason, MOST_TOLD));
-    let begun = match serde_json::from_slice(&first) {
+    let begun = match read_measured(&first) {
         Ok(SamplesLine::Begun(begun)) if begun.schema == SAMPLES_SCHEMA => begun,
         Ok(SamplesLine::Begun(begun)) => return Err(foreign(format!("its schema is {:?}", begun.schema))),
         Ok(_) => return Err(foreign("its first line is of another kind".to_owned())),
@@ -49,7 +50,7 @@ pub fn read_samples(mut from: impl BufRead) -> Result<Samples, SamplesError> {
         whole_bytes: first.len() as u64,
     };
     while let Some(line) = next_line(&mut from)? {
-        if serde_json::from_slice(&line).is_ok_and(|line| samples.take(line)) {
+        if read_measured(&line).is_ok_and(|line| samples.take(line)) {
             samples.whole_bytes += line.len() as u64;
         } else {
             break;

@@ -7,7 +7,34 @@ pub fn escaped(text: &str) -> String {
     text.chars().map(visible).collect()
 }
 
-fn is_invisible(c: char) -> bool {
+/// [`escaped`] of each line: what is written to a file, or said on a terminal without styles.
+pub fn escaped_lines(text: &str) -> String {
+    let visible = |c: char| match is_invisible(c) && c != '\n' {
+        true => c.escape_default().collect(),
+        false => c.to_string(),
+    };
+    text.chars().map(visible).collect()
+}
+
+/// The styles of this program's own texts: none, bold, dimmed, underlined, red, green, yellow, cyan.
+const STYLES: [&str; 8] = ["0", "1", "2", "4", "31", "32", "33", "36"];
+
+/// [`escaped_lines`] of a text for a terminal, which keeps the styles of this program and no other sequence.
+pub fn escaped_but_styles(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut shown = escaped_lines(parts.next().unwrap_or_default());
+    for part in parts {
+        let style = part.split_once('m').filter(|(code, _)| STYLES.contains(code));
+        match style {
+            Some((code, rest)) => shown.push_str(&format!("\u{1b}[{code}m{}", escaped_lines(rest))),
+            None => shown.push_str(&escaped_lines(&format!("\u{1b}[{part}"))),
+        }
+    }
+    shown
+}
+
+/// Whether a character does something on a terminal, or misleads a reader, instead of being seen.
+pub fn is_invisible(c: char) -> bool {
     // The joiners U+200C and U+200D stay: several scripts need them.
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
@@ -51,6 +78,31 @@ mod tests {
         assert_eq!(escaped("a\u{1b}[31m\nb"), "a\\u{1b}[31m\\nb");
         assert_eq!(escaped("\u{202e}txt"), "\\u{202e}txt");
         assert_eq!(escaped("ü × → 日本 \u{1f600}"), "ü × → 日本 \u{1f600}");
+    }
+
+    #[test]
+    fn of_what_a_terminal_obeys_lines_and_own_styles_stay() {
+        let own = "\u{1b}[1m\u{1b}[31mred\u{1b}[0m\nnext";
+        assert_eq!(escaped_but_styles(own), own);
+        assert_eq!(
+            escaped_lines("\u{1b}]0;x\u{7}\n\u{9b}31m\u{202e}"),
+            "\\u{1b}]0;x\\u{7}\n\\u{9b}31m\\u{202e}"
+        );
+        for other in [
+            "\u{1b}[41m",
+            "\u{1b}[2J",
+            "\u{1b}[31;5m",
+            "\u{1b}]0;x\u{7}",
+            "\u{1b}c",
+            "\u{9b}31m",
+            "\r",
+            "\u{1b}[",
+            "\u{1b}",
+        ] {
+            let shown = escaped_but_styles(&format!("{own}{other}{own}"));
+            let rest = shown.replace("\u{1b}[1m", "").replace("\u{1b}[31m", "").replace("\u{1b}[0m", "");
+            assert!(!rest.contains(|c: char| c.is_control() && c != '\n'), "{other:?}: {shown:?}");
+        }
     }
 
     #[test]

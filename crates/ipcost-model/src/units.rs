@@ -44,7 +44,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// What clocks and sums of durations surely hold.
-const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+pub(crate) const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
 
 fn within_a_century(text: &str, time: Duration) -> Result<Duration, String> {
     match time <= CENTURY {

@@ -1,6 +1,6 @@
 //! Bytes that are not a document, or a corrupted one: one line says what is wrong, and nothing is believed.
 
-use ipcost_model::{MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, read_document};
+use ipcost_model::{MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, read_document, read_record};
 use serde_json::{Value, json};
 
 /// A small whole document.
@@ -108,8 +108,42 @@ fn numbers_that_are_none() {
     spoilt("/cells/0/usage_per_op/client_sys_ns", json!(-7), "the usage");
     spoilt("/contrasts/0/ratio", json!(2.0), "outside its interval");
     spoilt("/contrasts/0/hi", json!(null), "a verdict without an interval");
-    spoilt("/elapsed_s", json!(1e300), "elapsed time");
+    spoilt("/elapsed_s", json!(-1.0), "elapsed time");
     spoilt("/analysis/alpha", json!(2), "out of range");
+}
+
+/// Whichever part of a record they are in, and whatever that part means.
+#[test]
+fn numbers_beyond_all_bounds() {
+    let century = "a century is the longest time";
+    for place in ["/elapsed_s", "/schedule/budget_s", "/schedule/batch_ms", "/schedule/timing/other_s"] {
+        for number in [1e300, 4e18, -1e300] {
+            spoilt(place, json!(number), century);
+        }
+    }
+    spoilt("/samples/0/wall_ns", json!(u64::MAX), century);
+    spoilt("/cells/0/ops_per_s", json!(1e300), "\"ops_per_s\" is 1e300, which is out of range");
+    spoilt("/cells/0/ops_per_s", json!(f64::MIN_POSITIVE), "out of range");
+    spoilt("/samples/0/measures/calls", json!(f64::MAX), "out of range");
+    // Each fits, and both together do not.
+    let mut document = whole();
+    document["cells"][0]["ops"] = json!(u64::MAX - 1000);
+    let error = refused(document.to_string().as_bytes());
+    assert!(error.contains("add up to more than 64 bits hold"), "{error}");
+    // Seeds and facts of the system are never added up.
+    let mut document = whole();
+    document["seed"] = json!(u64::MAX);
+    document["host"]["shmmax"] = json!([u64::MAX, u64::MAX]);
+    read_document(document.to_string().as_bytes()).unwrap();
+    // The answer of a command is read later, from what passed here.
+    for (key, value) in [("elapsed_s", json!(1e300)), ("ratio", json!(1e300)), ("count", json!(u64::MAX))] {
+        let mut document = whole();
+        document["answer"] = json!({"schema": "x", "runs": [{key: value, "one": 1}]});
+        assert!(refused(document.to_string().as_bytes()).contains("a number that cannot be used"), "{key}");
+        let list = json!([{key: value, "one": 1}]).to_string();
+        let error = read_record::<Value>(list.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("a number that cannot be used"), "{key}: {error}");
+    }
 }
 
 #[test]
@@ -224,6 +258,24 @@ fn deep_and_wide_and_long() {
         .to_string()
         .replace("\"job\":{\"cells\":[", &format!("\"job\":{{\"cells\":[{}", "{},".repeat(1_000_000)));
     assert!(refused(wide.as_bytes()).contains("more than 1000000 values in its \"job\""));
+
+    // Parts that are built as general values, at whatever key. A map takes as much memory as many values.
+    let spoilt_by = |key: &str, item: &str, count: usize| {
+        let mut value = whole();
+        value[key] = json!("DEEP");
+        let text = value.to_string().replace("\"DEEP\"", &format!("[{}0]", format!("{item},").repeat(count)));
+        refused(text.as_bytes())
+    };
+    for key in ["answer", "notes", "unknown", "cells"] {
+        let error = spoilt_by(key, "{\"\":0}", 800_000);
+        assert!(error.contains("more than 16000000 values in its \"other parts\""), "{key}: {error}");
+    }
+    assert!(spoilt_by("runs", "{\"host\":[0,0,0,0]}", 30_000).contains("in its \"host\""));
+    // Samples are bounded by the size of the text, unless they are read as general values.
+    let many = format!("{{\"samples\":[{}0]}}", "{\"\":0},".repeat(800_000));
+    assert!(read_record::<Value>(many.as_bytes()).unwrap_err().to_string().contains("more than 16000000"));
+    // Looked at first, and not kept.
+    assert!(spoilt_by("schema", "{\"\":0}", 10).contains("no \"schema\""));
 
     spoilt("/cells/0/label", json!("x".repeat(MAX_NAME_BYTES + 1)), "longer than 4096 bytes");
     let zeros = vec![0; MAX_DOCUMENT_BYTES as usize + 1];

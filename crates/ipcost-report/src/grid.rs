@@ -1,6 +1,7 @@
 //! Aligned columns, coloured or not.
 
 use anstyle::Style;
+use ipcost_model::{escaped, is_invisible};
 use unicode_width::UnicodeWidthStr;
 
 /// The space between columns.
@@ -14,15 +15,17 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Text in a style.
+    /// Text in a style; what a terminal would obey in it is escaped.
     pub fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self { text: text.into(), style }
+        let text = text.into();
+        let text = if text.contains(is_invisible) { escaped(&text) } else { text };
+        Self { text, style }
     }
 }
 
 impl<T: Into<String>> From<T> for Piece {
     fn from(text: T) -> Self {
-        Self { text: text.into(), style: Style::new() }
+        Self::styled(text, Style::new())
     }
 }
 
@@ -64,7 +67,7 @@ impl Grid {
 
     /// Gives a column another title.
     pub fn title(&mut self, column: usize, title: String) {
-        self.titles[column] = title;
+        self.titles[column] = escaped(&title);
     }
 
     /// Leaves a column out whatever the room.

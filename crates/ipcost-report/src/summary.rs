@@ -2,7 +2,9 @@
 
 use anstyle::Style;
 use ipcost_model::units::{counted, size_text};
-use ipcost_model::{ContrastRecord, Document, Fastest, Metric, Pattern, Verdict, Wait, WorkloadRecord};
+use ipcost_model::{
+    ContrastRecord, Document, Fastest, Metric, Pattern, Verdict, Wait, WorkloadRecord, escaped_lines,
+};
 use unicode_width::UnicodeWidthStr;
 
 use crate::numbers::ratio;
@@ -36,7 +38,7 @@ pub fn summary(document: &Document, room: usize) -> String {
         above = what;
         let name = format!("{name}{}", " ".repeat(work - name.width()));
         let cores = format!("{DIMMED}{where_}{DIMMED:#}{}", " ".repeat(cores - where_.width()));
-        let answer = textwrap::wrap(answer, left).join(&format!("\n{}", " ".repeat(indent)));
+        let answer = textwrap::wrap(&escaped_lines(answer), left).join(&format!("\n{}", " ".repeat(indent)));
         out.push_str(&format!("{name}  {cores}  {answer}\n"));
     }
     out

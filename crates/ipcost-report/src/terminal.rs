@@ -2,7 +2,9 @@
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
-use ipcost_model::{ContrastRecord, Document, LatencyMode, Metric, Pattern, WorkloadRecord};
+use ipcost_model::{
+    ContrastRecord, Document, LatencyMode, Metric, Pattern, WorkloadRecord, escaped_lines,
+};
 use unicode_width::UnicodeWidthStr;
 
 use crate::grid::{Column, Grid, Piece};
@@ -141,7 +143,7 @@ fn tables(document: &Document, detail: Detail, room: usize) -> String {
 
 /// The same as elsewhere, in as few columns as a table can have.
 fn wrapped(text: &str, room: usize) -> String {
-    textwrap::fill(text, room.max(LEAST_ROOM))
+    textwrap::fill(&escaped_lines(text), room.max(LEAST_ROOM))
 }
 
 /// The document's warnings in at most a line: the only one there is, or the codes of all, and where their texts are.

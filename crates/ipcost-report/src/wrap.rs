@@ -1,16 +1,18 @@
 //! Text broken into lines between words.
 
+use ipcost_model::escaped_lines;
+
 /// Narrower than this, lines are broken as if there were so many columns.
 const LEAST_ROOM: usize = 40;
 
-/// Text in lines of at most `room` columns.
+/// Text in lines of at most `room` columns; what a terminal would obey in it is escaped.
 pub fn wrapped(text: &str, room: usize) -> String {
     wrapped_under(text, room, "")
 }
 
 /// The same, with all lines but the first after `indent`.
 pub fn wrapped_under(text: &str, room: usize, indent: &str) -> String {
-    textwrap::fill(text, textwrap::Options::new(room.max(LEAST_ROOM)).subsequent_indent(indent))
+    textwrap::fill(&escaped_lines(text), textwrap::Options::new(room.max(LEAST_ROOM)).subsequent_indent(indent))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@
 //! | control | [`control`], [`lines`] | lines from standard input, while waiting for connections too |
 //! | shared memory | [`shared_word`] | a word that two processes share |
 //! | placement | [`placement`], [`whereabouts`] | the processors, pinning to them, and where threads ran |
-//! | files | [`private_dir`], [`user_dirs`] | a directory that only this user can enter and that is removed afterwards; where a user's programs keep their files |
+//! | files | [`private_dir`], [`user_dirs`], [`found_file`] | a directory that only this user can enter and that is removed afterwards; where a user's programs keep their files; opening files that were found and not named |
 //! | locks | [`file_lock`] | whether another program still uses a file |
 //! | programs | [`programs`] | finding and building the programs that peers need |
 //! | signals | [`interrupt`] | requests to stop, as something to wait on |
@@ -74,8 +74,8 @@ mod unix;
 mod unsupported;
 
 pub use system::{
-    control, descriptor_table, driven, interrupt, limits, local_stream, net_namespace, perf, private_dir,
-    process, process_tree, programs, shared_word, usage, user_dirs, wake, worker,
+    control, descriptor_table, driven, found_file, interrupt, limits, local_stream, net_namespace, perf,
+    private_dir, process, process_tree, programs, shared_word, usage, user_dirs, wake, worker,
 };
 
 use std::io;

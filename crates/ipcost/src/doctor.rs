@@ -8,14 +8,14 @@ use ipcost_features::doctor::words::render;
 
 use crate::args::DoctorArgs;
 use crate::exit::Problem;
-use crate::output::{is_standard_output, print, room, write_pretty};
+use crate::output::{is_standard_output, print, room, tell, write_pretty};
 
 /// Examines the machine and shows what is found.
 ///
 /// # Errors
 /// What cannot be written; what cannot be looked at is no error.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
-    let told = |text: &str| eprintln!("{text}");
+    let told = |text: &str| tell(&format!("{text}\n"));
     let quietly = |_: &str| ();
     let measuring: &dyn Fn(&str) = if std::io::stderr().is_terminal() { &told } else { &quietly };
     let measuring = Some(measuring).filter(|_| !args.look_only);

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use flate2::read::MultiGzDecoder;
+use ipcost_features::answer::documents_in;
 use ipcost_model::{Document, MAX_DOCUMENT_BYTES, read_document};
+use ipcost_sys::found_file;
 
 use crate::history;
 
@@ -19,13 +21,55 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// # Errors
 /// Where there is none, or it cannot be read.
 pub fn load(name: &str) -> anyhow::Result<Document> {
-    let bytes = match name {
-        "-" => unpacked(io::stdin().lock()).context("cannot read standard input")?,
-        name if !is_file(name) && history::is_run(name) => return history::load(name),
-        path if history::is_samples_path(path) => return history::load_samples(Path::new(path)),
-        path => File::open(path).and_then(unpacked).with_context(|| format!("cannot read {path}"))?,
+    match find(name, |path| File::open(path))? {
+        Found::Document(document) => Ok(*document),
+        Found::Bytes(bytes) => read_document(&bytes).with_context(|| name.to_owned()),
+    }
+}
+
+/// The same of a name that is not the user's, but was found in a directory or a file: of files, only a regular one.
+///
+/// # Errors
+/// Where there is none, or it cannot be read.
+pub fn load_found(name: &str) -> anyhow::Result<Document> {
+    match find(name, found_file::open)? {
+        Found::Document(document) => Ok(*document),
+        Found::Bytes(bytes) => read_document(&bytes).with_context(|| name.to_owned()),
+    }
+}
+
+/// The same, or the documents that stand for a file of answers; read once, since it may be a pipe.
+///
+/// # Errors
+/// Where there is none, or it cannot be read.
+pub fn load_all(name: &str, is_found: bool) -> anyhow::Result<Vec<Document>> {
+    let open = if is_found { found_file::open } else { |path: &Path| File::open(path) };
+    let bytes = match find(name, open)? {
+        Found::Document(document) => return Ok(vec![*document]),
+        Found::Bytes(bytes) => bytes,
     };
-    read_document(&bytes).with_context(|| name.to_owned())
+    match read_document(&bytes) {
+        Ok(document) => Ok(vec![document]),
+        Err(error) => documents_in(&bytes).ok_or(error).with_context(|| name.to_owned()),
+    }
+}
+
+/// What a name stands for.
+enum Found {
+    Document(Box<Document>),
+    Bytes(Vec<u8>),
+}
+
+fn find(name: &str, open: impl FnOnce(&Path) -> io::Result<File>) -> anyhow::Result<Found> {
+    let read = |path: &str| open(Path::new(path)).with_context(|| format!("cannot read {path}"));
+    Ok(match name {
+        "-" => Found::Bytes(unpacked(io::stdin().lock()).context("cannot read standard input")?),
+        name if !is_file(name) && history::is_run(name) => Found::Document(Box::new(history::load(name)?)),
+        path if history::is_samples_path(path) => {
+            Found::Document(Box::new(history::load_samples(Path::new(path), read(path)?)?))
+        }
+        path => Found::Bytes(unpacked(read(path)?).with_context(|| format!("cannot read {path}"))?),
+    })
 }
 
 fn is_file(name: &str) -> bool {

@@ -1,9 +1,11 @@
 //! Exit statuses, and errors as the user sees them.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use ipcost_lab::{EngineError, LabError};
+use ipcost_model::escaped_lines;
+
+use crate::output::tell;
 
 /// Something failed.
 pub const FAILED: u8 = 1;
@@ -66,8 +68,7 @@ pub fn report(problem: &Problem) -> ExitCode {
 
 /// Tells standard error something that is worth knowing.
 pub fn note(message: &str) {
-    // Where standard error is gone there is nobody left to tell.
-    let _ = writeln!(anstream::stderr(), "note: {message}");
+    tell(&format!("note: {}\n", escaped_lines(message)));
 }
 
 /// Prints notes about builds that take time, unless quiet.
@@ -82,12 +83,11 @@ pub fn teller(quiet: bool) -> impl FnMut(&str) {
 /// Writes a warning the way all warnings look.
 pub fn warn(message: &str) {
     let style = anstyle::AnsiColor::Yellow.on_default();
-    let _ = writeln!(anstream::stderr(), "{style}warning:{style:#} {message}");
+    tell(&format!("{style}warning:{style:#} {}\n", escaped_lines(message)));
 }
 
 /// Writes an error the way all errors look.
 pub fn complain(message: &str) {
     let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
-    // Where even standard error is gone there is nobody left to tell.
-    let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {message}");
+    tell(&format!("{style}error:{style:#} {}\n", escaped_lines(message)));
 }

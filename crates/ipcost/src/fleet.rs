@@ -1,16 +1,13 @@
 //! `ipcost fleet`: what many hosts say together.
 
-use std::fs::File;
 use std::process::ExitCode;
 
 use anyhow::{anyhow, ensure};
-use ipcost_features::answer::documents_in;
 use ipcost_features::fleet::{self, Fleet, FleetContrast, Gatherer};
 use ipcost_model::{Document, escaped, unknown};
 
 use crate::args::FleetArgs;
 use crate::build::tool;
-use crate::documents::unpacked;
 use crate::exit::Problem;
 use crate::many::{Given, each};
 use crate::progress::bar;
@@ -78,36 +75,24 @@ pub fn documents(
 ) -> Result<(), Problem> {
     let all = Given::all(names).map_err(Problem::usage)?;
     let bar = bar(quiet, all.len() as u64, "{pos} of {len} documents");
-    let (mut place, mut found) = (0, 0);
-    each(&all, |given, document| {
+    let mut place = 0;
+    each(&all, Given::documents, |given, documents| {
         place += 1;
         bar.set_position(place);
         // A file is often named after its host.
         let name = if redacting.redact { format!("file {place}") } else { given.name.clone() };
-        let error = match document {
-            Ok(document) => return used(place, &name, Ok(redacting.apply_to_document(document)?)),
-            Err(error) => error,
-        };
-        for document in answers(&given.name).unwrap_or_default() {
-            used(place, &name, Ok(redacting.apply_to_document(document)?))?;
-            found = place;
-        }
-        match found == place {
-            true => Ok(()),
-            false if redacting.redact => {
+        match documents {
+            Ok(documents) => documents
+                .into_iter()
+                .try_for_each(|document| used(place, &name, Ok(redacting.apply_to_document(document)?))),
+            Err(_) if redacting.redact => {
                 used(place, &name, Err("it cannot be read as a document".to_owned()))
             }
-            false => used(place, &name, Err(reason(&error, &given.name))),
+            Err(error) => used(place, &name, Err(reason(&error, &given.name))),
         }
     })?;
     bar.finish_and_clear();
     Ok(())
-}
-
-/// The documents that stand for a file of answers, if it is one.
-fn answers(name: &str) -> Option<Vec<Document>> {
-    let bytes = File::open(name).and_then(unpacked).ok()?;
-    documents_in(&bytes)
 }
 
 /// An error without the name of the file, which stands before it.

@@ -1,7 +1,7 @@
 //! `ipcost gallery`: a static site of what holds where.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +12,7 @@ use ipcost_features::fleet::Gatherer;
 use ipcost_features::gallery::{FRONT, Gallery, MARKER, is_page_name};
 use ipcost_model::units::counted;
 use ipcost_model::{Document, Metric};
+use ipcost_sys::found_file;
 use tempfile::TempDir;
 
 use crate::args::GalleryArgs;
@@ -144,9 +145,7 @@ fn remove(dir: &Path, is_old: impl Fn(&str) -> bool, is_own: impl Fn(&Path) -> b
 /// Whether a file is a page of a gallery.
 fn is_gallery(file: &Path) -> bool {
     let mut head = Vec::new();
-    let is_file = fs::metadata(file).is_ok_and(|metadata| metadata.is_file());
-    is_file
-        && File::open(file).and_then(|file| file.take(HEAD).read_to_end(&mut head)).is_ok()
+    found_file::open(file).and_then(|file| file.take(HEAD).read_to_end(&mut head)).is_ok()
         && String::from_utf8_lossy(&head).contains(MARKER)
 }
 

@@ -1,5 +1,8 @@
 //! `ipcost`: what local inter-process communication costs, how sure that is, and why.
 
+// Whatever is printed goes through `output`, which escapes texts of others.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod ab;
 mod app;
 mod args;

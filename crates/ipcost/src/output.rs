@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use ipcost_features::answer::Answer;
 use ipcost_features::{app, compare, replicate};
-use ipcost_model::Document;
+use ipcost_model::{Document, escaped_but_styles, escaped_lines};
 use ipcost_report::picture::Picture;
 use ipcost_report::terminal::{self, Detail};
 use ipcost_report::{html, json};
@@ -65,18 +65,25 @@ pub fn show(document: &Document, showing: Showing<'_>) -> anyhow::Result<()> {
 
 /// Shows a document's warnings on standard error, and names what shows their texts.
 pub fn show_warnings(document: &Document, texts: &str) {
-    // Results have been shown; that warnings cannot be is no reason to fail.
-    let _ = write!(anstream::stderr(), "{}", terminal::warnings(document, texts, room_on_standard_error()));
+    tell(&terminal::warnings(document, texts, room_on_standard_error()));
 }
 
-/// Writes to standard output.
+/// Writes to standard output, as [`tell`] does to standard error.
 ///
 /// # Errors
 /// Where it cannot be written, except that nobody reads it any more.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
+    let text = escaped_but_styles(text);
     tolerate_broken_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
         .context("cannot write to standard output")
+}
+
+/// Writes to standard error; nothing else does while the program runs. Whatever a text quotes, a terminal obeys only the program's own
+/// styles.
+pub fn tell(text: &str) {
+    // Where standard error is gone there is nobody left to tell.
+    let _ = anstream::stderr().lock().write_all(escaped_but_styles(text).as_bytes());
 }
 
 /// Writes the document as JSON to a file, whole or not at all, or to standard output for `-`.
@@ -118,17 +125,17 @@ fn plain(text: &str) -> String {
 /// Where it cannot be written.
 pub fn write_pretty(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
+        serde_json::to_writer_pretty(json::Visible(out), value)?;
         out.write_all(b"\n")
     })
 }
 
-/// Writes a text, as [`write_whole`] does.
+/// Writes a text, as [`write_whole`] does; whatever it quotes, a terminal that shows it obeys nothing.
 ///
 /// # Errors
 /// Where it cannot be written.
 pub fn write_text(text: &str, path: &Path) -> anyhow::Result<()> {
-    write_whole(path, |out| out.write_all(text.as_bytes()))
+    write_whole(path, |out| out.write_all(escaped_lines(text).as_bytes()))
 }
 
 /// Writes a picture to each of the files that were asked for, as [`write_json`] does.

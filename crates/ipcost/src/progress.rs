@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ipcost_lab::progress::{Observer, Phase, Progress};
+use ipcost_model::escaped_but_styles;
 use ipcost_model::units::duration_text;
 
 /// The bar's resolution.
@@ -54,7 +55,7 @@ impl Line {
     pub fn above(&self, draw: impl FnOnce(usize, usize) -> String) {
         if let Some((width, height)) = room().filter(|_| !self.bar.is_hidden()) {
             let styles = anstream::stderr();
-            let text = draw(width, height);
+            let text = escaped_but_styles(&draw(width, height));
             let text = if styles.current_choice() == anstream::ColorChoice::Never {
                 anstream::adapter::strip_str(&text).to_string()
             } else {

@@ -17,7 +17,7 @@ use ipcost_sys::host;
 use ipcost_sys::interrupt::Interrupt;
 
 use crate::args::ReplicateArgs;
-use crate::exit::{FAILED, INTERRUPTED, Problem, complain, note};
+use crate::exit::{FAILED, INTERRUPTED, Problem, complain, note, warn};
 use crate::history;
 use crate::output::{
     at_most_one_on_standard_output, is_standard_output, no_picture_on_terminal, print, room, write_picture,
@@ -72,7 +72,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     let (mut interrupted, mut left_out) = (false, false);
     if let Some(version) = host::read().more.get(host::WINE).filter(|_| !args.quiet) {
         let version = version.as_str().unwrap_or_default();
-        eprintln!("warning: {}", ipcost_lab::rules::wine(version).sentence());
+        warn(&ipcost_lab::rules::wine(version).sentence());
     }
     let counted = |one: &&Replication| !args.full || one.as_published.is_some();
     for replication in replications.iter().filter(counted) {

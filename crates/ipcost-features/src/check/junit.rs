@@ -4,6 +4,8 @@
 //! matters, is an `error`, since the test came to no result; one that cannot be decided here, whatever the budget, is `skipped`. Elements and attributes
 //! are those of the schema that Jenkins publishes (`junit-10.xsd`), which others read, too.
 
+use ipcost_model::is_invisible;
+
 use crate::check::{CheckedClaim, CheckedTest, View};
 use crate::claims::ClaimVerdict;
 use crate::claims::words::{advice, figures, place, telling};
@@ -80,9 +82,9 @@ fn text(raw: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            '\n' | '\t' => out.push(c),
-            // XML 1.0 has no way at all to write these.
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            '\n' => out.push(c),
+            // XML 1.0 has no way at all to write some of these, and readers show others as if they were there.
+            c if is_invisible(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => out.extend(c.escape_default()),
             c => out.push(c),
         }
     }
@@ -91,7 +93,7 @@ fn text(raw: &str) -> String {
 
 /// Text in an attribute.
 fn attribute(raw: &str) -> String {
-    text(raw).replace('"', "&quot;").replace('\n', "&#10;").replace('\t', "&#9;")
+    text(raw).replace('"', "&quot;").replace('\n', "&#10;")
 }
 
 #[cfg(test)]
@@ -158,7 +160,7 @@ mod tests {
             cases.iter().map(|case| case.first_element_child().unwrap().tag_name().name()).collect();
         assert_eq!(inside, ["system-out", "failure", "error", "skipped", "error", "failure"]);
         assert_eq!(cases[0].attribute("name"), Some(check.claims[0].text.as_str()));
-        assert_eq!(cases[1].attribute("name"), Some("p99 under 200 µs\u{fffd}[31m"));
+        assert_eq!(cases[1].attribute("name"), Some("p99 under 200 µs\\u{1b}[31m"));
         let failure = cases[1].first_element_child().unwrap();
         assert!(failure.text().unwrap().starts_with("claims.toml:9\n"), "{failure:?}");
         assert!(failure.attribute("message").unwrap().contains("fails: p99 of"), "{failure:?}");

@@ -1,6 +1,7 @@
 //! What was found on a machine, on a terminal: a block a topic, what is good in one line, a sum at the end.
 
 use anstyle::{AnsiColor, Style};
+use ipcost_model::escaped_lines;
 use ipcost_report::words::{capitalised, escaped};
 use unicode_width::UnicodeWidthStr;
 
@@ -119,7 +120,7 @@ fn lines(out: &mut String, head: &str, text: &str, indent: usize, room: usize, s
         .initial_indent(&first)
         .subsequent_indent(&space)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    for (number, line) in textwrap::wrap(text, options).iter().enumerate() {
+    for (number, line) in textwrap::wrap(&escaped_lines(text), options).iter().enumerate() {
         let (head, width) = if number == 0 { (head, width) } else { (space.as_str(), indent) };
         out.push_str(&format!("{head}{style}{}{style:#}\n", line.get(width..).unwrap_or_default()));
     }

@@ -2,7 +2,7 @@
 
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::counted;
-use ipcost_model::{Estimate, Verdict};
+use ipcost_model::{Estimate, Verdict, escaped_lines};
 use ipcost_report::numbers::ratio;
 use ipcost_report::words::escaped;
 
@@ -156,13 +156,13 @@ fn width(room: usize) -> usize {
 
 fn paragraph(out: &mut String, text: &str, room: usize) {
     for line in text.split('\n') {
-        out.push_str(&textwrap::fill(line, width(room)));
+        out.push_str(&textwrap::fill(&escaped_lines(line), width(room)));
         out.push('\n');
     }
 }
 
 fn item(out: &mut String, text: &str, room: usize) {
     let options = textwrap::Options::new(width(room)).initial_indent("- ").subsequent_indent("  ");
-    out.push_str(&textwrap::fill(text, options));
+    out.push_str(&textwrap::fill(&escaped_lines(text), options));
     out.push('\n');
 }

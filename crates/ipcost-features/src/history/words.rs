@@ -125,9 +125,9 @@ fn answered(run: &RunSummary) -> Piece {
         (RunState::Finished, Stopped::Interrupted | Stopped::Failed) => run.stopped.to_string(),
         (RunState::Finished, _) => {
             let counted = run.verdicts.each();
-            let all: u32 = counted.iter().map(|(_, count)| count).sum();
+            let all: u64 = counted.iter().map(|(_, count)| u64::from(*count)).sum();
             let is_answer = |(verdict, _): &&(Verdict, u32)| verdict.is_answer();
-            let known: u32 = counted.iter().filter(is_answer).map(|(_, count)| count).sum();
+            let known: u64 = counted.iter().filter(is_answer).map(|(_, count)| u64::from(*count)).sum();
             return if all == 0 { Piece::default() } else { format!("{known} of {all}").into() };
         }
     };

@@ -1,5 +1,7 @@
 //! The experiments that travel with the program, and files of the user's own.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use ipcost_lab::LabError;
@@ -68,11 +70,15 @@ fn one(name: &str) -> Result<Replication, LabError> {
     let path = Path::new(name);
     if path.extension().is_some_and(|end| end == "toml") {
         let cannot = |error: std::io::Error| wrong(format!("cannot read {name}: {error}"));
-        let length = std::fs::metadata(path).map_err(cannot)?.len();
-        if length > MOST_BYTES {
-            return Err(wrong(format!("{name} has {length} bytes; a replication has at most {MOST_BYTES}")));
+        let mut text = String::new();
+        // A device or a pipe has no length that could be asked for.
+        let file = File::open(path).map_err(cannot)?;
+        file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(cannot)?;
+        if text.len() as u64 > MOST_BYTES {
+            return Err(wrong(format!(
+                "{name}: a replication has at most {MOST_BYTES} bytes, and this one has more"
+            )));
         }
-        let text = std::fs::read_to_string(path).map_err(cannot)?;
         return parse_here(name, &text);
     }
     Err(wrong(unknown("experiment", name, FILES)))

@@ -1,6 +1,7 @@
 //! The ledger of a replication on a terminal, and the outputs that the articles themselves printed.
 
 use anstyle::Style;
+use ipcost_model::escaped;
 use ipcost_model::units::{counted, duration_of, duration_text};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, ratio};
@@ -28,10 +29,10 @@ const TESTS: [Column; 6] = [
 /// Draws a ledger in `room` columns of text: what is known of every claim; with `details` also how it was measured, and
 /// every test.
 pub fn render(ledger: &Ledger, details: bool, room: usize) -> String {
-    let mut out = format!("{BOLD}{}{BOLD:#}: {}\n", ledger.id, ledger.question);
+    let mut out = format!("{BOLD}{}{BOLD:#}: {}\n", escaped(&ledger.id), escaped(&ledger.question));
     let line = |text: &str| format!("{}\n", wrapped(text, room));
     if let Some(source) = &ledger.source {
-        out.push_str(&line(&format!("Source: {}", ipcost_report::words::escaped(&source.to_string()))));
+        out.push_str(&line(&format!("Source: {}", escaped(&source.to_string()))));
     }
     if let Some(under) = congestion(ledger) {
         out.push_str(&line(&under));
@@ -52,7 +53,7 @@ pub fn render(ledger: &Ledger, details: bool, room: usize) -> String {
         };
         out.push_str(&line(&how));
         for missing in &run.missing {
-            out.push_str(&line(&format!("  missing: {}", ipcost_report::words::escaped(missing))));
+            out.push_str(&line(&format!("  missing: {}", escaped(missing))));
         }
     }
     if !ledger.effects.is_empty() && details {
@@ -93,10 +94,7 @@ pub(super) fn congestion(ledger: &Ledger) -> Option<String> {
     let mut tests = ledger.claims.iter().flat_map(|claim| &claim.tests);
     let about_tcp = tests.any(|test| test.about.to_lowercase().contains("tcp"));
     let name = ledger.envelope.host.tcp_congestion().filter(|_| about_tcp)?;
-    Some(format!(
-        "TCP here: under {}, unless a condition says otherwise.",
-        ipcost_report::words::escaped(name)
-    ))
+    Some(format!("TCP here: under {}, unless a condition says otherwise.", escaped(name)))
 }
 
 /// What a table of tests has no room for: why a test decides nothing, and system calls by name.

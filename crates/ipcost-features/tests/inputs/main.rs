@@ -1,12 +1,14 @@
 //! The saved inputs, and reproducible mutations of them: nothing panics, hangs, or fills memory.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ipcost_stats::Random;
+use serde_json::Value;
 
-use self::targets::{TARGETS, run};
+use self::targets::{HOSTILE, TARGETS, run};
 
 /// The functions that fuzzers run.
 #[path = "../../../../fuzz/src/lib.rs"]
@@ -15,7 +17,8 @@ mod targets;
 /// The number of mutations: some seconds' worth without optimisation.
 fn mutations(target: &str) -> u64 {
     match target {
-        "document" | "samples" => 3_000,
+        "document" | "answers" => 600,
+        "samples" => 3_000,
         "kernel_texts" | "trace" | "manifest" | "peer" | "resp" => 10_000,
         _ => 4_000,
     }
@@ -151,6 +154,76 @@ fn inputs_that_were_kept_and_mutations_of_them() {
     assert!(kibibytes < 512 * 1024, "{kibibytes} KiB");
 }
 
+/// The places of all values, as JSON pointers.
+fn places(value: &Value, at: &str, out: &mut Vec<String>) {
+    let mut down = |key: &str, value: &Value| {
+        let at = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+        out.push(at.clone());
+        places(value, &at, out);
+    };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| down(key, value)),
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(index, value)| down(&index.to_string(), value));
+        }
+        _ => {}
+    }
+}
+
+/// The same with hostile text in every string that is not a word of the format; how many that are. What is equal stays equal, so that what
+/// names a cell still does.
+fn hostile(mut value: Value, accepts: &dyn Fn(&Value) -> bool) -> (Value, usize) {
+    let mut all = Vec::new();
+    places(&value, "", &mut all);
+    let texts: BTreeSet<String> = all
+        .iter()
+        .filter_map(|place| value.pointer(place)?.as_str().map(str::to_owned))
+        .filter(|text| !text.is_empty())
+        .collect();
+    let mut changed = 0;
+    // Each alone is quick to try; a word of the format is refused.
+    for text in texts {
+        let mut tried = value.clone();
+        for place in &all {
+            let spot = tried.pointer_mut(place).expect("the places stay");
+            if spot.as_str() == Some(text.as_str()) {
+                *spot = format!("{text}{HOSTILE}").into();
+            }
+        }
+        if accepts(&tried) {
+            value = tried;
+            changed += 1;
+        }
+    }
+    (value, changed)
+}
+
+#[test]
+fn hostile_text_everywhere_in_every_kind_of_document_is_escaped_in_every_output() {
+    use ipcost_features::answer::{Answer, documents_in};
+    let is_document = |value: &Value| {
+        let document = ipcost_model::read_document(value.to_string().as_bytes());
+        document.is_ok_and(|document| Answer::of(&document).is_ok())
+    };
+    let are_answers = |value: &Value| documents_in(value.to_string().as_bytes()).is_some();
+    let kinds: [(_, &dyn Fn(&Value) -> bool); 2] = [("document", &is_document), ("answers", &are_answers)];
+    let mut kinds_seen = BTreeSet::new();
+    for (target, accepts) in kinds {
+        for (path, bytes) in corpus(target) {
+            let Ok(value) = serde_json::from_slice::<Value>(&bytes) else { continue };
+            if !accepts(&value) {
+                continue;
+            }
+            let (value, changed) = hostile(value, accepts);
+            assert!(changed > 10, "{}: {changed} texts", path.display());
+            tried(target, &|| format!("{} with hostile text", path.display()), value.to_string().as_bytes());
+            kinds_seen.insert(format!("{target} {}", value["answer"]["schema"]));
+        }
+    }
+    // A plain run, eight kinds of answers in documents, and answers alone.
+    assert!(kinds_seen.len() >= 10, "{kinds_seen:?}");
+}
+
 #[test]
 fn seeds_are_of_use() {
     // Inputs refused at once would test nothing but the refusal.
@@ -163,6 +236,9 @@ fn seeds_are_of_use() {
         toml::from_str::<ipcost_features::replicate::Replication>(text).is_ok()
     }));
     assert!(accepted("document", &|text| ipcost_model::read_document(text.as_bytes()).is_ok()));
+    assert!(accepted("answers", &|text| {
+        ipcost_features::answer::documents_in(text.as_bytes()).is_some()
+    }));
     assert!(accepted("peer", &|text| {
         text.lines().any(|line| ipcost_model::read_message(line.as_bytes()).is_ok())
     }));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ipcost_model::units::duration_of;
 use ipcost_model::{
     ArmsRecord, Calibrated, EpochRecord, Incidents, Plan, Resumed, Sample, Samples, Stopped, Timing,
 };
@@ -157,6 +158,6 @@ impl Outcome {
 
     /// The approximate duration of all complete epochs: all time except calibration.
     pub fn elapsed_of_epochs(&self) -> Duration {
-        self.elapsed.saturating_sub(Duration::from_secs_f64(self.timing.calibration_s.max(0.0)))
+        self.elapsed.saturating_sub(duration_of(self.timing.calibration_s))
     }
 }

@@ -35,8 +35,8 @@ mod tests;
 pub mod wake;
 
 pub use crate::unix::{
-    channel, cheapest_call, control, descriptor, fifo, interrupt, kernel_files, limits, local_stream,
-    machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage, user_dirs,
-    worker,
+    channel, cheapest_call, control, descriptor, fifo, found_file, interrupt, kernel_files, limits,
+    local_stream, machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage,
+    user_dirs, worker,
 };
 pub use crate::unsupported::npipe;

@@ -10,9 +10,9 @@ pub mod shared_word;
 pub mod source_address;
 
 pub use crate::unix::{
-    channel, cheapest_call, control, descriptor, fifo, interrupt, kernel_files, limits, local_stream,
-    machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage, user_dirs,
-    worker,
+    channel, cheapest_call, control, descriptor, fifo, found_file, interrupt, kernel_files, limits,
+    local_stream, machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage,
+    user_dirs, worker,
 };
 pub use crate::unsupported::{
     abstract_address, calling, congestion, counter, credentials, descriptor_table, driven, futex,

@@ -58,7 +58,7 @@ pub fn baselines(
             }
             let beside = path.parent().unwrap_or(Path::new("")).join(name);
             let meant = if beside.is_file() { beside.display().to_string() } else { name.clone() };
-            let document = documents::load(&meant).map_err(|error| {
+            let document = documents::load_found(&meant).map_err(|error| {
                 let error =
                     names.place.error(format!("{error:#}; ipcost check --record FILE writes a baseline"));
                 anyhow!("{}:{error}", path.display())

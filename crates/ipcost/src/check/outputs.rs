@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use ipcost_features::check::fleet::FleetCheck;
 use ipcost_features::check::{Check, Questions, View, github, junit, words as check};
-use ipcost_model::Plan;
+use ipcost_model::{Plan, escaped_lines};
 use ipcost_report::plan as plan_text;
 use serde::Serialize;
 
 use crate::args::CheckArgs;
-use crate::output::{is_standard_output, print, room, show_warnings, write_pretty, write_text};
+use crate::output::{is_standard_output, print, room, show_warnings, tell, write_pretty, write_text};
 
 /// Warnings of the document that speak of its contrasts, where claims are what was asked.
 const NOT_OF_CLAIMS: [&str; 2] = ["unresolved", "no-intervals"];
@@ -73,7 +73,7 @@ fn annotate(check: &View<'_>, standard_output_is_taken: bool) -> anyhow::Result<
     let annotations = github::annotations(check, &from_the_root(Path::new(check.file)));
     if standard_output_is_taken {
         // Workflow commands are understood on either.
-        eprint!("{annotations}");
+        tell(&annotations);
     } else {
         print(&annotations)?;
     }
@@ -83,7 +83,7 @@ fn annotate(check: &View<'_>, standard_output_is_taken: bool) -> anyhow::Result<
     let path = PathBuf::from(path);
     let context = || format!("cannot write the step's summary, {}", path.display());
     let mut file = OpenOptions::new().create(true).append(true).open(&path).with_context(context)?;
-    file.write_all(github::step_summary(check).as_bytes()).with_context(context)
+    file.write_all(escaped_lines(&github::step_summary(check)).as_bytes()).with_context(context)
 }
 
 /// A path as GitHub names it: from the root of the repository, as far as that is known.

@@ -12,7 +12,7 @@ mod store;
 mod summary;
 mod trend;
 
-use std::io::Write;
+use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -20,7 +20,7 @@ use anyhow::Context;
 use ipcost_features::compare::PastRuns;
 use ipcost_features::history::{Alike, RunSummary};
 use ipcost_lab::About;
-use ipcost_model::{Document, Metric, Plan, RunState, Samples, read_document};
+use ipcost_model::{Document, Metric, Plan, RunState, Samples, escaped, read_document};
 use ipcost_report::terminal;
 
 pub use list::run as list;
@@ -33,7 +33,7 @@ use summary::Summaries;
 use crate::args::{Saving, ShowArgs};
 use crate::documents;
 use crate::exit::{Problem, warn};
-use crate::output::{Showing, print, room, show as show_document};
+use crate::output::{Showing, print, room, show as show_document, tell};
 
 /// The newest so many saved runs tell how much runs differ: more take time to read, and are of older days.
 const MOST_PAST_RUNS: usize = 30;
@@ -72,8 +72,7 @@ pub fn keep(document: &Document, quiet: bool, samples: Option<SamplesFile>) {
         Ok(_) if quiet => {}
         Ok(file) => {
             let handle = document.name.as_deref().unwrap_or("last");
-            // The run is saved, told or not.
-            let _ = writeln!(anstream::stderr(), "saved as {}; ipcost show {handle}", file.id);
+            tell(&format!("saved as {}; ipcost show {}\n", file.id, escaped(handle)));
         }
         Err(error) => {
             let whole = samples.filter(SamplesFile::is_whole);
@@ -155,7 +154,8 @@ pub fn load(text: &str) -> anyhow::Result<Document> {
     let store = Store::of_user()?;
     let file = find::find(&store, text)?;
     if file.is_samples {
-        return load_samples(&store.samples_path(&file.id));
+        let path = store.samples_path(&file.id);
+        return load_samples(&path, store.open_samples(&file.id)?);
     }
     read(&store, &file)
 }
@@ -191,8 +191,8 @@ fn ended<'a>(
 ///
 /// # Errors
 /// That it cannot be read, or that nothing is complete; one line.
-pub fn load_samples(path: &Path) -> anyhow::Result<Document> {
-    samples::shown(samples::read(path)?)
+pub fn load_samples(path: &Path, file: File) -> anyhow::Result<Document> {
+    samples::shown(samples::read(path, file)?)
 }
 
 /// Runs `ipcost show`.

@@ -141,12 +141,11 @@ impl SamplesFile {
     }
 }
 
-/// Reads a samples file.
+/// Reads an open samples file, which has this path.
 ///
 /// # Errors
 /// Where it cannot be read, or is none.
-pub fn read(path: &Path) -> anyhow::Result<Samples> {
-    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+pub fn read(path: &Path, file: File) -> anyhow::Result<Samples> {
     read_samples(BufReader::new(file)).with_context(|| path.display().to_string())
 }
 

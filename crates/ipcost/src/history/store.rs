@@ -14,7 +14,7 @@ use flate2::write::GzEncoder;
 use ipcost_model::Document;
 use ipcost_report::json;
 use ipcost_sys::private_dir::{create_private_file, ensure_private, make_private};
-use ipcost_sys::{file_lock, user_dirs};
+use ipcost_sys::{file_lock, found_file, user_dirs};
 use tempfile::NamedTempFile;
 
 use super::id::RunId;
@@ -27,6 +27,8 @@ pub const SAMPLES_END: &str = ".samples.jsonl";
 const UNFINISHED: &str = ".unfinished-";
 /// After so long, nobody is writing an unfinished file any more.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+/// So much of a summary is read; one that is longer is made again.
+const MOST_SUMMARY_BYTES: u64 = 1 << 24;
 /// How often another end is tried where an identifier is taken.
 const MOST_TRIES: u64 = 64;
 
@@ -147,7 +149,7 @@ impl Store {
 
     /// Whether a run that has not ended is being measured.
     pub fn is_running(&self, id: &RunId) -> bool {
-        File::open(self.samples_path(id)).and_then(|file| file_lock::is_locked(&file)).unwrap_or(false)
+        self.open_samples(id).is_ok_and(|file| file_lock::is_locked(&file).unwrap_or(false))
     }
 
     /// An unfinished file with all of the document on the disk.
@@ -227,7 +229,16 @@ impl Store {
     /// # Errors
     /// Where it cannot be read.
     pub fn open(&self, id: &RunId) -> io::Result<impl Read + use<>> {
-        File::open(self.path(id))
+        found_file::open(&self.path(id))
+    }
+
+    /// Opens the samples file of a run that has not ended.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn open_samples(&self, id: &RunId) -> anyhow::Result<File> {
+        let path = self.samples_path(id);
+        found_file::open(&path).with_context(|| format!("cannot read {}", path.display()))
     }
 
     /// Removes a saved run.
@@ -246,7 +257,10 @@ impl Store {
 
     /// What was kept of a run beside its document, if anything.
     pub fn summary(&self, id: &RunId) -> Option<Vec<u8>> {
-        fs::read(self.summary_path(id)).ok()
+        let mut bytes = Vec::new();
+        let file = found_file::open(&self.summary_path(id)).ok()?;
+        file.take(MOST_SUMMARY_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
     }
 
     /// Keeps something of a run beside its document. Where that fails it will be made from the document again.

@@ -1,7 +1,7 @@
 //! What lists need of a saved run: kept beside its document, and made from it again where that does not fit.
 
 use ipcost_features::history::{RunSummary, SUMMARY_SCHEMA, UnreadableRun};
-use ipcost_model::RunState;
+use ipcost_model::{RunState, read_record};
 use serde::{Deserialize, Serialize};
 
 use super::samples;
@@ -33,7 +33,7 @@ const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 /// # Errors
 /// Why the document cannot be read, in one line.
 pub fn summary(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
-    let kept = store.summary(&file.id).and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
+    let kept = store.summary(&file.id).and_then(|bytes| read_record::<Kept>(&bytes).ok());
     let fits = |kept: &Kept| {
         let same_kind = match &kept.found {
             Found::Run(run) => (run.state != RunState::Finished) == file.is_samples,
@@ -58,7 +58,9 @@ fn kept_or_made(store: &Store, file: &RunFile, kept: Option<Found>) -> Result<Ru
 }
 
 fn of_samples(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
-    let read = samples::read(&store.samples_path(&file.id)).map_err(|error| format!("{error:#}"))?;
+    let open = store.open_samples(&file.id);
+    let read = open.and_then(|open| samples::read(&store.samples_path(&file.id), open));
+    let read = read.map_err(|error| format!("{error:#}"))?;
     let document = samples::document_of(read);
     let summary = RunSummary {
         state: RunState::Unfinished,

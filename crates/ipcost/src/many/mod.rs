@@ -32,7 +32,7 @@ pub fn write(args: &ReportArgs) -> Result<ExitCode, Problem> {
     let mut dataset = args.many.parquet.as_deref().map(Dataset::create).transpose()?;
     let mut rows = Vec::new();
     let mut count = 0;
-    each(&Given::all(&args.runs).map_err(Problem::usage)?, |given, document| {
+    each(&Given::all(&args.runs).map_err(Problem::usage)?, Given::document, |given, document| {
         let document = match document {
             Ok(document) => document,
             Err(error) if given.is_found => {

@@ -38,6 +38,22 @@ impl Given {
         }
         Ok(all)
     }
+
+    /// Its document.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn document(&self) -> anyhow::Result<Document> {
+        if self.is_found { documents::load_found(&self.name) } else { documents::load(&self.name) }
+    }
+
+    /// Its document, or those that stand for a file of answers.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn documents(&self) -> anyhow::Result<Vec<Document>> {
+        documents::load_all(&self.name, self.is_found)
+    }
 }
 
 fn documents_in(dir: &Path) -> std::io::Result<Vec<String>> {
@@ -49,16 +65,18 @@ fn documents_in(dir: &Path) -> std::io::Result<Vec<String>> {
     Ok(names.filter(|name| name.ends_with(".json") || name.ends_with(".json.gz")).collect())
 }
 
-/// Uses each document, or the reason why it cannot be read. They are read on all cores; each core reads every so-many-th, so that few
+/// Uses what is read of each, or the reason why it cannot be read. They are read on all cores; each core reads every so-many-th, so that few
 /// are held.
 ///
 /// # Errors
 /// What a use failed with.
-pub fn each(
+pub fn each<T: Send>(
     all: &[Given],
-    mut used: impl FnMut(&Given, anyhow::Result<Document>) -> Result<(), Problem>,
+    read: impl Fn(&Given) -> anyhow::Result<T> + Sync,
+    mut used: impl FnMut(&Given, anyhow::Result<T>) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
     let readers = thread::available_parallelism().map_or(1, |cores| cores.get().min(all.len().max(1)));
+    let read = &read;
     thread::scope(|scope| {
         let queues: Vec<_> = (0..readers)
             .map(|reader| {
@@ -66,8 +84,8 @@ pub fn each(
                 scope.spawn(move || {
                     let own = all.iter().skip(reader).step_by(readers);
                     for given in own {
-                        // Once a document could not be used, no more are wanted.
-                        if sender.send(documents::load(&given.name)).is_err() {
+                        // Once one could not be used, no more are wanted.
+                        if sender.send(read(given)).is_err() {
                             break;
                         }
                     }

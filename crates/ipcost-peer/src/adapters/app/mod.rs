@@ -7,6 +7,8 @@ mod burst;
 mod client;
 mod fastcgi;
 mod front;
+#[doc(hidden)]
+pub mod fuzzing;
 mod http;
 mod kind;
 mod look;

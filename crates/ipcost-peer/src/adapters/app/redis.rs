@@ -278,7 +278,7 @@ impl Commands {
                 Ok(length) => self.skip = length + 2,
                 Err(_) => self.pending -= 1,
             },
-            b'*' => self.pending = self.pending - 1 + u64::try_from(number()?).unwrap_or(0),
+            b'*' => self.pending = (self.pending - 1).saturating_add(u64::try_from(number()?).unwrap_or(0)),
             b'-' => {
                 let text = String::from_utf8_lossy(rest).into_owned();
                 let way_out = if text.starts_with("NOAUTH") {
