@@ -29,6 +29,7 @@ pub(crate) struct Journal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     boot: Option<String>,
+    network: Option<String>,
     process: u32,
     started: String,
     pub restoration: Restoration,
@@ -42,7 +43,15 @@ impl Entry {
     /// Of this program, before it changes anything.
     pub fn new(restoration: Restoration) -> Self {
         let (process, started) = (std::process::id(), now());
-        Self { boot: host::boot(), process, started, restoration, entering: true, set: Vec::new() }
+        Self {
+            boot: host::boot(),
+            network: host::network(),
+            process,
+            started,
+            restoration,
+            entering: true,
+            set: Vec::new(),
+        }
     }
 
     /// Whether an arm has set this before.
@@ -212,6 +221,9 @@ fn look(undo: bool) -> Option<String> {
     };
     if entry.boot != host::boot() {
         return not("the machine has been restarted since");
+    }
+    if entry.network != host::network() {
+        return not("it ran in another network namespace, which has settings of its own");
     }
     // What a command has set that was killed is not known.
     let changed = if entry.entering { Vec::new() } else { entry.changed_since() };

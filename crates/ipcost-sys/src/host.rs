@@ -73,6 +73,11 @@ pub fn boot() -> Option<String> {
     kernel_files::read_to_string("/proc/sys/kernel/random/boot_id").ok().as_deref().and_then(pseudonym)
 }
 
+/// The network namespace of this process, which has settings of its own; `None` if the system has no such thing.
+pub fn network() -> Option<String> {
+    fs::read_link("/proc/self/ns/net").ok().map(|name| name.to_string_lossy().into_owned())
+}
+
 /// The kernel's clock source.
 pub fn clock_source() -> Option<String> {
     facts::clock_source()

@@ -46,9 +46,8 @@ impl PrivateDir {
     /// As [`PrivateDir::create`].
     pub fn announced(announce: &mut dyn FnMut(&Path)) -> Result<Self, SysError> {
         let base = std::env::temp_dir();
-        Self::create_in(&base, announce).context(|| {
-            format!("cannot make a private directory in {} (set TMPDIR to another)", base.display())
-        })
+        Self::create_in(&base, announce)
+            .context(|| format!("cannot make a private directory in {}", base.display()))
     }
 
     fn create_in(base: &Path, announce: &mut dyn FnMut(&Path)) -> io::Result<Self> {
@@ -192,7 +191,8 @@ pub fn open_own_lock(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = open(path, flags, Mode::RUSR | Mode::WUSR)?;
     if fstat(&opened)?.st_uid != rustix::process::geteuid().as_raw() {
-        return Err(untrusted(path, "belongs to another user"));
+        let reason = "it belongs to another user";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
     }
     Ok(opened.into())
 }
@@ -263,7 +263,7 @@ fn check_trusted(dir: &Path) -> io::Result<()> {
 
 fn untrusted(dir: &Path, why: &str) -> io::Error {
     let reason = format!(
-        "{} {why}, so others could put something else in its place; set TMPDIR to a directory of your own",
+        "{} {why}; set TMPDIR to a directory in which no other user can replace yours, such as /dev/shm",
         dir.display()
     );
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
@@ -306,7 +306,7 @@ mod tests {
             mode(dir.path(), hostile);
             for path in [&below, dir.path()] {
                 let error = made(path).unwrap_err();
-                assert!(error.contains("written to by others") && error.contains("set TMPDIR"), "{error}");
+                assert!(error.contains("written to by others") && error.matches("TMPDIR").count() == 1, "{error}");
             }
         }
         mode(dir.path(), 0o700);
