@@ -9,7 +9,7 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use ipcost_sys::private_dir::{
-    ensure_private, make_private, open_own_lock, read_own, remove_durably, write_durably,
+    ensure_private, make_private, open_own_lock, read_own, remove_durably, write_whole,
 };
 use ipcost_sys::{Context, SysError, data_dir, file_lock, host, measuring};
 use serde::{Deserialize, Serialize};
@@ -54,15 +54,10 @@ impl Entry {
         }
     }
 
-    /// Whether an arm has set this before.
-    pub fn has(&self, seen: &[Option<String>]) -> bool {
-        self.set.iter().any(|known| known == seen)
-    }
-
     /// An arm's command has ended, and the files hold this.
     pub fn set_by_arm(&mut self, seen: &[Option<String>]) {
         self.entering = false;
-        if !self.has(seen) {
+        if !self.set.iter().any(|known| known == seen) {
             self.set.push(seen.to_vec());
         }
     }
@@ -140,14 +135,15 @@ impl Journal {
         &self.lock
     }
 
-    /// Writes down how the machine was; it is on the disk afterwards.
+    /// Writes down how the machine was. The first time it is on the disk afterwards; what is added later matters only until the
+    /// machine is restarted.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, entry: &Entry) -> Result<(), EngineError> {
         let text = serde_json::to_string(entry).expect("plain data");
         let failed = || format!("cannot write {}, without which nothing is changed", self.path.display());
-        Ok(write_durably(&self.path, &text).context(failed)?)
+        Ok(write_whole(&self.path, &text, entry.set.is_empty()).context(failed)?)
     }
 
     /// The machine is as it was.

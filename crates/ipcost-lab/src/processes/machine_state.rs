@@ -77,7 +77,7 @@ impl MachineState {
             self.seen[name as usize] = Some(self.read_back());
             return self.wait(interrupt);
         };
-        self.note(|entry| entry.entering = true, self.seen[name as usize].is_none())?;
+        self.note(|entry| entry.entering = true)?;
         let failed = |(reason, complaint): (String, String)| EngineError::Arm {
             arm: name.title(),
             command: command.clone(),
@@ -95,8 +95,7 @@ impl MachineState {
         });
         ended.map_err(failed)?;
         let now = self.read_back();
-        let known = self.entry.as_ref().is_some_and(|entry| !entry.entering && entry.has(&now));
-        self.note(|entry| entry.set_by_arm(&now), !known)?;
+        self.note(|entry| entry.set_by_arm(&now))?;
         self.check(name, now).map_err(|reason| failed((reason, String::new())))?;
         self.wait(interrupt)
     }
@@ -126,15 +125,11 @@ impl MachineState {
         Ok(())
     }
 
-    /// Changes what is on the disk, if that is new.
-    fn note(&mut self, change: impl FnOnce(&mut Entry), is_new: bool) -> Result<(), EngineError> {
-        match self.entry.as_mut().filter(|_| is_new) {
-            Some(entry) => {
-                change(entry);
-                self.journal.write(entry)
-            }
-            None => Ok(()),
-        }
+    /// Changes what is on the disk.
+    fn note(&mut self, change: impl FnOnce(&mut Entry)) -> Result<(), EngineError> {
+        let Some(entry) = &mut self.entry else { return Ok(()) };
+        change(entry);
+        self.journal.write(entry)
     }
 
     /// Waits for the machine to settle.

@@ -158,17 +158,20 @@ pub fn read_own(path: &Path) -> io::Result<Option<String>> {
     io::read_to_string(File::from(opened).take(MOST_BYTES)).map(Some)
 }
 
-/// Writes a file of this user in one step: all of it is on the disk afterwards, or what was there before.
+/// Writes a file of this user in one step: it holds all of it afterwards, or what was there before; if `durable`, also after a
+/// power failure.
 ///
 /// # Errors
 /// If a system call fails.
-pub fn write_durably(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_whole(path: &Path, text: &str, durable: bool) -> io::Result<()> {
     let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut file = tempfile::Builder::new().prefix(".unfinished-").tempfile_in(dir)?;
     file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
+    if durable {
+        file.as_file().sync_all()?;
+    }
     file.persist(path).map_err(|error| error.error)?;
-    File::open(dir)?.sync_all()
+    if durable { File::open(dir)?.sync_all() } else { Ok(()) }
 }
 
 /// Removes a file; that it is gone is on the disk afterwards.
@@ -306,7 +309,10 @@ mod tests {
             mode(dir.path(), hostile);
             for path in [&below, dir.path()] {
                 let error = made(path).unwrap_err();
-                assert!(error.contains("written to by others") && error.matches("TMPDIR").count() == 1, "{error}");
+                assert!(
+                    error.contains("written to by others") && error.matches("TMPDIR").count() == 1,
+                    "{error}"
+                );
             }
         }
         mode(dir.path(), 0o700);

@@ -119,11 +119,13 @@ pub fn read_own(path: &Path) -> io::Result<Option<String>> {
 ///
 /// # Errors
 /// If a system call fails.
-pub fn write_durably(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_whole(path: &Path, text: &str, durable: bool) -> io::Result<()> {
     let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut file = tempfile::Builder::new().prefix(".unfinished-").tempfile_in(dir)?;
     io::Write::write_all(&mut file, text.as_bytes())?;
-    file.as_file().sync_all()?;
+    if durable {
+        file.as_file().sync_all()?;
+    }
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
