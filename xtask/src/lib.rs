@@ -14,3 +14,4 @@ mod steps;
 pub mod test;
 pub mod tools;
 mod unused;
+mod workflows;

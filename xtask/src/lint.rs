@@ -6,7 +6,7 @@ use crate::shell::{self, command, run_command};
 use crate::steps::{self, Step};
 use crate::test::EXTRA;
 use crate::tools::{CARGO_DENY, ensure_rust_components, ensure_rust_target};
-use crate::{advisories, architecture, docs, english, miri, unused};
+use crate::{advisories, architecture, docs, english, miri, unused, workflows};
 
 /// The steps, in order: quick ones that often fail come first.
 const STEPS: &[Step] = &[
@@ -15,6 +15,7 @@ const STEPS: &[Step] = &[
     Step { name: "links of README and docs/", run: docs::check },
     Step { name: "English of README and docs/", run: english::check },
     Step { name: "rules of docs/architecture.md", run: architecture::check },
+    Step { name: "workflows: pinned, and nothing of others beside a token", run: workflows::check },
     Step { name: "lints (cargo clippy)", run: lints },
     Step { name: "documentation of the crates (cargo doc)", run: documentation },
     Step { name: "unused dependencies", run: unused::check },

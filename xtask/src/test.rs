@@ -145,6 +145,7 @@ const SYSTEM: &[&str] = &[
     "deploy_reframe::",
     "deploy_slurm::",
     "explain::",
+    "faults_changed::",
     "faults_system::",
     "gallery_browser::",
     "html::",

@@ -74,6 +74,9 @@ pub enum EngineError {
         /// Its standard error.
         complaint: String,
     },
+    /// The machine may not be changed now; with the reason, and what to do.
+    #[error("{0}")]
+    Changing(String),
     /// The machine is not as it was before the run.
     #[error("THE MACHINE WAS NOT PUT BACK: {reason}; do it by hand: {remedy}")]
     NotRestored {
@@ -102,7 +105,7 @@ impl EngineError {
             Self::PeerStart { source, .. } => shortage(source).is_none(),
             Self::PeerUnfit { .. } | Self::Placement { .. } => true,
             // As a rule in the very first epoch.
-            Self::Arm { .. } => true,
+            Self::Arm { .. } | Self::Changing(_) => true,
             Self::Provision { source, .. } => matches!(source, TransportError::Refused(_)),
             _ => false,
         }

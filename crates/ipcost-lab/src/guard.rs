@@ -5,6 +5,7 @@
 //! end of input it kills and removes whatever is still named: nothing, after a run that ended normally.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -12,9 +13,10 @@ use std::time::{Duration, Instant};
 
 use ipcost_sys::private_dir::is_private_name;
 use ipcost_sys::process::{
-    ChildStdin, GuardLine, ask_group_to_end, guard_line, kill_group, read_stdin, spawn_guard,
+    ChildStdin, GuardLine, ask_group_to_end, guard_line, is_running, kill_group, read_stdin, spawn_guard,
 };
 
+use crate::journal::clear;
 use crate::processes::Restoration;
 
 /// How long to keep trying to remove a directory, and how long to wait between attempts.
@@ -31,12 +33,12 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts the guard.
+    /// Starts the guard, which holds a lock of this process, too.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn start(command: &[String]) -> io::Result<Self> {
-        let mut child = spawn_guard(command)?;
+    pub fn start(command: &[String], lock: Option<&File>) -> io::Result<Self> {
+        let mut child = spawn_guard(command, lock)?;
         let input = child.stdin.take();
         Ok(Self { child, input })
     }
@@ -65,10 +67,24 @@ impl Guard {
         self.tell(&format!("forget {}", list(groups)));
     }
 
-    /// Names how to put the machine back should this process be killed.
-    pub(crate) fn restores(&mut self, restoration: &Restoration) {
+    /// As [`Guard::watch`], for a process that ends by itself once its standard input does, and everything it has started with it.
+    ///
+    /// # Errors
+    /// Those of `start`.
+    pub(crate) fn watch_command<T, E>(
+        &mut self,
+        start: impl FnOnce(Option<GuardLine<'_>>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.tell("command");
+        let started = start(self.input.as_ref().map(guard_line));
+        self.tell(if started.is_ok() { "started" } else { "failed" });
+        started
+    }
+
+    /// Names how to put the machine back should this process be killed, and the journal to remove then.
+    pub(crate) fn restores(&mut self, restoration: &Restoration, journal: &Path) {
         // JSON has no line breaks of its own.
-        let text = serde_json::to_string(restoration).expect("plain data");
+        let text = serde_json::to_string(&(restoration, journal)).expect("plain data");
         self.tell(&format!("restore {text}"));
     }
 
@@ -103,8 +119,12 @@ struct Watched {
     groups: BTreeSet<u32>,
     /// Groups added since the last `start`.
     starting: Vec<u32>,
-    /// How to put the machine back, while it is changed.
-    restoration: Option<Restoration>,
+    /// Processes that end by themselves.
+    commands: BTreeSet<u32>,
+    /// Whether the next process is one of those.
+    is_command: bool,
+    /// How to put the machine back, while it is changed, and the journal.
+    restoration: Option<(Restoration, PathBuf)>,
 }
 
 impl Watched {
@@ -115,7 +135,12 @@ impl Watched {
             "dir" => self.dir = Some(PathBuf::from(rest)),
             "restore" => self.restoration = serde_json::from_str(rest).ok(),
             "restored" => self.restoration = None,
-            "start" => self.starting.clear(),
+            "start" | "started" | "command" => {
+                self.starting.clear();
+                self.is_command = word == "command";
+            }
+            "watch" if self.is_command => self.commands.extend(groups),
+            "failed" if self.is_command => self.commands.clear(),
             "failed" => self.starting.drain(..).for_each(|group| {
                 self.groups.remove(&group);
             }),
@@ -125,6 +150,7 @@ impl Watched {
             }),
             "forget" => groups.for_each(|group: u32| {
                 self.groups.remove(&group);
+                self.commands.remove(&group);
             }),
             _ => {}
         }
@@ -155,8 +181,12 @@ pub fn run() -> io::Result<()> {
     for group in &watched.groups {
         kill_group(*group);
     }
-    if let Some(restoration) = &watched.restoration
-        && let Err(error) = restoration.carry_out()
+    let deadline = Instant::now() + PATIENCE;
+    while watched.commands.iter().any(|command| is_running(*command)) && Instant::now() < deadline {
+        std::thread::sleep(AGAIN);
+    }
+    if let Some((restoration, journal)) = &watched.restoration
+        && let Err(error) = restoration.carry_out().and_then(|()| clear(journal))
     {
         // The terminal of the process that was killed, if it is still there.
         eprintln!("error: ipcost was killed, and {}", ipcost_model::escaped(&error.to_string()));

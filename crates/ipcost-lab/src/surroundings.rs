@@ -1,5 +1,6 @@
 //! Observes the machine during a run.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ipcost_model::{MachineRecord, ProcessorTimes, Throttling};
@@ -13,6 +14,28 @@ use crate::rules::{self, BLAME, Found, NEIGHBOUR_SHARE, STEAL_SHARE};
 const TICKS_PER_S: f64 = 100.0;
 /// A quota that acts may account for nearly all of the time.
 const THROTTLED_WEIGHT: f64 = 0.9;
+
+/// Other processes of this program that measure, unless the user has said that they do not matter.
+pub mod neighbours {
+    use ipcost_sys::{Neighbour, measuring};
+
+    /// The variable that says so: for runs that share no processor.
+    const IGNORE: &str = "IPCOST_IGNORE_OTHERS";
+
+    /// Those that measure now.
+    pub fn others() -> Vec<Neighbour> {
+        if ignored() { Vec::new() } else { measuring::others() }
+    }
+
+    /// Those to wait for.
+    pub fn ahead() -> Vec<Neighbour> {
+        if ignored() { Vec::new() } else { measuring::ahead() }
+    }
+
+    fn ignored() -> bool {
+        std::env::var_os(IGNORE).is_some_and(|value| value == "1")
+    }
+}
 
 /// The state of the whole machine at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -52,6 +75,11 @@ pub trait Surroundings {
     /// The other process that has been busiest since [`Surroundings::watch_others`].
     fn busiest_other(&mut self) -> Option<Busy>;
 
+    /// The other processes of this program that measure now.
+    fn neighbours(&mut self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// The processor time of the kernel's threads since then, in clock ticks: they work for whoever asked for it.
     fn kernel_ticks(&mut self) -> u64 {
         0
@@ -90,6 +118,10 @@ impl Surroundings for System {
         others::busiest(&self.others, &others::processes())
     }
 
+    fn neighbours(&mut self) -> Vec<u32> {
+        neighbours::others().into_iter().map(|other| other.process).collect()
+    }
+
     fn kernel_ticks(&mut self) -> u64 {
         others::of_the_kernel(&self.others, &others::processes())
     }
@@ -108,6 +140,8 @@ pub struct Observed {
     pub busiest: Option<Busy>,
     /// Processor time of the kernel's threads, in clock ticks.
     pub kernel_ticks: u64,
+    /// Other processes of this program that measured meanwhile.
+    pub neighbours: BTreeSet<u32>,
     /// The clock's cost and resolution.
     pub clock: Quality,
     /// The clock source.
@@ -145,6 +179,9 @@ impl Observed {
     /// for.
     pub fn pressures(&self) -> Vec<(Found, f64)> {
         let mut found = Vec::new();
+        if !self.neighbours.is_empty() {
+            found.push((rules::another_ipcost(&self.neighbours), self.others().unwrap_or_default()));
+        }
         if let Some(share) = self.stolen().filter(|share| *share > STEAL_SHARE) {
             found.push((rules::steal(share), share));
         }

@@ -43,6 +43,9 @@ pub struct Begun {
     pub debug_build: bool,
     /// The machine.
     pub host: Host,
+    /// What stands for the boot of the machine; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
     /// The job, including its peers and the seed.
     pub job: Job,
     /// When it started, RFC 3339.

@@ -202,3 +202,12 @@ pub struct TaskLimit {
     /// How to raise it.
     pub remedy: &'static str,
 }
+
+/// Another process of this program.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Neighbour {
+    /// Its process ID.
+    pub process: u32,
+    /// Its user, by name, or by number if that has none.
+    pub user: String,
+}

@@ -1,6 +1,7 @@
 //! Facts about the machine that affect results.
 
 use std::fs;
+use std::sync::OnceLock;
 
 use ipcost_model::Host;
 use serde::Serialize;
@@ -10,10 +11,13 @@ use sha2::{Digest, Sha256};
 use crate::facts;
 use crate::facts::text::{field, kibibytes};
 use crate::placement::Topology;
-use crate::system::machine;
+use crate::system::{kernel_files, machine};
 
 /// The fact that Wine replaces Windows: its version. Results then say nothing about Windows.
 pub const WINE: &str = "wine";
+
+/// The length of [`tag`].
+pub const TAG_DIGITS: usize = 8;
 
 /// Where Linux keeps what tells an installation from others: `machine-id(5)`, which also says not to pass it on.
 const MACHINE_ID: &str = "/etc/machine-id";
@@ -47,6 +51,31 @@ pub fn read() -> Host {
         physical_cores: topology.cores.len() as u32,
         more,
     }
+}
+
+/// Tells this machine from others that share a file system with it: a part of a hash of its id and its name. Copies of an image
+/// may have one id. A machine without an id is known by its boot.
+pub fn tag() -> &'static str {
+    static TAG: OnceLock<String> = OnceLock::new();
+    TAG.get_or_init(|| {
+        let id = fs::read_to_string(MACHINE_ID).ok().as_deref().and_then(pseudonym).or_else(boot);
+        let hash = Sha256::new()
+            .chain_update(id.unwrap_or_default())
+            .chain_update(" ")
+            .chain_update(machine::read().name)
+            .finalize();
+        hash[..TAG_DIGITS / 2].iter().map(|byte| format!("{byte:02x}")).collect()
+    })
+}
+
+/// What stands for this boot of the machine; `None` if the system gives boots no id.
+pub fn boot() -> Option<String> {
+    kernel_files::read_to_string("/proc/sys/kernel/random/boot_id").ok().as_deref().and_then(pseudonym)
+}
+
+/// The network namespace of this process, which has settings of its own; `None` if the system has no such thing.
+pub fn network() -> Option<String> {
+    fs::read_link("/proc/self/ns/net").ok().map(|name| name.to_string_lossy().into_owned())
 }
 
 /// The kernel's clock source.

@@ -19,6 +19,9 @@
 //! | shared memory | [`shared_word`] | a word that two processes share |
 //! | placement | [`placement`], [`whereabouts`] | the processors, pinning to them, and where threads ran |
 //! | files | [`private_dir`], [`user_dirs`], [`found_file`] | a directory that only this user can enter and that is removed afterwards; where a user's programs keep their files; opening files that were found and not named |
+//! | data | [`data_dir`] | where this program keeps its own files |
+//! | commands | [`whole_command`] | shell commands that end with everything they started |
+//! | neighbours | [`measuring`] | other processes of this program that measure |
 //! | locks | [`file_lock`] | whether another program still uses a file |
 //! | programs | [`programs`] | finding and building the programs that peers need |
 //! | signals | [`interrupt`] | requests to stop, as something to wait on |
@@ -42,6 +45,7 @@ mod contract;
 mod control_group;
 mod copying;
 pub mod counters;
+pub mod data_dir;
 pub mod disk;
 pub mod facts;
 pub mod file_lock;
@@ -74,13 +78,14 @@ mod unix;
 mod unsupported;
 
 pub use system::{
-    control, descriptor_table, driven, found_file, interrupt, limits, local_stream, net_namespace, perf,
-    private_dir, process, process_tree, programs, shared_word, usage, user_dirs, wake, worker,
+    control, descriptor_table, driven, found_file, interrupt, limits, local_stream, measuring, net_namespace,
+    perf, private_dir, process, process_tree, programs, shared_word, usage, user_dirs, wake, whole_command,
+    worker,
 };
 
 use std::io;
 
-pub use contract::{Launch, Listens, User, Woken};
+pub use contract::{Launch, Listens, Neighbour, User, Woken};
 pub use system::abstract_address::unguessable;
 pub use system::descriptor::Descriptor;
 

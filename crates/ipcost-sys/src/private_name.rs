@@ -2,15 +2,25 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Prefix of these names; twelve hexadecimal digits follow.
+use crate::host;
+
+/// Prefix of these names; eight hexadecimal digits for the machine follow, then eight random ones.
 const PREFIX: &str = "ipcost-";
-const DIGITS: usize = 12;
+const RANDOM_DIGITS: usize = 8;
+const DIGITS: usize = host::TAG_DIGITS + RANDOM_DIGITS;
 
 /// A name that is almost certainly unique.
 pub fn fresh_name() -> String {
     // Its keys are random and differ each time.
     let random = RandomState::new().build_hasher().finish();
-    format!("{PREFIX}{:0DIGITS$x}", random >> (u64::BITS as usize - 4 * DIGITS))
+    format!("{PREFIX}{}{:0RANDOM_DIGITS$x}", host::tag(), random >> (u64::BITS as usize - 4 * RANDOM_DIGITS))
+}
+
+#[cfg(unix)]
+/// Whether a name has this form and was made on this machine: on a shared file system, others are of other machines, whose locks
+/// may not show here.
+pub fn is_of_this_machine(name: &str) -> bool {
+    is_private_name(name) && name[PREFIX.len()..].starts_with(host::tag())
 }
 
 /// Whether a name has this form.

@@ -20,7 +20,7 @@ use crate::exit::{Problem, note, teller};
 use crate::explain::{Telling, explained};
 use crate::output::print;
 use crate::outputs;
-use crate::run::{Finished, Outputs, Recorder, finish, listen};
+use crate::run::{Finished, Outputs, Recorder, begin_measuring, finish};
 
 /// With what comes before and after, the answer is there within 45 s.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(40);
@@ -45,7 +45,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     job.budget.get_or_insert(DEFAULT_BUDGET);
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
     let plan = lab.plan_job(&job, fresh_seed())?;
-    let interrupt = listen()?;
+    let interrupt = begin_measuring(args.quiet, args.waiting)?;
     let mut bench = lab.bench(&plan, &interrupt)?;
     let seen = look(kind, &asked, &mut bench)?;
     let clients = args.burst.unwrap_or(if asked.given.is_empty() { kind.burst } else { 0 });

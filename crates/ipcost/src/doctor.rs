@@ -5,16 +5,23 @@ use std::process::ExitCode;
 
 use ipcost_features::doctor::examination;
 use ipcost_features::doctor::words::render;
+use ipcost_lab::journal;
 
 use crate::args::DoctorArgs;
-use crate::exit::Problem;
+use crate::exit::{Problem, warn};
 use crate::output::{is_standard_output, print, room, tell, write_pretty};
+use crate::run::begin_measuring;
 
 /// Examines the machine and shows what is found.
 ///
 /// # Errors
 /// What cannot be written; what cannot be looked at is no error.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
+    if args.look_only {
+        journal::left().iter().for_each(|left| warn(left));
+    } else {
+        begin_measuring(false, args.waiting)?;
+    }
     let told = |text: &str| tell(&format!("{text}\n"));
     let quietly = |_: &str| ();
     let measuring: &dyn Fn(&str) = if std::io::stderr().is_terminal() { &told } else { &quietly };

@@ -62,8 +62,19 @@ impl From<LabError> for Problem {
 
 /// Tells standard error, and gives the status to exit with.
 pub fn report(problem: &Problem) -> ExitCode {
-    complain(&format!("{:#}", problem.error));
+    complain(&in_full(&problem.error));
     ExitCode::from(problem.status)
+}
+
+/// An error with its causes, each said once: some errors name their cause themselves.
+fn in_full(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(&format!(": {cause}"));
+        }
+    }
+    text
 }
 
 /// Tells standard error something that is worth knowing.
@@ -90,4 +101,18 @@ pub fn warn(message: &str) {
 pub fn complain(message: &str) {
     let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
     tell(&format!("{style}error:{style:#} {}\n", escaped_lines(message)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let source = || std::io::Error::other("no room");
+        let named = ipcost_sys::SysError { action: "cannot write x".to_owned(), source: source() };
+        assert_eq!(in_full(&EngineError::from(named).into()), "cannot write x: no room");
+        let unnamed = anyhow::Error::from(source()).context("cannot write x");
+        assert_eq!(in_full(&unnamed), "cannot write x: no room");
+    }
 }

@@ -19,7 +19,7 @@ use crate::job::{job as job_of, place_as_usual};
 use crate::output::{is_standard_output, print, room, write_pretty, write_text};
 use crate::progress::{Line, bar};
 use crate::redact::Redacting;
-use crate::run::listen;
+use crate::run::begin_measuring;
 
 /// Explains what the arguments ask about.
 ///
@@ -35,7 +35,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
         redacting: args.redacting,
         quiet: args.quiet,
     };
-    explained(&asked, &lab, &listen()?, telling)
+    explained(&asked, &lab, &begin_measuring(args.quiet, args.waiting)?, telling)
 }
 
 /// Where an explanation goes.

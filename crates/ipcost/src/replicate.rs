@@ -25,7 +25,7 @@ use crate::output::{
 };
 use crate::outputs;
 use crate::progress::{Line, bar};
-use crate::run::listen;
+use crate::run::begin_measuring;
 
 /// Runs what the arguments ask for.
 ///
@@ -62,7 +62,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     {
         note(&missing);
     }
-    let interrupt = listen()?;
+    let interrupt = begin_measuring(args.quiet, args.waiting)?;
     let request = request(args, &replications);
     let mut shown = Shown::new(args.quiet);
     if args.as_published {

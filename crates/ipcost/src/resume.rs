@@ -9,7 +9,7 @@ use ipcost_model::Resumed;
 
 use crate::args::ResumeArgs;
 use crate::exit::{Problem, note, teller};
-use crate::run::{Outputs, Recorder, finish, finished, listen};
+use crate::run::{Outputs, Recorder, begin_measuring, finish, finished};
 use crate::{history, outputs};
 
 /// Goes on with it: the same seed, orders and operation counts, in what is left of its budget.
@@ -24,9 +24,9 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
     let name = begun.name.clone();
     let now_here = about(&begun.job, begun.plan.seed);
     history::check_same(begun, &now_here).map_err(Problem::usage)?;
+    let interrupt = begin_measuring(args.quiet, args.waiting)?;
     let lab = Lab::open(&begun.job, &mut teller(args.quiet))?;
     lab.check(begun)?;
-    let interrupt = listen()?;
     let resumed = Resumed { at: now(), after_epoch: samples.epochs.len() as u32 };
     if !args.quiet {
         note(&format!("run {} goes on after epoch {}", begun.id, resumed.after_epoch));

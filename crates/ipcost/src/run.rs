@@ -6,21 +6,24 @@ use std::time::Duration;
 use anyhow::Context;
 use ipcost_features::ab;
 use ipcost_features::answer::answered;
+use ipcost_lab::journal;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::{Observer, Progress};
+use ipcost_lab::surroundings::neighbours;
 use ipcost_lab::{About, Contrasts, EngineError, Lab, LabError, Outcome, PlanError, document, so_far};
-use ipcost_model::{Calibrated, Document, EpochRecord, Job, Matrix, Metric, Plan, Stopped};
+use ipcost_model::{Arms, Calibrated, Document, EpochRecord, Job, Matrix, Metric, Plan, Stopped};
 use ipcost_report::{plan as plan_text, terminal};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
+use ipcost_sys::{Neighbour, measuring};
 
-use crate::args::{OutputArgs, RunArgs};
-use crate::exit::{INTERRUPTED, Problem, complain, note, teller};
+use crate::args::{OutputArgs, RunArgs, Waiting};
+use crate::exit::{INTERRUPTED, Problem, complain, note, teller, warn};
 use crate::history::{self, SamplesFile};
 use crate::job::{job, one_core_note, usual_budget};
 use crate::output::{Showing, print, show, write_pretty};
 use crate::outputs;
-use crate::progress::Line;
+use crate::progress::{Line, bar};
 use crate::redact::Redacting;
 
 /// Runs what the arguments ask for.
@@ -47,7 +50,11 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     if args.plan {
         return show_plan(args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }
-    let interrupt = listen()?;
+    let interrupt = begin_measuring(args.quiet, args.waiting)?;
+    if job.ab.as_ref().is_some_and(Arms::change_the_machine) {
+        // What is there now: another run may have been waited for, or something have been put back.
+        (job, plan) = planned(&lab, asked.clone())?;
+    }
     // A run of so many epochs is to have the same cells each time; in two arms a trial would meet what they set.
     if args.job.is_none() && job.epochs.is_none() && job.ab.is_none() {
         let long = lab.long_transfers(&asked, &interrupt)?;
@@ -124,6 +131,63 @@ pub struct Outputs<'a> {
 pub struct Finished {
     pub document: Document,
     pub failure: Option<EngineError>,
+}
+
+/// Begins to measure: listens for signals that ask to stop, tells of others that measure or waits for them, and undoes what a run
+/// that was killed has left changed. Every command that measures does this before it looks at the machine.
+///
+/// # Errors
+/// That it was interrupted while it waited, or cannot listen.
+pub fn begin_measuring(quiet: bool, waiting: Waiting) -> Result<Interrupt, Problem> {
+    let interrupt = listen()?;
+    if waiting.wait {
+        wait_for_others(quiet, &interrupt)?;
+    }
+    measuring::mark();
+    for other in neighbours::others().iter().filter(|_| !quiet) {
+        let Neighbour { process, user } = other;
+        warn(&format!(
+            "another ipcost measures on this machine (process {process} of {user}); each distorts the other, and --wait waits for it"
+        ));
+    }
+    // Not even a quiet run changes the machine in silence.
+    if let Some(undone) = journal::undo() {
+        note(&undone);
+    }
+    Ok(interrupt)
+}
+
+/// How often to look whether others still measure.
+const LOOK: Duration = Duration::from_millis(100);
+
+fn wait_for_others(quiet: bool, interrupt: &Interrupt) -> Result<(), Problem> {
+    if !measuring::is_known() {
+        let reason = "this system does not show what others measure, so there is nothing to wait for; leave out --wait";
+        return Err(Problem::usage(anyhow::anyhow!(reason)));
+    }
+    measuring::mark_as_waiting();
+    let mut told = Vec::new();
+    let line = bar(quiet, 1, "{msg}");
+    loop {
+        let ahead = neighbours::ahead();
+        if ahead.is_empty() {
+            line.finish_and_clear();
+            return Ok(());
+        }
+        if interrupt.asked() {
+            line.finish_and_clear();
+            return Err(Problem::interrupted());
+        }
+        let names: Vec<String> =
+            ahead.iter().map(|other| format!("process {} of {}", other.process, other.user)).collect();
+        let text = format!("waiting until no other ipcost measures ({})", names.join(", "));
+        if line.is_hidden() && !quiet && told != ahead {
+            note(&text);
+        }
+        told = ahead;
+        line.set_message(text);
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// Listens for signals that ask to stop.

@@ -12,7 +12,7 @@ use crate::args::SelfTestArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED};
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::progress::bar;
-use crate::run::listen;
+use crate::run::begin_measuring;
 
 /// The bar's resolution.
 const STEPS: u64 = 1_000;
@@ -28,7 +28,8 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
     let request = Request { budget, noise: args.noise.unwrap_or(Noise::Quiet), seed: args.seed };
     let progress = bar(args.quiet, STEPS, "{msg}");
     let mut tell = |tally: &Tally, elapsed| tell(&progress, tally, elapsed, budget);
-    let (test, interrupted) = measure(request, &listen()?, &mut tell)?;
+    let interrupt = begin_measuring(args.quiet, args.waiting)?;
+    let (test, interrupted) = measure(request, &interrupt, &mut tell)?;
     progress.finish_and_clear();
     let test = args.redacting.apply(test)?;
     if let Some(path) = &args.json {

@@ -129,6 +129,7 @@ impl<'a> Campaign<'a> {
 impl Campaign<'_> {
     fn carry_out(mut self) -> Outcome {
         self.surroundings.watch_others();
+        self.outcome.observed.neighbours.extend(self.surroundings.neighbours());
         let stopped = self.measure();
         let elapsed = self.elapsed();
         self.outcome.observed.busiest = self.surroundings.busiest_other();
@@ -162,6 +163,7 @@ impl Campaign<'_> {
             self.epoch += 1;
             let began = self.elapsed();
             let epoch = self.run_epoch()?;
+            self.outcome.observed.neighbours.extend(self.surroundings.neighbours());
             self.observer.epoch(&epoch);
             self.outcome.keep(epoch);
             self.longest_epoch = self.longest_epoch.max(self.elapsed() - began);

@@ -1,7 +1,9 @@
 //! The bench of real peers: two processes for every cell and epoch.
 
+mod arm_command;
 mod awake;
 mod drawing;
+mod kept;
 mod machine_state;
 mod needs;
 mod pair;
@@ -26,6 +28,7 @@ use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
 use ipcost_sys::transport::{self, Place, Provision, TransportError};
 use ipcost_sys::{Context, driven, process_tree, quota};
+pub(crate) use kept::{holds, read, setting};
 use machine_state::MachineState;
 pub(crate) use machine_state::{Restoration, before};
 use needs::{Need, check_hello};
@@ -90,7 +93,9 @@ impl ProcessBench {
     ) -> Result<Self, EngineError> {
         let began = Instant::now();
         quota::sweep();
-        let mut guard = Guard::start(guard).map_err(|source| EngineError::PeerStart {
+        let state = MachineState::new(plan.arms.as_ref())?;
+        let lock = state.as_ref().map(MachineState::lock);
+        let mut guard = Guard::start(guard, lock).map_err(|source| EngineError::PeerStart {
             name: "guard".to_owned(),
             command: guard.join(" "),
             source,
@@ -106,7 +111,7 @@ impl ProcessBench {
                 .into_iter()
                 .map(|program| ((program.arm, program.name.clone()), program))
                 .collect(),
-            state: MachineState::new(plan.arms.as_ref()),
+            state,
             topology: Topology::read(),
             processors: processors_online(),
             interrupt,

@@ -1,10 +1,14 @@
 //! What the machine does to a run, in the words that warnings, the doctor and explanations share.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ipcost_model::units::duration_text;
 
-use super::{BUSY_NEIGHBOUR, CPU_QUOTA, DEBUG_BUILD, Found, IRQ_TIME_ACCOUNTING, SLOW_CLOCK, STEAL, WINE};
+use super::{
+    ANOTHER_IPCOST, BUSY_NEIGHBOUR, CPU_QUOTA, DEBUG_BUILD, Found, IRQ_TIME_ACCOUNTING, SLOW_CLOCK, STEAL,
+    WINE,
+};
 
 /// The hypervisor gave processor time to others.
 pub fn steal(share: f64) -> Found {
@@ -21,6 +25,14 @@ pub fn neighbour(share: f64) -> Found {
 /// The process that did most of the work of others.
 pub fn culprit(name: &str, id: u32) -> String {
     format!("most of it {name} (process {id})")
+}
+
+/// Other processes of this program measured at the same time.
+pub fn another_ipcost(processes: &BTreeSet<u32>) -> Found {
+    let numbers: Vec<String> = processes.iter().map(u32::to_string).collect();
+    let found =
+        format!("another ipcost measured on this machine at the same time (process {})", numbers.join(", "));
+    Found::new(ANOTHER_IPCOST, found, "measure one after the other; --wait does that")
 }
 
 /// A CPU quota throttled this program.

@@ -39,6 +39,9 @@ rules! {
     BUSY_NEIGHBOUR = "busy-neighbour", "other processes that take processor time",
         "Other work takes cores and caches away from the measurement, more from one cell than from another.",
         "5 % of the processors' time", [Doctor, Warning, Explain], "Planted in a test of `explain`; `ipcost selftest --noise cpu` measures its effect";
+    ANOTHER_IPCOST = "another-ipcost", "other runs of ipcost at the same time",
+        "Each takes processors and caches from the other.",
+        "one run", [Warning], "By construction";
     CPU_QUOTA = "cpu-quota", "CPU quotas of this program's control groups",
         "Once the quota of a period is used up, everything waits for the next one, in the middle of a batch.",
         "one throttled period", [Doctor, Warning, Explain], "Planted in a test of `explain`; https://docs.kernel.org/scheduler/sched-bwc.html";

@@ -22,6 +22,7 @@ impl Keeper {
             tool: Tool::of_version("0"),
             debug_build: false,
             host: Host::default(),
+            boot: None,
             job: Job::default(),
             started: "2026-01-01T00:00:00Z".to_owned(),
             plan: plan.clone(),

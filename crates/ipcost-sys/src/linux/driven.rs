@@ -19,6 +19,7 @@ use rustix::net::{SocketFlags, SocketType};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getppid, kill_process, waitid};
 
 use super::child::{die_with_parent, end_with_parent, exit_descriptor};
+use super::measuring;
 use crate::contract::{Launch, Listens, User, Woken};
 use crate::system::channel::Socket;
 use crate::system::descriptor::{Descriptor, to_inherit};
@@ -317,11 +318,7 @@ pub fn make_link(to: &Path, path: &Path) -> io::Result<()> {
 
 /// The name of a user, or the number of one without a name; this process's if `None`.
 pub fn name_of(user: Option<User>) -> String {
-    let id = user.map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.id);
-    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let is_it = |line: &&str| line.split(':').nth(2).and_then(|number| number.parse().ok()) == Some(id);
-    let name = users.lines().find(is_it).and_then(|line| line.split(':').next());
-    name.map_or_else(|| id.to_string(), str::to_owned)
+    user.map_or_else(measuring::own_user, |user| measuring::user_name(user.id))
 }
 
 /// Whether this process has root's rights.

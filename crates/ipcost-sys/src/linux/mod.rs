@@ -15,6 +15,7 @@ pub mod kernel_texts;
 pub mod leftovers;
 pub mod lending;
 pub mod loopback;
+pub mod measuring;
 pub mod message_queue;
 pub mod more_sockets;
 pub mod net_namespace;
@@ -33,6 +34,7 @@ pub mod suspension;
 #[cfg(test)]
 mod tests;
 pub mod wake;
+pub mod whole_command;
 
 pub use crate::unix::{
     channel, cheapest_call, control, descriptor, fifo, found_file, interrupt, kernel_files, limits,

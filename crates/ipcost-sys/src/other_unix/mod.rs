@@ -16,6 +16,7 @@ pub use crate::unix::{
 };
 pub use crate::unsupported::{
     abstract_address, calling, congestion, counter, credentials, descriptor_table, driven, futex,
-    kernel_texts, lending, loopback, message_queue, more_sockets, net_namespace, npipe, other_memory,
-    passed_memory, perf, permissions, process_tree, shared_ring, suspension, wake,
+    kernel_texts, lending, loopback, measuring, message_queue, more_sockets, net_namespace, npipe,
+    other_memory, passed_memory, perf, permissions, process_tree, shared_ring, suspension, wake,
+    whole_command,
 };

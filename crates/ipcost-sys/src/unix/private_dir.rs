@@ -1,7 +1,7 @@
 //! Directories that only this user can enter: one for sockets and FIFOs, and persistent ones.
 
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags, fstat, open};
 use tempfile::TempDir;
 
-use crate::private_name::fresh_name;
 pub use crate::private_name::is_private_name;
+use crate::private_name::{fresh_name, is_of_this_machine};
 use crate::{Context, SysError, file_lock};
 
 /// The longest path for a Unix socket, bytes: `sun_path` without its final NUL.
@@ -46,9 +46,8 @@ impl PrivateDir {
     /// As [`PrivateDir::create`].
     pub fn announced(announce: &mut dyn FnMut(&Path)) -> Result<Self, SysError> {
         let base = std::env::temp_dir();
-        Self::create_in(&base, announce).context(|| {
-            format!("cannot make a private directory in {} (set TMPDIR to another)", base.display())
-        })
+        Self::create_in(&base, announce)
+            .context(|| format!("cannot make a private directory in {}", base.display()))
     }
 
     fn create_in(base: &Path, announce: &mut dyn FnMut(&Path)) -> io::Result<Self> {
@@ -97,8 +96,8 @@ impl Drop for PrivateDir {
     }
 }
 
-/// Removes what killed programs left behind: directories with such a name that belong to this user, that only this user
-/// can enter, and that are not locked.
+/// Removes what killed programs left behind: directories with such a name of this machine that belong to this user, that only
+/// this user can enter, and that are not locked.
 fn sweep(base: &Path) {
     let abandoned = |path: &Path| {
         let old =
@@ -108,7 +107,7 @@ fn sweep(base: &Path) {
     };
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
         let path = entry.path();
-        if entry.file_name().to_str().is_some_and(is_private_name) && abandoned(&path).is_some() {
+        if entry.file_name().to_str().is_some_and(is_of_this_machine) && abandoned(&path).is_some() {
             // Another program may be sweeping at the same time.
             let _ = fs::remove_dir_all(&path);
         }
@@ -130,6 +129,79 @@ pub fn make_private(path: &Path) -> io::Result<()> {
 pub fn create_private_file(path: &Path) -> io::Result<File> {
     File::options().append(true).create_new(true).mode(0o600).open(path)
 }
+
+/// What a file of this user holds that no other user can write to; `None` if there is none. Follows no link.
+///
+/// # Errors
+/// If it is something else, or of another user, or others can write to it.
+pub fn read_own(path: &Path) -> io::Result<Option<String>> {
+    let opened = match open(
+        path,
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        Mode::empty(),
+    ) {
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        opened => opened?,
+    };
+    let found = fstat(&opened)?;
+    let user = rustix::process::geteuid().as_raw();
+    let refuse = |why: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    if rustix::fs::FileType::from_raw_mode(found.st_mode) != rustix::fs::FileType::RegularFile {
+        return refuse("it is not a regular file".to_owned());
+    }
+    if found.st_uid != user {
+        return refuse(format!("it belongs to user {}, and this program runs as user {user}", found.st_uid));
+    }
+    if found.st_mode & 0o022 != 0 {
+        return refuse("other users can write to it".to_owned());
+    }
+    io::read_to_string(File::from(opened).take(MOST_BYTES)).map(Some)
+}
+
+/// Writes a file of this user in one step: it holds all of it afterwards, or what was there before; if `durable`, also after a
+/// power failure.
+///
+/// # Errors
+/// If a system call fails.
+pub fn write_whole(path: &Path, text: &str, durable: bool) -> io::Result<()> {
+    let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut file = tempfile::Builder::new().prefix(".unfinished-").tempfile_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    if durable {
+        file.as_file().sync_all()?;
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    if durable { File::open(dir)?.sync_all() } else { Ok(()) }
+}
+
+/// Removes a file; that it is gone is on the disk afterwards.
+///
+/// # Errors
+/// If a system call fails; that it is gone already is none.
+pub fn remove_durably(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::open(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?.sync_all()
+}
+
+/// Opens a file of this user to lock it, and creates it if needed. Follows no link, and no other user can open it.
+///
+/// # Errors
+/// If a system call fails, or it belongs to another user.
+pub fn open_own_lock(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = open(path, flags, Mode::RUSR | Mode::WUSR)?;
+    if fstat(&opened)?.st_uid != rustix::process::geteuid().as_raw() {
+        let reason = "it belongs to another user";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    Ok(opened.into())
+}
+
+/// The longest file that [`read_own`] reads.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// Creates a directory for this user only within another; it disappears with the returned value, unless kept.
 ///
@@ -224,7 +296,7 @@ fn check_trusted(dir: &Path) -> io::Result<()> {
 
 fn untrusted(dir: &Path, why: &str) -> io::Error {
     let reason = format!(
-        "{} {why}, so others could put something else in its place; set TMPDIR to a directory of your own",
+        "{} {why}; set TMPDIR to a directory in which no other user can replace yours, such as /dev/shm",
         dir.display()
     );
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
@@ -267,7 +339,10 @@ mod tests {
             mode(dir.path(), hostile);
             for path in [&below, dir.path()] {
                 let error = made(path).unwrap_err();
-                assert!(error.contains("written to by others") && error.contains("set TMPDIR"), "{error}");
+                assert!(
+                    error.contains("written to by others") && error.matches("TMPDIR").count() == 1,
+                    "{error}"
+                );
             }
         }
         mode(dir.path(), 0o700);
@@ -336,20 +411,24 @@ mod tests {
             File::open(&path).unwrap().set_modified(SystemTime::now() - age).unwrap();
             path
         };
-        let left = put("ipcost-0123456789ab", 0o700, true);
-        let used = put("ipcost-0123456789ac", 0o700, true);
+        let own = |end: &str| format!("ipcost-{}{end}", crate::host::tag());
+        let left = put(&own("456789ab"), 0o700, true);
+        let used = put(&own("456789ac"), 0o700, true);
         let lock = File::open(&used).unwrap();
         assert!(file_lock::lock(&lock).unwrap());
         let kept = [
-            put("ipcost-0123456789ad", 0o700, false),
-            put("ipcost-0123456789ae", 0o755, true),
+            put(&own("456789ad"), 0o700, false),
+            put(&own("456789ae"), 0o755, true),
             put("ipcost-results", 0o700, true),
-            put("ipcost-0123456789abcd", 0o700, true),
+            put(&own("456789abcd"), 0o700, true),
+            // Of another machine, whose lock does not show on this file system; of an older program.
+            put("ipcost-0123456701234567", 0o700, true),
+            put("ipcost-0123456789ab", 0o700, true),
             used,
         ];
         let target = base.path().join("elsewhere");
         fs::create_dir(&target).unwrap();
-        std::os::unix::fs::symlink(&target, base.path().join("ipcost-0123456789af")).unwrap();
+        std::os::unix::fs::symlink(&target, base.path().join(own("456789af"))).unwrap();
         sweep(base.path());
         assert!(!left.exists());
         assert!(kept.iter().all(|path| path.join("socket").exists()));

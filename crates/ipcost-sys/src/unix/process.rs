@@ -1,5 +1,6 @@
 //! Peers as the engine sees them: child processes with pipes.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -361,6 +362,11 @@ pub fn ask_group_to_end(group: u32) -> bool {
     group.is_some_and(|group| kill_process_group(group, Signal::TERM).is_ok())
 }
 
+/// Whether a process is running.
+pub fn is_running(process: u32) -> bool {
+    leftovers::runs(process)
+}
+
 /// Kills every process of a group, without waiting.
 pub fn kill_group(group: u32) {
     if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
@@ -371,18 +377,24 @@ pub fn kill_group(group: u32) {
 
 /// A helper that outlives this process while its standard input is open: the guard.
 ///
-/// It runs in its own session, so that no signal from the terminal reaches it.
+/// It runs in its own session, so that no signal from the terminal reaches it. A lock that this process holds is the guard's, too.
 ///
 /// # Errors
 /// If a system call fails.
-pub fn spawn_guard(command: &[String]) -> io::Result<Child> {
+pub fn spawn_guard(command: &[String], lock: Option<&File>) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(program);
     // What it says on its standard error matters once this process is gone: that it cannot put the machine back.
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null());
-    // SAFETY: between fork and exec the closure makes only one system call.
+    let lock = lock.map(AsRawFd::as_raw_fd);
+    // SAFETY: between fork and exec the closure makes only system calls on plain values. The lock stays open until after the spawn.
     unsafe {
-        command.pre_exec(|| rustix::process::setsid().map(|_| ()).map_err(io::Error::from));
+        command.pre_exec(move || {
+            if let Some(lock) = lock {
+                fcntl_setfd(BorrowedFd::borrow_raw(lock), FdFlags::empty())?;
+            }
+            rustix::process::setsid().map(|_| ()).map_err(io::Error::from)
+        });
     }
     command.spawn()
 }

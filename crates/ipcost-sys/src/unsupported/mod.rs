@@ -27,6 +27,8 @@ pub mod lending;
 #[cfg(not(target_os = "linux"))]
 pub mod loopback;
 #[cfg(not(target_os = "linux"))]
+pub mod measuring;
+#[cfg(not(target_os = "linux"))]
 pub mod message_queue;
 #[cfg(not(target_os = "linux"))]
 pub mod more_sockets;
@@ -50,6 +52,8 @@ pub mod shared_ring;
 pub mod suspension;
 #[cfg(not(target_os = "linux"))]
 pub mod wake;
+#[cfg(not(target_os = "linux"))]
+pub mod whole_command;
 #[cfg(windows)]
 pub mod worker;
 

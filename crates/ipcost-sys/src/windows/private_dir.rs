@@ -112,6 +112,50 @@ pub fn create_private_file(path: &Path) -> io::Result<File> {
     File::options().append(true).create_new(true).open(path)
 }
 
+/// What a file holds; `None` if there is none. Its directory decides who may write to it.
+///
+/// # Errors
+/// If a system call fails.
+pub fn read_own(path: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+/// Writes a file in one step; Windows writes its directory when it sees fit.
+///
+/// # Errors
+/// If a system call fails.
+pub fn write_whole(path: &Path, text: &str, durable: bool) -> io::Result<()> {
+    let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut file = tempfile::Builder::new().prefix(".unfinished-").tempfile_in(dir)?;
+    io::Write::write_all(&mut file, text.as_bytes())?;
+    if durable {
+        file.as_file().sync_all()?;
+    }
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Removes a file.
+///
+/// # Errors
+/// If a system call fails; that it is gone already is none.
+pub fn remove_durably(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Opens a file to lock it, and creates it if needed.
+///
+/// # Errors
+/// If a system call fails.
+pub fn open_own_lock(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create(true).truncate(false).open(path)
+}
+
 /// Creates a directory for this user only within another; it disappears with the returned value, unless kept.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! Peers as the engine sees them: child processes with pipes, each in its own job.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, OwnedHandle};
 use std::os::windows::process::{CommandExt, ExitStatusExt};
@@ -261,11 +262,16 @@ pub fn kill_group(_group: u32) {}
 ///
 /// # Errors
 /// If a system call fails.
-pub fn spawn_guard(command: &[String]) -> io::Result<Child> {
+pub fn spawn_guard(command: &[String], _lock: Option<&File>) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command.creation_flags(DETACHED_PROCESS).spawn()
+}
+
+/// Not known: whatever this program starts is in a job, which ends it.
+pub fn is_running(_process: u32) -> bool {
+    false
 }
 
 /// Reads standard input to its end.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::{parse_duration, parse_proportion};
 
-use super::OutputArgs;
 use super::run::parse_name;
+use super::{OutputArgs, Waiting};
 use crate::redact::Redacting;
 
 const SERVER: &str = "Which server, and what it is asked";
@@ -92,6 +92,8 @@ pub struct AppArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub timeout: Option<Duration>,
 
+    #[command(flatten, next_help_heading = HOW)]
+    pub waiting: Waiting,
     #[command(flatten, next_help_heading = OUTPUT)]
     pub outputs: OutputArgs,
     /// Name the run, so that it is found again by NAME wherever a RUN is taken

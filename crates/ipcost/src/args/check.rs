@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::{parse_duration, parse_proportion};
 
-use super::Saving;
+use super::{Saving, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Default, Args)]
@@ -69,6 +69,8 @@ pub struct CheckArgs {
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub waiting: Waiting,
     #[command(flatten)]
     pub saving: Saving,
     #[command(flatten)]

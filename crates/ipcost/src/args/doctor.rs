@@ -6,10 +6,12 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
+use super::Waiting;
 use crate::redact::Redacting;
 
-/// Looks at processors, neighbours, limits, network, permissions and tools. It changes nothing; commands that it
-/// shows are for you to judge, and mostly for root to run.
+/// Looks at processors, neighbours, limits, network, permissions and tools. It changes nothing, except to undo what
+/// a killed run of ab left changed; with --look-only it only shows that. Commands that it shows are for you to judge, and mostly for
+/// root to run.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = "Exit status: 0 it could look, whatever it found, 1 something failed, 2 wrong usage."
@@ -27,6 +29,8 @@ pub struct DoctorArgs {
     /// Write the findings as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub waiting: Waiting,
     #[command(flatten)]
     pub redacting: Redacting,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::{CellArgs, RunArgs, Saving};
+use super::{CellArgs, RunArgs, Saving, Waiting};
 use crate::redact::Redacting;
 
 /// One cell by its id: where its time goes. Two: what makes the difference. A job file or flags for cells: each cell
@@ -58,6 +58,8 @@ pub struct ExplainArgs {
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub waiting: Waiting,
     #[command(flatten)]
     pub saving: Saving,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::{OutputArgs, TrendArgs};
+use super::{OutputArgs, TrendArgs, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
@@ -56,6 +56,8 @@ pub struct ResumeArgs {
     /// A run that was killed, by its identifier or name; last is the newest
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
+    #[command(flatten)]
+    pub waiting: Waiting,
     #[command(flatten)]
     pub redacting: Redacting,
     /// Show neither progress nor warnings

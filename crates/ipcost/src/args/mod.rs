@@ -24,6 +24,7 @@ mod shell;
 mod sweep;
 mod tables;
 mod trend;
+mod waiting;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -57,6 +58,7 @@ pub use sweep::{
 };
 use tables::TableArgs;
 pub use trend::TrendArgs;
+pub use waiting::Waiting;
 
 use crate::exit::{USAGE, complain};
 
@@ -128,6 +130,13 @@ pub enum Command {
     /// Watch over a run and clean up should it be killed
     #[command(hide = true)]
     Guard,
+    /// Run a shell command, and end it with everything that it has started
+    #[command(hide = true)]
+    Command {
+        #[arg(long)]
+        lock: Option<i32>,
+        line: String,
+    },
     /// Hold a network namespace for peers
     #[command(hide = true)]
     Namespace,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::Saving;
+use super::{Saving, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Default, Args)]
@@ -62,6 +62,8 @@ pub struct ReplicateArgs {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub waiting: Waiting,
     #[command(flatten)]
     pub saving: Saving,
     #[command(flatten)]

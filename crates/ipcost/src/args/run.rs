@@ -11,7 +11,7 @@ use ipcost_sys::OS;
 use ipcost_sys::transport;
 
 use super::output::OF_DOCUMENTS;
-use super::{CellArgs, OutputArgs};
+use super::{CellArgs, OutputArgs, Waiting};
 use crate::redact::Redacting;
 
 const HOW: &str = "How to measure";
@@ -61,6 +61,9 @@ pub struct RunArgs {
     /// Kill a peer that takes longer than this to answer [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub timeout: Option<Duration>,
+
+    #[command(flatten, next_help_heading = HOW)]
+    pub waiting: Waiting,
 
     #[command(flatten, next_help_heading = OUTPUT)]
     pub outputs: OutputArgs,

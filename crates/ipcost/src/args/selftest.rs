@@ -7,6 +7,7 @@ use clap::Args;
 use ipcost_features::selftest::Noise;
 use ipcost_model::units::parse_duration;
 
+use super::Waiting;
 use crate::redact::Redacting;
 
 #[derive(Debug, Default, Args)]
@@ -29,6 +30,8 @@ pub struct SelfTestArgs {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub waiting: Waiting,
     #[command(flatten)]
     pub redacting: Redacting,
 }

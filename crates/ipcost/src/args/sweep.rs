@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use ipcost_model::units::{parse_duration, parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, PAGE_BYTES, Pattern, Placement};
 
-use super::Saving;
+use super::{Saving, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
@@ -71,6 +71,8 @@ pub struct SizeSweepArgs {
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]
+    pub waiting: Waiting,
+    #[command(flatten)]
     pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
@@ -91,6 +93,8 @@ pub struct OneRunArgs {
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub waiting: Waiting,
     #[command(flatten)]
     pub saving: Saving,
     #[command(flatten)]

@@ -20,7 +20,7 @@ use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, note, telle
 use crate::history;
 use crate::output::{print, write_json};
 use crate::progress::Line;
-use crate::run::listen;
+use crate::run::begin_measuring;
 
 /// What `--init` prints.
 const EXAMPLE: &str = include_str!("example.toml");
@@ -54,7 +54,8 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     let Prepared { file, job, questions, plan, lab, warnings } = prepared;
     let about = about(&job, plan.seed);
     let mut line = Line::new(args.quiet);
-    let outcome = measure(&questions, plan, &lab, &listen()?, &mut line);
+    let interrupt = begin_measuring(args.quiet, args.waiting)?;
+    let outcome = measure(&questions, plan, &lab, &interrupt, &mut line);
     line.clear();
     let mut outcome = outcome?;
     let failure = outcome.failure.take();

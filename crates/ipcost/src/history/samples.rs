@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_lab::{About, Outcome, document};
 use ipcost_model::{
-    Begun, Calibrated, Document, EpochRecord, Plan, Resumed, SAMPLES_SCHEMA, Samples, check_document,
+    Begun, Calibrated, Document, EpochRecord, Host, Plan, Resumed, SAMPLES_SCHEMA, Samples, check_document,
     read_samples,
 };
-use ipcost_sys::file_lock;
+use ipcost_sys::{file_lock, host};
 use serde::Serialize;
 
 use super::id::RunId;
@@ -50,6 +50,7 @@ impl SamplesFile {
             tool: about.tool.clone(),
             debug_build: about.debug_build,
             host: about.host.clone(),
+            boot: host::boot(),
             job: about.job.clone(),
             started: about.started.clone(),
             plan: plan.clone(),
@@ -202,8 +203,14 @@ pub fn check_same(begun: &Begun, now: &About) -> anyhow::Result<()> {
         ("cores", then.cores.to_string(), here.cores.to_string()),
     ]
     .into_iter()
+    // Samples of an older program have none of these.
+    .chain(["machine", "name"].into_iter().filter_map(|fact| {
+        let of = |host: &Host| host.more.get(fact)?.as_str().map(str::to_owned);
+        Some((fact, of(then)?, of(here)?))
+    }))
     .filter(|(_, then, now)| then != now)
     .map(|(what, then, now)| format!("{what} {then:?} then and {now:?} now"))
+    .chain(restarted(begun.boot.as_deref()))
     .collect();
     if differs.is_empty() {
         return Ok(());
@@ -213,4 +220,11 @@ pub fn check_same(begun: &Begun, now: &About) -> anyhow::Result<()> {
         begun.id,
         differs.join(", ")
     ))
+}
+
+/// That the machine has been restarted, which changes where its memory and its interrupts are: epochs from before and after are not
+/// one run.
+fn restarted(then: Option<&str>) -> Option<String> {
+    let now = host::boot()?;
+    (then? != now).then(|| "the machine has been restarted since".to_owned())
 }

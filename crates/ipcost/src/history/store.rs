@@ -1,8 +1,6 @@
 //! The directory of saved runs: writing whole documents, seeing what is there, removing.
 
 use std::collections::HashSet;
-use std::env;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +12,7 @@ use flate2::write::GzEncoder;
 use ipcost_model::Document;
 use ipcost_report::json;
 use ipcost_sys::private_dir::{create_private_file, ensure_private, make_private};
-use ipcost_sys::{file_lock, found_file, user_dirs};
+use ipcost_sys::{data_dir, file_lock, found_file, user_dirs};
 use tempfile::NamedTempFile;
 
 use super::id::RunId;
@@ -73,8 +71,7 @@ impl Store {
     /// # Errors
     /// Where none of these is set.
     pub fn of_user() -> anyhow::Result<Self> {
-        let variables = ["IPCOST_DATA_DIR", "XDG_DATA_HOME"].map(env::var_os);
-        let Some(dir) = data_dir(variables, user_dirs::data()) else {
+        let Some(dir) = data_dir::of_user() else {
             bail!(
                 "there is no place for saved runs: none of IPCOST_DATA_DIR, XDG_DATA_HOME and {} names a directory",
                 user_dirs::HOME
@@ -315,26 +312,9 @@ fn make_own(dir: &Path) -> io::Result<()> {
     ensure_private(dir).map_err(io::Error::other)
 }
 
-/// By the XDG base directory specification, a path that is not absolute counts as none.
-fn data_dir([own, xdg]: [Option<OsString>; 2], usual: Option<PathBuf>) -> Option<PathBuf> {
-    let own = own.filter(|value| !value.is_empty()).map(PathBuf::from);
-    let xdg = xdg.map(PathBuf::from).filter(|path| path.is_absolute());
-    own.or_else(|| Some(xdg.or(usual)?.join("ipcost")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_place_is_where_users_expect_it() {
-        let usual = || Some("/home/me/.local/share".into());
-        let dir = |own: &str, xdg: &str| data_dir([own, xdg].map(|value| Some(value.into())), usual());
-        assert_eq!(dir("", "/x"), Some("/x/ipcost".into()));
-        assert_eq!(dir("", "relative"), Some("/home/me/.local/share/ipcost".into()));
-        assert_eq!(dir("mine", "/x"), Some("mine".into()));
-        assert_eq!(data_dir([None, None], None), None);
-    }
 
     #[test]
     fn a_directory_that_others_can_write_to_is_refused() {

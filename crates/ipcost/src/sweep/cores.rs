@@ -20,7 +20,7 @@ use crate::run::Finished;
 pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
     let relations = distinct();
     let job = job(args, &relations).map_err(Problem::usage)?;
-    let Finished { document, failure } = measure(&job, args.run.quiet)?;
+    let Finished { document, failure } = measure(&job, &args.run)?;
     let sweep = CoreSweep {
         schema: CORES_SCHEMA.to_owned(),
         relations: relations

@@ -31,7 +31,7 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
         seed: args.run.seed,
     };
     let job = layout_job(&request)?;
-    let Finished { document, failure } = measure(&job, args.run.quiet)?;
+    let Finished { document, failure } = measure(&job, &args.run)?;
     let sweep = LayoutSweep { schema: LAYOUT_SCHEMA.to_owned(), request, document };
     let document = answered(sweep.document.clone(), &sweep);
     let document = args.run.redacting.apply_to_document(document)?;

@@ -16,7 +16,7 @@ use crate::args::{OneRunArgs, SweepArgs, SweepOver};
 use crate::exit::{INTERRUPTED, Problem, teller};
 use crate::history;
 use crate::output::{Showing, is_standard_output, show, write_json};
-use crate::run::{Finished, carry_out, listen};
+use crate::run::{Finished, begin_measuring, carry_out};
 
 /// Does what the arguments ask for.
 ///
@@ -35,10 +35,10 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
 ///
 /// # Errors
 /// What this machine lacks, or what failed before the first epoch.
-fn measure(job: &Job, quiet: bool) -> Result<Finished, Problem> {
-    let lab = Lab::open(job, &mut teller(quiet))?;
+fn measure(job: &Job, args: &OneRunArgs) -> Result<Finished, Problem> {
+    let lab = Lab::open(job, &mut teller(args.quiet))?;
     let plan = lab.plan_job(job, fresh_seed())?;
-    carry_out(&lab, job, plan, &listen()?, quiet)
+    carry_out(&lab, job, plan, &begin_measuring(args.quiet, args.waiting)?, args.quiet)
 }
 
 /// Writes, shows and saves what a sweep that is one run has measured; `texts` shows the texts of its warnings.

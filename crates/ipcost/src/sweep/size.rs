@@ -8,7 +8,7 @@ use crate::args::SizeSweepArgs;
 use crate::exit::{INTERRUPTED, Problem, teller};
 use crate::history;
 use crate::output::{is_standard_output, print, room, write_pretty};
-use crate::run::{Recorder, listen};
+use crate::run::{Recorder, begin_measuring};
 
 /// Looks for the crossings of two transports, and shows them.
 ///
@@ -29,7 +29,8 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
         seed: args.seed,
     };
     let quiet = args.quiet;
-    let (sweep, document, interrupted) = sizes(&request, &listen()?, &mut teller(quiet), &mut |about| {
+    let interrupt = begin_measuring(quiet, args.waiting)?;
+    let (sweep, document, interrupted) = sizes(&request, &interrupt, &mut teller(quiet), &mut |about| {
         Box::new(Recorder::new(quiet, about, None))
     })?;
     let finished = finish(args, &args.redacting.apply(sweep)?, interrupted);

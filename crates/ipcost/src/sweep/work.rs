@@ -27,7 +27,7 @@ pub fn run(args: &WorkSweepArgs) -> Result<ExitCode, Problem> {
         seed: args.run.seed,
     };
     let job = work_job(&request)?;
-    let Finished { document, failure } = measure(&job, args.run.quiet)?;
+    let Finished { document, failure } = measure(&job, &args.run)?;
     let sweep = WorkSweep { schema: WORK_SCHEMA.to_owned(), request, document };
     let document = answered(sweep.document.clone(), &sweep);
     end(&args.run, document, failure, "ipcost show last --warnings")

@@ -195,3 +195,209 @@ fn arms_that_make_no_sense_are_refused_in_one_line() {
         assert_refused(&place.run(&[args, &CELL].concat()), &[says]);
     }
 }
+
+/// The numbers of an engine's guard and of the engine.
+fn guard_and_engine(place: &Place, engine: u32) -> Vec<u32> {
+    let guards = place.processes().into_iter().filter(|(_, words)| words.ends_with(" guard "));
+    guards.map(|(id, _)| id).chain([engine]).collect()
+}
+
+/// A run of two arms of which engine and guard are killed while the machine is changed.
+fn killed_with_its_guard(place: &Place, setting: &Setting) {
+    let mut child = place.start(&setting.with(&["--epochs", MANY]));
+    place.wait_until("some epochs", || setting.entered().len() > 5);
+    guard_and_engine(place, child.id()).into_iter().for_each(|process| signal(process, "KILL"));
+    child.wait().unwrap();
+    place.wait_until("nothing runs", || place.processes().is_empty());
+    assert_ne!(setting.is(), "as it was");
+}
+
+const NEXT: [&str; 9] =
+    ["run", "--transports", "null", "--patterns", "rr", "--epochs", "1", "--quiet", "--no-save"];
+
+fn journal(place: &Place) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(place.data.path().join("run")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "json"))
+}
+
+#[test]
+fn what_engine_and_guard_killed_together_leave_changed_the_next_run_undoes() {
+    let place = Place::new();
+    let setting = Setting::new(&place);
+    killed_with_its_guard(&place, &setting);
+    let left = journal(&place).expect("it is on the disk");
+    assert_eq!(std::os::unix::fs::MetadataExt::mode(&left.metadata().unwrap()) & 0o777, 0o600);
+    // What only shows or looks undoes nothing.
+    let (whole, now) = (std::fs::read(&left).unwrap(), setting.is());
+    let looks: [&[&str]; 4] =
+        [&["list"], &["run", "--help"], &["report", "last"], &["doctor", "--look-only"]];
+    let said = looks.map(|args| text(&place.run(args).stderr));
+    assert!(said[3].contains("the next run that measures undoes that"), "{}", said[3]);
+    assert_eq!((std::fs::read(&left).unwrap(), setting.is()), (whole, now));
+
+    let next = place.run(&NEXT);
+    assert!(next.status.success());
+    let said = text(&next.stderr);
+    assert!(said.contains("it is as it was before again"), "{said}");
+    assert_eq!((setting.is().as_str(), journal(&place)), ("as it was", None));
+    assert!(!text(&place.run(&NEXT).stderr).contains("killed"));
+}
+
+#[test]
+fn a_journal_that_does_not_fit_what_is_there_is_not_used() {
+    let place = Place::new();
+    let setting = Setting::new(&place);
+    killed_with_its_guard(&place, &setting);
+    let left = journal(&place).unwrap();
+    let (written, now) = (read(&left), setting.is());
+    let refused = |says: &str| {
+        let next = place.run(&NEXT);
+        assert!(next.status.success());
+        let said = text(&next.stderr);
+        assert!(said.contains(says) && left.symlink_metadata().is_ok(), "{said}");
+    };
+    // Somebody has set it since.
+    std::fs::write(&setting.file, "by hand\n").unwrap();
+    refused("which that run did not set; by hand: ");
+    assert_eq!(setting.is(), "by hand");
+    std::fs::write(&setting.file, &now).unwrap();
+    // The machine was restarted.
+    let mut entry: Value = serde_json::from_str(&written).unwrap();
+    entry["boot"] = "0123456789ab".into();
+    std::fs::write(&left, entry.to_string()).unwrap();
+    refused("restarted since; by hand: ");
+    // Others can write to it, or it is a link, or it is no journal.
+    std::fs::write(&left, &written).unwrap();
+    std::fs::set_permissions(&left, std::os::unix::fs::PermissionsExt::from_mode(0o622)).unwrap();
+    refused("other users can write to it");
+    std::fs::rename(&left, place.file("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(place.file("elsewhere"), &left).unwrap();
+    refused("is not used");
+    std::fs::remove_file(&left).unwrap();
+    std::fs::write(&left, "{}").unwrap();
+    refused("is not used");
+    assert_eq!(setting.is(), now);
+    // As long as it is there, no other run changes the machine.
+    let another = place.run(&setting.with(&["--epochs", "2", "--quiet"]));
+    assert_eq!(another.status.code(), Some(2));
+    assert!(text(&another.stderr).contains("Then remove "), "{}", text(&another.stderr));
+    // A directory of others counts for nothing.
+    std::fs::write(&left, &written).unwrap();
+    let dir = left.parent().unwrap();
+    std::fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    refused("is not used");
+    assert_eq!(setting.is(), now);
+}
+
+#[test]
+fn one_run_at_a_time_changes_the_machine() {
+    let place = Place::new();
+    let setting = Setting::new(&place);
+    let child = place.start(&setting.with(&["--epochs", MANY]));
+    place.wait_until("some epochs", || setting.entered().len() > 5);
+    let second = place.run(&setting.with(&["--epochs", "2", "--quiet"]));
+    let holder = format!("another run changes this machine (process {} of ", child.id());
+    assert_refused(&second, &[&holder, " since 20", "--wait"]);
+    // What changes nothing is not held up.
+    assert!(place.run(&NEXT).status.success());
+    signal(child.id(), "INT");
+    wait(child);
+    assert_eq!(setting.is(), "as it was");
+    let third = place.run(&setting.with(&["--epochs", "2", "--quiet"]));
+    assert!(third.status.success(), "{}", text(&third.stderr));
+}
+
+#[test]
+fn what_a_command_leaves_running_ends_with_it() {
+    let place = Place::new();
+    let setting = Setting::new(&place);
+    let (file, ready) = (setting.file.display().to_string(), place.file("ready"));
+    let late = format!(
+        "echo first > {file}; setsid sh -c 'touch {0}; sleep 1; echo late > {file}' & until test -e {0}; do sleep 0.01; done",
+        ready.display()
+    );
+    let second = format!("echo second > {file}");
+    let flags = ["ab", "--a", &late, "--b", &second, "--keep", &file, "--epochs", "2"];
+    let output = place.run(&[&flags[..], &CELL].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // Nothing runs that could still write.
+    assert_eq!((place.processes(), setting.is()), (vec![], "as it was".to_owned()));
+}
+
+#[test]
+fn every_part_of_a_restoration_is_tried() {
+    let place = Place::new();
+    let setting = Setting::new(&place);
+    let (file, log) = (setting.file.display().to_string(), setting.log.display().to_string());
+    let write = |word: &str| format!("echo {word} > {file}; echo {word} >> {log}");
+    let (a, b) = (write("one"), write("two"));
+    // The command fails, the first file is gone by then, and the second is still put back.
+    let gone = place.write("a-gone", "x\n").display().to_string();
+    let restore = format!("rm {gone}; mkdir {gone}; false");
+    let flags = ["ab", "--a", &a, "--b", &b, "--restore", &restore, "--keep", &gone, "--keep", &file];
+    let output = place.run(&[&flags[..], &["--epochs", "2"], &CELL].concat());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&restore) && said.contains(&format!("{gone}: ")), "{said}");
+    assert_eq!(setting.is(), "as it was");
+}
+
+#[test]
+fn a_command_that_is_understood_in_part_is_refused() {
+    let place = Place::new();
+    let command = "sysctl -qw net.ipv4.ip_default_ttl=65; ip link set lo mtu 1500";
+    let output = place.run(&[&["ab", "--a", command], &CELL[..]].concat());
+    assert_refused(&output, &["cannot tell how to undo", "ip link set lo mtu 1500", "--restore"]);
+}
+
+/// As users run it: what others measure matters.
+fn with_others(place: &Place, args: &[&str]) -> std::process::Command {
+    let mut command = place.command(args);
+    command.env_remove("IPCOST_IGNORE_OTHERS").stdin(std::process::Stdio::null());
+    command
+}
+
+#[test]
+fn another_run_that_measures_is_told_recorded_and_waited_for() {
+    let _alone = crate::common::alone();
+    let place = Place::new();
+    let long =
+        ["run", "--transports", "unix", "--patterns", "rr", "--epochs", "100000", "--quiet", "--no-save"];
+    let first = with_others(&place, &long).spawn().unwrap();
+    place.wait_for_peers(2);
+    let file = place.file("document.json");
+    let short = ["run", "--transports", "null", "--patterns", "rr", "--epochs", "2", "--json"];
+    let second =
+        with_others(&place, &[&short[..], &[crate::common::argument(&file)]].concat()).output().unwrap();
+    let (said, number) = (text(&second.stderr), format!("(process {}", first.id()));
+    assert!(second.status.success(), "{said}");
+    assert!(said.contains("another ipcost measures on this machine") && said.contains(&number), "{said}");
+    let document: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_schema("document", &document);
+    let warnings = document["warnings"].as_array().unwrap();
+    let warning =
+        warnings.iter().find(|warning| warning["code"] == "another-ipcost").expect("it is recorded");
+    assert!(warning["message"].as_str().unwrap().contains(&number), "{warning}");
+
+    // Two wait; one is asked to stop, and the other measures once the first has ended.
+    let waiting = || {
+        let command = [&short[..], &["-", "--wait"]].concat();
+        let mut command = with_others(&place, &command);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+    };
+    let is_named =
+        |process: u32, name: &str| read(Path::new(&format!("/proc/{process}/comm"))).trim() == name;
+    let (third, fourth) = (waiting(), waiting());
+    place.wait_until("both wait", || {
+        [&third, &fourth].iter().all(|child| is_named(child.id(), "ipcost-waits"))
+    });
+    signal(third.id(), "INT");
+    assert_eq!(wait(third).status.code(), Some(130));
+    assert!(is_named(fourth.id(), "ipcost-waits"));
+    signal(first.id(), "INT");
+    wait(first);
+    let fourth = wait(fourth);
+    let said = text(&fourth.stderr);
+    assert!(fourth.status.success() && said.contains("waiting until no other ipcost measures"), "{said}");
+    assert!(!text(&fourth.stdout).contains("another-ipcost"), "it measured alone");
+}

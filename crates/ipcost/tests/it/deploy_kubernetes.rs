@@ -98,3 +98,57 @@ fn documents_are_collected_by_node_and_pods_without_one_are_named() {
     let kept = fs::read(place.file("results/documents/n1.json")).unwrap();
     assert_eq!(kept, fs::read(document).unwrap());
 }
+
+/// What a manifest sets in the environment of its containers.
+fn environment(manifest: &str) -> Vec<(String, String)> {
+    let text = fs::read_to_string(engines().join("kubernetes").join(manifest)).unwrap();
+    let of = |line: &str, key: &str| Some(line.trim().strip_prefix(key)?.trim().to_owned());
+    let lines: Vec<&str> = text.lines().collect();
+    lines.windows(2).filter_map(|pair| Some((of(pair[0], "- name:")?, of(pair[1], "value:")?))).collect()
+}
+
+#[test]
+fn a_volume_that_all_users_can_write_to_holds_no_sockets() {
+    let place = Place::new();
+    // As the kubelet makes it: in memory, of root, for all users, and not sticky. /dev/shm is what every container has.
+    let volume =
+        "mount -t tmpfs -o mode=0777 tmpfs /tmp && mount -t tmpfs -o mode=1777 tmpfs /dev/shm && exec \"$@\"";
+    let program = place.file("ipcost");
+    fs::copy(env!("CARGO_BIN_EXE_ipcost"), &program).unwrap();
+    // Below /tmp it would be out of sight.
+    let kept = tempfile::Builder::new().prefix("ipcost-test").tempdir_in("/var/tmp").unwrap();
+    fs::set_permissions(kept.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let program_there = kept.path().join("ipcost");
+    fs::rename(&program, &program_there).or_else(|_| fs::copy(&program, &program_there).map(drop)).unwrap();
+    let users = [&["env"][..], &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]];
+    for user in users {
+        let run = |environment: &[(String, String)]| {
+            let mut command = Command::new("unshare");
+            command.args(["--mount", "sh", "-c", volume, "sh"]).args(user).arg(&program_there);
+            command.args(["run", "--transports", "unix,fifo", "--patterns", "rr", "--placement", "free"]);
+            command.args(["--epochs", "1", "--quiet", "--no-save"]).env_remove("TMPDIR").current_dir("/");
+            command.env("IPCOST_IGNORE_OTHERS", "1");
+            command.envs(environment.iter().map(|(name, value)| (name, value)));
+            command.stdin(Stdio::null()).output().unwrap()
+        };
+        let refused = run(&[]);
+        let said = text(&refused.stderr);
+        if said.starts_with("unshare: ") {
+            eprintln!("mount namespaces are not permitted here: not tested");
+            return;
+        }
+        assert!(!refused.status.success());
+        // Once, with what to do.
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(
+            said.matches("TMPDIR").count() == 1 && said.contains("/tmp can be written to by others"),
+            "{said}"
+        );
+        for manifest in ["daemonset.yaml", "job.yaml"] {
+            let set = environment(manifest);
+            assert!(set.iter().any(|(name, _)| name == "TMPDIR"), "{set:?}");
+            let output = run(&set);
+            assert!(output.status.success(), "{user:?}: {}", text(&output.stderr));
+        }
+    }
+}

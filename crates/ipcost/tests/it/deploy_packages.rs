@@ -13,13 +13,15 @@ use crate::packages;
 const IMAGE: &str = "localhost/ipcost";
 /// What the manifests give a container: no user, no capability, a file system that it cannot write, an empty directory for
 /// temporary files. No network, and limits that any machine may set.
-const RESTRICTED: [&str; 15] = [
+const RESTRICTED: [&str; 16] = [
     "--rm",
     "--user=65534",
     "--read-only",
     "--cap-drop=all",
     "--security-opt=no-new-privileges",
-    "--tmpfs=/tmp:mode=1777",
+    // As the kubelet makes a volume: for all users, and not sticky.
+    "--tmpfs=/tmp:mode=0777",
+    "--env=TMPDIR=/dev/shm",
     "--env=IPCOST_DATA_DIR=/tmp/data",
     "--env=XDG_CACHE_HOME=/tmp/cache",
     "--network=none",

@@ -25,6 +25,7 @@ mod deploy_slurm;
 mod did_it_change;
 mod doctor;
 mod explain;
+mod faults_changed;
 mod faults_killed;
 mod faults_peers;
 mod faults_system;

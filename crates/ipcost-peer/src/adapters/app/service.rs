@@ -213,7 +213,7 @@ impl Guard {
     fn start() -> Result<Self, PeerError> {
         let own = env::current_exe().map_err(system("cannot find the path of this program"))?;
         let command = [own.to_string_lossy().into_owned(), "guard".to_owned()];
-        spawn_guard(&command).map(Self).map_err(system("cannot start a guard of the server"))
+        spawn_guard(&command, None).map(Self).map_err(system("cannot start a guard of the server"))
     }
 
     fn watch(&mut self, group: u32) {

@@ -53,6 +53,8 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ipcost"));
         command.args(args).env("TMPDIR", self.tmp.path()).env(MARK, &self.mark).env("NO_COLOR", "1");
         command.env("IPCOST_DATA_DIR", self.data.path());
+        // Other tests measure at the same time, and change no more than files of their own.
+        command.env("IPCOST_RUN_DIR", self.data.path().join("run")).env("IPCOST_IGNORE_OTHERS", "1");
         // All tests together build a peer once.
         command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
         // Tests that run on GitHub are not what its annotations are for.
