@@ -104,6 +104,7 @@ fn answer(document: &Document) -> App {
         requests: vec!["PING".to_owned(), "GET".to_owned()],
         concurrency: 1,
         blocking: false,
+        others: None,
         settings: Job::default(),
     };
     judge(find("redis").unwrap(), &asked, &Seen { unix: None, tcp: None, lasts: None }, document)

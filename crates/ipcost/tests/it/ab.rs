@@ -369,7 +369,7 @@ fn another_run_that_measures_is_told_recorded_and_waited_for() {
     let short = ["run", "--transports", "null", "--patterns", "rr", "--epochs", "2", "--json"];
     let second =
         with_others(&place, &[&short[..], &[crate::common::argument(&file)]].concat()).output().unwrap();
-    let (said, number) = (text(&second.stderr), format!("(process {}", first.id()));
+    let (said, number) = (text(&second.stderr), first.id().to_string());
     assert!(second.status.success(), "{said}");
     assert!(said.contains("another ipcost measures on this machine") && said.contains(&number), "{said}");
     let document: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
