@@ -7,9 +7,10 @@
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ipcost_sys::private_dir::{
-    ensure_private, make_private, open_own_lock, read_own, remove_durably, write_whole,
+    ensure_private, make_private, open_own_lock, part_of, read_own, remove_whole, write_whole,
 };
 use ipcost_sys::{Context, SysError, data_dir, file_lock, host, measuring};
 use serde::{Deserialize, Serialize};
@@ -94,7 +95,7 @@ impl Journal {
         let journal = Self::held(&dir)?;
         let Err(holder) = journal else {
             let journal = journal.expect("not held by another");
-            if journal.path.exists() {
+            if journal.path.symlink_metadata().is_ok() {
                 return Err(EngineError::Changing(format!(
                     "a run that was killed has changed this machine, and that is not undone; ipcost doctor says how. Then remove {}",
                     journal.path.display()
@@ -160,9 +161,18 @@ impl Journal {
 /// # Errors
 /// If the file cannot be removed.
 pub(crate) fn clear(path: &Path) -> Result<(), EngineError> {
-    Ok(remove_durably(path).context(|| format!("cannot remove {}", path.display()))?)
+    Ok(remove_whole(path).context(|| format!("cannot remove {}", path.display()))?)
 }
 
+/// Whether the process that took the lock still measures.
+fn is_measuring(holder: &str) -> bool {
+    let process = holder.split_whitespace().nth(1).and_then(|number| number.parse().ok());
+    let others = measuring::others();
+    !measuring::is_known() || others.iter().any(|other| Some(other.process) == process)
+}
+
+/// How long a guard and commands may take after their engine.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// A user's name and two numbers.
 const MOST_BYTES: u64 = 1_000;
 
@@ -184,7 +194,7 @@ fn look(undo: bool) -> Option<String> {
     let dir = data_dir::of_runs_at_work().filter(|dir| dir.is_dir())?;
     // Without a file there is nothing to lock for.
     let path = dir.join(format!("changes-{}.json", host::tag()));
-    path.symlink_metadata().ok()?;
+    [&path, &part_of(&path)].into_iter().find(|path| path.symlink_metadata().is_ok())?;
     let refused = |reason: String| {
         let path = path.display();
         Some(format!(
@@ -194,14 +204,23 @@ fn look(undo: bool) -> Option<String> {
     if let Err(error) = ensure_private(&dir) {
         return refused(error.to_string());
     }
-    let journal = match Journal::held(&dir) {
-        Ok(Ok(journal)) => journal,
-        // Its engine, its guard or its command is at work.
-        Ok(Err(_)) => return None,
-        Err(error) => return refused(error.to_string()),
+    let deadline = Instant::now() + PATIENCE;
+    let journal = loop {
+        match Journal::held(&dir) {
+            Ok(Ok(journal)) => break journal,
+            // Where its engine is gone, its guard or a command is about to end.
+            Ok(Err(holder)) if !is_measuring(&holder) && Instant::now() < deadline => {}
+            Ok(Err(_)) => return None,
+            Err(error) => return refused(error.to_string()),
+        }
     };
     let text = match read_own(&journal.path) {
-        Ok(text) => text?,
+        Ok(Some(text)) => text,
+        Ok(None) => {
+            // Killed while it wrote the first one, before it changed anything.
+            let _ = undo.then(|| journal.clear());
+            return None;
+        }
         Err(error) => return refused(error.to_string()),
     };
     let entry: Entry = match serde_json::from_str(&text) {

@@ -1,6 +1,7 @@
 //! Names of private directories, which identify one left behind.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
 
 use crate::host;
 
@@ -27,4 +28,11 @@ pub fn is_of_this_machine(name: &str) -> bool {
 pub fn is_private_name(name: &str) -> bool {
     let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     name.strip_prefix(PREFIX).is_some_and(|rest| rest.len() == DIGITS && rest.bytes().all(digit))
+}
+
+/// Where a file is written before it gets its name.
+pub fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
 }

@@ -10,7 +10,7 @@ use ipcost_lab::journal;
 use crate::args::DoctorArgs;
 use crate::exit::{Problem, warn};
 use crate::output::{is_standard_output, print, room, tell, write_pretty};
-use crate::run::begin_measuring;
+use crate::run::meet_others;
 
 /// Examines the machine and shows what is found.
 ///
@@ -20,7 +20,8 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
     if args.look_only {
         journal::left().iter().for_each(|left| warn(left));
     } else {
-        begin_measuring(false, args.waiting)?;
+        // A signal ends it at once.
+        meet_others(false, args.waiting, &|| false)?;
     }
     let told = |text: &str| tell(&format!("{text}\n"));
     let quietly = |_: &str| ();

@@ -79,7 +79,7 @@ fn main() -> ExitCode {
             };
             Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
-        Command::Command { lock, line } => ipcost_sys::whole_command::run(&line, lock)
+        Command::Shell { lock, line } => ipcost_sys::whole_command::run(&line, lock)
             .map(ExitCode::from)
             .map_err(|error| Problem::failed(error.into())),
         Command::Guard => ipcost_lab::guard::run()

@@ -133,15 +133,24 @@ pub struct Finished {
     pub failure: Option<EngineError>,
 }
 
-/// Begins to measure: listens for signals that ask to stop, tells of others that measure or waits for them, and undoes what a run
-/// that was killed has left changed. Every command that measures does this before it looks at the machine.
+/// Begins to measure: listens for signals that ask to stop, and does what [`meet_others`] does.
 ///
 /// # Errors
 /// That it was interrupted while it waited, or cannot listen.
 pub fn begin_measuring(quiet: bool, waiting: Waiting) -> Result<Interrupt, Problem> {
     let interrupt = listen()?;
+    meet_others(quiet, waiting, &|| interrupt.asked())?;
+    Ok(interrupt)
+}
+
+/// Tells of others that measure or waits for them, and undoes what a run that was killed has left changed. Every command that measures
+/// does this before it looks at the machine.
+///
+/// # Errors
+/// That it was asked to stop while it waited.
+pub fn meet_others(quiet: bool, waiting: Waiting, is_asked: &dyn Fn() -> bool) -> Result<(), Problem> {
     if waiting.wait {
-        wait_for_others(quiet, &interrupt)?;
+        wait_for_others(quiet, is_asked)?;
     }
     measuring::mark();
     for other in neighbours::others().iter().filter(|_| !quiet) {
@@ -154,13 +163,13 @@ pub fn begin_measuring(quiet: bool, waiting: Waiting) -> Result<Interrupt, Probl
     if let Some(undone) = journal::undo() {
         note(&undone);
     }
-    Ok(interrupt)
+    Ok(())
 }
 
 /// How often to look whether others still measure.
 const LOOK: Duration = Duration::from_millis(100);
 
-fn wait_for_others(quiet: bool, interrupt: &Interrupt) -> Result<(), Problem> {
+fn wait_for_others(quiet: bool, is_asked: &dyn Fn() -> bool) -> Result<(), Problem> {
     if !measuring::is_known() {
         let reason = "this system does not show what others measure, so there is nothing to wait for; leave out --wait";
         return Err(Problem::usage(anyhow::anyhow!(reason)));
@@ -174,7 +183,7 @@ fn wait_for_others(quiet: bool, interrupt: &Interrupt) -> Result<(), Problem> {
             line.finish_and_clear();
             return Ok(());
         }
-        if interrupt.asked() {
+        if is_asked() {
             line.finish_and_clear();
             return Err(Problem::interrupted());
         }

@@ -254,7 +254,7 @@ impl Restoration {
 
 /// Starts a command line with the system's shell; it will end with everything that it has started.
 fn start(line: &str, lock: Option<&File>, guard: Option<GuardLine<'_>>) -> io::Result<PeerProcess> {
-    let own = own_command("command").map_err(io::Error::other)?;
+    let own = own_command("shell").map_err(io::Error::other)?;
     whole_command::start(&own, line, lock, guard)
 }
 

@@ -222,6 +222,13 @@ fn a_busy_neighbour() {
 }
 
 #[test]
+fn another_run_at_the_same_time() {
+    let mut surroundings = Known { neighbours: vec![4711], ..Known::default() };
+    let document = measured(&mut with(|_, _| 0.0, 1), &mut surroundings);
+    assert_only(&document, "another-ipcost", &["(process 4711)", "--wait"]);
+}
+
+#[test]
 fn a_quota() {
     let mut surroundings = Known { snapshots: snapshots(0, 0, 3), ..Known::default() };
     let document = measured(&mut with(|_, _| 0.0, 1), &mut surroundings);

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags, fstat, open};
 use tempfile::TempDir;
 
-pub use crate::private_name::is_private_name;
 use crate::private_name::{fresh_name, is_of_this_machine};
+pub use crate::private_name::{is_private_name, part_of};
 use crate::{Context, SysError, file_lock};
 
 /// The longest path for a Unix socket, bytes: `sun_path` without its final NUL.
@@ -159,30 +159,40 @@ pub fn read_own(path: &Path) -> io::Result<Option<String>> {
 }
 
 /// Writes a file of this user in one step: it holds all of it afterwards, or what was there before; if `durable`, also after a
-/// power failure.
+/// power failure. Only one process may do so at a time.
 ///
 /// # Errors
 /// If a system call fails.
 pub fn write_whole(path: &Path, text: &str, durable: bool) -> io::Result<()> {
-    let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut file = tempfile::Builder::new().prefix(".unfinished-").tempfile_in(dir)?;
+    let part = part_of(path);
+    remove(&part)?;
+    let mut file = create_private_file(&part)?;
     file.write_all(text.as_bytes())?;
     if durable {
-        file.as_file().sync_all()?;
+        file.sync_all()?;
     }
-    file.persist(path).map_err(|error| error.error)?;
-    if durable { File::open(dir)?.sync_all() } else { Ok(()) }
+    fs::rename(&part, path)?;
+    if durable { sync_dir_of(path) } else { Ok(()) }
 }
 
-/// Removes a file; that it is gone is on the disk afterwards.
+/// Removes such a file, and what was written of it; that they are gone is on the disk afterwards.
 ///
 /// # Errors
 /// If a system call fails; that it is gone already is none.
-pub fn remove_durably(path: &Path) -> io::Result<()> {
+pub fn remove_whole(path: &Path) -> io::Result<()> {
+    remove(path)?;
+    remove(&part_of(path))?;
+    sync_dir_of(path)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
+}
+
+fn sync_dir_of(path: &Path) -> io::Result<()> {
     File::open(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?.sync_all()
 }
 

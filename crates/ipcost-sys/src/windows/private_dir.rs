@@ -12,7 +12,7 @@ use super::checked;
 use super::security::Security;
 use super::text::wide;
 use crate::private_name::fresh_name;
-pub use crate::private_name::is_private_name;
+pub use crate::private_name::{is_private_name, part_of};
 use crate::{Context, SysError};
 
 /// The longest path for a Unix socket, bytes: `sun_path` without its final NUL.
@@ -128,24 +128,28 @@ pub fn read_own(path: &Path) -> io::Result<Option<String>> {
 /// # Errors
 /// If a system call fails.
 pub fn write_whole(path: &Path, text: &str, durable: bool) -> io::Result<()> {
-    let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut file = tempfile::Builder::new().prefix(".unfinished-").tempfile_in(dir)?;
+    let part = part_of(path);
+    let mut file = File::create(&part)?;
     io::Write::write_all(&mut file, text.as_bytes())?;
     if durable {
-        file.as_file().sync_all()?;
+        file.sync_all()?;
     }
-    file.persist(path).map(drop).map_err(|error| error.error)
+    drop(file);
+    fs::rename(&part, path)
 }
 
-/// Removes a file.
+/// Removes such a file, and what was written of it.
 ///
 /// # Errors
 /// If a system call fails; that it is gone already is none.
-pub fn remove_durably(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+pub fn remove_whole(path: &Path) -> io::Result<()> {
+    for file in [path, &part_of(path)] {
+        match fs::remove_file(file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
     }
+    Ok(())
 }
 
 /// Opens a file to lock it, and creates it if needed.

@@ -132,7 +132,7 @@ pub enum Command {
     Guard,
     /// Run a shell command, and end it with everything that it has started
     #[command(hide = true)]
-    Command {
+    Shell {
         #[arg(long)]
         lock: Option<i32>,
         line: String,

@@ -129,6 +129,33 @@ fn on_another_machine_it_does_not_go_on_and_says_what_differs() {
 }
 
 #[test]
+fn samples_of_another_machine_or_boot_are_not_gone_on_with() {
+    let place = Place::new();
+    let path = killed(&place);
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let (first, rest) = whole.split_once('\n').unwrap();
+    let with = |change: &dyn Fn(&mut Value)| {
+        let mut begun: Value = serde_json::from_str(first).unwrap();
+        change(&mut begun["begun"]);
+        std::fs::write(&path, format!("{begun}\n{rest}")).unwrap();
+        place.run(&["resume"])
+    };
+    let what_to_do = "ipcost run begins another";
+    // A copy of the image: the same kernel and processor, under another name or id.
+    let named = with(&|begun| begun["host"]["name"] = "another-node".into());
+    assert_refused(&named, &["name \"another-node\" then", what_to_do]);
+    let machine = with(&|begun| begun["host"]["machine"] = "0123456789ab".into());
+    if std::fs::read_to_string("/etc/machine-id").is_ok_and(|id| !id.trim().is_empty()) {
+        assert_refused(&machine, &["machine \"0123456789ab\" then", what_to_do]);
+    }
+    let restarted = with(&|begun| begun["boot"] = "0123456789ab".into());
+    assert_refused(&restarted, &["the machine has been restarted since", what_to_do]);
+    // An older program wrote no boot.
+    let older = with(&|begun| drop(begun.as_object_mut().unwrap().remove("boot")));
+    assert!(older.status.success(), "{}", text(&older.stderr));
+}
+
+#[test]
 fn a_run_that_is_being_measured_is_left_alone() {
     let place = Place::new();
     let child = place.start(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "100000"]);

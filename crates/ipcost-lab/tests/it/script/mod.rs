@@ -137,6 +137,7 @@ pub struct Known {
     pub snapshots: Vec<Snapshot>,
     pub clock: Quality,
     pub busiest: Option<Busy>,
+    pub neighbours: Vec<u32>,
     pub asked: usize,
 }
 
@@ -159,6 +160,10 @@ impl Surroundings for Known {
 
     fn busiest_other(&mut self) -> Option<Busy> {
         self.busiest.clone()
+    }
+
+    fn neighbours(&mut self) -> Vec<u32> {
+        self.neighbours.clone()
     }
 }
 
