@@ -23,7 +23,7 @@ use ipcost_report::{benchfmt, bmf, conbench, csv, html, json, lkp, markdown, ota
 
 /// Answers without a document of their own: ledgers, and claims that carry theirs.
 pub fn answers(bytes: &[u8]) {
-    let documents = documents_in(bytes).unwrap_or_default();
+    let documents = documents_in(bytes).ok().flatten().unwrap_or_default();
     let ledgers: Vec<Ledger> = documents
         .iter()
         .filter_map(|document| match Answer::of(document) {

@@ -2,9 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
-use ipcost_model::{
-    ContrastRecord, Document, LatencyMode, Metric, Pattern, WorkloadRecord, escaped_lines,
-};
+use ipcost_model::{ContrastRecord, Document, LatencyMode, Metric, Pattern, WorkloadRecord, escaped_lines};
 use unicode_width::UnicodeWidthStr;
 
 use crate::grid::{Column, Grid, Piece};

@@ -12,7 +12,10 @@ pub fn wrapped(text: &str, room: usize) -> String {
 
 /// The same, with all lines but the first after `indent`.
 pub fn wrapped_under(text: &str, room: usize, indent: &str) -> String {
-    textwrap::fill(&escaped_lines(text), textwrap::Options::new(room.max(LEAST_ROOM)).subsequent_indent(indent))
+    textwrap::fill(
+        &escaped_lines(text),
+        textwrap::Options::new(room.max(LEAST_ROOM)).subsequent_indent(indent),
+    )
 }
 
 #[cfg(test)]

@@ -181,14 +181,15 @@ fn documents_with_absurd_values_are_refused_or_drawn() {
     for target in ["document", "answers"] {
         let (mut random, mut accepted) = (Random::new(2), 0);
         let seeds = corpus(target).into_iter();
-        let seeds = seeds.filter_map(|(path, bytes)| Some((path, serde_json::from_slice::<Value>(&bytes).ok()?)));
+        let seeds =
+            seeds.filter_map(|(path, bytes)| Some((path, serde_json::from_slice::<Value>(&bytes).ok()?)));
         for (path, value) in seeds {
             for number in 0..ABSURD {
                 let bytes = mutated_json(&mut random, &value);
                 tried(target, &|| format!("absurd value {number} of {}", path.display()), &bytes);
                 accepted += u32::from(match target {
                     "document" => ipcost_model::read_document(&bytes).is_ok(),
-                    _ => ipcost_features::answer::documents_in(&bytes).is_some(),
+                    _ => ipcost_features::answer::documents_in(&bytes).is_ok_and(|found| found.is_some()),
                 });
             }
         }
@@ -272,7 +273,8 @@ fn hostile_text_everywhere_in_every_kind_of_document_is_escaped_in_every_output(
         let document = ipcost_model::read_document(value.to_string().as_bytes());
         document.is_ok_and(|document| Answer::of(&document).is_ok())
     };
-    let are_answers = |value: &Value| documents_in(value.to_string().as_bytes()).is_some();
+    let are_answers =
+        |value: &Value| documents_in(value.to_string().as_bytes()).is_ok_and(|found| found.is_some());
     let kinds: [(_, &dyn Fn(&Value) -> bool); 2] = [("document", &is_document), ("answers", &are_answers)];
     let mut kinds_seen = BTreeSet::new();
     for (target, accepts) in kinds {
@@ -304,7 +306,7 @@ fn seeds_are_of_use() {
     }));
     assert!(accepted("document", &|text| ipcost_model::read_document(text.as_bytes()).is_ok()));
     assert!(accepted("answers", &|text| {
-        ipcost_features::answer::documents_in(text.as_bytes()).is_some()
+        ipcost_features::answer::documents_in(text.as_bytes()).is_ok_and(|found| found.is_some())
     }));
     assert!(accepted("peer", &|text| {
         text.lines().any(|line| ipcost_model::read_message(line.as_bytes()).is_ok())

@@ -65,11 +65,19 @@ fn of_a_directory_only_regular_files_are_opened() {
     let fleet: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&fleet["files"], &fleet["skipped_files"]), (&json!(5), &json!(4)), "{fleet}");
     let reasons = fleet["skipped"].as_array().unwrap();
-    assert!(reasons.iter().all(|one| one["reason"].as_str().unwrap().contains("not a regular file")), "{fleet}");
+    assert!(
+        reasons.iter().all(|one| one["reason"].as_str().unwrap().contains("not a regular file")),
+        "{fleet}"
+    );
     let output = place.run(&["gallery", "fleet", "--out", "site", "--documents"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let output = place.run(&["report", "fleet", "--otava", "-"]);
-    assert_eq!(text(&output.stderr).matches("it is not a regular file").count(), 4, "{}", text(&output.stderr));
+    assert_eq!(
+        text(&output.stderr).matches("it is not a regular file").count(),
+        4,
+        "{}",
+        text(&output.stderr)
+    );
     // Nor among saved runs.
     let runs = place.data.path().join("runs");
     fs::create_dir_all(&runs).unwrap();
@@ -121,9 +129,12 @@ fn memory_is_bounded_by_the_size_of_a_file() {
         command.args(["-c", &script]).current_dir(place.files.path());
         command.env("IPCOST_DATA_DIR", place.data.path()).output().unwrap()
     };
-    for (key, says) in
-        [("schema", "no \"schema\""), ("answer", "more than"), ("unknown", "more than"), ("warnings", "more than")]
-    {
+    for (key, says) in [
+        ("schema", "no \"schema\""),
+        ("answer", "more than"),
+        ("unknown", "more than"),
+        ("warnings", "more than"),
+    ] {
         fs::write(place.file("x.json.gz"), packed(&with(key))).unwrap();
         let output = limited("report x.json.gz");
         assert_refused(&output, &[says]);
@@ -154,12 +165,15 @@ fn nothing_that_is_quoted_reaches_a_terminal_as_it_is() {
     let whole = document.to_string();
     document["seed"] = json!(8);
     let other = document.to_string();
-    for (name, content) in [("a.json", whole.as_str()), ("b.json", &other), (&odd, "{"), ("bad.json", HOSTILE)] {
+    for (name, content) in
+        [("a.json", whole.as_str()), ("b.json", &other), (&odd, "{"), ("bad.json", HOSTILE)]
+    {
         place.write(name, content);
     }
     place.write("dir/a.json", &whole);
     let cells = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\n[[claims]]\n";
-    let claim = format!("{cells}text = {}\ncell = \"unix\"\nagainst = \"tcp\"\nat_most = 0.95\n", toml_text(HOSTILE));
+    let claim =
+        format!("{cells}text = {}\ncell = \"unix\"\nagainst = \"tcp\"\nat_most = 0.95\n", toml_text(HOSTILE));
     place.write("claims.toml", &claim);
     let baseline = format!("{cells}baseline = {}\nslower_by_at_most = \"10%\"\n", toml_text(&odd));
     place.write("baseline.toml", &baseline);
@@ -168,7 +182,10 @@ fn nothing_that_is_quoted_reaches_a_terminal_as_it_is() {
     let runs = place.data.path().join("runs");
     fs::write(runs.join(format!("{id}.json.gz")), packed(&whole)).unwrap();
     fs::write(runs.join(HOSTILE.replace('\n', "")), "").unwrap();
-    place.write("peer.sh", "printf '\\033]0;x\\007\\033[31m\\302\\2332J\\n'; printf '\\033[31m' >&2; exec cat\n");
+    place.write(
+        "peer.sh",
+        "printf '\\033]0;x\\007\\033[31m\\302\\2332J\\n'; printf '\\033[31m' >&2; exec cat\n",
+    );
     let missing = format!("missing{HOSTILE}");
     let mut tried = 0;
     for args in [
