@@ -145,7 +145,9 @@ fn use_answer(document: &Document, answer: &Answer) {
             let claims = replicate::claims(ledger);
             drawn(picture::draw_claims(&claims, &ledger.envelope, background()));
             let figure = ledger.figure.as_ref();
-            figure.map(|figure| drawn(picture::draw_published(figure, &ledger.envelope, background())));
+            if let Some(figure) = figure {
+                drawn(picture::draw_published(figure, &ledger.envelope, background()));
+            }
             let figure = figure.map(|figure| html::published_section(figure, &ledger.envelope));
             std::iter::once(html::claims_section(&claims, &ledger.envelope)).chain(figure).collect()
         }

@@ -275,7 +275,8 @@ fn hostile_text_everywhere_in_every_kind_of_document_is_escaped_in_every_output(
     };
     let are_answers =
         |value: &Value| documents_in(value.to_string().as_bytes()).is_ok_and(|found| found.is_some());
-    let kinds: [(_, &dyn Fn(&Value) -> bool); 2] = [("document", &is_document), ("answers", &are_answers)];
+    type Accepts<'a> = &'a dyn Fn(&Value) -> bool;
+    let kinds: [(_, Accepts<'_>); 2] = [("document", &is_document), ("answers", &are_answers)];
     let mut kinds_seen = BTreeSet::new();
     for (target, accepts) in kinds {
         for (path, bytes) in corpus(target) {
