@@ -23,7 +23,7 @@ use ipcost_report::{benchfmt, bmf, conbench, csv, html, json, lkp, markdown, ota
 
 /// Answers without a document of their own: ledgers, and claims that carry theirs.
 pub fn answers(bytes: &[u8]) {
-    let documents = documents_in(bytes).unwrap_or_default();
+    let documents = documents_in(bytes).ok().flatten().unwrap_or_default();
     let ledgers: Vec<Ledger> = documents
         .iter()
         .filter_map(|document| match Answer::of(document) {
@@ -145,7 +145,9 @@ fn use_answer(document: &Document, answer: &Answer) {
             let claims = replicate::claims(ledger);
             drawn(picture::draw_claims(&claims, &ledger.envelope, background()));
             let figure = ledger.figure.as_ref();
-            figure.map(|figure| drawn(picture::draw_published(figure, &ledger.envelope, background())));
+            if let Some(figure) = figure {
+                drawn(picture::draw_published(figure, &ledger.envelope, background()));
+            }
             let figure = figure.map(|figure| html::published_section(figure, &ledger.envelope));
             std::iter::once(html::claims_section(&claims, &ledger.envelope)).chain(figure).collect()
         }

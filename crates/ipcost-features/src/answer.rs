@@ -4,8 +4,8 @@ use std::fmt;
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::{
-    Analysis, Document, Job, LatencyMode, Multiplicity, SCHEMA, Schedule, Stopped, Timing, check_document,
-    read_measured, read_record,
+    Analysis, Document, Job, LatencyMode, Multiplicity, ReadError, SCHEMA, Schedule, Stopped, Timing,
+    check_document, read_measured, read_record,
 };
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
@@ -131,22 +131,36 @@ pub fn of_runs(documents: Vec<Document>) -> Option<Document> {
 }
 
 /// The documents that an output of a command stands for which holds answers alone: the ledgers that `ipcost replicate --json` writes, and the
-/// claims of `ipcost check --json`. Nothing is left of the samples of ledgers. `None` if it is neither, or not sound.
-pub fn documents_in(json: &[u8]) -> Option<Vec<Document>> {
+/// claims of `ipcost check --json`. Nothing is left of the samples of ledgers. `None` if it is neither.
+///
+/// # Errors
+/// That it is one of these, and not sound.
+pub fn documents_in(json: &[u8]) -> Result<Option<Vec<Document>>, ReadError> {
     if json.trim_ascii_start().starts_with(b"[") {
         // As values first: their readers are there already, and those of texts would make the program much larger.
-        let ledgers: Vec<Value> = read_record(json).ok()?;
+        let Some(ledgers) = sound(read_record::<Vec<Value>>(json))? else { return Ok(None) };
         let ledgers = ledgers.into_iter().map(serde_json::from_value::<Ledger>);
-        let ledgers: Vec<Ledger> = ledgers.collect::<Result<_, _>>().ok()?;
-        return Some(ledgers.into_iter().map(of_ledger).collect())
-            .filter(|found: &Vec<Document>| !found.is_empty());
+        let ledgers: Result<Vec<Ledger>, _> = ledgers.collect();
+        let found = ledgers.map(|ledgers| ledgers.into_iter().map(of_ledger).collect::<Vec<_>>());
+        return Ok(found.ok().filter(|found| !found.is_empty()));
     }
-    let Carried { document: Some(document), answer } = read_measured(json).ok()? else { return None };
+    let carried = sound(read_measured(json))?;
+    let Some(Carried { document: Some(document), answer }) = carried else { return Ok(None) };
     let document = Document { answer: Some(answer), ..*document };
-    check_document(&document).ok().filter(|()| document.schema == SCHEMA)?;
-    match Answer::of(&document) {
-        Ok(Some(Answer::Check(_))) => Some(vec![document]),
-        _ => None,
+    if document.schema != SCHEMA || !matches!(Answer::of(&document), Ok(Some(Answer::Check(_)))) {
+        return Ok(None);
+    }
+    check_document(&document)?;
+    Ok(Some(vec![document]))
+}
+
+/// What was read, or nothing if it is something else.
+fn sound<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
+    match read {
+        Err(error @ (ReadError::TooLarge { .. } | ReadError::TooMany { .. } | ReadError::Number(_))) => {
+            Err(error)
+        }
+        read => Ok(read.ok()),
     }
 }
 
@@ -267,6 +281,37 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn answers_alone_stand_for_documents_if_they_are_sound() {
+        let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/answers/");
+        let changed = |name: &str, place: &str, value: Value| {
+            let bytes = std::fs::read(format!("{corpus}{name}.json")).unwrap();
+            let mut whole: Value = serde_json::from_slice(&bytes).unwrap();
+            *whole.pointer_mut(place).unwrap() = value;
+            documents_in(whole.to_string().as_bytes()).map(|found| found.map(|found| found.len()))
+        };
+        assert!(matches!(changed("ledgers", "/0/question", json!("?")), Ok(Some(2))));
+        assert!(matches!(changed("check", "/file", json!("?")), Ok(Some(1))));
+        for (name, place, value, says) in [
+            ("ledgers", "/0/runs/0/elapsed_s", json!(1e300), "a century is the longest time"),
+            ("ledgers", "/1/claims/0/tests/0/value", json!(1e300), "out of range"),
+            ("check", "/elapsed_s", json!(1e300), "a century is the longest time"),
+            ("check", "/document/elapsed_s", json!(1e300), "a century is the longest time"),
+            ("check", "/document/samples/0/ops", json!(u64::MAX), "add up to more than 64 bits"),
+            ("check", "/document/samples/0/cell", json!(77), "refers to cell 77"),
+        ] {
+            let error = changed(name, place, value).unwrap_err().to_string();
+            assert!(error.contains(says), "{place}: {error}");
+        }
+        for (name, place, value) in [
+            ("ledgers", "/0/claims", json!(7)),
+            ("check", "/document/schema", json!("x")),
+            ("check", "/claims", json!(7)),
+        ] {
+            assert!(matches!(changed(name, place, value), Ok(None)), "{place}");
+        }
+    }
 
     #[test]
     fn a_plain_run_has_no_answer_and_a_foreign_one_is_named() {

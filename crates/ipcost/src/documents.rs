@@ -50,7 +50,10 @@ pub fn load_all(name: &str, is_found: bool) -> anyhow::Result<Vec<Document>> {
     };
     match read_document(&bytes) {
         Ok(document) => Ok(vec![document]),
-        Err(error) => documents_in(&bytes).ok_or(error).with_context(|| name.to_owned()),
+        Err(error) => {
+            let answers = documents_in(&bytes).and_then(|answers| answers.ok_or(error));
+            answers.with_context(|| name.to_owned())
+        }
     }
 }
 

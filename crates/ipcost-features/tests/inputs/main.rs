@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ipcost_stats::Random;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::targets::{HOSTILE, TARGETS, run};
 
@@ -27,6 +27,8 @@ fn mutations(target: &str) -> u64 {
 const MOST_TIME: Duration = Duration::from_secs(30);
 /// The largest mutated input, bytes.
 const MOST_BYTES: usize = 1 << 16;
+/// The number of absurd values for each document.
+const ABSURD: u32 = 100;
 /// Values likely to be at a limit.
 const TELLING: [&[u8]; 24] = [
     b"0",
@@ -130,6 +132,72 @@ fn replace_number(random: &mut Random, bytes: &mut Vec<u8>, at: usize) {
     bytes.splice(begin..begin + digits, number.into_bytes());
 }
 
+/// Values that fit many keys and are hardly ever right.
+fn absurd(random: &mut Random) -> Value {
+    let all = [
+        json!(null),
+        json!(0),
+        json!(1),
+        json!(-1),
+        json!(7),
+        json!(u32::MAX),
+        json!(u64::MAX / 4),
+        json!(1e59),
+        json!(-1e59),
+        json!(1e-59),
+        json!(3e9),
+        json!(0.5),
+        json!(true),
+        json!(""),
+        json!(HOSTILE),
+        json!([]),
+        json!({}),
+        json!([[[[]]]]),
+    ];
+    all[random.below(all.len() as u64) as usize].clone()
+}
+
+/// JSON with absurd values in it, or parts of it twice or never: many of these are documents.
+fn mutated_json(random: &mut Random, value: &Value) -> Vec<u8> {
+    let mut value = value.clone();
+    for _ in 0..=random.below(3) {
+        let mut all = Vec::new();
+        places(&value, "", &mut all);
+        let Some(place) = all.get(random.below(all.len().max(1) as u64) as usize) else { break };
+        let spot = value.pointer_mut(place).expect("it is there");
+        match spot {
+            Value::Array(list) if !list.is_empty() && random.below(2) == 0 => {
+                let at = random.below(list.len() as u64) as usize;
+                if random.below(2) == 0 { drop(list.remove(at)) } else { list.push(list[at].clone()) }
+            }
+            spot => *spot = absurd(random),
+        }
+    }
+    value.to_string().into_bytes()
+}
+
+#[test]
+fn documents_with_absurd_values_are_refused_or_drawn() {
+    for target in ["document", "answers"] {
+        let (mut random, mut accepted) = (Random::new(2), 0);
+        let seeds = corpus(target).into_iter();
+        let seeds =
+            seeds.filter_map(|(path, bytes)| Some((path, serde_json::from_slice::<Value>(&bytes).ok()?)));
+        for (path, value) in seeds {
+            for number in 0..ABSURD {
+                let bytes = mutated_json(&mut random, &value);
+                tried(target, &|| format!("absurd value {number} of {}", path.display()), &bytes);
+                accepted += u32::from(match target {
+                    "document" => ipcost_model::read_document(&bytes).is_ok(),
+                    _ => ipcost_features::answer::documents_in(&bytes).is_ok_and(|found| found.is_some()),
+                });
+            }
+        }
+        println!("{target}: {accepted} accepted");
+        assert!(accepted > ABSURD / 4, "{target}: {accepted} are drawn");
+    }
+}
+
 #[test]
 fn inputs_that_were_kept_and_mutations_of_them() {
     for (target, _) in TARGETS {
@@ -205,8 +273,10 @@ fn hostile_text_everywhere_in_every_kind_of_document_is_escaped_in_every_output(
         let document = ipcost_model::read_document(value.to_string().as_bytes());
         document.is_ok_and(|document| Answer::of(&document).is_ok())
     };
-    let are_answers = |value: &Value| documents_in(value.to_string().as_bytes()).is_some();
-    let kinds: [(_, &dyn Fn(&Value) -> bool); 2] = [("document", &is_document), ("answers", &are_answers)];
+    let are_answers =
+        |value: &Value| documents_in(value.to_string().as_bytes()).is_ok_and(|found| found.is_some());
+    type Accepts<'a> = &'a dyn Fn(&Value) -> bool;
+    let kinds: [(_, Accepts<'_>); 2] = [("document", &is_document), ("answers", &are_answers)];
     let mut kinds_seen = BTreeSet::new();
     for (target, accepts) in kinds {
         for (path, bytes) in corpus(target) {
@@ -237,7 +307,7 @@ fn seeds_are_of_use() {
     }));
     assert!(accepted("document", &|text| ipcost_model::read_document(text.as_bytes()).is_ok()));
     assert!(accepted("answers", &|text| {
-        ipcost_features::answer::documents_in(text.as_bytes()).is_some()
+        ipcost_features::answer::documents_in(text.as_bytes()).is_ok_and(|found| found.is_some())
     }));
     assert!(accepted("peer", &|text| {
         text.lines().any(|line| ipcost_model::read_message(line.as_bytes()).is_ok())

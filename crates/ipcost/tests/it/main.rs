@@ -54,6 +54,7 @@ mod schema;
 mod security;
 mod selftest;
 mod shell;
+mod strangers;
 mod sweep;
 mod tables;
 mod trend;

@@ -78,7 +78,7 @@ const HAS_MORE: usize = 10;
 impl Server {
     fn new(bytes: &[u8], step: usize) -> Self {
         let (mut bytes, given) = (bytes.to_vec(), bytes.len());
-        if step % HAS_MORE == 0 {
+        if step.is_multiple_of(HAS_MORE) {
             let last = bytes[given.saturating_sub(16)..].to_vec();
             bytes.extend(last.repeat(MORE / last.len().max(1)));
         }

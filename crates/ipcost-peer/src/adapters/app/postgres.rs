@@ -302,6 +302,11 @@ impl Queries {
                 proof(&bytes)
             }
             (Some(11), Some(scram)) => {
+                if rounds(rest).is_some_and(|rounds| rounds > MOST_ROUNDS) {
+                    return Err(refused(format!(
+                        "the server asks for more than {MOST_ROUNDS} rounds of SCRAM; lower scram_iterations, and set the password again"
+                    )));
+                }
                 scram.update(rest).map_err(wrong)?;
                 proof(scram.message())
             }
@@ -317,6 +322,12 @@ impl Queries {
             }
         })
     }
+}
+
+/// The rounds of hashing that a server's first message of SCRAM asks for: `i=4096` (RFC 5802, section 5.1).
+fn rounds(message: &[u8]) -> Option<u64> {
+    let rounds = message.split(|byte| *byte == b',').find_map(|part| part.strip_prefix(b"i="))?;
+    std::str::from_utf8(rounds).ok()?.parse().ok()
 }
 
 fn message(bytes: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
@@ -486,6 +497,8 @@ impl Speech for Queries {
     }
 }
 
+/// A server may ask for billions, which would take an hour; a million takes a second, and 4096 are usual.
+const MOST_ROUNDS: u64 = 1_000_000;
 const NOT_POSTGRES: &str = "it answers with something other than a message of PostgreSQL; is it one?";
 
 /// The kind of the next message, and its length, which counts itself but not the kind.
@@ -507,6 +520,18 @@ fn whole(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, PeerError> {
 mod tests {
     use super::super::kind::taken_by;
     use super::*;
+
+    #[test]
+    fn a_server_cannot_ask_for_hours_of_hashing() {
+        assert_eq!(rounds(b"r=x,s=QSXCR+Q6sek8bf92,i=4096"), Some(4096));
+        assert_eq!(rounds(b"r=i=7,s=x"), None);
+        let login = Login { user: Some("me".to_owned()), ..Login::default() };
+        let mut queries = Queries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap();
+        let mut scram = Some(ScramSha256::new(b"x", ChannelBinding::unsupported()));
+        let first = [&11_u32.to_be_bytes()[..], b"r=x,s=QSXCR+Q6sek8bf92,i=4294967295"].concat();
+        let error = queries.authenticate(&first, &mut scram).unwrap_err().to_string();
+        assert!(error.contains("more than 1000000 rounds"), "{error}");
+    }
 
     fn queries() -> Queries {
         let login = Login { user: Some("me".to_owned()), ..Login::default() };

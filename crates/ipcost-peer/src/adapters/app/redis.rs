@@ -329,5 +329,8 @@ mod tests {
         assert!(speech.take(b"-ERR no\r\n").unwrap_err().contains("ERR no"));
         assert!(commands("PING").unwrap().take(b"HTTP/1.1 400\r\n").is_err());
         assert!(commands("PING").unwrap().take(&vec![b'+'; LONGEST_LINE + 1]).is_err());
+        // More values than can be counted.
+        let endless = format!("*{0}\r\n*{0}\r\n*{0}\r\n", i64::MAX);
+        assert_eq!(commands("PING").unwrap().take(endless.as_bytes()).map(|taken| taken.complete), Ok(false));
     }
 }
