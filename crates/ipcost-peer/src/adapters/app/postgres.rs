@@ -529,7 +529,7 @@ mod tests {
         let mut queries = Queries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap();
         let mut scram = Some(ScramSha256::new(b"x", ChannelBinding::unsupported()));
         let first = [&11_u32.to_be_bytes()[..], b"r=x,s=QSXCR+Q6sek8bf92,i=4294967295"].concat();
-        let error = queries.authenticate(&first, &mut scram).unwrap_err().to_string();
+        let error = queries.authenticate(&first, &mut scram, false).unwrap_err().to_string();
         assert!(error.contains("more than 1000000 rounds"), "{error}");
     }
 
