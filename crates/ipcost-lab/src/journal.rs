@@ -173,6 +173,7 @@ fn is_measuring(holder: &str) -> bool {
 
 /// How long a guard and commands may take after their engine.
 const PATIENCE: Duration = Duration::from_secs(20);
+const AGAIN: Duration = Duration::from_millis(5);
 /// A user's name and two numbers.
 const MOST_BYTES: u64 = 1_000;
 
@@ -209,7 +210,9 @@ fn look(undo: bool) -> Option<String> {
         match Journal::held(&dir) {
             Ok(Ok(journal)) => break journal,
             // Where its engine is gone, its guard or a command is about to end.
-            Ok(Err(holder)) if !is_measuring(&holder) && Instant::now() < deadline => {}
+            Ok(Err(holder)) if !is_measuring(&holder) && Instant::now() < deadline => {
+                std::thread::sleep(AGAIN);
+            }
             Ok(Err(_)) => return None,
             Err(error) => return refused(error.to_string()),
         }

@@ -20,7 +20,7 @@ const LISTS: [&str; 2] = ["samples", "latency"];
 /// Keys whose values are records themselves.
 const RECORDS: [&str; 4] = ["runs", "document", "begun", "epoch"];
 /// Keys with any 64 bits, or with facts and limits of the system, that are never added up.
-const NEVER_ADDED: [&str; 4] = ["seed", "random", "host", "plan"];
+const NEVER_ADDED: [&str; 4] = ["seed", "random", "host", "tasks_at_once"];
 /// The largest number, and the inverse of the smallest: products of some stay finite.
 const LARGEST: f64 = 1e60;
 /// The longest time in each unit that keys end in.

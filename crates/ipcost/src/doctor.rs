@@ -5,10 +5,9 @@ use std::process::ExitCode;
 
 use ipcost_features::doctor::examination;
 use ipcost_features::doctor::words::render;
-use ipcost_lab::journal;
 
 use crate::args::DoctorArgs;
-use crate::exit::{Problem, warn};
+use crate::exit::Problem;
 use crate::output::{is_standard_output, print, room, tell, write_pretty};
 use crate::run::meet_others;
 
@@ -17,9 +16,7 @@ use crate::run::meet_others;
 /// # Errors
 /// What cannot be written; what cannot be looked at is no error.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
-    if args.look_only {
-        journal::left().iter().for_each(|left| warn(left));
-    } else {
+    if !args.look_only {
         // A signal ends it at once.
         meet_others(false, args.waiting, &|| false)?;
     }

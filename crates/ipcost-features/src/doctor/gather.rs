@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ipcost_foreign::Cache;
+use ipcost_lab::journal;
 use ipcost_lab::lab::envelope;
 use ipcost_lab::rules::CONGESTION_CONTROL;
 use ipcost_model::TransportState;
@@ -54,6 +55,7 @@ fn gather(window: Duration) -> Facts {
         network: facts::network(),
         sample: Some(sample),
         clock: Some(facts::clock()),
+        left_changed: journal::left(),
         permissions,
         tools: ToolFacts { strace, ..tools() },
     }

@@ -358,6 +358,9 @@ pub struct LedgerRun {
     pub epochs: u32,
     /// Why it could not be measured, or what of it.
     pub missing: Vec<String>,
+    /// Whether peers and servers ran in a network namespace of their own, since the servers would be open to other users.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_network: bool,
 }
 
 /// A claim and what holds of it.

@@ -200,6 +200,7 @@ impl<'a> Experiment<'a> {
             elapsed_s: 0.0,
             epochs: 0,
             missing: Vec::new(),
+            own_network: false,
         };
         let finished = match stratum {
             None => self.published(run, budget, watching),
@@ -209,6 +210,7 @@ impl<'a> Experiment<'a> {
             Ok(mut finished) => {
                 record.missing = std::mem::take(&mut finished.missing);
                 record.epochs = finished.outcome.epochs;
+                record.own_network = finished.own_network;
                 if record.epochs > 0 {
                     self.measured.push(MeasuredRun { software: run.software, stratum, finished });
                 }
@@ -256,7 +258,7 @@ impl<'a> Experiment<'a> {
         let published = plan.cells.clone();
         let outcome = ask(&lab, plan, &question, interrupt, &mut missing, watching)?;
         let job = Job { batch: run.batch, seed: Some(seed), ..job_of(&run.cells, &run.peers)? };
-        Ok(Finished { outcome, missing, system_calls, published, job })
+        Ok(Finished { outcome, missing, system_calls, published, job, own_network: lab.has_own_network() })
     }
 
     /// The cells that claims name, under a condition.
@@ -285,7 +287,7 @@ impl<'a> Experiment<'a> {
         };
         let outcome = ask(&lab, plan, &question, interrupt, &mut missing, watching)?;
         let job = Job { batch, seed: Some(seed), ..job_of(&cells, &run.peers)? };
-        Ok(Finished { outcome, missing, system_calls, published, job })
+        Ok(Finished { outcome, missing, system_calls, published, job, own_network: lab.has_own_network() })
     }
 
     /// The plan of a run, with the lab for it.
@@ -373,6 +375,7 @@ struct Finished {
     /// The published cells, which tests name.
     published: Vec<PlannedCell>,
     job: Job,
+    own_network: bool,
 }
 
 /// The article's own cells, as a run.

@@ -47,7 +47,9 @@ pub fn render(ledger: &Ledger, details: bool, room: usize) -> String {
         let under = run.stratum.as_ref().map_or_else(String::new, |stratum| format!(", {stratum}"));
         let how = if run.epochs > 0 {
             let took = duration_text(duration_of(run.elapsed_s));
-            format!("{}: {}{under}; {} in {took}", run.software, run.about, counted(run.epochs, "epoch"))
+            let network = if run.own_network { ", in a network of its own" } else { "" };
+            let epochs = counted(run.epochs, "epoch");
+            format!("{}: {}{under}; {epochs} in {took}{network}", run.software, run.about)
         } else {
             format!("{}: {}{under}; not measured", run.software, run.about)
         };
@@ -285,6 +287,7 @@ mod tests {
             elapsed_s: 61.0,
             epochs,
             missing: missing.iter().map(|text| (*text).to_owned()).collect(),
+            own_network: false,
         };
         let ledger = Ledger {
             envelope: Envelope {

@@ -184,6 +184,11 @@ impl Lab {
         Ok(lost)
     }
 
+    /// Whether they do.
+    pub fn has_own_network(&self) -> bool {
+        self.network.is_some()
+    }
+
     fn entrance(&self) -> Option<Entrance> {
         self.network.as_ref().map(NetNamespace::entrance)
     }

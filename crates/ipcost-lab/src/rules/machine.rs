@@ -81,6 +81,9 @@ rules! {
     TCP_BUFFERS = "tcp-buffers", "how far TCP's buffers may grow",
         "Where they may not, a stream over TCP waits for the reader more often than one over a Unix socket does.",
         "less than 4 MiB", [Doctor], "https://man7.org/linux/man-pages/man7/tcp.7.html";
+    LEFT_CHANGED = "left-changed", "whether a run that was killed has left the machine changed",
+        "What is measured meanwhile is measured with the settings of its last arm.",
+        "a journal that is not empty", [Doctor], "the planted changes of `faults_changed.rs` in crates/ipcost/tests/it";
     LISTEN_QUEUE = "listen-queue", "the longest queue of connections that wait to be accepted",
         "Where it is full the kernel drops a SYN, and the client waits a second before it tries again.",
         "less than 4 096; below 128 it distorts", [Doctor], "https://man7.org/linux/man-pages/man2/listen.2.html";

@@ -19,6 +19,8 @@ pub struct Facts {
     pub sample: Option<Sample>,
     /// The clock's cost and resolution; `None` if it was not tried.
     pub clock: Option<Reading>,
+    /// What a run that was killed has left changed; `None` if nothing.
+    pub left_changed: Option<String>,
     /// This user's permissions.
     pub permissions: PermissionFacts,
     /// The transports, peers and tools to measure with.

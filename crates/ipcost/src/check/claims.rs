@@ -11,16 +11,16 @@ use ipcost_features::compare::DEFAULT_SPREAD;
 use ipcost_model::{Document, Metric, Warning};
 use ipcost_sys::host;
 
-use crate::{consent, documents, history};
+use crate::{documents, history};
 
 /// The largest file of claims that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Reads a file of claims; one that names commands has them shown, and is refused if they may not be started (`yes`: they may).
+/// Reads a file of claims, which stays open.
 ///
 /// # Errors
 /// What is wrong with it, with its line and column where it has one.
-pub fn read(path: &Path, yes: bool) -> anyhow::Result<ClaimsFile> {
+pub fn read(path: &Path) -> anyhow::Result<(ClaimsFile, File)> {
     let shown = path.display();
     let context = || format!("cannot read {shown}");
     let (file, mut text) = (File::open(path).with_context(context)?, String::new());
@@ -31,8 +31,7 @@ pub fn read(path: &Path, yes: bool) -> anyhow::Result<ClaimsFile> {
         "{shown}: a file of claims has at most {MOST_BYTES} bytes, and this one has more"
     );
     let claims = parse_claims(&text).map_err(|error| anyhow!("{shown}:{error}"))?;
-    consent::ask(path, &file, &claims.job, yes)?;
-    Ok(claims)
+    Ok((claims, file))
 }
 
 /// Every document that a claim names, by that name, saved runs of the same job, and what weakens a comparison with them. A file

@@ -22,7 +22,7 @@ const MOST_FILES: usize = 5;
 /// What is wrong with the claims or the documents, or what cannot be written.
 pub fn run(args: &CheckArgs, path: &Path) -> Result<ExitCode, Problem> {
     let name = path.display().to_string();
-    let file = claims::read(path, true).map_err(Problem::usage)?;
+    let (file, _) = claims::read(path).map_err(Problem::usage)?;
     askable(&file).map_err(|error| Problem::usage(anyhow!("{name}:{error}")))?;
     let mut choosing = Choosing::default();
     documents(&args.fleet, args.redacting, args.quiet, |place, name, document| {

@@ -4,6 +4,7 @@ mod claims;
 mod fleet;
 mod outputs;
 
+use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -17,10 +18,10 @@ use ipcost_model::{Job, Plan, Stopped, Warning};
 
 use crate::args::CheckArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, note, teller, warn};
-use crate::history;
 use crate::output::{print, write_json};
 use crate::progress::Line;
 use crate::run::begin_measuring;
+use crate::{consent, history};
 
 /// What `--init` prints.
 const EXAMPLE: &str = include_str!("example.toml");
@@ -51,7 +52,8 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
         print(&shown).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Prepared { file, job, questions, plan, lab, warnings } = prepared;
+    let Prepared { file, source, job, questions, plan, lab, warnings } = prepared;
+    consent::ask(path, &source, &job, args.yes).map_err(Problem::usage)?;
     let about = about(&job, plan.seed);
     let mut line = Line::new(args.quiet);
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
@@ -69,6 +71,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
 /// Everything that is known before anything is measured.
 struct Prepared {
     file: String,
+    source: File,
     job: Job,
     questions: Questions,
     plan: Plan,
@@ -86,7 +89,7 @@ impl Prepared {
 
 fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
     let file = path.display().to_string();
-    let mut claims = claims::read(path, args.yes || args.plan || args.list)?;
+    let (mut claims, source) = claims::read(path)?;
     let job = &mut claims.job;
     job.budget = args.budget.or(job.budget);
     job.seed = args.seed.or(job.seed);
@@ -118,7 +121,7 @@ fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
     let settings = Settings { level: kept.then(|| questions.level_of_run()), ..settings };
     let plan =
         lab.plan(expanded, &settings).map_err(|error| too_small(error, &questions)).context(file.clone())?;
-    Ok(Prepared { file, job, questions, plan, lab, warnings })
+    Ok(Prepared { file, source, job, questions, plan, lab, warnings })
 }
 
 /// Puts documents in the place of the baselines that claims name.

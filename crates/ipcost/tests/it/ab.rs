@@ -230,8 +230,9 @@ fn what_engine_and_guard_killed_together_leave_changed_the_next_run_undoes() {
     // What only shows or looks undoes nothing.
     let (whole, now) = (std::fs::read(&left).unwrap(), setting.is());
     let looks: [&[&str]; 4] =
-        [&["list"], &["run", "--help"], &["report", "last"], &["doctor", "--look-only"]];
-    let said = looks.map(|args| text(&place.run(args).stderr));
+        [&["list"], &["run", "--help"], &["report", "last"], &["doctor", "--look-only", "--json", "-"]];
+    let said = looks.map(|args| text(&place.run(args).stdout).to_owned());
+    assert!(said[3].contains("left-changed"), "{}", said[3]);
     assert!(said[3].contains("the next run that measures undoes that"), "{}", said[3]);
     assert_eq!((std::fs::read(&left).unwrap(), setting.is()), (whole, now));
 

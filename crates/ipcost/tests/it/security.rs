@@ -215,7 +215,7 @@ const STARTING: &str = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nclient = \"e
 #[test]
 fn commands_of_a_file_that_others_can_write_to_are_shown_and_not_started() {
     let place = Place::new();
-    let claims = format!("{STARTING}[[claims]]\ncell = \"x\"\nbaseline = \"other.json\"\nat_most = 1.1\n");
+    let claims = format!("{STARTING}[[claims]]\ncell = \"unix\"\nagainst = \"tcp\"\nat_most = 50\n");
     for (name, text) in [("job.toml", STARTING), ("claims.toml", &claims)] {
         place.write(name, text);
     }

@@ -52,6 +52,13 @@ pub const CHECKS: &[Check] = &[
         })
     }),
     check(&rules::TCP_BUFFERS, |facts| tcp_buffers(&facts.limits)),
+    check(&rules::LEFT_CHANGED, |facts| {
+        vec![match &facts.left_changed {
+            Some(left) => Answer::bends(left.clone())
+                .advice("any command that measures undoes what it can, and says how to undo the rest"),
+            None => Answer::good("nothing is left"),
+        }]
+    }),
     check(&rules::LISTEN_QUEUE, |facts| {
         known(facts.limits.somaxconn, |longest| {
             let raise = format!("sysctl -w net.core.somaxconn={SOMAXCONN}");

@@ -85,6 +85,7 @@ fn clean() -> Facts {
             throttled: None,
         }),
         clock: Some(Reading { read_ns: 25, step_ns: 20 }),
+        left_changed: None,
         permissions: PermissionFacts {
             root: true,
             perf_event_paranoid: Some(1),
@@ -291,6 +292,12 @@ const ROWS: &[Row] = &[
         |f| f.limits.tcp_wmem = Some([4_096, 16_384, 65_536]),
         State::Bends,
         &["64 KiB to send", "net.ipv4.tcp_wmem"],
+    ),
+    (
+        "left-changed",
+        |f| f.left_changed = Some("a run that was killed has changed this machine".to_owned()),
+        State::Bends,
+        &["killed", "undoes"],
     ),
     ("listen-queue", |f| f.limits.somaxconn = Some(16), State::Bends, &["16", "net.core.somaxconn=4096"]),
     ("listen-queue", |f| f.limits.somaxconn = Some(128), State::Note, &["128", "net.core.somaxconn=4096"]),
@@ -512,8 +519,12 @@ fn a_peer_that_no_package_brings_has_no_command() {
 fn what_is_not_known_is_not_judged() {
     let (findings, unknown) = examine(&Facts::default());
     let codes: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
-    assert_eq!(codes, ["debug-build"], "the program knows how it was built");
-    assert_eq!(unknown.len(), checks().count() - 1);
+    assert_eq!(
+        codes,
+        ["left-changed", "debug-build"],
+        "the program knows what it left, and how it was built"
+    );
+    assert_eq!(unknown.len(), checks().count() - 2);
 }
 
 #[test]
