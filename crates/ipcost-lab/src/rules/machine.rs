@@ -82,7 +82,7 @@ rules! {
         "Where they may not, a stream over TCP waits for the reader more often than one over a Unix socket does.",
         "less than 4 MiB", [Doctor], "https://man7.org/linux/man-pages/man7/tcp.7.html";
     LEFT_CHANGED = "left-changed", "whether a run that was killed has left the machine changed",
-        "What is measured meanwhile is measured with the settings of its last arm.",
+        "Until that is undone, every run meets the settings of its last arm.",
         "a journal that is not empty", [Doctor], "the planted changes of `faults_changed.rs` in crates/ipcost/tests/it";
     LISTEN_QUEUE = "listen-queue", "the longest queue of connections that wait to be accepted",
         "Where it is full the kernel drops a SYN, and the client waits a second before it tries again.",
