@@ -10,13 +10,14 @@ use ipcost_features::app::{
     App, Asked, At, Given, KINDS, Kind, Login, burst, find, judge, keep_others_out, look, prepare, to_explain,
 };
 use ipcost_features::explain;
+use ipcost_lab::journal;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{Contrasts, Lab};
 use ipcost_model::{Job, Plan};
 use ipcost_sys::placement::Topology;
 
 use crate::args::{AppArgs, Saving};
-use crate::exit::{Problem, note, teller};
+use crate::exit::{Problem, note, teller, warn};
 use crate::explain::{Telling, explained};
 use crate::output::print;
 use crate::outputs;
@@ -38,7 +39,10 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let asked = asked(kind, &args).map_err(Problem::usage)?;
     let cores = Topology::read().cores.len();
     let asked = Asked { concurrency: args.concurrency.unwrap_or(cores as u32), ..asked };
-    // Before this process has threads: they would stay outside.
+    // What a killed run has left is undone in its own network; and before this process has threads, which would stay outside.
+    if asked.given.is_empty() && kind.is_open_to_all(None).is_some() {
+        journal::undo().iter().for_each(|told| warn(told));
+    }
     let others = asked.given.is_empty().then(|| keep_others_out(kind, args.expose_to_local_users));
     let asked = Asked { others: others.transpose()?, ..asked };
     let mut job = prepare(kind, &asked, cores > 1)?;

@@ -17,9 +17,9 @@ mod targets;
 /// The number of mutations: some seconds' worth without optimisation.
 fn mutations(target: &str) -> u64 {
     match target {
-        "answers" => 200,
+        "answers" => 100,
         "document" => 600,
-        "samples" | "replication" => 1_000,
+        "samples" | "replication" => 500,
         "kernel_texts" | "trace" | "manifest" | "peer" | "resp" => 10_000,
         _ => 4_000,
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::common::{PATIENCE, Place, text};
 use serde_json::Value;
 
-const KILLS: u64 = 200;
+const KILLS: u64 = 100;
 /// Runs at the same time.
 const AT_ONCE: usize = 4;
 /// The latest moment after the start, or after the first complete epoch, milliseconds.

@@ -114,7 +114,7 @@ fn a_pipe_that_the_user_names_is_read() {
 /// Small when packed; as general values they would take gigabytes.
 #[test]
 fn memory_is_bounded_by_the_size_of_a_file() {
-    const ITEMS: usize = 4_000_000;
+    const ITEMS: usize = 1_500_000;
     const MOST_KIB: u64 = 700_000;
     let place = Place::new();
     let many = format!("[{}0]", "{\"\":0},".repeat(ITEMS));
