@@ -13,6 +13,9 @@ use ipcost_sys::transport::{self, Client, Connection, TransportError};
 use ipcost_sys::{SysError, driven};
 use serde_json::json;
 
+use super::refused;
+use crate::{PeerError, receive_all, send_all};
+
 /// The member of an address with what a private server knows its clients by.
 pub const SECRET: &str = "secret";
 /// The member of an address with a host's name, where it was given by name.
@@ -248,6 +251,24 @@ pub fn no_reply(error: &io::Error) -> String {
 pub fn nobody_listens(error: &TransportError) -> bool {
     let kinds = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound];
     matches!(error, TransportError::System(SysError { source, .. }) if kinds.contains(&source.kind()))
+}
+
+/// Shows a server what it lets a connection in for, and takes its answer; `silent` and `rejected` say what went wrong.
+///
+/// # Errors
+/// That it does not answer, or answers otherwise.
+pub fn be_let_in<const N: usize>(
+    connection: &mut Connection,
+    proof: &[u8],
+    welcome: &[u8; N],
+    silent: &str,
+    rejected: &str,
+) -> Result<(), PeerError> {
+    let failed = |error| refused(format!("{silent}: {error}"));
+    let mut reply = [0; N];
+    send_all(connection, proof).map_err(failed)?;
+    receive_all(connection, &mut reply).map_err(failed)?;
+    if reply == *welcome { Ok(()) } else { Err(refused(rejected)) }
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use super::kind::{
     Ending, Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line, passed,
 };
 use super::look::hear;
-use crate::adapters::at::At;
+use crate::PeerError;
+use crate::adapters::at::{At, be_let_in};
 use crate::adapters::refused;
-use crate::{PeerError, receive_all, send_all};
 
 pub(super) const KIND: Kind = Kind {
     name: "memcached",
@@ -188,16 +188,9 @@ fn reads(words: &[&str]) -> bool {
 
 impl Speech for Commands {
     fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
-        const STORED: &[u8] = b"STORED\r\n";
         let Some(greeting) = &self.greeting else { return Ok(()) };
-        let failed = |error| refused(format!("the server does not answer a login: {error}"));
-        send_all(connection, greeting).map_err(failed)?;
-        let mut reply = [0; STORED.len()];
-        receive_all(connection, &mut reply).map_err(failed)?;
-        match reply == STORED {
-            true => Ok(()),
-            false => Err(refused("the private server refuses the password that it was started with")),
-        }
+        let rejected = "the private server refuses the password that it was started with";
+        be_let_in(connection, greeting, b"STORED\r\n", "the server does not answer a login", rejected)
     }
 
     fn request(&self) -> &[u8] {

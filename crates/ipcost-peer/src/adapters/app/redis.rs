@@ -8,11 +8,11 @@ use ipcost_sys::transport::Connection;
 use super::kind::{
     Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line, passed,
 };
-use crate::adapters::at::At;
+use crate::PeerError;
+use crate::adapters::at::{At, be_let_in};
 use crate::adapters::redis::resp::command;
-use crate::adapters::redis::{Desk, USER, access};
+use crate::adapters::redis::{Desk, USER, WELCOME, access};
 use crate::adapters::refused;
-use crate::{PeerError, receive_all, send_all};
 
 pub(super) const KIND: Kind = Kind {
     name: "redis",
@@ -225,16 +225,9 @@ impl Commands {
 
 impl Speech for Commands {
     fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
-        const OK: &[u8] = b"+OK\r\n";
         let Some(greeting) = &self.greeting else { return Ok(()) };
-        let failed = |error| refused(format!("the server does not answer AUTH: {error}"));
-        send_all(connection, greeting).map_err(failed)?;
-        let mut reply = [0; OK.len()];
-        receive_all(connection, &mut reply).map_err(failed)?;
-        match reply == OK {
-            true => Ok(()),
-            false => Err(refused(format!("the server refused the password of {PASSWORD}; set another"))),
-        }
+        let rejected = format!("the server refused the password of {PASSWORD}; set another");
+        be_let_in(connection, greeting, WELCOME, "the server does not answer AUTH", &rejected)
     }
 
     fn request(&self) -> &[u8] {

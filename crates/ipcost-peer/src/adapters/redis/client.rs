@@ -6,17 +6,17 @@ use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven;
 use ipcost_sys::transport::{Channel, Client, Connection};
 
-use super::desk::{self, Desk};
+use super::desk::{self, Desk, WELCOME};
 use super::key::{Key, REPLY_BYTES};
 use super::private::PATIENCE;
 use super::resp::{Reply, command};
 use super::server::KEY;
-use crate::adapters::at::At;
+use crate::adapters::at::{At, be_let_in};
 use crate::adapters::beside;
 use crate::adapters::refused;
 use crate::{
     Crew, DescriptorTable, Kind, Meter, Metered, Order, PeerError, Prepared, Report, Unmetered, Work,
-    receive_all, send_all,
+    send_all,
 };
 
 /// The longest error that is shown, bytes.
@@ -51,13 +51,19 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
         };
         let (mut request, mut greeted) = (key.request(), 0);
         match &mut open {
-            Some(connection) => greet(connection, &greeting)?,
+            Some(connection) if !greeting.is_empty() => be_let_in(
+                connection,
+                &greeting,
+                WELCOME,
+                "the private redis server does not answer AUTH",
+                "the private redis server refuses the password that it was started with",
+            )?,
             // In one write with the request, as redis-benchmark does.
             None if !greeting.is_empty() => {
                 request = [greeting, request].concat();
                 greeted = WELCOME.len();
             }
-            None => {}
+            _ => {}
         }
         let alone = cell.concurrency == 1;
         let reply = vec![0; greeted + REPLY_BYTES];
@@ -141,24 +147,6 @@ impl Incr {
             last = number;
         }
         Ok(())
-    }
-}
-
-/// What a server answers to a password that is right.
-const WELCOME: &[u8] = b"+OK\r\n";
-
-/// Has a private server let a connection in.
-fn greet(connection: &mut Connection, greeting: &[u8]) -> Result<(), PeerError> {
-    if greeting.is_empty() {
-        return Ok(());
-    }
-    let failed = |error| refused(format!("the private redis server does not answer AUTH: {error}"));
-    let mut reply = [0; WELCOME.len()];
-    send_all(connection, greeting).map_err(failed)?;
-    receive_all(connection, &mut reply).map_err(failed)?;
-    match reply == WELCOME {
-        true => Ok(()),
-        false => Err(refused("the private redis server refuses the password that it was started with")),
     }
 }
 

@@ -134,6 +134,9 @@ impl Desk {
 /// The user of a private server.
 pub const USER: &str = "ipcost";
 
+/// What a server answers to a password that is right.
+pub const WELCOME: &[u8; 5] = b"+OK\r\n";
+
 /// The command with which a private server lets its clients in.
 pub fn proof(at: &At) -> Option<[&str; 3]> {
     at.secret().map(|secret| ["AUTH", USER, secret])
