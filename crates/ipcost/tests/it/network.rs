@@ -5,8 +5,12 @@ use std::fs;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use crate::common::{Place, argument, signal, text, wait};
+use crate::common::{Place, argument, text};
+
+/// How often to look who listens: far shorter than a listener stays.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Cells in which each peer has something to do, and whether its listener stays for the whole epoch.
 const RUNS: [(&str, &[&str], bool); 14] = [
@@ -52,34 +56,6 @@ fn is_missing(peer: &str, error: &str) -> bool {
 fn every_peer_is_examined() {
     for peer in ipcost_foreign::all() {
         assert!(RUNS.iter().any(|(name, ..)| *name == peer.name), "{}", peer.name);
-    }
-}
-
-#[test]
-fn listeners_are_on_loopback_alone() {
-    for (peer, cells, stays) in RUNS {
-        let place = Place::new();
-        // Where a listener is there all the time, the run ends once it was seen; else a few epochs must do.
-        let epochs = if stays { "1000" } else { "3" };
-        let args = arguments(peer, epochs, cells);
-        let mut child = place.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
-        let mut found = BTreeSet::new();
-        while child.try_wait().unwrap().is_none() {
-            found.extend(listening(&descendants(child.id())));
-            if stays && !found.is_empty() {
-                signal(child.id(), "INT");
-                break;
-            }
-        }
-        let output = wait(child);
-        let error = text(&output.stderr);
-        if is_missing(peer, &error) {
-            continue;
-        }
-        assert!(matches!(output.status.code(), Some(0 | 130)), "{peer}: {error}");
-        assert!(!stays || !found.is_empty(), "{peer}: a listener is seen: {error}");
-        assert!(found.iter().all(IpAddr::is_loopback), "{peer} listens on {found:?}");
-        place.assert_clean();
     }
 }
 
@@ -150,10 +126,19 @@ fn addresses_are_read_as_the_kernel_writes_them() {
     assert!(!address(&written(&[[0; 4]])).is_loopback());
 }
 
-/// Socket addresses in the system calls of a run and of everything it starts.
-fn addresses_used(place: &Place, args: &[String]) -> (Option<i32>, String, Vec<String>) {
+/// What a run and everything it starts asked and offered.
+struct Seen {
+    status: Option<i32>,
+    error: String,
+    /// Socket addresses in system calls.
+    used: Vec<String>,
+    /// Addresses that something listened on.
+    listening: BTreeSet<IpAddr>,
+}
+
+fn seen(place: &Place, args: &[String]) -> Seen {
     let log = place.file("calls");
-    let output = place
+    let mut child = place
         .command(&[])
         .get_envs()
         .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
@@ -163,16 +148,30 @@ fn addresses_used(place: &Place, args: &[String]) -> (Option<i32>, String, Vec<S
         .args(args)
         .current_dir(place.files.path())
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::null())
+        .stderr(fs::File::create(place.file("said")).unwrap())
+        .spawn()
         .unwrap();
+    let mut listeners = BTreeSet::new();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        listeners.extend(listening(&descendants(child.id())));
+        std::thread::sleep(LOOK);
+    };
     let calls = fs::read_to_string(&log).unwrap_or_default();
-    let addresses = calls.lines().filter(|line| line.contains("sa_family=")).map(str::to_owned).collect();
-    (output.status.code(), text(&output.stderr), addresses)
+    Seen {
+        status: status.code(),
+        error: fs::read_to_string(place.file("said")).unwrap(),
+        used: calls.lines().filter(|line| line.contains("sa_family=")).map(str::to_owned).collect(),
+        listening: listeners,
+    }
 }
 
 #[track_caller]
-fn assert_local(peer: &str, addresses: &[String]) {
-    for line in addresses {
+fn assert_local(peer: &str, seen: &Seen) {
+    for line in &seen.used {
         // The kernel itself is asked about the loopback interface over netlink.
         let local = line.contains("sa_family=AF_UNIX")
             || line.contains("sa_family=AF_NETLINK")
@@ -181,7 +180,8 @@ fn assert_local(peer: &str, addresses: &[String]) {
             || line.contains("inet_pton(AF_INET6, \"::1\"");
         assert!(local, "{peer}: {line}");
     }
-    let uses = |family: &str| addresses.iter().any(|line| line.contains(family));
+    assert!(seen.listening.iter().all(IpAddr::is_loopback), "{peer} listens on {:?}", seen.listening);
+    let uses = |family: &str| seen.used.iter().any(|line| line.contains(family));
     assert!(uses("AF_UNIX") && uses("AF_INET"), "{peer}: what is looked for is seen");
 }
 
@@ -189,20 +189,22 @@ fn assert_local(peer: &str, addresses: &[String]) {
 fn a_default_run_reaches_nothing_but_this_machine() {
     let place = Place::new();
     let args = ["run", "--epochs", "1", "--no-save"].map(str::to_owned);
-    let (status, error, addresses) = addresses_used(&place, &args);
-    assert_eq!(status, Some(0), "{error}");
-    assert_local("the default suite", &addresses);
+    let seen = seen(&place, &args);
+    assert_eq!(seen.status, Some(0), "{}", seen.error);
+    assert_local("the default suite", &seen);
     place.assert_clean();
 }
 
 #[test]
-fn no_peer_reaches_anything_but_this_machine() {
-    for (peer, cells, _) in RUNS {
+fn no_peer_reaches_or_listens_on_anything_but_this_machine() {
+    for (peer, cells, stays) in RUNS {
         let place = Place::new();
-        let (status, error, addresses) = addresses_used(&place, &arguments(peer, "1", cells));
-        if !is_missing(peer, &error) {
-            assert_eq!(status, Some(0), "{peer}: {error}");
-            assert_local(peer, &addresses);
+        let seen = seen(&place, &arguments(peer, "1", cells));
+        if !is_missing(peer, &seen.error) {
+            assert_eq!(seen.status, Some(0), "{peer}: {}", seen.error);
+            assert_local(peer, &seen);
+            assert!(!stays || !seen.listening.is_empty(), "{peer}: a listener is seen");
+            place.assert_clean();
         }
     }
 }
