@@ -4,7 +4,6 @@ use anyhow::Result;
 
 use crate::shell::{self, command, run_command};
 use crate::steps::{self, Step};
-use crate::test::EXTRA;
 use crate::tools::{CARGO_DENY, ensure_rust_components, ensure_rust_target};
 use crate::{advisories, architecture, docs, english, miri, unused, workflows};
 
@@ -39,18 +38,14 @@ fn install() -> Result<()> {
 }
 
 fn formatting() -> Result<()> {
-    shell::run(&["cargo", "fmt", "--all", "--check"])?;
-    shell::run(&["cargo", "fmt", "--all", "--check", "--manifest-path", EXTRA])
+    shell::run(&["cargo", "fmt", "--all", "--check"])
 }
 
 fn lints() -> Result<()> {
     let lint = ["cargo", "clippy", "--all-targets", "--quiet"];
     let deny = ["--", "--deny", "warnings"];
     shell::run(&[&lint[..], &["--workspace"], &deny].concat())?;
-    shell::run(&[&lint[..], &["-p", "ipcost-sys", "--features", "tls"], &deny].concat())?;
-    shell::run(
-        &[&lint[..], &["--workspace", "--manifest-path", EXTRA, "--target-dir", "target"], &deny].concat(),
-    )
+    shell::run(&[&lint[..], &["-p", "ipcost-sys", "--features", "tls"], &deny].concat())
 }
 
 fn documentation() -> Result<()> {
@@ -74,6 +69,5 @@ fn dependencies() -> Result<()> {
         "fuzz/Cargo.toml",
     ])?;
     let check = ["--log-level", "error", "check", "bans", "licenses", "sources"];
-    shell::run(&[&["cargo", "deny"], &check[..]].concat())?;
-    shell::run(&[&["cargo", "deny", "--manifest-path", EXTRA, "--config", "deny.toml"], &check[..]].concat())
+    shell::run(&[&["cargo", "deny"], &check[..]].concat())
 }

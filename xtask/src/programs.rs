@@ -58,15 +58,13 @@ pub struct Run {
     pub failure: Option<String>,
 }
 
-/// Builds the tests; cargo reports where they are. Programs with unit tests come first.
+/// Builds the tests and all that they run, peers with libraries too; cargo reports where they are. Programs with unit tests come first.
 ///
 /// # Errors
 /// If they cannot be built.
 pub fn built() -> Result<Vec<TestProgram>> {
-    let output = command(&["cargo", "test", "--workspace", "--no-run", "--quiet", "--message-format=json"])
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot start cargo")?;
+    let words = ["cargo", "build", "--workspace", "--all-targets", "--quiet", "--message-format=json"];
+    let output = command(&words).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
     let lines = String::from_utf8(output.stdout)?;
     let messages: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     if !output.status.success() {

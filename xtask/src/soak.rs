@@ -7,7 +7,6 @@ use anyhow::{Context, Result, bail};
 
 use crate::programs::{self, TestProgram, Which, built};
 use crate::shell::command;
-use crate::test::build_extra;
 use crate::tools::{ensure_packages, program};
 
 /// Keeps the processors busy: twice as many processes as a small machine has cores.
@@ -19,7 +18,6 @@ const STRESS: [&str; 3] = ["stress-ng", "--cpu", "4"];
 /// Which test program failed, in which run.
 pub fn run(times: u32) -> Result<()> {
     ensure_packages(&[program("stress-ng", &["stress-ng"], "keeping the processors busy")])?;
-    build_extra()?;
     let programs = built()?;
     let mut tests = 0;
     for number in 1..=times {

@@ -49,7 +49,12 @@ const RENDERERS: &[(&str, Render)] = &[
 
 /// Draws it with everything; what is drawn is text that obeys nobody.
 fn draw_all(document: &Document) {
-    for (name, render) in RENDERERS {
+    draw(document, &|_| true);
+}
+
+/// The same with the renderers that are wanted.
+fn draw(document: &Document, is_wanted: &dyn Fn(&str) -> bool) {
+    for (name, render) in RENDERERS.iter().filter(|(name, _)| is_wanted(name)) {
         let shown = render(document);
         let raw = |c: char| c.is_control() && c != '\n' && !(c == '\u{1b}' && name.ends_with("terminal"));
         assert!(!shown.contains(raw), "{name} shows control characters: {shown:?}");
@@ -141,12 +146,14 @@ fn every_place_with_every_absurd_value() {
         let mut all = Vec::new();
         places(&whole, "", &mut all);
         let mut drawn = 0;
-        for place in &all {
-            for new in [json!(null), json!(0), json!(1_u64 << 60), json!(1e59), json!(HOSTILE), json!([])] {
+        let absurd = [json!(null), json!(0), json!(1_u64 << 60), json!(1e59), json!(HOSTILE), json!([])];
+        for (at, place) in all.iter().enumerate() {
+            for (number, new) in absurd.iter().cloned().enumerate() {
                 let mut value = whole.clone();
                 *value.pointer_mut(place).unwrap() = new;
                 if let Ok(document) = read_document(value.to_string().as_bytes()) {
-                    draw_all(&document);
+                    // Pictures and pages take most of the time: each place meets them with every other value.
+                    draw(&document, &|name| (at + number) % 2 == 0 || !["picture", "page"].contains(&name));
                     drawn += 1;
                 }
             }

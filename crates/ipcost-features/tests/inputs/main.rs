@@ -17,11 +17,11 @@ mod targets;
 /// The number of mutations: some seconds' worth without optimisation.
 fn mutations(target: &str) -> u64 {
     match target {
-        "answers" => 100,
-        "document" => 600,
-        "samples" | "replication" => 500,
-        "kernel_texts" | "trace" | "manifest" | "peer" | "resp" => 10_000,
-        _ => 4_000,
+        "answers" => 60,
+        "document" => 300,
+        "samples" | "replication" => 250,
+        "kernel_texts" | "trace" | "manifest" | "peer" | "resp" => 5_000,
+        _ => 2_000,
     }
 }
 /// The limit for one input, however busy the machine is; the slowest takes some 50 ms.
@@ -29,7 +29,7 @@ const MOST_TIME: Duration = Duration::from_secs(30);
 /// The largest mutated input, bytes.
 const MOST_BYTES: usize = 1 << 16;
 /// The number of absurd values for each document.
-const ABSURD: u32 = 100;
+const ABSURD: u32 = 60;
 /// Values likely to be at a limit.
 const TELLING: [&[u8]; 24] = [
     b"0",

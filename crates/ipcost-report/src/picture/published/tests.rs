@@ -260,7 +260,7 @@ pub(crate) fn absurd() -> Vec<PublishedFigure> {
 
 #[test]
 fn absurd_figures_are_drawn() {
-    for figure in absurd() {
+    for (index, figure) in absurd().into_iter().enumerate() {
         let Ok(picture) = draw(&figure, &made(), Background::White) else { continue };
         let svg = picture.svg();
         let xml = Xml::parse(&svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
@@ -268,6 +268,9 @@ fn absurd_figures_are_drawn() {
         assert!(!svg.contains(|c: char| c.is_control() && c != '\n'));
         let drawn = svg.split("d=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
         assert!(drawn.into_iter().all(|path| !path.contains("NaN") && !path.contains("inf")), "{svg}");
-        let _ = picture.png();
+        // Bitmaps have the same marks and take long.
+        if index % 8 == 0 {
+            let _ = picture.png();
+        }
     }
 }
