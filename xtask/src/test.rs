@@ -134,7 +134,7 @@ const ENGINES: &[Package] = &[
     PYTHON_ENVIRONMENTS,
 ];
 
-/// Tests that take a browser, Windows, network namespaces, real servers, collectors, sanitizers or control groups, by module.
+/// Tests that take a browser, network namespaces, real servers, collectors, sanitizers or control groups, by module.
 const SYSTEM: &[&str] = &[
     "app::",
     "app_tools::",
@@ -154,9 +154,10 @@ const SYSTEM: &[&str] = &[
     "private_servers::",
     "replicate::",
     "sanitizers::",
-    "windows::",
-    "windows_peers::",
 ];
+
+/// Tests of what is built for Windows.
+const OF_WINDOWS: &[&str] = &["windows::", "windows_peers::"];
 
 /// Tests of packages, which run once those are made; `deploy_packages` among them.
 const OF_PACKAGES: &str = "packages::";
@@ -173,6 +174,7 @@ const SYSTEM_STEPS: &[Step] = &[
     Step { name: "build the program and the tests", run: build },
     Step { name: "tests of a whole system", run: || run_all(&built()?, Which::Only(SYSTEM)) },
     Step { name: "TLS", run: tls },
+    Step { name: "Windows, under Wine", run: windows },
     Step { name: "packages: packed twice, and used in bare systems", run: packages },
     // Last: it builds the program once more.
     Step { name: "Parquet, read by DuckDB and Polars", run: parquet },
@@ -214,15 +216,12 @@ fn packages() -> Result<()> {
     // By what this takes on two slow cores, with its tools to be installed.
     const ALL: Duration = Duration::from_secs(480);
     const WITHOUT_ARM: Duration = Duration::from_secs(360);
-    let left = time_left();
     let mut parts = vec!["x86_64", "deb", "npm", "crates"];
-    if left < WITHOUT_ARM {
-        eprintln!(
-            "xtask: LEFT OUT, with {} s before the deadline; without one: cargo xtask test --system",
-            left.as_secs()
-        );
+    if is_too_late(WITHOUT_ARM) {
         return Ok(());
-    } else if left < ALL {
+    }
+    let left = time_left();
+    if left < ALL {
         eprintln!("xtask: none for ARM, with {} s before the deadline", left.as_secs());
     } else {
         parts.extend(["aarch64", "homebrew"]);
@@ -252,7 +251,30 @@ fn unit_tests() -> Result<()> {
 fn user_tests() -> Result<()> {
     let mut programs = built()?;
     programs.retain(|program| !program.is_unit);
-    run_all(&programs, Which::Except(&[SYSTEM, &[OF_PACKAGES]].concat()))
+    run_all(&programs, Which::Except(&[SYSTEM, OF_WINDOWS, &[OF_PACKAGES]].concat()))
+}
+
+/// The program built for Windows and run by Wine: that build takes most of it.
+fn windows() -> Result<()> {
+    // By what this takes on two slow cores.
+    const ALL: Duration = Duration::from_secs(240);
+    if is_too_late(ALL) {
+        return Ok(());
+    }
+    run_all(&built()?, Which::Only(OF_WINDOWS))
+}
+
+/// Whether less than this is left before the deadline; said, so that nothing is left out in silence.
+fn is_too_late(takes: Duration) -> bool {
+    let left = time_left();
+    let is = left < takes;
+    if is {
+        eprintln!(
+            "xtask: LEFT OUT, with {} s before the deadline; without one: cargo xtask test --system",
+            left.as_secs()
+        );
+    }
+    is
 }
 
 fn tls() -> Result<()> {
@@ -266,12 +288,7 @@ fn tls() -> Result<()> {
 fn parquet() -> Result<()> {
     // By what this takes on two slow cores.
     const ALL: Duration = Duration::from_secs(300);
-    let left = time_left();
-    if left < ALL {
-        eprintln!(
-            "xtask: LEFT OUT, with {} s before the deadline; without one: cargo xtask test --system",
-            left.as_secs()
-        );
+    if is_too_late(ALL) {
         return Ok(());
     }
     let feature = ["--features", "parquet"];
