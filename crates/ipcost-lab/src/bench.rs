@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ipcost_model::{Layout, Usage, Whereabouts};
+use ipcost_model::{Layout, Usage, Watched, Whereabouts};
 
 use crate::error::EngineError;
 
@@ -29,6 +29,15 @@ pub trait Bench {
     /// # Errors
     /// If a peer failed.
     fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError>;
+
+    /// Runs a batch that is not timed, and watches what the cell's connections wait for meanwhile; `None` if nothing of that can be
+    /// seen.
+    ///
+    /// # Errors
+    /// If a peer failed.
+    fn watch(&mut self, _cell: usize, _ops: u64) -> Result<Option<Watched>, EngineError> {
+        Ok(None)
+    }
 
     /// Ends the processes of the epoch.
     ///
@@ -75,6 +84,12 @@ pub struct BatchOutcome {
 }
 
 impl BatchOutcome {
+    /// Whether neither side ran for so long that it may have waited for a delayed acknowledgement.
+    pub fn stood_still(&self) -> bool {
+        let ran_ns = self.client.cpu_ns().saturating_add(self.server.cpu_ns());
+        self.wall_ns.saturating_sub(ran_ns) >= DELAYED_NS
+    }
+
     /// Whether its end waited for a delayed acknowledgement: nothing else is in flight so long after the last send.
     pub fn waited(&self) -> bool {
         self.sent_ns.is_some_and(|sent_ns| self.wall_ns.saturating_sub(sent_ns) >= DELAYED_NS)

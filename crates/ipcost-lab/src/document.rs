@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ipcost_model::protocol::PeerRole;
 use ipcost_model::{
-    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Fastest, Host, Job,
-    LatencyMode, LatencySummary, MeanContrast, Measure, Metric, Mode, Multiplicity, OptionValue, Placement,
+    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Fastest, HeldBack, HeldBackRecord, Host, Job,
+    LatencyMode, LatencySummary, MeanContrast, Measure, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement,
     Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped, TCP_CONGESTION,
-    Tool, UsagePerOp, Wait, WorkloadRecord,
+    Tool, UsagePerOp, Wait, Watched, WorkloadRecord,
 };
 use ipcost_stats::{median, two_groups};
 use ipcost_sys::host::WINE;
@@ -172,6 +173,7 @@ fn cell(outcome: &Outcome, batches: &Batches<'_>, about: &About, index: usize) -
         cpu_ns_per_op: estimate_of_logs(&batches.log_costs(Metric::Cpu, index), alpha),
         sent_ns_per_op: estimate(&over_epochs(&Measure::Sent), alpha),
         wait_ns: wait(batches, index),
+        held_back: held_back(work.pattern, outcome.incidents[index].watched.as_ref()),
         wall_ns_per_op_mean: mean,
         ops_per_s,
         bytes_per_s: ops_per_s.map(|rate| rate * work.bytes_per_op() as f64),
@@ -190,6 +192,31 @@ fn cell(outcome: &Outcome, batches: &Batches<'_>, about: &About, index: usize) -
 fn wait(batches: &Batches<'_>, cell: usize) -> Option<f64> {
     let waits = batches.series(cell, |sample| Some(sample.wait_ns? as f64)).medians();
     median(&waits).filter(|wait_ns| *wait_ns >= LEAST_WAIT_NS)
+}
+
+/// What waits for delayed acknowledgements, by side. The end of every burst of a stream may: that is no part of its operations.
+pub fn held_back(pattern: Pattern, watched: Option<&Watched>) -> Vec<HeldBackRecord> {
+    let Some(watched) = watched.filter(|watched| watched.ops > 0 && watched.wall_ns > 0) else {
+        return Vec::new();
+    };
+    let ends = if pattern == Pattern::Stream { watched.batches } else { 0 };
+    // What nobody delays is not waited for.
+    let delayed = watched.delayed_acknowledgements.unwrap_or(u64::MAX);
+    let record = |(side, held): (PeerRole, &HeldBack)| {
+        let waits = held.waits.saturating_sub(ends).min(delayed);
+        let ns = held.ns as f64 * waits as f64 / held.waits.max(1) as f64;
+        (waits > 0).then(|| HeldBackRecord {
+            side,
+            ns_per_op: ns / watched.ops as f64,
+            share: (ns / watched.wall_ns as f64).min(1.0),
+            waits_per_op: waits as f64 / watched.ops as f64,
+            nodelay: held.nodelay,
+        })
+    };
+    [(PeerRole::Client, &watched.client), (PeerRole::Server, &watched.server)]
+        .into_iter()
+        .filter_map(record)
+        .collect()
 }
 
 /// The congestion control of a cell's connections: what its option says, else what the system uses.
@@ -423,6 +450,7 @@ fn findings(
         findings.extend(clamped(cell));
         findings.extend(below_floor(cell, plan.margin));
         findings.extend(fixed_wait(cell));
+        findings.extend(cell.held_back.iter().filter_map(|held| warnings::held_back(cell, held)));
         if incidents.retries > 0 {
             findings.push(warnings::backlog_full(id, incidents.retries));
         }

@@ -75,6 +75,12 @@ pub struct Tally {
     pub threads: BTreeMap<String, BTreeMap<Call, Calls>>,
     /// Calls for name resolution, by what they touch.
     pub lookups: BTreeMap<String, u64>,
+    /// Messages that went into a socket in several calls with no receive between them: how many bytes each call sent, and how often.
+    pub sends: BTreeMap<Vec<u64>, u64>,
+    /// The same of messages that came out of one in several calls.
+    pub receives: BTreeMap<Vec<u64>, u64>,
+    /// The calls in one direction so far, by socket; only while a trace is read.
+    turns: BTreeMap<String, (Direction, Vec<u64>)>,
 }
 
 impl Calls {
@@ -96,6 +102,8 @@ impl Calls {
     }
 }
 
+/// The most calls of one message; a stream makes as many as it likes.
+const MOST_PIECES: usize = 8;
 /// A thread that makes less than this share of the calls that move messages does something else.
 const MOVING_SHARE: f64 = 0.05;
 /// From this share of such calls on, it is sockets that messages go over.
@@ -121,6 +129,7 @@ impl Tally {
                 tally.add(thread, rest);
             }
         }
+        tally.turns.clear();
         tally
     }
 
@@ -148,6 +157,24 @@ impl Tally {
         (sum(movers.into_iter()), sum(others.into_iter()))
     }
 
+    /// Follows what goes over a socket: calls in one direction are of one message, which a call in the other ends.
+    fn follow(&mut self, socket: &str, direction: Direction, moved: u64) {
+        let (towards, calls) =
+            self.turns.entry(socket.to_owned()).or_insert_with(|| (direction, Vec::new()));
+        if *towards != direction {
+            let all = if *towards == Direction::Write { &mut self.sends } else { &mut self.receives };
+            let ended = std::mem::take(calls);
+            if (2..=MOST_PIECES).contains(&ended.len()) {
+                *all.entry(ended).or_default() += 1;
+            }
+            *towards = direction;
+        }
+        // One more than counts is enough to know that it is no message.
+        if calls.len() <= MOST_PIECES {
+            calls.push(moved);
+        }
+    }
+
     /// Counts a whole call; skips a line that is none.
     fn add(&mut self, thread: &str, line: &str) {
         let Some((name, rest)) = line.split_once('(') else { return };
@@ -157,12 +184,17 @@ impl Tally {
         }
         let descriptor = descriptor(arguments);
         let on = descriptor.and_then(|(_, path)| object(path));
+        let mut words = result.split_whitespace();
+        let value = words.next().and_then(|word| word.split('<').next()?.parse::<i64>().ok());
+        if let Some((moved @ 1.., direction)) = value.zip(Direction::of(name))
+            && on == Some(Object::Socket)
+        {
+            self.follow(descriptor.map_or("", |(_, path)| path), direction, moved.unsigned_abs());
+        }
         let calls = self.threads.entry(thread.to_owned()).or_default();
         let calls = calls.entry(Call { name: name.to_owned(), on }).or_default();
         calls.count += 1;
         calls.took_ns.extend(took_ns(result));
-        let mut words = result.split_whitespace();
-        let value = words.next().and_then(|word| word.split('<').next()?.parse::<i64>().ok());
         let asked = asked(arguments);
         match (value, words.next()) {
             (Some(..0), Some(error)) => *calls.failures.entry(error.to_owned()).or_default() += 1,

@@ -16,6 +16,8 @@ const RARE: f64 = 0.02;
 const CLOSE: f64 = 0.05;
 /// So many calls of a kind tell how long one takes at least while it is traced.
 const TELLING_CALLS: usize = 8;
+/// What happens less often in an operation is not how it sends its messages.
+const OFTEN: f64 = 0.2;
 /// A thread that makes fewer calls for an operation has no part in it.
 const BUSY_THREAD: f64 = 0.2;
 
@@ -117,6 +119,8 @@ pub struct SystemCalls {
     lookups: BTreeMap<String, f64>,
     threads: Vec<f64>,
     traced_call: Option<TracedCall>,
+    sends: Vec<u64>,
+    receives: Vec<u64>,
 }
 
 impl SystemCalls {
@@ -165,7 +169,15 @@ impl SystemCalls {
             let lookups = each(*count, fewer.lookups.get(what).copied().unwrap_or(0));
             (lookups > RARE).then(|| (what.clone(), lookups))
         };
+        let usual = |fewer: &BTreeMap<Vec<u64>, u64>, many: &BTreeMap<Vec<u64>, u64>| {
+            let rate = |pieces: &Vec<u64>, count: u64| each(count, fewer.get(pieces).copied().unwrap_or(0));
+            let rates = many.iter().map(|(pieces, count)| (rate(pieces, *count), pieces));
+            let often = rates.filter(|(rate, _)| *rate >= OFTEN).max_by(|a, b| a.0.total_cmp(&b.0));
+            often.map(|(_, pieces)| pieces.clone()).unwrap_or_default()
+        };
         Self {
+            sends: usual(&fewer.sends, &many.sends),
+            receives: usual(&fewer.receives, &many.receives),
             calls: calls.into_iter().flatten().collect(),
             lookups: many.lookups.iter().filter_map(lookup).collect(),
             threads: busy_threads(fewer, many, more),
@@ -200,6 +212,16 @@ impl SystemCalls {
     /// Threads that take part in an operation: the calls of each, the busiest first.
     pub fn threads(&self) -> &[f64] {
         &self.threads
+    }
+
+    /// The bytes of each call that sends a message, in their order, if most messages take several.
+    pub fn sends(&self) -> &[u64] {
+        &self.sends
+    }
+
+    /// The same of each call that receives one.
+    pub fn receives(&self) -> &[u64] {
+        &self.receives
     }
 
     /// What tracing a call costs here; `None` where too few were traced.

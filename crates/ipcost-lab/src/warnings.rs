@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ipcost_model::units::{duration_text, size_text};
-use ipcost_model::{LayoutEffect, Mode};
+use ipcost_model::units::{self, duration_text, size_text};
+use ipcost_model::{CellRecord, HeldBackRecord, LayoutEffect, Mode};
 
 use crate::layout_effect;
 use crate::rules::{self, Found, nanoseconds};
@@ -103,6 +103,25 @@ pub fn fixed_wait(cell: &str, wait_ns: f64, held_back: bool) -> Found {
     );
     let remedy = if held_back { "for short bursts, set tcp_nodelay=true" } else { "" };
     Found { is_note: !held_back, ..Found::new(rules::FIXED_WAIT, found, remedy) }
+}
+
+/// One side holds something back until the other acknowledges, which that one delays; `None` if it is little of the time.
+pub fn held_back(cell: &CellRecord, held: &HeldBackRecord) -> Option<Found> {
+    let id = &cell.id;
+    let found = format!(
+        "{id}: {} of an operation ({}) are a wait for a delayed acknowledgement, {}. The {} {}",
+        nanoseconds(held.ns_per_op),
+        units::percent(held.share),
+        rules::one_in(held.waits_per_op),
+        held.side,
+        rules::holds_back(held.nodelay)
+    );
+    let shows = match cell.request {
+        Some(_) => "the same command with --explain".to_owned(),
+        None => format!("ipcost explain '{id}'"),
+    };
+    let remedy = format!("{}. Its calls: {shows}", rules::nodelay_remedy(held.side));
+    (held.share >= rules::LEAST_HELD_BACK).then(|| Found::new(rules::HELD_BACK, found, remedy))
 }
 
 /// A cell costs less than its floor; `free` if the scheduler places its processes.

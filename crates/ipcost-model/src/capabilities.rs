@@ -22,6 +22,8 @@ pub enum OptionGroup {
     Socket,
     /// How sockets are called.
     Calling,
+    /// In how many calls a message goes into a stream socket.
+    Writing,
     /// TCP's own settings.
     Tcp,
     /// How long a transfer lasts, over transports whose connections learn over time; not sent to peers.

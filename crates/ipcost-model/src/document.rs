@@ -12,6 +12,10 @@ use crate::cell::{Point, Ran, Wait, Work};
 use crate::job::{Job, LatencyMode};
 use crate::layout::Layout;
 use crate::named;
+use crate::protocol::PeerRole;
+
+/// The code of warnings that tell of waits for delayed acknowledgements: they belong to the answer.
+pub const HELD_BACK: &str = "held-back";
 
 /// The version of the document.
 pub const SCHEMA: &str = "ipcost/1";
@@ -298,6 +302,32 @@ pub struct Estimate {
     pub hi: Option<f64>,
 }
 
+impl Document {
+    /// What waits for delayed acknowledgements, in sentences: it is told with the answer, before any advice.
+    pub fn held_back(&self) -> impl Iterator<Item = &str> {
+        let told = self.warnings.iter().filter(|warning| warning.code == HELD_BACK);
+        told.map(|warning| warning.message.as_str())
+    }
+}
+
+/// How long one side holds less than a segment back until what it sent is acknowledged, which the other side delays: figures of batches
+/// that were watched and not timed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HeldBackRecord {
+    /// Which side.
+    pub side: PeerRole,
+    /// How long, nanoseconds for one operation.
+    pub ns_per_op: f64,
+    /// Its share of the elapsed time of those batches.
+    pub share: f64,
+    /// How often an operation does.
+    pub waits_per_op: f64,
+    /// Whether that end has `TCP_NODELAY` set; null if that could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodelay: Option<bool>,
+}
+
 /// A cell and its cost. Intervals of costs are at level `alpha`, each on its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Deref, DerefMut)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -344,7 +374,10 @@ pub struct CellRecord {
     /// operations; absent if negligible.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wait_ns: Option<f64>,
-    /// The mean of the same over epochs: all time over all operations, nanoseconds. Above the median where some epochs are slow.
+    /// What waits for a delayed acknowledgement at the ends of its connections, by side; empty if nothing was seen to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_back: Vec<HeldBackRecord>,
+    /// The mean of the elapsed time over epochs: all time over all operations, nanoseconds. Above the median where some epochs are slow.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wall_ns_per_op_mean: Option<f64>,
     /// Operations a second, from the mean.

@@ -47,7 +47,7 @@ pub use cell_id::parse_cell_id;
 pub use consistency::MAX_NAME_BYTES;
 pub use document::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, FloorPart,
-    FloorRecord, Host, LatencySummary, LayoutEffect, LayoutPlace, MeanContrast, Metric, Mode, Multiplicity,
+    FloorRecord, HELD_BACK, HeldBackRecord, Host, LatencySummary, LayoutEffect, LayoutPlace, MeanContrast, Metric, Mode, Multiplicity,
     PooledLatency, RanRecord, Resumed, SCHEMA, Sample, Schedule, SpreadContrast, Stopped, Timing, Tool,
     Usage, UsagePerOp, Warning, Whereabouts, WorkloadRecord,
 };
@@ -73,8 +73,8 @@ pub use plan::{KeptFile, Plan, PlannedArms, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, check_document, read_document, read_measured, read_record};
 pub use redact::{Identity, RedactError, redacted, redacted_document};
 pub use samples_file::{
-    Begun, Calibrated, CellLatency, Counts, EpochRecord, Incidents, MachineRecord, ProcessorTimes, RunState,
-    SAMPLES_SCHEMA, Samples, SamplesLine, Throttling,
+    Begun, Calibrated, CellLatency, Counts, EpochRecord, HeldBack, Incidents, MachineRecord, ProcessorTimes,
+    RunState, SAMPLES_SCHEMA, Samples, SamplesLine, Throttling, Watched,
 };
 pub use samples_reading::{SamplesError, read_samples};
 pub use suggest::{nearest, unknown};

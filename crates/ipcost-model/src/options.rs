@@ -79,6 +79,8 @@ pub const TCP_CONGESTION: &str = "tcp_congestion";
 pub const COMMON_CONGESTION: &str = "cubic";
 /// Whether a stream is measured as one long transfer.
 pub const STEADY: &str = "steady";
+/// The value of any option that leaves it as it is without: for lists that compare it with others.
+pub const DEFAULT: &str = "default";
 /// The value of an offset that the engine draws.
 const RANDOM: &str = "random";
 
@@ -259,6 +261,30 @@ pub const CATALOGUE: &[OptionSpec] = &[
         group: OptionGroup::Calling,
         patterns: &[Pattern::Rr, Pattern::Stream],
         summary: "how both sides call the system: they wait in read and write, or in recv and send (send), call read and write again and again and so keep a core busy (spin), wait for readiness and then read (poll, epoll), or hand the kernel what is to be done (uring), which a thread of the kernel fetches by itself and so keeps a core busy (uring-sqpoll) (native peer on Linux; the C peer has blocking and send)",
+    },
+    OptionSpec {
+        name: "writes",
+        kind: OptionKind::Count(16),
+        default: "1",
+        group: OptionGroup::Writing,
+        patterns: &[Pattern::Rr, Pattern::Stream],
+        summary: "calls that send each message, as programs make that write a header and then a body: all but the last send 16 bytes, or an equal share of a shorter message (native peer, Linux)",
+    },
+    OptionSpec {
+        name: "writes_by",
+        kind: OptionKind::Choice(&["both", "client", "server"]),
+        default: "both",
+        group: OptionGroup::Writing,
+        patterns: &[Pattern::Rr],
+        summary: "the side that sends in several calls (writes)",
+    },
+    OptionSpec {
+        name: "join",
+        kind: OptionKind::Choice(&["none", "writev", "more", "cork"]),
+        default: "none",
+        group: OptionGroup::Writing,
+        patterns: &[Pattern::Rr, Pattern::Stream],
+        summary: "what joins the pieces of a message again: one writev, MSG_MORE in all calls but the last, or TCP_CORK around them (writes)",
     },
     OptionSpec {
         name: "pipe_size",
@@ -446,6 +472,9 @@ impl OptionSpec {
     /// # Errors
     /// One line that says what the option takes.
     pub fn parse(&self, text: &str) -> Result<OptionValue, String> {
+        if text == DEFAULT {
+            return Ok(OptionValue::Text(DEFAULT.to_owned()));
+        }
         let value = match self.kind {
             OptionKind::Bool => text.parse().map(OptionValue::Bool).ok(),
             OptionKind::Size => parse_size(text).map(OptionValue::Int).ok(),
@@ -463,6 +492,9 @@ impl OptionSpec {
     /// One line that says what the option takes.
     pub fn check(&self, value: OptionValue) -> Result<OptionValue, String> {
         let name = self.name;
+        if matches!(&value, OptionValue::Text(text) if text == DEFAULT) {
+            return Ok(value);
+        }
         match (self.kind, value) {
             (OptionKind::Bool, value @ OptionValue::Bool(_)) => Ok(value),
             (OptionKind::Bool, value) => Err(format!("option {name} takes true or false, not \"{value}\"")),
@@ -538,7 +570,8 @@ impl Options {
     /// One line, if the name is unknown or the value invalid.
     pub fn set(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
         let name = OptionName::find(name)?;
-        self.0.insert(name, name.spec().check(value)?);
+        let value = name.spec().check(value)?;
+        self.insert(name, value);
         Ok(())
     }
 
@@ -597,6 +630,12 @@ impl Options {
         self.bool("tcp_nodelay").unwrap_or(usual)
     }
 
+    /// All but those of a family.
+    pub fn without(&self, group: OptionGroup) -> Self {
+        let others = self.iter().filter(|(name, _)| name.spec().group != group);
+        Self(others.map(|(name, value)| (name, value.clone())).collect())
+    }
+
     /// The options sent to every peer: all but where its process runs, how long its batches last, and where buffers begin, which is drawn.
     pub fn for_peers(&self) -> Self {
         const OWN: [OptionGroup; 4] =
@@ -617,9 +656,12 @@ impl Options {
         self.0.iter().find(|(known, _)| known.0 == name).map(|(_, value)| value)
     }
 
-    /// Sets an option, whatever it was.
+    /// Sets an option, whatever it was; its default takes it away.
     pub fn insert(&mut self, name: OptionName, value: OptionValue) {
-        self.0.insert(name, value);
+        match value {
+            OptionValue::Text(text) if text == DEFAULT => self.0.remove(&name),
+            value => self.0.insert(name, value),
+        };
     }
 }
 
@@ -651,9 +693,10 @@ impl<'de> Deserialize<'de> for Options {
                 let mut options = Options::default();
                 while let Some(name) = map.next_key::<OptionName>()? {
                     let value = map.next_value_seed(ValueSeed(name))?;
-                    if options.0.insert(name, value).is_some() {
+                    if options.0.contains_key(&name) {
                         return Err(de::Error::custom(format!("option {name} is given twice")));
                     }
+                    options.insert(name, value);
                 }
                 Ok(options)
             }

@@ -137,6 +137,64 @@ pub struct Incidents {
     /// Increases of the transport's trouble counters, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub troubles: BTreeMap<String, u64>,
+    /// What its connections waited for in batches that were watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Watched>,
+}
+
+/// What the connections of a cell waited for, in batches that were watched and not timed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watched {
+    /// How many batches.
+    pub batches: u64,
+    /// Operations of those batches.
+    pub ops: u64,
+    /// Their duration, nanoseconds.
+    pub wall_ns: u64,
+    /// Acknowledgements that the kernel delayed meanwhile, in the whole network; null if it does not tell.
+    pub delayed_acknowledgements: Option<u64>,
+    /// The client's ends.
+    pub client: HeldBack,
+    /// The server's ends.
+    pub server: HeldBack,
+}
+
+/// How long less than a segment waited for an acknowledgement, at the ends of one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldBack {
+    /// How often it did.
+    pub waits: u64,
+    /// How long in all, nanoseconds.
+    pub ns: u64,
+    /// Whether such an end has `TCP_NODELAY` set; null if that could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodelay: Option<bool>,
+}
+
+impl Watched {
+    /// The sum of no batch.
+    pub const NOTHING: Self = Self {
+        batches: 0,
+        ops: 0,
+        wall_ns: 0,
+        delayed_acknowledgements: Some(0),
+        client: HeldBack { waits: 0, ns: 0, nodelay: None },
+        server: HeldBack { waits: 0, ns: 0, nodelay: None },
+    };
+
+    /// Adds what was seen in another batch.
+    pub fn add(&mut self, other: &Self) {
+        self.batches = self.batches.saturating_add(other.batches);
+        self.ops = self.ops.saturating_add(other.ops);
+        self.wall_ns = self.wall_ns.saturating_add(other.wall_ns);
+        let both = self.delayed_acknowledgements.zip(other.delayed_acknowledgements);
+        self.delayed_acknowledgements = both.map(|(ours, more)| ours.saturating_add(more));
+        for (ours, more) in [(&mut self.client, other.client), (&mut self.server, other.server)] {
+            ours.waits = ours.waits.saturating_add(more.waits);
+            ours.ns = ours.ns.saturating_add(more.ns);
+            ours.nodelay = ours.nodelay.or(more.nodelay);
+        }
+    }
 }
 
 /// What the machine did over an epoch.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use ipcost_model::protocol::Address;
+use ipcost_model::protocol::{Address, PeerRole};
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::transport::{Connection, Effective, Server, Transport};
 
@@ -27,7 +27,7 @@ pub fn client(
         if cell.pattern == Pattern::Connect {
             return Ok(Box::new(ConnectClient::new(client, cell)));
         }
-        let channel = client.connect()?.called_as(cell)?;
+        let channel = client.connect()?.called_as(cell, PeerRole::Client)?;
         effective = client.effective();
         Ok(match cell.pattern {
             Pattern::Floor => floor::client(channel, cell)?,
@@ -43,7 +43,7 @@ pub fn client(
 /// A server's workers on open channels.
 pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Crew, PeerError> {
     let work = |channel: Connection| -> Result<Box<dyn Work>, PeerError> {
-        let channel = channel.called_as(cell)?;
+        let channel = channel.called_as(cell, PeerRole::Server)?;
         Ok(match cell.pattern {
             Pattern::Floor => floor::server(channel, cell)?,
             Pattern::Rr => Box::new(RrServer::new(channel, cell)),

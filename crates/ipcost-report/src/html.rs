@@ -207,6 +207,9 @@ fn verdicts(document: &Document, colours: &Colours<'_>) -> String {
     if sentences.is_empty() {
         out.push_str("<p>The document holds no workload, so there is nothing to say.</p>\n");
     }
+    for found in document.held_back() {
+        out.push_str(&format!("<p class=\"caution\">{}</p>\n", text(found)));
+    }
     if !document.warnings.is_empty() {
         let count = document.warnings.len();
         let what = if count == 1 { "1 warning says".to_owned() } else { format!("{count} warnings say") };

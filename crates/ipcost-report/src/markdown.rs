@@ -20,6 +20,7 @@ pub fn render(document: &Document) -> String {
     for tables in &strata {
         out.push_str(&format!("- {}\n", text(&words::sentence_of(document, tables))));
     }
+    document.held_back().for_each(|found| out.push_str(&format!("- {}\n", text(found))));
     for tables in &strata {
         let (title, lines) = match tables[..] {
             [together, apart] => (words::work(together), beside(document, [together, apart])),

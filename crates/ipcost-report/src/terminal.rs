@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
-use ipcost_model::{ContrastRecord, Document, LatencyMode, Metric, Pattern, WorkloadRecord, escaped_lines};
+use ipcost_model::{ContrastRecord, Document, HELD_BACK, LatencyMode, Metric, Pattern, WorkloadRecord, escaped_lines};
 use unicode_width::UnicodeWidthStr;
 
 use crate::grid::{Column, Grid, Piece};
@@ -58,6 +58,9 @@ pub enum Detail {
 /// Draws the document in `room` columns of text, with styles as ANSI sequences: the tables, then the answer.
 pub fn render(document: &Document, detail: Detail, room: usize) -> String {
     let mut out = tables(document, detail, room);
+    for found in document.held_back() {
+        out.push_str(&format!("{WARN}{}{WARN:#}\n\n", wrapped(&escaped(found), room)));
+    }
     let summary = summary(document, room);
     if !summary.is_empty() {
         out.push_str(&summary);
@@ -147,13 +150,15 @@ fn wrapped(text: &str, room: usize) -> String {
 /// The document's warnings in at most a line: the only one there is, or the codes of all, and where their texts are.
 pub fn warnings(document: &Document, texts: &str, room: usize) -> String {
     let mut of_kind: Vec<(&str, usize)> = Vec::new();
-    for warning in &document.warnings {
+    // Those that belong to the answer are told there.
+    let others: Vec<_> = document.warnings.iter().filter(|warning| warning.code != HELD_BACK).collect();
+    for warning in &others {
         match of_kind.iter_mut().find(|(code, _)| *code == warning.code) {
             Some((_, count)) => *count += 1,
             None => of_kind.push((&warning.code, 1)),
         }
     }
-    match document.warnings.as_slice() {
+    match others.as_slice() {
         [] => String::new(),
         [only] => line(WARN, "warning", &only.message, room),
         _ => {

@@ -211,3 +211,48 @@ pub struct Neighbour {
     /// Its user, by name, or by number if that has none.
     pub user: String,
 }
+
+/// How many calls send a message, and what joins them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pieces {
+    /// Nothing.
+    Apart(usize),
+    /// One `writev`.
+    Writev(usize),
+    /// `MSG_MORE` in all but the last.
+    More(usize),
+    /// `TCP_CORK` around them.
+    Cork(usize),
+}
+
+/// One end of an open TCP connection (`struct tcp_info` of `linux/tcp.h`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TcpEnd {
+    /// Its own address.
+    pub local: SocketAddr,
+    /// The other end's.
+    pub remote: SocketAddr,
+    /// The number of its socket; 0 if no process has it open.
+    pub inode: u32,
+    /// Segments that are sent and not acknowledged.
+    pub unacknowledged: u32,
+    /// Bytes that the program has written and that are not sent.
+    pub unsent_bytes: u32,
+    /// The most that a segment holds, bytes.
+    pub segment_bytes: u32,
+    /// Segments that congestion control allows to be unacknowledged.
+    pub window: u32,
+    /// Segments sent so far.
+    pub segments_sent: u32,
+    /// Bytes acknowledged so far.
+    pub acknowledged_bytes: u64,
+}
+
+impl TcpEnd {
+    /// Whether less than a segment waits for what was sent to be acknowledged, although it may be sent: what Nagle's algorithm does
+    /// (RFC 896).
+    pub fn is_held_back(&self) -> bool {
+        (1..self.segment_bytes).contains(&self.unsent_bytes)
+            && (1..self.window).contains(&self.unacknowledged)
+    }
+}

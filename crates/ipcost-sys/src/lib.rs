@@ -31,7 +31,7 @@
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //! | storage | [`disk`] | bytes that processes read from it and write to it |
 //! | events | [`perf`], [`idle`] | event counts of processes, and idle states |
-//! | network | [`net_namespace`], [`firewall`] | a private network, and what loopback packets go through |
+//! | network | [`net_namespace`], [`firewall`], [`tcp_ends`] | a private network, what loopback packets go through, and what connections wait for |
 //!
 //! Nothing outside this crate asks which system it runs on: missing parts say so through these contracts.
 #![warn(missing_docs)]
@@ -79,13 +79,13 @@ mod unsupported;
 
 pub use system::{
     control, descriptor_table, driven, found_file, interrupt, limits, local_stream, measuring, net_namespace,
-    perf, private_dir, process, process_tree, programs, shared_word, usage, user_dirs, wake, whole_command,
+    perf, private_dir, process, process_tree, programs, shared_word, tcp_ends, usage, user_dirs, wake, whole_command,
     worker,
 };
 
 use std::io;
 
-pub use contract::{Launch, Listens, Neighbour, User, Woken};
+pub use contract::{Launch, Listens, Neighbour, TcpEnd, User, Woken};
 pub use system::abstract_address::unguessable;
 pub use system::descriptor::Descriptor;
 

@@ -128,7 +128,7 @@ fn request(args: &ExplainArgs) -> anyhow::Result<Request> {
         by_id,
         floor: !args.no_floor,
         flame: args.flame.is_some(),
-        trial: args.trial,
+        trial: args.trial || !args.no_try && args.epochs.is_none(),
         seed: args.seed,
     };
     let is_file = |name: &str| name.ends_with(".toml");

@@ -8,11 +8,20 @@ use crate::causes::judge::any;
 pub(super) const PLANTS: &[Plant] = &[
     Plant {
         name: "nagle",
-        what: "a stream over TCP without TCP_NODELAY",
-        work: "stream/tcp/64/c1",
-        way: Way::Options("/tcp_nodelay=false"),
+        what: "a client that sends a header and a body without TCP_NODELAY",
+        work: "rr/tcp/200/c1",
+        way: Way::Options("/tcp_nodelay=false,writes=2,writes_by=client"),
         accepts: &[any("nagle")],
-        company: &[SWITCHES],
+        company: &[SWITCHES, WRITES, READS],
+        ..PLAIN
+    },
+    Plant {
+        name: "nagle-server",
+        what: "a server that does",
+        work: "rr/tcp/200/c1",
+        way: Way::Options("/tcp_nodelay=false,writes=2,writes_by=server"),
+        accepts: &[any("nagle")],
+        company: &[SWITCHES, WRITES, READS],
         ..PLAIN
     },
     Plant {

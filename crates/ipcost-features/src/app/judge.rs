@@ -39,6 +39,7 @@ pub fn judge(kind: &Kind, asked: &Asked, seen: &Seen, document: &Document) -> Ap
         same_work: seen.both().map(|sides| same_work(asked, sides)).unwrap_or_default(),
         requests: asked.requests.iter().zip(requests).map(request).collect(),
         margin,
+        held_back: document.held_back().map(str::to_owned).collect(),
         curves: curves(kind, &savings, margin),
         savings,
         burst: None,

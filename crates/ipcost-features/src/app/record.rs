@@ -37,6 +37,9 @@ pub struct App {
     pub requests: Vec<Request>,
     /// The relative difference that matters.
     pub margin: f64,
+    /// What waits for delayed acknowledgements, in sentences: mended, it may be all that a Unix socket would save.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_back: Vec<String>,
     /// What the Unix socket saves, in the order of the tables.
     pub savings: Vec<Saving>,
     /// From how much work on it stops mattering.

@@ -23,7 +23,7 @@ pub fn savings(app: &App) -> Savings {
         heading: words::heading(app),
         checked: app.same_work.iter().map(checked).collect(),
         loads: app.savings.iter().map(|saving| load(saving, app.margin)).collect(),
-        sentences: words::of_loads(app),
+        sentences: words::of_held_back(app).chain(words::of_loads(app)).collect(),
         curves: curves(app),
         burst: app.burst.as_ref().map(burst),
         limits: words::limits(app).into_iter().collect(),

@@ -172,7 +172,12 @@ fn with_interval(saved: &Estimate) -> String {
 /// The answer in sentences.
 fn sentences(app: &App) -> Vec<String> {
     let burst = app.burst.iter().map(of_burst);
-    of_loads(app).into_iter().chain(burst).chain(limits(app)).collect()
+    of_held_back(app).chain(of_loads(app)).chain(burst).chain(limits(app)).collect()
+}
+
+/// What waits for delayed acknowledgements: it comes before what a Unix socket would save.
+pub(super) fn of_held_back(app: &App) -> impl Iterator<Item = String> {
+    app.held_back.iter().map(|found| escaped(found))
 }
 
 /// Each request, then connections, then from how much work on it stops mattering.
@@ -479,6 +484,7 @@ mod tests {
             ],
             requests: vec![request("SELECT 1", true), request(long, false)],
             margin: 0.05,
+            held_back: Vec::new(),
             savings: vec![
                 saving("SELECT 1", Pattern::Rr, together, 0.63, Verdict::Different),
                 saving("SELECT 1", Pattern::Rr, apart, 0.97, Verdict::Equivalent),

@@ -1,6 +1,6 @@
 //! The account of a difference in sentences.
 
-use ipcost_model::and_joined;
+use ipcost_lab::rules;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::{percent, size_text};
 use ipcost_report::numbers::three_digits;
@@ -29,21 +29,14 @@ pub fn account_sentence(
         ns: item.ns.map(|ns| sign * ns),
         ..item.clone()
     });
-    let (more, fewer): (Vec<_>, Vec<_>) =
-        turned.partition(|item| item.ns.map_or(item.more > 0.0, |ns| ns > 0.0));
     let mut sentences = Vec::new();
     for side in [PeerRole::Client, PeerRole::Server] {
-        let of_side = |items: &[AccountItem]| -> Vec<String> {
-            items.iter().filter(|item| item.side == side).take(MOST_ITEMS).map(item_text).collect()
-        };
-        let (more, fewer) = (of_side(&more), of_side(&fewer));
-        let clauses = match (more.is_empty(), fewer.is_empty()) {
-            (true, true) => continue,
-            (false, true) => and_joined(&more),
-            (true, false) => and_joined(&fewer),
-            (false, false) => format!("{}; but {}", and_joined(&more), and_joined(&fewer)),
-        };
-        sentences.push(format!("The {side} of {} makes {clauses}.", escaped(&dear.label)));
+        let of_side: Vec<AccountItem> = turned.clone().filter(|item| item.side == side).take(MOST_ITEMS).collect();
+        let whose = format!("The {side} of {}", escaped(&dear.label));
+        sentences.extend(of_side.iter().enumerate().map(|(number, item)| {
+            let subject = if number == 0 { whose.clone() } else { "It".to_owned() };
+            format!("{subject} {}.", item_text(item))
+        }));
     }
     let rest = account.unexplained_ns.filter(|_| difference.differs).map(|ns| sign * ns);
     if let Some(rest) = rest.filter(|rest| rest.abs() >= UNEXPLAINED * wall.median.abs()) {
@@ -68,37 +61,41 @@ pub(super) fn told(item: &AccountItem) -> bool {
     }
 }
 
+/// What a side does more, with the time that it takes: `makes 1.00 more `fdatasync`: 95.0 µs of waiting`.
 fn item_text(item: &AccountItem) -> String {
     let more = item.more;
     let word = if more >= 0.0 { "more" } else { "fewer" };
     let bytes = |bytes: f64| size_text(bytes.round() as u64);
+    let count =
+        if more == 0.0 { "as many".to_owned() } else { format!("{} {word}", three_digits(more.abs())) };
     let what = match item.act {
-        Act::Calls => format!("`{}`", escaped(item.call.as_deref().unwrap_or_default())),
-        Act::PageFaults => "page faults".to_owned(),
-        Act::Switches => "switches".to_owned(),
-        Act::Migrations => "moves to another core".to_owned(),
-        Act::StorageRead | Act::StorageWritten => {
-            let verb = if item.act == Act::StorageRead { "read from" } else { "written to" };
-            return format!("{} {word} {verb} storage", bytes(more.abs()));
+        Act::Calls => format!("makes {count} `{}`", escaped(item.call.as_deref().unwrap_or_default())),
+        Act::PageFaults => format!("has {count} page faults"),
+        Act::Switches => format!("waits {count} times"),
+        Act::Migrations => format!("moves to another core {count} times"),
+        Act::HeldBack => {
+            let ns = item.ns.unwrap_or(0.0);
+            let (more, held) = if ns < 0.0 { ("less", -ns) } else { ("more", ns) };
+            let waits = if more == "more" { rules::one_in(item.more.abs()) } else { String::new() };
+            let waits = if waits.is_empty() { waits } else { format!(", {waits}") };
+            return format!("waits {} {more} for delayed acknowledgements{waits}", time(held));
         }
+        Act::StorageRead => return format!("reads {} {word} from storage", bytes(more.abs())),
+        Act::StorageWritten => return format!("writes {} {word} to storage", bytes(more.abs())),
         Act::UserTime | Act::SystemTime => String::new(),
     };
     let each =
         item.bytes.filter(|each| *each > 0.0).map_or_else(String::new, |each| format!(" of {}", bytes(each)));
-    let count =
-        if more == 0.0 { "as many".to_owned() } else { format!("{} {word}", three_digits(more.abs())) };
-    let take = if (more.abs() - 1.0).abs() < 0.05 { "takes" } else { "take" };
-    let takes = match (item.ns.map(f64::abs), item.known) {
-        (Some(ns), Some(Known::Waits)) => format!(", in which it waits {}", time(ns)),
-        (Some(ns), Some(Known::Shared)) if item.act == Act::Switches => {
-            format!(" with {} of waiting", time(ns))
-        }
-        (Some(ns), Some(Known::Shared)) => format!(", which {take} {} of system time", time(ns)),
-        (Some(ns), Some(Known::Rest)) => format!(", with which {} go", time(ns)),
-        (Some(ns), _) => format!(", which {take} {}", time(ns)),
-        (None, _) => String::new(),
+    let Some(ns) = item.ns else { return format!("{what}{each}") };
+    let (less, ns) = if ns < 0.0 { ("less ", -ns) } else { ("", ns) };
+    let kind = match item.known {
+        Some(Known::Waits) => "waiting",
+        Some(Known::Shared) if item.act == Act::Switches => "waiting",
+        Some(Known::Shared) => "system time",
+        _ => "time",
     };
-    format!("{count} {what}{each}{takes}")
+    let of = if less.is_empty() { "of " } else { less };
+    format!("{what}{each}: {} {of}{kind}", time(ns))
 }
 
 #[cfg(test)]
@@ -140,14 +137,14 @@ mod tests {
         let items = vec![read.clone(), sync, item(server, Act::StorageWritten, "", 4_096.0)];
         assert_eq!(
             said(items, 0.0, 1.0),
-            "The client of tcp makes 255 more `recvfrom` of 16 B, which take 149 µs of system time. The server of tcp makes 1.00 \
-             more `fdatasync`, in which it waits 95.0 µs and 4 KiB more written to storage."
+            "The client of tcp makes 255 more `recvfrom` of 16 B: 149 µs of system time. The server of tcp makes 1.00 \
+             more `fdatasync`: 95.0 µs of waiting. It writes 4 KiB more to storage."
         );
         // Asked the other way round, the same is said.
         let turned = AccountItem { more: -255.0, ns: Some(-149_000.0), ..read };
         assert_eq!(
             said(vec![turned], 0.0, -1.0),
-            "The client of tcp makes 255 more `recvfrom` of 16 B, which take 149 µs of system time."
+            "The client of tcp makes 255 more `recvfrom` of 16 B: 149 µs of system time."
         );
     }
 
@@ -157,7 +154,7 @@ mod tests {
         assert_eq!(said(Vec::new(), 3_200.0, 1.0), "3.20 µs (50 %) of the difference remain unexplained.");
         let fewer = item(PeerRole::Client, Act::Calls, "poll", -1.0);
         let less = said(vec![item(PeerRole::Client, Act::Calls, "read", 2.0), fewer], 0.0, 1.0);
-        assert_eq!(less, "The client of tcp makes 2.00 more `read`; but 1.00 fewer `poll`.");
+        assert_eq!(less, "The client of tcp makes 2.00 more `read`. It makes 1.00 fewer `poll`.");
         let part = item(PeerRole::Client, Act::UserTime, "", 0.0);
         assert_eq!(said(vec![part], 0.0, 1.0), "", "parts are told in the sentence before");
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use derive_more::Deref;
 use ipcost_lab::system_calls::{CallRecord, TracedCall};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Envelope, Estimate, FloorRecord, Job, Object, Point, Stopped, Verdict, Warning, named};
+use ipcost_model::{Envelope, Estimate, FloorRecord, HeldBackRecord, Job, Object, Point, Stopped, Verdict, Warning, named};
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
@@ -133,6 +133,9 @@ pub struct ExplainedCell {
     pub sides: Sides<SideEvidence>,
     /// What the network did, by counter; empty where the transport does not use it.
     pub network: BTreeMap<String, f64>,
+    /// What waits for a delayed acknowledgement at the ends of its connections, by side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_back: Vec<HeldBackRecord>,
     /// What the machine did meanwhile, by counter: `huge_page_faults`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub machine: BTreeMap<String, f64>,
@@ -218,6 +221,12 @@ pub struct SideEvidence {
     /// Its threads that take part in an operation: the calls of each, the busiest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<f64>,
+    /// The bytes of each call that sends a message, in their order; empty if one call does, or it is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sends: Vec<u64>,
+    /// The same of each call that receives one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receives: Vec<u64>,
     /// How long the cheapest traced call took, nanoseconds: what tracing itself costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced_call: Option<TracedCall>,
@@ -278,6 +287,8 @@ named! {
         PageFaults = "page-faults",
         /// Switches because a thread waited.
         Switches = "switches",
+        /// Waits of less than a segment for a delayed acknowledgement.
+        HeldBack = "held-back",
         /// Moves to another core.
         Migrations = "migrations",
         /// Bytes from storage.

@@ -349,6 +349,7 @@ pub(super) mod tests {
             limited_by: Some(PeerRole::Server),
             sides: Sides { client: SideEvidence::default(), server },
             network: Default::default(),
+            held_back: Vec::new(),
             machine: Default::default(),
             alone: true,
             traced_ops: 1,

@@ -9,13 +9,14 @@ use ipcost_lab::{Answered, Lab, LabError, Needed, Outcome, Settings, rules};
 use ipcost_model::{
     Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Placement, Verdict, parse_cell_id,
 };
+use ipcost_report::numbers::ratio;
 use ipcost_sys::interrupt::Interrupt;
 
 use super::run::ids_of;
 use super::{Explanation, NamedCause, Tried};
 
 /// How long each remedy may take.
-const EACH: Duration = Duration::from_secs(6);
+const EACH: Duration = Duration::from_secs(5);
 /// A buffer that holds many messages, bytes; not every pipe may get more.
 const LARGE_BUFFER: u64 = 1 << 20;
 /// What a receiver usually asks for, bytes.
@@ -80,18 +81,31 @@ pub fn try_remedies(
     let (outcome, _) = lab.run(plan, &question, interrupt, |_| observer)?;
     for (trial, pair) in trials.iter().zip(pairs) {
         let Some((with, without)) = pair else { continue };
-        let Some(ratio) = question.ratio(&outcome, with, without) else { continue };
+        let Some(found) = question.ratio(&outcome, with, without) else { continue };
         let tried = Tried {
             cell: outcome.plan.cells[with].id.clone(),
             setting: trial.setting.clone(),
-            ratio,
-            verdict: Verdict::of(ratio.lo.zip(ratio.hi), explanation.margin),
+            ratio: found,
+            verdict: Verdict::of(found.lo.zip(found.hi), explanation.margin),
         };
         for cause in &trial.causes {
-            explanation.causes[*cause].tried = Some(tried.clone());
+            let cause = &mut explanation.causes[*cause];
+            cause.tried = Some(tried.clone());
+            take_back(cause);
         }
     }
+    explanation.causes.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     Ok(of)
+}
+
+/// A remedy that costs more is none: the cause says so instead, and comes last.
+fn take_back(cause: &mut NamedCause) {
+    let Some(tried) = &cause.tried else { return };
+    let costs_more = matches!(tried.verdict, Verdict::Different | Verdict::Direction) && tried.ratio.median > 1.0;
+    if costs_more {
+        cause.remedy = format!("leave it: {} would cost {} × as much", tried.setting, ratio(tried.ratio.median));
+        cause.weight = 0.0;
+    }
 }
 
 /// Cells with their remedy against the same without it.

@@ -107,6 +107,9 @@ fn tried_text(tried: &Tried) -> String {
             format!(" Tried: {setting} changes the median by no more than the margin{around}.")
         }
         Verdict::Undecided => format!(" Tried: what {setting} brings is open, {} ×{around}.", ratio(median)),
+        Verdict::Different | Verdict::Direction if median > 1.0 => {
+            format!(" Tried: {} ×{around}.", ratio(median))
+        }
         Verdict::Different | Verdict::Direction => {
             format!(" Tried: with {setting} it costs {} ×{around}.", ratio(median))
         }

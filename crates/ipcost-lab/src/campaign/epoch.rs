@@ -1,6 +1,7 @@
 //! One epoch: fresh processes for every cell, verified, then rounds in random order.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ipcost_model::{CellLatency, Counts, EpochRecord, LatencyMode, Sample};
 use ipcost_stats::Histogram;
@@ -12,8 +13,14 @@ use crate::error::EngineError;
 /// The most bytes a verification moves in each direction, and the most operations it does.
 const VERIFY_BYTES: u64 = 1 << 20;
 const VERIFY_OPS: u64 = 100;
+/// After how long no more are verified: an operation may take long, and one is enough to see that it works.
+const VERIFY_TIME: Duration = Duration::from_millis(100);
 /// The most where a real server replies: every reply of it is checked, also of those that are timed, and one may take milliseconds.
 const VERIFY_REQUESTS: u64 = 5;
+/// How long a batch that is watched is meant to last, nanoseconds: several delayed acknowledgements.
+const WATCHED_NS: f64 = 0.3e9;
+/// In how many epochs a cell is watched.
+const MOST_WATCHED: u32 = 3;
 /// How often to repeat a batch during which the machine was suspended.
 const MOST_REPEATS: usize = 3;
 
@@ -97,6 +104,7 @@ impl Campaign<'_> {
         }
 
         let ending = self.bench.elapsed();
+        self.watch(&order, epoch)?;
         self.verify(&cold)?;
         self.bench.end_epoch()?;
         epoch.timing.processes_s += (self.bench.elapsed() - ending).as_secs_f64();
@@ -123,6 +131,9 @@ impl Campaign<'_> {
             let (batch, suspended) =
                 retry_if_suspended(self.bench, cell, counts.batch, clocked == LatencyMode::Inline)?;
             epoch.timing.batches_s += seconds(batch.wall_ns);
+            if batch.stood_still() {
+                self.still.insert(cell, batch.wall_ns as f64 / counts.batch as f64);
+            }
             note(epoch, latency, cell, &batch);
             samples.extend(suspended.iter().filter_map(|slept| timed::sample(counts, &lead_in, slept)));
             let plain = Counts { slope: false, ..counts };
@@ -138,14 +149,42 @@ impl Campaign<'_> {
         Ok(samples)
     }
 
+    /// Watches cells whose batches stood still, in a batch that is not timed; not in every epoch, since what they wait for is the same.
+    fn watch(&mut self, order: &[usize], epoch: &mut EpochRecord) -> Result<(), EngineError> {
+        for cell in order {
+            let Some(ns_per_op) = self.still.remove(cell) else { continue };
+            let times = self.watched.entry(*cell).or_default();
+            if *times == MOST_WATCHED {
+                continue;
+            }
+            *times += 1;
+            let workers = u64::from(self.outcome.plan.cells[*cell].cell.concurrency);
+            let each = (WATCHED_NS / ns_per_op / workers as f64) as u64;
+            if let Some(watched) = self.bench.watch(*cell, each.max(1) * workers)? {
+                epoch.incidents.entry(*cell as u32).or_default().watched = Some(watched);
+            }
+        }
+        Ok(())
+    }
+
+    /// Verifies cells, each in batches that double until enough is verified or took long enough.
     pub(super) fn verify(&mut self, order: &[usize]) -> Result<(), EngineError> {
         for index in order {
             let cell = &self.outcome.plan.cells[*index].cell;
             let workers = u64::from(cell.concurrency);
             let fitting = VERIFY_BYTES / cell.bytes_per_op().max(1);
             let most = if cell.request.is_some() { VERIFY_REQUESTS } else { VERIFY_OPS };
-            let each = fitting.clamp(2, most).div_ceil(workers);
-            self.bench.verify(*index, each * workers)?;
+            let mut left = fitting.clamp(2, most).div_ceil(workers);
+            let began = self.bench.elapsed();
+            let mut next = 1;
+            while left > 0 {
+                let each = left.min(next);
+                self.bench.verify(*index, each * workers)?;
+                (left, next) = (left - each, 2 * next);
+                if self.bench.elapsed() - began >= VERIFY_TIME {
+                    break;
+                }
+            }
         }
         Ok(())
     }

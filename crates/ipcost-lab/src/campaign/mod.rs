@@ -93,6 +93,10 @@ struct Campaign<'a> {
     answered: Answered,
     epoch: u32,
     longest_epoch: Duration,
+    /// Cells whose batches stood still in this epoch, each with the time of an operation, nanoseconds.
+    still: BTreeMap<usize, f64>,
+    /// In how many epochs cells have been watched.
+    watched: BTreeMap<usize, u32>,
     /// How long the run had taken before it was killed.
     spent: Duration,
 }
@@ -121,6 +125,8 @@ impl<'a> Campaign<'a> {
             answered: Answered::default(),
             epoch: 0,
             longest_epoch: Duration::ZERO,
+            still: BTreeMap::new(),
+            watched: BTreeMap::new(),
             spent: Duration::ZERO,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ipcost_model::units::duration_of;
 use ipcost_model::{
-    ArmsRecord, Calibrated, EpochRecord, Incidents, Plan, Resumed, Sample, Samples, Stopped, Timing,
+    ArmsRecord, Calibrated, EpochRecord, Incidents, Plan, Resumed, Sample, Samples, Stopped, Timing, Watched,
 };
 use ipcost_stats::Histogram;
 use ipcost_sys::clock::Quality;
@@ -133,6 +133,9 @@ impl Outcome {
             for (name, count) in incidents.troubles {
                 let all = sum.troubles.entry(name).or_default();
                 *all = all.saturating_add(count);
+            }
+            if let Some(watched) = incidents.watched {
+                sum.watched.get_or_insert_with(|| Watched::NOTHING).add(&watched);
             }
         }
         self.observed.add(&epoch.machine);

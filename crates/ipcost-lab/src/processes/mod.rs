@@ -8,6 +8,7 @@ mod machine_state;
 mod needs;
 mod pair;
 mod services;
+mod watching;
 mod whereabouts;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ use drawing::Drawn;
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole, processes_of};
 use ipcost_model::{
     ArmName, ArmsRecord, Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan,
-    PlannedCell, ServiceCommand,
+    PlannedCell, ServiceCommand, Watched,
 };
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
@@ -26,7 +27,7 @@ use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::placement::{Topology, processors_online};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
-use ipcost_sys::transport::{self, Place, Provision, TransportError};
+use ipcost_sys::transport::{self, Place, Provision, TransportError, uses_tcp};
 use ipcost_sys::{Context, driven, process_tree, quota};
 pub(crate) use kept::{holds, read, setting};
 use machine_state::MachineState;
@@ -46,6 +47,8 @@ use crate::guard::Guard;
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Time that each process beyond the first may add until all have answered.
 const PER_PROCESS: Duration = Duration::from_millis(200);
+/// The kernel's counter of acknowledgements that it delayed (`TcpExt` in `/proc/net/netstat`).
+const DELAYED_ACKNOWLEDGEMENTS: &str = "DelayedACKs";
 /// Operations at most to find the thread of a server that answers.
 const OPS_TO_FIND: u64 = 100;
 
@@ -626,6 +629,29 @@ impl Bench for ProcessBench {
             layout,
             suspended,
         })
+    }
+
+    fn watch(&mut self, cell: usize, ops: u64) -> Result<Option<Watched>, EngineError> {
+        let group = self.groups(cell).map(|(_, client)| client);
+        let Some(client) = group.filter(|_| uses_tcp(&self.cells[cell].cell.transport)) else {
+            return Ok(None);
+        };
+        let delayed = || counters::of_connections().get(DELAYED_ACKNOWLEDGEMENTS).copied();
+        let before = delayed();
+        let (done, seen) = watching::watch(client, || {
+            self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency: false })
+        });
+        let (done, _) = done?;
+        Ok(seen.map(|seen| Watched {
+            batches: 1,
+            ops,
+            wall_ns: done.wall_ns,
+            delayed_acknowledgements: before
+                .zip(delayed())
+                .map(|(before, after)| after.saturating_sub(before)),
+            client: seen.client,
+            server: seen.server,
+        }))
     }
 
     fn end_epoch(&mut self) -> Result<(), EngineError> {

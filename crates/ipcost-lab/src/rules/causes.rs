@@ -5,7 +5,7 @@ use super::{Place, Rule};
 rules! {
     NAGLE = "nagle", "small segments that wait for an acknowledgement",
         "Nagle's algorithm holds them back while the other side delays its acknowledgement by 40 ms.",
-        "10 % of the time", [Explain], "Planted in a test of `explain`; RFC 896, RFC 1122";
+        "10 % of the time, seen in the state of the connection", [Explain], "Planted in a test of `explain`; RFC 896, RFC 1122";
     SMALL_BUFFER = "small-buffer", "how often a side sleeps because a buffer is full",
         "Each time costs two switches.",
         "a sleep in 8 writes, and a buffer of 16 messages or less", [Explain], "Planted in a test of `explain`";
@@ -17,7 +17,10 @@ rules! {
         "one of them", [Explain], "Planted in a test of `explain`";
     PORTS = "ports", "local ports that run out",
         "The search gets longer, and at the end connections fail.",
-        "80 % of the range in TIME_WAIT, or one refusal", [Explain], "Planted in a test of `explain`";
+        "one refusal, or as many connections from one address as there are ports in the time that each is kept", [Explain], "Planted in a test of `explain`";
+    LEFT_IN_TIME_WAIT = "left-in-time-wait", "connections that a run leaves in TIME_WAIT",
+        "They do no harm to it, and take ports from others for a minute.",
+        "10 000 of them", [Explain], "https://man7.org/linux/man-pages/man7/tcp.7.html";
     NAME_RESOLUTION = "name-resolution", "files and resolvers that are asked for a name",
         "Each lookup opens files or asks a server.",
         "a lookup in 5 operations", [Explain], "Planted in a test of `explain`";

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::duration_text;
 
 use super::{
@@ -33,6 +34,30 @@ pub fn another_ipcost(processes: &BTreeSet<u32>) -> Found {
     let found =
         format!("another ipcost measured on this machine at the same time (process {})", numbers.join(", "));
     Found::new(ANOTHER_IPCOST, found, "measure one after the other; --wait does that")
+}
+
+/// Why a side holds something back, with what is known of its option.
+pub fn holds_back(nodelay: Option<bool>) -> &'static str {
+    match nodelay {
+        Some(false) => "writes in pieces and has TCP_NODELAY off (Nagle's algorithm)",
+        None => "probably writes in pieces without TCP_NODELAY (Nagle's algorithm)",
+        Some(true) => "has TCP_NODELAY on: it corks (TCP_CORK, MSG_MORE)",
+    }
+}
+
+/// What to do about it.
+pub fn nodelay_remedy(side: PeerRole) -> String {
+    let message = if side == PeerRole::Client { "request" } else { "reply" };
+    format!("set TCP_NODELAY in the {side}, or write each {message} with one call")
+}
+
+/// How often something happens: one in each operation, one in so many, or so many in each.
+pub fn one_in(rate: f64) -> String {
+    match rate {
+        rate if rate >= 1.5 => format!("{rate:.1} in each operation"),
+        rate if rate > 0.67 => "one in each operation".to_owned(),
+        rate => format!("one in {:.0} operations", (1.0 / rate).max(2.0)),
+    }
 }
 
 /// A CPU quota throttled this program.

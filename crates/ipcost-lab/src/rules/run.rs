@@ -45,6 +45,9 @@ rules! {
     FIXED_WAIT = "fixed-wait", "a part of every burst that does not grow with its operations",
         "It is not part of the cost, but of every short burst.",
         "more than noise, by a fit over burst lengths", [Warning], "Planted in a test of `explain` (`nagle`)";
+    HELD_BACK = "held-back", "less than a segment that waits for a delayed acknowledgement",
+        "Each such wait takes 40 ms or more, whatever the operation costs.",
+        "10 % of the time", [Warning], "Planted in a test; RFC 896, RFC 1122";
     BELOW_FLOOR = "below-floor", "cells that cost less than their floor",
         "Their processes hand over faster than two that wait on a futex.",
         "the whole interval below the margin", [Warning], "By construction of the floor ([Floor](floors.md))";

@@ -10,3 +10,5 @@ pub const STEAL_SHARE: f64 = 0.01;
 pub const SLOW_CLOCK_NS: u64 = 200;
 /// Steps of the clock above this are coarse.
 pub const COARSE_CLOCK_NS: u64 = 1_000;
+/// The share of the time from which on a wait for delayed acknowledgements is worth a word.
+pub const LEAST_HELD_BACK: f64 = 0.1;

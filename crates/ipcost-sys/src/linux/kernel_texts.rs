@@ -1,6 +1,6 @@
 //! Parsers of Linux-only texts, for tests and fuzzers.
 
-use super::{limits, loopback, perf, permissions, processor_times, worker};
+use super::{limits, loopback, perf, permissions, processor_times, tcp_ends, worker};
 
 /// Parses a text as each kind here.
 pub fn read_text(text: &str) {
@@ -14,4 +14,5 @@ pub fn read_text(text: &str) {
 pub fn read_bytes(bytes: &[u8]) {
     loopback::read_bytes(bytes);
     permissions::read_bytes(bytes);
+    tcp_ends::read_bytes(bytes);
 }

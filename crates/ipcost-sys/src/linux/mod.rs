@@ -24,6 +24,7 @@ pub mod passed_memory;
 pub mod perf;
 mod perf_event;
 pub mod permissions;
+pub mod pieces;
 pub mod pipe_buffer;
 pub mod process_tree;
 pub mod processors;
@@ -31,6 +32,7 @@ pub mod shared_ring;
 pub mod shared_word;
 pub mod source_address;
 pub mod suspension;
+pub mod tcp_ends;
 #[cfg(test)]
 mod tests;
 pub mod wake;

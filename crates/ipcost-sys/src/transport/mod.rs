@@ -48,7 +48,7 @@ mod vsock;
 use std::io;
 use std::path::Path;
 
-use ipcost_model::protocol::Address;
+use ipcost_model::protocol::{Address, PeerRole};
 use ipcost_model::{Capabilities, Cell, OptionGroup, TCP_CONGESTION, TransportState};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -56,11 +56,12 @@ use serde_json::Value;
 
 pub use self::memcpy::Copier;
 pub use self::part::{HandOver, Part};
+use crate::contract::Pieces;
 pub use self::tcp::{elsewhere, lacks_congestion, usual_congestion};
 use crate::system::calling;
 use crate::system::channel::{PipePair, Socket};
 pub use crate::system::descriptor::{Descriptor, Waitable};
-use crate::system::lending;
+use crate::system::{lending, pieces};
 use crate::{Context, SysError};
 
 /// Every transport, in the order of tables and help texts.
@@ -111,6 +112,7 @@ pub fn find(name: &str) -> Option<&'static dyn Transport> {
 /// What is missing, and what to do about it, in one line.
 pub fn fits(cell: &Cell) -> Result<(), String> {
     calling::probe(io_of(cell))?;
+    fits_pieces(cell)?;
     lending::probe(pipe_send_of(cell))?;
     find(&cell.transport).map_or(Ok(()), |known| known.fits(cell))
 }
@@ -123,6 +125,39 @@ pub fn lacks(cell: &Cell) -> Option<String> {
 /// How a cell's sockets call the system (option `io`).
 fn io_of(cell: &Cell) -> &str {
     cell.options.text("io").unwrap_or(calling::BLOCKING)
+}
+
+/// How a side of a cell sends each message: in one call unless the options `writes`, `writes_by` and `join` say otherwise.
+fn pieces_of(cell: &Cell, role: PeerRole) -> Option<Pieces> {
+    let count = cell.options.int("writes").filter(|count| *count > 1)? as usize;
+    if cell.options.text("writes_by").is_some_and(|by| by != BOTH && by != role.name()) {
+        return None;
+    }
+    Some(match cell.options.text("join") {
+        Some("writev") => Pieces::Writev(count),
+        Some("more") => Pieces::More(count),
+        Some("cork") => Pieces::Cork(count),
+        _ => Pieces::Apart(count),
+    })
+}
+
+/// The `writes_by` of both sides.
+const BOTH: &str = "both";
+
+fn fits_pieces(cell: &Cell) -> Result<(), String> {
+    let (options, in_pieces) = (&cell.options, cell.options.int("writes").is_some_and(|count| count > 1));
+    if !in_pieces {
+        let alone = ["join", "writes_by"].into_iter().find(|name| options.text(name).is_some());
+        return alone.map_or(Ok(()), |name| Err(format!("{name} takes writes of at least 2")));
+    }
+    pieces::probe()?;
+    if io_of(cell) != calling::BLOCKING {
+        return Err("writes takes io=blocking".to_owned());
+    }
+    match options.text("join") {
+        Some("cork") if !uses_tcp(&cell.transport) => Err("join=cork exists for TCP alone".to_owned()),
+        _ => Ok(()),
+    }
 }
 
 /// How a cell sends to pipes (option `pipe_send`).
@@ -305,15 +340,16 @@ pub enum Connection {
 }
 
 impl Connection {
-    /// The same channel with the way of calling that the cell asks for; pattern `connect` ignores it.
+    /// The same channel with the way of calling that the cell asks for on a side; pattern `connect` ignores it.
     ///
     /// # Errors
     /// If a system call fails.
-    pub fn called_as(self, cell: &Cell) -> Result<Self, TransportError> {
-        let channel = match self {
-            Self::Socket(socket) if io_of(cell) != calling::BLOCKING => calling::over(socket, io_of(cell)),
-            Self::Pipes(pipes) if pipe_send_of(cell) != WRITE => lending::over(pipes, pipe_send_of(cell)),
-            connection => return Ok(connection),
+    pub fn called_as(self, cell: &Cell, role: PeerRole) -> Result<Self, TransportError> {
+        let channel = match (self, pieces_of(cell, role)) {
+            (Self::Socket(socket), Some(count)) => pieces::over(socket, count),
+            (Self::Socket(socket), None) if io_of(cell) != calling::BLOCKING => calling::over(socket, io_of(cell)),
+            (Self::Pipes(pipes), _) if pipe_send_of(cell) != WRITE => lending::over(pipes, pipe_send_of(cell)),
+            (connection, _) => return Ok(connection),
         };
         Ok(Self::Other(channel.context(|| "cannot set up other calls".to_owned())?))
     }

@@ -20,7 +20,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "socketpair",
     summary: "a pair of connected Unix sockets without a name",
     os: &["linux", "macos"],
-    option_groups: &[OptionGroup::Socket, OptionGroup::Calling],
+    option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Writing],
     ..Capabilities::PLAIN
 };
 

@@ -29,6 +29,7 @@ const ANY_PORT: u16 = 9;
 pub(super) const OPTION_GROUPS: &[OptionGroup] = &[
     OptionGroup::Socket,
     OptionGroup::Calling,
+    OptionGroup::Writing,
     OptionGroup::Listener,
     OptionGroup::Tcp,
     OptionGroup::Lasting,

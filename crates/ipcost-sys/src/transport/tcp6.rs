@@ -19,6 +19,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     option_groups: &[
         OptionGroup::Socket,
         OptionGroup::Calling,
+    OptionGroup::Writing,
         OptionGroup::Listener,
         OptionGroup::Tcp,
         OptionGroup::Lasting,

@@ -138,6 +138,10 @@ fn ways(known: &Capabilities) -> Vec<(&'static str, &'static str)> {
     if has(OptionGroup::Calling) {
         ways.extend(["send", "spin", "poll", "epoll", "uring", "uring-sqpoll"].map(|io| ("io", io)));
     }
+    if has(OptionGroup::Writing) {
+        let joins = ["none", "writev", "more", "cork"];
+        ways.extend(joins.into_iter().filter(|join| *join != "cork" || has(OptionGroup::Tcp)).map(|join| ("join", join)));
+    }
     if has(OptionGroup::PipeBuffer) {
         ways.extend(["vmsplice", "splice"].map(|pipe_send| ("pipe_send", pipe_send)));
     }
@@ -157,13 +161,17 @@ fn every_way_of_calling_moves_more_than_buffers_hold_and_sees_the_end() {
         for ((option, way), checked) in ways(known).into_iter().flat_map(|way| [(way, false), (way, true)]) {
             let mut cell = cell(known.name, 1);
             cell.options.set(option, OptionValue::Text(way.to_owned())).unwrap();
+            if option == "join" {
+                cell.options.set("writes", OptionValue::Int(3)).unwrap();
+            }
             if let Err(reason) = fits(&cell) {
                 assert!(way.starts_with("uring") && reason.contains("io_uring_disabled"), "{reason}");
                 continue;
             }
             let dir = PrivateDir::create().unwrap();
             let (server, client) = set_up(transport, &cell, dir.path()).remove(0);
-            let [mut server, mut client] = [server, client].map(|end| end.called_as(&cell).unwrap());
+            let sides = [(server, PeerRole::Server), (client, PeerRole::Client)];
+            let [mut server, mut client] = sides.map(|(end, role)| end.called_as(&cell, role).unwrap());
             assert!(matches!(server, Connection::Other(_)), "{}", known.name);
             server.expect_checks(checked);
             client.expect_checks(checked);

@@ -27,7 +27,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "unix",
     summary: "a Unix stream socket bound to a path",
     connects: true,
-    option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Listener],
+    option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Writing, OptionGroup::Listener],
     in_default_suite: true,
     ..Capabilities::PLAIN
 };

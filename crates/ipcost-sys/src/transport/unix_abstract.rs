@@ -19,7 +19,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "a Unix stream socket with a name outside the file system",
     connects: true,
     os: &["linux"],
-    option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Listener],
+    option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Writing, OptionGroup::Listener],
     ..Capabilities::PLAIN
 };
 

@@ -45,11 +45,15 @@ pub mod perf;
 #[cfg(not(target_os = "linux"))]
 pub mod permissions;
 #[cfg(not(target_os = "linux"))]
+pub mod pieces;
+#[cfg(not(target_os = "linux"))]
 pub mod process_tree;
 #[cfg(not(target_os = "linux"))]
 pub mod shared_ring;
 #[cfg(not(target_os = "linux"))]
 pub mod suspension;
+#[cfg(not(target_os = "linux"))]
+pub mod tcp_ends;
 #[cfg(not(target_os = "linux"))]
 pub mod wake;
 #[cfg(not(target_os = "linux"))]

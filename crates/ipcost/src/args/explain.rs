@@ -46,9 +46,12 @@ pub struct ExplainArgs {
     /// Draw a flame graph of both sides as SVG, the difference coloured; - is standard output
     #[arg(long, value_name = "FILE")]
     pub flame: Option<PathBuf>,
-    /// Try each remedy that is an option of this program, and say what it brings
-    #[arg(long = "try")]
+    /// Try each remedy that is an option of this program, 5 s each, and say what it brings: the default, unless --epochs is given
+    #[arg(long = "try", conflicts_with = "no_try")]
     pub trial: bool,
+    /// Try no remedy
+    #[arg(long)]
+    pub no_try: bool,
     /// Skip the floors, which are measured before and after
     #[arg(long)]
     pub no_floor: bool,

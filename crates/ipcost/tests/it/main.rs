@@ -40,6 +40,7 @@ mod html;
 mod load;
 mod measure;
 mod misbehaving;
+mod nagle;
 mod network;
 mod packages;
 mod parquet;

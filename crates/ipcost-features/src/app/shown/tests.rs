@@ -53,6 +53,7 @@ fn app() -> App {
         }],
         requests: vec![request("PING", true), request("SORT list", false)],
         margin: 0.05,
+        held_back: Vec::new(),
         savings: vec![
             saving("PING", Placement::Together, (30_000.0, 50_000.0), Verdict::Different),
             saving("PING", Placement::Apart, (50_000.0, 50_000.0), Verdict::Undecided),

@@ -10,7 +10,9 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Estimate, Manner};
 
 use super::kinds::{Kind, Sum, by_kind};
-use crate::explain::{Account, AccountItem, Act, Division, ExplainedCell, Known, Part, PartDifference};
+use crate::explain::{
+    Account, AccountItem, Act, Division, ExplainedCell, ExplainedDifference, Known, NamedCause, Part, PartDifference,
+};
 
 /// Fewer more for an operation are no difference.
 const LEAST_MORE: f64 = 0.1;
@@ -44,6 +46,7 @@ pub(super) fn account(
     for (side, _, _) in &sides {
         items.extend(calls(a, b, *side));
         items.extend(events(a, b, *side));
+        items.extend(held_back(a, b, *side));
     }
     let waiting = of(Part::Waiting);
     if division == Division::Turns {
@@ -112,6 +115,37 @@ pub(super) fn account(
     Account { items, unexplained_ns }
 }
 
+/// Takes from what is unexplained what causes may account for that were named and have no item: less remains, never more.
+pub(super) fn settle(differences: &mut [ExplainedDifference], cells: &[ExplainedCell], causes: &[NamedCause]) {
+    let elapsed = |id: &str| {
+        let cell = cells.iter().find(|cell| cell.id == id)?;
+        cell.wall_ns.map(|wall| wall.median)
+    };
+    let named = |id: &str, code: &str| -> f64 {
+        let of_cell = causes.iter().filter(|cause| cause.cell.as_deref() == Some(id));
+        let alike = of_cell.filter(|cause| cause.code == code && cause.ns.is_none());
+        alike.map(|cause| cause.weight).sum::<f64>() * elapsed(id).unwrap_or(0.0)
+    };
+    let codes: BTreeSet<&str> = causes
+        .iter()
+        .filter(|cause| cause.ns.is_none() && cause.weight >= LEAST_SHARE)
+        .map(|cause| cause.code.as_str())
+        .collect();
+    for difference in differences {
+        let Some((rest, wall)) = difference.account.unexplained_ns.zip(difference.wall_ns) else { continue };
+        let sign = if wall.median < 0.0 { -1.0 } else { 1.0 };
+        let (dear, cheap) = match sign > 0.0 {
+            true => (&difference.a, &difference.b),
+            false => (&difference.b, &difference.a),
+        };
+        let more = |code: &&str| (named(dear, code) - named(cheap, code)).max(0.0);
+        let accounted: f64 = codes.iter().map(more).sum();
+        if rest * sign > 0.0 {
+            difference.account.unexplained_ns = Some(sign * (rest * sign - accounted).max(0.0));
+        }
+    }
+}
+
 /// Traced calls may take longer than others do; together they take no more than timed batches show, nanoseconds.
 fn limit(items: &mut [AccountItem], most_ns: f64) {
     let measured: f64 = items.iter().filter_map(|item| item.ns).sum();
@@ -151,13 +185,29 @@ fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIte
             ..AccountItem::new(side, Act::Calls)
         })
     };
-    kinds.into_iter().filter_map(item).collect()
+    let certain = |kind: &&Kind| !kind.depends_on_pace(a) && !kind.depends_on_pace(b);
+    kinds.into_iter().filter(certain).filter_map(item).collect()
 }
 
 /// Whether calls that may wait for the other side wait for something of their own: until their time is over, or for a mutex.
 fn waits_for_own(sum: &Sum) -> bool {
     let mutex = sum.in_manner(Manner::MutexWait);
     sum.timeouts >= LEAST_MORE || mutex >= LEAST_MORE && mutex >= sum.in_manner(Manner::WordWait)
+}
+
+/// How much longer one of them waits for delayed acknowledgements.
+fn held_back(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Option<AccountItem> {
+    let of = |cell: &ExplainedCell| {
+        let held = cell.held_back.iter().find(|held| held.side == side);
+        held.map_or((0.0, 0.0), |held| (held.waits_per_op, held.ns_per_op))
+    };
+    let ((in_a, ns_a), (in_b, ns_b)) = (of(a), of(b));
+    (ns_a != ns_b).then(|| AccountItem {
+        more: in_a - in_b,
+        ns: Some(ns_a - ns_b),
+        known: Some(Known::Waits),
+        ..AccountItem::new(side, Act::HeldBack)
+    })
 }
 
 /// What was counted of which one has more than the other.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ipcost_lab::strace::{Direction, Manner, POLLS, SLEEPS};
 use ipcost_lab::system_calls::CallRecord;
-use ipcost_model::Object;
+use ipcost_model::{Object, Pattern};
 use ipcost_model::protocol::PeerRole;
 
 use crate::explain::ExplainedCell;
@@ -60,6 +60,14 @@ impl Kind {
             (None, _) if SLEEPS.contains(&call.name.as_str()) => Self::Sleep,
             (None, _) => Self::Other(call.name.clone()),
         }
+    }
+
+    /// Whether how many of these a side makes depends on how fast it is: tracing, which slows it, changes their number.
+    ///
+    /// A receiver of a stream takes what lies ready, and asks again for the rest.
+    pub(crate) fn depends_on_pace(&self, cell: &ExplainedCell) -> bool {
+        let paced = cell.pattern == Pattern::Stream || cell.concurrency > 1;
+        paced && matches!(self, Self::Receive | Self::Poll)
     }
 
     /// Whether such a call may wait for the other side: what it waits for is then that side's time.

@@ -15,11 +15,11 @@ pub mod parts;
 
 use std::time::Duration;
 
-use account::account;
+use account::{account, settle};
 use causes::{Facts, causes};
 use evidence::Evidence;
 use ipcost_lab::campaign::Outcome;
-use ipcost_lab::document::About;
+use ipcost_lab::document::{About, held_back};
 use ipcost_lab::layout_effect::layout_effects;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::{SystemCalls, close};
@@ -168,7 +168,9 @@ pub fn explain(
             let purpose = if asked { Purpose::Asked } else { Purpose::Twin };
             let cell = cell(plan, *index, purpose, elapsed, &others, &evidence[*index]);
             let floor = floors.and_then(|floors| floors.of_cell(&cell.id, cell.wall_ns.as_ref()?));
-            ExplainedCell { floor, ..cell }
+            let watched = outcome.incidents[*index].watched.as_ref();
+            let held_back = held_back(plan.cells[*index].cell.pattern, watched);
+            ExplainedCell { floor, held_back, ..cell }
         })
         .collect();
     let find = |index: usize| shown.iter().position(|known| *known == index).map(|place| &cells[place]);
@@ -179,18 +181,20 @@ pub fn explain(
         pairs.iter().filter_map(pair).collect()
     };
     let of_twins = if question.pairs.is_empty() { &first } else { &others };
-    let (differences, twins) = (all(&first, &question.pairs), all(of_twins, &question.twins));
+    let (mut differences, mut twins) = (all(&first, &question.pairs), all(of_twins, &question.twins));
     let failure = outcome.failure.as_ref().map(ToString::to_string);
     let lead_ins = 1.0 + plan.lead_in.as_secs_f64() / plan.batch.as_secs_f64().max(1e-9);
     let ops: u64 = outcome.samples.iter().map(|sample| sample.ops).sum();
     let incidents: Vec<_> = shown.iter().map(|index| outcome.incidents[*index].clone()).collect();
     let buffers: Vec<_> = shown.iter().map(|index| buffer(outcome, *index)).collect();
+    let usual: Vec<_> = shown.iter().map(|index| larger_by_default(&plan.cells[*index])).collect();
     let mut by_cell = layout_effects(plan, &batches);
     let layouts: Vec<_> = shown.iter().map(|index| by_cell[*index].take()).collect();
     let facts = Facts {
         cells: &cells,
         incidents: &incidents,
         buffers: &buffers,
+        usual_buffers: &usual,
         layouts: &layouts,
         differences: &differences,
         twins: &twins,
@@ -202,6 +206,8 @@ pub fn explain(
         network: &machine.network,
         failure: failure.as_deref(),
     };
+    let (causes, left) = (causes(&facts), causes::left_in_time_wait(&facts));
+    [&mut differences, &mut twins].into_iter().for_each(|differences| settle(differences, &cells, &causes));
     Explanation {
         envelope: about.envelope(EXPLANATION_SCHEMA),
         job: about.job,
@@ -214,13 +220,16 @@ pub fn explain(
         alpha: plan.alpha,
         intervals: question.intervals(),
         margin: plan.margin,
-        causes: causes(&facts),
+        causes,
         tried: None,
         cells,
         differences,
         twins,
         missing,
-        warnings: warnings(outcome, question, about.debug_build),
+        warnings: warnings(outcome, question, about.debug_build)
+            .into_iter()
+            .chain(left)
+            .collect(),
         failure,
     }
 }
@@ -248,6 +257,8 @@ fn cell(
             table_sharers: *evidence.table_sharers.of(side),
             threads: calls.map(|calls| calls.threads().to_vec()).unwrap_or_default(),
             traced_call: calls.and_then(SystemCalls::traced_call),
+            sends: calls.map(|calls| calls.sends().to_vec()).unwrap_or_default(),
+            receives: calls.map(|calls| calls.receives().to_vec()).unwrap_or_default(),
             lookups: calls.map(|calls| calls.lookups().clone()).unwrap_or_default(),
             events: evidence.events.of(side).clone(),
         }
@@ -268,6 +279,7 @@ fn cell(
         wake: evidence.wake.clone(),
         sides: Sides { client: side(PeerRole::Client), server: side(PeerRole::Server) },
         network: evidence.network.clone(),
+        held_back: Vec::new(),
         machine: evidence.machine.clone(),
         alone: evidence.alone,
         traced_ops: evidence.traced_ops,
@@ -353,6 +365,15 @@ fn buffer(outcome: &Outcome, cell: usize) -> Option<u64> {
     let is_pipe = transport::find(&planned.cell.transport)
         .is_some_and(|known| known.capabilities().option_groups.contains(&OptionGroup::PipeBuffer));
     became.or(asked).or(is_pipe.then_some(PIPE_BYTES))
+}
+
+/// How many bytes lie between the sides of the same cell whose buffers are not set, if that is more: what somebody made smaller.
+fn larger_by_default(planned: &PlannedCell) -> Option<u64> {
+    let transport = transport::find(&planned.cell.transport)?;
+    let mut unset = planned.cell.clone();
+    unset.options = planned.cell.options.without(OptionGroup::Socket).without(OptionGroup::PipeBuffer);
+    let (now, usual) = (transport.capacity_bytes(&planned.cell)?, transport.capacity_bytes(&unset)?);
+    (now < usual).then_some(usual)
 }
 
 fn warnings(outcome: &Outcome, question: &Question, debug_build: bool) -> Vec<Warning> {

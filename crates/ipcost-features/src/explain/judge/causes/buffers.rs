@@ -20,7 +20,13 @@ const USUAL_BYTES: f64 = 65_536.0;
 const FULL: f64 = 0.9;
 
 /// A side that fills the buffer sleeps until the other has made room.
-pub(super) fn small_buffer(cell: &ExplainedCell, buffer_bytes: Option<u64>) -> Option<NamedCause> {
+///
+/// `usual_bytes` may lie between the sides by default, where that is more.
+pub(super) fn small_buffer(
+    cell: &ExplainedCell,
+    buffer_bytes: Option<u64>,
+    usual_bytes: Option<u64>,
+) -> Option<NamedCause> {
     let sending = |side: PeerRole| {
         let evidence = cell.sides.of(side);
         let calls = evidence.system_calls.as_deref()?;
@@ -50,15 +56,20 @@ pub(super) fn small_buffer(cell: &ExplainedCell, buffer_bytes: Option<u64>) -> O
     let often = sleeps > expected && sleeps - expected >= writes.count / MOVES_PER_SLEEP;
     (often && few && writes.count > 0.0).then(|| {
         let size = buffer_bytes.map_or_else(String::new, |bytes| format!(" of {}", size_text(bytes)));
+        let less = usual_bytes.map_or("", |_| ", less than the default,");
         let sentence = format!(
-            "the buffer{size} is full so often that the {side} sleeps {} times an operation of {}, with {} writes",
+            "the buffer{size}{less} is full so often that the {side} sleeps {} times an operation of {}, with {} writes",
             count(sleeps),
             size_text(message as u64),
             count(writes.count)
         );
-        let remedy = "enlarge it: pipe_size for pipes and FIFOs (more than fs.pipe-max-size takes root), so_sndbuf and so_rcvbuf for sockets";
+        let enlarge = "pipe_size for pipes and FIFOs (more than fs.pipe-max-size takes root), so_sndbuf and so_rcvbuf for sockets";
+        let remedy = match usual_bytes {
+            Some(_) => format!("leave it as it is by default, or enlarge it: {enlarge}"),
+            None => format!("enlarge it: {enlarge}"),
+        };
         let waiting = 1.0 - cell.busy.map_or(0.0, |busy| *busy.of(side));
-        cause(rules::SMALL_BUFFER, cell, waiting.max(LEAST_SHARE), sentence, remedy)
+        cause(rules::SMALL_BUFFER, cell, waiting.max(LEAST_SHARE), sentence, &remedy)
     })
 }
 

@@ -14,12 +14,14 @@ mod tests;
 use ipcost_lab::rules::{Rule, nanoseconds};
 use ipcost_lab::surroundings::Observed;
 use ipcost_model::facts::NetworkFacts;
-use ipcost_model::{Incidents, LayoutEffect};
+use ipcost_model::{Incidents, LayoutEffect, Warning};
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::idle::IdleState;
 
 use crate::explain::{Division, ExplainedCell, ExplainedDifference, NamedCause, Purpose};
 
+/// A weight for what is seen but takes too little to be told.
+const SLIGHT: f64 = 0.01;
 /// What takes up less than this share of the elapsed time is not worth a name.
 const LEAST_SHARE: f64 = 0.1;
 
@@ -32,6 +34,8 @@ pub struct Facts<'a> {
     pub incidents: &'a [Incidents],
     /// What options became, by cell.
     pub buffers: &'a [Option<u64>],
+    /// How many bytes may lie between their sides by default, where that is more, by cell.
+    pub usual_buffers: &'a [Option<u64>],
     /// Places of their buffers at which they cost more, by cell.
     pub layouts: &'a [Option<LayoutEffect>],
     /// The differences that were asked about.
@@ -62,7 +66,8 @@ pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
             continue;
         }
         found.extend(network::nagle(cell));
-        found.extend(buffers::small_buffer(cell, facts.buffers.get(index).copied().flatten()));
+        let of = |all: &[Option<u64>]| all.get(index).copied().flatten();
+        found.extend(buffers::small_buffer(cell, of(facts.buffers), of(facts.usual_buffers)));
         found.extend(
             facts.layouts.get(index).and_then(Option::as_ref).map(|effect| buffers::layout(cell, effect)),
         );
@@ -79,6 +84,11 @@ pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
     found.extend(machine::of_the_machine(facts.observed));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     found
+}
+
+/// What the run leaves behind.
+pub(super) fn left_in_time_wait(facts: &Facts<'_>) -> Option<Warning> {
+    network::left_in_time_wait(facts.cells, facts.network)
 }
 
 fn cause(rule: Rule, cell: &ExplainedCell, weight: f64, sentence: String, remedy: &str) -> NamedCause {

@@ -2,48 +2,91 @@
 
 use ipcost_lab::bench::DELAYED_ACK_NS;
 use ipcost_model::facts::NetworkFacts;
-use ipcost_model::units::percent;
-use ipcost_model::{Incidents, Pattern};
+use ipcost_model::protocol::PeerRole;
+use ipcost_model::units::{percent, size_text};
+use ipcost_model::{HeldBackRecord, Incidents, NATIVE, Pattern, Warning, and_joined};
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::transport::uses_tcp;
 
 use ipcost_lab::rules;
 
-use super::{LEAST_SHARE, cause, count, idle_share, nanoseconds, wall_ns};
+use super::{LEAST_SHARE, SLIGHT, cause, count, idle_share, nanoseconds, wall_ns};
 use crate::explain::{ExplainedCell, NamedCause};
 
 const DELAY_NS: f64 = DELAYED_ACK_NS as f64;
 /// The share of ports in TIME_WAIT at which they begin to run out.
 const PORTS_TAKEN: f64 = 0.8;
+/// How long a connection stays in TIME_WAIT, seconds (`TCP_TIMEWAIT_LEN` of Linux).
+const TIME_WAIT_S: f64 = 60.0;
+/// After how long a port may be used again where that is allowed, seconds (`tcp_tw_reuse`).
+const REUSED_AFTER_S: f64 = 1.0;
+/// Fewer are not worth a word.
+const MANY_IN_TIME_WAIT: u64 = 10_000;
 /// Words in which runtimes tell that no port was left (`EADDRNOTAVAIL`).
 const NO_PORT: [&str; 3] = ["no local port is left", "EADDRNOTAVAIL", "annot assign requested address"];
 
-/// What to do about Nagle's algorithm.
-const NODELAY: &str = "set TCP_NODELAY (tcp_nodelay=true), or send each message with one call";
-
-/// Nagle's algorithm holds a small segment back until the last one is acknowledged, and the receiver delays that.
-pub(super) fn nagle(cell: &ExplainedCell) -> Option<NamedCause> {
-    let held = uses_tcp(&cell.transport) && !cell.options.sets_nodelay(cell.pattern);
-    if let Some(wait_ns) = cell.wait_ns.filter(|wait_ns| held && *wait_ns >= DELAY_NS / 4.0) {
-        let sentence = format!(
-            "Nagle's algorithm holds the end of every burst back until the other side acknowledges, which that side delays: {} \
-             a burst, however many messages it has",
-            nanoseconds(wait_ns)
-        );
-        return Some(cause(rules::NAGLE, cell, LEAST_SHARE, sentence, NODELAY));
+/// Less than a segment that waits until the other side acknowledges, which it delays.
+pub(super) fn nagle(cell: &ExplainedCell) -> Vec<NamedCause> {
+    let weighs = |held: &&HeldBackRecord| held.share >= rules::LEAST_HELD_BACK;
+    let mut found: Vec<NamedCause> =
+        cell.held_back.iter().filter(weighs).map(|held| held_back(cell, held)).collect();
+    if found.is_empty() {
+        found.extend(end_of_burst(cell));
     }
-    let delayed = *cell.network.get("delayed_acknowledgements")?;
-    let share = delayed * DELAY_NS / wall_ns(cell)?;
-    let waits = idle_share(cell)? >= LEAST_SHARE && share >= LEAST_SHARE;
-    (held && waits).then(|| {
-        let sentence = format!(
-            "Nagle's algorithm waits for acknowledgements that the other side delays by about 40 ms: {} of them an \
-             operation, while neither side runs for {} of the time",
-            count(delayed),
-            percent(idle_share(cell).unwrap_or_default())
-        );
-        cause(rules::NAGLE, cell, share, sentence, NODELAY)
-    })
+    found
+}
+
+/// What one side holds back, with the calls that it sends a message by.
+fn held_back(cell: &ExplainedCell, held: &HeldBackRecord) -> NamedCause {
+    let (side, other) = match held.side {
+        PeerRole::Client => (PeerRole::Client, PeerRole::Server),
+        PeerRole::Server => (PeerRole::Server, PeerRole::Client),
+    };
+    let message = match (cell.pattern, side) {
+        (Pattern::Stream, _) => "message",
+        (_, PeerRole::Client) => "request",
+        (_, PeerRole::Server) => "reply",
+    };
+    let listed = |calls: &[u64]| {
+        let bytes: Vec<String> = calls.iter().map(|bytes| size_text(*bytes)).collect();
+        and_joined(&bytes)
+    };
+    // Where its own calls are not seen, those of the other side show in which pieces its messages come.
+    let calls = match (cell.sides.of(side).sends.as_slice(), cell.sides.of(other).receives.as_slice()) {
+        (calls @ [_, _, ..], _) => format!("sends a {message} in {} calls ({})", calls.len(), listed(calls)),
+        (_, calls @ [_, _, ..]) => format!("sends a {message} in pieces ({})", listed(calls)),
+        _ => format!("sends a {message} in pieces"),
+    };
+    let option = match held.nodelay {
+        Some(false) => "with TCP_NODELAY off",
+        None => "probably with TCP_NODELAY off",
+        Some(true) => "and corks them, although TCP_NODELAY is on",
+    };
+    let sentence = format!(
+        "the {side} {calls} {option}. The last waits {} ({}) until the {other} acknowledges the others, which its kernel delays: {}",
+        nanoseconds(held.ns_per_op),
+        percent(held.share),
+        rules::one_in(held.waits_per_op)
+    );
+    NamedCause {
+        side: Some(side),
+        subject: Some("TCP_NODELAY".to_owned()),
+        more: Some(held.waits_per_op),
+        ns: Some(held.ns_per_op),
+        ..cause(rules::NAGLE, cell, held.share, sentence, &rules::nodelay_remedy(side))
+    }
+}
+
+/// The end of a burst, which is no part of what a message costs.
+fn end_of_burst(cell: &ExplainedCell) -> Option<NamedCause> {
+    let held = uses_tcp(&cell.transport) && !cell.options.sets_nodelay(cell.pattern);
+    let wait_ns = cell.wait_ns.filter(|wait_ns| held && *wait_ns >= DELAY_NS / 4.0)?;
+    let sentence = format!(
+        "the end of every burst waits {} for a delayed acknowledgement, however many messages it has. The cost of a message has no part of that",
+        nanoseconds(wait_ns)
+    );
+    let remedy = "for bursts of few messages set TCP_NODELAY (tcp_nodelay=true); for long ones leave Nagle's algorithm on, which fills segments";
+    Some(cause(rules::NAGLE, cell, SLIGHT, sentence, remedy))
 }
 
 /// The listener's queue is full.
@@ -88,7 +131,16 @@ pub(super) fn ports(
         .filter_map(|call| call.failures.get("EADDRNOTAVAIL"))
         .sum();
     let failed = failure.is_some_and(|text| NO_PORT.iter().any(|words| text.contains(words)));
-    let taken = ports.filter(|(range, waiting)| *waiting as f64 > PORTS_TAKEN * *range as f64);
+    // From one source, ports run out once more connections are made than there are ports in the time that each is kept.
+    let kept_s = if network.tcp_tw_reuse == Some(0) { TIME_WAIT_S } else { REUSED_AFTER_S };
+    let in_that_time = wall_ns(cell).map(|ns| kept_s * 1e9 / ns * f64::from(cell.concurrency));
+    let one_source = cell.options.bool("spread_sources") == Some(false) || cell.client != NATIVE;
+    let taken = ports.filter(|(range, waiting)| {
+        let range = *range as f64;
+        one_source
+            && *waiting as f64 > PORTS_TAKEN * range
+            && in_that_time.is_some_and(|made| made > PORTS_TAKEN * range)
+    });
     let mut seen = Vec::new();
     if refused > 0.0 {
         seen.push(format!("{} attempts an operation found no free port (EADDRNOTAVAIL)", count(refused)));
@@ -99,11 +151,21 @@ pub(super) fn ports(
     if let Some((range, waiting)) = ports.filter(|_| taken.is_some() || failed || refused > 0.0) {
         seen.push(format!("{waiting} connections are in TIME_WAIT, and a source address has {range} ports"));
     }
-    // With sources all over loopback, many in TIME_WAIT are no harm as long as none is refused.
-    let spread = cell.options.bool("spread_sources") != Some(false) && !failed && refused == 0.0;
-    (!seen.is_empty() && !spread).then(|| {
+    (!seen.is_empty()).then(|| {
         let remedy = "let the server close first (closes_first=server), keep connections open, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse=1";
         cause(rules::PORTS, cell, if failed { 1.0 } else { LEAST_SHARE + refused }, seen.join("; "), remedy)
+    })
+}
+
+/// What a run leaves behind that does no harm here: connections in TIME_WAIT.
+pub(super) fn left_in_time_wait(cells: &[ExplainedCell], network: &NetworkFacts) -> Option<Warning> {
+    let waiting = network.time_wait.filter(|waiting| *waiting >= MANY_IN_TIME_WAIT)?;
+    let connects = cells.iter().any(|cell| cell.pattern == Pattern::Connect && uses_tcp(&cell.transport));
+    connects.then(|| Warning {
+        code: rules::LEFT_IN_TIME_WAIT.code.to_owned(),
+        message: format!(
+            "{waiting} connections are left in TIME_WAIT, each for {TIME_WAIT_S:.0} s; a program that connects from one address may meet that limit meanwhile"
+        ),
     })
 }
 

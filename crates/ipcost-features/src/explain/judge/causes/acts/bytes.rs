@@ -10,8 +10,12 @@ use super::waits::waits_for_storage;
 use super::{Doing, SLIGHT, SYNCING, Told, of_bytes};
 use crate::explain::Act;
 use crate::explain::causes::count;
-use crate::explain::kinds::Kind;
+use crate::explain::kinds::{Kind, Sum};
 
+/// What receivers usually ask for, bytes.
+const USUAL_READ: f64 = 65_536.0;
+/// A read of a stream that asks for no more than this many messages leaves others behind where it gets all that it asks for.
+const STREAM_READS: f64 = 4.0;
 /// Reads this much smaller than a message are small.
 const SMALL_READS: f64 = 4.0;
 /// What TLS adds to each record, bytes: from an authentication tag and a header to those of older versions.
@@ -59,10 +63,15 @@ pub(super) fn small_reads(doing: &Doing<'_>) -> Option<Told> {
     };
     let each = sum.bytes_each()?;
     let full = sum.moved.unwrap_or(0.0) >= 0.9 * sum.asked;
-    if sum.succeeded < 2.0 || each * SMALL_READS > message as f64 || !full {
+    // In a stream more may lie ready than a message; in a round trip no more than that does.
+    let small = match cell.pattern {
+        Pattern::Stream => asked_each(sum) < USUAL_READ && asked_each(sum) <= STREAM_READS * message as f64,
+        _ => sum.succeeded >= 2.0 && each * SMALL_READS <= message as f64,
+    };
+    if !small || !full {
         return None;
     }
-    let more = sum.succeeded - 1.0;
+    let more = (sum.succeeded - message as f64 / USUAL_READ.max(message as f64)).max(0.0);
     let ns = doing.ns_of(&[&sum.name]);
     let weight = ns.is_none().then(|| cell.busy.map_or(SLIGHT, |busy| *busy.of(doing.side)));
     let said = format!(
@@ -76,6 +85,11 @@ pub(super) fn small_reads(doing: &Doing<'_>) -> Option<Told> {
         doing.cause(rules::SMALL_READS, &sum.name, more, ns, said, "read into a larger buffer (recv_buffer)");
     cause.weight = weight.unwrap_or(cause.weight);
     Some((cause, vec![sum.name.clone()]))
+}
+
+/// What a call asks for, bytes.
+fn asked_each(sum: &Sum) -> f64 {
+    sum.asked / sum.succeeded.max(f64::MIN_POSITIVE)
 }
 
 /// What is sent is a little more than the message, record by record.

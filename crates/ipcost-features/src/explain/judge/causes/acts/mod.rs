@@ -13,7 +13,7 @@ use ipcost_lab::rules::{self, Rule, nanoseconds};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 
-use super::{Facts, count, wall_ns};
+use super::{Facts, SLIGHT, count, wall_ns};
 use crate::explain::kinds::{Kind, Sum, by_kind};
 use crate::explain::{Account, AccountItem, Act, ExplainedCell, ExplainedDifference, NamedCause};
 
@@ -27,8 +27,6 @@ const OF_THE_MOMENT: [&str; 3] = ["sched_yield", "restart_syscall", "futex"];
 const STORAGE_BYTES: f64 = 512.0;
 /// What to do about storage.
 const IN_MEMORY: &str = "keep in memory what is needed for every operation";
-/// A weight for what is seen but takes too little to be told.
-const SLIGHT: f64 = 0.01;
 
 /// One side of a cell, with what it does more than its like elsewhere.
 struct Doing<'a> {
@@ -110,7 +108,8 @@ impl Doing<'_> {
     fn often(&self) -> impl Iterator<Item = (&Kind, &Sum, f64)> {
         self.kinds.iter().filter_map(|(kind, sum)| {
             let more = self.more(kind);
-            (more >= OFTEN && more >= 0.05 * sum.count).then_some((kind, sum, more))
+            let certain = self.reference.is_none() || !kind.depends_on_pace(self.cell);
+            (certain && more >= OFTEN && more >= 0.05 * sum.count).then_some((kind, sum, more))
         })
     }
 

@@ -1,0 +1,24 @@
+//! No sending in pieces: it is not implemented for this system.
+
+use std::io;
+
+use super::unsupported;
+use crate::contract::Pieces;
+use crate::system::channel::Socket;
+use crate::transport::Channel;
+
+/// Whether this system sends in pieces.
+///
+/// # Errors
+/// Always.
+pub fn probe() -> Result<(), String> {
+    Err("writes exists on Linux alone".to_owned())
+}
+
+/// A socket that sends each message so.
+///
+/// # Errors
+/// Always.
+pub fn over(_socket: Socket, _pieces: Pieces) -> io::Result<Box<dyn Channel>> {
+    Err(unsupported("only Linux sends in pieces"))
+}

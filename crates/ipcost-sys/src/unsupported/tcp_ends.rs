@@ -1,0 +1,42 @@
+//! No view of TCP connections.
+
+use std::io;
+
+pub use crate::contract::TcpEnd;
+
+/// A view of the TCP connections of this program's network, which this system does not offer.
+#[derive(Debug)]
+pub struct TcpEnds;
+
+impl TcpEnds {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn open() -> io::Result<Self> {
+        Err(super::unsupported("only Linux shows the state of other programs' connections (sock_diag)"))
+    }
+
+    /// Every end of an open connection.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn all(&mut self) -> io::Result<Vec<TcpEnd>> {
+        Err(super::unsupported("only Linux shows the state of other programs' connections (sock_diag)"))
+    }
+}
+
+/// The sockets that a process has open.
+pub fn sockets_of(_process: u32) -> Vec<(u32, i32)> {
+    Vec::new()
+}
+
+/// A process that has a socket open, and its descriptor.
+pub fn owner_of(_inode: u32) -> Option<(u32, i32)> {
+    None
+}
+
+/// Whether a socket of another process has `TCP_NODELAY` set.
+pub fn nodelay_of(_process: u32, _descriptor: i32) -> Option<bool> {
+    None
+}
