@@ -188,7 +188,10 @@ mod tests {
         assert_eq!(of("server-fdatasync", false), "rr/unix/64/c1/together/native->planted");
         assert_eq!(of("migrations", true), "rr/unix/64/c1/free/planted->native");
         assert_eq!(of("nagle", true), "rr/tcp/200/c1/tcp_nodelay=false,writes=2,writes_by=client");
-        assert_eq!(of("nagle", false), "rr/tcp/200/c1/planted->native/tcp_nodelay=false,writes=2,writes_by=client");
+        assert_eq!(
+            of("nagle", false),
+            "rr/tcp/200/c1/planted->native/tcp_nodelay=false,writes=2,writes_by=client"
+        );
         assert_eq!(of("hand-over", true), "rr/unix/64/c1/apart rr/unix/64/c1/together");
         assert_eq!(
             of("descriptor-table", true),

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{
-    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Fastest, HeldBack, HeldBackRecord, Host, Job,
-    LatencyMode, LatencySummary, MeanContrast, Measure, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement,
-    Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped, TCP_CONGESTION,
-    Tool, UsagePerOp, Wait, Watched, WorkloadRecord,
+    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Fastest, HeldBack,
+    HeldBackRecord, Host, Job, LatencyMode, LatencySummary, MeanContrast, Measure, Metric, Mode,
+    Multiplicity, OptionValue, Pattern, Placement, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample,
+    Schedule, SpreadContrast, Stopped, TCP_CONGESTION, Tool, UsagePerOp, Wait, Watched, WorkloadRecord,
 };
 use ipcost_stats::{median, two_groups};
 use ipcost_sys::host::WINE;

@@ -159,8 +159,7 @@ impl Tally {
 
     /// Follows what goes over a socket: calls in one direction are of one message, which a call in the other ends.
     fn follow(&mut self, socket: &str, direction: Direction, moved: u64) {
-        let (towards, calls) =
-            self.turns.entry(socket.to_owned()).or_insert_with(|| (direction, Vec::new()));
+        let (towards, calls) = self.turns.entry(socket.to_owned()).or_insert_with(|| (direction, Vec::new()));
         if *towards != direction {
             let all = if *towards == Direction::Write { &mut self.sends } else { &mut self.receives };
             let ended = std::mem::take(calls);

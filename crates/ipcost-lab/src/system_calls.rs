@@ -34,6 +34,9 @@ pub struct CallRecord {
     pub aside: bool,
     /// Calls per operation.
     pub count: f64,
+    /// How often it was made while it was traced, where `count` is of a batch in which it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced: Option<f64>,
     /// Bytes moved, if it moves bytes.
     pub moved: Option<f64>,
     /// Bytes it was asked to move.
@@ -63,6 +66,18 @@ pub struct CallRecord {
 }
 
 impl CallRecord {
+    /// The same calls, as often as they are made while nothing traces them; they move the same bytes.
+    fn untraced(&mut self, count: f64) {
+        let times = count / self.count;
+        self.traced = Some(self.count);
+        self.count = count;
+        for rate in [&mut self.partial, &mut self.timeouts].into_iter().chain(self.asked.as_mut()) {
+            *rate *= times;
+        }
+        let rates = self.failures.values_mut().chain(self.manners.values_mut());
+        rates.for_each(|rate| *rate *= times);
+    }
+
     /// How often it was made in this manner.
     pub fn in_manner(&self, manner: Manner) -> f64 {
         self.manners.get(&manner).copied().unwrap_or(0.0)
@@ -148,6 +163,7 @@ impl SystemCalls {
                 on: call.on,
                 aside,
                 count: each(now.count, before.count),
+                traced: None,
                 moved: moves.then(|| each(now.moved, before.moved)),
                 asked: (moves && now.asked > 0).then(|| each(now.asked, before.asked)),
                 partial: each(now.partial, before.partial).max(0.0),
@@ -242,6 +258,16 @@ impl SystemCalls {
         }
         by_name.retain(|_, count| *count > RARE);
         by_name
+    }
+}
+
+/// Takes counts of calls, by name, from a batch that was not traced.
+pub fn take_untraced(records: &mut [CallRecord], counts: &BTreeMap<String, f64>) {
+    for (name, count) in counts {
+        let traced: f64 = records.iter().filter(|call| call.name == *name).map(|call| call.count).sum();
+        for call in records.iter_mut().filter(|call| call.name == *name && traced > 0.0) {
+            call.untraced(count * call.count / traced);
+        }
     }
 }
 

@@ -115,6 +115,9 @@ pub enum FromPeer {
     },
 }
 
+/// The measure that tells how many calls received something; from a server of `stream`.
+pub const RECEIVES: &str = "receives";
+
 /// A peer and its capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -173,7 +176,7 @@ pub struct Done {
     /// Connections retried because the listener's queue was full.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u64,
-    /// Other measures of the batch, by name.
+    /// Other measures of the batch, by name, such as [`RECEIVES`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, f64>,
 }

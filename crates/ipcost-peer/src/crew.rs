@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use ipcost_model::protocol::RECEIVES;
 use ipcost_model::{Cell, Usage};
 use ipcost_sys::worker::{self, Link, Worker};
 use ipcost_sys::{descriptor_table, usage};
@@ -148,10 +149,15 @@ fn together(reports: Vec<Report>, own: Usage) -> Together {
         usage: own,
         ..Together::default()
     };
+    let mut receives = 0;
     for report in reports {
         all.usage = all.usage + report.usage;
         all.retries += report.retries;
+        receives += report.receives;
         all.latency_ns.extend(report.latency_ns);
+    }
+    if receives > 0 {
+        all.measures.insert(RECEIVES.to_owned(), receives as f64);
     }
     all
 }

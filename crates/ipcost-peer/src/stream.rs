@@ -87,9 +87,10 @@ impl StreamServer {
         Self { channel, size: cell.size, buffer, touches: touches(cell) }
     }
 
-    fn receive<P: StreamPayload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
+    /// Receives so many messages; returns in how many calls.
+    fn receive<P: StreamPayload>(&mut self, ops: u64, payload: &P) -> Result<u64, PeerError> {
         let total = ops * self.size;
-        let mut received = 0;
+        let (mut received, mut calls) = (0, 0);
         while received < total {
             let most = (total - received).min(self.buffer.len() as u64) as usize;
             let at = |source| PeerError::Moving { operation: received / self.size, ops, source };
@@ -99,8 +100,9 @@ impl StreamServer {
             };
             payload.check_stream(self.size, received, &self.buffer[..count])?;
             received += count as u64;
+            calls += 1;
         }
-        Ok(())
+        Ok(calls)
     }
 }
 
@@ -140,17 +142,17 @@ impl Work for StreamServer {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         self.channel.expect_checks(order.kind == Kind::Verify);
         let began_ns = now_ns();
-        match order.kind {
+        let receives = match order.kind {
             Kind::Verify => self.receive(order.ops, &Checked)?,
             Kind::Timed | Kind::Latency { .. } if self.touches => self.receive(order.ops, &Touched)?,
             Kind::Timed | Kind::Latency { .. } => self.receive(order.ops, &Plain)?,
-        }
+        };
         send_all(&mut self.channel, b"b").map_err(|source| PeerError::Moving {
             operation: order.ops,
             ops: order.ops,
             source,
         })?;
-        Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
+        Ok(Report { began_ns, ended_ns: now_ns(), receives, ..Report::default() })
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Report {
     pub latency_ns: Vec<u64>,
     /// Connections that were retried.
     pub retries: u64,
+    /// How many calls received something; only the server of `stream` counts them.
+    pub receives: u64,
 }
 
 /// What a server computes before it answers (option `server_work`): so many steps as take the time asked for. A loop that looked at

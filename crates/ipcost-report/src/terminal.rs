@@ -2,7 +2,9 @@
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
-use ipcost_model::{ContrastRecord, Document, HELD_BACK, LatencyMode, Metric, Pattern, WorkloadRecord, escaped_lines};
+use ipcost_model::{
+    ContrastRecord, Document, HELD_BACK, LatencyMode, Metric, Pattern, WorkloadRecord, escaped_lines,
+};
 use unicode_width::UnicodeWidthStr;
 
 use crate::grid::{Column, Grid, Piece};

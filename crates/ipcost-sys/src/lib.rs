@@ -79,8 +79,8 @@ mod unsupported;
 
 pub use system::{
     control, descriptor_table, driven, found_file, interrupt, limits, local_stream, measuring, net_namespace,
-    perf, private_dir, process, process_tree, programs, shared_word, tcp_ends, usage, user_dirs, wake, whole_command,
-    worker,
+    perf, private_dir, process, process_tree, programs, shared_word, tcp_ends, usage, user_dirs, wake,
+    whole_command, worker,
 };
 
 use std::io;

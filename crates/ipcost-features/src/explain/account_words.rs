@@ -31,7 +31,8 @@ pub fn account_sentence(
     });
     let mut sentences = Vec::new();
     for side in [PeerRole::Client, PeerRole::Server] {
-        let of_side: Vec<AccountItem> = turned.clone().filter(|item| item.side == side).take(MOST_ITEMS).collect();
+        let of_side: Vec<AccountItem> =
+            turned.clone().filter(|item| item.side == side).take(MOST_ITEMS).collect();
         let whose = format!("The {side} of {}", escaped(&dear.label));
         sentences.extend(of_side.iter().enumerate().map(|(number, item)| {
             let subject = if number == 0 { whose.clone() } else { "It".to_owned() };

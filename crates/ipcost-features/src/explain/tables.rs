@@ -8,7 +8,7 @@ use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::ratio;
 use ipcost_report::words::{capitalised, escaped};
 
-use crate::explain::kinds::Kind;
+use crate::explain::kinds::{Kind, Sum, calls_are_certain};
 use crate::explain::sentences::{number, part_name, place, span, time};
 use crate::explain::{ExplainedCell, ExplainedDifference, ExplainedFloor, SideEvidence};
 
@@ -125,7 +125,12 @@ pub fn of_cell(out: &mut String, cell: &ExplainedCell, room: usize) {
             }
         };
         let calls = evidence.system_calls.as_ref();
-        row("system calls", calls.map(|calls| calls.iter().map(|call| call.count).sum()));
+        row(
+            "system calls",
+            calls
+                .filter(|_| calls_are_certain(cell, side))
+                .map(|calls| calls.iter().map(|call| call.count).sum()),
+        );
         row("voluntary switches", evidence.voluntary_switches);
         row("involuntary switches", evidence.involuntary_switches);
         evidence.events.iter().for_each(|(name, count)| row(name, Some(*count)));
@@ -142,8 +147,7 @@ pub fn calls(out: &mut String, cell: &ExplainedCell, room: usize) {
     let of = |side: PeerRole| {
         let SideEvidence { system_calls, .. } = cell.sides.of(side);
         let calls = system_calls.as_ref().filter(|calls| !calls.is_empty())?;
-        let mut shown: Vec<String> =
-            calls.iter().take(MOST_CALLS).map(|made| call(made, &cell.transport)).collect();
+        let mut shown: Vec<String> = calls.iter().take(MOST_CALLS).map(|made| call(made, cell)).collect();
         if calls.len() > MOST_CALLS {
             shown.push(format!("{} more", calls.len() - MOST_CALLS));
         }
@@ -161,8 +165,11 @@ pub fn calls(out: &mut String, cell: &ExplainedCell, room: usize) {
     }
 }
 
-fn call(call: &CallRecord, transport: &str) -> String {
-    let mut text = format!("{} {}", call.name, number(call.count));
+fn call(call: &CallRecord, cell: &ExplainedCell) -> String {
+    let kind = Kind::of(call, &cell.transport);
+    // What tracing may have changed is not exact.
+    let about = if kind.is_certain(cell, Some(&Sum::of(call))) { "" } else { "~" };
+    let mut text = format!("{} {about}{}", call.name, number(call.count));
     let failed: f64 = call.failures.values().sum();
     let succeeded = call.count - failed;
     let mut notes = Vec::new();
@@ -180,7 +187,7 @@ fn call(call: &CallRecord, transport: &str) -> String {
         notes.push("in threads that move no messages".to_owned());
     }
     // How long it waits for the other side says how slow that is while it is traced.
-    if let Some(took) = call.took_ns.filter(|_| !Kind::of(call, transport).waits_for_other()) {
+    if let Some(took) = call.took_ns.filter(|_| !kind.waits_for_other()) {
         notes.push(format!("{} in it", time(took)));
     }
     notes.extend(

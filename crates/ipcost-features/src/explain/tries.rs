@@ -101,9 +101,11 @@ pub fn try_remedies(
 /// A remedy that costs more is none: the cause says so instead, and comes last.
 fn take_back(cause: &mut NamedCause) {
     let Some(tried) = &cause.tried else { return };
-    let costs_more = matches!(tried.verdict, Verdict::Different | Verdict::Direction) && tried.ratio.median > 1.0;
+    let costs_more =
+        matches!(tried.verdict, Verdict::Different | Verdict::Direction) && tried.ratio.median > 1.0;
     if costs_more {
-        cause.remedy = format!("leave it: {} would cost {} × as much", tried.setting, ratio(tried.ratio.median));
+        cause.remedy =
+            format!("leave it: {} would cost {} × as much", tried.setting, ratio(tried.ratio.median));
         cause.weight = 0.0;
     }
 }

@@ -85,8 +85,7 @@ impl Stretches {
     fn add(&mut self, all: &[TcpEnd], now: Instant) {
         if !all.iter().any(|end| self.inodes.contains(&end.inode)) {
             let processes = perf::processes(self.client);
-            self.inodes =
-                processes.into_iter().flat_map(sockets_of).map(|(inode, _)| inode).collect();
+            self.inodes = processes.into_iter().flat_map(sockets_of).map(|(inode, _)| inode).collect();
         }
         let is_clients = |end: &&TcpEnd| self.inodes.contains(&end.inode);
         let clients: BTreeSet<Between> =
@@ -100,7 +99,8 @@ impl Stretches {
                 continue;
             }
             held.insert(between);
-            let begun = Stretch { began: now, last: now, acknowledged_bytes: end.acknowledged_bytes, is_client };
+            let begun =
+                Stretch { began: now, last: now, acknowledged_bytes: end.acknowledged_bytes, is_client };
             let known = self.open.entry(between).or_insert(begun);
             if known.acknowledged_bytes == end.acknowledged_bytes {
                 known.last = now;

@@ -1,12 +1,17 @@
 //! Event counts of processes, from the kernel and the processor (`perf_event_open(2)`).
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+
 use super::perf_event::{
-    self, DISABLED, HARDWARE, INHERIT, Request, SOFTWARE, WITHOUT_HYPERVISOR, WITHOUT_KERNEL, WITHOUT_USER,
+    self, DISABLED, HARDWARE, INHERIT, Request, SOFTWARE, TRACEPOINT, WITHOUT_HYPERVISOR, WITHOUT_KERNEL,
+    WITHOUT_USER,
 };
 pub use crate::contract::Refusal;
 
@@ -16,19 +21,19 @@ const WITH_TIMES: u64 = 3;
 const ENABLE: libc::Ioctl = 0x2400;
 
 /// A countable event.
-struct Event {
-    name: &'static str,
+struct Event<'a> {
+    name: &'a str,
     kind: u32,
     config: u64,
     without: u64,
 }
 
-const fn event(name: &'static str, kind: u32, config: u64, without: u64) -> Event {
+const fn event(name: &str, kind: u32, config: u64, without: u64) -> Event<'_> {
     Event { name, kind, config, without }
 }
 
 /// Hardware events first; user and kernel separately, so that a system call's own work shows.
-const EVENTS: [Event; 8] = [
+const EVENTS: [Event<'static>; 8] = [
     event("instructions_user", HARDWARE, 1, WITHOUT_KERNEL),
     event("instructions_kernel", HARDWARE, 1, WITHOUT_USER),
     event("cycles_user", HARDWARE, 0, WITHOUT_KERNEL),
@@ -42,26 +47,40 @@ const EVENTS: [Event; 8] = [
 /// Counters of all tasks in a process group, and of tasks that they start from now on.
 #[derive(Debug, Default)]
 pub struct Counters {
-    open: Vec<(&'static str, OwnedFd)>,
-    refused: BTreeMap<&'static str, Refusal>,
+    open: Vec<(String, OwnedFd)>,
+    refused: BTreeMap<String, Refusal>,
 }
 
 impl Counters {
     /// Opens every permitted counter of a group's processes; nothing is counted before [`Counters::enable`].
     pub fn of_group(group: u32) -> Self {
+        Self::open(group, EVENTS.iter().map(|event| (event.name, Ok(event))))
+    }
+
+    /// The same for system calls by these names; nothing traces them, so they take hardly longer.
+    pub fn of_calls<'a>(group: u32, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let point = |name: &'a str| (name, entry_of(name).map(|number| event(name, TRACEPOINT, number, 0)));
+        let points: Vec<_> = names.into_iter().map(point).collect();
+        Self::open(group, points.into_iter())
+    }
+
+    fn open<'a, E: Borrow<Event<'a>>>(
+        group: u32,
+        events: impl Iterator<Item = (&'a str, io::Result<E>)>,
+    ) -> Self {
         let tasks: Vec<i32> = processes(group).into_iter().flat_map(tasks).collect();
         let mut counters = Self::default();
-        for event in &EVENTS {
-            let opened: io::Result<Vec<OwnedFd>> = tasks.iter().map(|task| open(event, *task)).collect();
+        for (name, event) in events {
+            let opened: io::Result<Vec<OwnedFd>> =
+                event.and_then(|event| tasks.iter().map(|task| open(event.borrow(), *task)).collect());
             match opened {
-                Ok(opened) if !opened.is_empty() => {
-                    counters.open.extend(opened.into_iter().map(|counter| (event.name, counter)));
+                Ok(opened) => {
+                    counters.open.extend(opened.into_iter().map(|counter| (name.to_owned(), counter)));
                 }
-                Ok(_) => {}
                 Err(error) => {
                     let forbidden = error.kind() == io::ErrorKind::PermissionDenied;
                     let refusal = if forbidden { Refusal::Forbidden } else { Refusal::Absent };
-                    counters.refused.insert(event.name, refusal);
+                    counters.refused.insert(name.to_owned(), refusal);
                 }
             }
         }
@@ -84,8 +103,8 @@ impl Counters {
         let mut starved = Vec::new();
         for (name, counter) in &self.open {
             match read(counter) {
-                Some(count) => *sums.entry((*name).to_owned()).or_default() += count,
-                None => starved.push(*name),
+                Some(count) => *sums.entry(name.clone()).or_default() += count,
+                None => starved.push(name.as_str()),
             }
         }
         sums.retain(|name, _| !starved.contains(&name.as_str()));
@@ -93,12 +112,34 @@ impl Counters {
     }
 
     /// Events that cannot be counted, and why.
-    pub fn refused(&self) -> &BTreeMap<&'static str, Refusal> {
+    pub fn refused(&self) -> &BTreeMap<String, Refusal> {
         &self.refused
     }
 }
 
-fn open(event: &Event, task: i32) -> io::Result<OwnedFd> {
+/// The number of the place where the kernel enters a system call.
+///
+/// Where nobody has mounted the file system that tells, one is made that no path leads to.
+fn entry_of(call: &str) -> io::Result<u64> {
+    let path = format!("events/syscalls/sys_enter_{call}/id");
+    let known = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+    let mounted = known.iter().find_map(|root| fs::read_to_string(format!("{root}/{path}")).ok());
+    let text = match mounted {
+        Some(text) => text,
+        None => {
+            let made = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+            fsconfig_create(&made)?;
+            let root = fsmount(&made, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+            let file = openat(&root, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            let mut text = String::new();
+            File::from(file).read_to_string(&mut text)?;
+            text
+        }
+    };
+    text.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+fn open(event: &Event<'_>, task: i32) -> io::Result<OwnedFd> {
     let flags = DISABLED | INHERIT | WITHOUT_HYPERVISOR | event.without;
     perf_event::open(Request { kind: event.kind, event: event.config, read_format: WITH_TIMES, flags }, task)
 }
@@ -151,6 +192,22 @@ mod tests {
     fn groups_are_read_whatever_the_name() {
         assert_eq!(group_of("12 (a) b) S 1 34 34 0 -1"), Some(34));
         assert_eq!(group_of("rubbish"), None);
+    }
+
+    #[test]
+    fn calls_of_this_group_are_counted_or_refused() {
+        let group = rustix::process::getpgrp().as_raw_nonzero().get() as u32;
+        let counters = Counters::of_calls(group, ["getppid", "no_such_call"]);
+        counters.enable();
+        for _ in 0..1_000 {
+            let _ = rustix::process::getppid();
+        }
+        let counted = counters.read();
+        match counted.get("getppid") {
+            Some(count) => assert!(*count >= 1_000.0, "{counted:?}"),
+            None => assert!(counters.refused().contains_key("getppid"), "{counters:?}"),
+        }
+        assert!(counters.refused().contains_key("no_such_call"), "{counters:?}");
     }
 
     #[test]

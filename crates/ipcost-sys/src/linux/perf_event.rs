@@ -7,6 +7,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 pub const HARDWARE: u32 = 0;
 /// Kernel events.
 pub const SOFTWARE: u32 = 1;
+/// Places in the kernel that tell when they are passed, such as the entry of a system call.
+pub const TRACEPOINT: u32 = 2;
 /// Starts disabled.
 pub const DISABLED: u64 = 1;
 /// Also counts what the task starts.
@@ -38,7 +40,7 @@ struct Attributes {
 /// What is counted, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
-    /// [`HARDWARE`] or [`SOFTWARE`].
+    /// [`HARDWARE`], [`SOFTWARE`] or [`TRACEPOINT`].
     pub kind: u32,
     /// The event's number within that kind.
     pub event: u64,

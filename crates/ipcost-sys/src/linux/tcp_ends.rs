@@ -134,8 +134,7 @@ fn end(message: &[u8]) -> Option<TcpEnd> {
         // An end of a socket for both protocols has the other's address in it.
         Some(Ipv6Addr::from(all).to_canonical())
     };
-    let (local, remote) =
-        (SocketAddr::new(address(8)?, port(4)?), SocketAddr::new(address(24)?, port(6)?));
+    let (local, remote) = (SocketAddr::new(address(8)?, port(4)?), SocketAddr::new(address(24)?, port(6)?));
     let inode = long(message, ANSWER - 4)?;
     let mut rest = message.get(ANSWER..)?;
     while let (Some(length), Some(kind)) = (short(rest, 0), short(rest, 2)) {

@@ -56,8 +56,8 @@ use serde_json::Value;
 
 pub use self::memcpy::Copier;
 pub use self::part::{HandOver, Part};
-use crate::contract::Pieces;
 pub use self::tcp::{elsewhere, lacks_congestion, usual_congestion};
+use crate::contract::Pieces;
 use crate::system::calling;
 use crate::system::channel::{PipePair, Socket};
 pub use crate::system::descriptor::{Descriptor, Waitable};
@@ -347,8 +347,12 @@ impl Connection {
     pub fn called_as(self, cell: &Cell, role: PeerRole) -> Result<Self, TransportError> {
         let channel = match (self, pieces_of(cell, role)) {
             (Self::Socket(socket), Some(count)) => pieces::over(socket, count),
-            (Self::Socket(socket), None) if io_of(cell) != calling::BLOCKING => calling::over(socket, io_of(cell)),
-            (Self::Pipes(pipes), _) if pipe_send_of(cell) != WRITE => lending::over(pipes, pipe_send_of(cell)),
+            (Self::Socket(socket), None) if io_of(cell) != calling::BLOCKING => {
+                calling::over(socket, io_of(cell))
+            }
+            (Self::Pipes(pipes), _) if pipe_send_of(cell) != WRITE => {
+                lending::over(pipes, pipe_send_of(cell))
+            }
             (connection, _) => return Ok(connection),
         };
         Ok(Self::Other(channel.context(|| "cannot set up other calls".to_owned())?))

@@ -19,7 +19,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     option_groups: &[
         OptionGroup::Socket,
         OptionGroup::Calling,
-    OptionGroup::Writing,
+        OptionGroup::Writing,
         OptionGroup::Listener,
         OptionGroup::Tcp,
         OptionGroup::Lasting,

@@ -140,7 +140,12 @@ fn ways(known: &Capabilities) -> Vec<(&'static str, &'static str)> {
     }
     if has(OptionGroup::Writing) {
         let joins = ["none", "writev", "more", "cork"];
-        ways.extend(joins.into_iter().filter(|join| *join != "cork" || has(OptionGroup::Tcp)).map(|join| ("join", join)));
+        ways.extend(
+            joins
+                .into_iter()
+                .filter(|join| *join != "cork" || has(OptionGroup::Tcp))
+                .map(|join| ("join", join)),
+        );
     }
     if has(OptionGroup::PipeBuffer) {
         ways.extend(["vmsplice", "splice"].map(|pipe_send| ("pipe_send", pipe_send)));

@@ -10,13 +10,18 @@ const EVENTS: [&str; 4] = ["instructions_user", "instructions_kernel", "page_fau
 /// Counters without counts.
 #[derive(Debug, Default)]
 pub struct Counters {
-    refused: BTreeMap<&'static str, Refusal>,
+    refused: BTreeMap<String, Refusal>,
 }
 
 impl Counters {
     /// Refuses all events.
     pub fn of_group(_group: u32) -> Self {
-        Self { refused: EVENTS.map(|event| (event, Refusal::Absent)).into() }
+        Self { refused: EVENTS.map(|event| (event.to_owned(), Refusal::Absent)).into() }
+    }
+
+    /// Refuses all calls.
+    pub fn of_calls<'a>(_group: u32, names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { refused: names.into_iter().map(|name| (name.to_owned(), Refusal::Absent)).collect() }
     }
 
     /// Does nothing.
@@ -28,7 +33,7 @@ impl Counters {
     }
 
     /// Events that cannot be counted, and why.
-    pub fn refused(&self) -> &BTreeMap<&'static str, Refusal> {
+    pub fn refused(&self) -> &BTreeMap<String, Refusal> {
         &self.refused
     }
 }

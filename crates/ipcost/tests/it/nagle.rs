@@ -156,7 +156,8 @@ fn a_native_side_that_writes_in_pieces_is_named_and_what_joins_them_mends_it() {
     }
     let joined = "rr/tcp/200/c1/free/tcp_nodelay=false,writes=2,join=";
     for join in ["writev", "more", "cork"] {
-        let args = ["explain", &format!("{joined}{join}"), "--epochs", "1", "--no-floor", "--quiet", "--json", "-"];
+        let args =
+            ["explain", &format!("{joined}{join}"), "--epochs", "1", "--no-floor", "--quiet", "--json", "-"];
         let output = place.run(&args);
         let explanation: Value = serde_json::from_slice(&output.stdout).unwrap();
         let causes = explanation["causes"].as_array().unwrap();

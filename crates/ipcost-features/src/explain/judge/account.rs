@@ -11,7 +11,8 @@ use ipcost_model::{Estimate, Manner};
 
 use super::kinds::{Kind, Sum, by_kind};
 use crate::explain::{
-    Account, AccountItem, Act, Division, ExplainedCell, ExplainedDifference, Known, NamedCause, Part, PartDifference,
+    Account, AccountItem, Act, Division, ExplainedCell, ExplainedDifference, Known, NamedCause, Part,
+    PartDifference,
 };
 
 /// Fewer more for an operation are no difference.
@@ -116,7 +117,11 @@ pub(super) fn account(
 }
 
 /// Takes from what is unexplained what causes may account for that were named and have no item: less remains, never more.
-pub(super) fn settle(differences: &mut [ExplainedDifference], cells: &[ExplainedCell], causes: &[NamedCause]) {
+pub(super) fn settle(
+    differences: &mut [ExplainedDifference],
+    cells: &[ExplainedCell],
+    causes: &[NamedCause],
+) {
     let elapsed = |id: &str| {
         let cell = cells.iter().find(|cell| cell.id == id)?;
         cell.wall_ns.map(|wall| wall.median)
@@ -185,7 +190,7 @@ fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIte
             ..AccountItem::new(side, Act::Calls)
         })
     };
-    let certain = |kind: &&Kind| !kind.depends_on_pace(a) && !kind.depends_on_pace(b);
+    let certain = |kind: &&Kind| kind.is_certain(a, of_a.get(kind)) && kind.is_certain(b, of_b.get(kind));
     kinds.into_iter().filter(certain).filter_map(item).collect()
 }
 

@@ -1,6 +1,6 @@
 //! What cells do, seen in passes that are not timed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ipcost_lab::ProcessBench;
@@ -8,10 +8,11 @@ use ipcost_lab::bench::Bench;
 use ipcost_lab::error::EngineError;
 use ipcost_lab::profile::{ProfileError, Profiler};
 use ipcost_lab::stacks::Stacks;
+use ipcost_lab::strace::{Direction, POLLS};
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::tracing::{Lengths, TraceError, TraceSetup, alone, trace, traced_ns};
 use ipcost_model::Placement;
-use ipcost_model::protocol::PeerRole;
+use ipcost_model::protocol::{PeerRole, RECEIVES};
 use ipcost_sys::disk::DiskBytes;
 use ipcost_sys::net_namespace::NetNamespace;
 use ipcost_sys::perf::{Counters, Refusal};
@@ -19,6 +20,7 @@ use ipcost_sys::placement::Topology;
 use ipcost_sys::transport::uses_tcp;
 use ipcost_sys::{counters, descriptor_table, idle, wake};
 
+use super::kinds::depends_on_pace;
 use crate::explain::{Missing, Sides, Wake};
 
 /// How long a traced batch may take, nanoseconds, as far as that can be foreseen.
@@ -43,6 +45,8 @@ const SAMPLED_NS: f64 = 1e9;
 pub struct Evidence {
     /// System calls of each side; `None` where they could not be traced.
     pub calls: Option<Sides<SystemCalls>>,
+    /// Calls whose number depends on how fast a side is, by name, counted while nothing traced it.
+    pub untraced: Sides<BTreeMap<String, f64>>,
     /// Operations of the longer traced batch.
     pub traced_ops: u64,
     /// Events of each side.
@@ -61,6 +65,70 @@ pub struct Evidence {
     pub wake: Option<Wake>,
     /// Sampled stacks of each side, where they were asked for and could be had.
     pub stacks: Option<Sides<Stacks>>,
+}
+
+/// How often both groups make those of their traced calls whose number depends on how fast they are.
+fn count_calls(
+    [client, server]: [u32; 2],
+    lengths: Lengths,
+    mut batch: impl FnMut(u64) -> Result<(), EngineError>,
+    evidence: &mut Evidence,
+) -> Result<(), EngineError> {
+    let Some(calls) = &evidence.calls else { return Ok(()) };
+    let names = |side: PeerRole| -> BTreeSet<String> {
+        let records = calls.of(side).records();
+        records.into_iter().filter(|call| is_paced(&call.name)).map(|call| call.name).collect()
+    };
+    let counters = |side, group| Counters::of_calls(group, names(side).iter().map(String::as_str));
+    let counters =
+        Sides { client: counters(PeerRole::Client, client), server: counters(PeerRole::Server, server) };
+    [&counters.client, &counters.server].into_iter().for_each(Counters::enable);
+    let read = || Sides { client: counters.client.read(), server: counters.server.read() };
+    let begin = read();
+    batch(lengths.fewer)?;
+    let between = read();
+    batch(lengths.many)?;
+    let end = read();
+    // What belongs to a batch and not to its operations is in both.
+    let more = (lengths.many - lengths.fewer) as f64;
+    let rates = |side: PeerRole| -> BTreeMap<String, f64> {
+        let at = |counts: &Sides<BTreeMap<String, f64>>, name: &str| counts.of(side).get(name).copied();
+        let rate = |name: &String| {
+            let (begin, between, end) = (at(&begin, name)?, at(&between, name)?, at(&end, name)?);
+            Some((name.clone(), ((end - between) - (between - begin)).max(0.0) / more))
+        };
+        end.of(side).keys().filter_map(rate).collect()
+    };
+    if more > 0.0 {
+        evidence.untraced = Sides { client: rates(PeerRole::Client), server: rates(PeerRole::Server) };
+    }
+    Ok(())
+}
+
+/// Whether how often a call is made may depend on how fast its side is.
+fn is_paced(name: &str) -> bool {
+    Direction::of(name) == Some(Direction::Read) || POLLS.contains(&name)
+}
+
+/// Whether each call whose number may depend on that was counted while nothing traced it.
+fn all_untraced(evidence: &Evidence) -> bool {
+    [PeerRole::Client, PeerRole::Server].into_iter().all(|side| {
+        let records = evidence.calls.iter().flat_map(|calls| calls.of(side).records());
+        let counted = evidence.untraced.of(side);
+        records.into_iter().all(|call| !is_paced(&call.name) || counted.contains_key(&call.name))
+    })
+}
+
+/// Where the kernel counts no calls for this user, the server may know how many of its own received something.
+fn take_received(received: Option<f64>, evidence: &mut Evidence) {
+    let Some((received, calls)) = received.zip(evidence.calls.as_ref()) else { return };
+    let records = calls.server.records();
+    let mut receive = records.iter().filter(|call| {
+        Direction::of(&call.name) == Some(Direction::Read) && call.moved.is_some_and(|moved| moved > 0.0)
+    });
+    if let (Some(only), None) = (receive.next(), receive.next()) {
+        evidence.untraced.server.entry(only.name.clone()).or_insert(received);
+    }
 }
 
 /// Collects evidence cell by cell, and what could not be had.
@@ -110,15 +178,6 @@ impl<'a> Collector<'a> {
     /// Where it was interrupted. What fails otherwise is missing, and the rest is there.
     pub fn collect(&mut self, cell: usize, wall_ns: f64) -> Result<Evidence, EngineError> {
         let mut evidence = Evidence { wake: self.wake(cell, wall_ns), ..Evidence::default() };
-        match self.count(cell, wall_ns, &mut evidence) {
-            Err(EngineError::Interrupted) => return Err(EngineError::Interrupted),
-            Err(error) => self.miss(
-                "events and the network",
-                &error.to_string(),
-                "measure this cell alone to see whether it runs at all",
-            ),
-            Ok(()) => {}
-        }
         match self.trace(cell) {
             Ok((calls, lengths)) => {
                 let [client, server] = <[SystemCalls; 2]>::try_from(calls).unwrap_or_default();
@@ -133,6 +192,15 @@ impl<'a> Collector<'a> {
                 &format!("{}: {error}", self.setup.plan.cells[cell].id),
                 "allow this user to trace its own processes (kernel.yama.ptrace_scope of at most 1; in a container, --cap-add SYS_PTRACE), or give a longer --timeout where a traced peer is too slow",
             ),
+        }
+        match self.count(cell, wall_ns, &mut evidence) {
+            Err(EngineError::Interrupted) => return Err(EngineError::Interrupted),
+            Err(error) => self.miss(
+                "events and the network",
+                &error.to_string(),
+                "measure this cell alone to see whether it runs at all",
+            ),
+            Ok(()) => {}
         }
         Ok(evidence)
     }
@@ -202,7 +270,7 @@ impl<'a> Collector<'a> {
         let disk = || Sides { client: DiskBytes::of_group(client), server: DiskBytes::of_group(server) };
         let (before, disk_before) = (counters::network(process), disk());
         let huge_before = counters::huge_page_faults();
-        bench.batch(cell, ops, false)?;
+        let received = bench.batch(cell, ops, false)?.measures.get(RECEIVES).map(|count| count / ops as f64);
         let huge = counters::huge_page_faults().zip(huge_before);
         let (after, disk_after) = (counters::network(process), disk());
         let per_op = |counted: BTreeMap<String, f64>| -> BTreeMap<String, f64> {
@@ -232,6 +300,19 @@ impl<'a> Collector<'a> {
         evidence.machine = huge.into_iter().map(|rate| ("huge_page_faults".to_owned(), rate)).collect();
         evidence.alone = alone;
         evidence.counted_ops = ops;
+        if depends_on_pace(&plan.cells[cell].point) {
+            let batch = |ops| bench.batch(cell, ops, false).map(drop);
+            let lengths = Lengths { fewer: (ops / workers / 4).max(1) * workers, many: ops };
+            count_calls([client, server], lengths, batch, evidence)?;
+            take_received(received, evidence);
+            if !all_untraced(evidence) {
+                self.miss(
+                    "how often a side receives and polls while nothing traces it",
+                    "the kernel does not count calls for this user",
+                    "run as root; counts with a ~ are of a traced batch, which is slower",
+                );
+            }
+        }
         if self.sampled {
             let mut batch = |ops: u64| Ok(bench.batch(cell, ops.div_ceil(workers) * workers, false)?.wall_ns);
             evidence.stacks = self.sample([client, server], || {
@@ -280,9 +361,8 @@ impl<'a> Collector<'a> {
 
     fn note_refusals(&mut self, counters: &Counters) {
         let of = |refusal| -> Vec<&str> {
-            let names =
-                counters.refused().iter().filter(|(_, found)| **found == refusal).map(|(name, _)| *name);
-            names.collect()
+            let names = counters.refused().iter().filter(|(_, found)| **found == refusal);
+            names.map(|(name, _)| name.as_str()).collect()
         };
         let forbidden = of(Refusal::Forbidden);
         if !forbidden.is_empty() {

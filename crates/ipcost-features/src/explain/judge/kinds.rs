@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use ipcost_lab::strace::{Direction, Manner, POLLS, SLEEPS};
 use ipcost_lab::system_calls::CallRecord;
-use ipcost_model::{Object, Pattern};
 use ipcost_model::protocol::PeerRole;
+use ipcost_model::{Object, Pattern, Point};
 
 use crate::explain::ExplainedCell;
 
@@ -62,12 +62,10 @@ impl Kind {
         }
     }
 
-    /// Whether how many of these a side makes depends on how fast it is: tracing, which slows it, changes their number.
-    ///
-    /// A receiver of a stream takes what lies ready, and asks again for the rest.
-    pub(crate) fn depends_on_pace(&self, cell: &ExplainedCell) -> bool {
-        let paced = cell.pattern == Pattern::Stream || cell.concurrency > 1;
-        paced && matches!(self, Self::Receive | Self::Poll)
+    /// Whether it is known how many of these a side makes while nothing traces it.
+    pub(crate) fn is_certain(&self, cell: &ExplainedCell, sum: Option<&Sum>) -> bool {
+        let alike = matches!(self, Self::Receive | Self::Poll) && depends_on_pace(cell);
+        !alike || sum.is_none_or(|sum| sum.only_traced == 0.0)
     }
 
     /// Whether such a call may wait for the other side: what it waits for is then that side's time.
@@ -82,6 +80,13 @@ impl Kind {
             _ => false,
         }
     }
+}
+
+/// Whether how often a side receives and polls depends on how fast it is: tracing, which slows it, changes that.
+///
+/// A receiver of a stream takes what lies ready, and asks again for the rest.
+pub(crate) fn depends_on_pace(point: &Point) -> bool {
+    point.pattern == Pattern::Stream || point.concurrency > 1
 }
 
 /// All calls of a kind, for one operation.
@@ -103,16 +108,26 @@ pub(crate) struct Sum {
     pub timeouts: f64,
     pub sleep_ns: f64,
     pub manners: BTreeMap<Manner, f64>,
+    /// How many of them were counted in no other batch than traced ones.
+    pub only_traced: f64,
     most: f64,
 }
 
 impl Sum {
+    /// The sum of one.
+    pub(crate) fn of(call: &CallRecord) -> Self {
+        let mut sum = Self::default();
+        sum.add(call);
+        sum
+    }
+
     fn add(&mut self, call: &CallRecord) {
         if call.count > self.most {
             (self.name, self.on, self.most) = (call.name.clone(), call.on, call.count);
             self.median_ns = call.median_ns;
         }
         self.count += call.count;
+        self.only_traced += if call.traced.is_none() { call.count } else { 0.0 };
         self.succeeded += call.count - call.failures.values().sum::<f64>();
         self.asked += call.asked.unwrap_or(0.0);
         self.timeouts += call.timeouts;
@@ -138,6 +153,12 @@ impl Sum {
 /// What the threads of a side call that move messages, by kind; `None` where that could not be traced.
 pub(crate) fn by_kind(cell: &ExplainedCell, side: PeerRole) -> Option<BTreeMap<Kind, Sum>> {
     kinds(cell, side, false)
+}
+
+/// Whether it is known how many calls a side makes while nothing traces it.
+pub(crate) fn calls_are_certain(cell: &ExplainedCell, side: PeerRole) -> bool {
+    let all = [by_kind(cell, side).unwrap_or_default(), aside_by_kind(cell, side)];
+    all.iter().flatten().all(|(kind, sum)| kind.is_certain(cell, Some(sum)))
 }
 
 /// The same of the threads that move none.

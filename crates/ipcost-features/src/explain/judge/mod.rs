@@ -22,7 +22,7 @@ use ipcost_lab::campaign::Outcome;
 use ipcost_lab::document::{About, held_back};
 use ipcost_lab::layout_effect::layout_effects;
 use ipcost_lab::planning::ALPHA;
-use ipcost_lab::system_calls::{SystemCalls, close};
+use ipcost_lab::system_calls::{SystemCalls, close, take_untraced};
 use ipcost_lab::{Answered, Needed};
 use ipcost_model::facts::NetworkFacts;
 use ipcost_model::protocol::PeerRole;
@@ -33,6 +33,7 @@ use ipcost_sys::transport;
 use parts::{Estimates, common, division, excludes_zero, parts_of};
 
 use super::MeasuredFloors;
+use crate::explain::kinds::calls_are_certain;
 use crate::explain::{
     CountDifference, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation, Missing, Purpose,
     SideEvidence, Sides,
@@ -226,10 +227,7 @@ pub fn explain(
         differences,
         twins,
         missing,
-        warnings: warnings(outcome, question, about.debug_build)
-            .into_iter()
-            .chain(left)
-            .collect(),
+        warnings: warnings(outcome, question, about.debug_build).into_iter().chain(left).collect(),
         failure,
     }
 }
@@ -250,10 +248,15 @@ fn cell(
         .map(|busy| if busy.client > busy.server { PeerRole::Client } else { PeerRole::Server });
     let side = |side: PeerRole| {
         let calls = evidence.calls.as_ref().map(|calls| calls.of(side));
+        let records = |calls: &SystemCalls| {
+            let mut records = calls.records();
+            take_untraced(&mut records, evidence.untraced.of(side));
+            records
+        };
         SideEvidence {
             voluntary_switches: others.counted(index, |sample| usage(sample, side).voluntary_switches),
             involuntary_switches: others.counted(index, |sample| usage(sample, side).involuntary_switches),
-            system_calls: calls.map(SystemCalls::records),
+            system_calls: calls.map(records),
             table_sharers: *evidence.table_sharers.of(side),
             threads: calls.map(|calls| calls.threads().to_vec()).unwrap_or_default(),
             traced_call: calls.and_then(SystemCalls::traced_call),
@@ -339,10 +342,12 @@ fn counts(a: &ExplainedCell, b: &ExplainedCell) -> Vec<CountDifference> {
                 });
             }
         };
-        let calls = |side: &SideEvidence| {
-            side.system_calls.as_ref().map(|calls| calls.iter().map(|call| call.count).sum::<f64>())
+        let calls = |cell: &ExplainedCell| {
+            let calls =
+                cell.sides.of(side).system_calls.as_ref().filter(|_| calls_are_certain(cell, side))?;
+            Some(calls.iter().map(|call| call.count).sum::<f64>())
         };
-        add("system calls", calls(of_a), calls(of_b), &close);
+        add("system calls", calls(a), calls(b), &close);
         let same = |a: f64, b: f64| (a - b).abs() <= SAME_SWITCHES * a.max(b).max(1.0);
         add("voluntary switches", of_a.voluntary_switches, of_b.voluntary_switches, &same);
         add("involuntary switches", of_a.involuntary_switches, of_b.involuntary_switches, &same);

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // Each test file uses a part of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ipcost_lab::bench::{BatchOutcome, Bench};
@@ -33,7 +33,8 @@ pub struct Script {
     pub usage: Use,
     /// Cells in the order of their timed batches and lead-ins.
     pub log: Vec<(u32, usize, u64)>,
-    pub verified: usize,
+    /// Epochs with the cells that were verified in them.
+    pub verified: BTreeSet<(u32, usize)>,
     pub fail_in_epoch: Option<(u32, bool)>,
     /// Whether the machine is suspended during the next batch of a cell in an epoch.
     pub sleeps: Box<dyn FnMut(u32, usize) -> bool>,
@@ -58,7 +59,7 @@ impl Script {
             cost: Box::new(cost),
             usage: Box::new(|_, _, wall_ns, _| Usage { user_ns: wall_ns, ..Usage::default() }),
             log: Vec::new(),
-            verified: 0,
+            verified: BTreeSet::new(),
             fail_in_epoch: None,
             sleeps: Box::new(|_, _| false),
             latencies: 10,
@@ -81,9 +82,9 @@ impl Bench for Script {
         Ok(())
     }
 
-    fn verify(&mut self, _cell: usize, _ops: u64) -> Result<(), EngineError> {
+    fn verify(&mut self, cell: usize, _ops: u64) -> Result<(), EngineError> {
         assert!(self.started);
-        self.verified += 1;
+        self.verified.insert((self.epoch, cell));
         Ok(())
     }
 

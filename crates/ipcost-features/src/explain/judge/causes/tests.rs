@@ -4,8 +4,8 @@ use std::time::Duration;
 use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{
-    Estimate, HeldBackRecord, LayoutPlace, Manner, Object, OptionValue, Pattern, Placement, ProcessorTimes, Throttling,
-    Verdict,
+    Estimate, HeldBackRecord, LayoutPlace, Manner, Object, OptionValue, Pattern, Placement, ProcessorTimes,
+    Throttling, Verdict,
 };
 use ipcost_sys::others::Busy;
 
@@ -39,6 +39,12 @@ fn clean(pattern: Pattern, transport: &str, size: u64) -> ExplainedCell {
         ]),
         ..SideEvidence::default()
     };
+    let mut server = side.clone();
+    if pattern == Pattern::Stream {
+        // Much lies ready for it, and it asks for more.
+        let many = (size * 100) as f64;
+        server.system_calls = Some(vec![call("recvfrom", 0.01, many, many.max(131_072.0))]);
+    }
     let part = |part| PartCost { part, ns: exactly(2_000.0), share: 0.2 };
     ExplainedCell {
         id: format!("{pattern}/{transport}/{size}/c1"),
@@ -53,7 +59,7 @@ fn clean(pattern: Pattern, transport: &str, size: u64) -> ExplainedCell {
         busy: Some(Sides { client: 0.4, server: 0.4 }),
         limited_by: None,
         wake: None,
-        sides: Sides { client: side.clone(), server: side },
+        sides: Sides { client: side, server },
         network: BTreeMap::from([("delayed_acknowledgements".to_owned(), 0.0)]),
         held_back: Vec::new(),
         machine: BTreeMap::new(),
@@ -158,12 +164,17 @@ fn what_a_side_holds_back_is_named_with_its_calls_whatever_the_options_say() {
     for pattern in [Pattern::Rr, Pattern::Stream] {
         for nodelay in [None, Some(false)] {
             let mut cell = clean(pattern, "tcp", 64);
-            cell.held_back = vec![held(PeerRole::Server, 0.9, nodelay), held(PeerRole::Client, 0.05, nodelay)];
+            cell.held_back =
+                vec![held(PeerRole::Server, 0.9, nodelay), held(PeerRole::Client, 0.05, nodelay)];
             cell.sides.server.sends = vec![39, 11];
             assert_only("nagle", cell.clone(), &Case::default());
             let found = found(&[cell], &Case::default()).remove(0);
             assert_eq!((found.side, found.ns, found.weight), (Some(PeerRole::Server), Some(9_000.0), 0.9));
-            let option = if nodelay.is_none() { "probably with TCP_NODELAY off" } else { "calls (39 B and 11 B) with" };
+            let option = if nodelay.is_none() {
+                "probably with TCP_NODELAY off"
+            } else {
+                "calls (39 B and 11 B) with"
+            };
             assert!(found.sentence.contains(option), "{}", found.sentence);
             assert!(found.remedy.contains("in the server"), "{}", found.remedy);
         }
@@ -196,6 +207,17 @@ fn reads_that_are_much_smaller_than_writes() {
     let mut cell = clean(Pattern::Stream, "unix", 65_536);
     cell.sides.server.system_calls = Some(vec![call("recvfrom", 128.0, 512.0, 512.0)]);
     assert_only("small-reads", cell.clone(), &Case::default());
+    // Exactly a message at a time, though more lies ready; where it waits for each, no more does.
+    cell.sides.server.system_calls = Some(vec![call("recvfrom", 1.0, 1_500.0, 1_500.0)]);
+    assert_only("small-reads", cell.clone(), &Case::default());
+    let waits = |cell: &ExplainedCell| {
+        let mut cell = cell.clone();
+        cell.sides.server.voluntary_switches = Some(0.9);
+        cell
+    };
+    assert_eq!(found(&[waits(&cell)], &Case::default()), []);
+    let messages = ExplainedCell { point: usual(Pattern::Stream, "unix-seqpacket", 1_500), ..cell.clone() };
+    assert_eq!(found(&[messages], &Case::default()), [], "a reader takes one message at a time");
     // Little arrives at a time, though there is room for more.
     cell.sides.server.system_calls = Some(vec![call("recvfrom", 128.0, 512.0, 65_536.0)]);
     assert_eq!(found(&[cell], &Case::default()), []);

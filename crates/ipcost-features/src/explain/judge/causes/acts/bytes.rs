@@ -4,7 +4,8 @@ use ipcost_lab::rules;
 use ipcost_lab::strace::Manner;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
-use ipcost_model::{Object, Pattern};
+use ipcost_model::{Delivery, Object, Pattern};
+use ipcost_sys::transport;
 
 use super::waits::waits_for_storage;
 use super::{Doing, SLIGHT, SYNCING, Told, of_bytes};
@@ -14,8 +15,6 @@ use crate::explain::kinds::{Kind, Sum};
 
 /// What receivers usually ask for, bytes.
 const USUAL_READ: f64 = 65_536.0;
-/// A read of a stream that asks for no more than this many messages leaves others behind where it gets all that it asks for.
-const STREAM_READS: f64 = 4.0;
 /// Reads this much smaller than a message are small.
 const SMALL_READS: f64 = 4.0;
 /// What TLS adds to each record, bytes: from an authentication tag and a header to those of older versions.
@@ -63,9 +62,13 @@ pub(super) fn small_reads(doing: &Doing<'_>) -> Option<Told> {
     };
     let each = sum.bytes_each()?;
     let full = sum.moved.unwrap_or(0.0) >= 0.9 * sum.asked;
-    // In a stream more may lie ready than a message; in a round trip no more than that does.
+    // In a stream more may lie ready than a message, and does where the reader seldom waits; in a round trip no more does.
+    let sleeps = cell.sides.of(doing.side).voluntary_switches;
+    let more_lies_ready = sleeps.is_some_and(|sleeps| sleeps < 0.5 * sum.succeeded);
+    let cuts = transport::find(&cell.transport)
+        .is_some_and(|known| known.capabilities().delivery == Delivery::Stream);
     let small = match cell.pattern {
-        Pattern::Stream => asked_each(sum) < USUAL_READ && asked_each(sum) <= STREAM_READS * message as f64,
+        Pattern::Stream => cuts && more_lies_ready && asked_each(sum) < USUAL_READ,
         _ => sum.succeeded >= 2.0 && each * SMALL_READS <= message as f64,
     };
     if !small || !full {

@@ -46,11 +46,14 @@ pub(super) fn allocation(doing: &Doing<'_>) -> Option<Told> {
         seen.iter().map(|(sum, more)| format!("{} `{}`", count(*more), sum.name)).collect();
     let names: Vec<&str> = seen.iter().map(|(sum, _)| sum.name.as_str()).collect();
     let touched = doing.more_events("page_faults").filter(|more| *more >= 0.5);
-    let touched = touched.map_or_else(String::new, |more| format!("; its {} pages are new each time", count(more)));
+    let touched =
+        touched.map_or_else(String::new, |more| format!("; its {} pages are new each time", count(more)));
     let faults = doing.ns_where(|item| item.act == Act::PageFaults);
     let ns = total([doing.ns_of(&names), faults]);
-    let said =
-        format!("gets memory from the kernel and gives it back for every operation ({}){touched}", and_joined(&text));
+    let said = format!(
+        "gets memory from the kernel and gives it back for every operation ({}){touched}",
+        and_joined(&text)
+    );
     let remedy =
         "reuse buffers, or let the allocator keep memory (glibc: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD)";
     let told = names.iter().map(|name| (*name).to_owned()).collect();

@@ -108,7 +108,9 @@ impl Doing<'_> {
     fn often(&self) -> impl Iterator<Item = (&Kind, &Sum, f64)> {
         self.kinds.iter().filter_map(|(kind, sum)| {
             let more = self.more(kind);
-            let certain = self.reference.is_none() || !kind.depends_on_pace(self.cell);
+            let certain = self.reference.is_none_or(|there| {
+                kind.is_certain(self.cell, Some(sum)) && kind.is_certain(there, self.there.get(kind))
+            });
             (certain && more >= OFTEN && more >= 0.05 * sum.count).then_some((kind, sum, more))
         })
     }
