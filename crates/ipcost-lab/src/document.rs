@@ -173,7 +173,11 @@ fn cell(outcome: &Outcome, batches: &Batches<'_>, about: &About, index: usize) -
         cpu_ns_per_op: estimate_of_logs(&batches.log_costs(Metric::Cpu, index), alpha),
         sent_ns_per_op: estimate(&over_epochs(&Measure::Sent), alpha),
         wait_ns: wait(batches, index),
-        held_back: held_back(work.pattern, outcome.incidents[index].watched.as_ref()),
+        held_back: held_back(
+            work.pattern,
+            outcome.incidents[index].watched.as_ref(),
+            wall_ns_per_op.as_ref(),
+        ),
         wall_ns_per_op_mean: mean,
         ops_per_s,
         bytes_per_s: ops_per_s.map(|rate| rate * work.bytes_per_op() as f64),
@@ -194,8 +198,13 @@ fn wait(batches: &Batches<'_>, cell: usize) -> Option<f64> {
     median(&waits).filter(|wait_ns| *wait_ns >= LEAST_WAIT_NS)
 }
 
-/// What waits for delayed acknowledgements, by side. The end of every burst of a stream may: that is no part of its operations.
-pub fn held_back(pattern: Pattern, watched: Option<&Watched>) -> Vec<HeldBackRecord> {
+/// What waits for delayed acknowledgements, by side, as a share of what an operation takes: `wall_ns`, or as long as in the batches that
+/// were watched. The end of every burst of a stream may wait: that is no part of its operations.
+pub fn held_back(
+    pattern: Pattern,
+    watched: Option<&Watched>,
+    wall_ns: Option<&ipcost_model::Estimate>,
+) -> Vec<HeldBackRecord> {
     let Some(watched) = watched.filter(|watched| watched.ops > 0 && watched.wall_ns > 0) else {
         return Vec::new();
     };
@@ -205,10 +214,12 @@ pub fn held_back(pattern: Pattern, watched: Option<&Watched>) -> Vec<HeldBackRec
     let record = |(side, held): (PeerRole, &HeldBack)| {
         let waits = held.waits.saturating_sub(ends).min(delayed);
         let ns = held.ns as f64 * waits as f64 / held.waits.max(1) as f64;
+        let share = (ns / watched.wall_ns as f64).min(1.0);
+        let each_ns = wall_ns.map_or(watched.wall_ns as f64 / watched.ops as f64, |wall| wall.median);
         (waits > 0).then(|| HeldBackRecord {
             side,
-            ns_per_op: ns / watched.ops as f64,
-            share: (ns / watched.wall_ns as f64).min(1.0),
+            ns_per_op: share * each_ns,
+            share,
             waits_per_op: waits as f64 / watched.ops as f64,
             nodelay: held.nodelay,
         })
@@ -450,7 +461,6 @@ fn findings(
         findings.extend(clamped(cell));
         findings.extend(below_floor(cell, plan.margin));
         findings.extend(fixed_wait(cell));
-        findings.extend(cell.held_back.iter().filter_map(|held| warnings::held_back(cell, held)));
         if incidents.retries > 0 {
             findings.push(warnings::backlog_full(id, incidents.retries));
         }
@@ -460,6 +470,7 @@ fn findings(
             findings.push(warnings::connection_trouble(id, &list.join(", ")));
         }
     }
+    findings.extend(warnings::held_back(cells));
     findings.extend(diagnose(outcome, batches, cells));
     if plan.latency == LatencyMode::Inline {
         findings.push(warnings::inline_latency());

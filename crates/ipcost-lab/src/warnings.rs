@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::units::{self, duration_text, size_text};
-use ipcost_model::{CellRecord, HeldBackRecord, LayoutEffect, Mode};
+use ipcost_model::{CellRecord, HeldBackRecord, LayoutEffect, Mode, Placement, Point};
 
 use crate::layout_effect;
 use crate::rules::{self, Found, nanoseconds};
@@ -105,23 +105,41 @@ pub fn fixed_wait(cell: &str, wait_ns: f64, held_back: bool) -> Found {
     Found { is_note: !held_back, ..Found::new(rules::FIXED_WAIT, found, remedy) }
 }
 
-/// One side holds something back until the other acknowledges, which that one delays; `None` if it is little of the time.
-pub fn held_back(cell: &CellRecord, held: &HeldBackRecord) -> Option<Found> {
-    let id = &cell.id;
+/// Sides that hold something back until the other acknowledges, which that one delays, where it is a good part of the time: each once,
+/// whatever the placement.
+pub fn held_back(cells: &[CellRecord]) -> Vec<Found> {
+    let mut told: Vec<(&CellRecord, &HeldBackRecord)> = Vec::new();
+    let anywhere = |cell: &CellRecord| Point { placement: Placement::Free, ..cell.point.clone() };
+    for cell in cells {
+        for held in cell.held_back.iter().filter(|held| held.share >= rules::LEAST_HELD_BACK) {
+            let known = told
+                .iter_mut()
+                .find(|(known, other)| other.side == held.side && anywhere(known) == anywhere(cell));
+            match known {
+                Some(known) if known.1.share < held.share => *known = (cell, held),
+                Some(_) => {}
+                None => told.push((cell, held)),
+            }
+        }
+    }
+    told.into_iter().map(|(cell, held)| one_held_back(cell, held)).collect()
+}
+
+fn one_held_back(cell: &CellRecord, held: &HeldBackRecord) -> Found {
+    let (what, shows) = match &cell.request {
+        Some(request) => (format!("{request} over {}", cell.label), "--explain".to_owned()),
+        None => (cell.id.clone(), format!("ipcost explain '{}'", cell.id)),
+    };
     let found = format!(
-        "{id}: {} of an operation ({}) are a wait for a delayed acknowledgement, {}. The {} {}",
+        "{what}: {} of {} ({}) are a wait for a delayed acknowledgement, {}. The {} {}",
         nanoseconds(held.ns_per_op),
+        nanoseconds(held.ns_per_op / held.share),
         units::percent(held.share),
         rules::one_in(held.waits_per_op),
         held.side,
         rules::holds_back(held.nodelay)
     );
-    let shows = match cell.request {
-        Some(_) => "the same command with --explain".to_owned(),
-        None => format!("ipcost explain '{id}'"),
-    };
-    let remedy = format!("{}. Its calls: {shows}", rules::nodelay_remedy(held.side));
-    (held.share >= rules::LEAST_HELD_BACK).then(|| Found::new(rules::HELD_BACK, found, remedy))
+    Found::new(rules::HELD_BACK, found, format!("{}. Its calls: {shows}", rules::nodelay_remedy(held.side)))
 }
 
 /// A cell costs less than its floor; `free` if the scheduler places its processes.

@@ -317,9 +317,9 @@ impl Document {
 pub struct HeldBackRecord {
     /// Which side.
     pub side: PeerRole,
-    /// How long, nanoseconds for one operation.
+    /// How long, nanoseconds for one operation: its share of the elapsed time.
     pub ns_per_op: f64,
-    /// Its share of the elapsed time of those batches.
+    /// Its share of the time of those batches.
     pub share: f64,
     /// How often an operation does.
     pub waits_per_op: f64,

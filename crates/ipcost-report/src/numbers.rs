@@ -38,6 +38,7 @@ fn places(ratio: f64) -> usize {
     match ratio {
         v if v >= 99.5 => 0,
         v if v >= 9.95 => 1,
+        v if v > 0.0 && v < 0.009_95 => (1.0 - v.log10().floor()).min(9.0) as usize,
         v if (0.95..=1.05).contains(&v) || v < 0.0995 => 3,
         _ => 2,
     }
@@ -87,6 +88,10 @@ mod tests {
         assert_eq!(ratio(0.0312), "0.031");
         assert_eq!(ratio(19.08), "19.1");
         assert_eq!(ratio(350.0), "350");
+        assert_eq!(
+            (ratio(0.000_413).as_str(), ratio(0.009_9).as_str(), ratio(0.0).as_str()),
+            ("0.00041", "0.0099", "0.000")
+        );
         assert_eq!(ratio(0.9962), "0.996");
         assert_eq!(interval(0.53, Some(0.51), Some(0.55)).as_deref(), Some("0.51–0.55"));
         assert_eq!(interval(1.003, Some(0.98), Some(1.2)).as_deref(), Some("0.980–1.200"));

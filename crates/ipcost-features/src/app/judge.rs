@@ -1,7 +1,7 @@
 //! From what was measured to what a Unix socket saves.
 
-use ipcost_lab::Batches;
 use ipcost_lab::lab::envelope;
+use ipcost_lab::{Batches, rules};
 use ipcost_model::{
     CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Placement, Ran, Verdict,
 };
@@ -121,6 +121,7 @@ fn savings(kind: &Kind, is_own: bool, document: &Document) -> Vec<Saving> {
             mean: contrast.mean,
             saved_ns: estimates.difference(tcp, unix, &Measure::Wall),
             saved_cpu_ns: cpu.filter(|_| sees_server(&estimates, unix)),
+            held_back_ns: waits_for_acknowledgements(&document.cells[tcp]),
         })
     };
     let of_placement = |all: &Saving, within: &ContrastWithin| {
@@ -136,6 +137,7 @@ fn savings(kind: &Kind, is_own: bool, document: &Document) -> Vec<Saving> {
             verdict: within.verdict,
             mean: None,
             saved_ns: saved(Measure::Wall),
+            held_back_ns: all.held_back_ns.map(|ns| ns * wall(tcp).unwrap_or(all.tcp_ns) / all.tcp_ns),
             saved_cpu_ns: saved(Measure::Cpu).filter(|_| sees_server(&estimates, unix)),
             ..all.clone()
         })
@@ -157,6 +159,12 @@ fn savings(kind: &Kind, is_own: bool, document: &Document) -> Vec<Saving> {
             && find(&contrast.a).is_some_and(|cell| document.cells[cell].transport == "unix")
     };
     document.contrasts.iter().filter(of_unix).flat_map(rows).collect()
+}
+
+/// How long an operation waits for delayed acknowledgements, nanoseconds; `None` if that is little of it.
+fn waits_for_acknowledgements(cell: &CellRecord) -> Option<f64> {
+    let held = cell.held_back.iter().filter(|held| held.share >= rules::LEAST_HELD_BACK);
+    held.map(|held| held.ns_per_op).reduce(|sum, ns| sum + ns)
 }
 
 /// Whether the server's processes are seen; of others the processor time is not known.
@@ -181,6 +189,8 @@ fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
             && saving.request == kind.least
             // What mixes placements has no curve if they are known apart.
             && !saving.is_split(savings)
+            // What a socket's option ends has nothing to do with the work.
+            && saving.held_back_ns.is_none()
             // Of what is open, nothing follows.
             && saving.verdict != Verdict::Undecided
     };
@@ -229,6 +239,7 @@ mod tests {
             mean: None,
             saved_ns: None,
             saved_cpu_ns: None,
+            held_back_ns: None,
         }
     }
 

@@ -137,6 +137,9 @@ pub struct Saving {
     pub saved_ns: Option<Estimate>,
     /// Processor time of both sides that is saved, nanoseconds a request.
     pub saved_cpu_ns: Option<Estimate>,
+    /// What of a request over TCP is a wait for a delayed acknowledgement, nanoseconds; absent where that is little.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_back_ns: Option<f64>,
 }
 
 impl Saving {

@@ -126,6 +126,7 @@ pub(super) fn load(saving: &Saving, most: usize) -> String {
 /// What is known of a load.
 pub(super) fn known(saving: &Saving, margin: f64) -> String {
     match saving.verdict {
+        Verdict::Undecided if saving.ratio.lo.is_none() => "an estimate".to_owned(),
         Verdict::Undecided => "open".to_owned(),
         Verdict::Equivalent if saving.is_same() => format!("the same within {}", percent(margin)),
         Verdict::Equivalent => SAME_IN_MEDIAN.to_owned(),
@@ -344,6 +345,12 @@ fn paragraph(what: &str, app: &App, savings: &[&Saving]) -> Option<String> {
 
 /// What follows from a ratio.
 fn consequence(app: &App, saving: &Saving) -> String {
+    if let Some(held_ns) = saving.held_back_ns {
+        return format!(
+            "{} of those are the wait for a delayed acknowledgement, which TCP_NODELAY ends as well; measure again without it",
+            time(held_ns)
+        );
+    }
     match (saving.verdict, &saving.saved_ns) {
         (Verdict::Different | Verdict::Direction, Some(saved)) if saving.ratio.median < 1.0 => format!(
             "moving saves {} a request, {} of it{}",
@@ -365,6 +372,9 @@ fn consequence(app: &App, saving: &Saving) -> String {
         },
         (Verdict::Equivalent, _) => {
             format!("the same within {}, so moving saves nothing that matters", percent(app.margin))
+        }
+        _ if saving.ratio.lo.is_none() => {
+            "an estimate from too few epochs for an interval, which a longer --budget gives".to_owned()
         }
         _ => "whether moving saves anything is open, and a longer --budget tells".to_owned(),
     }
@@ -442,6 +452,7 @@ mod tests {
             mean: Some(MeanContrast { ratio: median, lo: None, hi: None, verdict, slow: 0.0, unseen: 0.1 }),
             saved_ns: saved(50_000.0 * (1.0 - median)),
             saved_cpu_ns: saved(12_000.0),
+            held_back_ns: None,
         }
     }
 

@@ -157,7 +157,8 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
     let dear_name = if where_.is_some() { escaped(&dear.label) } else { dear_name };
     let text = match (more.lo, difference.differs) {
         (None, _) => format!(
-            "{dear_name} seems to cost {amount} more than {cheap_name} per {per}, with no interval yet"
+            "{dear_name} costs about {amount} more than {cheap_name} per {per}, {} ×: an estimate from too few epochs for an interval",
+            ratio(factor)
         ),
         (_, true) => format!(
             "{dear_name} costs {amount} more than {cheap_name} per {per}{around}, {} ×",
@@ -177,7 +178,7 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
     if more.lo.is_none() {
         let clauses: String =
             counts_text(difference, sign).iter().map(|clause| format!("; {clause}")).collect();
-        return format!("{text}; more epochs would tell its parts{clauses}.");
+        return format!("{text}{clauses}.");
     }
     text.push_str(&match difference.division {
         Division::Turns => {

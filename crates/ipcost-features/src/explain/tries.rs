@@ -200,6 +200,27 @@ mod tests {
     }
 
     #[test]
+    fn a_remedy_that_costs_more_is_taken_back() {
+        let after = |median: f64, verdict| {
+            let ratio = Estimate { median, lo: None, hi: None };
+            let setting = "tcp_nodelay=true".to_owned();
+            let tried = Some(Tried { cell: "with".to_owned(), setting, ratio, verdict });
+            let remedy = "set TCP_NODELAY".to_owned();
+            let mut cause = NamedCause { tried, remedy, weight: 0.5, ..cause("nagle", "stream/tcp/64/c1") };
+            take_back(&mut cause);
+            cause
+        };
+        let harmful = after(5.37, Verdict::Different);
+        assert_eq!(harmful.remedy, "leave it: tcp_nodelay=true would cost 5.37 × as much");
+        assert_eq!(harmful.weight, 0.0, "others come first");
+        for (median, verdict) in
+            [(0.5, Verdict::Different), (1.01, Verdict::Equivalent), (1.4, Verdict::Undecided)]
+        {
+            assert_eq!(after(median, verdict).remedy, "set TCP_NODELAY", "{median}");
+        }
+    }
+
+    #[test]
     fn only_what_is_an_option_here_is_tried_and_each_once() {
         let causes = [
             cause("sync-writes", "rr/unix/64/c1"),

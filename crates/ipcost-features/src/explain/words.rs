@@ -106,6 +106,9 @@ fn tried_text(tried: &Tried) -> String {
         Verdict::Equivalent => {
             format!(" Tried: {setting} changes the median by no more than the margin{around}.")
         }
+        Verdict::Undecided if lo.is_none() => {
+            format!(" Tried: with {setting} it costs about {} × (an estimate).", ratio(median))
+        }
         Verdict::Undecided => format!(" Tried: what {setting} brings is open, {} ×{around}.", ratio(median)),
         Verdict::Different | Verdict::Direction if median > 1.0 => {
             format!(" Tried: {} ×{around}.", ratio(median))

@@ -26,6 +26,7 @@ fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), ve
         mean: Some(MeanContrast { ratio: median, lo: None, hi: None, verdict, slow: 0.0, unseen: 0.1 }),
         saved_ns: Some(Estimate { median: tcp_ns - unix_ns, lo: Some(-1_000.0), hi: Some(21_000.0) }),
         saved_cpu_ns: None,
+        held_back_ns: None,
     }
 }
 

@@ -9,6 +9,9 @@ use ipcost_model::{Object, Pattern, Point};
 
 use crate::explain::ExplainedCell;
 
+/// Messages up to this arrive at once.
+const AT_ONCE_BYTES: u64 = 16_384;
+
 /// What messages go over, by transport: sockets, unless it is something else.
 fn channel(transport: &str) -> Object {
     match transport {
@@ -84,9 +87,9 @@ impl Kind {
 
 /// Whether how often a side receives and polls depends on how fast it is: tracing, which slows it, changes that.
 ///
-/// A receiver of a stream takes what lies ready, and asks again for the rest.
+/// A receiver of a stream, or of a message that does not arrive at once, takes what lies ready, and asks again for the rest.
 pub(crate) fn depends_on_pace(point: &Point) -> bool {
-    point.pattern == Pattern::Stream || point.concurrency > 1
+    point.pattern == Pattern::Stream || point.concurrency > 1 || point.size.max(point.reply) > AT_ONCE_BYTES
 }
 
 /// All calls of a kind, for one operation.

@@ -170,7 +170,7 @@ pub fn explain(
             let cell = cell(plan, *index, purpose, elapsed, &others, &evidence[*index]);
             let floor = floors.and_then(|floors| floors.of_cell(&cell.id, cell.wall_ns.as_ref()?));
             let watched = outcome.incidents[*index].watched.as_ref();
-            let held_back = held_back(plan.cells[*index].cell.pattern, watched);
+            let held_back = held_back(plan.cells[*index].cell.pattern, watched, cell.wall_ns.as_ref());
             ExplainedCell { floor, held_back, ..cell }
         })
         .collect();

@@ -67,7 +67,9 @@ pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
         }
         found.extend(network::nagle(cell));
         let of = |all: &[Option<u64>]| all.get(index).copied().flatten();
-        found.extend(buffers::small_buffer(cell, of(facts.buffers), of(facts.usual_buffers)));
+        let small_buffer = buffers::small_buffer(cell, of(facts.buffers), of(facts.usual_buffers));
+        let cut = small_buffer.is_some();
+        found.extend(small_buffer);
         found.extend(
             facts.layouts.get(index).and_then(Option::as_ref).map(|effect| buffers::layout(cell, effect)),
         );
@@ -75,7 +77,7 @@ pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
         found.extend(network::ports(cell, facts.network, facts.failure));
         found.extend(processor::one_core(cell, facts.cores, machine::elsewhere(facts.observed)));
         found.extend(processor::idle_wakeups(cell, facts.idle, facts.ops));
-        found.extend(acts::of_cell(facts, cell));
+        found.extend(acts::of_cell(facts, cell, cut));
         found.extend(network::firewall(cell, facts.firewall, facts.network));
     }
     found.extend(facts.twins.iter().filter_map(|twin| processor::runtime(facts, twin)));

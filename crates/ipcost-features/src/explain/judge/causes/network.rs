@@ -18,10 +18,8 @@ const DELAY_NS: f64 = DELAYED_ACK_NS as f64;
 const PORTS_TAKEN: f64 = 0.8;
 /// How long a connection stays in TIME_WAIT, seconds (`TCP_TIMEWAIT_LEN` of Linux).
 const TIME_WAIT_S: f64 = 60.0;
-/// After how long a port may be used again where that is allowed, seconds (`tcp_tw_reuse`).
-const REUSED_AFTER_S: f64 = 1.0;
 /// Fewer are not worth a word.
-const MANY_IN_TIME_WAIT: u64 = 10_000;
+pub(super) const MANY_IN_TIME_WAIT: u64 = 10_000;
 /// Words in which runtimes tell that no port was left (`EADDRNOTAVAIL`).
 const NO_PORT: [&str; 3] = ["no local port is left", "EADDRNOTAVAIL", "annot assign requested address"];
 
@@ -131,16 +129,10 @@ pub(super) fn ports(
         .filter_map(|call| call.failures.get("EADDRNOTAVAIL"))
         .sum();
     let failed = failure.is_some_and(|text| NO_PORT.iter().any(|words| text.contains(words)));
-    // From one source, ports run out once more connections are made than there are ports in the time that each is kept.
-    let kept_s = if network.tcp_tw_reuse == Some(0) { TIME_WAIT_S } else { REUSED_AFTER_S };
-    let in_that_time = wall_ns(cell).map(|ns| kept_s * 1e9 / ns * f64::from(cell.concurrency));
+    // From one source, and where none is used again within that minute; elsewhere many in TIME_WAIT are no harm, unless some fail.
     let one_source = cell.options.bool("spread_sources") == Some(false) || cell.client != NATIVE;
-    let taken = ports.filter(|(range, waiting)| {
-        let range = *range as f64;
-        one_source
-            && *waiting as f64 > PORTS_TAKEN * range
-            && in_that_time.is_some_and(|made| made > PORTS_TAKEN * range)
-    });
+    let kept = one_source && network.tcp_tw_reuse == Some(0);
+    let taken = ports.filter(|(range, waiting)| kept && *waiting as f64 > PORTS_TAKEN * *range as f64);
     let mut seen = Vec::new();
     if refused > 0.0 {
         seen.push(format!("{} attempts an operation found no free port (EADDRNOTAVAIL)", count(refused)));

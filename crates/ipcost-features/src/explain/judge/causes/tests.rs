@@ -179,6 +179,19 @@ fn what_a_side_holds_back_is_named_with_its_calls_whatever_the_options_say() {
             assert!(found.remedy.contains("in the server"), "{}", found.remedy);
         }
     }
+    // What the pieces take on the other side is no cause of its own.
+    let mut cell = clean(Pattern::Rr, "tcp", 64);
+    let twin = ExplainedCell { id: "twin".to_owned(), ..cell.clone() };
+    cell.held_back = vec![held(PeerRole::Server, 0.9, Some(false))];
+    cell.sides.client.receives = vec![39, 11];
+    let calls =
+        [call("recvfrom", 2.0, 32.0, 64.0), call("ppoll", 1.0, 0.0, 0.0), call("sendto", 1.0, 64.0, 64.0)];
+    cell.sides.client.system_calls = Some(calls.to_vec());
+    let mut differs = difference(&cell, &twin, Part::Waiting, 9_000.0);
+    differs.account = account(&cell, &twin, differs.wall_ns.as_ref(), differs.division, &differs.parts);
+    let case = Case { differences: vec![differs], ..Case::default() };
+    let codes: Vec<String> = found(&[cell, twin], &case).into_iter().map(|cause| cause.code).collect();
+    assert_eq!(codes, ["nagle"]);
     // Delayed acknowledgements alone cost nothing, and a little is not worth a word.
     let mut cell = clean(Pattern::Rr, "tcp", 64);
     cell.network.insert("delayed_acknowledgements".to_owned(), 1.0);
@@ -192,6 +205,11 @@ fn a_buffer_that_is_always_full() {
     cell.sides.client.voluntary_switches = Some(0.9);
     assert_only("small-buffer", cell.clone(), &Case { buffer: Some(65_536), ..Case::default() });
     assert_eq!(found(&[cell.clone()], &Case { buffer: Some(16 << 20), ..Case::default() }), []);
+    // One that somebody made smaller is told as that.
+    let less = Case { buffer: Some(65_536), usual_buffer: Some(212_992), ..Case::default() };
+    let cause = found(&[cell.clone()], &less).remove(0);
+    assert!(cause.sentence.contains("64 KiB, less than the default,"), "{}", cause.sentence);
+    assert!(cause.remedy.starts_with("leave it as it is by default"), "{}", cause.remedy);
     cell.sides.client.voluntary_switches = Some(0.6);
     assert_eq!(
         found(&[cell.clone()], &Case { buffer: Some(1 << 20), ..Case::default() }),
@@ -245,7 +263,15 @@ fn ports_that_run_out() {
     assert_only("ports", clean(Pattern::Connect, "tcp", 64), &Case { failure, ..Case::default() });
     let mut cell = clean(Pattern::Connect, "tcp", 64);
     cell.point.options.set("spread_sources", OptionValue::Bool(false)).unwrap();
-    assert_only("ports", cell, &Case { network: network(101, 99), ..Case::default() });
+    let reused = |tcp_tw_reuse| Case {
+        network: NetworkFacts { tcp_tw_reuse: Some(tcp_tw_reuse), ..network(101, 99) },
+        ..Case::default()
+    };
+    assert_only("ports", cell.clone(), &reused(0));
+    assert_eq!(found(&[cell], &reused(2)), [], "none fails where ports are used again");
+    let many = network(101, network::MANY_IN_TIME_WAIT);
+    assert!(network::left_in_time_wait(&[clean(Pattern::Connect, "tcp", 64)], &many).is_some());
+    assert!(network::left_in_time_wait(&[clean(Pattern::Rr, "tcp", 64)], &many).is_none());
     // From many sources, TIME_WAIT is no harm.
     assert_eq!(
         found(
@@ -402,6 +428,67 @@ fn pages_that_are_given_anew() {
     cell.machine.insert("huge_page_faults".into(), 1.0);
     again(&cell, &native, &mut case);
     assert!(codes(&cell, &native, &case).contains(&"transparent-huge-pages".to_owned()));
+}
+
+#[test]
+fn memory_that_is_given_back_and_touched_anew_is_one_cause() {
+    let (mut cell, mut native, mut case) =
+        planted(&[plain("mmap", 1.0), plain("munmap", 1.0)], Part::ClientSystem, 9_000.0);
+    cell.sides.client.events.insert("page_faults".into(), 4_096.0);
+    native.sides.client.events.insert("page_faults".into(), 0.0);
+    let twin = &mut case.twins[0];
+    twin.account = account(&cell, &native, twin.wall_ns.as_ref(), twin.division, &twin.parts);
+    let found = found(&[cell, native], &case);
+    let codes: Vec<&str> = found.iter().map(|cause| cause.code.as_str()).collect();
+    assert_eq!(codes, ["allocation"], "{found:#?}");
+    assert!(found[0].sentence.contains("pages are new each time"), "{}", found[0].sentence);
+    assert_eq!(found[0].ns, Some(9_000.0), "no more than there is");
+}
+
+#[test]
+fn rare_waits_are_in_the_account() {
+    let twin = ExplainedCell { id: "twin".to_owned(), ..clean(Pattern::Rr, "tcp", 131_072) };
+    let wait_ns = 40e6 / 277.0;
+    let mut cell =
+        ExplainedCell { wall_ns: Some(exactly(10_000.0 + wait_ns)), ..clean(Pattern::Rr, "tcp", 131_072) };
+    let share = wait_ns / (10_000.0 + wait_ns);
+    cell.held_back = vec![HeldBackRecord {
+        ns_per_op: wait_ns,
+        waits_per_op: 1.0 / 277.0,
+        ..held(PeerRole::Server, share, None)
+    }];
+    let mut differs = difference(&cell, &twin, Part::Waiting, wait_ns);
+    differs.account = account(&cell, &twin, differs.wall_ns.as_ref(), differs.division, &differs.parts);
+    let rest = differs.account.unexplained_ns.unwrap();
+    assert!(rest.abs() < 0.01 * wait_ns, "{:?}", differs.account);
+    let found = found(&[cell, twin], &Case { differences: vec![differs], ..Case::default() });
+    assert!(found[0].sentence.contains("one in 277 operations"), "{}", found[0].sentence);
+}
+
+#[test]
+fn what_a_traced_side_reads_more_often_is_no_more_calls() {
+    let read = |count: f64, traced: Option<f64>| CallRecord {
+        traced,
+        ..call("read", count, 1_500.0 / count, 131_072.0)
+    };
+    let cells = |traced: Option<f64>| {
+        let mut few = clean(Pattern::Stream, "tcp", 1_500);
+        let mut many = ExplainedCell { id: "many".to_owned(), ..few.clone() };
+        few.sides.server.system_calls = Some(vec![read(0.04, traced)]);
+        many.sides.server.system_calls = Some(vec![read(0.8, traced)]);
+        (few, many)
+    };
+    let told = |traced: Option<f64>| {
+        let (few, many) = cells(traced);
+        let mut differs = difference(&many, &few, Part::ServerSystem, 500.0);
+        differs.division = Division::Overlap;
+        differs.account = account(&many, &few, differs.wall_ns.as_ref(), differs.division, &differs.parts);
+        let items = differs.account.items.len();
+        (items, found(&[few, many], &Case { differences: vec![differs], ..Case::default() }).len())
+    };
+    assert_eq!(told(None), (1, 0), "system time in as many calls");
+    let counted = told(Some(0.9));
+    assert!(counted.1 >= 1, "{counted:?}: counted while nothing traces them, they are");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod waits;
 use std::collections::BTreeMap;
 
 use ipcost_lab::rules::{self, Rule, nanoseconds};
+use ipcost_model::HeldBackRecord;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 
@@ -32,6 +33,8 @@ const IN_MEMORY: &str = "keep in memory what is needed for every operation";
 struct Doing<'a> {
     cell: &'a ExplainedCell,
     side: PeerRole,
+    /// Whether a buffer cuts its messages: they then take more calls.
+    cut: bool,
     kinds: BTreeMap<Kind, Sum>,
     /// What it does more than the cell it is compared with, the other way round where that is `b`; `None` without one.
     account: Option<(&'a Account, f64)>,
@@ -107,12 +110,29 @@ impl Doing<'_> {
     /// Sums of kinds of which there are often more, with how many.
     fn often(&self) -> impl Iterator<Item = (&Kind, &Sum, f64)> {
         self.kinds.iter().filter_map(|(kind, sum)| {
-            let more = self.more(kind);
+            let more = self.more(kind) - self.for_pieces(kind);
             let certain = self.reference.is_none_or(|there| {
                 kind.is_certain(self.cell, Some(sum)) && kind.is_certain(there, self.there.get(kind))
             });
             (certain && more >= OFTEN && more >= 0.05 * sum.count).then_some((kind, sum, more))
         })
+    }
+
+    /// How many of a kind a message in pieces takes, where it is told already why: a buffer cuts it, or one side holds the last of them
+    /// back.
+    fn for_pieces(&self, kind: &Kind) -> f64 {
+        if self.cut && matches!(kind, Kind::Send | Kind::Receive | Kind::Poll) {
+            return f64::INFINITY;
+        }
+        let sides = self.cell.sides.of(self.side);
+        let (from, pieces) = match (kind, self.side) {
+            (Kind::Send, side) => (side, &sides.sends),
+            (Kind::Receive | Kind::Poll, PeerRole::Client) => (PeerRole::Server, &sides.receives),
+            (Kind::Receive | Kind::Poll, PeerRole::Server) => (PeerRole::Client, &sides.receives),
+            _ => return 0.0,
+        };
+        let weighs = |held: &HeldBackRecord| held.side == from && held.share >= rules::LEAST_HELD_BACK;
+        if self.cell.held_back.iter().any(weighs) { pieces.len().saturating_sub(1) as f64 } else { 0.0 }
     }
 
     fn threads(&self) -> usize {
@@ -153,14 +173,16 @@ const RULES: [fn(&Doing<'_>) -> Option<Told>; 15] = [
 ];
 
 /// What the sides of a cell do, by the rules that know it; then what no rule knows.
-pub(super) fn of_cell(facts: &Facts<'_>, cell: &ExplainedCell) -> Vec<NamedCause> {
+///
+/// `cut` if a buffer that is told already cuts its messages.
+pub(super) fn of_cell(facts: &Facts<'_>, cell: &ExplainedCell, cut: bool) -> Vec<NamedCause> {
     let (account, reference) = reference(facts, cell);
     let mut found = Vec::new();
     for side in [PeerRole::Client, PeerRole::Server] {
         let Some(kinds) = by_kind(cell, side) else { continue };
         let there = reference.and_then(|other| by_kind(other, side)).unwrap_or_default();
         let mut doing =
-            Doing { cell, side, kinds, account, reference, there, found: Vec::new(), told: Vec::new() };
+            Doing { cell, side, cut, kinds, account, reference, there, found: Vec::new(), told: Vec::new() };
         for rule in RULES {
             if let Some((cause, calls)) = rule(&doing) {
                 doing.found.push(cause);
