@@ -10,7 +10,7 @@ use ipcost_sys::transport::uses_tcp;
 
 use ipcost_lab::rules;
 
-use super::{LEAST_SHARE, SLIGHT, cause, count, idle_share, nanoseconds, wall_ns};
+use super::{LEAST_SHARE, SLIGHT, cause, count, idle_share, nanoseconds};
 use crate::explain::{ExplainedCell, NamedCause};
 
 const DELAY_NS: f64 = DELAYED_ACK_NS as f64;
