@@ -11,8 +11,12 @@ use ipcost_sys::{TcpEnd, perf};
 
 /// How often to look; more rarely if a look takes long, since many connections are open.
 const EVERY: Duration = Duration::from_millis(1);
+/// How often to look for new connections, at least.
+const ANEW: Duration = Duration::from_millis(50);
 /// The part of the time that looking may take.
 const MOST_LOOKING: u32 = 5;
+/// The most connections that are watched: what one waits for, others do.
+const MOST_WATCHED: usize = 64;
 /// What is acknowledged earlier was not delayed: by half of the least time that Linux delays an acknowledgement (`TCP_DELACK_MIN`).
 const DELAYED: Duration = Duration::from_millis(20);
 
@@ -41,12 +45,20 @@ pub(super) fn watch<T>(client: u32, run: impl FnOnce() -> T) -> (T, Option<Seen>
 }
 
 fn look(mut ends: TcpEnds, ended: &AtomicBool, stretches: &mut Stretches) {
+    let mut next = Instant::now();
     while !ended.load(Ordering::Relaxed) {
         let began = Instant::now();
-        let Ok(all) = ends.all() else { return };
+        // To look for new connections takes long where the kernel's table is large.
+        if began >= next || stretches.known.is_empty() {
+            let Ok(all) = ends.all() else { return };
+            stretches.find(&all);
+            next = Instant::now() + ANEW.max(began.elapsed() * MOST_LOOKING);
+        }
         let now = Instant::now();
-        stretches.add(&all, now);
-        std::thread::sleep(EVERY.max((now - began) * MOST_LOOKING));
+        let known: Vec<Between> = stretches.known.iter().flat_map(|at| [*at, (at.1, at.0)]).collect();
+        let Ok(seen) = ends.of(known) else { return };
+        stretches.add(&seen, now);
+        std::thread::sleep(EVERY.max((Instant::now() - now) * MOST_LOOKING));
     }
 }
 
@@ -65,8 +77,8 @@ struct Stretch {
 /// Stretches of time in which ends held something back.
 struct Stretches {
     client: u32,
-    /// The client's sockets.
-    inodes: BTreeSet<u32>,
+    /// The client's ends.
+    known: BTreeSet<Between>,
     open: BTreeMap<Between, Stretch>,
     seen: Seen,
     /// Ends that have held something back, by side: those whose option tells.
@@ -77,27 +89,25 @@ struct Stretches {
 
 impl Stretches {
     fn new(client: u32) -> Self {
-        let (open, held) = (BTreeMap::new(), [None; 2]);
-        Self { client, inodes: BTreeSet::new(), open, seen: Seen::default(), held, any: false }
+        let (known, open, held) = (BTreeSet::new(), BTreeMap::new(), [None; 2]);
+        Self { client, known, open, seen: Seen::default(), held, any: false }
     }
 
-    /// What all ends of this network were at a moment.
-    fn add(&mut self, all: &[TcpEnd], now: Instant) {
-        if !all.iter().any(|end| self.inodes.contains(&end.inode)) {
-            let processes = perf::processes(self.client);
-            self.inodes = processes.into_iter().flat_map(sockets_of).map(|(inode, _)| inode).collect();
-        }
-        let is_clients = |end: &&TcpEnd| self.inodes.contains(&end.inode);
-        let clients: BTreeSet<Between> =
-            all.iter().filter(is_clients).map(|end| (end.local, end.remote)).collect();
-        self.any |= !clients.is_empty();
+    /// Finds the client's ends among all.
+    fn find(&mut self, all: &[TcpEnd]) {
+        let inodes: BTreeSet<u32> =
+            perf::processes(self.client).into_iter().flat_map(sockets_of).map(|(inode, _)| inode).collect();
+        let clients = all.iter().filter(|end| inodes.contains(&end.inode));
+        self.known = clients.map(|end| (end.local, end.remote)).take(MOST_WATCHED).collect();
+        self.any |= !self.known.is_empty();
+    }
+
+    /// What those ends and their other ends were at a moment.
+    fn add(&mut self, ends: &[TcpEnd], now: Instant) {
         let mut held = BTreeSet::new();
-        for end in all.iter().filter(|end| end.is_held_back()) {
+        for end in ends.iter().filter(|end| end.is_held_back()) {
             let between = (end.local, end.remote);
-            let is_client = clients.contains(&between);
-            if !is_client && !clients.contains(&(end.remote, end.local)) {
-                continue;
-            }
+            let is_client = self.known.contains(&between);
             held.insert(between);
             let begun =
                 Stretch { began: now, last: now, acknowledged_bytes: end.acknowledged_bytes, is_client };
@@ -164,14 +174,15 @@ mod tests {
         }
     }
 
-    /// The client is socket 1 at port 1000, the server socket 2 at port 80; strangers hold back, too.
+    /// The client is at port 1000, the server at port 80.
     fn watched(looks: impl IntoIterator<Item = (u64, TcpEnd, TcpEnd)>) -> Seen {
         let mut stretches = Stretches::new(0);
-        stretches.inodes = BTreeSet::from([1]);
+        let known = end(1, 1000, 80, 0, 0);
+        stretches.known = BTreeSet::from([(known.local, known.remote)]);
+        stretches.any = true;
         let began = Instant::now();
         for (ms, client, server) in looks {
-            let stranger = end(3, 4000, 4001, 9, 1);
-            stretches.add(&[client, server, stranger], began + Duration::from_millis(ms));
+            stretches.add(&[client, server], began + Duration::from_millis(ms));
         }
         stretches.seen().unwrap()
     }

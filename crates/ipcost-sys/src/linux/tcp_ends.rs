@@ -69,28 +69,78 @@ impl TcpEnds {
         let mut found = Vec::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
             send(&self.socket, &request(family as u8), SendFlags::empty())?;
-            loop {
-                let (length, _) = recv(&self.socket, &mut self.buffer, RecvFlags::empty())?;
-                if parse(self.buffer.get(..length).unwrap_or_default(), &mut found)? {
-                    break;
-                }
-            }
+            while !self.receive(&mut found)? {}
         }
         Ok(found)
+    }
+
+    /// Those ends of these, each by its own and the other's address, that are open. The kernel finds each at once, while it looks through
+    /// a large table for all.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or does not answer.
+    pub fn of(
+        &mut self,
+        ends: impl IntoIterator<Item = (SocketAddr, SocketAddr)>,
+    ) -> io::Result<Vec<TcpEnd>> {
+        let mut found = Vec::new();
+        for (local, remote) in ends {
+            let known = found.len();
+            send(&self.socket, &request_one(local, remote), SendFlags::empty())?;
+            match self.receive(&mut found) {
+                Err(error) if error.raw_os_error() != Some(libc::ENOENT) => return Err(error),
+                _ => {}
+            }
+            // In place of one that is gone, the kernel shows who listens there.
+            let is_it = |end: &TcpEnd| (end.local, end.remote) == (local, remote);
+            found.truncate(if found.last().is_some_and(is_it) { known + 1 } else { known });
+        }
+        Ok(found)
+    }
+
+    /// Takes an answer apart; whether it was the last one of a dump.
+    fn receive(&mut self, found: &mut Vec<TcpEnd>) -> io::Result<bool> {
+        let (length, _) = recv(&self.socket, &mut self.buffer, RecvFlags::empty())?;
+        parse(self.buffer.get(..length).unwrap_or_default(), found)
     }
 }
 
 /// A dump of all ends of a family.
 fn request(family: u8) -> Vec<u8> {
+    let mut message = header(libc::NLM_F_DUMP, family);
+    message.resize(MESSAGE_HEADER + REQUEST, 0);
+    message
+}
+
+/// One end: `struct inet_diag_sockid` with no interface and no cookie.
+fn request_one(local: SocketAddr, remote: SocketAddr) -> Vec<u8> {
+    let family = if local.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let mut message = header(0, family as u8);
+    message.extend(local.port().to_be_bytes());
+    message.extend(remote.port().to_be_bytes());
+    for address in [local.ip(), remote.ip()] {
+        let mut bytes = [0; 16];
+        match address {
+            IpAddr::V4(four) => bytes[..4].copy_from_slice(&four.octets()),
+            IpAddr::V6(all) => bytes = all.octets(),
+        }
+        message.extend(bytes);
+    }
+    message.extend([0; 4]);
+    message.extend([0xff; 8]);
+    message
+}
+
+/// A request up to the address of what is asked for.
+fn header(flags: libc::c_int, family: u8) -> Vec<u8> {
     let mut message = Vec::with_capacity(MESSAGE_HEADER + REQUEST);
     message.extend(((MESSAGE_HEADER + REQUEST) as u32).to_ne_bytes());
     message.extend(BY_FAMILY.to_ne_bytes());
-    message.extend(((libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16).to_ne_bytes());
+    message.extend(((libc::NLM_F_REQUEST | flags) as u16).to_ne_bytes());
     // sequence number, sender
     message.extend([0; 8]);
     message.extend([family, libc::IPPROTO_TCP as u8, 1 << (INFO - 1), 0]);
     message.extend(STATES.to_ne_bytes());
-    message.resize(MESSAGE_HEADER + REQUEST, 0);
     message
 }
 
@@ -240,6 +290,12 @@ mod tests {
         if held.unacknowledged > 0 {
             assert_eq!((held.unsent_bytes, held.is_held_back()), (4, true), "{held:?}");
         }
+        let at = (held.local, held.remote);
+        let one = ends.of([at, (held.remote, held.local)]).unwrap();
+        assert_eq!(one.iter().map(|end| end.inode).take(1).collect::<Vec<_>>(), [held.inode]);
+        assert_eq!(one.len(), 2, "{one:?}");
+        let gone = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
+        assert_eq!(ends.of([(gone, gone), (held.remote, gone)]).unwrap(), []);
         server.read_exact(&mut [0; 10]).unwrap();
         assert!(!seen(&mut ends, &client).is_held_back());
         let (process, inode) = (std::process::id(), held.inode);

@@ -1,6 +1,7 @@
 //! No view of TCP connections.
 
 use std::io;
+use std::net::SocketAddr;
 
 pub use crate::contract::TcpEnd;
 
@@ -22,6 +23,19 @@ impl TcpEnds {
     /// # Errors
     /// Always.
     pub fn all(&mut self) -> io::Result<Vec<TcpEnd>> {
+        Err(super::unsupported("only Linux shows the state of other programs' connections (sock_diag)"))
+    }
+}
+
+impl TcpEnds {
+    /// Those ends of these that are open.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn of(
+        &mut self,
+        _ends: impl IntoIterator<Item = (SocketAddr, SocketAddr)>,
+    ) -> io::Result<Vec<TcpEnd>> {
         Err(super::unsupported("only Linux shows the state of other programs' connections (sock_diag)"))
     }
 }
