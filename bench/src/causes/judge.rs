@@ -18,6 +18,36 @@ pub struct Cause {
     pub subject: Option<String>,
     /// On which side it is.
     pub side: Option<String>,
+    /// What became of its remedy, where the program tried it.
+    pub remedy: Option<Remedy>,
+}
+
+/// What a remedy that was tried brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// It costs surely less.
+    Helps,
+    /// It makes no difference that is known.
+    Neither,
+    /// It costs surely more, and the explanation says to leave it.
+    TakenBack,
+    /// It costs surely more, and the explanation advises it.
+    Harms,
+}
+
+impl Remedy {
+    fn of(cause: &Value) -> Option<Self> {
+        let tried = cause["tried"].as_object()?;
+        let known = ["different", "direction"].iter().any(|verdict| tried["verdict"] == *verdict);
+        let more = tried["ratio"]["median"].as_f64()? > 1.0;
+        let left = cause["remedy"].as_str().is_some_and(|remedy| remedy.starts_with("leave it"));
+        Some(match (known, more) {
+            (false, _) => Self::Neither,
+            (true, false) => Self::Helps,
+            (true, true) if left => Self::TakenBack,
+            (true, true) => Self::Harms,
+        })
+    }
 }
 
 impl Cause {
@@ -29,6 +59,7 @@ impl Cause {
                 code: text(cause, "code")?,
                 subject: text(cause, "subject"),
                 side: text(cause, "side"),
+                remedy: Remedy::of(cause),
             })
         };
         explanation["causes"].as_array().into_iter().flatten().filter_map(read).collect()
@@ -85,6 +116,8 @@ pub struct Trial {
     pub of_machine: Vec<String>,
     /// Named although nothing of the kind was there.
     pub absent: Vec<String>,
+    /// What became of remedies that were tried.
+    pub remedies: Vec<Remedy>,
 }
 
 /// Judges the causes of one run; `of_peer` is what is true of the peer without a plant.
@@ -107,6 +140,7 @@ pub fn judge(plant: &Plant, of_peer: &[Blame], causes: &[Cause], machine_is_busy
         first: ranked.next().is_some_and(|cause| planted(cause)),
         named: rest.iter().any(|cause| planted(cause)),
         of_machine: machine.into_iter().map(Cause::words).collect(),
+        remedies: causes.iter().filter_map(|cause| cause.remedy).collect(),
         absent: rest.into_iter().filter(|cause| !is_true(cause)).map(Cause::words).collect(),
     }
 }
@@ -115,7 +149,7 @@ pub fn judge(plant: &Plant, of_peer: &[Blame], causes: &[Cause], machine_is_busy
 mod tests {
     use serde_json::json;
 
-    use super::{Cause, Trial, any, judge};
+    use super::{Cause, Remedy, Trial, any, judge};
     use crate::causes::plants::{self, Plant};
 
     fn plant(name: &str) -> &'static Plant {
@@ -127,6 +161,7 @@ mod tests {
             code: (*code).to_owned(),
             subject: (!subject.is_empty()).then(|| (*subject).to_owned()),
             side: None,
+            remedy: None,
         };
         named.iter().map(cause).collect()
     }
@@ -135,9 +170,22 @@ mod tests {
     fn causes_are_read_with_and_without_what_newer_ones_have() {
         let explanation = json!({"causes": [{"code": "a", "weight": 1.0}, {"code": "b", "subject": "c", "side": "client"}]});
         let found = Cause::all_of(&explanation);
-        assert_eq!(found[0], Cause { code: "a".to_owned(), subject: None, side: None });
+        assert_eq!(found[0], Cause { code: "a".to_owned(), subject: None, side: None, remedy: None });
         assert_eq!(found[1].words(), "b (c)");
         assert_eq!(Cause::all_of(&json!({})), []);
+    }
+
+    #[test]
+    fn remedies_that_were_tried_help_or_are_taken_back() {
+        let remedy = |verdict: &str, median: f64, remedy: &str| {
+            let tried = json!({"verdict": verdict, "ratio": {"median": median}});
+            Remedy::of(&json!({"code": "nagle", "remedy": remedy, "tried": tried}))
+        };
+        assert_eq!(remedy("different", 0.2, "set it"), Some(Remedy::Helps));
+        assert_eq!(remedy("undecided", 1.4, "set it"), Some(Remedy::Neither));
+        assert_eq!(remedy("direction", 5.4, "set it"), Some(Remedy::Harms));
+        assert_eq!(remedy("direction", 5.4, "leave it: …"), Some(Remedy::TakenBack));
+        assert_eq!(Remedy::of(&json!({"code": "nagle", "remedy": "set it"})), None);
     }
 
     #[test]

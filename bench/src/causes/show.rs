@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter};
 
 use ipcost_model::units::percent;
 
-use super::judge::Trial;
+use super::judge::{Remedy, Trial};
 use super::plants::Plant;
 use super::run::Explained;
 use crate::table::Table;
@@ -174,6 +174,9 @@ pub struct Totals {
     named: usize,
     absent: usize,
     skipped: usize,
+    helped: usize,
+    no_difference: usize,
+    harmed: usize,
     control_runs: usize,
     control_blamed: Vec<String>,
 }
@@ -183,6 +186,14 @@ impl Totals {
     pub fn of(rows: &[Row]) -> Self {
         let mut totals = Self::default();
         for row in rows {
+            let remedies = row.trials.iter().flat_map(|trial| &trial.remedies);
+            for remedy in remedies {
+                match remedy {
+                    Remedy::Helps => totals.helped += 1,
+                    Remedy::Neither | Remedy::TakenBack => totals.no_difference += 1,
+                    Remedy::Harms => totals.harmed += 1,
+                }
+            }
             let blamed: Vec<String> = row.trials.iter().flat_map(|trial| trial.absent.clone()).collect();
             if row.skipped.is_some() {
                 totals.skipped += 1;
@@ -201,9 +212,9 @@ impl Totals {
         totals
     }
 
-    /// What was not named, or blamed although absent.
+    /// What was not named, or blamed although absent, and remedies that do harm.
     pub fn flaws(&self) -> usize {
-        self.runs - self.named + self.absent + self.control_blamed.len()
+        self.runs - self.named + self.absent + self.control_blamed.len() + self.harmed
     }
 
     /// Whether everything was named and nothing else blamed.
@@ -224,6 +235,15 @@ impl Display for Totals {
         if self.skipped > 0 {
             write!(out, "; {} skipped", self.skipped)?;
         }
+        let tried = self.helped + self.no_difference + self.harmed;
+        if tried > 0 {
+            let none = if self.harmed == 0 { "none".to_owned() } else { self.harmed.to_string() };
+            write!(
+                out,
+                "\n{tried} remedies tried: {} helped, {} changed nothing or were taken back, {none} harmful",
+                self.helped, self.no_difference
+            )?;
+        }
         if self.control_runs > 0 {
             let blamed = list(self.control_blamed.iter());
             let blamed = if blamed.is_empty() { NOTHING } else { &blamed };
@@ -236,7 +256,7 @@ impl Display for Totals {
 #[cfg(test)]
 mod tests {
     use super::{Row, Totals, table};
-    use crate::causes::judge::Trial;
+    use crate::causes::judge::{Remedy, Trial};
     use crate::causes::plants;
 
     fn row(plant: &str, trials: Vec<Trial>) -> Row {
@@ -249,6 +269,7 @@ mod tests {
             first,
             named,
             of_machine: Vec::new(),
+            remedies: Vec::new(),
             absent: absent.iter().map(|&code| code.to_owned()).collect(),
         }
     }
@@ -290,6 +311,19 @@ mod tests {
             "3 plants: 1 named first, 2 named, 1 blamed although absent; 1 skipped\nnothing planted (1×): nothing"
         );
         assert_eq!((totals.flaws(), totals.is_flawless()), (2, false));
+    }
+
+    #[test]
+    fn a_remedy_that_does_harm_is_a_flaw() {
+        let after = |remedies: &[Remedy]| {
+            let trial = Trial { remedies: remedies.to_vec(), ..trial(true, true, &[]) };
+            Totals::of(&[row("nagle", vec![trial])])
+        };
+        let good = after(&[Remedy::Helps, Remedy::TakenBack]);
+        assert!(good.is_flawless());
+        let said = "2 remedies tried: 1 helped, 1 changed nothing or were taken back, none harmful";
+        assert!(good.to_string().ends_with(said), "{good}");
+        assert_eq!(after(&[Remedy::Harms]).flaws(), 1);
     }
 
     #[test]

@@ -34,6 +34,25 @@ pub(super) const PLANTS: &[Plant] = &[
         ..PLAIN
     },
     Plant {
+        name: "small-socket-buffer",
+        what: "a socket buffer of 64 KiB, less than the default, under messages of 1 MiB",
+        work: "rr/socketpair/1048576/c1",
+        way: Way::Options("/so_sndbuf=65536"),
+        accepts: &[any("small-buffer")],
+        company: &[SWITCHES, WRITES, READS, any("one-core")],
+        ..PLAIN
+    },
+    Plant {
+        name: "message-reads",
+        what: "a stream is read a message of 1500 B at a time, though more lies ready",
+        work: "stream/tcp/1500/c1/together",
+        way: Way::Options("/recv_buffer=1500"),
+        accepts: &[any("small-reads")],
+        company: &[READS],
+        already: &[any("one-core"), any("nagle")],
+        ..PLAIN
+    },
+    Plant {
         name: "small-reads",
         what: "a stream is read 512 B at a time",
         work: "stream/unix/65536/c1",
@@ -118,6 +137,15 @@ pub(super) const PLANTS: &[Plant] = &[
         ),
         accepts: &[any("ports")],
         needs: &[Need::Namespaces],
+        ..PLAIN
+    },
+    Plant {
+        name: "none-stream",
+        what: "nothing, a stream over TCP",
+        work: "stream/tcp/1500/c1/apart",
+        way: Way::Nothing,
+        // The end of every burst waits, which the explanation says is to be left.
+        already: &[any("nagle")],
         ..PLAIN
     },
     Plant { name: "none", what: "nothing, over a Unix socket", way: Way::Nothing, ..PLAIN },
