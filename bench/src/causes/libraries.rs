@@ -10,6 +10,9 @@ use xtask::shell::{command, path_text, root, run, run_command, succeeds, target}
 /// Bytes of the file that is read from storage.
 const COLD_BYTES: usize = 16 << 20;
 
+/// What the library of plants is built from.
+const SOURCES: [&str; 4] = ["hooks.c", "plants.c", "threads.c", "tools.c"];
+
 /// Where everything for the plants is.
 pub fn directory() -> PathBuf {
     target().join("planted")
@@ -17,7 +20,7 @@ pub fn directory() -> PathBuf {
 
 /// The sources of what is planted.
 pub fn sources() -> PathBuf {
-    root().join("xtask/src/bench/causes/planted")
+    root().join("bench/src/causes/planted")
 }
 
 /// The library of plants.
@@ -27,7 +30,7 @@ pub fn sources() -> PathBuf {
 pub fn planted_library() -> Result<PathBuf> {
     let library = directory().join("planted.so");
     std::fs::create_dir_all(directory())?;
-    let sources = ["hooks.c", "plants.c", "threads.c", "tools.c"].map(|name| sources().join(name));
+    let sources = SOURCES.map(|name| sources().join(name));
     let mut words = vec!["cc", "-std=gnu11", "-shared", "-fPIC", "-O2", "-Wall", "-pthread", "-o"];
     words.push(path_text(&library)?);
     for source in &sources {
@@ -79,4 +82,16 @@ pub fn certificate() -> Result<PathBuf> {
     let words = [&["openssl", "req", "-x509"][..], &curve, &name].concat();
     ensure!(made.exists() || succeeds(&words), "openssl made no certificate");
     Ok(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_planted_has_its_sources() {
+        let found = std::fs::read_dir(sources()).map(|entries| entries.count());
+        assert!(found.is_ok_and(|count| count >= SOURCES.len()), "{}", sources().display());
+        assert!(SOURCES.iter().all(|name| sources().join(name).is_file()));
+    }
 }
