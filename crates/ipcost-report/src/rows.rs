@@ -154,7 +154,9 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
             None => own,
         }
     };
-    let wait = cell.wait_ns.map(|wait_ns| line("per burst".to_owned(), format!("+ {}", time(wait_ns))));
+    // A round trip has no burst whose end could wait: there it is whatever comes once in a batch.
+    let once = if cell.pattern == Pattern::Stream { "per burst" } else { "per batch" };
+    let wait = cell.wait_ns.map(|wait_ns| line(once.to_owned(), format!("+ {}", time(wait_ns))));
     let places: Vec<Under> = words::shares(cell).into_iter().map(ran).collect();
     // Slow layouts explain what two modes only show.
     let layout = cell.layout.iter().flat_map(layout_lines);
