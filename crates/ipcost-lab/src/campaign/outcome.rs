@@ -135,7 +135,7 @@ impl Outcome {
                 *all = all.saturating_add(count);
             }
             if let Some(watched) = incidents.watched {
-                sum.watched.get_or_insert_with(|| Watched::NOTHING).add(&watched);
+                sum.watched.get_or_insert(Watched::NOTHING).add(&watched);
             }
         }
         self.observed.add(&epoch.machine);
