@@ -15,7 +15,7 @@ fn cells(times: u32) -> String {
         "[[cells]]\n",
         "[[cells]]\nclient = \"scripted\"\nserver = \"scripted\"\nplacement = \"free\"\n",
     );
-    cells.replacen("[[cells]]", &format!("batch = \"5ms\"\nseed = 7\n{peer}[[cells]]"), 1)
+    cells.replacen("[[cells]]", &format!("batch = \"5ms\"\nseed = 11\n{peer}[[cells]]"), 1)
 }
 const HOLDS: &str =
     "[[claims]]\ntext = \"cheap, \\\"50 ×\\\" & less\"\ncell = \"unix\"\nagainst = \"tcp\"\nat_most = 50\n";
