@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{
-    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Fastest, HeldBack,
+    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, HeldBack,
     HeldBackRecord, Host, Job, LatencyMode, LatencySummary, MeanContrast, Measure, Metric, Mode,
     Multiplicity, OptionValue, Pattern, Placement, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample,
     Schedule, SpreadContrast, Stopped, TCP_CONGESTION, Tool, UsagePerOp, Wait, Watched, WorkloadRecord,
@@ -203,7 +203,7 @@ fn wait(batches: &Batches<'_>, cell: usize) -> Option<f64> {
 pub fn held_back(
     pattern: Pattern,
     watched: Option<&Watched>,
-    wall_ns: Option<&ipcost_model::Estimate>,
+    wall_ns: Option<&Estimate>,
 ) -> Vec<HeldBackRecord> {
     let Some(watched) = watched.filter(|watched| watched.ops > 0 && watched.wall_ns > 0) else {
         return Vec::new();

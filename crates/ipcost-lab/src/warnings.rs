@@ -111,7 +111,7 @@ pub fn held_back(cells: &[CellRecord]) -> Vec<Found> {
     let mut told: Vec<(&CellRecord, &HeldBackRecord)> = Vec::new();
     let anywhere = |cell: &CellRecord| Point { placement: Placement::Free, ..cell.point.clone() };
     for cell in cells {
-        for held in cell.held_back.iter().filter(|held| held.share >= rules::LEAST_HELD_BACK) {
+        for held in cell.held_back.iter().filter(|held| rules::weighs(held)) {
             let known = told
                 .iter_mut()
                 .find(|(known, other)| other.side == held.side && anywhere(known) == anywhere(cell));
@@ -139,7 +139,11 @@ fn one_held_back(cell: &CellRecord, held: &HeldBackRecord) -> Found {
         held.side,
         rules::holds_back(held.nodelay)
     );
-    Found::new(rules::HELD_BACK, found, format!("{}. Its calls: {shows}", rules::nodelay_remedy(held.side)))
+    Found::new(
+        rules::HELD_BACK,
+        found,
+        format!("{}. Its calls: {shows}", rules::nodelay_remedy(cell.pattern, held.side)),
+    )
 }
 
 /// A cell costs less than its floor; `free` if the scheduler places its processes.

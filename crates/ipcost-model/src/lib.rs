@@ -66,8 +66,8 @@ pub use job_file::{JobFileError, parse_job};
 pub use layout::{Layout, Offsets, PAGE_BYTES, fixed_offset};
 pub use measure::{Measure, Quantity};
 pub use options::{
-    CATALOGUE, COMMON_CONGESTION, OptionKind, OptionName, OptionSpec, OptionValue, Options, STEADY,
-    TCP_CONGESTION,
+    CATALOGUE, COMMON_CONGESTION, MOST_PIECES, OptionKind, OptionName, OptionSpec, OptionValue, Options,
+    STEADY, TCP_CONGESTION,
 };
 pub use plan::{KeptFile, Plan, PlannedArms, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, check_document, read_document, read_measured, read_record};

@@ -79,6 +79,8 @@ pub const TCP_CONGESTION: &str = "tcp_congestion";
 pub const COMMON_CONGESTION: &str = "cubic";
 /// Whether a stream is measured as one long transfer.
 pub const STEADY: &str = "steady";
+/// The most pieces of a message.
+pub const MOST_PIECES: u64 = 16;
 /// The value of any option that leaves it as it is without: for lists that compare it with others.
 pub const DEFAULT: &str = "default";
 /// The value of an offset that the engine draws.
@@ -264,7 +266,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "writes",
-        kind: OptionKind::Count(16),
+        kind: OptionKind::Count(MOST_PIECES),
         default: "1",
         group: OptionGroup::Writing,
         patterns: &[Pattern::Rr, Pattern::Stream],

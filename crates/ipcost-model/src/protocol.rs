@@ -32,6 +32,16 @@ named! {
     }
 }
 
+impl PeerRole {
+    /// That of the other side.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Server => Self::Client,
+            Self::Client => Self::Server,
+        }
+    }
+}
+
 /// The address of a channel: an object with keys specific to the transport.
 ///
 /// Transports without connections need one address a worker; `"more"` then lists those beyond the first.

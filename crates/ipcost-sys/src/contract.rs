@@ -212,17 +212,26 @@ pub struct Neighbour {
     pub user: String,
 }
 
-/// How many calls send a message, and what joins them.
+/// In how many pieces a message is sent, and what joins them again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pieces {
-    /// Nothing.
-    Apart(usize),
+pub struct Pieces {
+    /// How many.
+    pub count: usize,
+    /// What joins them.
+    pub join: Join,
+}
+
+/// What joins the pieces of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Join {
+    /// Nothing: a call for each.
+    None,
     /// One `writev`.
-    Writev(usize),
+    Writev,
     /// `MSG_MORE` in all but the last.
-    More(usize),
+    More,
     /// `TCP_CORK` around them.
-    Cork(usize),
+    Cork,
 }
 
 /// One end of an open TCP connection (`struct tcp_info` of `linux/tcp.h`).
@@ -242,8 +251,6 @@ pub struct TcpEnd {
     pub segment_bytes: u32,
     /// Segments that congestion control allows to be unacknowledged.
     pub window: u32,
-    /// Segments sent so far.
-    pub segments_sent: u32,
     /// Bytes acknowledged so far.
     pub acknowledged_bytes: u64,
 }

@@ -163,7 +163,7 @@ fn savings(kind: &Kind, is_own: bool, document: &Document) -> Vec<Saving> {
 
 /// How long an operation waits for delayed acknowledgements, nanoseconds; `None` if that is little of it.
 fn waits_for_acknowledgements(cell: &CellRecord) -> Option<f64> {
-    let held = cell.held_back.iter().filter(|held| held.share >= rules::LEAST_HELD_BACK);
+    let held = cell.held_back.iter().filter(|held| rules::weighs(held));
     held.map(|held| held.ns_per_op).reduce(|sum, ns| sum + ns)
 }
 

@@ -126,7 +126,7 @@ fn limit(cell: &ExplainedCell) -> String {
         return "what limits it is not known".to_owned();
     };
     let share = |side| percent(*busy.of(side));
-    let other = if side == PeerRole::Client { PeerRole::Server } else { PeerRole::Client };
+    let other = side.other();
     // A side that is idle for a good part of the time limits nothing by its work.
     if *busy.of(side) < 0.75 {
         return format!(

@@ -167,23 +167,24 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// Verifies cells, each in batches that double until enough is verified or took long enough.
+    /// Verifies cells: all operations that are wanted, or as many as fit a time, and one at least.
     pub(super) fn verify(&mut self, order: &[usize]) -> Result<(), EngineError> {
         for index in order {
             let cell = &self.outcome.plan.cells[*index].cell;
             let workers = u64::from(cell.concurrency);
             let fitting = VERIFY_BYTES / cell.bytes_per_op().max(1);
             let most = if cell.request.is_some() { VERIFY_REQUESTS } else { VERIFY_OPS };
-            let mut left = fitting.clamp(2, most).div_ceil(workers);
+            let all = fitting.clamp(2, most).div_ceil(workers);
             let began = self.bench.elapsed();
-            let mut next = 1;
-            while left > 0 {
-                let each = left.min(next);
+            let (mut done, mut took) = (0, Duration::ZERO);
+            while done < all && took < VERIFY_TIME {
+                // The first tells how long the others take; where they fit, they are one batch.
+                let fit =
+                    done > 0 && took.as_secs_f64() * all as f64 <= VERIFY_TIME.as_secs_f64() * done as f64;
+                let each = if fit { all - done } else { (done + 1).min(all - done) };
                 self.bench.verify(*index, each * workers)?;
-                (left, next) = (left - each, 2 * next);
-                if self.bench.elapsed() - began >= VERIFY_TIME {
-                    break;
-                }
+                done += each;
+                took = self.bench.elapsed() - began;
             }
         }
         Ok(())

@@ -169,7 +169,6 @@ mod tests {
             unsent_bytes,
             segment_bytes: 65_483,
             window: 10,
-            segments_sent: 1,
             acknowledged_bytes,
         }
     }

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::duration_text;
+use ipcost_model::{HeldBackRecord, Pattern};
 
 use super::{
-    ANOTHER_IPCOST, BUSY_NEIGHBOUR, CPU_QUOTA, DEBUG_BUILD, Found, IRQ_TIME_ACCOUNTING, SLOW_CLOCK, STEAL,
-    WINE,
+    ANOTHER_IPCOST, BUSY_NEIGHBOUR, CPU_QUOTA, DEBUG_BUILD, Found, IRQ_TIME_ACCOUNTING, LEAST_HELD_BACK,
+    SLOW_CLOCK, STEAL, WINE,
 };
 
 /// The hypervisor gave processor time to others.
@@ -45,9 +46,23 @@ pub fn holds_back(nodelay: Option<bool>) -> &'static str {
     }
 }
 
+/// Whether a wait for delayed acknowledgements is worth a word.
+pub fn weighs(held: &HeldBackRecord) -> bool {
+    held.share >= LEAST_HELD_BACK
+}
+
+/// What a side sends.
+pub fn message_of(pattern: Pattern, side: PeerRole) -> &'static str {
+    match (pattern, side) {
+        (Pattern::Stream, _) => "message",
+        (_, PeerRole::Client) => "request",
+        (_, PeerRole::Server) => "reply",
+    }
+}
+
 /// What to do about it.
-pub fn nodelay_remedy(side: PeerRole) -> String {
-    let message = if side == PeerRole::Client { "request" } else { "reply" };
+pub fn nodelay_remedy(pattern: Pattern, side: PeerRole) -> String {
+    let message = message_of(pattern, side);
     format!("set TCP_NODELAY in the {side}, or write each {message} with one call")
 }
 

@@ -59,7 +59,12 @@ impl Counters {
 
     /// The same for system calls by these names; nothing traces them, so they take hardly longer.
     pub fn of_calls<'a>(group: u32, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let point = |name: &'a str| (name, entry_of(name).map(|number| event(name, TRACEPOINT, number, 0)));
+        let directory = system_calls();
+        let entry = |name: &str| match &directory {
+            Ok(directory) => entry_of(directory, name),
+            Err(error) => Err(error.kind().into()),
+        };
+        let point = |name: &'a str| (name, entry(name).map(|number| event(name, TRACEPOINT, number, 0)));
         let points: Vec<_> = names.into_iter().map(point).collect();
         Self::open(group, points.into_iter())
     }
@@ -117,25 +122,26 @@ impl Counters {
     }
 }
 
+/// The directory of what the kernel tells of system calls. Where nobody has mounted its file system, one is made that no path leads to.
+fn system_calls() -> io::Result<OwnedFd> {
+    const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+    let (directory, within) = (OFlags::DIRECTORY | OFlags::CLOEXEC, "events/syscalls");
+    let open = |root: &&str| rustix::fs::open(format!("{root}/{within}"), directory, Mode::empty()).ok();
+    if let Some(found) = MOUNTED.iter().find_map(open) {
+        return Ok(found);
+    }
+    let made = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&made)?;
+    let root = fsmount(&made, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+    Ok(openat(&root, within, directory, Mode::empty())?)
+}
+
 /// The number of the place where the kernel enters a system call.
-///
-/// Where nobody has mounted the file system that tells, one is made that no path leads to.
-fn entry_of(call: &str) -> io::Result<u64> {
-    let path = format!("events/syscalls/sys_enter_{call}/id");
-    let known = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-    let mounted = known.iter().find_map(|root| fs::read_to_string(format!("{root}/{path}")).ok());
-    let text = match mounted {
-        Some(text) => text,
-        None => {
-            let made = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-            fsconfig_create(&made)?;
-            let root = fsmount(&made, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_RDONLY)?;
-            let file = openat(&root, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-            let mut text = String::new();
-            File::from(file).read_to_string(&mut text)?;
-            text
-        }
-    };
+fn entry_of(directory: &OwnedFd, call: &str) -> io::Result<u64> {
+    let path = format!("sys_enter_{call}/id");
+    let file = openat(directory, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut text = String::new();
+    File::from(file).read_to_string(&mut text)?;
     text.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into())
 }
 

@@ -4,11 +4,12 @@
 use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
 
+use ipcost_model::MOST_PIECES;
 use rustix::io::{retry_on_intr, writev};
 use rustix::net::sockopt::set_tcp_cork;
 use rustix::net::{SendFlags, send};
 
-use crate::contract::Pieces;
+use crate::contract::{Join, Pieces};
 use crate::system::channel::{Socket, read, write};
 use crate::transport::Channel;
 
@@ -28,12 +29,7 @@ pub fn probe() -> Result<(), String> {
 /// # Errors
 /// Never on Linux.
 pub fn over(Socket(socket): Socket, pieces: Pieces) -> io::Result<Box<dyn Channel>> {
-    Ok(match pieces {
-        Pieces::Apart(count) => Box::new(Apart { socket, count }),
-        Pieces::Writev(count) => Box::new(Gathered { socket, count }),
-        Pieces::More(count) => Box::new(Announced { socket, count }),
-        Pieces::Cork(count) => Box::new(Corked { socket, count }),
-    })
+    Ok(Box::new(InPieces { socket, pieces }))
 }
 
 /// The pieces of a message: headers, then the rest.
@@ -51,82 +47,53 @@ fn write_all(socket: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A call for each piece.
-struct Apart {
+struct InPieces {
     socket: OwnedFd,
-    count: usize,
+    pieces: Pieces,
 }
 
-impl Channel for Apart {
-    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        pieces(bytes, self.count).try_for_each(|piece| write_all(&self.socket, piece))?;
-        Ok(bytes.len())
+impl InPieces {
+    /// A call for each.
+    fn send_each(&self, bytes: &[u8]) -> io::Result<()> {
+        pieces(bytes, self.pieces.count).try_for_each(|piece| write_all(&self.socket, piece))
     }
 
-    #[inline]
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        read(&self.socket, buffer)
-    }
-}
-
-/// One call for all of them.
-struct Gathered {
-    socket: OwnedFd,
-    count: usize,
-}
-
-impl Channel for Gathered {
-    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let slices: Vec<IoSlice<'_>> = pieces(bytes, self.count).map(IoSlice::new).collect();
-        let sent = retry_on_intr(|| writev(&self.socket, &slices))?;
-        write_all(&self.socket, &bytes[sent..])?;
-        Ok(bytes.len())
+    /// One call for all of them.
+    fn send_gathered(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut slices = [IoSlice::new(&[]); MOST_PIECES as usize];
+        let filled = slices.iter_mut().zip(pieces(bytes, self.pieces.count));
+        let count = filled.map(|(slice, piece)| *slice = IoSlice::new(piece)).count();
+        let sent = retry_on_intr(|| writev(&self.socket, &slices[..count]))?;
+        write_all(&self.socket, &bytes[sent..])
     }
 
-    #[inline]
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        read(&self.socket, buffer)
-    }
-}
-
-/// A call for each, and each but the last says that more comes.
-struct Announced {
-    socket: OwnedFd,
-    count: usize,
-}
-
-impl Channel for Announced {
-    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    /// A call for each, and each but the last says that more comes.
+    fn send_announced(&self, bytes: &[u8]) -> io::Result<()> {
         let mut end = 0;
-        for piece in pieces(bytes, self.count) {
+        for mut piece in pieces(bytes, self.pieces.count) {
             end += piece.len();
             let more = if end < bytes.len() { SendFlags::MORE } else { SendFlags::empty() };
-            let mut piece = piece;
             while !piece.is_empty() {
                 let flags = more | SendFlags::NOSIGNAL;
                 piece = &piece[retry_on_intr(|| send(&self.socket, piece, flags))?..];
             }
         }
-        Ok(bytes.len())
-    }
-
-    #[inline]
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        read(&self.socket, buffer)
+        Ok(())
     }
 }
 
-/// A call for each between corking and uncorking, which takes two more.
-struct Corked {
-    socket: OwnedFd,
-    count: usize,
-}
-
-impl Channel for Corked {
+impl Channel for InPieces {
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        set_tcp_cork(&self.socket, true)?;
-        pieces(bytes, self.count).try_for_each(|piece| write_all(&self.socket, piece))?;
-        set_tcp_cork(&self.socket, false)?;
+        match self.pieces.join {
+            Join::None => self.send_each(bytes)?,
+            Join::Writev => self.send_gathered(bytes)?,
+            Join::More => self.send_announced(bytes)?,
+            Join::Cork => {
+                set_tcp_cork(&self.socket, true)?;
+                self.send_each(bytes)?;
+                set_tcp_cork(&self.socket, false)?;
+            }
+        }
         Ok(bytes.len())
     }
 

@@ -31,7 +31,6 @@ const SEGMENT_BYTES: usize = 16;
 const UNACKNOWLEDGED: usize = 24;
 const WINDOW: usize = 80;
 const ACKNOWLEDGED_BYTES: usize = 120;
-const SEGMENTS_SENT: usize = 136;
 const UNSENT_BYTES: usize = 144;
 /// An answer holds some hundred ends.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -199,7 +198,6 @@ fn end(message: &[u8]) -> Option<TcpEnd> {
                 unsent_bytes: long(value, UNSENT_BYTES)?,
                 segment_bytes: long(value, SEGMENT_BYTES)?,
                 window: long(value, WINDOW)?,
-                segments_sent: long(value, SEGMENTS_SENT)?,
                 acknowledged_bytes: u64::from_ne_bytes(
                     value.get(ACKNOWLEDGED_BYTES..ACKNOWLEDGED_BYTES + 8)?.try_into().ok()?,
                 ),

@@ -57,7 +57,7 @@ use serde_json::Value;
 pub use self::memcpy::Copier;
 pub use self::part::{HandOver, Part};
 pub use self::tcp::{elsewhere, lacks_congestion, usual_congestion};
-use crate::contract::Pieces;
+use crate::contract::{Join, Pieces};
 use crate::system::calling;
 use crate::system::channel::{PipePair, Socket};
 pub use crate::system::descriptor::{Descriptor, Waitable};
@@ -133,12 +133,13 @@ fn pieces_of(cell: &Cell, role: PeerRole) -> Option<Pieces> {
     if cell.options.text("writes_by").is_some_and(|by| by != BOTH && by != role.name()) {
         return None;
     }
-    Some(match cell.options.text("join") {
-        Some("writev") => Pieces::Writev(count),
-        Some("more") => Pieces::More(count),
-        Some("cork") => Pieces::Cork(count),
-        _ => Pieces::Apart(count),
-    })
+    let join = match cell.options.text("join") {
+        Some("writev") => Join::Writev,
+        Some("more") => Join::More,
+        Some("cork") => Join::Cork,
+        _ => Join::None,
+    };
+    Some(Pieces { count, join })
 }
 
 /// The `writes_by` of both sides.

@@ -25,9 +25,7 @@ impl TcpEnds {
     pub fn all(&mut self) -> io::Result<Vec<TcpEnd>> {
         Err(super::unsupported("only Linux shows the state of other programs' connections (sock_diag)"))
     }
-}
 
-impl TcpEnds {
     /// Those ends of these that are open.
     ///
     /// # Errors

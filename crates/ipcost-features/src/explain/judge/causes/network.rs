@@ -2,7 +2,6 @@
 
 use ipcost_lab::bench::DELAYED_ACK_NS;
 use ipcost_model::facts::NetworkFacts;
-use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::{percent, size_text};
 use ipcost_model::{HeldBackRecord, Incidents, NATIVE, Pattern, Warning, and_joined};
 use ipcost_sys::firewall::Firewall;
@@ -25,9 +24,8 @@ const NO_PORT: [&str; 3] = ["no local port is left", "EADDRNOTAVAIL", "annot ass
 
 /// Less than a segment that waits until the other side acknowledges, which it delays.
 pub(super) fn nagle(cell: &ExplainedCell) -> Vec<NamedCause> {
-    let weighs = |held: &&HeldBackRecord| held.share >= rules::LEAST_HELD_BACK;
-    let mut found: Vec<NamedCause> =
-        cell.held_back.iter().filter(weighs).map(|held| held_back(cell, held)).collect();
+    let weighing = cell.held_back.iter().filter(|held| rules::weighs(held));
+    let mut found: Vec<NamedCause> = weighing.map(|held| held_back(cell, held)).collect();
     if found.is_empty() {
         found.extend(end_of_burst(cell));
     }
@@ -36,15 +34,8 @@ pub(super) fn nagle(cell: &ExplainedCell) -> Vec<NamedCause> {
 
 /// What one side holds back, with the calls that it sends a message by.
 fn held_back(cell: &ExplainedCell, held: &HeldBackRecord) -> NamedCause {
-    let (side, other) = match held.side {
-        PeerRole::Client => (PeerRole::Client, PeerRole::Server),
-        PeerRole::Server => (PeerRole::Server, PeerRole::Client),
-    };
-    let message = match (cell.pattern, side) {
-        (Pattern::Stream, _) => "message",
-        (_, PeerRole::Client) => "request",
-        (_, PeerRole::Server) => "reply",
-    };
+    let (side, other) = (held.side, held.side.other());
+    let message = rules::message_of(cell.pattern, side);
     let listed = |calls: &[u64]| {
         let bytes: Vec<String> = calls.iter().map(|bytes| size_text(*bytes)).collect();
         and_joined(&bytes)
@@ -71,7 +62,7 @@ fn held_back(cell: &ExplainedCell, held: &HeldBackRecord) -> NamedCause {
         subject: Some("TCP_NODELAY".to_owned()),
         more: Some(held.waits_per_op),
         ns: Some(held.ns_per_op),
-        ..cause(rules::NAGLE, cell, held.share, sentence, &rules::nodelay_remedy(side))
+        ..cause(rules::NAGLE, cell, held.share, sentence, &rules::nodelay_remedy(cell.pattern, side))
     }
 }
 

@@ -125,13 +125,12 @@ impl Doing<'_> {
             return f64::INFINITY;
         }
         let sides = self.cell.sides.of(self.side);
-        let (from, pieces) = match (kind, self.side) {
-            (Kind::Send, side) => (side, &sides.sends),
-            (Kind::Receive | Kind::Poll, PeerRole::Client) => (PeerRole::Server, &sides.receives),
-            (Kind::Receive | Kind::Poll, PeerRole::Server) => (PeerRole::Client, &sides.receives),
+        let (from, pieces) = match kind {
+            Kind::Send => (self.side, &sides.sends),
+            Kind::Receive | Kind::Poll => (self.side.other(), &sides.receives),
             _ => return 0.0,
         };
-        let weighs = |held: &HeldBackRecord| held.side == from && held.share >= rules::LEAST_HELD_BACK;
+        let weighs = |held: &HeldBackRecord| held.side == from && rules::weighs(held);
         if self.cell.held_back.iter().any(weighs) { pieces.len().saturating_sub(1) as f64 } else { 0.0 }
     }
 
