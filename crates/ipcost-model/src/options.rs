@@ -712,6 +712,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_default_takes_an_option_away_wherever_it_comes_from() {
+        let mut options = Options::default();
+        for (name, value) in [("so_sndbuf", "65536"), ("tcp_nodelay", "true"), ("io", "poll")] {
+            let spec = OptionName::find(name).unwrap().spec();
+            options.set(name, spec.parse(value).unwrap()).unwrap();
+            assert_eq!(options.iter().count(), 1, "{name}");
+            options.set(name, spec.parse(DEFAULT).unwrap()).unwrap();
+            assert_eq!(options, Options::default(), "{name}");
+        }
+        let read = |text: &str| serde_json::from_str::<Options>(text);
+        assert_eq!(read(r#"{"so_sndbuf": "default"}"#).unwrap(), Options::default());
+        assert!(read(r#"{"so_sndbuf": "defaults"}"#).is_err());
+    }
+
+    #[test]
     fn the_catalogue_has_each_name_once_and_says_what_it_is_for() {
         for (index, spec) in CATALOGUE.iter().enumerate() {
             assert!(!CATALOGUE[..index].iter().any(|other| other.name == spec.name), "{}", spec.name);

@@ -234,6 +234,19 @@ fn a_cell_without_a_lead_in_is_measured_before_anything_else_is_asked_of_its_pro
 }
 
 #[test]
+fn long_operations_are_verified_for_a_tenth_of_a_second_and_short_ones_all() {
+    let asked = |each: Duration| {
+        let mut script = Script { verified_each: each, ..Script::new(|_, _| 5_000.0) };
+        campaign("epochs = 1\n[[cells]]\npattern = \"rr\"\ntransport = [\"one\"]\n", &mut script);
+        script.verifications
+    };
+    // Twice: calibration included.
+    assert_eq!(asked(Duration::from_micros(20)), [1, 99, 1, 99]);
+    assert_eq!(asked(Duration::from_millis(42)), [1, 2, 1, 2]);
+    assert_eq!(asked(Duration::from_secs(1)), [1, 1], "one at least");
+}
+
+#[test]
 fn latency_comes_from_a_tail_unless_asked_otherwise() {
     for (setting, expected) in [("tail", 10 * 5), ("lead-in", 10 * 5), ("inline", 10 * 5), ("off", 0)] {
         let mut script = noisy(&[5_000.0, 5_000.0], 0.0);

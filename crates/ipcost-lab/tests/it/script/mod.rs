@@ -35,6 +35,9 @@ pub struct Script {
     pub log: Vec<(u32, usize, u64)>,
     /// Epochs with the cells that were verified in them.
     pub verified: BTreeSet<(u32, usize)>,
+    /// How many operations each verification was asked for, and how long one takes.
+    pub verifications: Vec<u64>,
+    pub verified_each: Duration,
     pub fail_in_epoch: Option<(u32, bool)>,
     /// Whether the machine is suspended during the next batch of a cell in an epoch.
     pub sleeps: Box<dyn FnMut(u32, usize) -> bool>,
@@ -60,6 +63,8 @@ impl Script {
             usage: Box::new(|_, _, wall_ns, _| Usage { user_ns: wall_ns, ..Usage::default() }),
             log: Vec::new(),
             verified: BTreeSet::new(),
+            verifications: Vec::new(),
+            verified_each: Duration::ZERO,
             fail_in_epoch: None,
             sleeps: Box::new(|_, _| false),
             latencies: 10,
@@ -82,9 +87,11 @@ impl Bench for Script {
         Ok(())
     }
 
-    fn verify(&mut self, cell: usize, _ops: u64) -> Result<(), EngineError> {
+    fn verify(&mut self, cell: usize, ops: u64) -> Result<(), EngineError> {
         assert!(self.started);
         self.verified.insert((self.epoch, cell));
+        self.verifications.push(ops);
+        self.now += self.verified_each * ops as u32;
         Ok(())
     }
 
