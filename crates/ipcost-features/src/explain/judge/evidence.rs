@@ -77,7 +77,11 @@ fn count_calls(
     let Some(calls) = &evidence.calls else { return Ok(()) };
     let names = |side: PeerRole| -> BTreeSet<String> {
         let records = calls.of(side).records();
-        records.into_iter().filter(|call| is_paced(&call.name)).map(|call| call.name).collect()
+        records
+            .into_iter()
+            .filter(|call| is_paced(&call.name) || Direction::of(&call.name).is_some())
+            .map(|call| call.name)
+            .collect()
     };
     let counters = |side, group| Counters::of_calls(group, names(side).iter().map(String::as_str));
     let counters =

@@ -67,8 +67,13 @@ impl Kind {
 
     /// Whether it is known how many of these a side makes while nothing traces it.
     pub(crate) fn is_certain(&self, cell: &ExplainedCell, sum: Option<&Sum>) -> bool {
-        let alike = matches!(self, Self::Receive | Self::Poll) && depends_on_pace(cell);
-        !alike || sum.is_none_or(|sum| sum.only_traced == 0.0)
+        let paced = match self {
+            Self::Receive | Self::Poll => true,
+            // A look at what is not there yet.
+            Self::Other(name) => Direction::of(name) == Some(Direction::Read),
+            _ => false,
+        };
+        !(paced && depends_on_pace(cell)) || sum.is_none_or(|sum| sum.only_traced == 0.0)
     }
 
     /// Whether such a call may wait for the other side: what it waits for is then that side's time.

@@ -487,6 +487,16 @@ fn what_a_traced_side_reads_more_often_is_no_more_calls() {
         (items, found(&[few, many], &Case { differences: vec![differs], ..Case::default() }).len())
     };
     assert_eq!(told(None), (1, 0), "system time in as many calls");
+    // So are looks at what is not there yet.
+    let look = |count: f64| CallRecord {
+        failures: BTreeMap::from([("EAGAIN".to_owned(), count)]),
+        ..call("recvfrom", count, 0.0, 0.0)
+    };
+    let (mut few, mut many) = cells(Some(0.9));
+    few.sides.server.system_calls = Some(vec![look(1.0)]);
+    many.sides.server.system_calls = Some(vec![look(60.0)]);
+    let differs = account(&many, &few, Some(&exactly(500.0)), Division::Overlap, &[]);
+    assert_eq!(differs.items, [], "they were counted while they were traced");
     let counted = told(Some(0.9));
     assert!(counted.1 >= 1, "{counted:?}: counted while nothing traces them, they are");
 }
