@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::HeldBack;
 use ipcost_sys::tcp_ends::{TcpEnds, nodelay_of, owner_of, sockets_of};
-use ipcost_sys::{TcpEnd, perf};
+use ipcost_sys::{TcpEnd, perf, process_tree};
 
 /// How often to look; more rarely if a look takes long, since many connections are open.
 const EVERY: Duration = Duration::from_millis(1);
@@ -34,6 +34,8 @@ pub(super) fn watch<T>(client: u32, run: impl FnOnce() -> T) -> (T, Option<Seen>
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watching = scope.spawn(|| {
+            // Where others keep the processors busy, looks would come later than what they look for ends.
+            let _ = process_tree::run_before_others();
             let mut stretches = Stretches::new(client);
             look(ends, &ended, &mut stretches);
             stretches.seen()
@@ -70,6 +72,8 @@ type Between = (SocketAddr, SocketAddr);
 struct Stretch {
     began: Instant,
     last: Instant,
+    /// How long before the first look it began, probably.
+    before: Duration,
     acknowledged_bytes: u64,
     is_client: bool,
 }
@@ -79,6 +83,8 @@ struct Stretches {
     client: u32,
     /// The client's ends.
     known: BTreeSet<Between>,
+    /// When it was looked last.
+    looked: Option<Instant>,
     open: BTreeMap<Between, Stretch>,
     seen: Seen,
     /// Ends that have held something back, by side: those whose option tells.
@@ -90,7 +96,7 @@ struct Stretches {
 impl Stretches {
     fn new(client: u32) -> Self {
         let (known, open, held) = (BTreeSet::new(), BTreeMap::new(), [None; 2]);
-        Self { client, known, open, seen: Seen::default(), held, any: false }
+        Self { client, known, looked: None, open, seen: Seen::default(), held, any: false }
     }
 
     /// Finds the client's ends among all.
@@ -104,13 +110,15 @@ impl Stretches {
 
     /// What those ends and their other ends were at a moment.
     fn add(&mut self, ends: &[TcpEnd], now: Instant) {
+        // What began or ended between two looks did so in the middle, on average.
+        let half = (now - self.looked.replace(now).unwrap_or(now)).min(DELAYED) / 2;
         let mut held = BTreeSet::new();
         for end in ends.iter().filter(|end| end.is_held_back()) {
             let between = (end.local, end.remote);
             let is_client = self.known.contains(&between);
             held.insert(between);
-            let begun =
-                Stretch { began: now, last: now, acknowledged_bytes: end.acknowledged_bytes, is_client };
+            let (before, acknowledged_bytes) = (half, end.acknowledged_bytes);
+            let begun = Stretch { began: now, last: now, before, acknowledged_bytes, is_client };
             let known = self.open.entry(between).or_insert(begun);
             if known.acknowledged_bytes == end.acknowledged_bytes {
                 known.last = now;
@@ -119,18 +127,18 @@ impl Stretches {
                 }
             } else {
                 let ended = std::mem::replace(known, begun);
-                self.seen.count(&ended);
+                self.seen.count(&ended, half);
             }
         }
         let (still, ended): (BTreeMap<_, _>, BTreeMap<_, _>) =
             std::mem::take(&mut self.open).into_iter().partition(|(between, _)| held.contains(between));
         self.open = still;
-        ended.values().for_each(|ended| self.seen.count(ended));
+        ended.values().for_each(|ended| self.seen.count(ended, half));
     }
 
     /// What was seen, with the options of the ends that held something back.
     fn seen(mut self) -> Option<Seen> {
-        self.open.values().for_each(|open| self.seen.count(open));
+        self.open.values().for_each(|open| self.seen.count(open, Duration::ZERO));
         let [client, server] = self.held.map(|inode| {
             let (process, descriptor) = owner_of(inode?)?;
             nodelay_of(process, descriptor)
@@ -142,10 +150,11 @@ impl Stretches {
 }
 
 impl Seen {
-    /// Counts a stretch, if it was as long as only a delayed acknowledgement makes it.
-    fn count(&mut self, stretch: &Stretch) {
-        let took = stretch.last - stretch.began;
-        if took >= DELAYED {
+    /// Counts a stretch that ended `after` the last look at it, if it was as long as only a delayed acknowledgement makes it.
+    fn count(&mut self, stretch: &Stretch, after: Duration) {
+        let seen = stretch.last - stretch.began;
+        if seen >= DELAYED {
+            let took = stretch.before + seen + after;
             let side = if stretch.is_client { &mut self.client } else { &mut self.server };
             side.waits += 1;
             side.ns += took.as_nanos() as u64;
@@ -193,7 +202,7 @@ mod tests {
             (ms, end(1, 1000, 80, 0, 7), end(2, 80, 1000, holds, ms / 50))
         }));
         assert_eq!((seen.client.waits, seen.server.waits), (0, 2));
-        assert_eq!(seen.server.ns, 80_000_000);
+        assert_eq!(seen.server.ns, 81_500_000);
     }
 
     #[test]

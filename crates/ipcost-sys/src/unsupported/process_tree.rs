@@ -41,6 +41,14 @@ pub fn pin(_process: u32, _processor: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Always refuses.
+///
+/// # Errors
+/// Always.
+pub fn run_before_others() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Unknown here.
 pub fn listener_at(_port: u16) -> Option<u32> {
     None
