@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ipcost_features::answer::{Answer, documents_in};
 use ipcost_features::check::{self, View, github, junit};
-use ipcost_features::compare::{self, CompareSettings, Comparison, PastRuns};
+use ipcost_features::compare::{self, CompareSettings, PastRuns};
 use ipcost_features::fleet::{self, Gatherer};
 use ipcost_features::gallery::Gallery;
 use ipcost_features::history::{self, RunSummary};
@@ -17,6 +17,7 @@ use ipcost_model::{
     Document, Identity, Metric, Tool, check_document, escaped_but_styles, is_invisible, read_document,
     read_samples, redacted_document,
 };
+use ipcost_report::page::{Frame, Page};
 use ipcost_report::picture::{self, Background, Chart};
 use ipcost_report::terminal::Detail;
 use ipcost_report::{benchfmt, bmf, conbench, csv, html, json, lkp, markdown, otava, terminal};
@@ -114,10 +115,10 @@ pub fn use_all(document: Document) {
     let settings = CompareSettings { metric: Metric::Wall, margin: 0.02, assumed_spread: 0.05 };
     let (a, b) = (std::slice::from_ref(&document), std::slice::from_ref(&other));
     if let Ok(compared) = compare::compare(a, b, &settings, &PastRuns::default(), Tool::of_version("0")) {
-        outputs(&compared);
+        every_output("comparison", &compare::page(&compared));
     }
     if let Some(compared) = ab::comparison(&document, Metric::Wall) {
-        outputs(&compared);
+        every_output("comparison", &compare::page(&compared));
     }
 
     let mut written = Vec::new();
@@ -159,8 +160,8 @@ fn use_answer(document: &Document, answer: &Answer) {
             vec![html::saving_section(&savings)]
         }
         Answer::Comparison(comparison) => {
-            outputs(comparison);
-            vec![compare::section(comparison)]
+            every_output("comparison", &compare::page(comparison));
+            vec![compare::page(comparison).fragment("changed")]
         }
         Answer::Check(check) => {
             claims(&check.view());
@@ -227,18 +228,7 @@ fn together(documents: &[Document]) {
         gatherer
     };
     let fleet = gathered().finish(Tool::of_version("0"));
-    for room in ROOMS {
-        styled("fleet", &fleet::render(&fleet, true, room));
-    }
-    plain("page of a fleet", &fleet::page(&fleet).render());
-    plain("csv of a fleet", &fleet::csv(&fleet));
-    plain("markdown of a fleet", &fleet::markdown(&fleet));
-    let forests = std::iter::once(fleet::overview(&fleet));
-    for forest in forests.chain(fleet.contrasts.iter().map(|contrast| fleet::by_host(&fleet, contrast))) {
-        if let Ok(picture) = picture::draw_forest(&forest, Background::default()) {
-            plain("picture of a fleet", &picture.svg());
-        }
-    }
+    every_output("fleet", &fleet::page(&fleet));
     let fleets = gathered().finish_jobs(&Tool::of_version("0"));
     if !fleets[0].hosts.is_empty() {
         let gallery = Gallery::new(Some(HOSTILE.to_owned()), fleets, HashMap::new());
@@ -249,13 +239,20 @@ fn together(documents: &[Document]) {
 /// What a stranger may write wherever there is text.
 pub const HOSTILE: &str = "\u{1b}]0;x\u{7}\u{1b}[31m\u{202e}\u{9b}2J\r\n::error::</script><img src=x>|`=1+1";
 
-fn outputs(compared: &Comparison) {
-    styled("comparison", &compare::render(compared, true, 80));
-    plain("csv of a comparison", &compare::csv(compared));
-    plain("markdown of a comparison", &compare::markdown(compared));
-    plain("page of a comparison", &compare::page(compared).render());
-    if let Ok(picture) = picture::draw_forest(&compare::drawn(compared), Background::default()) {
-        plain("picture of a comparison", &picture.svg());
+/// Every output of a page.
+fn every_output(name: &str, page: &Page<'_>) {
+    for room in ROOMS {
+        for details in [false, true] {
+            styled(name, &page.terminal(details, room));
+        }
+    }
+    plain(&format!("HTML of a {name}"), &page.html());
+    plain(&format!("Markdown of a {name}"), &page.markdown());
+    plain(&format!("CSV of a {name}"), &page.csv());
+    for figure in page.figures() {
+        if let Ok(picture) = (figure.draw)(Frame::File(Background::default())) {
+            plain(&format!("picture of a {name}"), &picture.svg());
+        }
     }
 }
 

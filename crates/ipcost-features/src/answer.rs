@@ -106,7 +106,7 @@ impl Answer {
             Self::Layout(sweep) => sweep::layout_table(sweep, room),
             Self::Work(sweep) => sweep::work_table(sweep, room),
             Self::App(app) => app::words::render(app, room),
-            Self::Comparison(comparison) => compare::render(comparison, details, room),
+            Self::Comparison(comparison) => compare::page(comparison).terminal(details, room),
         }
     }
 }

@@ -127,7 +127,7 @@ fn as_text(json: &str) -> String {
 }
 
 /// Text from outside as it may stand between tags and in quoted attributes.
-fn text(raw: &str) -> String {
+pub(crate) fn text(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for letter in escaped(raw).chars() {
         match letter {

@@ -12,7 +12,7 @@ use crate::build::tool;
 use crate::documents;
 use crate::exit::{FAILED, Problem, complain};
 use crate::history;
-use crate::record_files::{self, Drawn};
+use crate::record_files;
 
 /// Compares the sets of documents that the arguments name.
 ///
@@ -30,14 +30,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
     let comparison =
         compare::compare(&a, &b, &settings, &past, tool()).map_err(|error| Problem::usage(error.into()))?;
     let comparison = args.redacting.apply(comparison)?;
-    let drawn = Drawn {
-        text: &|room| compare::render(&comparison, args.details, room),
-        page: &|| compare::page(&comparison),
-        csv: &|| compare::csv(&comparison),
-        markdown: &|| compare::markdown(&comparison),
-        forest: &|| Ok(compare::drawn(&comparison)),
-    };
-    record_files::write(&comparison, &args.files, &drawn)?;
+    record_files::write(&comparison, &args.files, &compare::page(&comparison), None, args.details)?;
     Ok(args.fail_on.map_or(ExitCode::SUCCESS, |margin| status(&comparison, margin)))
 }
 

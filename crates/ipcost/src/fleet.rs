@@ -11,7 +11,7 @@ use crate::build::tool;
 use crate::exit::Problem;
 use crate::many::{Given, each};
 use crate::progress::bar;
-use crate::record_files::{self, Drawn};
+use crate::record_files;
 use crate::redact::Redacting;
 
 /// Reads the documents, and shows and writes what they say together.
@@ -116,18 +116,9 @@ pub fn nothing(what: &str, fleet: &Fleet) -> anyhow::Error {
 }
 
 fn write(fleet: &Fleet, args: &FleetArgs) -> Result<(), Problem> {
-    let forest = || match &args.contrast {
-        Some(name) => Ok(fleet::by_host(fleet, contrast(fleet, name)?)),
-        None => Ok(fleet::overview(fleet)),
-    };
-    let drawn = Drawn {
-        text: &|room| fleet::render(fleet, args.details, room),
-        page: &|| fleet::page(fleet),
-        csv: &|| fleet::csv(fleet),
-        markdown: &|| fleet::markdown(fleet),
-        forest: &forest,
-    };
-    record_files::write(fleet, &args.files, &drawn)
+    let contrast = args.contrast.as_deref().map(|name| contrast(fleet, name)).transpose();
+    let figure = contrast.map_err(Problem::usage)?.map(|contrast| fleet::figure(fleet, contrast));
+    record_files::write(fleet, &args.files, &fleet::page(fleet), figure.as_ref(), args.details)
 }
 
 /// The contrast that a user means.

@@ -108,7 +108,7 @@ pub fn write_html(document: &Document, path: &Path) -> anyhow::Result<()> {
             (None, std::iter::once(claims).chain(figure).collect())
         }
         Some(Answer::App(app)) => (None, vec![html::saving_section(&app::savings(&app))]),
-        Some(Answer::Comparison(comparison)) => (None, vec![compare::section(&comparison)]),
+        Some(Answer::Comparison(comparison)) => (None, vec![compare::page(&comparison).fragment("changed")]),
         answer => (answer.map(|answer| plain(&answer.render(true, MOST_ROOM))), Vec::new()),
     };
     write_whole(path, |out| html::write(document, answer.as_deref(), &fragments, out))

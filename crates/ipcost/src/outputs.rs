@@ -7,6 +7,7 @@ use ipcost_features::answer::Answer;
 use ipcost_features::replicate::{self, Ledger};
 use ipcost_features::{app, compare};
 use ipcost_model::Document;
+use ipcost_report::page::Frame;
 use ipcost_report::picture::{Background, Chart, Picture, PictureError};
 use ipcost_report::{benchfmt, bmf, csv, lkp, markdown, picture};
 
@@ -61,7 +62,9 @@ pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pic
             picture::draw_saving(&curves, document, background)?
         }
         (None, Some(Answer::Comparison(comparison))) => {
-            picture::draw_forest(&compare::drawn(&comparison), background)?
+            let page = compare::page(&comparison);
+            let figure = page.figures().into_iter().next().context("there is nothing to draw")?;
+            (figure.draw)(Frame::File(background))?
         }
         (chart, _) => picture::draw(document, chart.unwrap_or_default(), background)?,
     };

@@ -1,8 +1,8 @@
 //! The outputs of a record that is not a document of its own: what many hosts say, and what changed.
 
-use ipcost_report::forest::Forest;
-use ipcost_report::html::site::Page;
-use ipcost_report::picture::{Background, Picture, draw_forest};
+use anyhow::Context;
+use ipcost_report::page::{Figure, Frame, Page};
+use ipcost_report::picture::{Background, Picture};
 use serde::Serialize;
 
 use crate::args::RecordFiles;
@@ -21,52 +21,49 @@ pub fn check(files: &RecordFiles) -> anyhow::Result<()> {
     no_picture_on_terminal(files.png.as_deref())
 }
 
-/// How a record is drawn.
-pub struct Drawn<'a> {
-    /// As text for a terminal, in so many columns.
-    pub text: &'a dyn Fn(usize) -> String,
-    /// As a page.
-    pub page: &'a dyn Fn() -> Page,
-    /// As comma-separated values.
-    pub csv: &'a dyn Fn() -> String,
-    /// As Markdown.
-    pub markdown: &'a dyn Fn() -> String,
-    /// As a picture.
-    pub forest: &'a dyn Fn() -> anyhow::Result<Forest>,
-}
-
-/// Writes every file that was asked for, and shows the record unless one of them takes standard output.
+/// Writes every file that was asked for, and shows the page unless one of them takes standard output. `picture` is drawn in place of the
+/// page's first one.
 ///
 /// # Errors
 /// That there is nothing to draw, or what cannot be written.
-pub fn write(record: &impl Serialize, files: &RecordFiles, drawn: &Drawn<'_>) -> Result<(), Problem> {
-    // Drawn before anything is written, so that a wrong name leaves nothing half done.
-    let picture = files.draws().then(|| picture(drawn)).transpose().map_err(Problem::usage)?;
+pub fn write(
+    record: &impl Serialize,
+    files: &RecordFiles,
+    page: &Page<'_>,
+    picture: Option<&Figure<'_>>,
+    details: bool,
+) -> Result<(), Problem> {
+    // Drawn before anything is written, so that nothing is left half done.
+    let draw = || -> anyhow::Result<Picture> {
+        let figure =
+            picture.or_else(|| page.figures().into_iter().next()).context("there is nothing to draw")?;
+        Ok((figure.draw)(Frame::File(Background::default()))?)
+    };
+    let picture = files.draws().then(draw).transpose().map_err(Problem::usage)?;
+    let mut written = Ok(());
+    let mut did = |result: anyhow::Result<()>| {
+        if written.is_ok() {
+            written = result;
+        }
+    };
     if let Some(path) = &files.json {
-        write_pretty(record, path).map_err(Problem::failed)?;
+        did(write_pretty(record, path));
     }
-    write_drawn(files, picture, drawn).map_err(Problem::failed)
-}
-
-fn picture(drawn: &Drawn<'_>) -> anyhow::Result<Picture> {
-    Ok(draw_forest(&(drawn.forest)()?, Background::default())?)
-}
-
-fn write_drawn(files: &RecordFiles, picture: Option<Picture>, drawn: &Drawn<'_>) -> anyhow::Result<()> {
     if let Some(picture) = picture {
-        write_picture(&picture, files.svg.as_deref(), files.png.as_deref())?;
+        did(write_picture(&picture, files.svg.as_deref(), files.png.as_deref()));
     }
-    if let Some(path) = &files.html {
-        write_text(&(drawn.page)().render(), path)?;
-    }
-    if let Some(path) = &files.csv {
-        write_text(&(drawn.csv)(), path)?;
-    }
-    if let Some(path) = &files.markdown {
-        write_text(&(drawn.markdown)(), path)?;
+    let texts: [(_, &dyn Fn() -> String); 3] = [
+        (&files.html, &|| page.html()),
+        (&files.csv, &|| page.csv()),
+        (&files.markdown, &|| page.markdown()),
+    ];
+    for (path, text) in texts {
+        if let Some(path) = path {
+            did(write_text(&text(), path));
+        }
     }
     if !files.all().any(is_standard_output) {
-        print(&(drawn.text)(room()))?;
+        did(print(&page.terminal(details, room())));
     }
-    Ok(())
+    written.map_err(Problem::failed)
 }

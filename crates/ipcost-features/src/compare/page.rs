@@ -1,103 +1,146 @@
-//! What changed, as one page, which loads nothing and needs no script.
+//! What changed, as a page.
 
-use ipcost_report::html::Fragment;
-use ipcost_report::html::site::{Field, Look, Page, Section, Table};
-use ipcost_report::numbers::ratio;
-use ipcost_report::picture::plain_forest;
+use ipcost_report::page::{
+    Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
+};
+use ipcost_report::picture::{draw_forest, plain_forest};
 use ipcost_report::words::capitalised;
 
+use super::data::data;
 use super::drawn::drawn;
-use super::record::{Change, Comparison, GroupChange};
+use super::record::{Change, Comparison, Difference, GroupChange};
 use super::words::{
-    NO_DIFFERENCE, bounds, change_verdict, differences, differences_title, group_bounds, group_name,
-    group_verdict, groups, groups_title, how, known, name, said, sides, tables, value,
+    NO_DIFFERENCE, change_verdict, differences, differences_title, group_name, group_verdict, groups,
+    groups_title, how, known, name, said, sides, tables,
 };
 
+/// So many of what else differs are shown without details.
+const MOST_DIFFERENCES: usize = 6;
+/// Of few cells all have a row, of more those that are known to have changed, so many at most.
+const MOST_CELLS: usize = 12;
+
+const CHANGES: [Column; 6] = [
+    Column::text("cell"),
+    Column::number("A").dropped(2),
+    Column::number("B").dropped(1),
+    Column::number("B / A"),
+    Column::text(""),
+    Column::text("verdict"),
+];
+
 /// The page.
-pub fn page(comparison: &Comparison) -> Page {
-    let links =
-        [("#words", "In plain words"), ("#changes", "Changes"), ("#differences", "What else differs")];
-    Page {
-        title: "Did it change?".to_owned(),
-        about: sides(comparison).join(" · "),
-        links: links.into_iter().map(|(address, name)| (address.to_owned(), name.to_owned())).collect(),
-        sections: vec![
-            words(Section::new("words", "In plain words"), comparison).fragment(),
-            changes(Section::new("changes", "Changes"), comparison).fragment(),
-            others(Section::new("differences", differences_title(comparison)), comparison).fragment(),
-        ],
+pub fn page(comparison: &Comparison) -> Page<'_> {
+    let mut page = Page::new(title(comparison));
+    page.about = sides(comparison);
+    page.answer = said(comparison).into_iter().map(|line| Paragraph::plain(line).into()).collect();
+    page.blocks.extend(others(comparison));
+    page.blocks.push(changes(comparison));
+    let all_groups = Section::new("", "Every group").with(group_table(comparison, |_| true));
+    page.blocks.extend((!comparison.groups.is_empty()).then(|| all_groups.folded()));
+    page.blocks.extend(tables(comparison).map(|(title, changes)| {
+        let rows = changes.iter().map(|change| row(change, comparison.margin));
+        Section::new("", title).with(Table::new(&CHANGES).rows(rows)).folded()
+    }));
+    page.notes.push(Paragraph::quiet(format!("{}.", capitalised(&how(comparison)))).into());
+    page.hint = match comparison.arms {
+        Some(_) => "ipcost show RUN --wide shows every group and every cell.",
+        None => "--details shows every group and every cell.",
+    };
+    page.data = Some(data(comparison));
+    page
+}
+
+fn title(comparison: &Comparison) -> String {
+    let metric = ipcost_report::words::quantity(comparison.metric);
+    format!("Did it change? {} of side B over side A", capitalised(metric))
+}
+
+/// What else differs between the sides.
+fn others(comparison: &Comparison) -> Vec<Block<'_>> {
+    let columns = [Column::text(""), Column::text("A"), Column::text("B")];
+    let table = |volatile: bool| {
+        let row = |Difference { what, a, b }: &Difference| {
+            vec![Value::Name(what.clone()).into(), a.join(", ").into(), b.join(", ").into()]
+        };
+        Table::new(&columns).rows(differences(comparison, volatile).into_iter().map(row))
+    };
+    let (lasting, all) = (table(false), table(true));
+    let more = all.rows.len() > lasting.rows.len();
+    let section = Section::new("differences", differences_title(comparison));
+    let mut blocks = Vec::new();
+    if !lasting.rows.is_empty() {
+        blocks.push(section.with(lasting.at_most(MOST_DIFFERENCES, "difference")).open());
+    } else if comparison.arms.is_none() {
+        blocks.push(Paragraph::plain(NO_DIFFERENCE).into());
     }
-}
-
-/// All of it as one section of the page of a run with two arms.
-pub fn section(comparison: &Comparison) -> Fragment {
-    let section = Section::new("changed", "Did it change?").note(&sides(comparison).join(" · "));
-    let section = changes(words(section, comparison), comparison);
-    let settings = others(Section::new("", ""), comparison);
-    section.folded(differences_title(comparison), settings).fragment()
-}
-
-fn words(section: Section, comparison: &Comparison) -> Section {
-    let section = said(comparison).iter().fold(section, |section, line| section.paragraph(line));
-    section.note(&format!("{}.", capitalised(&how(comparison))))
-}
-
-fn changes(mut section: Section, comparison: &Comparison) -> Section {
-    let forest = drawn(comparison);
-    if let Ok(picture) = plain_forest(&forest) {
-        section = section.note(&forest.reading).picture(&picture);
+    if more {
+        let title = format!("{}, with those that change from run to run", differences_title(comparison));
+        blocks.push(Section::new("", title).with(all).folded());
     }
-    let rows: Vec<Vec<Field>> = groups(comparison).map(|group| group_row(comparison, group)).collect();
-    if !rows.is_empty() {
-        let head = vec!["", "cells", "B / A", "", "verdict"];
-        section = section.folded(groups_title(comparison), Section::new("", "").table(&Table { head, rows }));
-    }
-    tables(comparison).fold(section, |section, (title, changes)| {
-        let rows = changes.iter().map(|change| row(change, comparison.margin)).collect();
-        let table = Table { head: vec!["cell", "A", "B", "B / A", "", "verdict"], rows };
-        section.folded(title, Section::new("", "").table(&table))
-    })
+    blocks
 }
 
-fn group_row(comparison: &Comparison, group: &GroupChange) -> Vec<Field> {
-    vec![
-        Field::new(group_name(comparison, group), Look::Name),
-        Field::new(group.cells.to_string(), Look::Number),
-        Field::new(ratio(group.ratio), Look::Number),
-        Field::new(group_bounds(group), Look::Interval),
-        Field::new(group_verdict(group, comparison.margin), look(group.found.is_some(), group.ratio)),
-    ]
+/// Groups that are known to have changed, all cells together, and the cells that did.
+fn changes(comparison: &Comparison) -> Block<'_> {
+    let figure = Figure::new(drawn(comparison).reading, |frame| match frame {
+        Frame::Page => plain_forest(&drawn(comparison)),
+        Frame::File(background) => draw_forest(&drawn(comparison), background),
+    });
+    let mut table = group_table(comparison, |group| group.found.is_some() || group.group.is_everything());
+    let few = comparison.costs.len() <= MOST_CELLS;
+    let shown = comparison.costs.iter().filter(|change| few || known(change));
+    table.rows.extend(shown.map(|change| {
+        let tone = tone(known(change), change.ratio);
+        vec![
+            Value::Name(name(change)).into(),
+            Field::default(),
+            Field::from(Value::Ratio(change.ratio)).toned(tone),
+            Value::Interval(change.ratio, change.lo, change.hi).into(),
+            Field::from(change_verdict(change, comparison.margin)).toned(tone),
+        ]
+    }));
+    let table = table.at_most(MOST_CELLS, "row");
+    Section::new("changes", groups_title(comparison)).with(figure).with(table).open()
+}
+
+fn group_table(comparison: &Comparison, shown: impl Fn(&GroupChange) -> bool) -> Table {
+    const COLUMNS: [Column; 5] = [
+        Column::text(""),
+        Column::number("cells").dropped(2),
+        Column::number("B / A"),
+        Column::text(""),
+        Column::text("verdict"),
+    ];
+    let row = |group: &GroupChange| {
+        let tone = tone(group.found.is_some(), group.ratio);
+        vec![
+            Value::Name(group_name(comparison, group)).into(),
+            Value::Count(group.cells.into()).into(),
+            Field::from(Value::Ratio(group.ratio)).toned(tone),
+            Value::Interval(group.ratio, group.lo, group.hi).into(),
+            Field::from(group_verdict(group, comparison.margin)).toned(tone),
+        ]
+    };
+    Table::new(&COLUMNS).rows(groups(comparison).filter(|group| shown(group)).map(row))
 }
 
 fn row(change: &Change, margin: f64) -> Vec<Field> {
+    let tone = tone(known(change), change.ratio);
+    let value = |value| if change.baseline.is_some() { Value::Ratio(value) } else { Value::Cost(value) };
     vec![
-        Field::new(name(change), Look::Name),
-        Field::new(value(change, change.a), Look::Number),
-        Field::new(value(change, change.b), Look::Number),
-        Field::new(ratio(change.ratio), Look::Number),
-        Field::new(bounds(change), Look::Interval),
-        Field::new(change_verdict(change, margin), look(known(change), change.ratio)),
+        Value::Name(name(change)).into(),
+        value(change.a).into(),
+        value(change.b).into(),
+        Field::from(Value::Ratio(change.ratio)).toned(tone),
+        Value::Interval(change.ratio, change.lo, change.hi).into(),
+        Field::from(change_verdict(change, margin)).toned(tone),
     ]
 }
 
-fn look(known: bool, ratio: f64) -> Look {
+fn tone(known: bool, ratio: f64) -> Tone {
     match known {
-        true if ratio > 1.0 => Look::Bad,
-        true => Look::Good,
-        false => Look::Open,
-    }
-}
-
-fn others(section: Section, comparison: &Comparison) -> Section {
-    let rows: Vec<Vec<Field>> = differences(comparison, true)
-        .iter()
-        .map(|differs| {
-            let values = |values: &[String]| Field::new(values.join(", "), Look::Text);
-            vec![Field::new(differs.what.clone(), Look::Name), values(&differs.a), values(&differs.b)]
-        })
-        .collect();
-    match rows.is_empty() {
-        true => section.paragraph(NO_DIFFERENCE),
-        false => section.table(&Table { head: vec!["", "A", "B"], rows }),
+        true if ratio > 1.0 => Tone::Bad,
+        true => Tone::Good,
+        false => Tone::Open,
     }
 }

@@ -2,7 +2,7 @@
 
 use ipcost_model::units::counted;
 use ipcost_model::{Arm, Metric, Verdict, first_few};
-use ipcost_report::numbers::{interval, ratio, time};
+use ipcost_report::numbers::{interval, ratio};
 use ipcost_report::words::{capitalised, escaped, verdict};
 
 use super::differences::VOLATILE;
@@ -93,11 +93,6 @@ pub(super) fn group_verdict(group: &GroupChange, margin: f64) -> String {
 /// What is known of a cell.
 pub(super) fn change_verdict(change: &Change, margin: f64) -> String {
     verdict(change.verdict, change.ratio, margin)
-}
-
-/// A cell's cost on one side, or its ratio to the baseline.
-pub(super) fn value(change: &Change, value: f64) -> String {
-    if change.baseline.is_some() { ratio(value) } else { time(value) }
 }
 
 /// The tables of single cells: costs, and ratios to the run's own baseline.

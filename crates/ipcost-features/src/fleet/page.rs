@@ -1,192 +1,293 @@
-//! A fleet as one page, which loads nothing and needs no script.
+//! A fleet as a page.
 
 use ipcost_model::units::counted;
-use ipcost_report::html::site::{Field, Look, Page, Section, Table};
-use ipcost_report::picture::plain_forest;
-use ipcost_report::words::capitalised;
+use ipcost_report::claims::Known;
+use ipcost_report::numbers::interval;
+use ipcost_report::page::{
+    Block, Claim, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
+};
+use ipcost_report::picture::{draw_forest, plain_forest};
+use ipcost_report::words::{capitalised, cores};
 
+use super::data::data;
 use super::drawn::{by_host, overview};
-use super::record::{Fleet, FleetClaim, FleetContrast, Standing};
+use super::record::{Fleet, FleetCheapest, FleetClaim, FleetContrast, Standing, Together};
 use super::words::{
-    ContrastRow, another, cheapest_on, claim_conditions, claim_counts, claim_sentence, group_names, how,
-    known, pair, rows, sentence, sentences, skipped, spread, tables, title, typical, work,
+    ContrastRow, cheapest_on, claim_conditions, claim_counts, claim_sentence, how, known, pair, rows,
+    sentence, sentences, skipped, spread, tables, title, typical_of, work,
 };
 use crate::claims::ClaimVerdict;
 
-/// So many files that are not counted are named.
-const MOST_FILES: usize = 100;
-/// So many hosts are in the table of hosts.
+/// So many sentences and groups are shown at once.
+const MOST_SENTENCES: usize = 8;
+const MOST_GROUPS: usize = 8;
+/// So many files that are not counted are named, and so many of them at once.
+const MOST_FILES: usize = 1000;
+const SHOWN_FILES: usize = 5;
+/// So many hosts are in a table of hosts.
 const MOST_HOSTS: usize = 1000;
 
 /// The page.
-pub fn page(fleet: &Fleet) -> Page {
-    let mut sections = vec![words(fleet)];
-    let mut links = vec![("#words", "In plain words")];
+pub fn page(fleet: &Fleet) -> Page<'_> {
+    let mut page = Page::new(title(fleet));
+    page.answer = answer(fleet);
+    page.blocks.push(Section::new("groups", "Groups of hosts").with(groups(fleet)).open());
     if !fleet.contrasts.is_empty() {
-        links.extend([("#overview", "Overview"), ("#contrasts", "By host")]);
-        sections.extend([overview_section(fleet), contrasts(fleet)]);
+        page.blocks.push(contrasts(fleet).open());
     }
     if !fleet.claims.is_empty() {
-        links.push(("#claims", "Claims"));
-        sections.push(claims(fleet));
+        page.blocks.push(claims(fleet).open());
     }
-    links.push(("#hosts", "Hosts"));
-    sections.push(hosts(fleet));
-    Page {
-        title: title(fleet),
-        about: group_names(fleet),
-        links: links.into_iter().map(|(address, name)| (address.to_owned(), name.to_owned())).collect(),
-        sections: sections.into_iter().map(Section::fragment).collect(),
+    if !fleet.contrasts.is_empty() {
+        let each = fleet.contrasts.iter().map(|contrast| of_contrast(fleet, contrast).folded());
+        page.blocks.push(Section::new("contrasts", "By host").with_all(each).open());
     }
+    page.blocks.push(
+        Section::new("hosts", "Hosts").with(Section::new("", "All hosts").with(hosts(fleet)).folded()).open(),
+    );
+    page.notes.extend(how(fleet).map(|how| Paragraph::quiet(how).into()));
+    page.notes.extend(not_counted(fleet));
+    page.hint = "--details shows every host, group and file.";
+    page.data = Some(data(fleet));
+    page
 }
 
-fn words(fleet: &Fleet) -> Section {
-    let said: Vec<(Option<usize>, String)> =
-        sentences(fleet, false).iter().map(|said| (None, capitalised(said))).collect();
-    let mut section = Section::new("words", "In plain words");
+fn answer(fleet: &Fleet) -> Vec<Block<'_>> {
+    let mut blocks = Vec::new();
     if !fleet.cheapest.is_empty() {
-        let rows = fleet.cheapest.iter().map(|table| {
-            vec![
-                Field::new(capitalised(&work(&table.work, table.placement)), Look::Text),
-                Field::new(cheapest_on(&table.cheapest, table.open, &table.open_among), Look::Text),
-            ]
-        });
-        let table = Table { head: vec!["work", "cheapest, on how many hosts"], rows: rows.collect() };
-        section = section.table(&table);
+        blocks.push(Section::new("", "Cheapest, on how many hosts").with(cheapest(fleet)).open());
     }
-    section = if said.is_empty() {
-        section.paragraph("No host is known to disagree with most of the others.")
-    } else {
-        section.heading("Where hosts disagree").sentences(&said)
+    let said = |all: &[String]| all.iter().map(|said| Paragraph::plain(capitalised(said))).collect();
+    let sentences = sentences(fleet, false);
+    let (first, rest) = sentences.split_at(sentences.len().min(MOST_SENTENCES));
+    if first.is_empty() && !fleet.contrasts.is_empty() {
+        blocks.push(Paragraph::plain("No host is known to disagree with most of the others.").into());
+    } else if !first.is_empty() {
+        let section = Section::new("", "Where hosts disagree").with(Block::List(said(first)));
+        blocks.push(section.open());
+    }
+    if !rest.is_empty() {
+        let title = format!("{} more", counted(rest.len() as u64, "sentence"));
+        blocks.push(Section::new("", title).with(Block::List(said(rest))).folded());
+    }
+    blocks.extend(fleet.notes.iter().map(|note| Paragraph::plain(note.clone()).into()));
+    blocks
+}
+
+fn groups(fleet: &Fleet) -> Table {
+    const COLUMNS: [Column; 4] = [
+        Column::number("hosts"),
+        Column::text("kernel"),
+        Column::text("processor").dropped(1),
+        Column::text("virtualisation").dropped(2),
+    ];
+    let row = |group: &super::HostGroup| {
+        vec![
+            Value::Count(group.hosts).into(),
+            Value::Name(format!("{} {}", group.os, group.kernel)).into(),
+            group.cpu.clone().into(),
+            group.virtualisation.clone().into(),
+        ]
     };
-    section = fleet.notes.iter().fold(section, |section, note| section.paragraph(note));
-    not_counted(section, fleet)
+    Table::new(&COLUMNS).rows(fleet.groups.iter().map(row)).at_most(MOST_GROUPS, "group")
 }
 
-/// A caution that files are not counted, with which and why; nothing if all are.
-pub(crate) fn not_counted(section: Section, fleet: &Fleet) -> Section {
-    let lines = skipped(fleet, MOST_FILES);
-    let Some((first, files)) = lines.split_first() else { return section };
-    let inner = files.iter().fold(Section::new("", ""), |inner, line| inner.note(line.trim()));
-    section.caution(first).folded("Which files, and why", inner)
-}
-
-fn overview_section(fleet: &Fleet) -> Section {
+/// All contrasts: a typical host, and where another lies.
+fn contrasts(fleet: &Fleet) -> Section<'_> {
+    const COLUMNS: [Column; 6] = [
+        Column::text(""),
+        Column::text("hosts"),
+        Column::number("typical host"),
+        Column::text("verdict"),
+        Column::number("between hosts").dropped(2),
+        Column::number("another host").dropped(1),
+    ];
     let forest = overview(fleet);
-    let mut section =
-        Section::new("overview", "A typical host, and where another lies").note(&forest.reading);
-    if let Ok(picture) = plain_forest(&forest) {
-        section = section.picture(&picture);
-    }
-    let rows = tables(fleet).into_iter().flat_map(|(title, rows)| {
-        rows.into_iter().flat_map(move |contrast| of_contrast(fleet, &title, contrast)).collect::<Vec<_>>()
+    let figure = Figure::new(forest.reading.clone(), move |frame| match frame {
+        Frame::Page => plain_forest(&forest),
+        Frame::File(background) => draw_forest(&forest, background),
     });
-    let head = vec!["work", "", "hosts", "typical host", "verdict", "between hosts", "another host"];
-    section =
-        section.folded("The numbers", Section::new("", "").table(&Table { head, rows: rows.collect() }));
-    section.note(&how(fleet).unwrap_or_default())
-}
-
-fn of_contrast(fleet: &Fleet, title: &str, contrast: &FleetContrast) -> Vec<Vec<Field>> {
-    let row = |ContrastRow { name, counts, together, .. }: ContrastRow<'_>| {
-        vec![
-            Field::new(title, Look::Name),
-            Field::new(name, Look::Name),
-            Field::new(counts, look(contrast.counts.majority())),
-            Field::new(together.map(typical).unwrap_or_default(), Look::Number),
-            Field::new(together.map(|together| known(fleet, together)).unwrap_or_default(), Look::Name),
-            Field::new(together.map(spread).unwrap_or_default(), Look::Number),
-            Field::new(together.map(another).unwrap_or_default(), Look::Interval),
-        ]
+    let of_table = |(title, contrasts): (String, Vec<&FleetContrast>)| {
+        let rows = contrasts.iter().flat_map(|contrast| {
+            let tone = tone(contrast.counts.majority());
+            rows(contrast).into_iter().map(move |row| contrast_row(fleet, row, tone))
+        });
+        Section::new("", capitalised(&title)).with(Table::new(&COLUMNS).rows(rows)).open()
     };
-    rows(contrast).into_iter().map(row).collect()
+    let section = Section::new("overview", "A typical host, and where another lies").with(figure);
+    section.with_all(tables(fleet).into_iter().map(of_table))
 }
 
-/// Each contrast by host; those whose hosts disagree are open at once.
-fn contrasts(fleet: &Fleet) -> Section {
-    let mut section = Section::new("contrasts", "By host");
-    for contrast in &fleet.contrasts {
-        let name = format!("{}: {}", capitalised(&work(&contrast.work, contrast.placement)), pair(contrast));
-        let mut inner = Section::new("", "").paragraph(&capitalised(&sentence(fleet, contrast)));
-        if let Ok(picture) = plain_forest(&by_host(fleet, contrast)) {
-            inner = inner.picture(&picture);
-        }
-        section = section.folded(&name, inner);
-    }
-    section
+fn contrast_row(fleet: &Fleet, row: ContrastRow<'_>, tone: Tone) -> Vec<Field> {
+    let ContrastRow { name, counts, is_usual, together } = row;
+    let indent = if is_usual { "  " } else { "" };
+    vec![
+        Value::Name(format!("{indent}{name}")).into(),
+        Field::from(Value::Name(counts)).toned(tone),
+        Field::maybe(together.map(typical_of)),
+        Field::maybe(together.map(|together| Value::Name(known(fleet, together)))),
+        Field::maybe(together.map(|together| Value::Text(spread(together)))),
+        Field::maybe(together.and_then(another)),
+    ]
 }
 
-fn claims(fleet: &Fleet) -> Section {
-    let mut section = Section::new("claims", "Claims");
-    let mut above = "";
-    for claim in &fleet.claims {
-        if claim.of != above {
-            above = &claim.of;
-            section = section.heading(&claim.of);
-        }
-        section = section.paragraph(&format!(
-            "{}.",
-            match claim.disagreements.is_empty() {
-                true => format!("“{}” {}", claim.text, claim_counts(&claim.counts)),
-                false => claim_sentence(fleet, claim).trim_end_matches('.').to_owned(),
-            }
-        ));
-        let conditions = claim_conditions(claim);
-        let inner = conditions.iter().fold(Section::new("", ""), |section, line| section.note(line));
-        section = section.folded("By condition and host", by_host_of(inner, fleet, claim, MOST_HOSTS));
-    }
-    section
-}
-
-/// Adds what each host says of a claim, of so many hosts.
-pub(crate) fn by_host_of(section: Section, fleet: &Fleet, claim: &FleetClaim, most: usize) -> Section {
-    let look = |word: ClaimVerdict| match word {
-        ClaimVerdict::Holds => Look::Good,
-        ClaimVerdict::Fails => Look::Bad,
-        ClaimVerdict::Depends | ClaimVerdict::NoDifference => Look::Text,
-        ClaimVerdict::Open | ClaimVerdict::NotTested => Look::Open,
-    };
-    let rows = claim.hosts.iter().take(most).map(|host| {
-        vec![
-            Field::new(fleet.hosts[host.host as usize].name.clone(), Look::Name),
-            Field::new(host.word.name(), look(host.word)),
-            Field::new(host.sentence.clone(), Look::Text),
-        ]
-    });
-    let section = section.table(&Table { head: vec!["host", "", ""], rows: rows.collect() });
-    match claim.hosts.len().saturating_sub(most) {
-        0 => section,
-        more => section.note(&format!("… and {}", counted(more as u64, "more host"))),
-    }
+/// Where another host's ratio lies.
+fn another(together: &Together) -> Option<Value> {
+    let (lo, hi) = together.another_lo.zip(together.another_hi)?;
+    Some(Value::Name(interval(together.ratio, Some(lo), Some(hi))?))
 }
 
 /// How the verdict of most hosts on a contrast looks.
-pub(crate) fn look(majority: Option<Standing>) -> Look {
+pub(crate) fn tone(majority: Option<Standing>) -> Tone {
     match majority {
-        Some(Standing::Cheaper) => Look::Good,
-        Some(Standing::CostsMore) => Look::Bad,
-        Some(Standing::Same) => Look::Name,
-        Some(Standing::Open) | None => Look::Open,
+        Some(Standing::Cheaper) => Tone::Good,
+        Some(Standing::CostsMore) => Tone::Bad,
+        Some(Standing::Same) => Tone::Plain,
+        Some(Standing::Open) | None => Tone::Open,
     }
 }
 
-fn hosts(fleet: &Fleet) -> Section {
-    let rows = fleet.hosts.iter().take(MOST_HOSTS).map(|host| {
-        let group = &fleet.groups[host.group as usize];
+fn cheapest(fleet: &Fleet) -> Table {
+    let mut above = "";
+    let rows = fleet.cheapest.iter().map(|table| {
+        let FleetCheapest { work, placement, cheapest, open, open_among, .. } = table;
+        let name = if work == above { String::new() } else { capitalised(work) };
+        above = work;
         vec![
-            Field::new(host.name.clone(), Look::Name),
-            Field::new(format!("{} {}", group.os, group.kernel), Look::Name),
-            Field::new(group.cpu.clone(), Look::Text),
-            Field::new(group.virtualisation.clone(), Look::Text),
-            Field::new(host.cores.to_string(), Look::Number),
-            Field::new(host.version.clone(), Look::Name),
-            Field::new(host.started.clone(), Look::Name),
+            Value::Name(name).into(),
+            Field::from(Value::Name(cores(*placement).to_owned())).toned(Tone::Quiet),
+            cheapest_on(cheapest, *open, open_among).into(),
         ]
     });
-    let head = vec!["host", "kernel", "processor", "virtualisation", "processors", "ipcost", "measured"];
-    let section = Section::new("hosts", "Hosts").table(&Table { head, rows: rows.collect() });
-    match fleet.hosts.len() > MOST_HOSTS {
-        true => section.note(&format!("… and {} more; see --csv or --json.", fleet.hosts.len() - MOST_HOSTS)),
-        false => section,
+    Table::new(&[Column::text(""), Column::text(""), Column::text("")]).rows(rows)
+}
+
+fn claims(fleet: &Fleet) -> Section<'_> {
+    let mut section = Section::new("claims", "Claims");
+    let mut of_one = Section::default();
+    for claim in &fleet.claims {
+        if claim.of != of_one.title {
+            let whole = std::mem::replace(&mut of_one, Section::new("", claim.of.clone()));
+            section = section.with_all((!whole.blocks.is_empty()).then(|| whole.open()));
+        }
+        of_one = of_one.with(of_claim(fleet, claim));
+        of_one = of_one.with(Section::new("", "By host").with(by_host_of(fleet, claim, MOST_HOSTS)).folded());
     }
+    section.with(of_one.open())
+}
+
+fn of_claim(fleet: &Fleet, claim: &FleetClaim) -> Claim {
+    let known = match claim.counts.majority() {
+        Some(ClaimVerdict::Holds) => Known::Holds,
+        Some(ClaimVerdict::Fails) => Known::Fails,
+        Some(ClaimVerdict::Depends) => Known::Depends,
+        Some(ClaimVerdict::NoDifference) => Known::NoDifference,
+        Some(ClaimVerdict::NotTested) => Known::NotTested,
+        Some(ClaimVerdict::Open) | None => Known::Open,
+    };
+    let size = claim.size.as_ref().map(|size| format!("its size: {}", claim_counts(size)));
+    let who = (!claim.disagreements.is_empty()).then(|| claim_sentence(fleet, claim));
+    let differs = claim.conditions.iter().any(|under| under.counts != claim.conditions[0].counts);
+    Claim {
+        text: format!("“{}”", claim.text),
+        known,
+        said: claim_counts(&claim.counts),
+        more: size.into_iter().chain(who).chain(claim_conditions(claim)).collect(),
+        unfolded: differs || claim.size.is_some(),
+    }
+}
+
+/// What each host says of a claim, of so many hosts.
+pub(crate) fn by_host_of(fleet: &Fleet, claim: &FleetClaim, most: usize) -> Table {
+    let tone = |word: ClaimVerdict| match word {
+        ClaimVerdict::Holds => Tone::Good,
+        ClaimVerdict::Fails => Tone::Bad,
+        ClaimVerdict::Depends | ClaimVerdict::NoDifference => Tone::Plain,
+        ClaimVerdict::Open | ClaimVerdict::NotTested => Tone::Open,
+    };
+    let row = |host: &super::HostClaim| {
+        vec![
+            Value::Name(fleet.hosts[host.host as usize].name.clone()).into(),
+            Field::from(host.word.name()).toned(tone(host.word)),
+            host.sentence.clone().into(),
+        ]
+    };
+    let columns = [Column::text("host"), Column::text(""), Column::text("").dropped(1)];
+    let mut table = Table::new(&columns).rows(claim.hosts.iter().take(most).map(row));
+    let more = claim.hosts.len().saturating_sub(most);
+    if more > 0 {
+        table.rows.push(vec![format!("… and {}", counted(more as u64, "more host")).into()]);
+    }
+    table
+}
+
+/// A contrast by host.
+fn of_contrast<'a>(fleet: &'a Fleet, contrast: &'a FleetContrast) -> Section<'a> {
+    const COLUMNS: [Column; 4] =
+        [Column::text("host"), Column::number("ratio"), Column::text("").dropped(1), Column::text("")];
+    let title = format!("{}: {}", work(&contrast.work, contrast.placement), pair(contrast));
+    let rows = contrast.hosts.iter().take(MOST_HOSTS).map(|host| {
+        vec![
+            Value::Name(fleet.hosts[host.host as usize].name.clone()).into(),
+            Value::Ratio(host.ratio).into(),
+            Value::Interval(host.ratio, host.lo, host.hi).into(),
+            host.standing.name().into(),
+        ]
+    });
+    Section::new("", capitalised(&title))
+        .with(Paragraph::plain(capitalised(&sentence(fleet, contrast))))
+        .with(figure(fleet, contrast))
+        .with(Table::new(&COLUMNS).rows(rows))
+}
+
+/// The picture of a contrast by host.
+pub fn figure<'a>(fleet: &'a Fleet, contrast: &'a FleetContrast) -> Figure<'a> {
+    Figure::new("", move |frame| match frame {
+        Frame::Page => plain_forest(&by_host(fleet, contrast)),
+        Frame::File(background) => draw_forest(&by_host(fleet, contrast), background),
+    })
+}
+
+fn hosts(fleet: &Fleet) -> Table {
+    const COLUMNS: [Column; 7] = [
+        Column::text("host"),
+        Column::text("kernel"),
+        Column::text("processor").dropped(4),
+        Column::text("virtualisation").dropped(3),
+        Column::number("processors").dropped(2),
+        Column::text("ipcost").dropped(1),
+        Column::text("measured").dropped(5),
+    ];
+    let row = |host: &super::FleetHost| {
+        let group = &fleet.groups[host.group as usize];
+        vec![
+            Value::Name(host.name.clone()).into(),
+            Value::Name(format!("{} {}", group.os, group.kernel)).into(),
+            group.cpu.clone().into(),
+            group.virtualisation.clone().into(),
+            Value::Count(host.cores.into()).into(),
+            Value::Name(host.version.clone()).into(),
+            Value::Name(host.started.clone()).into(),
+        ]
+    };
+    let mut table = Table::new(&COLUMNS).rows(fleet.hosts.iter().take(MOST_HOSTS).map(row));
+    let more = fleet.hosts.len().saturating_sub(MOST_HOSTS);
+    if more > 0 {
+        table.rows.push(vec![format!("… and {more} more; see --csv or --json").into()]);
+    }
+    table
+}
+
+/// A caution that files are not counted, with which and why; nothing if all are.
+pub(crate) fn not_counted(fleet: &Fleet) -> Vec<Block<'static>> {
+    let lines = skipped(fleet, MOST_FILES);
+    let Some((first, files)) = lines.split_first() else { return Vec::new() };
+    let list =
+        |files: &[String]| Block::List(files.iter().map(|line| Paragraph::quiet(line.trim())).collect());
+    let (shown, rest) = files.split_at(files.len().min(SHOWN_FILES));
+    let mut blocks = vec![Paragraph::caution(first.clone()).into(), list(shown)];
+    if !rest.is_empty() {
+        blocks.push(Section::new("", "Which others, and why").with(list(rest)).folded());
+    }
+    blocks
 }

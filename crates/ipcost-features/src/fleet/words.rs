@@ -3,6 +3,7 @@
 use ipcost_model::units::counted;
 use ipcost_model::{Metric, Placement, Verdict, and_joined, escaped, first_few};
 use ipcost_report::numbers::{interval, ratio};
+use ipcost_report::page::Value;
 use ipcost_report::words::{cores, quantity, verdict};
 
 use super::record::{
@@ -127,6 +128,11 @@ pub fn another(together: &Together) -> String {
 pub fn typical(together: &Together) -> String {
     let bounds = interval(together.ratio, Some(together.lo), Some(together.hi)).unwrap_or_default();
     format!("{} ({bounds})", ratio(together.ratio))
+}
+
+/// The same as a value.
+pub fn typical_of(together: &Together) -> Value {
+    Value::RatioWithin(together.ratio, Some(together.lo), Some(together.hi))
 }
 
 /// What is known of a typical host: `cheaper`.

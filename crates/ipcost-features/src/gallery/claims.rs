@@ -4,7 +4,8 @@ use ipcost_model::escaped;
 use ipcost_model::units::counted;
 use ipcost_report::claims::Known;
 use ipcost_report::html::matrix::{Matrix, Part, Row, Shown, Tint};
-use ipcost_report::html::site::{Badge, Field, Look, Page, Section, Table};
+use ipcost_report::html::site::{Badge, Page, Section};
+use ipcost_report::page::{Column, Field, Table, Value};
 use ipcost_report::words::capitalised;
 
 use super::{CLAIMS, Gallery};
@@ -194,15 +195,16 @@ fn by_condition_and_host(fleet: &Fleet, claim: &FleetClaim) -> Section {
         let rows = claim.conditions.iter().map(|under| {
             let name = under.condition.clone().unwrap_or_else(|| "as published".to_owned());
             let count = |verdict| match under.counts.count(verdict) {
-                0 => Field::new("", Look::Number),
-                hosts => Field::new(hosts.to_string(), Look::Number),
+                0 => Field::default(),
+                hosts => Value::Count(hosts).into(),
             };
             let counts = ClaimVerdict::ALL.iter().map(|verdict| count(*verdict));
-            std::iter::once(Field::new(name, Look::Text)).chain(counts).collect()
+            std::iter::once(Field::from(name)).chain(counts).collect()
         });
-        let head = std::iter::once("hosts, by condition")
-            .chain(ClaimVerdict::ALL.iter().map(|verdict| verdict.name()));
-        section = section.table(&Table { head: head.collect(), rows: rows.collect() });
+        let counted = ClaimVerdict::ALL.iter().map(|verdict| Column::number(verdict.name()));
+        let columns: Vec<Column> =
+            std::iter::once(Column::text("hosts, by condition")).chain(counted).collect();
+        section = section.table(&Table::new(&columns).rows(rows));
     }
-    fleet::by_host_of(section, fleet, claim, MOST_HOSTS)
+    section.table(&fleet::by_host_of(fleet, claim, MOST_HOSTS))
 }

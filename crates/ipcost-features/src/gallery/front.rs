@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use ipcost_model::units::counted;
 use ipcost_model::{and_joined, first_few};
-use ipcost_report::html::site::{Field, Look, Page, Section, Table};
+use ipcost_report::html::site::{Page, Section};
+use ipcost_report::page::{Column, Field, Table, Value};
 use ipcost_report::words::capitalised;
 
 use super::groups::{Groups, kernel};
@@ -156,16 +157,16 @@ fn jobs(gallery: &Gallery, job: usize) -> Option<Section> {
     let rows = gallery.fleets.iter().enumerate().map(|(other, fleet)| {
         let link = (other != job).then(|| name(other));
         vec![
-            Field { link, ..Field::new(format!("Job {}", other + 1), Look::Name) },
-            Field::new(job_name(fleet), Look::Text),
-            Field::new(fleet.hosts.len().to_string(), Look::Number),
+            Field::from(Value::Name(format!("Job {}", other + 1))).linked(link),
+            job_name(fleet).into(),
+            Value::Count(fleet.hosts.len() as u64).into(),
         ]
     });
-    let table = Table { head: vec!["", "work", "hosts"], rows: rows.collect() };
+    const COLUMNS: [Column; 3] = [Column::text(""), Column::text("work"), Column::number("hosts")];
     Some(
         Section::new("jobs", "Jobs")
             .paragraph("Hosts that ran different jobs are on different pages.")
-            .table(&table),
+            .table(&Table::new(&COLUMNS).rows(rows)),
     )
 }
 
@@ -174,16 +175,21 @@ fn list_of_groups(gallery: &Gallery, job: usize) -> Section {
         let group = &gallery.groups.all[index].group;
         let hosts = gallery.fleets[job].groups[place as usize].hosts;
         vec![
-            Field { link: Some(groups::name(index)), ..Field::new(kernel(group), Look::Name) },
-            Field::new(group.cpu.clone(), Look::Text),
-            Field::new(group.virtualisation.clone(), Look::Text),
-            Field::new(hosts.to_string(), Look::Number),
+            Field::from(Value::Name(kernel(group))).linked(Some(groups::name(index))),
+            group.cpu.clone().into(),
+            group.virtualisation.clone().into(),
+            Value::Count(hosts).into(),
         ]
     });
-    let table = Table { head: vec!["kernel", "processor", "virtualisation", "hosts"], rows: rows.collect() };
+    const COLUMNS: [Column; 4] = [
+        Column::text("kernel"),
+        Column::text("processor"),
+        Column::text("virtualisation"),
+        Column::number("hosts"),
+    ];
     Section::new("groups", "Groups of hosts")
         .note("Hosts with the same kernel, processor and virtualisation are a group.")
-        .table(&table)
+        .table(&Table::new(&COLUMNS).rows(rows))
 }
 
 /// How it was made, and what is not counted.
@@ -201,5 +207,5 @@ fn files(fleet: &Fleet) -> Section {
         fleet.tool.name,
         fleet.tool.version
     ));
-    fleet::not_counted(section, fleet)
+    section.with_blocks(&fleet::not_counted(fleet))
 }

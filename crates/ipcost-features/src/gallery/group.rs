@@ -1,15 +1,15 @@
 //! The page of a group of hosts: its hosts, what they measured, and which claims hold there.
 
 use ipcost_model::units::counted;
-use ipcost_report::html::site::{Badge, Field, Look, Page, Section, Table};
-use ipcost_report::numbers::ratio;
+use ipcost_report::html::site::{Badge, Page, Section};
+use ipcost_report::page::{Column, Field, Table, Value};
 use ipcost_report::words::{capitalised, quantity};
 
 use super::claims::{address, known_by_most};
 use super::groups::{kernel, processor};
 use super::{Gallery, cheapest};
 use crate::fleet::words::{claim_counts, pair, standings, work};
-use crate::fleet::{Fleet, look};
+use crate::fleet::{Fleet, tone};
 
 /// So many hosts are listed.
 const MOST_HOSTS: usize = 1000;
@@ -76,26 +76,32 @@ impl Of<'_> {
                 let title = work(&contrast.work, contrast.placement);
                 let shown = if title == above { String::new() } else { capitalised(&title) };
                 above = title;
-                let number = |value: f64| Field::new(ratio(value), Look::Number);
                 Some(vec![
-                    Field::new(shown, Look::Text),
-                    Field::new(pair(contrast), Look::Name),
-                    Field::new(standings(&found.counts), look(found.counts.majority())),
-                    number(found.median),
-                    number(found.least),
-                    number(found.most),
+                    shown.into(),
+                    Value::Name(pair(contrast)).into(),
+                    Field::from(Value::Name(standings(&found.counts))).toned(tone(found.counts.majority())),
+                    Value::Ratio(found.median).into(),
+                    Value::Ratio(found.least).into(),
+                    Value::Ratio(found.most).into(),
                 ])
             })
             .collect();
         if rows.is_empty() {
             return None;
         }
-        let head = vec!["work", "", "hosts", "median ratio", "least", "most"];
+        const COLUMNS: [Column; 6] = [
+            Column::text("work"),
+            Column::text(""),
+            Column::text("hosts"),
+            Column::number("median ratio"),
+            Column::number("least"),
+            Column::number("most"),
+        ];
         let what = quantity(self.fleet().metric);
         let about = format!(
             "The {what} of the first relative to the second: the median of the hosts, the least and the most."
         );
-        Some(self.section("contrasts", "Ratios").note(&about).table(&Table { head, rows }))
+        Some(self.section("contrasts", "Ratios").note(&about).table(&Table::new(&COLUMNS).rows(rows)))
     }
 
     fn claims(&self) -> Option<Section> {
@@ -123,24 +129,29 @@ impl Of<'_> {
             files.iter().filter_map(|file| self.gallery.documents.get(file)).collect()
         };
         let most = hosts.iter().map(|host| pages(&host.files).len()).max().unwrap_or_default();
-        let mut head = vec!["host", "processors", "epochs", "ipcost", "measured"];
-        head.extend(std::iter::repeat_n("", most));
+        let mut columns = vec![
+            Column::text("host"),
+            Column::number("processors"),
+            Column::number("epochs"),
+            Column::text("ipcost"),
+            Column::text("measured"),
+        ];
+        columns.extend(std::iter::repeat_n(Column::text(""), most));
         let row = |host: &&crate::fleet::FleetHost| {
-            let mut fields = vec![
-                Field::new(host.name.clone(), Look::Name),
-                Field::new(host.cores.to_string(), Look::Number),
-                Field::new(host.epochs.to_string(), Look::Number),
-                Field::new(host.version.clone(), Look::Name),
-                Field::new(host.started.clone(), Look::Name),
+            let mut fields: Vec<Field> = vec![
+                Value::Name(host.name.clone()).into(),
+                Value::Count(host.cores.into()).into(),
+                Value::Count(host.epochs.into()).into(),
+                Value::Name(host.version.clone()).into(),
+                Value::Name(host.started.clone()).into(),
             ];
             let report =
-                |page: &String| Field { link: Some(page.clone()), ..Field::new("report", Look::Name) };
+                |page: &String| Field::from(Value::Name("report".to_owned())).linked(Some(page.clone()));
             fields.extend(pages(&host.files).into_iter().map(report));
-            fields.resize(head.len(), Field::default());
             fields
         };
-        let rows = hosts.iter().take(MOST_HOSTS).map(row).collect();
-        let section = self.section("hosts", "Hosts").table(&Table { head: head.clone(), rows });
+        let rows = hosts.iter().take(MOST_HOSTS).map(row);
+        let section = self.section("hosts", "Hosts").table(&Table::new(&columns).rows(rows));
         match hosts.len().saturating_sub(MOST_HOSTS) {
             0 => section,
             more => section.note(&format!("… and {}.", counted(more as u64, "more host"))),

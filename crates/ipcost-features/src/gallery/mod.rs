@@ -56,7 +56,7 @@ impl Gallery {
     }
 
     fn fleet_page(&self, job: usize) -> Page {
-        let mut page = fleet::page(&self.fleets[job]);
+        let mut page = fleet::page(&self.fleets[job]).site();
         page.title = format!("Host by host: {}", page.title);
         let links = self.links(job).into_iter().filter(|(address, _)| *address != fleet_name(job));
         page.links.splice(0..0, links);

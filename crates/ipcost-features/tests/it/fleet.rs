@@ -1,8 +1,6 @@
 //! Fleets of planted hosts: what was planted is found, and nothing else.
 
-use ipcost_features::fleet::{
-    Fleet, FleetContrast, Gatherer, Otherwise, Standing, csv, markdown, page, render, words,
-};
+use ipcost_features::fleet::{Fleet, FleetContrast, Gatherer, Otherwise, Standing, page, words};
 use ipcost_features::replicate::LEDGER_SCHEMA;
 use ipcost_model::{Document, Metric, Sample, Tool, Verdict};
 use ipcost_report::fixture;
@@ -103,10 +101,10 @@ fn two_hosts_in_a_sandbox_are_named_with_what_sets_them_apart() {
     assert!((all.hosts, all.apart) == (40, 0) && all.hi > 0.62, "{all:?}");
     let together = contrast.usual.unwrap();
     assert_eq!((together.hosts, together.apart), (38, 2));
-    for text in [render(&fleet, false, 120), markdown(&fleet), page(&fleet).render()] {
+    for text in [page(&fleet).terminal(false, 120), page(&fleet).markdown(), page(&fleet).html()] {
         assert!(text.contains("without 2 hosts") && text.contains(&words::spread(&together)), "{text}");
     }
-    assert!(csv(&fleet).lines().nth(1).unwrap().contains(",38,"));
+    assert!(page(&fleet).csv().lines().nth(1).unwrap().contains(",38,"));
     assert!(together.lo < USUAL && USUAL < together.hi, "{together:?}");
     assert!(together.spread_lo < 0.06 && 0.06 < together.spread_hi, "{together:?}");
     assert!(together.another_hi.unwrap() < 0.75, "{together:?}");
@@ -144,7 +142,7 @@ fn so_few_hosts_leave_their_spread_unknown() {
     let three = fleet(&documents);
     let together = only(&three).together.unwrap();
     assert!(words::spread(&together).contains(" % ("), "{}", words::spread(&together));
-    for text in [render(&three, false, 120), markdown(&three), page(&three).render()] {
+    for text in [page(&three).terminal(false, 120), page(&three).markdown(), page(&three).html()] {
         assert!(text.contains(&words::spread(&together)), "{text}");
     }
 }
@@ -295,10 +293,12 @@ fn whatever_stands_in_documents_every_output_can_be_written() {
     let mut fleet = fleet(&documents);
     fleet.skipped.push(ipcost_features::fleet::Skipped { file: evil.to_owned(), reason: evil.to_owned() });
     fleet.skipped_files = 1;
-    for text in [render(&fleet, true, 80), csv(&fleet), markdown(&fleet), page(&fleet).render()] {
+    for text in
+        [page(&fleet).terminal(true, 80), page(&fleet).csv(), page(&fleet).markdown(), page(&fleet).html()]
+    {
         assert!(!text.contains("\u{1b}[31m=") && !text.contains("<script>\u{1b}"), "{text}");
     }
-    assert!(!page(&fleet).render().contains("<script"));
+    assert!(!page(&fleet).html().contains("<script"));
     let standing = &only(&fleet).hosts[0].standing;
     assert!(Standing::ALL.contains(standing));
     assert!(self::fleet(&[]).hosts.is_empty());

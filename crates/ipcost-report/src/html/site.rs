@@ -3,6 +3,7 @@
 use super::matrix::Matrix;
 use super::{FOOTER, Fragment, STYLE, palette, policy, text};
 use crate::figures::claims::Known;
+use crate::page::Table;
 use crate::picture::Picture;
 
 /// What these pages have and that of a document has not.
@@ -125,7 +126,7 @@ impl Section {
 
     /// Adds a table.
     pub fn table(mut self, table: &Table) -> Self {
-        self.body.push_str(&table.render());
+        self.body.push_str(&table.html());
         self
     }
 
@@ -140,7 +141,8 @@ impl Section {
         let entry = |badge: &Badge| {
             let (link, said) = (text(&badge.link), text(&badge.text));
             let (class, known) = (badge.known.class(), text(&badge.said));
-            format!("<li><a href=\"{link}\">{said}</a><span class=\"badge {class}\">{known}</span></li>\n")
+            let said = if link.is_empty() { said } else { format!("<a href=\"{link}\">{said}</a>") };
+            format!("<li>{said}<span class=\"badge {class}\">{known}</span></li>\n")
         };
         let entries: String = badges.iter().map(entry).collect();
         self.body.push_str(&format!("<ul class=\"known\">\n{entries}</ul>\n"));
@@ -183,7 +185,7 @@ impl Section {
 pub struct Badge {
     /// The claim.
     pub text: String,
-    /// Where it leads to.
+    /// Where it leads to; empty if nowhere.
     pub link: String,
     /// Its colour.
     pub known: Known,
@@ -191,97 +193,16 @@ pub struct Badge {
     pub said: String,
 }
 
-/// A table.
-#[derive(Debug, Default)]
-pub struct Table {
-    /// What stands above the columns.
-    pub head: Vec<&'static str>,
-    /// The rows.
-    pub rows: Vec<Vec<Field>>,
-}
-
-/// What stands in a field of a table.
-#[derive(Debug, Default, Clone)]
-pub struct Field {
-    /// Its text.
-    pub text: String,
-    /// How it looks.
-    pub look: Look,
-    /// Where it leads to.
-    pub link: Option<String>,
-}
-
-/// How a field looks.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
-    /// Text, on as many lines as it takes.
-    #[default]
-    Text,
-    /// A name that stays on one line.
-    Name,
-    /// A number.
-    Number,
-    /// An interval.
-    Interval,
-    /// Good news.
-    Good,
-    /// Bad news.
-    Bad,
-    /// Nothing is known.
-    Open,
-}
-
-impl Look {
-    fn class(self) -> &'static str {
-        match self {
-            Self::Text => "reason",
-            Self::Name => "name",
-            Self::Number => "number",
-            Self::Interval => "interval",
-            Self::Good => "word cheaper",
-            Self::Bad => "word dearer",
-            Self::Open => "word open",
-        }
-    }
-}
-
-impl Field {
-    /// Text with a look.
-    pub fn new(text: impl Into<String>, look: Look) -> Self {
-        Self { text: text.into(), look, link: None }
-    }
-}
-
-impl Table {
-    fn render(&self) -> String {
-        let head: String =
-            self.head.iter().map(|name| format!("<th scope=\"col\">{}</th>", text(name))).collect();
-        let field = |field: &Field| {
-            let inner = match &field.link {
-                Some(link) => format!("<a href=\"{}\">{}</a>", text(link), text(&field.text)),
-                None => text(&field.text),
-            };
-            format!("<td class=\"{}\">{inner}</td>", field.look.class())
-        };
-        let row = |row: &Vec<Field>| format!("<tr>{}</tr>\n", row.iter().map(field).collect::<String>());
-        let rows: String = self.rows.iter().map(row).collect();
-        format!(
-            "<div class=\"scroll\"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::{Column, Field, Tone};
 
     #[test]
     fn what_comes_from_outside_is_text_wherever_it_stands() {
         let evil = "<script>alert(1)</script>\"'&";
-        let table = Table {
-            head: vec!["host"],
-            rows: vec![vec![Field { link: Some(evil.to_owned()), ..Field::new(evil, Look::Bad) }]],
-        };
+        let field = Field::from(evil).toned(Tone::Bad).linked(Some(evil.to_owned()));
+        let table = Table::new(&[Column::text("host")]).rows([vec![field]]);
         let inner = Section::new("inner", evil).note(evil);
         let badge = Badge {
             text: evil.to_owned(),

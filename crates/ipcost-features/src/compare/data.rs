@@ -1,0 +1,71 @@
+//! What changed, as data.
+
+use ipcost_report::page::{Column, Field, Table, Value};
+
+use super::groups::CellGroup;
+use super::record::Comparison;
+use super::words::{group_name, groups, known, tables};
+
+const COLUMNS: [&str; 15] = [
+    "level",
+    "what",
+    "baseline",
+    "cells",
+    "a",
+    "b",
+    "ratio",
+    "lo",
+    "hi",
+    "verdict",
+    "known",
+    "would_show",
+    "spread",
+    "alpha",
+    "unshown",
+];
+
+/// One row a group, one for all cells together, one a cell, and one for each ratio to the run's own baseline. Costs are nanoseconds
+/// for one operation; of a group there are none.
+pub fn data(comparison: &Comparison) -> Table {
+    let number = |value: f64| Field::from(Value::Number(value));
+    let maybe = |value: Option<f64>| Field::maybe(value.map(Value::Number));
+    let of_groups = groups(comparison).map(|group| {
+        vec![
+            if group.group.is_everything() { "all" } else { "group" }.into(),
+            group_name(comparison, group).into(),
+            Field::default(),
+            Value::Count(group.cells.into()).into(),
+            Field::default(),
+            Field::default(),
+            number(group.ratio),
+            maybe(group.lo),
+            maybe(group.hi),
+            group.verdict.to_string().into(),
+            Value::Flag(group.found.is_some()).into(),
+            maybe(group.would_show),
+            maybe(group.spread),
+            number(group.alpha),
+            group.unshown.iter().map(CellGroup::words).collect::<Vec<String>>().join("; ").into(),
+        ]
+    });
+    let of_cells = tables(comparison).flat_map(|(_, changes)| changes).map(|change| {
+        vec![
+            if change.baseline.is_some() { "relative" } else { "cell" }.into(),
+            change.cell.as_str().into(),
+            change.baseline.as_deref().unwrap_or_default().into(),
+            Value::Count(1).into(),
+            number(change.a),
+            number(change.b),
+            number(change.ratio),
+            maybe(change.lo),
+            maybe(change.hi),
+            change.verdict.to_string().into(),
+            Value::Flag(known(change)).into(),
+            maybe(change.would_show),
+            maybe(change.spread),
+            number(change.alpha),
+            Field::default(),
+        ]
+    });
+    Table::new(&COLUMNS.map(Column::text)).rows(of_groups.chain(of_cells))
+}

@@ -1,0 +1,92 @@
+//! The figures of a page as comma-separated values.
+
+use super::{Block, Page, Table, Value};
+use crate::csv::{number, text};
+
+impl Page<'_> {
+    /// As CSV: its data, or its tables one after the other, each under its heading. Numbers are whole; costs are nanoseconds.
+    pub fn csv(&self) -> String {
+        if let Some(data) = &self.data {
+            return table(data, None);
+        }
+        let mut tables = Vec::new();
+        for part in [&self.blocks, &self.answer] {
+            collect(part, "", &mut tables);
+        }
+        let single = tables.len() == 1;
+        let drawn = tables.iter().map(|(title, inner)| table(inner, (!single).then_some(title.as_str())));
+        drawn.collect::<Vec<String>>().join("\n")
+    }
+}
+
+fn collect<'b>(blocks: &'b [Block<'_>], under: &str, tables: &mut Vec<(String, &'b Table)>) {
+    for block in blocks {
+        match block {
+            Block::Table(table) if !table.rows.is_empty() => tables.push((under.to_owned(), table)),
+            Block::Section(section) | Block::Details(section) => {
+                let title = if section.title.is_empty() { under } else { &section.title };
+                collect(&section.blocks, title, tables);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A table; of several each row begins with the heading that it is under.
+fn table(table: &Table, under: Option<&str>) -> String {
+    let fields = |column: usize| {
+        table.rows.iter().map(move |row| row.get(column)).map(|field| field.map(|field| &field.value))
+    };
+    let widths: Vec<usize> = (0..table.columns.len())
+        .map(|column| fields(column).flatten().map(width).max().unwrap_or(1))
+        .collect();
+    let mut head: Vec<String> = under.map(|_| "table".to_owned()).into_iter().collect();
+    for (place, (column, width)) in table.columns.iter().zip(&widths).enumerate() {
+        let name = match column.title {
+            "" if place == 0 => "what".to_owned(),
+            "" => format!("column_{}", place + 1),
+            title => title.replace(' ', "_"),
+        };
+        let ends: &[&str] = match width {
+            3 => &["", "_lo", "_hi"],
+            2 => &["_lo", "_hi"],
+            _ => &[""],
+        };
+        head.extend(ends.iter().map(|end| text(&format!("{name}{end}"))));
+    }
+    let row = |row: &Vec<super::Field>| {
+        let mut all: Vec<String> = under.map(text).into_iter().collect();
+        for (place, width) in widths.iter().enumerate() {
+            let mut parts = row.get(place).map(|field| parts(&field.value)).unwrap_or_default();
+            parts.resize(*width, String::new());
+            all.extend(parts);
+        }
+        all.join(",") + "\n"
+    };
+    let rows: String = table.rows.iter().map(row).collect();
+    format!("{}\n{rows}", head.join(","))
+}
+
+/// How many fields a value takes.
+fn width(value: &Value) -> usize {
+    match value {
+        Value::RatioWithin(..) => 3,
+        Value::Interval(..) => 2,
+        _ => 1,
+    }
+}
+
+fn parts(value: &Value) -> Vec<String> {
+    let maybe = |end: &Option<f64>| end.map_or_else(String::new, number);
+    match value {
+        Value::Empty => vec![String::new()],
+        Value::Text(said) | Value::Name(said) => vec![text(said)],
+        Value::Count(count) => vec![count.to_string()],
+        Value::Cost(plain) | Value::Number(plain) | Value::Ratio(plain) | Value::Share(plain) => {
+            vec![number(*plain)]
+        }
+        Value::Interval(_, lo, hi) => vec![maybe(lo), maybe(hi)],
+        Value::RatioWithin(ratio, lo, hi) => vec![number(*ratio), maybe(lo), maybe(hi)],
+        Value::Flag(flag) => vec![flag.to_string()],
+    }
+}

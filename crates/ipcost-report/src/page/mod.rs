@@ -1,0 +1,392 @@
+//! An answer as a page of blocks, whatever draws it: a terminal, HTML, Markdown or CSV.
+//!
+//! Features say what is on it. Precision, alignment, colours and escapes are decided here, once for every output.
+
+mod csv;
+mod html;
+mod markdown;
+mod terminal;
+#[cfg(test)]
+mod tests;
+
+use ipcost_model::Metric;
+
+use crate::figures::claims::Known;
+use crate::numbers;
+use crate::picture::{Background, Picture, PictureError};
+
+/// What an answer says.
+#[derive(Default)]
+pub struct Page<'a> {
+    /// Its title.
+    pub title: String,
+    /// What it is about, beneath the title.
+    pub about: Vec<String>,
+    /// The answer in a few words: first on paper, and last on a terminal, next to the prompt.
+    pub answer: Vec<Block<'a>>,
+    /// What it rests on.
+    pub blocks: Vec<Block<'a>>,
+    /// How it was measured, and what it leaves out.
+    pub notes: Vec<Block<'a>>,
+    /// What shows the rest where a screen leaves some out.
+    pub hint: &'static str,
+    /// What its CSV holds; without one, the tables of the page.
+    pub data: Option<Table>,
+}
+
+/// A part of a page.
+pub enum Block<'a> {
+    /// Blocks under a heading.
+    Section(Section<'a>),
+    /// Sentences that belong together.
+    Paragraph(Paragraph),
+    /// Sentences, one an entry.
+    List(Vec<Paragraph>),
+    /// Figures in rows and columns.
+    Table(Table),
+    /// A picture; a terminal shows none.
+    Figure(Figure<'a>),
+    /// Something that is asserted, and what is known of it.
+    Claim(Claim),
+    /// What most readers do not need at once.
+    Details(Section<'a>),
+}
+
+/// Blocks under a heading.
+#[derive(Default)]
+pub struct Section<'a> {
+    /// What links lead to; empty if none do.
+    pub id: String,
+    /// The heading.
+    pub title: String,
+    /// What is in it.
+    pub blocks: Vec<Block<'a>>,
+}
+
+/// How much a text matters, or what kind of news it is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// As any other.
+    #[default]
+    Plain,
+    /// More than others.
+    Strong,
+    /// Less than others.
+    Quiet,
+    /// Something may be wrong.
+    Caution,
+    /// Costs less, or holds.
+    Good,
+    /// Costs more, or fails.
+    Bad,
+    /// Not known.
+    Open,
+}
+
+/// A sentence or more.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Paragraph {
+    /// The text; what comes from outside needs no escape here.
+    pub text: String,
+    /// How it looks.
+    pub tone: Tone,
+}
+
+/// Something that is asserted, and what is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// What is asserted.
+    pub text: String,
+    /// What is known, by colour.
+    pub known: Known,
+    /// What is known, in words.
+    pub said: String,
+    /// More about it, a line each.
+    pub more: Vec<String>,
+    /// Whether a screen without details shows that, too.
+    pub unfolded: bool,
+}
+
+/// A picture.
+pub struct Figure<'a> {
+    /// How to read it.
+    pub reading: String,
+    /// Draws it, as a part of a page or as a file of its own.
+    pub draw: Box<dyn Fn(Frame) -> Result<Picture, PictureError> + 'a>,
+}
+
+/// What a picture is drawn for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frame {
+    /// A page that says already what it is about.
+    Page,
+    /// A file that stands for itself.
+    File(Background),
+}
+
+/// Rows and columns.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Table {
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// The rows; fields that are missing at the end of one are empty.
+    pub rows: Vec<Vec<Field>>,
+    /// So many rows are on a screen without details; 0 is all.
+    pub most: usize,
+    /// What the others are, such as `group`.
+    pub rest: &'static str,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Column {
+    /// What stands above it.
+    pub title: &'static str,
+    /// Whether it holds numbers, which are aligned to the right.
+    pub right: bool,
+    /// In which order columns are left out where a screen is narrow, the largest first; 0 stays always.
+    pub expendable: u8,
+}
+
+/// What stands in a row and a column.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Field {
+    /// What it is.
+    pub value: Value,
+    /// How it looks.
+    pub tone: Tone,
+    /// Where it leads to, on a page.
+    pub link: Option<String>,
+}
+
+/// A value of a table.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub enum Value {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// Text on as many lines as it takes.
+    Text(String),
+    /// A name, which stays on one line.
+    Name(String),
+    /// How many.
+    Count(u64),
+    /// A cost, nanoseconds.
+    Cost(f64),
+    /// A number of no unit.
+    Number(f64),
+    /// A ratio.
+    Ratio(f64),
+    /// The interval of a value: around what, from, to. Unbounded ends are `None`.
+    Interval(f64, Option<f64>, Option<f64>),
+    /// A ratio with its interval.
+    RatioWithin(f64, Option<f64>, Option<f64>),
+    /// A share of a whole, from 0 to 1.
+    Share(f64),
+    /// A yes or no of a data file.
+    Flag(bool),
+}
+
+impl<'a> Page<'a> {
+    /// A page with a title and nothing else.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..Self::default() }
+    }
+
+    /// Its pictures; the first one stands for the page.
+    pub fn figures(&self) -> Vec<&Figure<'a>> {
+        fn find<'b, 'a>(blocks: &'b [Block<'a>], found: &mut Vec<&'b Figure<'a>>) {
+            for block in blocks {
+                match block {
+                    Block::Figure(figure) => found.push(figure),
+                    Block::Section(section) | Block::Details(section) => find(&section.blocks, found),
+                    _ => {}
+                }
+            }
+        }
+        let mut found = Vec::new();
+        [&self.answer, &self.blocks, &self.notes].into_iter().for_each(|blocks| find(blocks, &mut found));
+        found
+    }
+}
+
+impl<'a> Section<'a> {
+    /// Blocks under a heading; the id is what links lead to.
+    pub fn new(id: &str, title: impl Into<String>) -> Self {
+        Self { id: id.to_owned(), title: title.into(), blocks: Vec::new() }
+    }
+
+    /// With another block.
+    pub fn with(mut self, block: impl Into<Block<'a>>) -> Self {
+        self.blocks.push(block.into());
+        self
+    }
+
+    /// With more blocks.
+    pub fn with_all<B: Into<Block<'a>>>(mut self, blocks: impl IntoIterator<Item = B>) -> Self {
+        self.blocks.extend(blocks.into_iter().map(Into::into));
+        self
+    }
+
+    /// As a part of a page that is open at once.
+    pub fn open(self) -> Block<'a> {
+        Block::Section(self)
+    }
+
+    /// As a part that is folded away, and that a terminal shows with details only.
+    pub fn folded(self) -> Block<'a> {
+        Block::Details(self)
+    }
+}
+
+impl Paragraph {
+    /// Plain sentences.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone: Tone::Plain }
+    }
+
+    /// A remark.
+    pub fn quiet(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone: Tone::Quiet }
+    }
+
+    /// A caution.
+    pub fn caution(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone: Tone::Caution }
+    }
+}
+
+impl<'a> Figure<'a> {
+    /// A picture that is drawn so, and how to read it.
+    pub fn new(
+        reading: impl Into<String>,
+        draw: impl Fn(Frame) -> Result<Picture, PictureError> + 'a,
+    ) -> Self {
+        Self { reading: reading.into(), draw: Box::new(draw) }
+    }
+}
+
+impl From<Paragraph> for Block<'_> {
+    fn from(paragraph: Paragraph) -> Self {
+        Self::Paragraph(paragraph)
+    }
+}
+
+impl From<Table> for Block<'_> {
+    fn from(table: Table) -> Self {
+        Self::Table(table)
+    }
+}
+
+impl From<Claim> for Block<'_> {
+    fn from(claim: Claim) -> Self {
+        Self::Claim(claim)
+    }
+}
+
+impl<'a> From<Figure<'a>> for Block<'a> {
+    fn from(figure: Figure<'a>) -> Self {
+        Self::Figure(figure)
+    }
+}
+
+impl Column {
+    /// A column of words.
+    pub const fn text(title: &'static str) -> Self {
+        Self { title, right: false, expendable: 0 }
+    }
+
+    /// A column of numbers.
+    pub const fn number(title: &'static str) -> Self {
+        Self { title, right: true, expendable: 0 }
+    }
+
+    /// The same, left out in this order where a screen is narrow.
+    pub const fn dropped(self, expendable: u8) -> Self {
+        Self { expendable, ..self }
+    }
+}
+
+impl Table {
+    /// An empty table with these columns.
+    pub fn new(columns: &[Column]) -> Self {
+        Self { columns: columns.to_vec(), ..Self::default() }
+    }
+
+    /// With these rows.
+    pub fn rows(mut self, rows: impl IntoIterator<Item = Vec<Field>>) -> Self {
+        self.rows.extend(rows);
+        self
+    }
+
+    /// With so many rows on a screen without details; the others are called `rest`.
+    pub fn at_most(self, most: usize, rest: &'static str) -> Self {
+        Self { most, rest, ..self }
+    }
+}
+
+impl Field {
+    /// The same in a tone.
+    pub fn toned(self, tone: Tone) -> Self {
+        Self { tone, ..self }
+    }
+
+    /// The same as a link to somewhere.
+    pub fn linked(self, link: Option<String>) -> Self {
+        Self { link, ..self }
+    }
+
+    /// A value that may be absent.
+    pub fn maybe(value: Option<Value>) -> Self {
+        value.map(Self::from).unwrap_or_default()
+    }
+}
+
+impl From<Value> for Field {
+    fn from(value: Value) -> Self {
+        Self { value, ..Self::default() }
+    }
+}
+
+impl From<String> for Field {
+    fn from(text: String) -> Self {
+        Value::Text(text).into()
+    }
+}
+
+impl From<&str> for Field {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<Metric> for Field {
+    fn from(metric: Metric) -> Self {
+        metric.to_string().into()
+    }
+}
+
+impl Value {
+    /// As people read it: three significant digits, with a unit.
+    fn text(&self) -> String {
+        match self {
+            Self::Empty => String::new(),
+            Self::Text(text) | Self::Name(text) => text.clone(),
+            Self::Count(count) => count.to_string(),
+            Self::Cost(ns) => numbers::time(*ns),
+            Self::Number(number) => numbers::three_digits(*number),
+            Self::Ratio(ratio) => numbers::ratio(*ratio),
+            Self::Interval(around, lo, hi) => {
+                let held = numbers::interval(*around, *lo, *hi);
+                format!("({})", held.as_deref().unwrap_or("no interval"))
+            }
+            Self::RatioWithin(ratio, lo, hi) => {
+                let held = numbers::interval(*ratio, *lo, *hi);
+                let held = held.map_or_else(String::new, |held| format!(" ({held})"));
+                format!("{}{held}", numbers::ratio(*ratio))
+            }
+            Self::Share(share) => ipcost_model::units::percent(*share),
+            Self::Flag(flag) => flag.to_string(),
+        }
+    }
+}

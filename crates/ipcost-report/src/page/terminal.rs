@@ -1,0 +1,141 @@
+//! A page on a terminal.
+
+use anstyle::{AnsiColor, Style};
+use ipcost_model::escaped_lines;
+
+use super::{Block, Claim, Figure, Page, Paragraph, Section, Table, Tone};
+use crate::figures::claims::Known;
+use crate::grid::{Column, Grid, Piece};
+use crate::wrap::{wrapped, wrapped_under};
+
+const BOLD: Style = Style::new().bold();
+
+/// What is shown.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// Columns of text.
+    columns: usize,
+    /// Everything, or what most readers need.
+    details: bool,
+}
+
+impl Page<'_> {
+    /// Draws it in `room` columns of text, with styles as ANSI sequences; with everything, or not. The answer comes last.
+    pub fn terminal(&self, details: bool, room: usize) -> String {
+        let room = Room { columns: room, details };
+        let mut out = String::new();
+        if !self.title.is_empty() {
+            out.push_str(&format!("{BOLD}{}{BOLD:#}\n", wrapped(&self.title, room.columns)));
+        }
+        for line in &self.about {
+            out.push_str(&format!("{}\n", wrapped(line, room.columns)));
+        }
+        for part in [&self.blocks, &self.answer, &self.notes] {
+            let mut drawn = String::new();
+            blocks(part, room, &mut drawn);
+            if !drawn.is_empty() {
+                out.push_str(&format!("\n{}", drawn.trim_start_matches('\n')));
+            }
+        }
+        if !details
+            && !self.hint.is_empty()
+            && [&self.blocks, &self.answer, &self.notes].into_iter().any(|part| leaves_out(part))
+        {
+            let quiet = style(Tone::Quiet);
+            out.push_str(&format!("{quiet}{}{quiet:#}\n", wrapped(self.hint, room.columns)));
+        }
+        out.trim_start_matches('\n').to_owned()
+    }
+}
+
+/// Whether a screen without details shows less.
+fn leaves_out(blocks: &[Block<'_>]) -> bool {
+    blocks.iter().any(|block| match block {
+        Block::Details(_) => true,
+        Block::Section(section) => leaves_out(&section.blocks),
+        Block::Table(table) => table.most > 0 && table.rows.len() > table.most,
+        _ => false,
+    })
+}
+
+fn blocks(all: &[Block<'_>], room: Room, out: &mut String) {
+    for block in all {
+        match block {
+            Block::Section(inner) => section(inner, room, out),
+            Block::Details(inner) if room.details => section(inner, room, out),
+            Block::Details(_) | Block::Figure(Figure { .. }) => {}
+            Block::Paragraph(said) => paragraph(said, "", room, out),
+            Block::List(entries) => entries.iter().for_each(|said| paragraph(said, "", room, out)),
+            Block::Table(inner) => table(inner, room, out),
+            Block::Claim(inner) => claim(inner, room, out),
+        }
+    }
+}
+
+fn section(section: &Section<'_>, room: Room, out: &mut String) {
+    let mut inner = String::new();
+    blocks(&section.blocks, room, &mut inner);
+    if inner.is_empty() {
+        return;
+    }
+    out.push('\n');
+    if !section.title.is_empty() {
+        out.push_str(&format!("{BOLD}{}{BOLD:#}\n", wrapped(&section.title, room.columns)));
+    }
+    out.push_str(inner.trim_start_matches('\n'));
+}
+
+fn paragraph(said: &Paragraph, indent: &str, room: Room, out: &mut String) {
+    let style = style(said.tone);
+    let text = wrapped_under(&said.text, room.columns, indent);
+    out.push_str(&format!("{style}{text}{style:#}\n"));
+}
+
+fn claim(claim: &Claim, room: Room, out: &mut String) {
+    let style = match claim.known {
+        Known::Holds => style(Tone::Good),
+        Known::Fails => style(Tone::Bad),
+        _ => Style::new(),
+    };
+    let said = escaped_lines(&claim.said);
+    out.push_str(&format!("{}\n  {style}{said}{style:#}\n", wrapped(&claim.text, room.columns)));
+    if room.details || claim.unfolded {
+        for line in &claim.more {
+            out.push_str(&format!("    {}\n", wrapped_under(line, room.columns.saturating_sub(4), "    ")));
+        }
+    }
+}
+
+fn table(table: &Table, room: Room, out: &mut String) {
+    let columns: Vec<Column> = table
+        .columns
+        .iter()
+        .map(|column| Column::new(column.title, column.right, column.expendable))
+        .collect();
+    let mut grid = Grid::new(&columns);
+    let most = if room.details || table.most == 0 { usize::MAX } else { table.most };
+    for row in table.rows.iter().take(most) {
+        let piece = |field: &super::Field| Piece::styled(field.value.text(), style(field.tone));
+        grid.row(row.iter().map(piece).collect());
+    }
+    let mut drawn = String::new();
+    grid.render(&mut drawn, room.columns);
+    // Where no column has a title, nothing stands above the rows.
+    out.push_str(drawn.trim_start_matches('\n'));
+    if table.rows.len() > most {
+        let more =
+            ipcost_model::units::counted((table.rows.len() - most) as u64, &format!("more {}", table.rest));
+        out.push_str(&format!("… and {more}\n"));
+    }
+}
+
+fn style(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Strong => BOLD,
+        Tone::Quiet | Tone::Open => Style::new().dimmed(),
+        Tone::Caution => AnsiColor::Yellow.on_default(),
+        Tone::Good => AnsiColor::Green.on_default(),
+        Tone::Bad => AnsiColor::Red.on_default(),
+    }
+}
