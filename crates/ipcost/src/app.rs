@@ -16,12 +16,13 @@ use ipcost_lab::{Contrasts, Lab};
 use ipcost_model::{Job, Plan};
 use ipcost_sys::placement::Topology;
 
-use crate::args::{AppArgs, Saving};
+use crate::args::{AppArgs, OutputArgs};
 use crate::exit::{Problem, note, teller, warn};
-use crate::explain::{Telling, explained};
+use crate::explain::explained;
+use crate::finish::{Finished, Outputs, finish};
+use crate::history;
 use crate::output::print;
-use crate::outputs;
-use crate::run::{Finished, Outputs, Recorder, begin_measuring, finish};
+use crate::run::{Recorder, begin_measuring, finished};
 
 /// With what comes before and after, the answer is there within 45 s.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(40);
@@ -34,7 +35,8 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let Some(name) = &args.server else {
         return print(&list()).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     };
-    outputs::check(&args.outputs).map_err(Problem::usage)?;
+    let outputs = Outputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
+    outputs.check(None).map_err(Problem::usage)?;
     let kind = find(name).map_err(|error| Problem::usage(anyhow!("{error}")))?;
     let asked = asked(kind, &args).map_err(Problem::usage)?;
     let cores = Topology::read().cores.len();
@@ -65,13 +67,14 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
         plan.notes.iter().for_each(|text| note(text));
     }
     let (about, name) = (about(&job, plan.seed), args.name.clone());
-    let begin = |_: &Plan| Recorder::new(args.quiet, about.clone(), None);
+    let begin = |plan: &Plan| {
+        let samples = if outputs.save { history::begin(&about, name.as_deref(), plan) } else { None };
+        Recorder::new(args.quiet, about.clone(), samples)
+    };
     let (outcome, recorder) = lab.run_on(bench, plan, &Contrasts, begin)?;
-    let (finished, _) = crate::run::finished(outcome, name, recorder);
+    let finished = finished(outcome, name, recorder);
     let answer = App { burst, ..judge(kind, &asked, &seen, &finished.document) };
     let finished = Finished { document: answered(finished.document, &answer), ..finished };
-    let outputs =
-        Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };
     let measured = finish(&outputs, finished, None)?;
     if !args.explain || measured != ExitCode::SUCCESS {
         return Ok(measured);
@@ -85,9 +88,8 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
         trial: false,
         seed: args.seed,
     };
-    let saving = Saving { no_save: args.no_save };
-    let telling = Telling { json: None, flame: None, saving, redacting: args.redacting, quiet: args.quiet };
-    explained(&request, &lab, &interrupt, telling)
+    let none = OutputArgs { wide: args.outputs.wide, ..OutputArgs::default() };
+    explained(&request, &lab, &interrupt, &Outputs { files: &none, ..outputs }, None)
 }
 
 /// Every kind of server, and what is missing for a private one.

@@ -38,6 +38,11 @@ impl Problem {
     pub fn failed(error: anyhow::Error) -> Self {
         Self { status: FAILED, error }
     }
+
+    /// Tells standard error.
+    pub fn tell(&self) {
+        complain(&in_full(&self.error));
+    }
 }
 
 impl From<EngineError> for Problem {
@@ -60,9 +65,19 @@ impl From<LabError> for Problem {
     }
 }
 
+/// The end of a command that met these problems: all but the last one are told, which is the reason for the status.
+///
+/// # Errors
+/// The last one.
+pub fn ended(mut problems: Vec<Problem>) -> Result<ExitCode, Problem> {
+    let Some(last) = problems.pop() else { return Ok(ExitCode::SUCCESS) };
+    problems.iter().for_each(Problem::tell);
+    Err(last)
+}
+
 /// Tells standard error, and gives the status to exit with.
 pub fn report(problem: &Problem) -> ExitCode {
-    complain(&in_full(&problem.error));
+    problem.tell();
     ExitCode::from(problem.status)
 }
 

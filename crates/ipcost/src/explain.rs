@@ -5,20 +5,19 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use indicatif::ProgressBar;
-use ipcost_features::explain::{Examined, Explanation, Request, Watching, examine, prepare, words as text};
+use ipcost_features::explain::{Examined, Request, Watching, examine, prepare};
 use ipcost_lab::Lab;
 use ipcost_lab::progress::Observer;
-use ipcost_model::{Job, Matrix, Stopped, parse_cell_id};
+use ipcost_model::{Job, Matrix, parse_cell_id};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
 
-use crate::args::{ExplainArgs, Saving};
-use crate::exit::{INTERRUPTED, Problem, note, teller, warn};
-use crate::history;
+use crate::args::ExplainArgs;
+use crate::exit::{Problem, note, teller};
+use crate::finish::{Finished, Outputs, OwnOutput, finish};
 use crate::job::{job as job_of, place_as_usual};
-use crate::output::{is_standard_output, print, room, write_pretty, write_text};
+use crate::output::{is_standard_output, write_text};
 use crate::progress::{Line, bar};
-use crate::redact::Redacting;
 use crate::run::begin_measuring;
 
 /// Explains what the arguments ask about.
@@ -26,26 +25,11 @@ use crate::run::begin_measuring;
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
+    let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, args.quiet);
+    outputs.check(args.flame.as_deref()).map_err(Problem::usage)?;
     let asked = request(args).map_err(Problem::usage)?;
     let lab = Lab::open(&asked.job, &mut teller(args.quiet))?;
-    let telling = Telling {
-        json: args.json.as_deref(),
-        flame: args.flame.as_deref(),
-        saving: args.saving,
-        redacting: args.redacting,
-        quiet: args.quiet,
-    };
-    explained(&asked, &lab, &begin_measuring(args.quiet, args.waiting)?, telling)
-}
-
-/// Where an explanation goes.
-#[derive(Clone, Copy)]
-pub struct Telling<'a> {
-    pub json: Option<&'a Path>,
-    pub flame: Option<&'a Path>,
-    pub saving: Saving,
-    pub redacting: Redacting,
-    pub quiet: bool,
+    explained(&asked, &lab, &begin_measuring(args.quiet, args.waiting)?, &outputs, args.flame.as_deref())
 }
 
 /// Measures, looks at what the cells do, and tells.
@@ -56,9 +40,10 @@ pub fn explained(
     asked: &Request,
     lab: &Lab,
     interrupt: &Interrupt,
-    telling: Telling<'_>,
+    outputs: &Outputs<'_>,
+    flame: Option<&Path>,
 ) -> Result<ExitCode, Problem> {
-    let Telling { quiet, redacting, .. } = telling;
+    let quiet = outputs.quiet;
     let (job, plan, question) = prepare(asked, lab)?;
     if !quiet {
         plan.notes.iter().for_each(|text| note(text));
@@ -68,17 +53,14 @@ pub fn explained(
     let examined = examine(asked, (&job, plan, &question), lab, interrupt, &mut shown);
     shown.line.clear();
     let Examined { explanation, document, flames } = examined?;
-    if let Some(path) = telling.flame {
-        write_flames(path, &redacting.apply(flames)?, quiet).map_err(Problem::failed)?;
-    }
-    let explanation = redacting.apply(explanation)?;
-    show(&explanation, telling).map_err(Problem::failed)?;
-    history::keep_answer(redacting.apply_to_document(document)?, telling.saving, quiet);
-    Ok(match (&explanation.failure, explanation.stopped) {
-        (Some(failure), _) => return Err(Problem::failed(anyhow!("{failure}"))),
-        (None, Stopped::Interrupted) => ExitCode::from(INTERRUPTED),
-        (None, _) => ExitCode::SUCCESS,
-    })
+    let failure = explanation.failure.map(|failure| Problem::failed(anyhow!("{failure}")));
+    let own = flame.map(|path| OwnOutput {
+        path: Some(path),
+        write: Box::new(move |_| {
+            write_flames(path, &outputs.redacting.apply(flames.clone())?, quiet).map_err(Problem::failed)
+        }),
+    });
+    finish(outputs, Finished { document, failure, samples: None }, own)
 }
 
 /// A line for the timed pass, a bar for what follows.
@@ -163,18 +145,4 @@ fn place_alike(cells: &mut [Matrix]) {
         }
     }
     place_as_usual(cells);
-}
-
-fn show(explanation: &Explanation, telling: Telling<'_>) -> anyhow::Result<()> {
-    if let Some(path) = telling.json {
-        write_pretty(explanation, path)?;
-    }
-    if [telling.json, telling.flame].into_iter().flatten().any(is_standard_output) {
-        return Ok(());
-    }
-    print(&text::render(explanation, room()))?;
-    if !telling.quiet {
-        explanation.warnings.iter().for_each(|warning| warn(&warning.message));
-    }
-    Ok(())
 }

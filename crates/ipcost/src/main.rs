@@ -16,6 +16,7 @@ mod doctor;
 mod documents;
 mod exit;
 mod explain;
+mod finish;
 mod fleet;
 mod gallery;
 mod history;

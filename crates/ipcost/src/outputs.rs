@@ -14,16 +14,15 @@ use ipcost_report::{benchfmt, bmf, csv, lkp, markdown, picture};
 use crate::args::OutputArgs;
 use crate::collectors::conbench;
 use crate::output::{
-    at_most_one_on_standard_output, is_standard_output, no_picture_on_terminal, write_bytes, write_html,
-    write_json, write_text,
+    at_most_one_on_standard_output, no_picture_on_terminal, write_bytes, write_html, write_json, write_text,
 };
 
-/// What the arguments get wrong together, before anything is read or measured.
+/// What the arguments get wrong together with a command's own files, before anything is read or measured.
 ///
 /// # Errors
 /// Where several outputs are to go to standard output, or about a picture without a file for one.
-pub fn check(args: &OutputArgs) -> anyhow::Result<()> {
-    at_most_one_on_standard_output(args.files())?;
+pub fn check<'a>(args: &'a OutputArgs, own: impl IntoIterator<Item = &'a Path>) -> anyhow::Result<()> {
+    at_most_one_on_standard_output(args.files().chain(own))?;
     let picture = args.svg.is_some() || args.png.is_some();
     let about_pictures = args.chart.is_some() || args.background.is_some();
     ensure!(
@@ -31,11 +30,6 @@ pub fn check(args: &OutputArgs) -> anyhow::Result<()> {
         "--chart and --background are about pictures; say where to write one with --svg FILE or --png FILE"
     );
     no_picture_on_terminal(args.png.as_deref())
-}
-
-/// Whether one of them takes standard output, so that nothing else may go there.
-pub fn take_standard_output(args: &OutputArgs) -> bool {
-    args.files().any(is_standard_output)
 }
 
 /// The pictures that were asked for, and where they go.
@@ -92,25 +86,15 @@ pub fn published(ledger: &Ledger, background: Background) -> anyhow::Result<Pict
 type Render = fn(&Document) -> String;
 
 /// Writes every output that was asked for; one that fails does not keep the others from being written.
-///
-/// # Errors
-/// The first that failed.
-pub fn write(document: &Document, args: &OutputArgs, pictures: Pictures<'_>) -> anyhow::Result<()> {
-    let mut result = Ok(());
-    let mut did = |written: anyhow::Result<()>| {
-        if result.is_ok() {
-            result = written;
-        }
-    };
+pub fn write(document: &Document, args: &OutputArgs, pictures: Pictures<'_>) -> Vec<anyhow::Result<()>> {
+    let mut did = Vec::new();
     if let Some(path) = &args.json {
-        did(write_json(document, path));
+        did.push(write_json(document, path));
     }
     if let Some(path) = &args.html {
-        did(write_html(document, path));
+        did.push(write_html(document, path));
     }
-    for (path, picture) in pictures {
-        did(write_bytes(&picture, path));
-    }
+    did.extend(pictures.into_iter().map(|(path, picture)| write_bytes(&picture, path)));
     let cells = if args.tables.samples { csv::samples } else { csv::cells };
     let tables: [(_, Render); 6] = [
         (&args.tables.csv, cells),
@@ -120,10 +104,7 @@ pub fn write(document: &Document, args: &OutputArgs, pictures: Pictures<'_>) -> 
         (&args.tables.conbench, conbench),
         (&args.tables.lkp, lkp::render),
     ];
-    for (file, render) in tables {
-        if let Some(file) = file {
-            did(write_text(&render(document), file));
-        }
-    }
-    result
+    let asked = tables.into_iter().filter_map(|(file, render)| Some((file.as_ref()?, render)));
+    did.extend(asked.map(|(file, render)| write_text(&render(document), file)));
+    did
 }

@@ -1,31 +1,29 @@
 //! `ipcost replicate`: published experiments, run again here, and what holds of their claims.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{anyhow, ensure};
 use indicatif::ProgressBar;
 use ipcost_features::replicate::needs::Needs;
-use ipcost_features::replicate::words::{render, summary, who_was_right};
+use ipcost_features::replicate::words::{summary, who_was_right};
 use ipcost_features::replicate::{
     Ledger, Replication, Request, Watching, catalogue, cells_of_run, check, figure, published, repeat,
     run as measure, scale,
 };
 use ipcost_lab::progress::Observer;
-use ipcost_report::picture::Background;
+use ipcost_model::Document;
 use ipcost_sys::host;
 use ipcost_sys::interrupt::Interrupt;
+use serde_json::Value;
 
-use crate::args::ReplicateArgs;
-use crate::exit::{FAILED, INTERRUPTED, Problem, complain, note, warn};
-use crate::history;
-use crate::output::{
-    at_most_one_on_standard_output, is_standard_output, no_picture_on_terminal, print, room, write_picture,
-    write_pretty,
-};
-use crate::outputs;
+use crate::args::{OutputArgs, RecordFiles, ReplicateArgs};
+use crate::exit::{FAILED, INTERRUPTED, Problem, complain, ended, note, warn};
+use crate::finish::{Finished, Outputs, finish};
+use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::progress::{Line, bar};
+use crate::redact::Redacting;
 use crate::run::begin_measuring;
+use crate::{outputs, record_files};
 
 /// Runs what the arguments ask for.
 ///
@@ -50,7 +48,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         false => catalogue::chosen(&args.names)?,
     };
     check_counts(args, &replications).map_err(Problem::usage)?;
-    check_pictures(args, &replications).map_err(Problem::usage)?;
+    check_files(args, &replications).map_err(Problem::usage)?;
     for replication in &replications {
         let cells = |run: &_| cells_of_run(run).map_err(|error| error.to_string());
         check(replication, &cells)
@@ -68,60 +66,123 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     if args.as_published {
         return as_published(args, &request, &replications, &interrupt, &mut shown);
     }
-    let mut ledgers = Vec::new();
-    let (mut interrupted, mut left_out) = (false, false);
     if let Some(version) = host::read().more.get(host::WINE).filter(|_| !args.quiet) {
         let version = version.as_str().unwrap_or_default();
         warn(&ipcost_lab::rules::wine(version).sentence());
     }
+    let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, args.quiet);
+    match replications.as_slice() {
+        [only] => experiment(args, &request, only, &interrupt, &mut shown, &outputs, &mut Vec::new()),
+        _ => several(args, &request, &replications, &interrupt, &mut shown, &outputs),
+    }
+}
+
+/// Decides the claims of one experiment, and adds what is written of it as JSON to the results.
+///
+/// # Errors
+/// What failed, or cannot be written.
+fn experiment(
+    args: &ReplicateArgs,
+    request: &Request,
+    replication: &Replication,
+    interrupt: &Interrupt,
+    shown: &mut Shown,
+    outputs: &Outputs<'_>,
+    results: &mut Vec<Decided>,
+) -> Result<ExitCode, Problem> {
+    let (ledger, document, interrupted) = measure(request, replication, interrupt, shown);
+    shown.line.clear();
+    if let Some(reason) = ledger.unmeasured().filter(|_| args.full && !interrupted) {
+        return Err(Problem::failed(anyhow!("{}: {reason}", replication.id)));
+    }
+    let ended = match &document {
+        Some(document) => {
+            let document = document.clone();
+            finish(outputs, Finished { document, failure: None, samples: None }, None)
+        }
+        None => unmeasured(args.redacting.apply(ledger.clone())?, outputs),
+    };
+    results.push(Decided { ledger, document });
+    if interrupted { ended.map(|_| ExitCode::from(INTERRUPTED)) } else { ended }
+}
+
+/// What holds of an experiment.
+struct Decided {
+    ledger: Ledger,
+    document: Option<Document>,
+}
+
+/// Shows and writes what was decided without measuring anything.
+///
+/// # Errors
+/// What cannot be written.
+fn unmeasured(ledger: Ledger, outputs: &Outputs<'_>) -> Result<ExitCode, Problem> {
+    let files = RecordFiles::of(outputs.files);
+    record_files::write(&ledger, &files, &ipcost_report::page::Page::new(""), None, outputs.files.wide)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Decides the claims of several experiments, one after the other, and tells who was right.
+///
+/// # Errors
+/// What failed, or cannot be written.
+fn several(
+    args: &ReplicateArgs,
+    request: &Request,
+    replications: &[Replication],
+    interrupt: &Interrupt,
+    shown: &mut Shown,
+    outputs: &Outputs<'_>,
+) -> Result<ExitCode, Problem> {
+    let taken = args.outputs.files().any(is_standard_output);
+    // Each is shown and saved once it is decided; the file is of all.
+    let none = OutputArgs { wide: args.outputs.wide, ..OutputArgs::default() };
+    let each = Outputs { files: &none, shown: !taken, ..*outputs };
+    let (mut results, mut problems) = (Vec::new(), Vec::new());
+    let mut status = ExitCode::SUCCESS;
     let counted = |one: &&Replication| !args.full || one.as_published.is_some();
-    for replication in replications.iter().filter(counted) {
-        let (ledger, document, was_interrupted) = measure(&request, replication, &interrupt, &mut shown);
-        shown.line.clear();
-        if let Some(reason) = ledger.unmeasured().filter(|_| args.full && !was_interrupted) {
-            complain(&format!("{}: {reason}", replication.id));
-            left_out = true;
-            continue;
+    for (number, replication) in replications.iter().filter(counted).enumerate() {
+        if number > 0 && !taken {
+            print("\n").map_err(Problem::failed)?;
         }
-        let ledger = args.redacting.apply(ledger)?;
-        if !takes_standard_output(args) {
-            let gap = if ledgers.is_empty() { "" } else { "\n" };
-            print(&format!("{gap}{}", render(&ledger, args.details, room()))).map_err(Problem::failed)?;
+        match experiment(args, request, replication, interrupt, shown, &each, &mut results) {
+            Ok(ended) => status = ended,
+            Err(problem) => problems.push(problem),
         }
-        if let Some(document) = document {
-            history::keep_answer(args.redacting.apply_to_document(document)?, args.saving, args.quiet);
-        }
-        ledgers.push(ledger);
-        if was_interrupted {
-            interrupted = true;
+        if interrupt.asked() {
             break;
         }
     }
-    // What was measured takes time to measure again: a picture that cannot be drawn keeps nothing else from being written.
-    let drawn = ledgers.first().map_or(Ok(()), |ledger| write_pictures(args, ledger));
-    if let Some(path) = &args.json {
-        write_pretty(&ledgers, path).map_err(Problem::failed)?;
+    if let Some(path) = &args.outputs.json {
+        let results = results.iter().map(|decided| decided.result(args.redacting));
+        let results = results.collect::<Result<Vec<_>, _>>();
+        problems.extend(results.and_then(|all| write_pretty(&all, path).map_err(Problem::failed)).err());
     }
-    if ledgers.len() > 1 && !takes_standard_output(args) {
+    let ledgers: Vec<Ledger> = results.into_iter().map(|decided| decided.ledger).collect();
+    if ledgers.len() > 1 && !taken {
         let right = who_was_right(&ledgers, room());
         let gap = if right.is_empty() { "" } else { "\n" };
         print(&format!("\n{right}{gap}{}", summary(&ledgers, room()))).map_err(Problem::failed)?;
     }
-    drawn.map_err(Problem::failed)?;
-    Ok(match () {
-        () if interrupted => ExitCode::from(INTERRUPTED),
-        () if left_out && ledgers.is_empty() => ExitCode::from(FAILED),
-        () => ExitCode::SUCCESS,
-    })
+    // One that cannot be repeated leaves the others as they are.
+    if !ledgers.is_empty() && args.full {
+        problems.drain(..).for_each(|problem| problem.tell());
+    }
+    ended(problems).map(|_| status)
 }
 
-/// Whether an output takes standard output, so that nothing else may go there.
-fn takes_standard_output(args: &ReplicateArgs) -> bool {
-    files(args).any(is_standard_output)
-}
-
-fn files(args: &ReplicateArgs) -> impl Iterator<Item = &Path> {
-    [&args.json, &args.svg, &args.png].into_iter().filter_map(|file| file.as_deref())
+impl Decided {
+    /// What is written of it: its document, or the ledger alone where nothing was measured.
+    ///
+    /// # Errors
+    /// Where a name is a word of its form.
+    fn result(&self, redacting: Redacting) -> Result<Value, Problem> {
+        let value = match &self.document {
+            Some(document) => serde_json::to_value(redacting.apply_to_document(document.clone())?),
+            None => serde_json::to_value(redacting.apply(self.ledger.clone())?),
+        };
+        value.map_err(|error| Problem::failed(error.into()))
+    }
 }
 
 /// Whether there is something with counts of its own to run, where that was asked for.
@@ -137,40 +198,26 @@ fn check_counts(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::R
     Ok(())
 }
 
-/// What is wrong with the pictures that were asked for, before anything is measured.
+/// What is wrong with the files that were asked for, before anything is measured.
 ///
 /// # Errors
-/// If they are of several experiments, of one without a figure, or nothing is decided that they could show.
-fn check_pictures(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Result<()> {
-    at_most_one_on_standard_output(files(args))?;
-    if args.svg.is_none() && args.png.is_none() {
+/// If they hold one experiment, and these are several, or nothing is decided that they could show.
+fn check_files(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Result<()> {
+    outputs::check(&args.outputs, None)?;
+    let Some(file) = args.outputs.files().find(|file| args.outputs.json.as_deref() != Some(*file)) else {
         return Ok(());
-    }
-    let [replication] = replications else {
-        bail!(
-            "--svg and --png draw one experiment at a time, and these are {}; name one, or draw saved runs with ipcost report RUN --svg FILE",
-            replications.len()
-        );
     };
     ensure!(
-        !args.as_published,
-        "--as-published prints what the article printed; draw with --full, or without either"
+        replications.len() == 1,
+        "{} is of one experiment, and these are {}; name one, or write saved runs with ipcost report RUN",
+        file.display(),
+        replications.len()
     );
     ensure!(
-        replication.figure.is_some(),
-        "{} has no figure; a replication file has one in its section [figure]",
-        replication.id
+        !args.as_published,
+        "--as-published prints what the article printed; write files with --full, or without either"
     );
-    no_picture_on_terminal(args.png.as_deref())
-}
-
-/// Draws the published figures next to the measured ones.
-fn write_pictures(args: &ReplicateArgs, ledger: &Ledger) -> anyhow::Result<()> {
-    if args.svg.is_none() && args.png.is_none() {
-        return Ok(());
-    }
-    let picture = outputs::published(ledger, Background::default()).context("no picture is drawn")?;
-    write_picture(&picture, args.svg.as_deref(), args.png.as_deref())
+    Ok(())
 }
 
 fn request(args: &ReplicateArgs, replications: &[Replication]) -> Request {

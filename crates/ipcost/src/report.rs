@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 
 use crate::args::ReportArgs;
-use crate::exit::Problem;
+use crate::exit::{Problem, ended};
 use crate::output::{Showing, show};
 use crate::{documents, many, outputs};
 
@@ -14,7 +14,7 @@ use crate::{documents, many, outputs};
 /// # Errors
 /// What is wrong with the document, or what cannot be written.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
-    outputs::check(&args.outputs).map_err(Problem::usage)?;
+    outputs::check(&args.outputs, None).map_err(Problem::usage)?;
     if args.many.any() {
         return many::write(args);
     }
@@ -29,8 +29,8 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
         let showing = Showing { wide: args.outputs.wide, quiet: args.quiet, texts: &texts };
         show(&document, showing).map_err(Problem::failed)?;
     }
-    outputs::write(&document, &args.outputs, pictures).map_err(Problem::failed)?;
-    Ok(ExitCode::SUCCESS)
+    let written = outputs::write(&document, &args.outputs, pictures);
+    ended(written.into_iter().filter_map(Result::err).map(Problem::failed).collect())
 }
 
 fn only(runs: &[String]) -> anyhow::Result<&str> {

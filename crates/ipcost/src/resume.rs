@@ -9,16 +9,17 @@ use ipcost_model::Resumed;
 
 use crate::args::ResumeArgs;
 use crate::exit::{Problem, note, teller};
-use crate::run::{Outputs, Recorder, begin_measuring, finish, finished};
-use crate::{history, outputs};
+use crate::finish::{Outputs, finish};
+use crate::history;
+use crate::run::{Recorder, begin_measuring, finished};
 
 /// Goes on with it: the same seed, orders and operation counts, in what is left of its budget.
 ///
 /// # Errors
 /// That there is no such run, that the machine or the program is another one, or what failed.
 pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
-    let outputs = Outputs { files: &args.outputs, redacting: args.redacting, save: true, quiet: args.quiet };
-    outputs::check(&args.outputs).map_err(Problem::usage)?;
+    let outputs = Outputs::new(&args.outputs, args.redacting, true, args.quiet);
+    outputs.check(None).map_err(Problem::usage)?;
     let (mut file, samples) = history::reopen(&args.run).map_err(Problem::usage)?;
     let begun = &samples.begun;
     let name = begun.name.clone();
@@ -37,6 +38,5 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
     let question = ab::question(&samples.begun.job);
     let mut recorder = Recorder::new(args.quiet, about, Some(file));
     let outcome = lab.resume(samples, resumed, question, &interrupt, &mut recorder)?;
-    let (finished, file) = finished(outcome, name, recorder);
-    finish(&outputs, finished, file)
+    finish(&outputs, finished(outcome, name, recorder), None)
 }

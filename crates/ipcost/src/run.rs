@@ -10,21 +10,20 @@ use ipcost_lab::journal;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::surroundings::neighbours;
-use ipcost_lab::{About, Contrasts, EngineError, Lab, LabError, Outcome, PlanError, document, so_far};
-use ipcost_model::{Arms, Calibrated, Document, EpochRecord, Job, Matrix, Metric, Plan, Stopped};
+use ipcost_lab::{About, Contrasts, Lab, LabError, Outcome, PlanError, document, so_far};
+use ipcost_model::{Arms, Calibrated, Document, EpochRecord, Job, Matrix, Metric, Plan};
 use ipcost_report::{plan as plan_text, terminal};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
 use ipcost_sys::{Neighbour, measuring};
 
-use crate::args::{OutputArgs, RunArgs, Waiting};
-use crate::exit::{INTERRUPTED, Problem, complain, note, teller, warn};
+use crate::args::{RunArgs, Waiting};
+use crate::exit::{Problem, note, teller, warn};
+use crate::finish::{Finished, Outputs, finish};
 use crate::history::{self, SamplesFile};
 use crate::job::{job, one_core_note, usual_budget};
-use crate::output::{Showing, print, show, write_pretty};
-use crate::outputs;
+use crate::output::{print, write_pretty};
 use crate::progress::{Line, bar};
-use crate::redact::Redacting;
 
 /// Runs what the arguments ask for.
 ///
@@ -40,9 +39,8 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
 /// # Errors
 /// As [`run`].
 pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
-    let outputs =
-        Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };
-    outputs::check(&args.outputs).map_err(Problem::usage)?;
+    let outputs = Outputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
+    outputs.check(None).map_err(Problem::usage)?;
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
     let asked = job.clone();
     // Before anything is tried: what is refused starts nothing.
@@ -77,8 +75,7 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
         Recorder::new(args.quiet, about.clone(), samples)
     };
     let (outcome, recorder) = lab.run(plan, ab::question(&job), &interrupt, begin)?;
-    let (finished, samples) = finished(outcome, name, recorder);
-    finish(&outputs, finished, samples)
+    finish(&outputs, finished(outcome, name, recorder), None)
 }
 
 /// What a trial of long transfers leads to.
@@ -116,21 +113,6 @@ fn planned(lab: &Lab, job: Job) -> Result<(Job, Plan), LabError> {
         }
         plan => Ok((job, plan?)),
     }
-}
-
-/// Where results go.
-pub struct Outputs<'a> {
-    pub files: &'a OutputArgs,
-    pub redacting: Redacting,
-    /// Whether the run is kept among the saved ones.
-    pub save: bool,
-    pub quiet: bool,
-}
-
-/// A run that has ended, whatever ended it.
-pub struct Finished {
-    pub document: Document,
-    pub failure: Option<EngineError>,
 }
 
 /// Begins to measure: listens for signals that ask to stop, and does what [`meet_others`] does.
@@ -214,7 +196,7 @@ fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
-/// Carries a plan out and draws up its document, which is not saved.
+/// Carries a plan out and draws up its document.
 ///
 /// # Errors
 /// Where measuring cannot even begin.
@@ -223,27 +205,27 @@ pub fn carry_out(
     job: &Job,
     plan: Plan,
     interrupt: &Interrupt,
-    quiet: bool,
+    outputs: &Outputs<'_>,
 ) -> Result<Finished, Problem> {
     let about = about(job, plan.seed);
-    let (outcome, recorder) = lab.run(plan, &Contrasts, interrupt, |_| Recorder::new(quiet, about, None))?;
-    Ok(finished(outcome, None, recorder).0)
+    let begin = |plan: &Plan| {
+        let samples = if outputs.save { history::begin(&about, None, plan) } else { None };
+        Recorder::new(outputs.quiet, about.clone(), samples)
+    };
+    let (outcome, recorder) = lab.run(plan, &Contrasts, interrupt, begin)?;
+    Ok(finished(outcome, None, recorder))
 }
 
-/// Draws up the document; gives the samples file back, if there is one.
-pub fn finished(
-    mut outcome: Outcome,
-    name: Option<String>,
-    recorder: Recorder,
-) -> (Finished, Option<SamplesFile>) {
+/// Draws up the document.
+pub fn finished(mut outcome: Outcome, name: Option<String>, recorder: Recorder) -> Finished {
     recorder.line.clear();
-    let failure = outcome.failure.take();
+    let failure = outcome.failure.take().map(Problem::from);
     let document = Document { name, ..document(outcome, recorder.about) };
     let document = match ab::comparison(&document, Metric::Wall) {
         Some(comparison) => answered(document, &comparison),
         None => document,
     };
-    (Finished { document, failure }, recorder.samples)
+    Finished { document, failure, samples: recorder.samples }
 }
 
 /// Draws progress, and keeps what is measured in the samples file.
@@ -288,63 +270,4 @@ impl Observer for Recorder {
             self.line.above(|width, height| terminal::so_far(&so_far(outcome, &self.about), width, height));
         }
     }
-}
-
-/// Shows, writes and saves what was measured, whatever ended the run.
-///
-/// # Errors
-/// What ended it, or what cannot be written.
-pub fn finish(
-    outputs: &Outputs<'_>,
-    Finished { document, failure }: Finished,
-    samples: Option<SamplesFile>,
-) -> Result<ExitCode, Problem> {
-    let on_standard_output = outputs::take_standard_output(outputs.files);
-    let measured = document.schedule.epochs > 0;
-    let keep = |document: &Document, samples: Option<SamplesFile>| match samples {
-        samples if measured && outputs.save => history::keep(document, outputs.quiet, samples),
-        Some(samples) => samples.remove(),
-        None => {}
-    };
-    let document = match outputs.redacting.redacted(&document) {
-        Ok(redacted) => redacted.unwrap_or(document),
-        Err(problem) => {
-            // What was measured is not lost for that: saved runs are for this user's eyes alone.
-            keep(&document, samples);
-            return Err(problem);
-        }
-    };
-    let nothing_else_to_say = document.stopped == Stopped::Resolved || document.stopped == Stopped::Budget;
-    let written = match measured || nothing_else_to_say {
-        true => write(&document, outputs.files),
-        false => Ok(()),
-    };
-    let texts = if outputs.save { "ipcost show last --warnings" } else { "--html FILE or --json FILE" };
-    let showing = Showing { wide: outputs.files.wide, quiet: outputs.quiet, texts };
-    let shown = if measured && !on_standard_output { show(&document, showing) } else { Ok(()) };
-    keep(&document, samples);
-    if document.stopped == Stopped::Interrupted && failure.is_none() {
-        if !measured {
-            complain("interrupted before the first epoch was complete; nothing was measured");
-        }
-        // A terminal that is closed interrupts, and then shows nothing: that is no other ending.
-        [shown, written]
-            .into_iter()
-            .filter_map(Result::err)
-            .for_each(|error| complain(&format!("{error:#}")));
-        return Ok(ExitCode::from(INTERRUPTED));
-    }
-    shown.map_err(Problem::failed)?;
-    written.map_err(Problem::failed)?;
-    failure.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
-}
-
-/// Writes every output that was asked for; what was measured takes time to measure again, so that a picture that
-/// cannot be drawn does not keep the others from being written.
-fn write(document: &Document, args: &OutputArgs) -> anyhow::Result<()> {
-    let (pictures, drawn) = match outputs::draw(document, args) {
-        Ok(pictures) => (pictures, Ok(())),
-        Err(error) => (Vec::new(), Err(error.context("no picture is drawn"))),
-    };
-    outputs::write(document, args, pictures).and(drawn)
 }

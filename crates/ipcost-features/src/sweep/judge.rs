@@ -53,6 +53,12 @@ pub fn next_sizes(points: &[SweepPoint], resolution: f64) -> Vec<u64> {
     sizes
 }
 
+/// The sizes of which nothing is known yet, neither which is cheaper nor that both cost the same.
+pub fn open_sizes(points: &[SweepPoint]) -> Vec<u64> {
+    let open = points.iter().filter(|point| point.a_is_cheaper().is_none() && !point.is_same());
+    open.map(|point| point.size).collect()
+}
+
 /// The size in the middle of two in its logarithm, and neither of them.
 fn middle(lo: u64, hi: u64) -> u64 {
     let middle = (lo as f64 * hi as f64).sqrt().round() as u64;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ipcost_lab::lab::{about, envelope, fresh_seed};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{About, Contrasts, Lab, LabError, PlanError, Settings, document};
+use ipcost_lab::{About, Contrasts, EngineError, Lab, LabError, PlanError, Settings, document};
 use ipcost_model::units::duration_text;
 use ipcost_model::{
     ContrastRecord, Document, Job, LatencyMode, Matrix, Metric, Pattern, Placement, Plan, Size, Stopped,
@@ -14,7 +14,7 @@ use ipcost_sys::interrupt::Interrupt;
 
 use crate::answer::{answered, of_runs};
 
-use super::{SWEEP_SCHEMA, SizeSweep, SweepPoint, crossings, first_sizes, next_sizes};
+use super::{SWEEP_SCHEMA, SizeSweep, SweepPoint, crossings, first_sizes, next_sizes, open_sizes};
 
 /// Intervals at the most, one for each measurement of a size; they share alpha whether they are drawn or not.
 const FAMILY: u32 = 24;
@@ -39,8 +39,16 @@ pub struct SizeRequest {
     pub seed: Option<u64>,
 }
 
-/// Measures a grid of sizes, then sizes within the crossings, until these are narrow enough or the budget ends. Also the
-/// document of its runs, and whether it was interrupted.
+/// A sweep that has ended.
+pub struct Swept {
+    /// The document of its runs, with the answer; `None` where nothing was measured.
+    pub document: Option<Document>,
+    /// What ended it, if something failed.
+    pub failure: Option<EngineError>,
+}
+
+/// Measures a grid of sizes, then sizes within the crossings, until these are narrow enough or the budget ends; what is left of it goes to
+/// sizes that are open. What was measured before something failed stands.
 ///
 /// # Errors
 /// What is wrong with the arguments, or what failed.
@@ -49,7 +57,7 @@ pub fn sizes(
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&str),
     observer: &mut dyn FnMut(About) -> Box<dyn Observer>,
-) -> Result<(SizeSweep, Option<Document>, bool), LabError> {
+) -> Result<Swept, LabError> {
     let (a, b) = pair(request)?;
     let envelope = envelope(SWEEP_SCHEMA);
     let lab = Lab::open(&job(request, (a, b), &[request.from], request.budget), tell)?;
@@ -58,15 +66,16 @@ pub fn sizes(
     let mut points: Vec<SweepPoint> = Vec::new();
     let mut documents: Vec<Document> = Vec::new();
     let mut sizes = first_sizes(request.from, request.to);
-    let mut interrupted = false;
+    let mut failure = None;
     let mut out_of_budget = false;
     let mut intervals = 0;
-    while !sizes.is_empty() && !interrupted {
+    // All that is left goes to the same sizes where the machine was too slow for what was foreseen, or nothing else is left to narrow.
+    let mut is_last = false;
+    while !sizes.is_empty() {
         let left = request.budget.saturating_sub(began.elapsed());
         let share = left.mul_f64(match intervals {
             0 => FIRST,
-            // The machine was too slow for what was foreseen, so all that is left goes to the same sizes.
-            _ if unknown(&points) => 1.0,
+            _ if is_last => 1.0,
             _ => LATER,
         });
         let job = job(request, (a, b), &sizes, share);
@@ -82,18 +91,27 @@ pub fn sizes(
         let about = about(&job, plan.seed);
         let mut watching = observer(about.clone());
         let (mut outcome, _) = lab.run(plan, &Contrasts, interrupt, |_| &mut *watching)?;
-        if let Some(error) = outcome.failure.take() {
-            return Err(error.into());
-        }
+        failure = outcome.failure.take();
         let document = document(outcome, about);
-        interrupted = document.stopped == Stopped::Interrupted;
+        let ended = failure.is_some() || document.stopped == Stopped::Interrupted;
         intervals += sizes.len();
-        points.retain(|point| !sizes.contains(&point.size));
-        points.extend(measured(&document, (a, b)));
+        let found = measured(&document, (a, b));
+        points.retain(|point| !found.iter().any(|found| found.size == point.size));
+        points.extend(found);
         points.sort_by_key(|point| point.size);
-        documents.push(document);
-        let again = unknown(&points);
-        sizes = if again { sizes } else { next_sizes(&points, 1.0 + request.resolution) };
+        if document.schedule.epochs > 0 {
+            documents.push(document);
+        }
+        if ended || is_last {
+            break;
+        }
+        if !unknown(&points) {
+            sizes = next_sizes(&points, 1.0 + request.resolution);
+        }
+        if unknown(&points) || sizes.is_empty() {
+            is_last = true;
+            sizes = open_sizes(&points);
+        }
         if intervals + sizes.len() > FAMILY as usize {
             out_of_budget = true;
             break;
@@ -113,8 +131,7 @@ pub fn sizes(
         points,
         out_of_budget,
     };
-    let document = of_runs(documents).map(|document| answered(document, &sweep));
-    Ok((sweep, document, interrupted))
+    Ok(Swept { document: of_runs(documents).map(|document| answered(document, &sweep)), failure })
 }
 
 /// Whether no size has an interval yet.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::{parse_duration, parse_proportion};
 
-use super::{Saving, Waiting};
+use super::{OutputArgs, Saving, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Default, Args)]
@@ -51,9 +51,6 @@ pub struct CheckArgs {
     /// The seed of every random order [default: the file's, or a fresh one]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Write the claims and the document as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
     /// Write the claims as JUnit XML, a test case each; - is standard output
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
@@ -75,4 +72,7 @@ pub struct CheckArgs {
     pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
+    // What comes after these would stand under their heading.
+    #[command(flatten)]
+    pub outputs: OutputArgs,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::{CellArgs, RunArgs, Saving, Waiting};
+use super::{CellArgs, OutputArgs, RunArgs, Saving, Waiting};
 use crate::redact::Redacting;
 
 /// One cell by its id: where its time goes. Two: what makes the difference. A job file or flags for cells: each cell
@@ -40,9 +40,6 @@ pub struct ExplainArgs {
     /// Kill a peer that takes longer than this to answer [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub timeout: Option<Duration>,
-    /// Write the explanation as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
     /// Draw a flame graph of both sides as SVG, the difference coloured; - is standard output
     #[arg(long, value_name = "FILE")]
     pub flame: Option<PathBuf>,
@@ -67,7 +64,9 @@ pub struct ExplainArgs {
     pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
-    // What comes after these would stand under their heading.
+    // What comes after these would stand under their headings.
+    #[command(flatten)]
+    pub outputs: OutputArgs,
     #[command(flatten)]
     pub matrix: CellArgs,
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::{OutputArgs, TableArgs};
+
 #[derive(Debug, Args)]
 pub struct RecordFiles {
     /// Write the result as JSON; - is standard output
@@ -27,6 +29,14 @@ pub struct RecordFiles {
 }
 
 impl RecordFiles {
+    /// Those of them that were asked for of a document.
+    pub fn of(outputs: &OutputArgs) -> Self {
+        let OutputArgs { json, html, svg, png, tables, .. } = outputs;
+        let TableArgs { csv, markdown, .. } = tables;
+        let [json, html, csv, markdown, svg, png] = [json, html, csv, markdown, svg, png].map(Clone::clone);
+        Self { json, html, csv, markdown, svg, png }
+    }
+
     /// The files that were asked for.
     pub fn all(&self) -> impl Iterator<Item = &Path> {
         let files = [&self.json, &self.html, &self.csv, &self.markdown, &self.svg, &self.png];

@@ -7,10 +7,10 @@ use ipcost_report::picture::{Background, Chart};
 
 use super::TableArgs;
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct OutputArgs {
-    /// Show rates, processor time and percentiles on the terminal, too
-    #[arg(long)]
+    /// Show everything on the terminal: rates, processor time and percentiles, and the details of an answer
+    #[arg(long, visible_alias = "details")]
     pub wide: bool,
     /// Write the document, with every sample, as JSON; - is standard output
     #[arg(long, value_name = "FILE")]

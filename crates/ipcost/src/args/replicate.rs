@@ -1,12 +1,11 @@
 //! What `ipcost replicate` takes.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::{Saving, Waiting};
+use super::{OutputArgs, Saving, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Default, Args)]
@@ -23,9 +22,6 @@ pub struct ReplicateArgs {
     /// List them: what they ask, and how long they take
     #[arg(long)]
     pub list: bool,
-    /// Show how everything was measured, and every test
-    #[arg(long)]
-    pub details: bool,
     /// How long everything may take together [default: each experiment's own]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
@@ -50,15 +46,6 @@ pub struct ReplicateArgs {
     /// The seed of every random order [default: a fresh one]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Write the ledgers as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Draw the published figures next to the measured ones as SVG; one experiment at a time; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// The same as PNG
-    #[arg(long, value_name = "FILE")]
-    pub png: Option<PathBuf>,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -68,4 +55,7 @@ pub struct ReplicateArgs {
     pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
+    // What comes after these would stand under their heading.
+    #[command(flatten)]
+    pub outputs: OutputArgs,
 }

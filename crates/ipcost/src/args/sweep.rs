@@ -1,13 +1,12 @@
 //! What `ipcost sweep` takes.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use ipcost_model::units::{parse_duration, parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, PAGE_BYTES, Pattern, Placement};
 
-use super::{Saving, Waiting};
+use super::{OutputArgs, Saving, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
@@ -64,9 +63,6 @@ pub struct SizeSweepArgs {
     /// The seed of every random order [default: a fresh one, shown with the result]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Write the result as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -76,6 +72,9 @@ pub struct SizeSweepArgs {
     pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
+    // What comes after these would stand under their heading.
+    #[command(flatten)]
+    pub outputs: OutputArgs,
 }
 
 /// What sweeps take that measure in one run.
@@ -87,9 +86,6 @@ pub struct OneRunArgs {
     /// The seed of every random order [default: a fresh one, shown with the result]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Write the document, with every sample, as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
@@ -99,6 +95,9 @@ pub struct OneRunArgs {
     pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
+    // What comes after these would stand under their heading.
+    #[command(flatten)]
+    pub outputs: OutputArgs,
 }
 
 #[derive(Debug, Args)]
@@ -157,12 +156,6 @@ pub struct LayoutSweepArgs {
     /// How long it may take
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
     pub budget: Duration,
-    /// Write costs by place as an SVG picture; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Show the whole table with its intervals, too
-    #[arg(long)]
-    pub details: bool,
     #[command(flatten)]
     pub run: OneRunArgs,
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use ipcost_features::check::fleet::{Choosing, FleetCheck, askable};
 use ipcost_report::words::escaped;
 
@@ -53,7 +53,7 @@ pub fn run(args: &CheckArgs, path: &Path) -> Result<ExitCode, Problem> {
     if !args.quiet {
         not_counted(&check);
     }
-    outputs::write_fleet(args, &check).context("cannot write what was decided").map_err(Problem::failed)?;
+    outputs::write_fleet(args, &check)?;
     Ok(status(check.word))
 }
 

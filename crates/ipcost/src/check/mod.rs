@@ -5,23 +5,24 @@ mod fleet;
 mod outputs;
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, ensure};
 use ipcost_features::answer::answered;
-use ipcost_features::check::{Check, ClaimsFile, Questions, Reference, measure, record};
+use ipcost_features::check::{ClaimsFile, Questions, Reference, measure, record};
 use ipcost_features::claims::ClaimVerdict;
 use ipcost_lab::lab::{about, fresh_seed};
-use ipcost_lab::{EngineError, Lab, LabError, PlanError, Settings};
-use ipcost_model::{Job, Plan, Stopped, Warning};
+use ipcost_lab::{Lab, LabError, PlanError, Settings};
+use ipcost_model::{Document, Job, Plan, Warning};
 
-use crate::args::CheckArgs;
-use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, note, teller, warn};
-use crate::output::{print, write_json};
+use crate::args::{CheckArgs, OutputArgs};
+use crate::consent;
+use crate::exit::{FAILED, Problem, UNDECIDED, note, teller, warn};
+use crate::finish::{Finished, Outputs, finish};
+use crate::output::print;
 use crate::progress::Line;
 use crate::run::begin_measuring;
-use crate::{consent, history};
 
 /// What `--init` prints.
 const EXAMPLE: &str = include_str!("example.toml");
@@ -35,6 +36,9 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
         print(EXAMPLE).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
     };
+    let outputs = outputs_of(args, &args.outputs);
+    let own = args.junit.iter().chain(&args.record);
+    outputs.check(own.map(PathBuf::as_path)).map_err(Problem::usage)?;
     if !args.fleet.is_empty() {
         return fleet::run(args, path);
     }
@@ -60,12 +64,39 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     let outcome = measure(&questions, plan, &lab, &interrupt, &mut line);
     line.clear();
     let mut outcome = outcome?;
-    let failure = outcome.failure.take();
+    let failure = outcome.failure.take().map(Problem::from);
     let check = record(file, &questions, warnings, outcome, about);
     let document = answered(check.document.clone(), &check);
-    let finished = finish(args, &args.redacting.apply(check)?, failure);
-    history::keep_answer(args.redacting.apply_to_document(document)?, args.saving, args.quiet);
-    finished
+    if let Some(path) = &args.record {
+        return kept(args, document, failure, path);
+    }
+    let ended = finish(&outputs, Finished { document, failure, samples: None }, outputs::own(args))?;
+    Ok(if ended == ExitCode::SUCCESS { status(check.word) } else { ended })
+}
+
+/// Writes what was measured as a baseline, which answers nothing.
+///
+/// # Errors
+/// What ended it, or what cannot be written.
+fn kept(
+    args: &CheckArgs,
+    document: Document,
+    failure: Option<Problem>,
+    path: &Path,
+) -> Result<ExitCode, Problem> {
+    let files = OutputArgs { json: Some(path.to_owned()), ..args.outputs.clone() };
+    let outputs = Outputs { shown: false, ..outputs_of(args, &files) };
+    let text = outputs::recorded(&document, path);
+    let document = Document { answer: None, ..document };
+    let ended = finish(&outputs, Finished { document, failure, samples: None }, None)?;
+    if ended == ExitCode::SUCCESS {
+        print(&text).map_err(Problem::failed)?;
+    }
+    Ok(ended)
+}
+
+fn outputs_of<'a>(args: &CheckArgs, files: &'a OutputArgs) -> Outputs<'a> {
+    Outputs::new(files, args.redacting, !args.saving.no_save, args.quiet)
 }
 
 /// Everything that is known before anything is measured.
@@ -151,34 +182,6 @@ fn too_small(error: LabError, questions: &Questions) -> anyhow::Error {
         }
         error => error.into(),
     }
-}
-
-/// Shows and writes what was decided, whatever ended the run.
-fn finish(args: &CheckArgs, check: &Check, failure: Option<EngineError>) -> Result<ExitCode, Problem> {
-    let measured = check.epochs > 0;
-    if measured {
-        match &args.record {
-            Some(path) => {
-                write_json(&check.document, path).map_err(Problem::failed)?;
-                outputs::recorded(args, check, path).map_err(Problem::failed)?;
-            }
-            None => outputs::write(args, check).map_err(Problem::failed)?,
-        }
-    }
-    match failure {
-        Some(error) => return Err(error.into()),
-        None if check.stopped == Stopped::Interrupted => {
-            if !measured {
-                complain("interrupted before the first epoch was complete; nothing was measured");
-            }
-            return Ok(ExitCode::from(INTERRUPTED));
-        }
-        None => {}
-    }
-    Ok(match check.word {
-        _ if args.record.is_some() => ExitCode::SUCCESS,
-        word => status(word),
-    })
 }
 
 /// What a verdict on all claims exits with.

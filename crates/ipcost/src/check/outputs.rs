@@ -4,64 +4,67 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use ipcost_features::answer::Answer;
 use ipcost_features::check::fleet::FleetCheck;
 use ipcost_features::check::{Check, Questions, View, github, junit, page};
-use ipcost_model::{Plan, escaped_lines};
+use ipcost_model::{Document, Plan, escaped_lines};
 use ipcost_report::plan as plan_text;
-use serde::Serialize;
 
-use crate::args::CheckArgs;
-use crate::output::{is_standard_output, print, room, show_warnings, tell, write_pretty, write_text};
+use crate::args::{CheckArgs, RecordFiles};
+use crate::exit::{Problem, ended};
+use crate::finish::OwnOutput;
+use crate::output::{is_standard_output, print, tell, write_text};
+use crate::record_files;
 
-/// Warnings of the document that speak of its contrasts, where claims are what was asked.
-const NOT_OF_CLAIMS: [&str; 2] = ["unresolved", "no-intervals"];
-
-/// Shows and writes every output that was asked for.
-///
-/// # Errors
-/// What cannot be written.
-pub fn write(args: &CheckArgs, check: &Check) -> anyhow::Result<()> {
-    let view = check.view();
-    show(args, &view)?;
-    if !args.quiet {
-        let mut document = check.document.clone();
-        document.warnings.retain(|warning| !NOT_OF_CLAIMS.contains(&warning.code.as_str()));
-        show_warnings(&document, "--json FILE");
+/// The outputs that only claims have.
+pub fn own<'a>(args: &'a CheckArgs) -> Vec<OwnOutput<'a>> {
+    let mut own = Vec::new();
+    if let Some(path) = args.junit.as_deref() {
+        let write = |document: &Document| write_junit(&check_of(document)?.view(), path);
+        own.push(OwnOutput {
+            path: Some(path),
+            write: Box::new(move |document| write(document).map_err(Problem::failed)),
+        });
     }
-    write_files(args, check, &view)
+    if on_github(args) {
+        let write = |document: &Document| annotate(&check_of(document)?.view(), is_taken(args));
+        own.push(OwnOutput {
+            path: None,
+            write: Box::new(move |document| write(document).map_err(Problem::failed)),
+        });
+    }
+    own
 }
 
-/// The same of what many hosts say.
+fn check_of(document: &Document) -> anyhow::Result<Check> {
+    match Answer::of(document)? {
+        Some(Answer::Check(check)) => Ok(*check),
+        _ => bail!("there are no claims"),
+    }
+}
+
+/// Shows and writes what many hosts say.
 ///
 /// # Errors
-/// What cannot be written.
-pub fn write_fleet(args: &CheckArgs, fleet: &FleetCheck) -> anyhow::Result<()> {
+/// What cannot be written; the others are told by then.
+pub fn write_fleet(args: &CheckArgs, fleet: &FleetCheck) -> Result<(), Problem> {
     let view = fleet.view();
-    show(args, &view)?;
-    write_files(args, fleet, &view)
+    let files = RecordFiles::of(&args.outputs);
+    let shown = record_files::write(fleet, &files, &page(&view), None, args.outputs.wide);
+    let junit = args.junit.as_deref().map_or(Ok(()), |path| write_junit(&view, path));
+    let github = if on_github(args) { annotate(&view, is_taken(args)) } else { Ok(()) };
+    let own = [junit, github].map(|written| written.map_err(Problem::failed));
+    ended([shown].into_iter().chain(own).filter_map(Result::err).collect()).map(|_| ())
+}
+
+fn write_junit(view: &View<'_>, path: &Path) -> anyhow::Result<()> {
+    write_text(&junit::render(view), path)
 }
 
 /// Whether a file takes standard output.
 fn is_taken(args: &CheckArgs) -> bool {
-    [&args.json, &args.junit].into_iter().flatten().any(|path| is_standard_output(path))
-}
-
-fn show(args: &CheckArgs, view: &View<'_>) -> anyhow::Result<()> {
-    if is_taken(args) { Ok(()) } else { print(&page(view).terminal(false, room())) }
-}
-
-fn write_files(args: &CheckArgs, record: &impl Serialize, view: &View<'_>) -> anyhow::Result<()> {
-    if let Some(path) = &args.json {
-        write_pretty(record, path)?;
-    }
-    if let Some(path) = &args.junit {
-        write_text(&junit::render(view), path)?;
-    }
-    if on_github(args) {
-        annotate(view, is_taken(args))?;
-    }
-    Ok(())
+    args.outputs.files().chain(args.junit.as_deref()).any(is_standard_output)
 }
 
 fn on_github(args: &CheckArgs) -> bool {
@@ -95,23 +98,17 @@ fn from_the_root(file: &Path) -> String {
     within.as_deref().unwrap_or(file).display().to_string()
 }
 
-/// Says what was recorded.
-///
-/// # Errors
-/// Where standard output cannot be written.
-pub fn recorded(args: &CheckArgs, check: &Check, path: &Path) -> anyhow::Result<()> {
-    if !args.quiet {
-        show_warnings(&check.document, "--json FILE");
-    }
+/// Says what was recorded; nothing where that takes standard output.
+pub fn recorded(document: &Document, path: &Path) -> String {
     if is_standard_output(path) {
-        return Ok(());
+        return String::new();
     }
-    let cells = check.document.cells.iter().filter(|cell| cell.epochs > 0).count();
-    print(&format!(
+    let cells = document.cells.iter().filter(|cell| cell.epochs > 0).count();
+    format!(
         "{}: {} epochs of {cells} cells, to compare with: baseline = \"…\"\n",
         path.display(),
-        check.epochs
-    ))
+        document.schedule.epochs
+    )
 }
 
 /// The claims, a line each.

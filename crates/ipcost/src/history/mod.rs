@@ -30,10 +30,10 @@ pub use samples::{SamplesFile, check_same, is_samples_path};
 use store::{RunFile, Store};
 use summary::Summaries;
 
-use crate::args::{Saving, ShowArgs};
+use crate::args::ShowArgs;
 use crate::documents;
 use crate::exit::{Problem, warn};
-use crate::output::{Showing, print, room, show as show_document, tell};
+use crate::output::{Showing, print, room, show as show_document};
 
 /// The newest so many saved runs tell how much runs differ: more take time to read, and are of older days.
 const MOST_PAST_RUNS: usize = 30;
@@ -59,9 +59,8 @@ pub fn reopen(text: &str) -> anyhow::Result<(SamplesFile, Samples)> {
     SamplesFile::reopen(&store, &file)
 }
 
-/// Saves a document and tells where; its samples file is then gone. That it cannot be saved is a warning: what was
-/// measured has been shown.
-pub fn keep(document: &Document, quiet: bool, samples: Option<SamplesFile>) {
+/// Saves a document; its samples file is then gone. What tells where it is, for the end; that it cannot be saved is a warning.
+pub fn keep(document: &Document, samples: Option<SamplesFile>) -> Option<String> {
     let saved = Store::of_user().and_then(|store| {
         let file = store.save(document, samples.as_ref().map(SamplesFile::id))?;
         let summary = RunSummary::of(document, file.id.as_str(), &file.id.saved(), file.bytes);
@@ -69,10 +68,10 @@ pub fn keep(document: &Document, quiet: bool, samples: Option<SamplesFile>) {
         Ok(file)
     });
     match saved {
-        Ok(_) if quiet => {}
         Ok(file) => {
             let handle = document.name.as_deref().unwrap_or("last");
-            tell(&format!("saved as {}; ipcost show {}\n", file.id, escaped(handle)));
+            samples.into_iter().for_each(SamplesFile::remove);
+            Some(format!("saved as {}; ipcost show {}\n", file.id, escaped(handle)))
         }
         Err(error) => {
             let whole = samples.filter(SamplesFile::is_whole);
@@ -82,18 +81,8 @@ pub fn keep(document: &Document, quiet: bool, samples: Option<SamplesFile>) {
             warn(&format!(
                 "the run could not be saved: {error:#}; IPCOST_DATA_DIR sets another place, --json FILE writes it to a file, --no-save asks for none{kept}"
             ));
-            return;
+            None
         }
-    }
-    if let Some(samples) = samples {
-        samples.remove();
-    }
-}
-
-/// Saves what a command measured for an answer, redacted by then, unless it was asked not to, or nothing was measured.
-pub fn keep_answer(document: Document, saving: Saving, quiet: bool) {
-    if !saving.no_save && document.schedule.epochs > 0 {
-        keep(&document, quiet, None);
     }
 }
 

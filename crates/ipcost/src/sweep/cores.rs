@@ -8,10 +8,9 @@ use ipcost_features::sweep::{CORES_SCHEMA, CoreSweep, PairOfProcessors};
 use ipcost_model::{Job, Matrix, OptionLists, OptionName, OptionValue, Size};
 use ipcost_sys::relations::{Relation, distinct};
 
-use super::{end, measure};
+use super::run_one;
 use crate::args::CoreSweepArgs;
 use crate::exit::Problem;
-use crate::run::Finished;
 
 /// Measures every transport over every relation of two processors that this machine has, in the same rounds.
 ///
@@ -20,21 +19,18 @@ use crate::run::Finished;
 pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
     let relations = distinct();
     let job = job(args, &relations).map_err(Problem::usage)?;
-    let Finished { document, failure } = measure(&job, &args.run)?;
-    let sweep = CoreSweep {
-        schema: CORES_SCHEMA.to_owned(),
-        relations: relations
-            .iter()
-            .map(|(relation, (client, server))| PairOfProcessors {
-                relation: relation.words(),
-                client_cpu: *client as u64,
-                server_cpu: *server as u64,
-            })
-            .collect(),
-        document,
-    };
-    let document = answered(sweep.document.clone(), &sweep);
-    end(&args.run, document, failure, "--json FILE")
+    let relations = relations
+        .iter()
+        .map(|(relation, (client, server))| PairOfProcessors {
+            relation: relation.words(),
+            client_cpu: *client as u64,
+            server_cpu: *server as u64,
+        })
+        .collect();
+    run_one(&args.run, &job, |document| {
+        let sweep = CoreSweep { schema: CORES_SCHEMA.to_owned(), relations, document };
+        answered(sweep.document.clone(), &sweep)
+    })
 }
 
 fn job(args: &CoreSweepArgs, relations: &[(Relation, (usize, usize))]) -> anyhow::Result<Job> {

@@ -4,14 +4,10 @@ use std::process::ExitCode;
 
 use ipcost_features::answer::answered;
 use ipcost_features::sweep::{LAYOUT_SCHEMA, LayoutRequest, LayoutSweep, layout_job};
-use ipcost_report::picture::{Background, Chart, draw};
 
-use super::{ended, measure};
+use super::run_one;
 use crate::args::LayoutSweepArgs;
 use crate::exit::Problem;
-use crate::history;
-use crate::output::{Showing, is_standard_output, show, write_json, write_text};
-use crate::run::Finished;
 
 /// Measures every transport with its receive buffers at every place, in the same rounds.
 ///
@@ -31,29 +27,8 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
         seed: args.run.seed,
     };
     let job = layout_job(&request)?;
-    let Finished { document, failure } = measure(&job, &args.run)?;
-    let sweep = LayoutSweep { schema: LAYOUT_SCHEMA.to_owned(), request, document };
-    let document = answered(sweep.document.clone(), &sweep);
-    let document = args.run.redacting.apply_to_document(document)?;
-    if document.schedule.epochs > 0 {
-        if let Some(path) = &args.run.json {
-            write_json(&document, path).map_err(Problem::failed)?;
-        }
-        if let Some(path) = &args.svg {
-            let picture = draw(&document, Chart::Layout, Background::default());
-            let picture = picture.map_err(|error| Problem::failed(error.into()))?;
-            write_text(&picture.svg(), path).map_err(Problem::failed)?;
-        }
-        let taken = [&args.run.json, &args.svg].into_iter().flatten().any(|path| is_standard_output(path));
-        if !taken {
-            show(
-                &document,
-                Showing { wide: args.details, quiet: args.run.quiet || !args.details, texts: "--json FILE" },
-            )
-            .map_err(Problem::failed)?;
-        }
-    }
-    let stopped = document.stopped;
-    history::keep_answer(document, args.run.saving, args.run.quiet);
-    ended(failure, stopped)
+    run_one(&args.run, &job, |document| {
+        let sweep = LayoutSweep { schema: LAYOUT_SCHEMA.to_owned(), request, document };
+        answered(sweep.document.clone(), &sweep)
+    })
 }

@@ -2,12 +2,11 @@
 
 use std::process::ExitCode;
 
-use ipcost_features::sweep::{SizeRequest, SizeSweep, sizes, words as text};
+use ipcost_features::sweep::{SizeRequest, Swept, sizes};
 
 use crate::args::SizeSweepArgs;
-use crate::exit::{INTERRUPTED, Problem, teller};
-use crate::history;
-use crate::output::{is_standard_output, print, room, write_pretty};
+use crate::exit::{Problem, teller};
+use crate::finish::{Finished, Outputs, finish};
 use crate::run::{Recorder, begin_measuring};
 
 /// Looks for the crossings of two transports, and shows them.
@@ -29,26 +28,15 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
         seed: args.seed,
     };
     let quiet = args.quiet;
+    let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, quiet);
+    outputs.check(None).map_err(Problem::usage)?;
     let interrupt = begin_measuring(quiet, args.waiting)?;
-    let (sweep, document, interrupted) = sizes(&request, &interrupt, &mut teller(quiet), &mut |about| {
+    let Swept { document, failure } = sizes(&request, &interrupt, &mut teller(quiet), &mut |about| {
         Box::new(Recorder::new(quiet, about, None))
     })?;
-    let finished = finish(args, &args.redacting.apply(sweep)?, interrupted);
-    if let Some(document) = document {
-        history::keep_answer(args.redacting.apply_to_document(document)?, args.saving, quiet);
+    let failure = failure.map(Problem::from);
+    match document {
+        Some(document) => finish(&outputs, Finished { document, failure, samples: None }, None),
+        None => Err(failure.unwrap_or_else(Problem::interrupted)),
     }
-    finished
-}
-
-fn finish(args: &SizeSweepArgs, sweep: &SizeSweep, interrupted: bool) -> Result<ExitCode, Problem> {
-    if sweep.points.is_empty() {
-        return Err(Problem::interrupted());
-    }
-    if let Some(path) = &args.json {
-        write_pretty(sweep, path).map_err(Problem::failed)?;
-    }
-    if !args.json.as_deref().is_some_and(is_standard_output) {
-        print(&text::render(sweep, room())).map_err(Problem::failed)?;
-    }
-    Ok(if interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }

@@ -5,10 +5,9 @@ use std::process::ExitCode;
 use ipcost_features::answer::answered;
 use ipcost_features::sweep::{WORK_SCHEMA, WorkRequest, WorkSweep, work_job};
 
-use super::{end, measure};
+use super::run_one;
 use crate::args::WorkSweepArgs;
 use crate::exit::Problem;
-use crate::run::Finished;
 
 /// Measures both transports under every amount of work, in the same rounds.
 ///
@@ -27,8 +26,8 @@ pub fn run(args: &WorkSweepArgs) -> Result<ExitCode, Problem> {
         seed: args.run.seed,
     };
     let job = work_job(&request)?;
-    let Finished { document, failure } = measure(&job, &args.run)?;
-    let sweep = WorkSweep { schema: WORK_SCHEMA.to_owned(), request, document };
-    let document = answered(sweep.document.clone(), &sweep);
-    end(&args.run, document, failure, "ipcost show last --warnings")
+    run_one(&args.run, &job, |document| {
+        let sweep = WorkSweep { schema: WORK_SCHEMA.to_owned(), request, document };
+        answered(sweep.document.clone(), &sweep)
+    })
 }
