@@ -3,6 +3,7 @@
 
 pub mod ab;
 pub mod answer;
+pub mod answers;
 pub mod app;
 pub mod check;
 pub mod claims;
