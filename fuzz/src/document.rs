@@ -173,12 +173,9 @@ fn use_answer(document: &Document, answer: &Answer) {
 }
 
 fn claims(view: &View<'_>) {
-    for room in ROOMS {
-        styled("claims", &check::words::render(view, room));
-    }
+    every_output("claims", &check::page(view));
     plain("JUnit", &junit::render(view));
     plain("annotations", &github::annotations(view, view.file));
-    plain("summary of a step", &github::step_summary(view));
 }
 
 fn page(document: &Document, answer: Option<&str>, fragments: &[html::Fragment]) {

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn it_keeps_to_the_schema_and_counts_what_it_holds() {
-        let xml = render(&crate::check::words::tests::fixture().view());
+        let xml = render(&crate::check::page::tests::fixture().view());
         let document = Document::parse(&xml).unwrap();
         conforms(document.root_element());
         let suite = document.descendants().find(|node| node.has_tag_name("testsuite")).unwrap();
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn each_word_has_its_element_and_text_comes_back_as_it_was() {
-        let check = crate::check::words::tests::fixture();
+        let check = crate::check::page::tests::fixture();
         let xml = render(&check.view());
         let document = Document::parse(&xml).unwrap();
         let cases: Vec<_> = document.descendants().filter(|node| node.has_tag_name("testcase")).collect();

@@ -5,6 +5,7 @@ pub mod fleet;
 pub mod github;
 mod judge;
 pub mod junit;
+pub(crate) mod page;
 mod record;
 mod run;
 mod view;
@@ -12,6 +13,7 @@ pub mod words;
 
 pub use self::checked::*;
 pub use self::judge::*;
+pub use self::page::page;
 pub use self::record::*;
 pub use self::run::{measure, record};
 pub use self::view::View;

@@ -303,7 +303,7 @@ pub(crate) fn how(check: &Check) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::words::tests::{claim, test};
+    use crate::check::page::tests::{claim, test};
 
     #[test]
     fn advice_follows_from_what_would_be_honest() {

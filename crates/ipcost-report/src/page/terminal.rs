@@ -1,7 +1,6 @@
 //! A page on a terminal.
 
 use anstyle::{AnsiColor, Style};
-use ipcost_model::escaped_lines;
 
 use super::{Block, Claim, Figure, Page, Paragraph, Section, Table, Tone};
 use crate::figures::claims::Known;
@@ -95,9 +94,11 @@ fn claim(claim: &Claim, room: Room, out: &mut String) {
     let style = match claim.known {
         Known::Holds => style(Tone::Good),
         Known::Fails => style(Tone::Bad),
-        _ => Style::new(),
+        Known::Open => style(Tone::Caution),
+        Known::NotTested => style(Tone::Open),
+        Known::Depends | Known::NoDifference => BOLD,
     };
-    let said = escaped_lines(&claim.said);
+    let said = wrapped_under(&claim.said, room.columns.saturating_sub(2), "  ");
     out.push_str(&format!("{}\n  {style}{said}{style:#}\n", wrapped(&claim.text, room.columns)));
     if room.details || claim.unfolded {
         for line in &claim.more {

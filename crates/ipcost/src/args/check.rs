@@ -57,7 +57,7 @@ pub struct CheckArgs {
     /// Write the claims as JUnit XML, a test case each; - is standard output
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Annotate the file's lines on GitHub, and add a table to the step's summary [default: where GITHUB_ACTIONS is true]
+    /// Annotate the file's lines on GitHub, and add the claims to the step's summary [default: where GITHUB_ACTIONS is true]
     #[arg(long, overrides_with = "no_github")]
     pub github: bool,
     /// Neither annotate nor add a table, not even there

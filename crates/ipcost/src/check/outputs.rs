@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ipcost_features::check::fleet::FleetCheck;
-use ipcost_features::check::{Check, Questions, View, github, junit, words as check};
+use ipcost_features::check::{Check, Questions, View, github, junit, page};
 use ipcost_model::{Plan, escaped_lines};
 use ipcost_report::plan as plan_text;
 use serde::Serialize;
@@ -48,7 +48,7 @@ fn is_taken(args: &CheckArgs) -> bool {
 }
 
 fn show(args: &CheckArgs, view: &View<'_>) -> anyhow::Result<()> {
-    if is_taken(args) { Ok(()) } else { print(&check::render(view, room())) }
+    if is_taken(args) { Ok(()) } else { print(&page(view).terminal(false, room())) }
 }
 
 fn write_files(args: &CheckArgs, record: &impl Serialize, view: &View<'_>) -> anyhow::Result<()> {
@@ -83,7 +83,7 @@ fn annotate(check: &View<'_>, standard_output_is_taken: bool) -> anyhow::Result<
     let path = PathBuf::from(path);
     let context = || format!("cannot write the step's summary, {}", path.display());
     let mut file = OpenOptions::new().create(true).append(true).open(&path).with_context(context)?;
-    file.write_all(escaped_lines(&github::step_summary(check)).as_bytes()).with_context(context)
+    file.write_all(escaped_lines(&page(check).markdown()).as_bytes()).with_context(context)
 }
 
 /// A path as GitHub names it: from the root of the repository, as far as that is known.
