@@ -153,6 +153,7 @@ fn use_answer(document: &Document, answer: &Answer) {
             std::iter::once(html::claims_section(&claims, &ledger.envelope)).chain(figure).collect()
         }
         Answer::App(app) => {
+            every_output("server", &app::page(app));
             let savings = app::savings(app);
             if let Some(curves) = &savings.curves {
                 drawn(picture::draw_saving(curves, document, background()));

@@ -23,6 +23,23 @@ pub fn time(ns: f64) -> String {
     with_unit(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
 }
 
+/// A difference of times, which may be negative or nothing at all.
+pub fn signed_time(ns: f64) -> String {
+    if ns == 0.0 {
+        return "0".to_owned();
+    }
+    let sign = if ns < 0.0 { "−" } else { "" };
+    format!("{sign}{}", time(ns.abs()))
+}
+
+/// The interval of a time or of a difference, whose ends may lie on either side of zero: `15.2 µs–21.0 µs`, `−1.06 µs to 21.8 µs`;
+/// nothing while it is unbounded.
+pub fn time_interval(lo: Option<f64>, hi: Option<f64>) -> Option<String> {
+    let (lo, hi) = (lo?, hi?);
+    let between = if lo < 0.0 { " to " } else { "–" };
+    Some(format!("{}{between}{}", signed_time(lo), signed_time(hi)))
+}
+
 /// A rate a second.
 pub fn rate(per_second: f64) -> String {
     with_unit(per_second, &[(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")])

@@ -1,6 +1,7 @@
 //! What a Unix socket saves a database, a cache or a web server, for the user's own requests.
 
 mod judge;
+mod page;
 mod record;
 mod run;
 mod shown;
@@ -9,6 +10,7 @@ pub mod words;
 pub use ipcost_peer::adapters::app::{At, Given, KINDS, Kind, Login, Met, find};
 
 pub use self::judge::judge;
+pub use self::page::page;
 pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, Others, RanShare, Request, Saving, Side};
 pub(crate) use self::run::no_network;
 pub use self::run::{Asked, Seen, burst, keep_others_out, look, peer_of, prepare, to_explain};

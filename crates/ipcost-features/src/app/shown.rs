@@ -2,7 +2,7 @@
 
 use ipcost_model::units::percent;
 use ipcost_model::{Estimate, Placement, Ran, Verdict};
-use ipcost_report::numbers::{bounds, ratio, time};
+use ipcost_report::numbers::{bounds, ratio, signed_time, time, time_interval};
 use ipcost_report::saving::{self, BurstSide, Curves, Load, Measured, Panel, Saves, Savings};
 use ipcost_report::words::cores;
 
@@ -43,9 +43,12 @@ fn checked(checked: &Checked) -> saving::Checked {
 
 fn load(saving: &Saving, margin: f64) -> Load {
     let Estimate { median, lo, hi } = saving.ratio;
-    let shown = |saved: &Option<Estimate>| saved.as_ref().map_or_else(String::new, words::signed);
+    let shown =
+        |saved: &Option<Estimate>| saved.as_ref().map_or_else(String::new, |saved| signed_time(saved.median));
     let held = |saved: &Option<Estimate>| match saved {
-        Some(saved) => words::ends(saved).map_or("(no interval)".to_owned(), |ends| format!("({ends})")),
+        Some(saved) => {
+            time_interval(saved.lo, saved.hi).map_or("(no interval)".to_owned(), |ends| format!("({ends})"))
+        }
         None => String::new(),
     };
     Load {
@@ -71,7 +74,7 @@ fn load(saving: &Saving, margin: f64) -> Load {
 }
 
 /// From how much work on the saving stops mattering, where that is known.
-fn curves(app: &App) -> Option<Curves> {
+pub(super) fn curves(app: &App) -> Option<Curves> {
     let least = app.requests.iter().find(|request| request.least)?;
     if app.curves.is_empty() {
         return None;

@@ -1,28 +1,14 @@
-//! The answer as text: what was compared, then what a Unix socket saves, of which request, and from how much work on not.
+//! The words of the answer: what was compared, what a Unix socket saves, of which request, and from how much work on not.
 
-use anstyle::Style;
 use ipcost_model::units::percent;
 use ipcost_model::{Estimate, Lasts, Pattern, Placement, Ran, Verdict, and_joined};
-use ipcost_report::grid::{Column, Grid, Piece};
-use ipcost_report::numbers::{bounds, interval, ratio, time};
+use ipcost_report::numbers::{bounds, interval, ratio, signed_time, time, time_interval};
 use ipcost_report::words::{SAME_IN_MEDIAN, cores, escaped, ran};
-use ipcost_report::wrap::wrapped;
 
 use super::record::LOGIN;
 use super::{App, Burst, Checked, Met, Others, Saving};
 
-const BOLD: Style = Style::new().bold();
-const COLUMNS: [Column; 7] = [
-    Column::new("request", false, 0),
-    Column::new("cores", false, 3),
-    Column::new("unix", true, 1),
-    Column::new("tcp", true, 1),
-    Column::new("unix / tcp", true, 0),
-    Column::new("", false, 4),
-    Column::new("saves", true, 0),
-];
-/// The most letters of a request in a table, and in a sentence.
-const SHORT: usize = 32;
+/// The most letters of a request in a sentence.
 const MOST: usize = 60;
 /// A share of a core below this is not worth a sentence.
 const LEAST_OF_A_CORE: f64 = 0.005;
@@ -31,24 +17,7 @@ const RATE: f64 = 1000.0;
 
 /// Draws the answer in `room` columns of text.
 pub fn render(app: &App, room: usize) -> String {
-    let mut out = String::new();
-    out.push_str(&format!("{BOLD}{}{BOLD:#}\n", wrapped(&heading(app), room)));
-    if !app.same_work.is_empty() {
-        out.push_str(&format!("\n{BOLD}The same work on both sides?{BOLD:#}\n"));
-    }
-    for line in checked(app) {
-        out.push_str(&format!("  {}\n", wrapped(&line, room.saturating_sub(2))));
-    }
-    if !app.savings.is_empty() {
-        out.push('\n');
-        let mut grid = Grid::new(&COLUMNS);
-        app.savings.iter().for_each(|saving| row(&mut grid, saving, app.margin));
-        grid.render(&mut out, room);
-    }
-    for sentence in sentences(app) {
-        out.push_str(&format!("\n{}\n", wrapped(&sentence, room)));
-    }
-    out
+    super::page(app).terminal(false, room)
 }
 
 /// Which server, and whose.
@@ -67,7 +36,7 @@ pub(super) fn heading(app: &App) -> String {
 }
 
 /// What is the same in one line, and each difference in one of its own.
-fn checked(app: &App) -> Vec<String> {
+pub(super) fn checked(app: &App) -> Vec<String> {
     let (same, differ): (Vec<&Checked>, Vec<&Checked>) =
         app.same_work.iter().partition(|checked| checked.same);
     let mut lines = Vec::new();
@@ -135,45 +104,10 @@ pub(super) fn known(saving: &Saving, margin: f64) -> String {
     }
 }
 
-fn row(grid: &mut Grid, saving: &Saving, margin: f64) {
-    let within = bounds(saving.ratio.median, (saving.ratio.lo, saving.ratio.hi), None);
-    grid.row(vec![
-        Piece::from(load(saving, SHORT)),
-        Piece::from(cores_of(saving)),
-        Piece::from(time(saving.unix_ns)),
-        Piece::from(time(saving.tcp_ns)),
-        Piece::from(format!("{} {within}", ratio(saving.ratio.median))),
-        Piece::from(known(saving, margin)),
-        Piece::from(saving.saved_ns.map_or_else(String::new, |saved| signed(&saved))),
-    ]);
-}
-
-pub(super) fn signed(saved: &Estimate) -> String {
-    signed_time(saved.median)
-}
-
-fn signed_time(ns: f64) -> String {
-    let sign = if ns < 0.0 { "−" } else { "" };
-    format!("{sign}{}", time(ns.abs()))
-}
-
-/// The interval of a difference, whose ends may lie on either side of zero: `15.2 µs–21.0 µs`, `−1.06 µs to 21.8 µs`.
-pub(super) fn ends(saved: &Estimate) -> Option<String> {
-    let (lo, hi) = (saved.lo?, saved.hi?);
-    let between = if lo < 0.0 { " to " } else { "–" };
-    Some(format!("{}{between}{}", signed_time(lo), signed_time(hi)))
-}
-
 /// An estimate of a time with its interval: `18.1 µs (15.2 µs–21.0 µs)`.
 fn with_interval(saved: &Estimate) -> String {
-    let within = ends(saved).map_or_else(String::new, |ends| format!(" ({ends})"));
-    format!("{}{within}", signed(saved))
-}
-
-/// The answer in sentences.
-fn sentences(app: &App) -> Vec<String> {
-    let burst = app.burst.iter().map(of_burst);
-    of_held_back(app).chain(of_loads(app)).chain(burst).chain(limits(app)).collect()
+    let within = time_interval(saved.lo, saved.hi).map_or_else(String::new, |within| format!(" ({within})"));
+    format!("{}{within}", signed_time(saved.median))
 }
 
 /// What waits for delayed acknowledgements: it comes before what a Unix socket would save.
@@ -410,116 +344,4 @@ fn of_curves(app: &App) -> Option<String> {
             and_joined(&each)
         )
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use ipcost_model::{Document, Envelope};
-    use ipcost_report::fixture;
-
-    use ipcost_model::MeanContrast;
-
-    use super::*;
-    use crate::app::{APP_SCHEMA, Curve, Request, Side};
-
-    fn saving(
-        request: &str,
-        pattern: Pattern,
-        placement: Placement,
-        median: f64,
-        verdict: Verdict,
-    ) -> Saving {
-        let saved = |ns: f64| Some(Estimate { median: ns, lo: Some(ns * 0.9), hi: Some(ns * 1.1) });
-        let known = verdict != Verdict::Undecided;
-        Saving {
-            request: request.to_owned(),
-            pattern,
-            concurrency: 1,
-            pipeline: 1,
-            placement,
-            ran: None,
-            shares: Vec::new(),
-            unix: "a".to_owned(),
-            tcp: "b".to_owned(),
-            unix_ns: 50_000.0 * median,
-            tcp_ns: 50_000.0,
-            ratio: Estimate {
-                median,
-                lo: known.then_some(median * 0.98),
-                hi: known.then_some(median * 1.02),
-            },
-            verdict,
-            mean: Some(MeanContrast { ratio: median, lo: None, hi: None, verdict, slow: 0.0, unseen: 0.1 }),
-            saved_ns: saved(50_000.0 * (1.0 - median)),
-            saved_cpu_ns: saved(12_000.0),
-            held_back_ns: None,
-        }
-    }
-
-    #[test]
-    fn nothing_is_called_the_same_whose_mean_is_open() {
-        let mut row = saving("PING", Pattern::Rr, Placement::Together, 0.99, Verdict::Equivalent);
-        assert_eq!(known(&row, 0.05), "the same within 5 %");
-        row.mean = row.mean.map(|mean| MeanContrast { verdict: Verdict::Undecided, ..mean });
-        assert_eq!(known(&row, 0.05), "same in the median");
-    }
-
-    #[test]
-    fn what_was_compared_comes_first_then_what_is_saved_and_until_when() {
-        let checked = |what: &str, unix: &str, tcp: &str, made_equal: Option<&str>| Checked {
-            what: what.to_owned(),
-            unix: unix.to_owned(),
-            tcp: tcp.to_owned(),
-            same: unix == tcp,
-            made_equal: made_equal.map(str::to_owned),
-        };
-        let side = |address: &str| Side { address: address.to_owned(), process: Some(7) };
-        let long = "SELECT name FROM account WHERE id = 4711 AND branch = 17 ORDER BY name LIMIT 10";
-        let request =
-            |request: &str, least| Request { request: request.to_owned(), sent: 9, replied: 70, least };
-        let (together, apart) = (Placement::Together, Placement::Apart);
-        let Document { tool, host, started, .. } = fixture::document();
-        let app = App {
-            envelope: Envelope { schema: APP_SCHEMA.to_owned(), tool, host, started },
-            server: "postgres".to_owned(),
-            title: "PostgreSQL".to_owned(),
-            version: "15.18".to_owned(),
-            private: None,
-            others: None,
-            unix: Some(side("/run/postgresql/.s.PGSQL.5432")),
-            tcp: Some(side("127.0.0.1:5432")),
-            same_work: vec![
-                checked("version", "15.18", "15.18", None),
-                checked(LOGIN, "no password", "SCRAM-SHA-256", None),
-                checked("TLS", "not offered", "offered", Some("neither side uses it here")),
-            ],
-            requests: vec![request("SELECT 1", true), request(long, false)],
-            margin: 0.05,
-            held_back: Vec::new(),
-            savings: vec![
-                saving("SELECT 1", Pattern::Rr, together, 0.63, Verdict::Different),
-                saving("SELECT 1", Pattern::Rr, apart, 0.97, Verdict::Equivalent),
-                saving(long, Pattern::Rr, together, 0.9, Verdict::Undecided),
-                saving("SELECT 1", Pattern::Connect, together, 1.2, Verdict::Different),
-            ],
-            curves: vec![Curve {
-                placement: together,
-                ran: None,
-                saved_ns: 18_500.0,
-                least_ns: 50_000.0,
-                points: Vec::new(),
-                until_ns: Some(320_000.0),
-            }],
-            burst: Some(Burst {
-                clients: 500,
-                somaxconn: Some(128),
-                unix: Some(Met { backlog: Some(128), answered: 1400, refused: 100, ..Met::default() }),
-                tcp: Some(Met { backlog: Some(128), answered: 1395, late: 90, failed: 15, ..Met::default() }),
-            }),
-        };
-        insta::assert_snapshot!(anstream::adapter::strip_str(&render(&app, 100)).to_string());
-        for room in [0, 1, 40, 80] {
-            render(&app, room);
-        }
-    }
 }

@@ -41,11 +41,14 @@ fn table(table: &Table, under: Option<&str>) -> String {
         .map(|column| fields(column).flatten().map(width).max().unwrap_or(1))
         .collect();
     let mut head: Vec<String> = under.map(|_| "table".to_owned()).into_iter().collect();
+    let mut name = String::new();
     for (place, (column, width)) in table.columns.iter().zip(&widths).enumerate() {
-        let name = match column.title {
+        name = match column.title {
             "" if place == 0 => "what".to_owned(),
+            // An interval belongs to the value before it.
+            "" if *width == 2 => name,
             "" => format!("column_{}", place + 1),
-            title => title.replace(' ', "_"),
+            title => title.replace(" / ", "_over_").replace(' ', "_"),
         };
         let ends: &[&str] = match width {
             3 => &["", "_lo", "_hi"],
@@ -71,7 +74,7 @@ fn table(table: &Table, under: Option<&str>) -> String {
 fn width(value: &Value) -> usize {
     match value {
         Value::RatioWithin(..) => 3,
-        Value::Interval(..) => 2,
+        Value::Interval(..) | Value::CostInterval(..) => 2,
         _ => 1,
     }
 }
@@ -85,7 +88,7 @@ fn parts(value: &Value) -> Vec<String> {
         Value::Cost(plain) | Value::Number(plain) | Value::Ratio(plain) | Value::Share(plain) => {
             vec![number(*plain)]
         }
-        Value::Interval(_, lo, hi) => vec![maybe(lo), maybe(hi)],
+        Value::Interval(_, lo, hi) | Value::CostInterval(lo, hi) => vec![maybe(lo), maybe(hi)],
         Value::RatioWithin(ratio, lo, hi) => vec![number(*ratio), maybe(lo), maybe(hi)],
         Value::Flag(flag) => vec![flag.to_string()],
     }

@@ -144,7 +144,7 @@ fn class(value: &Value, tone: Tone) -> &'static str {
         (Tone::Open, _) => "word open",
         (_, Value::Text(_) | Value::Empty) => "reason",
         (_, Value::Name(_) | Value::Flag(_)) => "name",
-        (_, Value::Interval(..)) => "interval",
+        (_, Value::Interval(..) | Value::CostInterval(..)) => "interval",
         _ => "number",
     }
 }

@@ -12,6 +12,7 @@ mod tests;
 use ipcost_model::Metric;
 
 use crate::figures::claims::Known;
+use crate::figures::saving::per_cent;
 use crate::numbers;
 use crate::picture::{Background, Picture, PictureError};
 
@@ -171,8 +172,10 @@ pub enum Value {
     Name(String),
     /// How many.
     Count(u64),
-    /// A cost, nanoseconds.
+    /// A cost or a difference of costs, nanoseconds.
     Cost(f64),
+    /// The interval of one: from, to. Unbounded ends are `None`.
+    CostInterval(Option<f64>, Option<f64>),
     /// A number of no unit.
     Number(f64),
     /// A ratio.
@@ -373,20 +376,23 @@ impl Value {
             Self::Empty => String::new(),
             Self::Text(text) | Self::Name(text) => text.clone(),
             Self::Count(count) => count.to_string(),
-            Self::Cost(ns) => numbers::time(*ns),
+            Self::Cost(ns) => numbers::signed_time(*ns),
+            Self::CostInterval(lo, hi) => within(numbers::time_interval(*lo, *hi)),
             Self::Number(number) => numbers::three_digits(*number),
             Self::Ratio(ratio) => numbers::ratio(*ratio),
-            Self::Interval(around, lo, hi) => {
-                let held = numbers::interval(*around, *lo, *hi);
-                format!("({})", held.as_deref().unwrap_or("no interval"))
-            }
+            Self::Interval(around, lo, hi) => within(numbers::interval(*around, *lo, *hi)),
             Self::RatioWithin(ratio, lo, hi) => {
                 let held = numbers::interval(*ratio, *lo, *hi);
                 let held = held.map_or_else(String::new, |held| format!(" ({held})"));
                 format!("{}{held}", numbers::ratio(*ratio))
             }
-            Self::Share(share) => ipcost_model::units::percent(*share),
+            Self::Share(share) => per_cent(*share),
             Self::Flag(flag) => flag.to_string(),
         }
     }
+}
+
+/// An interval as it stands next to its value.
+fn within(interval: Option<String>) -> String {
+    format!("({})", interval.as_deref().unwrap_or("no interval"))
 }

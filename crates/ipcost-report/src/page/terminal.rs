@@ -1,6 +1,7 @@
 //! A page on a terminal.
 
 use anstyle::{AnsiColor, Style};
+use ipcost_model::escaped;
 
 use super::{Block, Claim, Figure, Page, Paragraph, Section, Table, Tone};
 use crate::figures::claims::Known;
@@ -24,10 +25,10 @@ impl Page<'_> {
         let room = Room { columns: room, details };
         let mut out = String::new();
         if !self.title.is_empty() {
-            out.push_str(&format!("{BOLD}{}{BOLD:#}\n", wrapped(&self.title, room.columns)));
+            out.push_str(&format!("{BOLD}{}{BOLD:#}\n", wrapped(&escaped(&self.title), room.columns)));
         }
         for line in &self.about {
-            out.push_str(&format!("{}\n", wrapped(line, room.columns)));
+            out.push_str(&format!("{}\n", wrapped(&escaped(line), room.columns)));
         }
         for part in [&self.blocks, &self.answer, &self.notes] {
             let mut drawn = String::new();
@@ -98,12 +99,13 @@ fn claim(claim: &Claim, room: Room, out: &mut String) {
         Known::NotTested => style(Tone::Open),
         Known::Depends | Known::NoDifference => BOLD,
     };
-    let said = wrapped_under(&claim.said, room.columns.saturating_sub(2), "  ");
-    out.push_str(&format!("{}\n  {style}{said}{style:#}\n", wrapped(&claim.text, room.columns)));
+    // What is claimed comes from a file: it begins no line of its own.
+    let line = |text: &str, indent: &str| {
+        wrapped_under(&escaped(text), room.columns.saturating_sub(indent.len()), indent)
+    };
+    out.push_str(&format!("{}\n  {style}{}{style:#}\n", line(&claim.text, ""), line(&claim.said, "  ")));
     if room.details || claim.unfolded {
-        for line in &claim.more {
-            out.push_str(&format!("    {}\n", wrapped_under(line, room.columns.saturating_sub(4), "    ")));
-        }
+        claim.more.iter().for_each(|more| out.push_str(&format!("    {}\n", line(more, "    "))));
     }
 }
 

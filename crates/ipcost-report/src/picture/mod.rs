@@ -35,7 +35,7 @@ pub use claims::draw as draw_claims;
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
 pub use published::draw as draw_published;
 pub use ratios::{draw as draw_forest, plain as plain_forest};
-pub use saving::draw as draw_saving;
+pub use saving::{draw as draw_saving, draw_made as draw_saving_made, plain as plain_saving};
 use text::{Face, wrapped};
 pub use timeline::draw as draw_timeline;
 

@@ -1,12 +1,14 @@
 //! The share of a request that a Unix socket saves, over how long the server works on it: a panel a placement, all with the same
 //! axes. The line is what is saved at most, dashes are the margin, and points are requests as measured.
 
-use ipcost_model::{Document, Estimate};
+use ipcost_model::{Document, Envelope, Estimate};
 
 use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
 use super::size::whiskers;
 use super::text::{Face, TO_BASE, clean, shortened, width};
-use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, captions, paragraph};
+use super::{
+    Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, captions, paragraph, published,
+};
 use crate::figures::colours::PALETTE;
 use crate::figures::saving::{Curves, Measured, Panel, per_cent};
 use crate::numbers::time;
@@ -72,14 +74,58 @@ pub fn legend(curves: &Curves) -> Vec<(Sign, String)> {
 /// # Errors
 /// If there are none.
 pub fn draw(curves: &Curves, document: &Document, background: Background) -> Result<Picture, PictureError> {
+    whole(curves, &captions::provenance(document), background)
+}
+
+/// Draws the curves; `made` says where and with what they were measured.
+///
+/// # Errors
+/// If there are none.
+pub fn draw_made(curves: &Curves, made: &Envelope, background: Background) -> Result<Picture, PictureError> {
+    whole(curves, &[published::measured_on(made)], background)
+}
+
+fn whole(curves: &Curves, provenance: &[String], background: Background) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let title = curves.title();
+    let y = paragraph(&mut canvas, &title, TITLE, INK, 20.0);
+    let reading = curves.reading();
+    let mut y = body(curves, &mut canvas, y + 6.0, |canvas, y| paragraph(canvas, &reading, LEAD, QUIET, y))?;
+    for note in &curves.notes {
+        y = paragraph(&mut canvas, note, LEAD, INK, y);
+    }
+    y += 4.0;
+    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
+    y += 6.0;
+    for line in provenance {
+        y = paragraph(&mut canvas, line, FOOT, QUIET, y);
+    }
+    Ok(Picture { title: clean(&title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+}
+
+/// The legend and the panels alone, for a page that has the words.
+///
+/// # Errors
+/// If there are none.
+pub fn plain(curves: &Curves) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let bottom = body(curves, &mut canvas, 4.0, |_, y| y)?;
+    let title = clean(&curves.title());
+    Ok(Picture { title, width: WIDTH, height: bottom.ceil(), background: Background::Transparent, canvas })
+}
+
+/// The legend, what stands under it, and the panels.
+fn body(
+    curves: &Curves,
+    canvas: &mut Canvas,
+    top: f64,
+    under: impl FnOnce(&mut Canvas, f64) -> f64,
+) -> Result<f64, PictureError> {
     if curves.panels.is_empty() {
         return Err(PictureError::NoCurve);
     }
-    let mut canvas = Canvas::of("ipcost");
-    let title = curves.title();
-    let mut y = paragraph(&mut canvas, &title, TITLE, INK, 20.0);
-    y = draw_legend(&mut canvas, curves, y + 6.0);
-    y = paragraph(&mut canvas, &curves.reading(), LEAD, QUIET, y) + 10.0;
+    let y = draw_legend(canvas, curves, top);
+    let mut y = under(canvas, y) + 10.0;
     let layout = Layout::of(curves);
     for line in curves.panels.chunks(SIDE_BY_SIDE) {
         for (index, panel) in line.iter().enumerate() {
@@ -87,16 +133,7 @@ pub fn draw(curves: &Curves, document: &Document, background: Background) -> Res
         }
         y += layout.height() + BETWEEN;
     }
-    for note in &curves.notes {
-        y = paragraph(&mut canvas, note, LEAD, INK, y);
-    }
-    y += 4.0;
-    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-    y += 6.0;
-    for line in captions::provenance(document) {
-        y = paragraph(&mut canvas, &line, FOOT, QUIET, y);
-    }
-    Ok(Picture { title: clean(&title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+    Ok(y)
 }
 
 /// The panels, each as a picture of its own, for a page that has the words.

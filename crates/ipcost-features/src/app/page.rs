@@ -1,0 +1,288 @@
+//! What a Unix socket saves a server, as a page.
+
+use ipcost_model::{Estimate, Verdict};
+use ipcost_report::page::{
+    Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
+};
+use ipcost_report::picture::{draw_saving_made, plain_saving};
+use ipcost_report::saving::{Curves, Measured, Panel};
+
+use super::shown::curves;
+use super::words::{checked, cores_of, heading, known, limits, load, of_burst, of_held_back, of_loads};
+use super::{App, Burst, Met, Saving};
+
+/// The most letters of a request in a table.
+const MOST: usize = 32;
+
+/// The page.
+pub fn page(app: &App) -> Page<'_> {
+    let mut page = Page::new(heading(app));
+    // It may be all that a Unix socket would save, so it comes before any advice.
+    page.answer.extend(of_held_back(app).map(|found| apart(Paragraph::caution(found))));
+    let burst = app.burst.iter().map(of_burst);
+    page.answer.extend(of_loads(app).into_iter().chain(burst).map(|said| apart(Paragraph::plain(said))));
+    if !app.same_work.is_empty() {
+        let lines = Block::List(checked(app).into_iter().map(Paragraph::plain).collect());
+        page.blocks.push(Section::new("same-work", "The same work on both sides?").with(lines).open());
+    }
+    if !app.savings.is_empty() {
+        let title = "What a request costs, and what the Unix socket saves";
+        page.blocks.push(Section::new("saving", title).with(loads(app)).open());
+    }
+    page.blocks.extend(curves(app).map(|curves| by_work(app, curves).open()));
+    page.blocks.extend(app.burst.as_ref().map(|burst| met(burst).open()));
+    page.notes.extend(limits(app).map(|limit| Paragraph::quiet(limit).into()));
+    page.hint = "ipcost show RUN --wide shows every number.";
+    page
+}
+
+/// Sentences with an empty line before them on a terminal: each is about another load.
+fn apart<'a>(said: Paragraph) -> Block<'a> {
+    Section::default().with(said).open()
+}
+
+fn loads(app: &App) -> Table {
+    const COLUMNS: [Column; 11] = [
+        Column::text("request"),
+        Column::text("cores").dropped(3),
+        Column::number("unix").dropped(1),
+        Column::number("tcp").dropped(1),
+        Column::number("unix / tcp"),
+        Column::text(""),
+        Column::text("verdict").dropped(4),
+        Column::number("saves"),
+        Column::text("").dropped(5),
+        Column::number("processor time").dropped(6),
+        Column::text("").dropped(7),
+    ];
+    let row = |saving: &Saving| {
+        let Estimate { median, lo, hi } = saving.ratio;
+        let cost = |cost: &Option<Estimate>| Field::maybe(cost.as_ref().map(|it| Value::Cost(it.median)));
+        let held =
+            |cost: &Option<Estimate>| Field::maybe(cost.as_ref().map(|it| Value::CostInterval(it.lo, it.hi)));
+        vec![
+            Value::Name(load(saving, MOST)).into(),
+            Value::Name(cores_of(saving)).into(),
+            Value::Cost(saving.unix_ns).into(),
+            Value::Cost(saving.tcp_ns).into(),
+            Value::Ratio(median).into(),
+            Value::Interval(median, lo, hi).into(),
+            Field::from(known(saving, app.margin)).toned(tone(saving)),
+            cost(&saving.saved_ns),
+            held(&saving.saved_ns),
+            cost(&saving.saved_cpu_ns),
+            held(&saving.saved_cpu_ns),
+        ]
+    };
+    Table::new(&COLUMNS).rows(app.savings.iter().map(row))
+}
+
+fn tone(saving: &Saving) -> Tone {
+    match saving.verdict {
+        Verdict::Different | Verdict::Direction if saving.ratio.median < 1.0 => Tone::Good,
+        Verdict::Different | Verdict::Direction => Tone::Bad,
+        Verdict::Equivalent if saving.is_same() => Tone::Plain,
+        Verdict::Equivalent | Verdict::Undecided => Tone::Open,
+    }
+}
+
+/// The share that is saved over how long the server works on a request.
+fn by_work(app: &App, curves: Curves) -> Section<'_> {
+    let numbers = Section::new("", "The numbers").with_all(tables(&curves));
+    let notes = curves.notes.iter().map(|note| format!(" {note}"));
+    let figure = Figure::new(curves.reading() + &notes.collect::<String>(), move |frame| match frame {
+        Frame::Page => plain_saving(&curves),
+        Frame::File(background) => draw_saving_made(&curves, &app.envelope, background),
+    });
+    Section::new("saving-by-work", "How slow must a request be before the socket stops mattering?")
+        .with(figure)
+        .with(numbers.folded())
+}
+
+/// The share that is saved at most for round numbers of work, and requests as measured, where there are any.
+fn tables(curves: &Curves) -> Vec<Block<'static>> {
+    const BOUNDS: [Column; 3] =
+        [Column::text("cores"), Column::number("work"), Column::number("saved at most")];
+    const MEASURED: [Column; 5] = [
+        Column::text("request, as measured"),
+        Column::text("cores").dropped(1),
+        Column::number("work"),
+        Column::number("saves"),
+        Column::text("interval").dropped(2),
+    ];
+    let bound = |panel: &Panel, (work_ns, share): &(f64, f64)| {
+        vec![
+            Value::Name(panel.name.clone()).into(),
+            Value::Cost(*work_ns).into(),
+            Value::Share(*share).into(),
+        ]
+    };
+    let request = |panel: &Panel, request: &Measured| {
+        vec![
+            Value::Name(request.request.clone()).into(),
+            Value::Name(panel.name.clone()).into(),
+            Value::Cost(request.work_ns.max(0.0)).into(),
+            Value::Share(request.share.median).into(),
+            Value::Name(request.interval()).into(),
+        ]
+    };
+    let panels = || curves.panels.iter();
+    let bounds = panels().flat_map(|panel| panel.numbers.iter().map(move |point| bound(panel, point)));
+    let bounds = Table::new(&BOUNDS).rows(bounds);
+    let measured = panels().flat_map(|panel| panel.requests.iter().map(move |it| request(panel, it)));
+    let measured = Table::new(&MEASURED).rows(measured);
+    let has_rows = |table: &Table| !table.rows.is_empty();
+    [bounds, measured].into_iter().filter(has_rows).map(Block::from).collect()
+}
+
+/// What clients met that connected at the same moment.
+fn met(burst: &Burst) -> Section<'static> {
+    const COLUMNS: [Column; 6] = [
+        Column::text("clients of all rounds"),
+        Column::number("queue").dropped(1),
+        Column::number("answered within 1 s"),
+        Column::number("answered later"),
+        Column::number("refused"),
+        Column::number("failed"),
+    ];
+    let sides = [("Unix socket", burst.unix), ("TCP", burst.tcp)];
+    let row = |(socket, met): (&str, Option<Met>)| {
+        let met = met?;
+        let queue = met.backlog.map_or_else(|| "not known".into(), |most| Value::Count(most.into()).into());
+        let counts =
+            [met.answered, met.late, met.refused, met.failed].map(|count| Value::Count(count).into());
+        Some([Value::Name(socket.to_owned()).into(), queue].into_iter().chain(counts).collect())
+    };
+    Section::new("burst", format!("{} clients at the same moment", burst.clients))
+        .with(Table::new(&COLUMNS).rows(sides.into_iter().filter_map(row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::{Document, Envelope, MeanContrast, Pattern, Placement};
+    use ipcost_report::fixture;
+
+    use ipcost_report::picture::Background;
+
+    use super::*;
+    use crate::app::record::LOGIN;
+    use crate::app::{APP_SCHEMA, Checked, Curve, Request, Side};
+
+    fn saving(
+        request: &str,
+        pattern: Pattern,
+        placement: Placement,
+        median: f64,
+        verdict: Verdict,
+    ) -> Saving {
+        let saved = |ns: f64| Some(Estimate { median: ns, lo: Some(ns * 0.9), hi: Some(ns * 1.1) });
+        let known = verdict != Verdict::Undecided;
+        Saving {
+            request: request.to_owned(),
+            pattern,
+            concurrency: 1,
+            pipeline: 1,
+            placement,
+            ran: None,
+            shares: Vec::new(),
+            unix: "a".to_owned(),
+            tcp: "b".to_owned(),
+            unix_ns: 50_000.0 * median,
+            tcp_ns: 50_000.0,
+            ratio: Estimate {
+                median,
+                lo: known.then_some(median * 0.98),
+                hi: known.then_some(median * 1.02),
+            },
+            verdict,
+            mean: Some(MeanContrast { ratio: median, lo: None, hi: None, verdict, slow: 0.0, unseen: 0.1 }),
+            saved_ns: saved(50_000.0 * (1.0 - median)),
+            saved_cpu_ns: saved(12_000.0),
+            held_back_ns: None,
+        }
+    }
+
+    #[test]
+    fn nothing_is_called_the_same_whose_mean_is_open() {
+        let mut row = saving("PING", Pattern::Rr, Placement::Together, 0.99, Verdict::Equivalent);
+        assert_eq!(known(&row, 0.05), "the same within 5 %");
+        row.mean = row.mean.map(|mean| MeanContrast { verdict: Verdict::Undecided, ..mean });
+        assert_eq!(known(&row, 0.05), "same in the median");
+    }
+
+    fn app() -> App {
+        let checked = |what: &str, unix: &str, tcp: &str, made_equal: Option<&str>| Checked {
+            what: what.to_owned(),
+            unix: unix.to_owned(),
+            tcp: tcp.to_owned(),
+            same: unix == tcp,
+            made_equal: made_equal.map(str::to_owned),
+        };
+        let side = |address: &str| Side { address: address.to_owned(), process: Some(7) };
+        let long = "SELECT name FROM account WHERE id = 4711 AND branch = 17 ORDER BY name LIMIT 10";
+        let request =
+            |request: &str, least| Request { request: request.to_owned(), sent: 9, replied: 70, least };
+        let (together, apart) = (Placement::Together, Placement::Apart);
+        let Document { tool, host, started, .. } = fixture::document();
+        App {
+            envelope: Envelope { schema: APP_SCHEMA.to_owned(), tool, host, started },
+            server: "postgres".to_owned(),
+            title: "PostgreSQL".to_owned(),
+            version: "15.18".to_owned(),
+            private: None,
+            others: None,
+            unix: Some(side("/run/postgresql/.s.PGSQL.5432")),
+            tcp: Some(side("127.0.0.1:5432")),
+            same_work: vec![
+                checked("version", "15.18", "15.18", None),
+                checked(LOGIN, "no password", "SCRAM-SHA-256", None),
+                checked("TLS", "not offered", "offered", Some("neither side uses it here")),
+            ],
+            requests: vec![request("SELECT 1", true), request(long, false)],
+            margin: 0.05,
+            held_back: Vec::new(),
+            savings: vec![
+                saving("SELECT 1", Pattern::Rr, together, 0.63, Verdict::Different),
+                saving("SELECT 1", Pattern::Rr, apart, 0.97, Verdict::Equivalent),
+                saving(long, Pattern::Rr, together, 0.9, Verdict::Undecided),
+                saving("SELECT 1", Pattern::Connect, together, 1.2, Verdict::Different),
+            ],
+            curves: vec![Curve {
+                placement: together,
+                ran: None,
+                saved_ns: 18_500.0,
+                least_ns: 50_000.0,
+                points: Vec::new(),
+                until_ns: Some(320_000.0),
+            }],
+            burst: Some(Burst {
+                clients: 500,
+                somaxconn: Some(128),
+                unix: Some(Met { backlog: Some(128), answered: 1400, refused: 100, ..Met::default() }),
+                tcp: Some(Met { backlog: Some(128), answered: 1395, late: 90, failed: 15, ..Met::default() }),
+            }),
+        }
+    }
+
+    #[test]
+    fn what_is_saved_comes_in_the_answer_after_what_holds_the_server_back() {
+        let mut app = app();
+        app.held_back = vec!["set TCP_NODELAY in the server".to_owned()];
+        let plain = |text: String| anstream::adapter::strip_str(&text).to_string();
+        insta::assert_snapshot!("terminal", plain(page(&app).terminal(false, 100)));
+        insta::assert_snapshot!("markdown", page(&app).markdown());
+        insta::assert_snapshot!("csv", page(&app).csv());
+        let html = page(&app).html();
+        let place_of = |words: &str| html.find(words).unwrap_or_else(|| panic!("{words} is not in {html}"));
+        assert!(place_of("set TCP_NODELAY") < place_of("moving saves"), "{html}");
+        for part in ["<g class=\"panel\"", "id=\"saving-by-work\"", "id=\"burst\""] {
+            place_of(part);
+        }
+        for room in [0, 1, 40, 80] {
+            page(&app).terminal(true, room);
+        }
+        let page = page(&app);
+        let svg = (page.figures()[0].draw)(Frame::File(Background::White)).unwrap().svg();
+        assert!(svg.contains("PostgreSQL 15.18") && svg.contains("Measured on"), "{svg}");
+    }
+}
