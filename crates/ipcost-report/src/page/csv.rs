@@ -42,7 +42,7 @@ fn table(table: &Table, under: Option<&str>) -> String {
         .collect();
     let mut head: Vec<String> = under.map(|_| "table".to_owned()).into_iter().collect();
     for (place, (column, width)) in table.columns.iter().zip(&widths).enumerate() {
-        let name = match column.title {
+        let name = match column.title.as_ref() {
             "" if place == 0 => "what".to_owned(),
             "" => format!("column_{}", place + 1),
             title => title.replace(' ', "_"),
@@ -71,7 +71,7 @@ fn table(table: &Table, under: Option<&str>) -> String {
 fn width(value: &Value) -> usize {
     match value {
         Value::RatioWithin(..) => 3,
-        Value::Interval(..) => 2,
+        Value::Interval(..) | Value::CostInterval(..) => 2,
         _ => 1,
     }
 }
@@ -81,11 +81,15 @@ fn parts(value: &Value) -> Vec<String> {
     match value {
         Value::Empty => vec![String::new()],
         Value::Text(said) | Value::Name(said) => vec![text(said)],
-        Value::Count(count) => vec![count.to_string()],
-        Value::Cost(plain) | Value::Number(plain) | Value::Ratio(plain) | Value::Share(plain) => {
-            vec![number(*plain)]
-        }
-        Value::Interval(_, lo, hi) => vec![maybe(lo), maybe(hi)],
+        Value::Count(count) | Value::Size(count) | Value::Duration(count) => vec![count.to_string()],
+        Value::Cost(plain)
+        | Value::CostChange(plain)
+        | Value::PerOperation(plain)
+        | Value::PerOperationChange(plain)
+        | Value::Number(plain)
+        | Value::Ratio(plain)
+        | Value::Share(plain) => vec![number(*plain)],
+        Value::Interval(_, lo, hi) | Value::CostInterval(lo, hi) => vec![maybe(lo), maybe(hi)],
         Value::RatioWithin(ratio, lo, hi) => vec![number(*ratio), maybe(lo), maybe(hi)],
         Value::Flag(flag) => vec![flag.to_string()],
     }
