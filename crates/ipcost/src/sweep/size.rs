@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ipcost_features::sweep::{SizeRequest, SizeSweep, sizes, words as text};
+use ipcost_features::sweep::{SizeRequest, SizeSweep, page_of_sizes, sizes};
 
 use crate::args::SizeSweepArgs;
 use crate::exit::{INTERRUPTED, Problem, teller};
@@ -48,7 +48,7 @@ fn finish(args: &SizeSweepArgs, sweep: &SizeSweep, interrupted: bool) -> Result<
         write_pretty(sweep, path).map_err(Problem::failed)?;
     }
     if !args.json.as_deref().is_some_and(is_standard_output) {
-        print(&text::render(sweep, room())).map_err(Problem::failed)?;
+        print(&page_of_sizes(sweep).terminal(false, room())).map_err(Problem::failed)?;
     }
     Ok(if interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
