@@ -18,8 +18,11 @@ fn with_unit(value: f64, units: &[(f64, &str)]) -> String {
     format!("{} {name}", three_digits(value / factor))
 }
 
-/// A time from nanoseconds.
+/// A time from nanoseconds; less than a clock can tell is none.
 pub fn time(ns: f64) -> String {
+    if ns.abs() < 0.05 {
+        return "0 ns".to_owned();
+    }
     with_unit(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
 }
 
@@ -32,12 +35,32 @@ pub fn signed_time(ns: f64) -> String {
     format!("{sign}{}", time(ns.abs()))
 }
 
-/// The interval of a time or of a difference, whose ends may lie on either side of zero: `15.2 µs–21.0 µs`, `−1.06 µs to 21.8 µs`;
-/// nothing while it is unbounded.
+/// A time of whole nanoseconds with all its digits.
+pub fn exact_time(ns: u64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| ns as f64 >= *unit).unwrap_or((1.0, "ns"));
+    format!("{} {name}", ns as f64 / unit)
+}
+
+/// The interval of a time from nanoseconds, in one unit; nothing while it is unbounded.
 pub fn time_interval(lo: Option<f64>, hi: Option<f64>) -> Option<String> {
-    let (lo, hi) = (lo?, hi?);
-    let between = if lo < 0.0 { " to " } else { "–" };
-    Some(format!("{}{between}{}", signed_time(lo), signed_time(hi)))
+    let (lo, hi) = lo.zip(hi)?;
+    let largest = lo.abs().max(hi.abs());
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| largest >= *unit).unwrap_or((1.0, "ns"));
+    let to = if lo < 0.0 { " to " } else { "–" };
+    Some(format!("{}{to}{} {name}", three_digits(lo / unit), three_digits(hi / unit)))
+}
+
+/// How often something happens in one operation.
+pub fn per_operation(count: f64) -> String {
+    match count.abs() {
+        v if v >= 99.95 => format!("{count:.0}"),
+        v if v >= 0.995 => format!("{count:.1}"),
+        v if v >= 0.000_95 => format!("{count:.3}"),
+        v if v > 0.0 => format!("{count:.6}"),
+        _ => "0".to_owned(),
+    }
 }
 
 /// A rate a second.
@@ -95,6 +118,14 @@ mod tests {
         assert_eq!(time(123_456.0), "123 µs");
         assert_eq!(time(2.5e9), "2.50 s");
         assert_eq!(time(0.25), "0.250 ns");
+        assert_eq!(time(-0.01), "0 ns");
+        assert_eq!([1_001_000, 5_000, 7].map(exact_time), ["1.001 ms", "5 µs", "7 ns"]);
+        assert_eq!(time_interval(Some(-340.0), Some(8_020.0)).as_deref(), Some("-0.340 to 8.02 µs"));
+        assert_eq!(time_interval(Some(5_800.0), None), None);
+        assert_eq!(
+            [250.0, 1.0, 0.25, 0.000_036, 0.0].map(per_operation),
+            ["250", "1.0", "0.250", "0.000036", "0"]
+        );
         assert_eq!(rate(140_350.0), "140 k/s");
         assert_eq!(throughput(1.234e9), "1.23 GB/s");
     }

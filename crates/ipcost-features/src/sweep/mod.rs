@@ -2,15 +2,15 @@
 
 mod judge;
 mod layout;
+mod page;
 mod record;
 mod sizes;
 pub mod words;
 mod work;
 
 pub use self::judge::*;
-pub use self::layout::layout_job;
-pub(crate) use self::layout::layout_table;
+pub use self::layout::{layout_job, page_of_layout};
+pub use self::page::{page_of_cores, page_of_sizes};
 pub use self::record::*;
 pub use self::sizes::{SizeRequest, Swept, sizes};
-pub use self::work::work_job;
-pub(crate) use self::work::work_table;
+pub use self::work::{page_of_work, work_job};

@@ -1,21 +1,17 @@
 //! From how much work of the server on a transport stops mattering.
 
-use anstyle::Style;
 use ipcost_lab::LabError;
 use ipcost_model::units::percent;
 use ipcost_model::{
-    CellRecord, ContrastRecord, Document, Job, LatencyMode, Matrix, Metric, OptionLists, OptionName,
-    OptionValue, Size, Verdict,
+    CellRecord, ContrastRecord, Document, Estimate, Job, LatencyMode, Matrix, Metric, OptionLists,
+    OptionName, OptionValue, Size, Verdict,
 };
-use ipcost_report::grid::{Column, Grid, Piece};
-use ipcost_report::numbers::{bounds, ratio, time};
-use ipcost_report::words::{SAME_IN_MEDIAN, cores, escaped};
-use ipcost_report::wrap::wrapped;
+use ipcost_report::numbers::exact_time;
+use ipcost_report::page::{Column, Field, Page, Paragraph, Table, Tone, Value};
+use ipcost_report::words::{SAME_IN_MEDIAN, cores};
 
-use super::words::operation;
+use super::page::operation;
 use super::{WorkRequest, WorkSweep};
-
-const BOLD: Style = Style::new().bold();
 
 /// A cell for each of both transports and each amount of work.
 ///
@@ -67,108 +63,121 @@ fn label(transport: &str, work_ns: u64) -> String {
 }
 
 fn amount(work_ns: u64) -> String {
-    if work_ns == 0 { "none".to_owned() } else { time(work_ns as f64) }
+    if work_ns == 0 { "none".to_owned() } else { exact_time(work_ns) }
 }
 
-/// A row for each amount of work in `room` columns of text; then from which on the difference is below the margin.
-pub(crate) fn work_table(sweep: &WorkSweep, room: usize) -> String {
-    let WorkSweep { document, request, .. } = sweep;
-    let [a, b] = [escaped(&request.transports[0]), escaped(&request.transports[1])];
-    let mut grid = Grid::new(&[
-        Column::new("work", true, 0),
-        Column::new("a", true, 2),
-        Column::new("b", true, 1),
-        Column::new("a / b", true, 0),
-        Column::new("", false, 0),
-    ]);
-    grid.title(1, a.clone());
-    grid.title(2, b.clone());
-    grid.title(3, format!("{a} / {b}"));
-    for work_ns in &request.work_ns {
-        let cost = |transport: &str| {
-            cell(document, &label(transport, *work_ns))?.wall_ns_per_op.map(|cost| time(cost.median))
+/// What was measured under an amount of work.
+struct Amount<'a> {
+    work_ns: u64,
+    /// What both transports cost.
+    costs: [Option<Estimate>; 2],
+    /// The ratio of both.
+    contrast: Option<&'a ContrastRecord>,
+}
+
+impl<'a> Amount<'a> {
+    fn of(document: &'a Document, [a, b]: [&str; 2], work_ns: u64) -> Self {
+        let cell = |transport: &str| {
+            let is_it = |cell: &&CellRecord| {
+                cell.transport == transport && cell.options.int("server_work").unwrap_or(0) == work_ns
+            };
+            document.cells.iter().find(is_it)
         };
-        let costs = request.transports.iter().map(|transport| cost(transport).unwrap_or_default());
-        let mut row: Vec<Piece> = vec![amount(*work_ns).into()];
-        row.extend(costs.map(Piece::from));
-        if let Some(known) = contrast(sweep, *work_ns) {
-            row.push(
-                format!("{} {}", ratio(known.ratio), bounds(known.ratio, (known.lo, known.hi), None)).into(),
-            );
-            row.push(verdict(known, request.margin).into());
+        let cells = [cell(a), cell(b)];
+        let [a, b] = cells.map(|cell| cell.map(|cell| &cell.id));
+        let is_it = |known: &&ContrastRecord| {
+            known.metric == Metric::Wall && Some(&known.a) == a && Some(&known.b) == b
+        };
+        Self {
+            work_ns,
+            costs: cells.map(|cell| cell.and_then(|cell| cell.wall_ns_per_op)),
+            contrast: document.contrasts.iter().find(is_it),
         }
-        grid.row(row);
     }
-    let mut out = format!(
-        "{BOLD}{a} against {b}: {} of {} B on {}, by how long the server works{BOLD:#}\n",
+
+    fn is(&self, verdict: Verdict) -> bool {
+        self.contrast.is_some_and(|known| {
+            known.verdict == verdict && (known.is_same() || verdict != Verdict::Equivalent)
+        })
+    }
+
+    fn row(&self, margin: f64) -> Vec<Field> {
+        let [a, b] = self.costs.map(|cost| Field::maybe(cost.map(|cost| Value::Cost(cost.median))));
+        let mut row = vec![Value::Duration(self.work_ns).into(), a, b];
+        if let Some(known) = self.contrast {
+            let (said, tone) = verdict(known, margin);
+            row.push(Value::Ratio(known.ratio).into());
+            row.push(Value::Interval(known.ratio, known.lo, known.hi).into());
+            row.push(Field::from(said).toned(tone));
+        }
+        row
+    }
+}
+
+/// The page of `sweep work`: a row for each amount of work; then from which on the difference is below the margin.
+pub fn page_of_work(sweep: &WorkSweep) -> Page<'_> {
+    let WorkSweep { document, request, .. } = sweep;
+    let [a, b] = [0, 1].map(|index| request.transports.get(index).map_or("", String::as_str));
+    let mut amounts: Vec<Amount<'_>> =
+        request.work_ns.iter().map(|work_ns| Amount::of(document, [a, b], *work_ns)).collect();
+    let columns = [
+        Column::number("work"),
+        Column::number("").titled(a.to_owned()).dropped(2),
+        Column::number("").titled(b.to_owned()).dropped(1),
+        Column::number("").titled(format!("{a} / {b}")),
+        Column::text("interval"),
+        Column::text("verdict"),
+    ];
+    let mut page = Page::new(format!(
+        "{a} against {b}: {} of {} B on {}, by how long the server works",
         operation(request.pattern),
         request.size,
         cores(request.placement)
-    );
-    grid.render(&mut out, room);
-    out.push_str(&format!("\n{}\n", wrapped(&sentence(sweep), room)));
-    out
+    ));
+    let rows = amounts.iter().map(|amount| amount.row(request.margin));
+    page.blocks.push(Table::new(&columns).rows(rows).into());
+    amounts.sort_unstable_by_key(|amount| amount.work_ns);
+    page.answer.push(Paragraph::plain(sentence(&amounts, request.margin)).into());
+    page
 }
 
-fn verdict(known: &ContrastRecord, margin: f64) -> String {
+fn verdict(known: &ContrastRecord, margin: f64) -> (String, Tone) {
     match known.verdict {
-        Verdict::Equivalent if !known.is_same() => SAME_IN_MEDIAN.to_owned(),
-        Verdict::Equivalent => format!("the same within {}", percent(margin)),
-        Verdict::Undecided => "open".to_owned(),
-        Verdict::Different | Verdict::Direction if known.ratio < 1.0 => "less".to_owned(),
-        Verdict::Different | Verdict::Direction => "more".to_owned(),
+        Verdict::Equivalent if !known.is_same() => (SAME_IN_MEDIAN.to_owned(), Tone::Plain),
+        Verdict::Equivalent => (format!("the same within {}", percent(margin)), Tone::Plain),
+        Verdict::Undecided => ("open".to_owned(), Tone::Open),
+        Verdict::Different | Verdict::Direction if known.ratio < 1.0 => ("less".to_owned(), Tone::Good),
+        Verdict::Different | Verdict::Direction => ("more".to_owned(), Tone::Bad),
     }
 }
 
-/// From which of the amounts on it is known to make no difference, and up to which it is known to make one.
-fn sentence(sweep: &WorkSweep) -> String {
-    let WorkRequest { work_ns, margin, .. } = &sweep.request;
-    let mut amounts = work_ns.clone();
-    amounts.sort_unstable();
-    let is = |wanted: Verdict| {
-        move |work_ns: &&u64| {
-            let is = |known: &ContrastRecord| known.verdict == wanted;
-            contrast(sweep, **work_ns)
-                .is_some_and(|known| is(known) && (known.is_same() || wanted != Verdict::Equivalent))
-        }
-    };
-    let until = amounts.iter().rfind(is(Verdict::Different));
-    let same = amounts.iter().find(is(Verdict::Equivalent));
+/// From which of the ascending amounts on it is known to make no difference, and up to which it is known to make one.
+fn sentence(amounts: &[Amount<'_>], margin: f64) -> String {
+    let until = amounts.iter().rfind(|amount| amount.is(Verdict::Different)).map(|amount| amount.work_ns);
+    let same = amounts.iter().find(|amount| amount.is(Verdict::Equivalent)).map(|amount| amount.work_ns);
     let from = same.filter(|from| until.is_none_or(|until| until < *from));
-    let margin = percent(*margin);
+    let margin = percent(margin);
     match (until, from) {
         (Some(0), Some(from)) => {
             format!(
                 "It matters without work; from {} of it on the difference is below {margin}.",
-                amount(*from)
+                amount(from)
             )
         }
         (Some(until), Some(from)) => format!(
             "It matters up to {} of work; from {} on the difference is below {margin}.",
-            amount(*until),
-            amount(*from)
+            amount(until),
+            amount(from)
         ),
         (None, Some(from)) => {
-            format!("From {} of work on, or sooner, the difference is below {margin}.", amount(*from))
+            format!("From {} of work on, or sooner, the difference is below {margin}.", amount(from))
         }
         (Some(until), None) => format!(
             "It matters up to {} of work; from where on it does not is open: give --work more, or a longer --budget.",
-            amount(*until)
+            amount(until)
         ),
         (None, None) => "Nothing is known yet: give a longer --budget.".to_owned(),
     }
-}
-
-/// The ratio of both transports for an amount of work.
-fn contrast(sweep: &WorkSweep, work_ns: u64) -> Option<&ContrastRecord> {
-    let WorkSweep { document, request, .. } = sweep;
-    let [a, b] = [0, 1].map(|index| cell(document, &label(&request.transports[index], work_ns)));
-    let (a, b) = (&a?.id, &b?.id);
-    document.contrasts.iter().find(|known| known.metric == Metric::Wall && known.a == *a && known.b == *b)
-}
-
-fn cell<'a>(document: &'a Document, label: &str) -> Option<&'a CellRecord> {
-    document.cells.iter().find(|cell| cell.label == label)
 }
 
 #[cfg(test)]
@@ -199,8 +208,8 @@ mod tests {
         let expected = [
             ("unix, none of work", None),
             ("tcp, none of work", None),
-            ("unix, 5.00 µs of work", Some(5_000)),
-            ("tcp, 5.00 µs of work", Some(5_000)),
+            ("unix, 5 µs of work", Some(5_000)),
+            ("tcp, 5 µs of work", Some(5_000)),
         ];
         assert_eq!(works.collect::<Vec<_>>(), expected);
         let [table] = &cells.workloads[..] else { panic!("one table") };
@@ -218,5 +227,39 @@ mod tests {
             let error = work_job(&asked).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn amounts_that_round_to_the_same_figure_have_their_own_cells() {
+        let request = request(&["unix", "tcp"], &[1_000_000, 1_001_000]);
+        let mut document = ipcost_report::fixture::document();
+        let cells = ipcost_lab::lab::cells_anywhere(&work_job(&request).unwrap(), &[]).unwrap().cells;
+        let (record, contrast) = (document.cells[0].clone(), document.contrasts[0].clone());
+        document.cells = Vec::new();
+        for (cell, ns) in cells.iter().zip([1e6, 2e6, 3e6, 4e6]) {
+            document.cells.push(CellRecord {
+                id: cell.id.clone(),
+                label: "of any name".to_owned(),
+                point: cell.point.clone(),
+                wall_ns_per_op: Some(Estimate { median: ns, lo: None, hi: None }),
+                ..record.clone()
+            });
+        }
+        document.contrasts = [(0, 0.5), (2, 0.75)]
+            .map(|(first, ratio)| ContrastRecord {
+                a: cells[first].id.clone(),
+                b: cells[first + 1].id.clone(),
+                metric: Metric::Wall,
+                ratio,
+                ..contrast.clone()
+            })
+            .to_vec();
+        let sweep = WorkSweep { schema: String::new(), request, document };
+        let csv = page_of_work(&sweep).csv();
+        let rows: Vec<&str> = csv.lines().skip(1).collect();
+        assert!(rows[0].starts_with("1000000,1000000.0,2000000.0,0.5,"), "{csv}");
+        assert!(rows[1].starts_with("1001000,3000000.0,4000000.0,0.75,"), "{csv}");
+        let shown = page_of_work(&sweep).terminal(true, 80);
+        assert!(shown.contains("1.001 ms") && shown.contains("1 ms"), "{shown}");
     }
 }

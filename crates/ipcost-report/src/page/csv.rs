@@ -43,7 +43,7 @@ fn table(table: &Table, under: Option<&str>) -> String {
     let mut head: Vec<String> = under.map(|_| "table".to_owned()).into_iter().collect();
     let mut name = String::new();
     for (place, (column, width)) in table.columns.iter().zip(&widths).enumerate() {
-        name = match column.title {
+        name = match column.title.as_ref() {
             "" if place == 0 => "what".to_owned(),
             // An interval belongs to the value before it.
             "" if *width == 2 => name,
@@ -84,10 +84,14 @@ fn parts(value: &Value) -> Vec<String> {
     match value {
         Value::Empty => vec![String::new()],
         Value::Text(said) | Value::Name(said) => vec![text(said)],
-        Value::Count(count) => vec![count.to_string()],
-        Value::Cost(plain) | Value::Number(plain) | Value::Ratio(plain) | Value::Share(plain) => {
-            vec![number(*plain)]
-        }
+        Value::Count(count) | Value::Size(count) | Value::Duration(count) => vec![count.to_string()],
+        Value::Cost(plain)
+        | Value::CostChange(plain)
+        | Value::PerOperation(plain)
+        | Value::PerOperationChange(plain)
+        | Value::Number(plain)
+        | Value::Ratio(plain)
+        | Value::Share(plain) => vec![number(*plain)],
         Value::Interval(_, lo, hi) | Value::CostInterval(lo, hi) => vec![maybe(lo), maybe(hi)],
         Value::RatioWithin(ratio, lo, hi) => vec![number(*ratio), maybe(lo), maybe(hi)],
         Value::Flag(flag) => vec![flag.to_string()],

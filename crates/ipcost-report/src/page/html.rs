@@ -114,7 +114,7 @@ fn claim(section: site::Section, claim: &Claim) -> site::Section {
 impl Table {
     /// As HTML that scrolls by itself where a screen is narrow.
     pub(crate) fn html(&self) -> String {
-        let above = |column: &Column| format!("<th scope=\"col\">{}</th>", text(column.title));
+        let above = |column: &Column| format!("<th scope=\"col\">{}</th>", text(&column.title));
         let head: String = self.columns.iter().map(above).collect();
         let empty = Field::default();
         let row = |row: &Vec<Field>| {

@@ -92,7 +92,7 @@ fn table(table: &Table) -> String {
     if table.rows.is_empty() {
         return String::new();
     }
-    let head: String = table.columns.iter().map(|column| format!(" {} |", text(column.title))).collect();
+    let head: String = table.columns.iter().map(|column| format!(" {} |", text(&column.title))).collect();
     let rule: String =
         table.columns.iter().map(|column| if column.right { "---:|" } else { "---|" }).collect();
     let row = |row: &Vec<super::Field>| {

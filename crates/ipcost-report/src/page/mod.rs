@@ -9,6 +9,8 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use ipcost_model::Metric;
 
 use crate::figures::claims::Known;
@@ -139,10 +141,10 @@ pub struct Table {
 }
 
 /// A column of a table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Column {
     /// What stands above it.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// Whether it holds numbers, which are aligned to the right.
     pub right: bool,
     /// In which order columns are left out where a screen is narrow, the largest first; 0 stays always.
@@ -172,10 +174,20 @@ pub enum Value {
     Name(String),
     /// How many.
     Count(u64),
-    /// A cost or a difference of costs, nanoseconds.
+    /// Bytes.
+    Size(u64),
+    /// A time that was chosen, not measured: nanoseconds, with all digits.
+    Duration(u64),
+    /// A cost, nanoseconds.
     Cost(f64),
-    /// The interval of one: from, to. Unbounded ends are `None`.
+    /// How much more something costs, nanoseconds; less if it is negative.
+    CostChange(f64),
+    /// The interval of a cost, nanoseconds. Unbounded ends are `None`.
     CostInterval(Option<f64>, Option<f64>),
+    /// How often something happens in one operation.
+    PerOperation(f64),
+    /// How much more often.
+    PerOperationChange(f64),
     /// A number of no unit.
     Number(f64),
     /// A ratio.
@@ -296,17 +308,23 @@ impl<'a> From<Figure<'a>> for Block<'a> {
 impl Column {
     /// A column of words.
     pub const fn text(title: &'static str) -> Self {
-        Self { title, right: false, expendable: 0 }
+        Self { title: Cow::Borrowed(title), right: false, expendable: 0 }
     }
 
     /// A column of numbers.
     pub const fn number(title: &'static str) -> Self {
-        Self { title, right: true, expendable: 0 }
+        Self { title: Cow::Borrowed(title), right: true, expendable: 0 }
     }
 
     /// The same, left out in this order where a screen is narrow.
-    pub const fn dropped(self, expendable: u8) -> Self {
-        Self { expendable, ..self }
+    pub const fn dropped(mut self, expendable: u8) -> Self {
+        self.expendable = expendable;
+        self
+    }
+
+    /// The same under another title.
+    pub fn titled(self, title: impl Into<Cow<'static, str>>) -> Self {
+        Self { title: title.into(), ..self }
     }
 }
 
@@ -376,8 +394,14 @@ impl Value {
             Self::Empty => String::new(),
             Self::Text(text) | Self::Name(text) => text.clone(),
             Self::Count(count) => count.to_string(),
+            Self::Size(bytes) => ipcost_model::units::size_text(*bytes),
+            Self::Duration(ns) => numbers::exact_time(*ns),
             Self::Cost(ns) => numbers::signed_time(*ns),
+            Self::CostChange(ns) if *ns < 0.0 => format!("−{}", numbers::time(-ns)),
+            Self::CostChange(ns) => format!("+{}", numbers::time(*ns)),
             Self::CostInterval(lo, hi) => within(numbers::time_interval(*lo, *hi)),
+            Self::PerOperation(count) => numbers::per_operation(*count),
+            Self::PerOperationChange(change) => format!("{change:+.2}"),
             Self::Number(number) => numbers::three_digits(*number),
             Self::Ratio(ratio) => numbers::ratio(*ratio),
             Self::Interval(around, lo, hi) => within(numbers::interval(*around, *lo, *hi)),

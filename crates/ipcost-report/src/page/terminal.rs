@@ -64,8 +64,8 @@ fn blocks(all: &[Block<'_>], room: Room, out: &mut String) {
             Block::Section(inner) => section(inner, room, out),
             Block::Details(inner) if room.details => section(inner, room, out),
             Block::Details(_) | Block::Figure(Figure { .. }) => {}
-            Block::Paragraph(said) => paragraph(said, "", room, out),
-            Block::List(entries) => entries.iter().for_each(|said| paragraph(said, "", room, out)),
+            Block::Paragraph(said) => paragraph(said, room, out),
+            Block::List(entries) => entries.iter().for_each(|said| entry(said, room, out)),
             Block::Table(inner) => table(inner, room, out),
             Block::Claim(inner) => claim(inner, room, out),
         }
@@ -85,9 +85,15 @@ fn section(section: &Section<'_>, room: Room, out: &mut String) {
     out.push_str(inner.trim_start_matches('\n'));
 }
 
-fn paragraph(said: &Paragraph, indent: &str, room: Room, out: &mut String) {
+fn paragraph(said: &Paragraph, room: Room, out: &mut String) {
     let style = style(said.tone);
-    let text = wrapped_under(&said.text, room.columns, indent);
+    let text = wrapped(&said.text, room.columns);
+    out.push_str(&format!("{style}{text}{style:#}\n"));
+}
+
+fn entry(said: &Paragraph, room: Room, out: &mut String) {
+    let style = style(said.tone);
+    let text = wrapped_under(&format!("- {}", said.text), room.columns, "  ");
     out.push_str(&format!("{style}{text}{style:#}\n"));
 }
 
@@ -110,12 +116,12 @@ fn claim(claim: &Claim, room: Room, out: &mut String) {
 }
 
 fn table(table: &Table, room: Room, out: &mut String) {
-    let columns: Vec<Column> = table
-        .columns
-        .iter()
-        .map(|column| Column::new(column.title, column.right, column.expendable))
-        .collect();
+    let columns: Vec<Column> =
+        table.columns.iter().map(|column| Column::new("", column.right, column.expendable)).collect();
     let mut grid = Grid::new(&columns);
+    for (place, column) in table.columns.iter().enumerate() {
+        grid.title(place, column.title.to_string());
+    }
     let most = if room.details || table.most == 0 { usize::MAX } else { table.most };
     for row in table.rows.iter().take(most) {
         let piece = |field: &super::Field| Piece::styled(field.value.text(), style(field.tone));

@@ -232,25 +232,12 @@ impl Picture {
 /// # Errors
 /// Where the document does not hold what the chart shows.
 pub fn draw(document: &Document, chart: Chart, background: Background) -> Result<Picture, PictureError> {
-    if document.cells.iter().all(|cell| cell.wall_ns_per_op.is_none()) {
-        return Err(PictureError::NothingMeasured);
-    }
     let mut canvas = Canvas::of("ipcost");
     let title = captions::title(document, chart);
     let mut y = 20.0;
     y = paragraph(&mut canvas, &title, TITLE, INK, y);
     y = paragraph(&mut canvas, &captions::lead(document, chart), LEAD, QUIET, y + 3.0) + 8.0;
-    let body = match chart {
-        Chart::Cost => cost::draw(document, &mut canvas, y),
-        Chart::Size => size::draw(document, Across::Size, &mut canvas, y)?,
-        Chart::Layout => size::draw(document, Across::Place, &mut canvas, y)?,
-        Chart::Forest => forest::draw(document, &mut canvas, y)?,
-        Chart::Throughput => throughput::draw(document, &mut canvas, y)?,
-        Chart::Cheapest => cheapest::draw(document, &mut canvas, y)?,
-        // A plain document has none.
-        Chart::Claims => return Err(PictureError::NoClaims),
-        Chart::Saving => return Err(PictureError::NoCurve),
-    };
+    let body = body(document, chart, &mut canvas, y)?;
     y = body.bottom + 12.0;
     for note in body.notes.into_iter().chain(captions::missing(document)) {
         y = paragraph(&mut canvas, &note, LEAD, INK, y);
@@ -262,6 +249,42 @@ pub fn draw(document: &Document, chart: Chart, background: Background) -> Result
         y = paragraph(&mut canvas, &line, FOOT, QUIET, y);
     }
     Ok(Picture { title: text::clean(&title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+}
+
+/// Draws the document without a title and without where it comes from, for a page that has both in words.
+///
+/// # Errors
+/// Where the document does not hold what the chart shows.
+pub fn plain(document: &Document, chart: Chart) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let Body { mut bottom, notes } = body(document, chart, &mut canvas, 4.0)?;
+    for note in notes {
+        bottom = paragraph(&mut canvas, &note, LEAD, INK, bottom + 6.0);
+    }
+    Ok(Picture {
+        title: text::clean(&captions::title(document, chart)),
+        width: WIDTH,
+        height: (bottom + 6.0).ceil(),
+        background: Background::Transparent,
+        canvas,
+    })
+}
+
+fn body(document: &Document, chart: Chart, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
+    if document.cells.iter().all(|cell| cell.wall_ns_per_op.is_none()) {
+        return Err(PictureError::NothingMeasured);
+    }
+    Ok(match chart {
+        Chart::Cost => cost::draw(document, canvas, top),
+        Chart::Size => size::draw(document, Across::Size, canvas, top)?,
+        Chart::Layout => size::draw(document, Across::Place, canvas, top)?,
+        Chart::Forest => forest::draw(document, canvas, top)?,
+        Chart::Throughput => throughput::draw(document, canvas, top)?,
+        Chart::Cheapest => cheapest::draw(document, canvas, top)?,
+        // A plain document has none.
+        Chart::Claims => return Err(PictureError::NoClaims),
+        Chart::Saving => return Err(PictureError::NoCurve),
+    })
 }
 
 /// Lines of text from `top` down; gives where they end.
