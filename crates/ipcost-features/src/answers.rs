@@ -6,14 +6,16 @@ use std::fmt;
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::{
     Analysis, Document, Job, LatencyMode, Multiplicity, ReadError, SCHEMA, Schedule, Stopped, Timing,
-    check_document, read_measured, read_record,
+    check_document, read_document, read_measured, read_record,
 };
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::answer::{Answer, AnswerKind, answered};
 use crate::check::CHECK_SCHEMA;
-use crate::replicate::{LEDGER_SCHEMA, Ledger};
+use crate::replicate::Ledger;
 use crate::{app, check, compare, explain, replicate, sweep};
 
 /// Every kind of answer.
@@ -92,9 +94,9 @@ fn schema_of(record: &Value) -> &str {
 /// That it is one of these, and not sound.
 pub fn documents_in(json: &[u8]) -> Result<Option<Vec<Document>>, ReadError> {
     if json.trim_ascii_start().starts_with(b"[") {
-        // As values first: their readers are there already, and those of texts would make the program much larger.
-        let Some(all) = sound(read_record::<Vec<Value>>(json))? else { return Ok(None) };
-        let found: Result<Option<Vec<Document>>, ReadError> = all.into_iter().map(of_result).collect();
+        let Some(all) = sound(read_measured::<Vec<Box<RawValue>>>(json))? else { return Ok(None) };
+        let found: Result<Option<Vec<Document>>, ReadError> =
+            all.into_iter().map(|result| of_result(result.get().as_bytes())).collect();
         return Ok(found?.filter(|found| !found.is_empty()));
     }
     let carried = sound(read_measured(json))?;
@@ -109,16 +111,19 @@ pub fn documents_in(json: &[u8]) -> Result<Option<Vec<Document>>, ReadError> {
 }
 
 /// The result of an experiment: a document, or a ledger alone. `None` if it is neither.
-fn of_result(value: Value) -> Result<Option<Document>, ReadError> {
-    if schema_of(&value) == LEDGER_SCHEMA {
-        return Ok(serde_json::from_value(value).ok().map(of_ledger));
+fn of_result(json: &[u8]) -> Result<Option<Document>, ReadError> {
+    #[derive(Deserialize)]
+    struct Schema {
+        schema: String,
     }
-    let Ok(document) = serde_json::from_value::<Document>(value) else { return Ok(None) };
-    if document.schema != SCHEMA || answer_of(&document).is_err() {
-        return Ok(None);
+    let Some(Schema { schema }) = sound(read_measured(json))? else { return Ok(None) };
+    if schema == SCHEMA {
+        let document = read_document(json)?;
+        return Ok(answer_of(&document).is_ok().then_some(document));
     }
-    check_document(&document)?;
-    Ok(Some(document))
+    // As a value first: its reader is there already, and that of a text would make the program much larger.
+    let ledger = sound(read_record::<Value>(json))?;
+    Ok(ledger.and_then(|ledger| serde_json::from_value(ledger).ok()).map(of_ledger))
 }
 
 /// What was read, or nothing if it is something else.

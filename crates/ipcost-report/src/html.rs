@@ -51,19 +51,13 @@ pub use saving::section as saving_section;
 #[derive(Debug, Clone)]
 pub struct Fragment(String);
 
-/// Writes the document as a page, with `answer`, if a command asked it something, as plain text before the tables, and
-/// `fragments` after it.
+/// Writes the document as a page, with what it answers before its tables, if a command asked it something.
 ///
 /// # Errors
 /// Where it cannot be written.
-pub fn write(
-    document: &Document,
-    answer: Option<&str>,
-    fragments: &[Fragment],
-    to: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(document: &Document, answer: Option<&Fragment>, to: &mut dyn Write) -> io::Result<()> {
     let script = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
-    let style = palette() + STYLE;
+    let style = palette() + STYLE + site::OWN_STYLE;
     let colours = Colours::of(document);
     write!(
         to,
@@ -77,11 +71,9 @@ pub fn write(
     )?;
     to.write_all(head(document).as_bytes())?;
     to.write_all(b"<main>\n")?;
-    if let Some(answer) = answer {
-        let section = "<section aria-labelledby=\"answer-title\"><h2 id=\"answer-title\">Answer</h2>";
-        write!(to, "{section}<pre class=\"answer\">{}</pre></section>", lines(answer))?;
+    if let Some(Fragment(answer)) = answer {
+        to.write_all(answer.as_bytes())?;
     }
-    fragments.iter().try_for_each(|Fragment(section)| to.write_all(section.as_bytes()))?;
     to.write_all(verdicts(document, &colours).as_bytes())?;
     tables::write(document, &colours, to)?;
     to.write_all(charts::section(document).as_bytes())?;
@@ -140,11 +132,6 @@ pub(crate) fn text(raw: &str) -> String {
         }
     }
     out
-}
-
-/// Lines of text from outside.
-fn lines(raw: &str) -> String {
-    raw.trim_end().lines().map(text).collect::<Vec<_>>().join("\n")
 }
 
 /// The place of each transport's colour in the palette.

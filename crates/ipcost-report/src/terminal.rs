@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
 use ipcost_model::{
-    ContrastRecord, Document, HELD_BACK, LatencyMode, Metric, Pattern, WorkloadRecord, escaped_lines,
+    ContrastRecord, Document, HELD_BACK, LatencyMode, Metric, Pattern, Warning, WorkloadRecord, escaped_lines,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -150,10 +150,10 @@ fn wrapped(text: &str, room: usize) -> String {
 }
 
 /// The document's warnings in at most a line: the only one there is, or the codes of all, and where their texts are.
-pub fn warnings(document: &Document, texts: &str, room: usize) -> String {
+pub fn warnings(warnings: &[Warning], texts: &str, room: usize) -> String {
     let mut of_kind: Vec<(&str, usize)> = Vec::new();
     // Those that belong to the answer are told there.
-    let others: Vec<_> = document.warnings.iter().filter(|warning| warning.code != HELD_BACK).collect();
+    let others: Vec<_> = warnings.iter().filter(|warning| warning.code != HELD_BACK).collect();
     for warning in &others {
         match of_kind.iter_mut().find(|(code, _)| *code == warning.code) {
             Some((_, count)) => *count += 1,

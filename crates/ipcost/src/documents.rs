@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use flate2::read::MultiGzDecoder;
-use ipcost_features::answer::documents_in;
+use ipcost_features::answers::documents_in;
 use ipcost_model::{Document, MAX_DOCUMENT_BYTES, read_document};
 use ipcost_sys::found_file;
 

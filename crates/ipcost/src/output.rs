@@ -5,8 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use ipcost_features::answer::Answer;
-use ipcost_features::{app, compare, replicate};
+use ipcost_features::answers::answer_of;
 use ipcost_model::{Document, escaped_but_styles, escaped_lines};
 use ipcost_report::picture::Picture;
 use ipcost_report::terminal::{self, Detail};
@@ -50,22 +49,18 @@ pub fn show(document: &Document, showing: Showing<'_>) -> anyhow::Result<()> {
         false => (Detail::Brief, whole.min(MOST_ROOM)),
     };
     // What was asked is answered first; the tables beneath it are for those who ask for them.
-    let answer = Answer::of(document)?;
+    let answer = answer_of(document)?;
     if let Some(answer) = &answer {
-        print(&answer.render(showing.wide, whole))?;
+        print(&answer.page(document).terminal(showing.wide, whole))?;
     }
-    if answer.is_none_or(|answer| answer.needs_tables()) || showing.wide {
+    if answer.as_ref().is_none_or(|answer| answer.needs_tables()) || showing.wide {
         print(&terminal::render(document, detail, room))?;
     }
     if !showing.quiet {
-        show_warnings(document, showing.texts);
+        let warnings = answer.map_or_else(|| document.warnings.clone(), |answer| answer.warnings(document));
+        tell(&terminal::warnings(&warnings, showing.texts, room_on_standard_error()));
     }
     Ok(())
-}
-
-/// Shows a document's warnings on standard error, and names what shows their texts.
-pub fn show_warnings(document: &Document, texts: &str) {
-    tell(&terminal::warnings(document, texts, room_on_standard_error()));
 }
 
 /// Writes to standard output, as [`tell`] does to standard error.
@@ -99,24 +94,9 @@ pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// Where it cannot be written.
 pub fn write_html(document: &Document, path: &Path) -> anyhow::Result<()> {
-    let answer = Answer::of(document)?;
-    let (answer, fragments) = match answer {
-        // Their sections have all of it; as text it would be there twice.
-        Some(Answer::Ledger(ledger)) => {
-            let claims = html::claims_section(&replicate::claims(&ledger), &ledger.envelope);
-            let figure = ledger.figure.iter().map(|figure| html::published_section(figure, &ledger.envelope));
-            (None, std::iter::once(claims).chain(figure).collect())
-        }
-        Some(Answer::App(app)) => (None, vec![html::saving_section(&app::savings(&app))]),
-        Some(Answer::Comparison(comparison)) => (None, vec![compare::page(&comparison).fragment("changed")]),
-        answer => (answer.map(|answer| plain(&answer.render(true, MOST_ROOM))), Vec::new()),
-    };
-    write_whole(path, |out| html::write(document, answer.as_deref(), &fragments, out))
-}
-
-/// A text without its styles.
-fn plain(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string()
+    let answer = answer_of(document)?;
+    let fragment = answer.as_ref().map(|answer| answer.page(document).fragment("answer"));
+    write_whole(path, |out| html::write(document, fragment.as_ref(), out))
 }
 
 /// Writes anything as JSON with line breaks, as [`write_whole`] does.

@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context, ensure};
-use ipcost_features::answer::Answer;
-use ipcost_features::replicate::{self, Ledger};
-use ipcost_features::{app, compare};
+use anyhow::ensure;
+use ipcost_features::answers::answer_of;
 use ipcost_model::Document;
 use ipcost_report::page::Frame;
-use ipcost_report::picture::{Background, Chart, Picture, PictureError};
 use ipcost_report::{benchfmt, bmf, csv, lkp, markdown, picture};
 
 use crate::args::OutputArgs;
@@ -46,21 +43,13 @@ pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pic
     }
     let background = args.background.unwrap_or_default();
     // Answers have pictures of their own, unless another chart is asked for.
-    let picture = match (args.chart, Answer::of(document)?) {
-        (None, Some(Answer::Ledger(ledger))) if ledger.figure.is_some() => published(&ledger, background)?,
-        (Some(Chart::Claims), Some(Answer::Ledger(ledger))) => {
-            picture::draw_claims(&replicate::claims(&ledger), &ledger.envelope, background)?
-        }
-        (None | Some(Chart::Saving), Some(Answer::App(app))) if !app.curves.is_empty() => {
-            let curves = app::savings(&app).curves.ok_or(PictureError::NoCurve)?;
-            picture::draw_saving(&curves, document, background)?
-        }
-        (None, Some(Answer::Comparison(comparison))) => {
-            let page = compare::page(&comparison);
-            let figure = page.figures().into_iter().next().context("there is nothing to draw")?;
-            (figure.draw)(Frame::File(background))?
-        }
-        (chart, _) => picture::draw(document, chart.unwrap_or_default(), background)?,
+    let answer = answer_of(document)?;
+    let page = answer.as_ref().map(|answer| answer.page(document));
+    let figures = page.iter().flat_map(|page| page.figures());
+    let own = figures.into_iter().find(|figure| args.chart.is_none() || figure.chart == args.chart);
+    let picture = match own {
+        Some(own) => (own.draw)(Frame::File(background))?,
+        None => picture::draw(document, args.chart.unwrap_or_default(), background)?,
     };
     if let Some(path) = &args.png {
         pictures.push((path, picture.png()?));
@@ -71,15 +60,17 @@ pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pic
     Ok(pictures)
 }
 
-/// Draws the published figures of an experiment next to the measured ones.
-///
-/// # Errors
-/// If it has none.
-pub fn published(ledger: &Ledger, background: Background) -> anyhow::Result<Picture> {
-    let figure = ledger.figure.as_ref().with_context(|| {
-        format!("{} has no figure; a replication file has one in its section [figure]", ledger.id)
-    })?;
-    Ok(picture::draw_published(figure, &ledger.envelope, background)?)
+/// The cells, or what an answer has instead of them.
+fn cells(document: &Document) -> String {
+    let own = answer_of(document).ok().flatten().filter(|answer| answer.has_own_data());
+    own.map_or_else(|| csv::cells(document), |answer| answer.page(document).csv())
+}
+
+/// The answer, or the tables of a run without one.
+fn in_markdown(document: &Document) -> String {
+    let Some(answer) = answer_of(document).ok().flatten() else { return markdown::render(document) };
+    let page = answer.page(document).markdown();
+    if answer.needs_tables() { format!("{page}\n{}", markdown::render(document)) } else { page }
 }
 
 /// Draws a table.
@@ -95,10 +86,9 @@ pub fn write(document: &Document, args: &OutputArgs, pictures: Pictures<'_>) -> 
         did.push(write_html(document, path));
     }
     did.extend(pictures.into_iter().map(|(path, picture)| write_bytes(&picture, path)));
-    let cells = if args.tables.samples { csv::samples } else { csv::cells };
     let tables: [(_, Render); 6] = [
-        (&args.tables.csv, cells),
-        (&args.tables.markdown, markdown::render),
+        (&args.tables.csv, if args.tables.samples { csv::samples } else { cells }),
+        (&args.tables.markdown, in_markdown),
         (&args.tables.benchfmt, benchfmt::render),
         (&args.tables.bmf, bmf::render),
         (&args.tables.conbench, conbench),

@@ -15,3 +15,17 @@ pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, Others, RanShare,
 pub(crate) use self::run::no_network;
 pub use self::run::{Asked, Seen, burst, keep_others_out, look, peer_of, prepare, to_explain};
 pub use self::shown::savings;
+
+use ipcost_model::Document;
+use ipcost_report::page::Page;
+
+use crate::answer::{Answer, AnswerKind};
+
+/// Its line of the registry.
+pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<App>(APP_SCHEMA, "app").told_apart_by("server");
+
+impl Answer for App {
+    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
+        page(self)
+    }
+}

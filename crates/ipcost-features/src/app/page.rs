@@ -4,7 +4,7 @@ use ipcost_model::{Estimate, Verdict};
 use ipcost_report::page::{
     Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
 };
-use ipcost_report::picture::{draw_saving_made, plain_saving};
+use ipcost_report::picture::{Chart, draw_saving_made, plain_saving};
 use ipcost_report::saving::{Curves, Measured, Panel};
 
 use super::shown::curves;
@@ -93,7 +93,8 @@ fn by_work(app: &App, curves: Curves) -> Section<'_> {
     let figure = Figure::new(curves.reading() + &notes.collect::<String>(), move |frame| match frame {
         Frame::Page => plain_saving(&curves),
         Frame::File(background) => draw_saving_made(&curves, &app.envelope, background),
-    });
+    })
+    .named(Chart::Saving);
     Section::new("saving-by-work", "How slow must a request be before the socket stops mattering?")
         .with(figure)
         .with(numbers.folded())

@@ -1,6 +1,6 @@
 //! What a run says of a project's claims.
 
-use ipcost_model::{Document, Envelope, Stopped, Warning, named};
+use ipcost_model::{Envelope, Stopped, Warning, named};
 use serde::{Deserialize, Serialize};
 
 use crate::check::ClaimMetric;
@@ -34,8 +34,9 @@ pub struct Check {
     pub claims: Vec<CheckedClaim>,
     /// What weakens the claims, beside the document's own warnings.
     pub warnings: Vec<Warning>,
-    /// What was measured.
-    pub document: Document,
+    /// The seed of every random order; earlier versions had it in the document alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
 }
 
 impl Check {

@@ -9,7 +9,8 @@ pub(crate) mod page;
 mod record;
 mod run;
 mod view;
-pub mod words;
+
+use crate::answer::AnswerKind;
 
 pub use self::checked::*;
 pub use self::judge::*;
@@ -17,3 +18,6 @@ pub use self::page::page;
 pub use self::record::*;
 pub use self::run::{measure, record};
 pub use self::view::View;
+
+/// Its line of the registry.
+pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<Check>(CHECK_SCHEMA, "check");

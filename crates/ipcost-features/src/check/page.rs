@@ -1,8 +1,10 @@
 //! What a run says of a project's claims, as a page.
 
+use ipcost_model::{Document, Warning};
 use ipcost_report::page::{Block, Claim, Column, Field, Page, Paragraph, Table, Tone, Value};
 
-use crate::check::{CheckedClaim, CheckedTest, View};
+use crate::answer::Answer;
+use crate::check::{Check, CheckedClaim, CheckedTest, View};
 use crate::claims::ClaimVerdict;
 use crate::claims::words::{advice, figures, place, summary, telling, text};
 
@@ -17,6 +19,24 @@ pub fn page<'a>(check: &View<'a>) -> Page<'a> {
     page.notes.push(Paragraph::quiet(check.how.clone()).into());
     page.data = Some(data(check));
     page
+}
+
+/// Warnings that speak of the document's contrasts, where claims are what was asked.
+const NOT_OF_CLAIMS: [&str; 2] = ["unresolved", "no-intervals"];
+
+impl Answer for Check {
+    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
+        page(&self.view())
+    }
+
+    fn has_own_data(&self) -> bool {
+        true
+    }
+
+    fn warnings(&self, document: &Document) -> Vec<Warning> {
+        let of_claims = |warning: &&Warning| !NOT_OF_CLAIMS.contains(&warning.code.as_str());
+        document.warnings.iter().filter(of_claims).cloned().collect()
+    }
 }
 
 fn of_claim<'a>(check: &View<'_>, claim: &CheckedClaim) -> Option<Block<'a>> {

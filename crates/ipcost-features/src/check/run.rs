@@ -3,8 +3,10 @@
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{About, Answered, EngineError, Lab, Needed, Outcome, Question, document};
-use ipcost_model::{Plan, Warning};
+use ipcost_model::{Document, Plan, Warning};
 use ipcost_sys::interrupt::Interrupt;
+
+use crate::answer::answered;
 
 use super::{CHECK_SCHEMA, Check, Questions, decide, is_settled, together};
 
@@ -32,18 +34,18 @@ pub fn measure(
     Ok(lab.run(plan, questions, interrupt, |_| observer)?.0)
 }
 
-/// What was decided, and what was measured for it.
+/// The document of what was measured, with what was decided.
 pub fn record(
     file: String,
     questions: &Questions,
     warnings: Vec<Warning>,
     outcome: Outcome,
     about: About,
-) -> Check {
+) -> Document {
     let claims = decide(questions, &(&outcome).into());
     let envelope = about.envelope(CHECK_SCHEMA);
     let document = document(outcome, about);
-    Check {
+    let check = Check {
         envelope,
         file,
         elapsed_s: document.elapsed_s,
@@ -54,6 +56,7 @@ pub fn record(
         word: together(&claims),
         claims,
         warnings,
-        document,
-    }
+        seed: Some(document.seed),
+    };
+    answered(document, &check)
 }

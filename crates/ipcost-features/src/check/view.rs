@@ -28,12 +28,14 @@ impl Check {
             claims: &self.claims,
             started: &self.envelope.started,
             elapsed_s: self.elapsed_s,
-            properties: vec![
+            properties: [
                 ("ipcost.version", self.envelope.tool.version.clone()),
                 ("host.kernel", self.envelope.host.kernel.clone()),
                 ("host.cpu", self.envelope.host.cpu.clone()),
-                ("seed", self.document.seed.to_string()),
-            ],
+            ]
+            .into_iter()
+            .chain(self.seed.map(|seed| ("seed", seed.to_string())))
+            .collect(),
             how,
         }
     }

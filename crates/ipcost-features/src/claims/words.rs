@@ -289,14 +289,14 @@ pub(crate) fn how(check: &Check) -> String {
         Stopped::Interrupted => "interrupted",
         Stopped::Failed => "failed",
     };
+    let seed = check.seed.map_or_else(String::new, |seed| format!("; seed {seed}"));
     let spreads = spreads(&check.claims).map_or_else(String::new, |spreads| format!("; {spreads}"));
     format!(
-        "{} in {}, {why}; in {:.0} % of such runs every answer is right (each interval at {} %){spreads}; seed {}",
+        "{} in {}, {why}; in {:.0} % of such runs every answer is right (each interval at {} %){spreads}{seed}",
         counted(check.epochs, "epoch"),
         duration_text(duration_of(check.elapsed_s)),
         (1.0 - check.alpha) * 100.0,
-        ((1.0 - check.alpha_each) * 1e5).floor() / 1e3,
-        check.document.seed
+        ((1.0 - check.alpha_each) * 1e5).floor() / 1e3
     )
 }
 

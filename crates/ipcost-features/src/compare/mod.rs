@@ -24,3 +24,17 @@ pub use self::record::*;
 pub(crate) use self::sides::modes_apart;
 pub use self::spread::PastRuns;
 pub(crate) use self::unpaired::{FEWEST_IN_GROUP, UnpairedRuns};
+
+use ipcost_model::Document;
+use ipcost_report::page::Page;
+
+use crate::answer::{Answer, AnswerKind};
+
+/// The line of the registry of what `ab` answers.
+pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<Comparison>(COMPARISON_SCHEMA, "ab");
+
+impl Answer for Comparison {
+    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
+        page(self)
+    }
+}

@@ -16,3 +16,26 @@ pub use self::judge::*;
 pub use self::record::*;
 pub use self::run::{Examined, Request, Watching, examine, prepare};
 pub use self::tries::try_remedies;
+
+use ipcost_model::{Document, Warning};
+use ipcost_report::page::Page;
+
+use crate::answer::{Answer, AnswerKind};
+
+/// Its line of the registry.
+pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<Explanation>(EXPLANATION_SCHEMA, "explain");
+
+impl Answer for Explanation {
+    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
+        page(self)
+    }
+
+    fn warnings(&self, _: &Document) -> Vec<Warning> {
+        self.warnings.clone()
+    }
+}
+
+fn page(explanation: &Explanation) -> Page<'_> {
+    let text = words::render(explanation, 100);
+    Page { answer: vec![ipcost_report::page::Paragraph::plain(text).into()], ..Page::default() }
+}

@@ -1,5 +1,6 @@
 //! Documents one by one: of each only what a fleet needs is kept.
 
+use std::any::Any;
 use std::collections::HashMap;
 
 use ipcost_lab::Batches;
@@ -12,7 +13,8 @@ use super::facts::{Facts, HostFacts, Interned};
 use super::files::Files;
 use super::host_key::HostKey;
 use super::record::{FleetCondition, HostGroup, Standing};
-use crate::answer::{Answer, kind};
+use crate::answers::{answer_of, kind};
+use crate::check::{Check, CheckedClaim};
 use crate::claims::ClaimVerdict;
 use crate::history::Alike;
 use crate::replicate::{Ledger, Software};
@@ -194,35 +196,34 @@ impl Gatherer {
 
     /// What the document asked, or why it is not counted.
     fn asked(&mut self, document: &Document) -> Result<Asked, String> {
-        let answer = Answer::of(document).map_err(|error| error.to_string())?;
-        match answer {
-            Some(Answer::Ledger(ledger)) => self.ledger(&ledger),
-            None => self.run(document, Vec::new()),
-            Some(Answer::Check(check)) => {
-                let of = |claim: &crate::check::CheckedClaim| {
-                    let text = || ClaimText {
-                        of: "check".to_owned(),
-                        text: claim.text.clone(),
-                        published: None,
-                        names_size: false,
-                    };
-                    ClaimOnHost {
-                        claim: self.claims.number(&format!("check\n{}", claim.text), text),
-                        word: claim.word,
-                        size: None,
-                        sentence: String::new(),
-                        conditions: Vec::new(),
-                    }
-                };
-                let claims = check.claims.iter().map(of).collect();
-                self.run(document, claims)
-            }
-            Some(_) => {
-                let kind = kind(document).unwrap_or_default();
-                Err(format!(
-                    "it is a document of ipcost {kind}; a fleet takes those of run, check and replicate"
-                ))
-            }
+        let Some(answer) = answer_of(document).map_err(|error| error.to_string())? else {
+            return self.run(document, Vec::new());
+        };
+        let answer: &dyn Any = &*answer;
+        if let Some(ledger) = answer.downcast_ref::<Ledger>() {
+            return self.ledger(ledger);
+        }
+        if let Some(check) = answer.downcast_ref::<Check>() {
+            let claims = check.claims.iter().map(|claim| self.checked(claim)).collect();
+            return self.run(document, claims);
+        }
+        let kind = kind(document).unwrap_or_default();
+        Err(format!("it is a document of ipcost {kind}; a fleet takes those of run, check and replicate"))
+    }
+
+    fn checked(&mut self, claim: &CheckedClaim) -> ClaimOnHost {
+        let text = || ClaimText {
+            of: "check".to_owned(),
+            text: claim.text.clone(),
+            published: None,
+            names_size: false,
+        };
+        ClaimOnHost {
+            claim: self.claims.number(&format!("check\n{}", claim.text), text),
+            word: claim.word,
+            size: None,
+            sentence: String::new(),
+            conditions: Vec::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use ipcost_model::{Document, Job};
 
-use crate::answer::kind;
+use crate::answers::kind;
 use crate::compare::alike_batches;
 
 /// What runs must have in common to be in one history.

@@ -3,7 +3,7 @@
 use ipcost_model::{Document, Pattern, Placement, RunState, Stopped, Verdict};
 use serde::{Deserialize, Serialize};
 
-use crate::answer::kind;
+use crate::answers::kind;
 
 /// The version of [`RunSummary`] as it is stored.
 pub const SUMMARY_SCHEMA: &str = "ipcost-summary/1";

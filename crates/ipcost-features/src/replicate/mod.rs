@@ -24,3 +24,27 @@ pub use self::record::*;
 pub use self::run::{Request, Watching, cells_of_run, run, scale};
 pub use self::source::Source;
 pub use self::strata::Stratum;
+
+use ipcost_model::Document;
+use ipcost_report::page::Page;
+
+use crate::answer::{Answer, AnswerKind};
+
+/// Its line of the registry.
+pub(crate) const ANSWER: AnswerKind =
+    AnswerKind::of::<Ledger>(LEDGER_SCHEMA, "replicate").told_apart_by("id");
+
+impl Answer for Ledger {
+    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
+        page(self)
+    }
+
+    fn has_own_data(&self) -> bool {
+        true
+    }
+}
+
+fn page(ledger: &Ledger) -> Page<'_> {
+    let text = words::render(ledger, false, 100);
+    Page { answer: vec![ipcost_report::page::Paragraph::plain(text).into()], ..Page::default() }
+}

@@ -65,8 +65,8 @@ fn label(transport: &str, recv_offset: u64) -> String {
 }
 
 /// The page of `sweep layout`: costs by place, a row each, and which places are slow.
-pub fn page_of_layout(sweep: &LayoutSweep) -> Page<'_> {
-    let LayoutSweep { document, request, .. } = sweep;
+pub fn page_of_layout<'a>(sweep: &'a LayoutSweep, document: &'a Document) -> Page<'a> {
+    let LayoutSweep { request, .. } = sweep;
     let mut columns = vec![Column::number("receive buffer at")];
     columns.extend(request.transports.iter().flat_map(|transport| {
         [

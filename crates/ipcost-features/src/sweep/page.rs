@@ -1,7 +1,7 @@
 //! Sweeps over sizes, and over where two processes run, as pages.
 
 use ipcost_model::units::{duration_of, duration_text, size_text};
-use ipcost_model::{CellRecord, Pattern, Verdict};
+use ipcost_model::{CellRecord, Document, Pattern, Verdict};
 use ipcost_report::page::{Block, Column, Field, Page, Paragraph, Table, Tone, Value};
 use ipcost_report::words::{self, SAME_IN_MEDIAN};
 
@@ -98,8 +98,8 @@ fn sentence(sweep: &SizeSweep, crossing: &Crossing) -> String {
 }
 
 /// The page of `sweep cores`: a row a transport and workload, a column for each relation.
-pub fn page_of_cores(sweep: &CoreSweep) -> Page<'_> {
-    let CoreSweep { relations, document, .. } = sweep;
+pub fn page_of_cores<'a>(sweep: &'a CoreSweep, document: &'a Document) -> Page<'a> {
+    let CoreSweep { relations, .. } = sweep;
     let of_relations = relations.iter().map(|pair| Column::number("").titled(pair.relation.clone()));
     let columns: Vec<Column> = std::iter::once(Column::text("")).chain(of_relations).collect();
     let mut table = Table::new(&columns);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::job::duration;
-use ipcost_model::{Document, Envelope, MeanContrast, Pattern, Placement, Verdict};
+use ipcost_model::{Envelope, MeanContrast, Pattern, Placement, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
@@ -23,8 +23,6 @@ pub struct WorkSweep {
     pub schema: String,
     /// What was asked.
     pub request: WorkRequest,
-    /// What was measured.
-    pub document: Document,
 }
 
 /// What `sweep work` was asked to do.
@@ -58,8 +56,6 @@ pub struct CoreSweep {
     pub schema: String,
     /// The relations, the closest first.
     pub relations: Vec<PairOfProcessors>,
-    /// What was measured.
-    pub document: Document,
 }
 
 /// A relation of two processors, by a pair that has it.
@@ -80,8 +76,6 @@ pub struct LayoutSweep {
     pub schema: String,
     /// What was asked.
     pub request: LayoutRequest,
-    /// What was measured.
-    pub document: Document,
 }
 
 /// What `sweep layout` was asked to do.

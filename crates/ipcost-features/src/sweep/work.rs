@@ -115,8 +115,8 @@ impl<'a> Amount<'a> {
 }
 
 /// The page of `sweep work`: a row for each amount of work; then from which on the difference is below the margin.
-pub fn page_of_work(sweep: &WorkSweep) -> Page<'_> {
-    let WorkSweep { document, request, .. } = sweep;
+pub fn page_of_work<'a>(sweep: &'a WorkSweep, document: &'a Document) -> Page<'a> {
+    let WorkSweep { request, .. } = sweep;
     let [a, b] = [0, 1].map(|index| request.transports.get(index).map_or("", String::as_str));
     let mut amounts: Vec<Amount<'_>> =
         request.work_ns.iter().map(|work_ns| Amount::of(document, [a, b], *work_ns)).collect();
@@ -254,12 +254,12 @@ mod tests {
                 ..contrast.clone()
             })
             .to_vec();
-        let sweep = WorkSweep { schema: String::new(), request, document };
-        let csv = page_of_work(&sweep).csv();
+        let sweep = WorkSweep { schema: String::new(), request };
+        let csv = page_of_work(&sweep, &document).csv();
         let rows: Vec<&str> = csv.lines().skip(1).collect();
         assert!(rows[0].starts_with("1000000,1000000.0,2000000.0,0.5,"), "{csv}");
         assert!(rows[1].starts_with("1001000,3000000.0,4000000.0,0.75,"), "{csv}");
-        let shown = page_of_work(&sweep).terminal(true, 80);
+        let shown = page_of_work(&sweep, &document).terminal(true, 80);
         assert!(shown.contains("1.001 ms") && shown.contains("1 ms"), "{shown}");
     }
 }

@@ -7,7 +7,7 @@ use crate::page::Table;
 use crate::picture::Picture;
 
 /// What these pages have and that of a document has not.
-const OWN_STYLE: &str = include_str!("../../assets/html/site.css");
+pub(super) const OWN_STYLE: &str = include_str!("../../assets/html/site.css");
 
 /// A page.
 #[derive(Debug, Default)]

@@ -16,7 +16,7 @@ use ipcost_model::Metric;
 use crate::figures::claims::Known;
 use crate::figures::saving::per_cent;
 use crate::numbers;
-use crate::picture::{Background, Picture, PictureError};
+use crate::picture::{Background, Chart, Picture, PictureError};
 
 /// What an answer says.
 #[derive(Default)]
@@ -114,6 +114,8 @@ pub struct Claim {
 pub struct Figure<'a> {
     /// How to read it.
     pub reading: String,
+    /// The chart that it is, where users can ask for it by name.
+    pub chart: Option<Chart>,
     /// Draws it, as a part of a page or as a file of its own.
     pub draw: Box<dyn Fn(Frame) -> Result<Picture, PictureError> + 'a>,
 }
@@ -277,7 +279,12 @@ impl<'a> Figure<'a> {
         reading: impl Into<String>,
         draw: impl Fn(Frame) -> Result<Picture, PictureError> + 'a,
     ) -> Self {
-        Self { reading: reading.into(), draw: Box::new(draw) }
+        Self { reading: reading.into(), chart: None, draw: Box::new(draw) }
+    }
+
+    /// The same, by the name that users ask for.
+    pub fn named(self, chart: Chart) -> Self {
+        Self { chart: Some(chart), ..self }
     }
 }
 

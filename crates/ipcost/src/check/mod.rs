@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, ensure};
-use ipcost_features::answer::answered;
 use ipcost_features::check::{ClaimsFile, Questions, Reference, measure, record};
 use ipcost_features::claims::ClaimVerdict;
 use ipcost_lab::lab::{about, fresh_seed};
@@ -65,13 +64,13 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     line.clear();
     let mut outcome = outcome?;
     let failure = outcome.failure.take().map(Problem::from);
-    let check = record(file, &questions, warnings, outcome, about);
-    let document = answered(check.document.clone(), &check);
+    let document = record(file, &questions, warnings, outcome, about);
     if let Some(path) = &args.record {
         return kept(args, document, failure, path);
     }
+    let word = outputs::check_of(&document).map_err(Problem::failed)?.word;
     let ended = finish(&outputs, Finished { document, failure, samples: None }, outputs::own(args))?;
-    Ok(if ended == ExitCode::SUCCESS { status(check.word) } else { ended })
+    Ok(if ended == ExitCode::SUCCESS { status(word) } else { ended })
 }
 
 /// Writes what was measured as a baseline, which answers nothing.

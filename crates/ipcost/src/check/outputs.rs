@@ -4,8 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
-use ipcost_features::answer::Answer;
+use anyhow::Context;
+use ipcost_features::answers::answer_as;
 use ipcost_features::check::fleet::FleetCheck;
 use ipcost_features::check::{Check, Questions, View, github, junit, page};
 use ipcost_model::{Document, Plan, escaped_lines};
@@ -37,11 +37,12 @@ pub fn own<'a>(args: &'a CheckArgs) -> Vec<OwnOutput<'a>> {
     own
 }
 
-fn check_of(document: &Document) -> anyhow::Result<Check> {
-    match Answer::of(document)? {
-        Some(Answer::Check(check)) => Ok(*check),
-        _ => bail!("there are no claims"),
-    }
+/// What a document says of claims.
+///
+/// # Errors
+/// If it says nothing of any.
+pub fn check_of(document: &Document) -> anyhow::Result<Box<Check>> {
+    answer_as(document)?.context("there are no claims")
 }
 
 /// Shows and writes what many hosts say.

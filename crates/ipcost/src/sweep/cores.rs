@@ -27,10 +27,8 @@ pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
             server_cpu: *server as u64,
         })
         .collect();
-    run_one(&args.run, &job, |document| {
-        let sweep = CoreSweep { schema: CORES_SCHEMA.to_owned(), relations, document };
-        answered(sweep.document.clone(), &sweep)
-    })
+    let sweep = CoreSweep { schema: CORES_SCHEMA.to_owned(), relations };
+    run_one(&args.run, &job, |document| answered(document, &sweep))
 }
 
 fn job(args: &CoreSweepArgs, relations: &[(Relation, (usize, usize))]) -> anyhow::Result<Job> {

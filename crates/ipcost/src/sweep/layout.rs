@@ -27,8 +27,6 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
         seed: args.run.seed,
     };
     let job = layout_job(&request)?;
-    run_one(&args.run, &job, |document| {
-        let sweep = LayoutSweep { schema: LAYOUT_SCHEMA.to_owned(), request, document };
-        answered(sweep.document.clone(), &sweep)
-    })
+    let sweep = LayoutSweep { schema: LAYOUT_SCHEMA.to_owned(), request };
+    run_one(&args.run, &job, |document| answered(document, &sweep))
 }

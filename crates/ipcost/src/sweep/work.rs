@@ -26,8 +26,6 @@ pub fn run(args: &WorkSweepArgs) -> Result<ExitCode, Problem> {
         seed: args.run.seed,
     };
     let job = work_job(&request)?;
-    run_one(&args.run, &job, |document| {
-        let sweep = WorkSweep { schema: WORK_SCHEMA.to_owned(), request, document };
-        answered(sweep.document.clone(), &sweep)
-    })
+    let sweep = WorkSweep { schema: WORK_SCHEMA.to_owned(), request };
+    run_one(&args.run, &job, |document| answered(document, &sweep))
 }
