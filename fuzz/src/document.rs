@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use ipcost_features::answer::{Answer, documents_in};
-use ipcost_features::check::{self, View, github, junit};
+use ipcost_features::ab;
+use ipcost_features::answers::{answer_as, answer_of, documents_in};
+use ipcost_features::check::{self, Check, View, github, junit};
 use ipcost_features::compare::{self, CompareSettings, PastRuns};
 use ipcost_features::fleet::{self, Gatherer};
 use ipcost_features::gallery::Gallery;
 use ipcost_features::history::{self, RunSummary};
-use ipcost_features::replicate::{self, Ledger, words as ledger_words};
+use ipcost_features::replicate::{Ledger, words as ledger_words};
 use ipcost_features::trend::{self, CellName};
-use ipcost_features::{ab, app};
 use ipcost_lab::{About, Outcome, document as drawn_up};
 use ipcost_model::{
     Document, Identity, Metric, Tool, check_document, escaped_but_styles, is_invisible, read_document,
@@ -27,10 +27,7 @@ pub fn answers(bytes: &[u8]) {
     let documents = documents_in(bytes).ok().flatten().unwrap_or_default();
     let ledgers: Vec<Ledger> = documents
         .iter()
-        .filter_map(|document| match Answer::of(document) {
-            Ok(Some(Answer::Ledger(ledger))) => Some(*ledger),
-            _ => None,
-        })
+        .filter_map(|document| answer_as::<Ledger>(document).ok().flatten().map(|ledger| *ledger))
         .collect();
     for room in ROOMS {
         styled("summary", &ledger_words::summary(&ledgers, room));
@@ -87,7 +84,7 @@ pub fn use_all(document: Document) {
         }
         styled(
             "warnings",
-            &(terminal::warnings(&document, "-", room) + &terminal::all_warnings(&document, room)),
+            &(terminal::warnings(&document.warnings, "-", room) + &terminal::all_warnings(&document, room)),
         );
     }
     plain("csv", &csv::cells(&document));
@@ -103,11 +100,14 @@ pub fn use_all(document: Document) {
             plain("picture", &picture.svg());
         }
     }
-    match Answer::of(&document) {
-        Ok(Some(answer)) => use_answer(&document, &answer),
-        Ok(None) => page(&document, None, &[]),
-        // What can be wrong with it is escaped where it is written.
-        Err(_) => {}
+    // What can be wrong with an answer is escaped where it is written.
+    if let Ok(answer) = answer_of(&document) {
+        let page = answer.as_ref().map(|answer| answer.page(&document));
+        page.iter().for_each(|page| every_output("answer", page));
+        html_page(&document, page.map(|page| page.fragment("answer")).as_ref());
+    }
+    if let Ok(Some(check)) = answer_as::<Check>(&document) {
+        claims(&check.view());
     }
     listed(&document);
     together(std::slice::from_ref(&document));
@@ -127,63 +127,15 @@ pub fn use_all(document: Document) {
     let _ = redacted_document(document, &Identity::default());
 }
 
-/// Every output of an answer, as the commands that measure and `ipcost report` have them.
-fn use_answer(document: &Document, answer: &Answer) {
-    for room in ROOMS {
-        for details in [false, true] {
-            styled("answer", &answer.render(details, room));
-        }
-    }
-    let drawn = |picture: Result<picture::Picture, picture::PictureError>| {
-        if let Ok(picture) = picture {
-            plain("picture of an answer", &picture.svg());
-        }
-    };
-    let background = Background::default;
-    let fragments = match answer {
-        Answer::Ledger(ledger) => {
-            styled("details of a ledger", &ledger_words::render(ledger, true, 80));
-            let claims = replicate::claims(ledger);
-            drawn(picture::draw_claims(&claims, &ledger.envelope, background()));
-            let figure = ledger.figure.as_ref();
-            if let Some(figure) = figure {
-                drawn(picture::draw_published(figure, &ledger.envelope, background()));
-            }
-            let figure = figure.map(|figure| html::published_section(figure, &ledger.envelope));
-            std::iter::once(html::claims_section(&claims, &ledger.envelope)).chain(figure).collect()
-        }
-        Answer::App(app) => {
-            every_output("server", &app::page(app));
-            let savings = app::savings(app);
-            if let Some(curves) = &savings.curves {
-                drawn(picture::draw_saving(curves, document, background()));
-            }
-            vec![html::saving_section(&savings)]
-        }
-        Answer::Comparison(comparison) => {
-            every_output("comparison", &compare::page(comparison));
-            vec![compare::page(comparison).fragment("changed")]
-        }
-        Answer::Check(check) => {
-            claims(&check.view());
-            Vec::new()
-        }
-        _ => Vec::new(),
-    };
-    page(document, Some(&answer.render(true, 100)), &fragments);
-}
-
 fn claims(view: &View<'_>) {
     every_output("claims", &check::page(view));
     plain("JUnit", &junit::render(view));
     plain("annotations", &github::annotations(view, view.file));
 }
 
-fn page(document: &Document, answer: Option<&str>, fragments: &[html::Fragment]) {
-    // Styles are left out, as the command does.
-    let answer = answer.map(|text| text.replace('\u{1b}', ""));
+fn html_page(document: &Document, answer: Option<&html::Fragment>) {
     let mut page = Vec::new();
-    html::write(document, answer.as_deref(), fragments, &mut page).expect("memory takes everything");
+    html::write(document, answer, &mut page).expect("memory takes everything");
     plain("page", std::str::from_utf8(&page).expect("a page is text"));
 }
 

@@ -490,8 +490,9 @@ mod tests {
     #[test]
     fn warnings_take_one_line_and_have_their_texts_elsewhere() {
         let mut document = fixture::document();
-        let brief =
-            |document: &Document| plain(&warnings(document, "ipcost show last --warnings", usize::MAX));
+        let brief = |document: &Document| {
+            plain(&warnings(&document.warnings, "ipcost show last --warnings", usize::MAX))
+        };
         assert_eq!(
             brief(&document),
             "warning: the hypervisor took 3.0 % of the processors' time for others\n"

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use ipcost_features::answers::answer_of;
-use ipcost_model::{Document, escaped_but_styles, escaped_lines};
+use ipcost_model::{Document, Warning, escaped_but_styles, escaped_lines};
 use ipcost_report::picture::Picture;
 use ipcost_report::terminal::{self, Detail};
 use ipcost_report::{html, json};
@@ -57,10 +57,18 @@ pub fn show(document: &Document, showing: Showing<'_>) -> anyhow::Result<()> {
         print(&terminal::render(document, detail, room))?;
     }
     if !showing.quiet {
-        let warnings = answer.map_or_else(|| document.warnings.clone(), |answer| answer.warnings(document));
-        tell(&terminal::warnings(&warnings, showing.texts, room_on_standard_error()));
+        tell(&terminal::warnings(&warnings_of(document)?, showing.texts, room_on_standard_error()));
     }
     Ok(())
+}
+
+/// What weakens a document's answer, or a run without one.
+///
+/// # Errors
+/// That the answer is of another version, or broken.
+pub fn warnings_of(document: &Document) -> anyhow::Result<Vec<Warning>> {
+    let answer = answer_of(document)?;
+    Ok(answer.map_or_else(|| document.warnings.clone(), |answer| answer.warnings(document)))
 }
 
 /// Writes to standard output, as [`tell`] does to standard error.

@@ -192,7 +192,7 @@ fn documents_with_absurd_values_are_refused_or_drawn() {
                 tried(target, &|| format!("absurd value {number} of {}", path.display()), &bytes);
                 accepted += u32::from(match target {
                     "document" => ipcost_model::read_document(&bytes).is_ok(),
-                    _ => ipcost_features::answer::documents_in(&bytes).is_ok_and(|found| found.is_some()),
+                    _ => ipcost_features::answers::documents_in(&bytes).is_ok_and(|found| found.is_some()),
                 });
             }
         }
@@ -271,10 +271,10 @@ fn hostile(mut value: Value, accepts: &dyn Fn(&Value) -> bool) -> (Value, usize)
 
 #[test]
 fn hostile_text_everywhere_in_every_kind_of_document_is_escaped_in_every_output() {
-    use ipcost_features::answer::{Answer, documents_in};
+    use ipcost_features::answers::{answer_of, documents_in};
     let is_document = |value: &Value| {
         let document = ipcost_model::read_document(value.to_string().as_bytes());
-        document.is_ok_and(|document| Answer::of(&document).is_ok())
+        document.is_ok_and(|document| answer_of(&document).is_ok())
     };
     let are_answers =
         |value: &Value| documents_in(value.to_string().as_bytes()).is_ok_and(|found| found.is_some());
@@ -310,7 +310,7 @@ fn seeds_are_of_use() {
     }));
     assert!(accepted("document", &|text| ipcost_model::read_document(text.as_bytes()).is_ok()));
     assert!(accepted("answers", &|text| {
-        ipcost_features::answer::documents_in(text.as_bytes()).is_ok_and(|found| found.is_some())
+        ipcost_features::answers::documents_in(text.as_bytes()).is_ok_and(|found| found.is_some())
     }));
     assert!(accepted("peer", &|text| {
         text.lines().any(|line| ipcost_model::read_message(line.as_bytes()).is_ok())

@@ -33,7 +33,7 @@ use summary::Summaries;
 use crate::args::ShowArgs;
 use crate::documents;
 use crate::exit::{Problem, warn};
-use crate::output::{Showing, print, room, show as show_document};
+use crate::output::{Showing, print, room, show as show_document, warnings_of};
 
 /// The newest so many saved runs tell how much runs differ: more take time to read, and are of older days.
 const MOST_PAST_RUNS: usize = 30;
@@ -189,8 +189,9 @@ pub fn load_samples(path: &Path, file: File) -> anyhow::Result<Document> {
 /// # Errors
 /// That there is no such run, or that it cannot be shown.
 pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
-    let document = documents::load(&args.run).map_err(Problem::usage)?;
+    let mut document = documents::load(&args.run).map_err(Problem::usage)?;
     if args.warnings {
+        document.warnings = warnings_of(&document).map_err(Problem::usage)?;
         let texts = terminal::all_warnings(&document, room());
         let texts = if texts.is_empty() { "No warnings and no notes.\n" } else { &texts };
         print(texts).map_err(Problem::failed)?;

@@ -134,7 +134,7 @@ fn an_answer_in_which_all_is_open_has_no_curves_and_is_shown() {
     app.curves.clear();
     assert_eq!(savings(&app).curves, None);
     let mut page = Vec::new();
-    html::write(&fixture::document(), None, &[html::saving_section(&savings(&app))], &mut page).unwrap();
+    html::write(&fixture::document(), Some(&html::saving_section(&savings(&app))), &mut page).unwrap();
     let page = String::from_utf8(page).unwrap();
     assert!(page.contains("Redis 7.0.15") && !page.contains("saving-by-work"));
 }

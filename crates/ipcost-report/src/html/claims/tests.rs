@@ -13,7 +13,7 @@ fn shown(claims: &Claims) -> String {
 #[test]
 fn the_list_comes_first_then_a_card_a_claim_before_the_tables_of_the_page() {
     let mut bytes = Vec::new();
-    write(&fixture::document(), None, &[html::claims_section(&claims(), &made())], &mut bytes).unwrap();
+    write(&fixture::document(), Some(&html::claims_section(&claims(), &made())), &mut bytes).unwrap();
     let page = String::from_utf8(bytes).unwrap();
     let places = [
         "Which is faster?",

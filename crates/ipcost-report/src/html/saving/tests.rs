@@ -12,7 +12,7 @@ fn shown(savings: &Savings) -> String {
 #[test]
 fn the_answer_comes_before_the_tables_of_the_page_in_its_order() {
     let mut bytes = Vec::new();
-    write(&fixture::document(), None, &[html::saving_section(&savings())], &mut bytes).unwrap();
+    write(&fixture::document(), Some(&html::saving_section(&savings())), &mut bytes).unwrap();
     let page = String::from_utf8(bytes).unwrap();
     let places = [
         "<h2 id=\"saving-title\">PostgreSQL 15.18: your server, as it runs</h2>",
