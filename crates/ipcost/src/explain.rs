@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use indicatif::ProgressBar;
-use ipcost_features::explain::{Examined, Explanation, Request, Watching, examine, prepare, words as text};
+use ipcost_features::explain::{Examined, Explanation, Request, Watching, examine, page, prepare};
 use ipcost_lab::Lab;
 use ipcost_lab::progress::Observer;
 use ipcost_model::{Job, Matrix, Stopped, parse_cell_id};
@@ -172,7 +172,7 @@ fn show(explanation: &Explanation, telling: Telling<'_>) -> anyhow::Result<()> {
     if [telling.json, telling.flame].into_iter().flatten().any(is_standard_output) {
         return Ok(());
     }
-    print(&text::render(explanation, room()))?;
+    print(&page(explanation).terminal(false, room()))?;
     if !telling.quiet {
         explanation.warnings.iter().for_each(|warning| warn(&warning.message));
     }
