@@ -3,10 +3,9 @@
 use ipcost_lab::rules;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::{percent, size_text};
-use ipcost_report::numbers::three_digits;
-use ipcost_report::words::escaped;
+use ipcost_report::numbers::{three_digits, time};
 
-use super::sentences::{direction, time};
+use super::sentences::direction;
 use crate::explain::{AccountItem, Act, ExplainedCell, ExplainedDifference, Known};
 
 /// What is not explained is told from this share of a difference on.
@@ -33,7 +32,7 @@ pub fn account_sentence(
     for side in [PeerRole::Client, PeerRole::Server] {
         let of_side: Vec<AccountItem> =
             turned.clone().filter(|item| item.side == side).take(MOST_ITEMS).collect();
-        let whose = format!("The {side} of {}", escaped(&dear.label));
+        let whose = format!("The {side} of {}", dear.label);
         sentences.extend(of_side.iter().enumerate().map(|(number, item)| {
             let subject = if number == 0 { whose.clone() } else { "It".to_owned() };
             format!("{subject} {}.", item_text(item))
@@ -70,7 +69,7 @@ fn item_text(item: &AccountItem) -> String {
     let count =
         if more == 0.0 { "as many".to_owned() } else { format!("{} {word}", three_digits(more.abs())) };
     let what = match item.act {
-        Act::Calls => format!("makes {count} `{}`", escaped(item.call.as_deref().unwrap_or_default())),
+        Act::Calls => format!("makes {count} `{}`", item.call.as_deref().unwrap_or_default()),
         Act::PageFaults => format!("has {count} page faults"),
         Act::Switches => format!("waits {count} times"),
         Act::Migrations => format!("moves to another core {count} times"),

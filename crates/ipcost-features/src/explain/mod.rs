@@ -4,6 +4,7 @@ mod account_words;
 pub mod flame;
 mod floors;
 mod judge;
+mod page;
 mod record;
 mod run;
 mod sentences;
@@ -13,6 +14,7 @@ pub mod words;
 
 pub use self::floors::{Floors, MeasuredFloors};
 pub use self::judge::*;
+pub use self::page::page;
 pub use self::record::*;
 pub use self::run::{Examined, Request, Watching, examine, prepare};
 pub use self::tries::try_remedies;

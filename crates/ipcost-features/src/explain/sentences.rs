@@ -3,8 +3,8 @@
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::percent;
 use ipcost_model::{Estimate, Pattern, Placement, Verdict, and_joined};
-use ipcost_report::numbers::{ratio, three_digits};
-use ipcost_report::words::{capitalised, escaped};
+use ipcost_report::numbers::{per_operation, ratio, three_digits, time, time_interval};
+use ipcost_report::words::capitalised;
 
 use super::account_words::told;
 use crate::explain::{
@@ -32,21 +32,9 @@ pub fn part_name(part: Part) -> &'static str {
     }
 }
 
-/// A time; one that is nothing is so in words, too.
-pub fn time(ns: f64) -> String {
-    if ns.abs() < 0.05 { "0 ns".to_owned() } else { ipcost_report::numbers::time(ns) }
-}
-
-/// An interval in parentheses, in one unit, with a space before; nothing while it is unbounded.
-pub fn span(estimate: &Estimate) -> String {
-    let Some((lo, hi)) = estimate.lo.zip(estimate.hi) else { return String::new() };
-    let largest = lo.abs().max(hi.abs());
-    let (unit, name) = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")]
-        .into_iter()
-        .find(|(unit, _)| largest >= *unit)
-        .unwrap_or((1.0, "ns"));
-    let to = if lo < 0.0 { " to " } else { "–" };
-    format!(" ({}{to}{} {name})", three_digits(lo / unit), three_digits(hi / unit))
+/// An interval in parentheses, with a space before; nothing while it is unbounded.
+fn span(estimate: &Estimate) -> String {
+    time_interval(estimate.lo, estimate.hi).map_or_else(String::new, |held| format!(" ({held})"))
 }
 
 /// Where one cell's time goes.
@@ -89,7 +77,7 @@ pub fn floor_sentence(cells: &[&ExplainedCell]) -> Option<String> {
             ratio(multiple.median),
             bounds.unwrap_or_default(),
             time(floor.ns_per_op),
-            escaped(&floor.made_of)
+            floor.made_of
         )
     };
     let clauses: Vec<String> = known.map(clause).collect();
@@ -108,8 +96,8 @@ pub fn place(placement: Placement) -> Option<&'static str> {
 /// A cell as the subject of a sentence.
 fn subject(cell: &ExplainedCell) -> String {
     match place(cell.placement) {
-        Some(place) => format!("{place} {}", escaped(&cell.label)),
-        None => escaped(&cell.label),
+        Some(place) => format!("{place} {}", cell.label),
+        None => cell.label.clone(),
     }
 }
 
@@ -143,18 +131,20 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
     let same_work = a.pattern == b.pattern;
     let per = if same_work { operation(a.pattern) } else { "operation" };
     let (Some(wall), Some(times)) = (&difference.wall_ns, &difference.ratio) else {
-        let both = format!("{} and {}", escaped(&a.label), escaped(&b.label));
-        return format!("{both} were not both measured, so nothing can be said of their difference.");
+        return format!(
+            "{} and {} were not both measured, so nothing can be said of their difference.",
+            a.label, b.label
+        );
     };
     // The dearer one is the subject.
     let sign = direction(difference, wall.median);
     let (dear, cheap) = if sign > 0.0 { (a, b) } else { (b, a) };
-    let (dear_name, cheap_name) = (capitalised(&escaped(&dear.label)), escaped(&cheap.label));
+    let cheap_name = &cheap.label;
     let (more, factor) = (oriented(wall, sign), if sign > 0.0 { times.median } else { 1.0 / times.median });
     let (amount, around) = (time(more.median), span(&more));
     let where_ = place(a.placement).filter(|_| a.placement == b.placement);
     let whether = if where_.is_some() { "whether" } else { "Whether" };
-    let dear_name = if where_.is_some() { escaped(&dear.label) } else { dear_name };
+    let dear_name = if where_.is_some() { dear.label.clone() } else { capitalised(&dear.label) };
     let text = match (more.lo, difference.differs) {
         (None, _) => format!(
             "{dear_name} costs about {amount} more than {cheap_name} per {per}, {} ×: an estimate from too few epochs for an interval",
@@ -186,7 +176,7 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
         }
         Division::Overlap => format!(
             ". With {}, {}; with {cheap_name}, {}. Processor time: {}.",
-            escaped(&dear.label),
+            dear.label,
             limit(dear),
             limit(cheap),
             parts_text(difference, sign, dear, cheap, "more")
@@ -289,7 +279,12 @@ fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
             .filter(|count| count.differs)
             .filter_map(|count| {
                 let (dear, cheap) = if sign > 0.0 { (count.a, count.b) } else { (count.b, count.a) };
-                Some(format!("{} in place of {} in the {}", number(dear), number(cheap), count.side?))
+                Some(format!(
+                    "{} in place of {} in the {}",
+                    per_operation(dear),
+                    per_operation(cheap),
+                    count.side?
+                ))
             })
             .collect();
         match (of.is_empty(), changed.is_empty()) {
@@ -302,17 +297,6 @@ fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
         told.push(none_more(&equal));
     }
     told
-}
-
-/// A count for an operation.
-pub fn number(value: f64) -> String {
-    match value.abs() {
-        v if v >= 99.95 => format!("{value:.0}"),
-        v if v >= 0.995 => format!("{value:.1}"),
-        v if v >= 0.000_95 => format!("{value:.3}"),
-        v if v > 0.0 => format!("{value:.6}"),
-        _ => "0".to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -1,149 +1,150 @@
-//! The figures of an explanation in tables: parts side by side, and what each side calls.
+//! The figures of an explanation in tables: parts next to each other, and what each side calls.
 
 use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::units::{percent, size_text};
-use ipcost_model::{Estimate, Object, Placement};
-use ipcost_report::grid::{Column, Grid, Piece};
-use ipcost_report::numbers::ratio;
-use ipcost_report::words::{capitalised, escaped};
+use ipcost_model::units::size_text;
+use ipcost_model::{Estimate, Object};
+use ipcost_report::numbers::{per_operation, time};
+use ipcost_report::page::{Block, Column, Field, Paragraph, Section, Table, Value};
+use ipcost_report::words::capitalised;
 
-use crate::explain::kinds::{Kind, Sum, calls_are_certain};
-use crate::explain::sentences::{number, part_name, place, span, time};
-use crate::explain::{ExplainedCell, ExplainedDifference, ExplainedFloor, SideEvidence};
+use super::kinds::{Kind, Sum, calls_are_certain};
+use super::sentences::{part_name, place};
+use super::{ExplainedCell, ExplainedDifference, ExplainedFloor, SideEvidence};
 
-const NAME: Column = Column { title: "", right: false, expendable: 0 };
-const VALUE: Column = Column { title: "", right: true, expendable: 0 };
-const INTERVAL: Column = Column { title: "interval", right: false, expendable: 1 };
 /// The most system calls that are shown of a side.
 const MOST_CALLS: usize = 8;
+/// What stands where a difference is within noise.
+const NO_MORE: &str = "no more";
 
 /// The parts of two cells, their difference, and what was counted.
-pub fn of_pair(
-    out: &mut String,
-    difference: &ExplainedDifference,
-    a: &ExplainedCell,
-    b: &ExplainedCell,
-    room: usize,
-) {
-    let mut grid = Grid::new(&[NAME, VALUE, VALUE, VALUE, INTERVAL]);
-    grid.title(0, heading(a.placement));
-    grid.title(1, escaped(&a.label));
-    grid.title(2, escaped(&b.label));
-    grid.title(3, "difference".to_owned());
-    let median = |estimate: Option<Estimate>| estimate.map_or(String::new(), |found| time(found.median));
-    let mut row = |name: String, of_a: String, of_b: String, difference: Option<(Estimate, bool)>| {
-        let (amount, around) = match difference {
-            Some((ns, _)) if ns.lo.is_none() => ("not known yet".to_owned(), String::new()),
-            Some((ns, true)) => (signed(ns.median), span(&ns)),
-            Some((ns, false)) => ("no more".to_owned(), span(&ns)),
-            None => Default::default(),
+pub fn of_pair<'a>(difference: &ExplainedDifference, a: &ExplainedCell, b: &ExplainedCell) -> Section<'a> {
+    let columns = [
+        Column::text(""),
+        Column::number("").titled(a.label.clone()),
+        Column::number("").titled(b.label.clone()),
+        Column::number("difference"),
+        Column::text("interval").dropped(1),
+    ];
+    let row = |name: String, of: &dyn Fn(&ExplainedCell) -> Option<Value>| {
+        vec![Value::Name(name).into(), Field::maybe(of(a)), Field::maybe(of(b))]
+    };
+    let cost =
+        |name: String, ns: Option<(Estimate, bool)>, of: &dyn Fn(&ExplainedCell) -> Option<Estimate>| {
+            let mut row = row(name, &|cell| of(cell).map(|ns| Value::Cost(ns.median)));
+            row.extend(ns.into_iter().flat_map(|(ns, differs)| change(&ns, differs)));
+            row
         };
-        let around = around.trim().trim_matches(['(', ')']).to_owned();
-        grid.row(vec![name.into(), of_a.into(), of_b.into(), amount.into(), Piece::from(around)]);
-    };
-    row(
-        "elapsed".to_owned(),
-        median(a.wall_ns),
-        median(b.wall_ns),
-        difference.wall_ns.map(|ns| (ns, difference.differs)),
-    );
-    let cost = |cell: &ExplainedCell, part| {
-        median(cell.parts.iter().find(|known| known.part == part).map(|known| known.ns))
-    };
-    for part in &difference.parts {
-        let name = format!("  {}", part_name(part.part));
-        row(name, cost(a, part.part), cost(b, part.part), Some((part.ns, part.differs)));
-    }
+    let wall = difference.wall_ns.map(|ns| (ns, difference.differs));
+    let mut rows = vec![cost("elapsed".to_owned(), wall, &|cell| cell.wall_ns)];
+    rows.extend(difference.parts.iter().map(|part| {
+        let of = |cell: &ExplainedCell| Some(cell.parts.iter().find(|known| known.part == part.part)?.ns);
+        cost(format!("  {}", part_name(part.part)), Some((part.ns, part.differs)), &of)
+    }));
     if a.floor.is_some() || b.floor.is_some() {
-        let row = |text: fn(&ExplainedFloor) -> String| {
-            [a, b].map(|cell| cell.floor.as_ref().map_or(String::new(), text))
-        };
-        for (name, [of_a, of_b]) in [("× floor", row(floor_text)), ("floor, begin and end", row(floors_text))]
-        {
-            grid.row(vec![name.into(), of_a.into(), of_b.into()]);
-        }
+        let of_floor = FLOOR.map(|(name, value)| row(name.to_owned(), &|cell| value(cell.floor.as_ref()?)));
+        let is_known = |row: &Vec<Field>| row.iter().skip(1).any(|field| field.value != Value::Empty);
+        rows.extend(of_floor.into_iter().filter(is_known));
     }
-    for count in difference.counts.iter().filter(|count| count.a > 0.0 || count.b > 0.0) {
+    rows.extend(difference.counts.iter().filter(|count| count.a > 0.0 || count.b > 0.0).map(|count| {
         let side = count.side.map_or(String::new(), |side| format!(", {side}"));
-        let name = format!("{}{side}", count.what.replace('_', " "));
-        let change = if count.differs { format!("{:+.2}", count.a - count.b) } else { "no more".to_owned() };
-        grid.row(vec![name.into(), number(count.a).into(), number(count.b).into(), change.into()]);
-    }
-    for name in network_names(&[a, b]) {
-        let of = |cell: &ExplainedCell| cell.network.get(name).map_or(String::new(), |count| number(*count));
+        let change = match count.differs {
+            true => Value::PerOperationChange(count.a - count.b).into(),
+            false => Field::from(NO_MORE),
+        };
+        let counts = [count.a, count.b].map(|count| Value::PerOperation(count).into());
+        let name = Value::Name(format!("{}{side}", count.what.replace('_', " ")));
+        [name.into()].into_iter().chain(counts).chain([change]).collect()
+    }));
+    rows.extend(network_names(&[a, b]).into_iter().map(|name| {
         let text = format!("{}, both sides", name.replace('_', " "));
-        grid.row(vec![text.into(), of(a).into(), of(b).into()]);
+        row(text, &|cell| cell.network.get(name).map(|count| Value::PerOperation(*count)))
+    }));
+    section(&[a, b], Table::new(&columns).rows(rows))
+}
+
+/// What two costs differ by, and the interval of that.
+fn change(ns: &Estimate, differs: bool) -> Vec<Field> {
+    let interval = Value::CostInterval(ns.lo, ns.hi);
+    match (ns.lo, differs) {
+        (None, _) => vec!["not known yet".into()],
+        (_, true) => vec![Value::CostChange(ns.median).into(), interval.into()],
+        (_, false) => vec![NO_MORE.into(), interval.into()],
     }
-    grid.render(out, room);
 }
 
-fn heading(placement: Placement) -> String {
-    let place = place(placement).map_or_else(String::new, |place| format!(", {place}"));
-    format!("for one operation{place}")
-}
+type OfFloor = fn(&ExplainedFloor) -> Option<Value>;
 
-/// The multiple of a floor; both floors where they differ by so much that the multiple says little.
-fn floor_text(floor: &ExplainedFloor) -> String {
-    if floor.steady { ratio(floor.multiple.median) } else { String::new() }
-}
+/// What is shown of a floor. Where both ends differ by so much that the multiple says little, it is left out.
+const FLOOR: [(&str, OfFloor); 3] = [
+    ("× floor", |floor| floor.steady.then_some(Value::Ratio(floor.multiple.median))),
+    ("floor at the start", |floor| Some(Value::Cost(floor.begin_ns))),
+    ("floor at the end", |floor| Some(Value::Cost(floor.end_ns))),
+];
 
-/// What the floor was at the begin and at the end.
-fn floors_text(floor: &ExplainedFloor) -> String {
-    format!("{}, then {}", time(floor.begin_ns), time(floor.end_ns))
+fn section<'a>(cells: &[&ExplainedCell], table: Table) -> Section<'a> {
+    let names: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
+    let place = cells.first().and_then(|cell| place(cell.placement));
+    let place = place.map_or_else(String::new, |place| format!(" {place}"));
+    let title = format!("{}, for one operation{place}", capitalised(&names.join(" and ")));
+    Section::new("", title).with(table)
 }
 
 /// The parts of one cell, and what was counted.
-pub fn of_cell(out: &mut String, cell: &ExplainedCell, room: usize) {
-    let mut grid = Grid::new(&[NAME, VALUE, VALUE, INTERVAL]);
-    grid.title(0, heading(cell.placement));
-    grid.title(1, escaped(&cell.label));
-    grid.title(2, "share".to_owned());
-    let around = |ns: &Estimate| span(ns).trim().trim_matches(['(', ')']).to_owned();
-    if let Some(wall) = &cell.wall_ns {
-        grid.row(vec!["elapsed".into(), time(wall.median).into(), "".into(), around(wall).into()]);
-    }
-    for part in &cell.parts {
-        let share = percent(part.share);
-        let name = format!("  {}", part_name(part.part));
-        grid.row(vec![name.into(), time(part.ns.median).into(), share.into(), around(&part.ns).into()]);
-    }
+pub fn of_cell<'a>(cell: &ExplainedCell) -> Section<'a> {
+    let columns = [
+        Column::text(""),
+        Column::number("").titled(cell.label.clone()),
+        Column::number("share"),
+        Column::text("interval").dropped(1),
+    ];
+    let cost = |name: String, ns: &Estimate, share: Option<f64>| {
+        let interval = ns.lo.zip(ns.hi).map(|_| Value::CostInterval(ns.lo, ns.hi));
+        vec![
+            Value::Name(name).into(),
+            Value::Cost(ns.median).into(),
+            Field::maybe(share.map(Value::Share)),
+            Field::maybe(interval),
+        ]
+    };
+    let mut rows: Vec<Vec<Field>> = Vec::new();
+    rows.extend(cell.wall_ns.iter().map(|wall| cost("elapsed".to_owned(), wall, None)));
+    rows.extend(
+        cell.parts.iter().map(|part| cost(format!("  {}", part_name(part.part)), &part.ns, Some(part.share))),
+    );
     if let Some(floor) = &cell.floor {
-        let multiple = &floor.multiple;
-        let bounds = multiple.lo.zip(multiple.hi).map(|(lo, hi)| format!("{}–{}", ratio(lo), ratio(hi)));
-        let bounds = bounds.unwrap_or_default();
-        if floor.steady {
-            grid.row(vec!["× floor".into(), ratio(multiple.median).into(), "".into(), bounds.into()]);
+        let Estimate { median, lo, hi } = floor.multiple;
+        for (name, value) in FLOOR.map(|(name, value)| (name, value(floor))) {
+            let Some(value) = value else { continue };
+            let interval = matches!(value, Value::Ratio(_)).then_some(Value::Interval(median, lo, hi));
+            rows.push(vec![name.into(), value.into(), Field::default(), Field::maybe(interval)]);
         }
-        grid.row(vec!["floor, begin and end".into(), floors_text(floor).into()]);
     }
+    let mut count = |what: &str, of: &str, count: f64| {
+        if count > 0.0 {
+            let name = Value::Name(format!("{}, {of}", what.replace('_', " ")));
+            rows.push(vec![name.into(), Value::PerOperation(count).into()]);
+        }
+    };
     for side in [PeerRole::Client, PeerRole::Server] {
         let evidence = cell.sides.of(side);
-        let mut row = |what: &str, value: Option<f64>| {
-            if let Some(value) = value.filter(|value| *value > 0.0) {
-                grid.row(vec![format!("{}, {side}", what.replace('_', " ")).into(), number(value).into()]);
-            }
-        };
-        let calls = evidence.system_calls.as_ref();
-        row(
-            "system calls",
-            calls
-                .filter(|_| calls_are_certain(cell, side))
-                .map(|calls| calls.iter().map(|call| call.count).sum()),
-        );
-        row("voluntary switches", evidence.voluntary_switches);
-        row("involuntary switches", evidence.involuntary_switches);
-        evidence.events.iter().for_each(|(name, count)| row(name, Some(*count)));
+        let calls = evidence.system_calls.as_ref().filter(|_| calls_are_certain(cell, side));
+        let calls = calls.map(|calls| calls.iter().map(|call| call.count).sum());
+        for (what, known) in [
+            ("system calls", calls),
+            ("voluntary switches", evidence.voluntary_switches),
+            ("involuntary switches", evidence.involuntary_switches),
+        ] {
+            count(what, side.name(), known.unwrap_or_default());
+        }
+        evidence.events.iter().for_each(|(name, known)| count(name, side.name(), *known));
     }
-    for name in network_names(&[cell]) {
-        let text = format!("{}, both sides", name.replace('_', " "));
-        grid.row(vec![text.into(), number(cell.network[name]).into()]);
-    }
-    grid.render(out, room);
+    network_names(&[cell]).into_iter().for_each(|name| count(name, "both sides", cell.network[name]));
+    section(&[cell], Table::new(&columns).rows(rows))
 }
 
-/// Which system calls each side makes, with the bytes they move and how they fail.
-pub fn calls(out: &mut String, cell: &ExplainedCell, room: usize) {
+/// Which system calls each side makes, with the bytes they move and how they fail; nothing if none is known.
+pub fn calls<'a>(cell: &ExplainedCell) -> Option<Section<'a>> {
     let of = |side: PeerRole| {
         let SideEvidence { system_calls, .. } = cell.sides.of(side);
         let calls = system_calls.as_ref().filter(|calls| !calls.is_empty())?;
@@ -151,25 +152,18 @@ pub fn calls(out: &mut String, cell: &ExplainedCell, room: usize) {
         if calls.len() > MOST_CALLS {
             shown.push(format!("{} more", calls.len() - MOST_CALLS));
         }
-        Some(format!("  {side}: {}", shown.join(", ")))
+        Some(Paragraph::plain(format!("{side}: {}", shown.join(", "))))
     };
-    let lines: Vec<String> = [PeerRole::Client, PeerRole::Server].into_iter().filter_map(of).collect();
-    if lines.is_empty() {
-        return;
-    }
-    out.push_str(&format!("\n{} calls for one operation\n", capitalised(&escaped(&cell.label))));
-    for line in lines {
-        let options = textwrap::Options::new(room.clamp(40, 110)).subsequent_indent("    ");
-        out.push_str(&textwrap::fill(&escaped(&line), options));
-        out.push('\n');
-    }
+    let sides: Vec<Paragraph> = [PeerRole::Client, PeerRole::Server].into_iter().filter_map(of).collect();
+    let title = format!("{} calls for one operation", capitalised(&cell.label));
+    (!sides.is_empty()).then(|| Section::new("", title).with(Block::List(sides)))
 }
 
 fn call(call: &CallRecord, cell: &ExplainedCell) -> String {
     let kind = Kind::of(call, &cell.transport);
     // What tracing may have changed is not exact.
     let about = if kind.is_certain(cell, Some(&Sum::of(call))) { "" } else { "~" };
-    let mut text = format!("{} {about}{}", call.name, number(call.count));
+    let mut text = format!("{} {about}{}", call.name, per_operation(call.count));
     let failed: f64 = call.failures.values().sum();
     let succeeded = call.count - failed;
     let mut notes = Vec::new();
@@ -194,7 +188,7 @@ fn call(call: &CallRecord, cell: &ExplainedCell) -> String {
         call.failures
             .iter()
             .filter(|(_, rate)| **rate > 0.0)
-            .map(|(error, rate)| format!("{error} {}", number(*rate))),
+            .map(|(error, rate)| format!("{error} {}", per_operation(*rate))),
     );
     if !notes.is_empty() {
         text.push_str(&format!(" ({})", notes.join(", ")));
@@ -225,8 +219,4 @@ fn network_names<'a>(cells: &[&'a ExplainedCell]) -> Vec<&'a str> {
     names.sort_unstable();
     names.dedup();
     names
-}
-
-fn signed(ns: f64) -> String {
-    if ns < 0.0 { format!("−{}", time(-ns)) } else { format!("+{}", time(ns)) }
 }

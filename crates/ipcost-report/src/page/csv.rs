@@ -83,7 +83,7 @@ fn parts(value: &Value) -> Vec<String> {
     let maybe = |end: &Option<f64>| end.map_or_else(String::new, number);
     match value {
         Value::Empty => vec![String::new()],
-        Value::Text(said) | Value::Name(said) => vec![text(said)],
+        Value::Text(said) | Value::Name(said) => vec![text(said.trim_start())],
         Value::Count(count) | Value::Size(count) | Value::Duration(count) => vec![count.to_string()],
         Value::Cost(plain)
         | Value::CostChange(plain)

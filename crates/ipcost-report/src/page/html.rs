@@ -129,12 +129,15 @@ impl Table {
 }
 
 fn field(field: &Field) -> String {
-    let said = text(&field.value.text());
+    let whole = field.value.text();
+    let said = text(whole.trim_start_matches(' '));
+    // A row under another begins with spaces, which HTML would drop.
+    let indent = "&emsp;".repeat((whole.len() - whole.trim_start_matches(' ').len()) / 2);
     let inner = match &field.link {
         Some(link) => format!("<a href=\"{}\">{said}</a>", text(link)),
         None => said,
     };
-    format!("<td class=\"{}\">{inner}</td>", class(&field.value, field.tone))
+    format!("<td class=\"{}\">{indent}{inner}</td>", class(&field.value, field.tone))
 }
 
 fn class(value: &Value, tone: Tone) -> &'static str {

@@ -172,7 +172,7 @@ pub enum Value {
     Empty,
     /// Text on as many lines as it takes.
     Text(String),
-    /// A name, which stays on one line.
+    /// A name, which stays on one line; two spaces before it put its row under the one above.
     Name(String),
     /// How many.
     Count(u64),

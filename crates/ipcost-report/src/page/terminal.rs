@@ -87,13 +87,18 @@ fn section(section: &Section<'_>, room: Room, out: &mut String) {
 
 fn paragraph(said: &Paragraph, room: Room, out: &mut String) {
     let style = style(said.tone);
-    let text = wrapped(&said.text, room.columns);
+    let text = wrapped(&one_line(&said.text), room.columns);
     out.push_str(&format!("{style}{text}{style:#}\n"));
+}
+
+/// Breaks of lines are spaces, as on paper: nothing that comes from outside looks like a line of its own.
+fn one_line(text: &str) -> String {
+    text.trim_end().replace('\n', " ")
 }
 
 fn entry(said: &Paragraph, room: Room, out: &mut String) {
     let style = style(said.tone);
-    let text = wrapped_under(&format!("- {}", said.text), room.columns, "  ");
+    let text = wrapped_under(&format!("- {}", one_line(&said.text)), room.columns, "  ");
     out.push_str(&format!("{style}{text}{style:#}\n"));
 }
 

@@ -129,13 +129,14 @@ fn one_cell_is_divided_and_a_clean_one_is_blamed_for_nothing() {
     let output = place.run(&["explain", cell, "--epochs", "3", "--json", "explanation.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(shown.starts_with("On one core pipe takes "), "{shown}");
+    assert!(shown.starts_with("Where the time goes: pipe\n"), "{shown}");
+    assert!(shown.contains("\nOn one core pipe takes "), "{shown}");
     let explanation = read(&place);
     let cell = &explanation["cells"][0];
     // A floor that changed during the run is in the table alone.
     let told = shown.contains("of its floor (2 hand-overs");
     assert_eq!(told, cell["floor"]["steady"].as_bool().unwrap(), "{shown}");
-    assert!(shown.contains("floor, begin and end"), "{shown}");
+    assert!(shown.contains("floor at the end"), "{shown}");
     // Parts of each batch add up to what it took (`ipcost-lab`); their medians nearly do.
     let parts = cell["parts"].as_array().unwrap();
     assert_eq!(parts.len(), 5, "{cell}");
