@@ -9,7 +9,7 @@ use ipcost_features::compare::{self, CompareSettings, PastRuns};
 use ipcost_features::fleet::{self, Gatherer};
 use ipcost_features::gallery::Gallery;
 use ipcost_features::history::{self, RunSummary};
-use ipcost_features::replicate::{self, Ledger, words as ledger_words};
+use ipcost_features::replicate::{self, Ledger};
 use ipcost_features::trend::{self, CellName};
 use ipcost_features::{ab, app};
 use ipcost_lab::{About, Outcome, document as drawn_up};
@@ -32,10 +32,7 @@ pub fn answers(bytes: &[u8]) {
             _ => None,
         })
         .collect();
-    for room in ROOMS {
-        styled("summary", &ledger_words::summary(&ledgers, room));
-        styled("who was right", &ledger_words::who_was_right(&ledgers, room));
-    }
+    every_output("overview", &replicate::overview(&ledgers));
     together(&documents);
     documents.into_iter().for_each(use_all);
 }
@@ -142,7 +139,7 @@ fn use_answer(document: &Document, answer: &Answer) {
     let background = Background::default;
     let fragments = match answer {
         Answer::Ledger(ledger) => {
-            styled("details of a ledger", &ledger_words::render(ledger, true, 80));
+            every_output("ledger", &replicate::page(ledger));
             let claims = replicate::claims(ledger);
             drawn(picture::draw_claims(&claims, &ledger.envelope, background()));
             let figure = ledger.figure.as_ref();

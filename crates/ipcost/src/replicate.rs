@@ -6,10 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, bail, ensure};
 use indicatif::ProgressBar;
 use ipcost_features::replicate::needs::Needs;
-use ipcost_features::replicate::words::{render, summary, who_was_right};
 use ipcost_features::replicate::{
-    Ledger, Replication, Request, Watching, catalogue, cells_of_run, check, figure, published, repeat,
-    run as measure, scale,
+    Ledger, Replication, Request, Watching, catalogue, cells_of_run, check, figure, overview, page,
+    published, repeat, run as measure, scale,
 };
 use ipcost_lab::progress::Observer;
 use ipcost_report::picture::Background;
@@ -86,7 +85,8 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         let ledger = args.redacting.apply(ledger)?;
         if !takes_standard_output(args) {
             let gap = if ledgers.is_empty() { "" } else { "\n" };
-            print(&format!("{gap}{}", render(&ledger, args.details, room()))).map_err(Problem::failed)?;
+            print(&format!("{gap}{}", page(&ledger).terminal(args.details, room())))
+                .map_err(Problem::failed)?;
         }
         if let Some(document) = document {
             history::keep_answer(args.redacting.apply_to_document(document)?, args.saving, args.quiet);
@@ -103,9 +103,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         write_pretty(&ledgers, path).map_err(Problem::failed)?;
     }
     if ledgers.len() > 1 && !takes_standard_output(args) {
-        let right = who_was_right(&ledgers, room());
-        let gap = if right.is_empty() { "" } else { "\n" };
-        print(&format!("\n{right}{gap}{}", summary(&ledgers, room()))).map_err(Problem::failed)?;
+        print(&format!("\n{}", overview(&ledgers).terminal(false, room()))).map_err(Problem::failed)?;
     }
     drawn.map_err(Problem::failed)?;
     Ok(match () {
