@@ -10,7 +10,7 @@ use ipcost_features::compare::{self, CompareSettings, PastRuns};
 use ipcost_features::fleet::{self, Gatherer};
 use ipcost_features::gallery::Gallery;
 use ipcost_features::history::{self, RunSummary};
-use ipcost_features::replicate::{Ledger, words as ledger_words};
+use ipcost_features::replicate::{self, Ledger};
 use ipcost_features::trend::{self, CellName};
 use ipcost_lab::{About, Outcome, document as drawn_up};
 use ipcost_model::{
@@ -29,10 +29,7 @@ pub fn answers(bytes: &[u8]) {
         .iter()
         .filter_map(|document| answer_as::<Ledger>(document).ok().flatten().map(|ledger| *ledger))
         .collect();
-    for room in ROOMS {
-        styled("summary", &ledger_words::summary(&ledgers, room));
-        styled("who was right", &ledger_words::who_was_right(&ledgers, room));
-    }
+    every_output("overview", &replicate::overview(&ledgers));
     together(&documents);
     documents.into_iter().for_each(use_all);
 }

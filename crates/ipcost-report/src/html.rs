@@ -8,13 +8,10 @@
 mod about;
 mod charts;
 mod cheapest;
-mod claims;
 mod crossings;
 mod data;
 pub mod matrix;
 mod pairs;
-mod published;
-mod saving;
 pub mod site;
 mod tables;
 
@@ -43,9 +40,6 @@ const SCRIPTS: [&str; 5] = [
 /// How many sentences are shown before the rest is folded away.
 const MOST_SENTENCES: usize = 16;
 
-pub use claims::section as claims_section;
-pub use published::section as published_section;
-pub use saving::section as saving_section;
 
 /// A section of the page that is not drawn from the document's tables; only this module makes one.
 #[derive(Debug, Clone)]

@@ -199,6 +199,14 @@ pub fn text(raw: &str) -> String {
             '_' if out.ends_with(char::is_alphanumeric) && after.starts_with(char::is_alphanumeric) => {
                 out.push(c)
             }
+            // At the beginning it would number a list.
+            '.' | ')'
+                if after.starts_with(' ')
+                    && !out.is_empty()
+                    && out.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                out.extend(['\\', c])
+            }
             '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '|' | '~' | '$' => out.extend(['\\', c]),
             c => out.push(c),
         }

@@ -5,10 +5,9 @@ use std::process::ExitCode;
 use anyhow::{anyhow, ensure};
 use indicatif::ProgressBar;
 use ipcost_features::replicate::needs::Needs;
-use ipcost_features::replicate::words::{summary, who_was_right};
 use ipcost_features::replicate::{
-    Ledger, Replication, Request, Watching, catalogue, cells_of_run, check, figure, published, repeat,
-    run as measure, scale,
+    Ledger, Replication, Request, Watching, catalogue, cells_of_run, check, figure, overview, page,
+    published, repeat, run as measure, scale,
 };
 use ipcost_lab::progress::Observer;
 use ipcost_model::Document;
@@ -118,7 +117,7 @@ struct Decided {
 /// What cannot be written.
 fn unmeasured(ledger: Ledger, outputs: &Outputs<'_>) -> Result<ExitCode, Problem> {
     let files = RecordFiles::of(outputs.files);
-    record_files::write(&ledger, &files, &ipcost_report::page::Page::new(""), None, outputs.files.wide)?;
+    record_files::write(&ledger, &files, &page(&ledger), None, outputs.files.wide)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -160,9 +159,7 @@ fn several(
     }
     let ledgers: Vec<Ledger> = results.into_iter().map(|decided| decided.ledger).collect();
     if ledgers.len() > 1 && !taken {
-        let right = who_was_right(&ledgers, room());
-        let gap = if right.is_empty() { "" } else { "\n" };
-        print(&format!("\n{right}{gap}{}", summary(&ledgers, room()))).map_err(Problem::failed)?;
+        print(&format!("\n{}", overview(&ledgers).terminal(false, room()))).map_err(Problem::failed)?;
     }
     // One that cannot be repeated leaves the others as they are.
     if !ledgers.is_empty() && args.full {

@@ -7,6 +7,11 @@ mod run;
 mod shown;
 pub mod words;
 
+use ipcost_model::Document;
+use ipcost_report::page::Page;
+
+use crate::answer::{Answer, AnswerKind};
+
 pub use ipcost_peer::adapters::app::{At, Given, KINDS, Kind, Login, Met, find};
 
 pub use self::judge::judge;
@@ -15,11 +20,6 @@ pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, Others, RanShare,
 pub(crate) use self::run::no_network;
 pub use self::run::{Asked, Seen, burst, keep_others_out, look, peer_of, prepare, to_explain};
 pub use self::shown::savings;
-
-use ipcost_model::Document;
-use ipcost_report::page::Page;
-
-use crate::answer::{Answer, AnswerKind};
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<App>(APP_SCHEMA, "app").told_apart_by("server");

@@ -194,7 +194,7 @@ pub(crate) mod tests {
                 ),
             ],
             warnings: Vec::new(),
-            document: fixture::document(),
+            seed: Some(fixture::document().seed),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use ipcost_model::named;
 use ipcost_report::claims::Known;
+use ipcost_report::page::Tone;
 
 named! {
     /// What is known of a claim.
@@ -32,6 +33,16 @@ impl ClaimVerdict {
             Self::NoDifference => Known::NoDifference,
             Self::Open => Known::Open,
             Self::NotTested => Known::NotTested,
+        }
+    }
+
+    /// How it looks in a table.
+    pub fn tone(self) -> Tone {
+        match self {
+            Self::Holds => Tone::Good,
+            Self::Fails => Tone::Bad,
+            Self::Depends | Self::NoDifference => Tone::Plain,
+            Self::Open | Self::NotTested => Tone::Open,
         }
     }
 

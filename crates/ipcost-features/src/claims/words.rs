@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style};
 use ipcost_model::Stopped;
 use ipcost_model::units::{counted, duration_of, duration_text};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
@@ -13,18 +12,6 @@ use crate::compare::SpreadSource;
 
 /// A budget beyond this is no advice.
 const LONGEST_ADVICE: Duration = Duration::from_secs(3600);
-
-/// How an answer looks on a terminal.
-pub(crate) fn style(word: ClaimVerdict) -> Style {
-    match word {
-        ClaimVerdict::Holds => AnsiColor::Green.on_default().bold(),
-        ClaimVerdict::Fails => AnsiColor::Red.on_default().bold(),
-        ClaimVerdict::Depends => AnsiColor::Cyan.on_default().bold(),
-        ClaimVerdict::NoDifference => Style::new().bold(),
-        ClaimVerdict::Open => AnsiColor::Yellow.on_default(),
-        ClaimVerdict::NotTested => Style::new().dimmed(),
-    }
-}
 
 /// A claim in words; of one about several cells also of how many it holds, and which one [`telling`] shows.
 pub(crate) fn text(claim: &CheckedClaim) -> String {

@@ -13,6 +13,11 @@ mod spread;
 mod unpaired;
 mod words;
 
+use ipcost_model::Document;
+use ipcost_report::page::Page;
+
+use crate::answer::{Answer, AnswerKind};
+
 pub(crate) use self::differences::{BATCH, VOLATILE, alike_batches, differing, facts};
 pub use self::groups::CellGroup;
 pub(crate) use self::groups::{AskedGroup, NamedCells, groups, with_parts};
@@ -24,11 +29,6 @@ pub use self::record::*;
 pub(crate) use self::sides::modes_apart;
 pub use self::spread::PastRuns;
 pub(crate) use self::unpaired::{FEWEST_IN_GROUP, UnpairedRuns};
-
-use ipcost_model::Document;
-use ipcost_report::page::Page;
-
-use crate::answer::{Answer, AnswerKind};
 
 /// The line of the registry of what `ab` answers.
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<Comparison>(COMPARISON_SCHEMA, "ab");

@@ -12,17 +12,17 @@ mod tables;
 mod tries;
 pub mod words;
 
+use ipcost_model::{Document, Warning};
+use ipcost_report::page::Page;
+
+use crate::answer::{Answer, AnswerKind};
+
 pub use self::floors::{Floors, MeasuredFloors};
 pub use self::judge::*;
 pub use self::page::page;
 pub use self::record::*;
 pub use self::run::{Examined, Request, Watching, examine, prepare};
 pub use self::tries::try_remedies;
-
-use ipcost_model::{Document, Warning};
-use ipcost_report::page::Page;
-
-use crate::answer::{Answer, AnswerKind};
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<Explanation>(EXPLANATION_SCHEMA, "explain");
@@ -35,9 +35,4 @@ impl Answer for Explanation {
     fn warnings(&self, _: &Document) -> Vec<Warning> {
         self.warnings.clone()
     }
-}
-
-fn page(explanation: &Explanation) -> Page<'_> {
-    let text = words::render(explanation, 100);
-    Page { answer: vec![ipcost_report::page::Paragraph::plain(text).into()], ..Page::default() }
 }

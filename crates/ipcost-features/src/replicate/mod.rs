@@ -6,6 +6,7 @@ pub mod figure;
 mod judge;
 mod multiples;
 pub mod needs;
+mod page;
 mod peers;
 pub mod published;
 mod record;
@@ -14,21 +15,22 @@ mod source;
 mod strata;
 mod telling;
 mod tracing;
-pub mod words;
-
-pub use self::as_published::repeat;
-pub use self::judge::*;
-pub use self::multiples::claims;
-pub use self::peers::{Peers, RunPeer};
-pub use self::record::*;
-pub use self::run::{Request, Watching, cells_of_run, run, scale};
-pub use self::source::Source;
-pub use self::strata::Stratum;
+pub(crate) mod words;
 
 use ipcost_model::Document;
 use ipcost_report::page::Page;
 
 use crate::answer::{Answer, AnswerKind};
+
+pub use self::as_published::repeat;
+pub use self::judge::*;
+pub use self::multiples::claims;
+pub use self::page::{overview, page};
+pub use self::peers::{Peers, RunPeer};
+pub use self::record::*;
+pub use self::run::{Request, Watching, cells_of_run, run, scale};
+pub use self::source::Source;
+pub use self::strata::Stratum;
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind =
@@ -42,9 +44,4 @@ impl Answer for Ledger {
     fn has_own_data(&self) -> bool {
         true
     }
-}
-
-fn page(ledger: &Ledger) -> Page<'_> {
-    let text = words::render(ledger, false, 100);
-    Page { answer: vec![ipcost_report::page::Paragraph::plain(text).into()], ..Page::default() }
 }

@@ -3,6 +3,7 @@
 use ipcost_lab::planning::ALPHA;
 use ipcost_report::claims::{Claim, Claims, Condition, Test};
 use ipcost_report::numbers::bounds;
+use ipcost_report::page::Value;
 
 use super::{Ledger, LedgerClaim, LedgerTest, Software, words};
 use crate::claims::ClaimVerdict;
@@ -106,7 +107,7 @@ fn test(test: &LedgerTest) -> Test {
         below,
         decides: test.decides,
         known: test.word.known(),
-        here: test.value.map_or_else(String::new, words::shown),
+        here: test.value.map_or_else(String::new, |value| Value::Ratio(value).text()),
         held: test.value.map_or_else(String::new, |value| bounds(value, (test.lo, test.hi), test.range)),
         claimed: test.claimed.clone(),
         said,

@@ -74,7 +74,7 @@ fn table(table: &Table, under: Option<&str>) -> String {
 fn width(value: &Value) -> usize {
     match value {
         Value::RatioWithin(..) => 3,
-        Value::Interval(..) | Value::CostInterval(..) => 2,
+        Value::Interval(..) | Value::CostInterval(..) | Value::Range(..) => 2,
         _ => 1,
     }
 }
@@ -83,7 +83,7 @@ fn parts(value: &Value) -> Vec<String> {
     let maybe = |end: &Option<f64>| end.map_or_else(String::new, number);
     match value {
         Value::Empty => vec![String::new()],
-        Value::Text(said) | Value::Name(said) => vec![text(said.trim_start())],
+        Value::Text(said) | Value::Name(said) | Value::Brief(said) => vec![text(said.trim_start())],
         Value::Count(count) | Value::Size(count) | Value::Duration(count) => vec![count.to_string()],
         Value::Cost(plain)
         | Value::CostChange(plain)
@@ -93,6 +93,7 @@ fn parts(value: &Value) -> Vec<String> {
         | Value::Ratio(plain)
         | Value::Share(plain) => vec![number(*plain)],
         Value::Interval(_, lo, hi) | Value::CostInterval(lo, hi) => vec![maybe(lo), maybe(hi)],
+        Value::Range(_, from, to) => vec![number(*from), number(*to)],
         Value::RatioWithin(ratio, lo, hi) => vec![number(*ratio), maybe(lo), maybe(hi)],
         Value::Flag(flag) => vec![flag.to_string()],
     }

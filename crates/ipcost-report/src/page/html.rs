@@ -145,9 +145,9 @@ fn class(value: &Value, tone: Tone) -> &'static str {
         (Tone::Good, _) => "word cheaper",
         (Tone::Bad, _) => "word dearer",
         (Tone::Open, _) => "word open",
-        (_, Value::Text(_) | Value::Empty) => "reason",
+        (_, Value::Text(_) | Value::Brief(_) | Value::Empty) => "reason",
         (_, Value::Name(_) | Value::Flag(_)) => "name",
-        (_, Value::Interval(..) | Value::CostInterval(..)) => "interval",
+        (_, Value::Interval(..) | Value::CostInterval(..) | Value::Range(..)) => "interval",
         _ => "number",
     }
 }

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use ipcost_model::Metric;
 
 use crate::figures::claims::Known;
+use crate::figures::published::digits;
 use crate::figures::saving::per_cent;
 use crate::numbers;
 use crate::picture::{Background, Chart, Picture, PictureError};
@@ -174,6 +175,8 @@ pub enum Value {
     Text(String),
     /// A name, which stays on one line; two spaces before it put its row under the one above.
     Name(String),
+    /// Text that a terminal cuts where a row would take more than a line; in the last column only.
+    Brief(String),
     /// How many.
     Count(u64),
     /// Bytes.
@@ -196,6 +199,8 @@ pub enum Value {
     Ratio(f64),
     /// The interval of a value: around what, from, to. Unbounded ends are `None`.
     Interval(f64, Option<f64>, Option<f64>),
+    /// The range of what was seen, where there is no interval: around what, from, to.
+    Range(f64, f64, f64),
     /// A ratio with its interval.
     RatioWithin(f64, Option<f64>, Option<f64>),
     /// A share of a whole, from 0 to 1.
@@ -396,10 +401,10 @@ impl From<Metric> for Field {
 
 impl Value {
     /// As people read it: three significant digits, with a unit.
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         match self {
             Self::Empty => String::new(),
-            Self::Text(text) | Self::Name(text) => text.clone(),
+            Self::Text(text) | Self::Name(text) | Self::Brief(text) => text.clone(),
             Self::Count(count) => count.to_string(),
             Self::Size(bytes) => ipcost_model::units::size_text(*bytes),
             Self::Duration(ns) => numbers::exact_time(*ns),
@@ -409,9 +414,11 @@ impl Value {
             Self::CostInterval(lo, hi) => within(numbers::time_interval(*lo, *hi)),
             Self::PerOperation(count) => numbers::per_operation(*count),
             Self::PerOperationChange(change) => format!("{change:+.2}"),
-            Self::Number(number) => numbers::three_digits(*number),
+            Self::Number(number) => digits(*number),
+            Self::Ratio(ratio) if *ratio == 0.0 => "0".to_owned(),
             Self::Ratio(ratio) => numbers::ratio(*ratio),
             Self::Interval(around, lo, hi) => within(numbers::interval(*around, *lo, *hi)),
+            Self::Range(around, from, to) => numbers::bounds(*around, (None, None), Some((*from, *to))),
             Self::RatioWithin(ratio, lo, hi) => {
                 let held = numbers::interval(*ratio, *lo, *hi);
                 let held = held.map_or_else(String::new, |held| format!(" ({held})"));

@@ -3,12 +3,16 @@
 use anstyle::{AnsiColor, Style};
 use ipcost_model::escaped;
 
-use super::{Block, Claim, Figure, Page, Paragraph, Section, Table, Tone};
+use super::{Block, Claim, Field, Figure, Page, Paragraph, Section, Table, Tone, Value};
 use crate::figures::claims::Known;
 use crate::grid::{Column, Grid, Piece};
 use crate::wrap::{wrapped, wrapped_under};
 
 const BOLD: Style = Style::new().bold();
+/// A line that was cut for more columns would not fit a mail.
+const BRIEF_ROOM: usize = 100;
+/// Letters of a text that are shown at least.
+const LEAST_BRIEF: usize = 24;
 
 /// What is shown.
 #[derive(Debug, Clone, Copy)]
@@ -123,15 +127,28 @@ fn claim(claim: &Claim, room: Room, out: &mut String) {
 fn table(table: &Table, room: Room, out: &mut String) {
     let columns: Vec<Column> =
         table.columns.iter().map(|column| Column::new("", column.right, column.expendable)).collect();
-    let mut grid = Grid::new(&columns);
-    for (place, column) in table.columns.iter().enumerate() {
-        grid.title(place, column.title.to_string());
-    }
     let most = if room.details || table.most == 0 { usize::MAX } else { table.most };
-    for row in table.rows.iter().take(most) {
-        let piece = |field: &super::Field| Piece::styled(field.value.text(), style(field.tone));
-        grid.row(row.iter().map(piece).collect());
-    }
+    let grid_with = |brief: &dyn Fn(&str) -> String| {
+        let mut grid = Grid::new(&columns);
+        for (place, column) in table.columns.iter().enumerate() {
+            grid.title(place, column.title.to_string());
+        }
+        for row in table.rows.iter().take(most) {
+            let piece = |field: &Field| {
+                let text = match &field.value {
+                    Value::Brief(text) => brief(text),
+                    value => value.text(),
+                };
+                Piece::styled(text, style(field.tone))
+            };
+            grid.row(row.iter().map(piece).collect());
+        }
+        grid
+    };
+    // What may be cut takes what the others leave.
+    let taken = grid_with(&|_| String::new()).width_up_to(u8::MAX);
+    let left = room.columns.min(BRIEF_ROOM).saturating_sub(taken + 2).max(LEAST_BRIEF);
+    let grid = grid_with(&|text| cut(text, left));
     let mut drawn = String::new();
     grid.render(&mut drawn, room.columns);
     // Where no column has a title, nothing stands above the rows.
@@ -141,6 +158,16 @@ fn table(table: &Table, room: Room, out: &mut String) {
             ipcost_model::units::counted((table.rows.len() - most) as u64, &format!("more {}", table.rest));
         out.push_str(&format!("… and {more}\n"));
     }
+}
+
+/// A text in one line of so many letters.
+fn cut(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let begin: String = text.chars().take(room.saturating_sub(1)).collect();
+    let end = begin.rfind([' ', ',', ';']).filter(|end| *end > room / 2).unwrap_or(begin.len());
+    format!("{}…", begin[..end].trim_end_matches([' ', ',', ';', ':']))
 }
 
 fn style(tone: Tone) -> Style {

@@ -53,26 +53,14 @@ pub const LEGEND: [(Known, &str); 4] = [
 /// # Errors
 /// If no test has a value.
 pub fn draw(claims: &Claims, made: &Envelope, background: Background) -> Result<Picture, PictureError> {
-    let drawn: Vec<(&Claim, Multiples<'_>)> =
-        claims.claims.iter().filter_map(|claim| Some((claim, claim.multiples()?))).collect();
-    if drawn.is_empty() {
-        return Err(PictureError::NoClaims);
-    }
     let mut canvas = Canvas::of("ipcost");
-    let mut y = paragraph(&mut canvas, &claims.question, TITLE, INK, 20.0);
-    y = legend(&mut canvas, y + 6.0);
-    y = paragraph(&mut canvas, &reading(claims), LEAD, QUIET, y) + 8.0;
-    for (claim, multiples) in &drawn {
-        canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-        let title = format!("{}. {}: “{}”", claim.number, claim.said, claim.text);
-        y = paragraph(&mut canvas, &title, CLAIM, INK, y + 8.0);
-        y = paragraph(&mut canvas, &multiples.caption, LEAD, QUIET, y) + 8.0;
-        y = grid(&mut canvas, multiples, y);
-    }
+    let y = paragraph(&mut canvas, &claims.question, TITLE, INK, 20.0);
+    let reading = reading(claims);
+    let mut y = body(claims, &mut canvas, y + 6.0, |canvas, y| paragraph(canvas, &reading, LEAD, QUIET, y))?;
     let without: Vec<String> = claims
         .claims
         .iter()
-        .filter(|claim| drawn.iter().all(|(shown, _)| shown.number != claim.number))
+        .filter(|claim| claim.multiples().is_none())
         .map(|claim| {
             format!("Not drawn, as it has no ratios: {}. {}: “{}”", claim.number, claim.said, claim.text)
         })
@@ -88,6 +76,41 @@ pub fn draw(claims: &Claims, made: &Envelope, background: Background) -> Result<
     }
     let title = clean(&claims.question);
     Ok(Picture { title, width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+}
+
+/// The legend and the panels alone, for a page that has the words.
+///
+/// # Errors
+/// If no test has a value.
+pub fn plain(claims: &Claims) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let bottom = body(claims, &mut canvas, 4.0, |_, y| y)?;
+    let (title, background) = (clean(&claims.question), Background::Transparent);
+    Ok(Picture { title, width: WIDTH, height: bottom.ceil(), background, canvas })
+}
+
+/// The legend, what stands under it, and the panels of every claim that has some.
+fn body(
+    claims: &Claims,
+    canvas: &mut Canvas,
+    top: f64,
+    under: impl FnOnce(&mut Canvas, f64) -> f64,
+) -> Result<f64, PictureError> {
+    let drawn: Vec<(&Claim, Multiples<'_>)> =
+        claims.claims.iter().filter_map(|claim| Some((claim, claim.multiples()?))).collect();
+    if drawn.is_empty() {
+        return Err(PictureError::NoClaims);
+    }
+    let y = legend(canvas, top);
+    let mut y = under(canvas, y) + 8.0;
+    for (claim, multiples) in &drawn {
+        canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
+        let title = format!("{}. {}: “{}”", claim.number, claim.said, claim.text);
+        y = paragraph(canvas, &title, CLAIM, INK, y + 8.0);
+        y = paragraph(canvas, &multiples.caption, LEAD, QUIET, y) + 8.0;
+        y = grid(canvas, multiples, y);
+    }
+    Ok(y)
 }
 
 /// How to read what is not a mark.

@@ -31,9 +31,11 @@ use ipcost_model::{Document, unknown};
 use thiserror::Error;
 
 use crate::figures::series::Across;
-pub use claims::draw as draw_claims;
+pub use claims::{draw as draw_claims, plain as plain_claims, reading as claims_reading};
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
-pub use published::draw as draw_published;
+pub use published::{
+    body as plain_published, draw as draw_published, lead as published_reading, missing as not_measured,
+};
 pub use ratios::{draw as draw_forest, plain as plain_forest};
 pub use saving::{draw as draw_saving, draw_made as draw_saving_made, plain as plain_saving};
 use text::{Face, wrapped};

@@ -74,7 +74,7 @@ fn claims_are_decided_by_what_is_measured() {
     );
     let shown = text(&output.stdout);
     assert!(
-        shown.contains("1. holds  \"A mebibyte is dearer.\"") && shown.contains("published: 2 x"),
+        shown.contains("1. “A mebibyte is dearer.”\n  holds\n") && shown.contains("published: 2 x"),
         "{shown}"
     );
     place.assert_clean();

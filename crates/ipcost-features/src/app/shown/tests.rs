@@ -1,6 +1,6 @@
 use ipcost_model::{Document, Envelope, Pattern};
 use ipcost_report::picture::{Background, draw_saving};
-use ipcost_report::{fixture, html};
+use ipcost_report::fixture;
 
 use ipcost_model::MeanContrast;
 
@@ -133,9 +133,7 @@ fn an_answer_in_which_all_is_open_has_no_curves_and_is_shown() {
     let mut app = app();
     app.curves.clear();
     assert_eq!(savings(&app).curves, None);
-    let mut page = Vec::new();
-    html::write(&fixture::document(), Some(&html::saving_section(&savings(&app))), &mut page).unwrap();
-    let page = String::from_utf8(page).unwrap();
+    let page = crate::app::page(&app).html();
     assert!(page.contains("Redis 7.0.15") && !page.contains("saving-by-work"));
 }
 
