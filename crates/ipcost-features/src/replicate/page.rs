@@ -39,7 +39,7 @@ pub fn page(ledger: &Ledger) -> Page<'_> {
         Frame::File(background) => draw_claims(&claims(ledger), &ledger.envelope, background),
     });
     page.blocks.push(Section::new("conditions", "Every claim by condition").with(figure).open());
-    page.hint = "--details shows every test.";
+    page.hint = "ipcost show RUN --wide shows every test.";
     page.data = Some(data(ledger));
     page
 }
