@@ -40,7 +40,7 @@ pub fn page(ledger: &Ledger) -> Page<'_> {
     })
     .named(Chart::Claims);
     page.blocks.push(Section::new("conditions", "Every claim by condition").with(figure).open());
-    page.hint = "--details shows every test.";
+    page.hint = "ipcost show RUN --wide shows every test.";
     page.data = Some(data(ledger));
     page
 }
