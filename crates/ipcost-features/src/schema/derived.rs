@@ -24,8 +24,8 @@ pub fn derive(subject: Subject) -> Value {
             schema
         }
         Subject::Replication => {
-            let mut schema = of::<Vec<Ledger>>("Ledgers of published experiments");
-            schema["$defs"]["Ledger"]["properties"]["schema"]["const"] = LEDGER_SCHEMA.into();
+            let mut schema = of::<Ledger>("The ledger of a published experiment");
+            schema["properties"]["schema"]["const"] = LEDGER_SCHEMA.into();
             schema
         }
         Subject::Fleet => {

@@ -20,7 +20,7 @@ named! {
         Document = "document",
         /// What `ipcost selftest --json` writes.
         SelfTest = "selftest",
-        /// What `ipcost replicate --json` writes.
+        /// The answer of a document of `ipcost replicate`.
         Replication = "replication",
         /// What `ipcost fleet --json` writes.
         Fleet = "fleet",

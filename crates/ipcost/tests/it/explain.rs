@@ -4,7 +4,7 @@ use std::process::{Child, Command, Output};
 
 use serde_json::Value;
 
-use crate::common::{Place, assert_refused, in_own_process, text};
+use crate::common::{Place, answer, assert_refused, in_own_process, text};
 
 /// Runs with `--json` and gives the explanation; `more` beside the cells, mostly a budget.
 fn explained(place: &Place, args: &[&str]) -> Value {
@@ -14,7 +14,7 @@ fn explained(place: &Place, args: &[&str]) -> Value {
 }
 
 fn read(place: &Place) -> Value {
-    serde_json::from_slice(&std::fs::read(place.file("explanation.json")).unwrap()).unwrap()
+    answer(&std::fs::read(place.file("explanation.json")).unwrap())
 }
 
 /// So few epochs give no intervals, which most causes do not need; and none needs a floor.

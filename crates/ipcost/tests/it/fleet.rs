@@ -176,7 +176,7 @@ fn ledgers_and_checks_count_as_their_commands_write_them() {
     fleet_of(&place);
     place.write("mine.toml", MINE);
     let output =
-        place.run(&["replicate", "mine.toml", "--quiet", "--no-save", "--json", "fleet/ledgers.json"]);
+        place.run(&["replicate", "mine.toml", "--quiet", "--no-save", "--json", "fleet/ledger.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let claims_text = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\n[[claims]]\ncell = \"unix\"\nat_most = \"10s\"\n";
     let planted = format!(
@@ -192,9 +192,10 @@ fn ledgers_and_checks_count_as_their_commands_write_them() {
         serde_json::from_slice(&output.stdout).unwrap()
     };
     let of_directory = fleet(&["fleet"]);
-    let ledgers: Value =
-        serde_json::from_slice(&fs::read(place.file("fleet/ledgers.json")).unwrap()).unwrap();
-    let claims = ledgers[0]["claims"].as_array().unwrap();
+    let document: Value =
+        serde_json::from_slice(&fs::read(place.file("fleet/ledger.json")).unwrap()).unwrap();
+    let ledger = &document["answer"];
+    let claims = ledger["claims"].as_array().unwrap();
     let counted = of_directory["claims"].as_array().unwrap();
     assert_eq!(
         counted.iter().map(|claim| &claim["text"]).collect::<Vec<_>>(),
@@ -202,9 +203,9 @@ fn ledgers_and_checks_count_as_their_commands_write_them() {
     );
     assert!(counted.iter().all(|claim| claim["hosts"].as_array().unwrap().len() == 1), "{of_directory}");
     assert_eq!((&of_directory["files"], &of_directory["skipped_files"]), (&json!(7), &json!(0)));
-    // Several ledgers in a file before others: claims are decided on the hosts of the other files all the same.
-    let three = Value::Array(vec![ledgers[0].clone(); 3]);
-    place.write("fleet/ledgers.json", &three.to_string());
+    // Several in a file before others, ledgers alone among them: claims are decided on the hosts of the other files all the same.
+    let three = Value::Array(vec![ledger.clone(), document.clone(), ledger.clone()]);
+    place.write("fleet/ledger.json", &three.to_string());
     place.write("together.toml", &claims_text.replace("\"free\"", "\"together\""));
     let output = place.run(&["check", "together.toml", "--fleet", "fleet", "--json", "-", "--quiet"]);
     let decided: Value = serde_json::from_slice(&output.stdout).unwrap();

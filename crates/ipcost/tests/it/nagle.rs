@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Place, argument, text};
+use crate::common::{Place, answer, argument, text};
 
 /// A web server that keeps connections and answers in one way of its own.
 const SERVER: &str = r#"
@@ -155,7 +155,7 @@ fn a_native_side_that_writes_in_pieces_is_named_and_what_joins_them_mends_it() {
         let output = place.run(&args);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let read = std::fs::read(place.file("explanation.json")).unwrap();
-        let explanation: Value = serde_json::from_slice(&read).unwrap();
+        let explanation = answer(&read);
         let causes = explanation["causes"].as_array().unwrap();
         let first =
             causes.iter().find(|cause| !cause["cell"].is_null()).unwrap_or_else(|| panic!("{explanation}"));
@@ -167,7 +167,7 @@ fn a_native_side_that_writes_in_pieces_is_named_and_what_joins_them_mends_it() {
         let args =
             ["explain", &format!("{joined}{join}"), "--epochs", "1", "--no-floor", "--quiet", "--json", "-"];
         let output = place.run(&args);
-        let explanation: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let explanation = answer(&output.stdout);
         let causes = explanation["causes"].as_array().unwrap();
         assert!(causes.iter().all(|cause| cause["code"] != "nagle"), "{join}: {causes:?}");
     }

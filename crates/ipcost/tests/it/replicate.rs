@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{Place, argument, assert_refused, assert_schema, text};
+use crate::common::{Place, answer, argument, assert_refused, assert_schema, text};
 use serde_json::{Value, json};
 
 /// An experiment of the user's own, with nothing but the native peer: a cell that moves sixteen thousand times as much,
@@ -54,19 +54,15 @@ above = 1.0
 fn claims_are_decided_by_what_is_measured() {
     let place = Place::new();
     place.write("mine.toml", MINE);
-    let output = place.run(&["replicate", "mine.toml", "--json", "ledgers.json"]);
+    let output = place.run(&["replicate", "mine.toml", "--json", "ledger.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let ledgers: Value = serde_json::from_slice(&std::fs::read(place.file("ledgers.json")).unwrap()).unwrap();
-    assert_eq!(ledgers[0]["schema"], "ipcost-replication/1");
-    assert_schema("replication", &ledgers);
-    let words: Vec<&str> = ledgers[0]["claims"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|claim| claim["word"].as_str().unwrap())
-        .collect();
+    let ledger = answer(&std::fs::read(place.file("ledger.json")).unwrap());
+    assert_eq!(ledger["schema"], "ipcost-replication/1");
+    assert_schema("replication", &ledger);
+    let words: Vec<&str> =
+        ledger["claims"].as_array().unwrap().iter().map(|claim| claim["word"].as_str().unwrap()).collect();
     assert_eq!(words, ["holds", "fails", "fails"], "{}", text(&output.stdout));
-    let test = &ledgers[0]["claims"][0]["tests"][0];
+    let test = &ledger["claims"][0]["tests"][0];
     let (lo, value, hi) = (&test["lo"], &test["value"], &test["hi"]);
     assert!(
         lo.as_f64() <= value.as_f64() && value.as_f64() <= hi.as_f64() && lo.as_f64() > Some(1.2),
@@ -90,16 +86,16 @@ fn claims_are_decided_under_each_condition_too() {
         .replace("placement = \"together\"", "placement = \"free\"")
         .replacen("[[runs]]\n", strata, 1);
     place.write("mine.toml", &mine);
-    let output = place.run(&["replicate", "mine.toml", "--quiet", "--json", "ledgers.json"]);
+    let output = place.run(&["replicate", "mine.toml", "--quiet", "--json", "ledger.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let ledgers: Value = serde_json::from_slice(&std::fs::read(place.file("ledgers.json")).unwrap()).unwrap();
-    assert_schema("replication", &ledgers);
+    let ledger = answer(&std::fs::read(place.file("ledger.json")).unwrap());
+    assert_schema("replication", &ledger);
     let names = |list: &Value| -> Vec<Value> {
         list.as_array().unwrap().iter().map(|one| one["stratum"].clone()).collect()
     };
     let all = [Value::Null, json!("on one core"), json!("with a small buffer")];
-    assert_eq!(names(&ledgers[0]["runs"]), all);
-    let claims = ledgers[0]["claims"].as_array().unwrap();
+    assert_eq!(names(&ledger["runs"]), all);
+    let claims = ledger["claims"].as_array().unwrap();
     for (claim, word) in claims.iter().zip(["holds", "fails", "fails"]) {
         assert_eq!(claim["word"], word, "{claim}");
         assert_eq!(names(&claim["conditions"]), all, "{claim}");
@@ -129,9 +125,9 @@ fn what_the_articles_own_method_contradicts_decides_nothing_and_ends_the_run() {
     let open = "[[claims]]\ntext = \"A mebibyte is dearer.\"\n[[claims.tests]]\nabout = \"large over small\"\na = { label = \"large\" }\n\
                 b = { label = \"small\" }\nabove = 1.2\ncontradicted = \"1.1 (1.0–1.2) in 20 turns\"\n";
     place.write("mine.toml", &format!("{}{open}", &MINE[..claims]));
-    let output = place.run(&["replicate", "mine.toml", "--details", "--json", "ledgers.json"]);
-    let ledgers: Value = serde_json::from_slice(&std::fs::read(place.file("ledgers.json")).unwrap()).unwrap();
-    let claim = &ledgers[0]["claims"][0];
+    let output = place.run(&["replicate", "mine.toml", "--details", "--json", "ledger.json"]);
+    let ledger = answer(&std::fs::read(place.file("ledger.json")).unwrap());
+    let claim = &ledger["claims"][0];
     assert_eq!((&claim["word"], &claim["tests"][0]["word"]), (&json!("open"), &json!("open")));
     assert!(claim["tests"][0]["lo"].as_f64() > Some(1.2), "it is measured and shown: {claim}");
     let shown = text(&output.stdout);
@@ -153,9 +149,9 @@ fn system_calls_are_compared_by_name_and_number() {
         &format!("{head}{cells}{}{}", test("as in tcp", "rr"), test("as in a stream", "stream")),
     );
     let output = place.run(&["replicate", "calls.toml", "--quiet", "--json", "-"]);
-    let ledgers: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let claims = ledgers[0]["claims"].as_array().unwrap();
-    assert_eq!((&claims[0]["word"], &claims[1]["word"]), (&"holds".into(), &"fails".into()), "{ledgers}");
+    let ledger = answer(&output.stdout);
+    let claims = ledger["claims"].as_array().unwrap();
+    assert_eq!((&claims[0]["word"], &claims[1]["word"]), (&"holds".into(), &"fails".into()), "{ledger}");
     // A round trip is a send and a receive.
     assert!(
         claims[0]["tests"][0]["detail"].as_str().unwrap().contains("(2.0 an operation)"),
@@ -206,9 +202,9 @@ fn what_this_machine_cannot_place_is_missing_and_decides_nothing() {
     place.write("apart.toml", &format!("{head}{cells}{}{itself}", claim("apart costs something", "apart")));
     let output = place.run_on_one_processor(&["replicate", "apart.toml", "--quiet", "--json", "-"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let ledgers: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_schema("replication", &ledgers);
-    let (run, claims) = (&ledgers[0]["runs"][0], &ledgers[0]["claims"]);
+    let ledger = answer(&output.stdout);
+    assert_schema("replication", &ledger);
+    let (run, claims) = (&ledger["runs"][0], &ledger["claims"]);
     assert_eq!(
         run["missing"],
         json!([
@@ -241,10 +237,10 @@ fn what_the_system_has_no_room_for_is_missing_with_the_remedy() {
         value.map(|value| command.env(name, value));
     }
     let output = command.args(["-c", &line]).current_dir(place.files.path()).output().unwrap();
-    let ledgers: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let missing = ledgers[0]["runs"][0]["missing"][0].as_str().unwrap();
+    let ledger = answer(&output.stdout);
+    let missing = ledger["runs"][0]["missing"][0].as_str().unwrap();
     assert!(missing.contains("open descriptors, and the limit is 1024"), "{missing}");
-    assert_eq!(ledgers[0]["claims"][0]["word"], "not tested");
+    assert_eq!(ledger["claims"][0]["word"], "not tested");
     place.assert_clean();
 }
 
@@ -391,16 +387,16 @@ fn servers_are_loaded_by_their_own_tools_and_leave_nothing() {
         std::fs::write(&file, text_of).unwrap();
         let output = place.run(&["replicate", argument(&file), "--quiet", "--json", "-"]);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        let ledgers: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let run = &ledgers[0]["runs"][0];
+        let ledger = answer(&output.stdout);
+        let run = &ledger["runs"][0];
         if run["missing"].to_string().contains("is not installed") {
             eprintln!("left out {app}: {}", run["missing"]);
             continue;
         }
         assert_eq!(run["missing"], json!([]), "{app}");
         let words: Vec<&str> =
-            ledgers[0]["claims"].as_array().unwrap().iter().map(|it| it["word"].as_str().unwrap()).collect();
-        assert_eq!(words, ["holds", "fails"], "{app}: {ledgers}");
+            ledger["claims"].as_array().unwrap().iter().map(|it| it["word"].as_str().unwrap()).collect();
+        assert_eq!(words, ["holds", "fails"], "{app}: {ledger}");
         place.assert_clean();
     }
 }
@@ -413,13 +409,13 @@ fn without_the_original_software_the_native_peer_decides_what_it_can() {
     let output =
         command.env("PATH", "/nonexistent").env("XDG_CACHE_HOME", place.files.path()).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let ledgers: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let runs = ledgers[0]["runs"].as_array().unwrap();
+    let ledger = answer(&output.stdout);
+    let runs = ledger["runs"].as_array().unwrap();
     assert_eq!((&runs[0]["software"], &runs[0]["epochs"]), (&"original".into(), &0.into()));
     assert!(runs[0]["missing"].to_string().contains("apt-get install ruby"), "{}", runs[0]);
-    let claims = ledgers[0]["claims"].as_array().unwrap();
+    let claims = ledger["claims"].as_array().unwrap();
     let software = |claim: &Value| claim["conditions"][0]["software"].clone();
-    assert!(claims.iter().all(|claim| software(claim) == "native"), "{ledgers}");
+    assert!(claims.iter().all(|claim| software(claim) == "native"), "{ledger}");
     place.assert_clean();
 }
 

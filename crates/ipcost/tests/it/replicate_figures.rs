@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Place, assert_refused, assert_schema, text};
+use crate::common::{Place, answer, assert_refused, assert_schema, text};
 use crate::replicate::MINE;
 
 /// A source and a figure for the experiment of the other tests, which needs nothing installed.
@@ -48,16 +48,16 @@ fn figures_are_drawn_saved_and_on_the_page() {
         "mine.toml",
         "--quiet",
         "--json",
-        "ledgers.json",
+        "ledger.json",
         "--svg",
         "mine.svg",
         "--png",
         "mine.png",
     ]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let ledgers: Value = serde_json::from_slice(&std::fs::read(place.file("ledgers.json")).unwrap()).unwrap();
-    assert_schema("replication", &ledgers);
-    let figure = &ledgers[0]["figure"];
+    let ledger = answer(&std::fs::read(place.file("ledger.json")).unwrap());
+    assert_schema("replication", &ledger);
+    let figure = &ledger["figure"];
     assert_eq!(figure["source"], "A. Author, \"Sizes\", a blog, 1998");
     let values: Vec<&Value> =
         figure["panels"][0]["series"].as_array().unwrap().iter().map(|series| &series["values"][0]).collect();

@@ -1,6 +1,6 @@
 use ipcost_model::{Document, Envelope, Pattern};
-use ipcost_report::picture::{Background, draw_saving};
 use ipcost_report::fixture;
+use ipcost_report::picture::{Background, draw_saving};
 
 use ipcost_model::MeanContrast;
 

@@ -246,6 +246,13 @@ pub fn assert_schema(of: &str, value: &Value) {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
+/// The answer of a document.
+pub fn answer(json: &[u8]) -> Value {
+    let document: Value = serde_json::from_slice(json).unwrap();
+    assert_schema("document", &document);
+    document["answer"].clone()
+}
+
 /// Runs a test again, by its whole name, in a process of its own; whether this already is that process.
 pub fn in_own_process(name: &str) -> bool {
     const INSIDE: &str = "IPCOST_TEST_ON_ITS_OWN";
