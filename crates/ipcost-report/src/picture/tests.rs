@@ -236,6 +236,16 @@ fn places_within_a_page_lie_on_an_even_axis() {
 }
 
 #[test]
+fn a_page_has_the_chart_without_what_it_says_in_words() {
+    let (whole, plain) = (drawn(&places(), Chart::Layout), plain(&places(), Chart::Layout).unwrap().svg());
+    let texts_of = |svg: &str| texts(&Xml::parse(svg).unwrap());
+    assert!(texts_of(&whole).len() > texts_of(&plain).len());
+    let is_title = |text: &String| text.contains("cost by place");
+    assert!(texts_of(&whole).iter().any(is_title) && !texts_of(&plain).iter().any(is_title));
+    assert_eq!(of_class(&Xml::parse(&plain).unwrap(), "line").count(), 2);
+}
+
+#[test]
 fn bars_are_grouped_by_size_and_longer_where_more_is_carried() {
     let document = sizes();
     let text = drawn(&document, Chart::Throughput);

@@ -138,7 +138,8 @@ fn it_is_the_first_cause_that_is_named_with_the_side_and_its_calls() {
     let (shown, _) = app(&place, &server, &["--explain"]);
     // The first weighs most; what neighbours do is none of the server.
     let of_others = ["- busy-neighbour", "- steal"];
-    let mut causes = shown.lines().filter(|line| line.starts_with("- "));
+    let causes = shown.lines().skip_while(|line| *line != "Causes");
+    let mut causes = causes.filter(|line| line.starts_with("- "));
     let first = causes.find(|line| !of_others.iter().any(|code| line.starts_with(code)));
     assert!(first.is_some_and(|line| line.starts_with("- nagle: ")), "{shown}");
     let place_of = |words: &str| shown.find(words).unwrap_or_else(|| panic!("{words:?} is not in {shown}"));
