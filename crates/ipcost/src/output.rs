@@ -53,7 +53,11 @@ pub fn show(document: &Document, showing: Showing<'_>) -> anyhow::Result<()> {
     if let Some(answer) = &answer {
         print(&answer.page(document).terminal(showing.wide, whole))?;
     }
-    if answer.as_ref().is_none_or(|answer| answer.needs_tables()) || showing.wide {
+    let with_tables = answer.as_ref().is_none_or(|answer| answer.needs_tables()) || showing.wide;
+    if answer.is_some() && with_tables {
+        print("\n")?;
+    }
+    if with_tables {
         print(&terminal::render(document, detail, room))?;
     }
     if !showing.quiet {
