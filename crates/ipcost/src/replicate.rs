@@ -206,7 +206,7 @@ fn check_files(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Re
     };
     ensure!(
         replications.len() == 1,
-        "{} is of one experiment, and these are {}; name one, or write saved runs with ipcost report RUN",
+        "{} takes one experiment at a time, and these are {}; name one, or write saved runs with ipcost report RUN",
         file.display(),
         replications.len()
     );

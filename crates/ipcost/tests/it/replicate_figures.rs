@@ -104,9 +104,7 @@ fn figures_are_drawn_saved_and_on_the_page() {
 fn mistakes_about_figures_are_one_clear_line() {
     let place = Place::new();
     let mine = mine();
-    let (start, end) = (mine.find("[figure]").unwrap(), mine.find("[[runs]]").unwrap());
     place.write("mine.toml", &mine);
-    place.write("none.toml", &format!("{}{}", &mine[..start], &mine[end..]));
     place.write("nowhere.toml", &mine.replace("\"/small\"", "\"/smal\""));
     place.write("key.toml", &mine.replace("across =", "acros ="));
     place.write(
@@ -116,7 +114,6 @@ fn mistakes_about_figures_are_one_clear_line() {
     for (args, parts) in [
         (&["replicate", "--all", "--svg", "x.svg"][..], &["one experiment at a time", "name one"][..]),
         (&["replicate", "mine.toml", "mine.toml", "--png", "x.png"], &["one experiment at a time"]),
-        (&["replicate", "none.toml", "--svg", "x.svg"], &["has no figure", "[figure]"]),
         (&["replicate", "mine.toml", "--svg", "-", "--json", "-"], &["only one output"]),
         (&["replicate", "mine.toml", "--as-published", "--svg", "x.svg"], &["--as-published", "--full"]),
         (&["replicate", "nowhere.toml"], &["64 B", "nothing at /smal"]),
