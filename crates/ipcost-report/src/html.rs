@@ -40,7 +40,6 @@ const SCRIPTS: [&str; 5] = [
 /// How many sentences are shown before the rest is folded away.
 const MOST_SENTENCES: usize = 16;
 
-
 /// A section of the page that is not drawn from the document's tables; only this module makes one.
 #[derive(Debug, Clone)]
 pub struct Fragment(String);
