@@ -1,11 +1,11 @@
 //! What a Unix socket saves a database, a cache or a web server, for the user's own requests.
 
+mod curves;
 mod judge;
 mod page;
 mod record;
 mod run;
-mod shown;
-pub mod words;
+mod words;
 
 use ipcost_model::Document;
 use ipcost_report::page::Page;
@@ -19,7 +19,6 @@ pub use self::page::page;
 pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, Others, RanShare, Request, Saving, Side};
 pub(crate) use self::run::no_network;
 pub use self::run::{Asked, Seen, burst, keep_others_out, look, peer_of, prepare, to_explain};
-pub use self::shown::savings;
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<App>(APP_SCHEMA, "app").told_apart_by("server");

@@ -4,10 +4,10 @@ use ipcost_model::{Estimate, Verdict};
 use ipcost_report::page::{
     Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
 };
-use ipcost_report::picture::{Chart, draw_saving_made, plain_saving};
+use ipcost_report::picture::{Chart, draw_saving, plain_saving};
 use ipcost_report::saving::{Curves, Measured, Panel};
 
-use super::shown::curves;
+use super::curves::curves;
 use super::words::{checked, cores_of, heading, known, limits, load, of_burst, of_held_back, of_loads};
 use super::{App, Burst, Met, Saving};
 
@@ -92,7 +92,7 @@ fn by_work(app: &App, curves: Curves) -> Section<'_> {
     let notes = curves.notes.iter().map(|note| format!(" {note}"));
     let figure = Figure::new(curves.reading() + &notes.collect::<String>(), move |frame| match frame {
         Frame::Page => plain_saving(&curves),
-        Frame::File(background) => draw_saving_made(&curves, &app.envelope, background),
+        Frame::File(background) => draw_saving(&curves, &app.envelope, background),
     })
     .named(Chart::Saving);
     Section::new("saving-by-work", "How slow must a request be before the socket stops mattering?")

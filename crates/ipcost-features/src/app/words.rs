@@ -15,11 +15,6 @@ const LEAST_OF_A_CORE: f64 = 0.005;
 /// The rate at which savings of processor time are told, requests a second, unless one client cannot reach it.
 const RATE: f64 = 1000.0;
 
-/// Draws the answer in `room` columns of text.
-pub fn render(app: &App, room: usize) -> String {
-    super::page(app).terminal(false, room)
-}
-
 /// Which server, and whose.
 pub(super) fn heading(app: &App) -> String {
     let whose = match app.private {

@@ -10,7 +10,6 @@ mod run;
 mod sentences;
 mod tables;
 mod tries;
-pub mod words;
 
 use ipcost_model::{Document, Warning};
 use ipcost_report::page::Page;

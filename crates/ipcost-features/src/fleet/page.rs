@@ -177,14 +177,7 @@ fn claims(fleet: &Fleet) -> Section<'_> {
 }
 
 fn of_claim(fleet: &Fleet, claim: &FleetClaim) -> Claim {
-    let known = match claim.counts.majority() {
-        Some(ClaimVerdict::Holds) => Known::Holds,
-        Some(ClaimVerdict::Fails) => Known::Fails,
-        Some(ClaimVerdict::Depends) => Known::Depends,
-        Some(ClaimVerdict::NoDifference) => Known::NoDifference,
-        Some(ClaimVerdict::NotTested) => Known::NotTested,
-        Some(ClaimVerdict::Open) | None => Known::Open,
-    };
+    let known = claim.counts.majority().map_or(Known::Open, ClaimVerdict::known);
     let size = claim.size.as_ref().map(|size| format!("its size: {}", claim_counts(size)));
     let who = (!claim.disagreements.is_empty()).then(|| claim_sentence(fleet, claim));
     let differs = claim.conditions.iter().any(|under| under.counts != claim.conditions[0].counts);
@@ -199,16 +192,10 @@ fn of_claim(fleet: &Fleet, claim: &FleetClaim) -> Claim {
 
 /// What each host says of a claim, of so many hosts.
 pub(crate) fn by_host_of(fleet: &Fleet, claim: &FleetClaim, most: usize) -> Table {
-    let tone = |word: ClaimVerdict| match word {
-        ClaimVerdict::Holds => Tone::Good,
-        ClaimVerdict::Fails => Tone::Bad,
-        ClaimVerdict::Depends | ClaimVerdict::NoDifference => Tone::Plain,
-        ClaimVerdict::Open | ClaimVerdict::NotTested => Tone::Open,
-    };
     let row = |host: &super::HostClaim| {
         vec![
             Value::Name(fleet.hosts[host.host as usize].name.clone()).into(),
-            Field::from(host.word.name()).toned(tone(host.word)),
+            Field::from(host.word.name()).toned(host.word.tone()),
             host.sentence.clone().into(),
         ]
     };

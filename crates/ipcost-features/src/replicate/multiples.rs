@@ -1,4 +1,4 @@
-//! The claims of a ledger as cards and small multiples of pictures and the page.
+//! The claims of a ledger as small multiples of pictures and the page.
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_report::claims::{Claim, Claims, Condition, Test};
@@ -36,8 +36,6 @@ fn card(number: usize, claim: &LedgerClaim) -> Claim {
         text: claim.text.clone(),
         known: claim.word.known(),
         said: words::word(claim),
-        notes: words::notes(claim).into_iter().map(|(what, note)| (what, note.to_owned())).collect(),
-        remarks: words::remarks(claim),
         conditions: conditions(claim),
     }
 }

@@ -29,7 +29,7 @@ pub fn page(ledger: &Ledger) -> Page<'_> {
     page.blocks.push(measured(ledger, &whole).folded());
     let of_claim = |(number, claim): (usize, &LedgerClaim)| {
         let tested = tested(claim).map(Section::folded);
-        Section::new("", "").with(asserted(number, claim)).with_all(tested).open()
+        Section::new(&format!("claim-{number}"), "").with(asserted(number, claim)).with_all(tested).open()
     };
     let all = (1..).zip(&ledger.claims).map(of_claim);
     page.blocks.push(Section::new("claims", "What was claimed, and what holds").with_all(all).open());
@@ -320,5 +320,6 @@ mod tests {
             html.contains("What was claimed, and what holds") && html.contains("<g class=\"test\""),
             "{html}"
         );
+        assert!(html.contains("<div id=\"claim-1\">"), "links lead to it: {html}");
     }
 }

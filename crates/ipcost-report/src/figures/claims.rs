@@ -1,8 +1,6 @@
 //! Claims with the tests that decide them, by condition, and the small multiples that they make: a panel a condition, a row
 //! a test, all panels of a claim with one axis.
 
-use ipcost_model::units::counted;
-
 /// What is known of a claim, of a condition or of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
@@ -58,10 +56,6 @@ pub struct Claim {
     pub known: Known,
     /// The same in words, with what that is limited to.
     pub said: String,
-    /// What else is to be said, each with what it is.
-    pub notes: Vec<(&'static str, String)>,
-    /// What else is to be said of single tests.
-    pub remarks: Vec<String>,
     /// As published, then under each condition.
     pub conditions: Vec<Condition>,
 }
@@ -126,8 +120,6 @@ pub struct Multiples<'a> {
 pub struct Panel<'a> {
     /// The condition.
     pub condition: &'a Condition,
-    /// The panel in a sentence, for readers who hear it.
-    pub told: String,
     /// From top to bottom.
     pub rows: Vec<Row<'a>>,
 }
@@ -174,7 +166,6 @@ impl Claim {
         }
         let names = Names::of(&all);
         let panels = conditions.into_iter().map(|(condition, tests)| Panel {
-            told: told(condition, &tests),
             condition,
             rows: tests
                 .into_iter()
@@ -191,25 +182,6 @@ impl Claim {
         let panels = panels.collect();
         Some(Multiples { caption: names.caption(is_ratio), is_ratio, panels })
     }
-}
-
-/// `on one core: depends. Of 13 tests 11 hold, 1 fails, 1 is open.`
-fn told(condition: &Condition, tests: &[&Test]) -> String {
-    let count = |known: Known| tests.iter().filter(|test| test.decides && test.known == known).count();
-    let part = |known: Known, one: &str, many: &str| match count(known) {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        count => Some(format!("{count} {many}")),
-    };
-    let parts = [
-        part(Known::Holds, "holds", "hold"),
-        part(Known::Fails, "fails", "fail"),
-        part(Known::NoDifference, "shows no difference that matters", "show no difference that matters"),
-        part(Known::Open, "is open", "are open"),
-    ];
-    let counts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let counts = if counts.is_empty() { "none decides".to_owned() } else { counts };
-    format!("{}: {}. Of {} {counts}.", condition.name, condition.said, counted(tests.len() as u32, "test"))
 }
 
 /// `unix over tcp, 1 B: 0.81 (0.76–0.90), claimed < 1: holds`.

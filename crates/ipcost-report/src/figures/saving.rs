@@ -1,111 +1,9 @@
-//! What a Unix socket saves a server: tables of what was compared and measured, and the share that it saves of a request over how
-//! long the server works on it, a panel a placement.
+//! The share that a Unix socket saves of a request over how long the server works on it, a panel a placement.
 
 use ipcost_model::Estimate;
 
 use super::ticks::percent;
 use crate::numbers::time;
-
-/// The answer of `app`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Savings {
-    /// Which server, and whose.
-    pub heading: String,
-    /// Whether both sides do the same work: what was looked at.
-    pub checked: Vec<Checked>,
-    /// What requests cost over either socket.
-    pub loads: Vec<Load>,
-    /// The same in sentences.
-    pub sentences: Vec<String>,
-    /// From how much work on the saving stops mattering; `None` if no placement has a verdict.
-    pub curves: Option<Curves>,
-    /// What becomes of clients that connect at the same moment.
-    pub burst: Option<Burst>,
-    /// What limits all of this, a sentence each.
-    pub limits: Vec<String>,
-}
-
-/// Something that was compared between both sides.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
-    /// What.
-    pub what: String,
-    /// Over the Unix socket.
-    pub unix: String,
-    /// Over TCP.
-    pub tcp: String,
-    /// Whether it distorts the comparison.
-    pub differs: bool,
-    /// Whether it is the same, in words, and how it was made equal.
-    pub said: String,
-}
-
-/// How two costs compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Saves {
-    /// The Unix socket takes less.
-    Less,
-    /// It takes more.
-    More,
-    /// Neither matters.
-    Same,
-    /// That is not known yet.
-    Open,
-}
-
-/// A load over both sockets, in texts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Load {
-    /// The request, and how it is asked.
-    pub load: String,
-    /// Where client and server run.
-    pub cores: String,
-    /// A request over the Unix socket.
-    pub unix: String,
-    /// A request over TCP.
-    pub tcp: String,
-    /// The first over the second.
-    pub ratio: String,
-    /// Its interval.
-    pub ratio_held: String,
-    /// What is known of it.
-    pub saves: Saves,
-    /// The same in words.
-    pub said: String,
-    /// What is saved of a request; empty if that is not known, as are those that follow.
-    pub saved: String,
-    /// Its interval.
-    pub saved_held: String,
-    /// Processor time of both sides that is saved.
-    pub cpu: String,
-    /// Its interval.
-    pub cpu_held: String,
-}
-
-/// What becomes of clients that connect at the same moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Burst {
-    /// Clients at once.
-    pub clients: u32,
-    /// The same in a sentence, with what to do about it.
-    pub said: String,
-    /// A row for each socket that was measured.
-    pub sides: Vec<BurstSide>,
-}
-
-/// What clients of a burst met over a socket: shares of all.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BurstSide {
-    /// The socket.
-    pub socket: String,
-    /// Connections that may wait, if the system tells.
-    pub queue: Option<u32>,
-    /// Clients that were answered within a second, later, refused, and that failed: how many, and which share of all.
-    pub met: [String; 4],
-}
-
-/// What the parts of [`BurstSide::met`] are.
-pub const MET: [&str; 4] = ["answered within 1 s", "answered later", "refused", "failed"];
 
 /// The panels.
 #[derive(Debug, Clone, PartialEq)]
@@ -169,14 +67,6 @@ impl Curves {
     }
 }
 
-impl Panel {
-    /// All of it in a sentence, for readers who hear it.
-    pub fn told(&self) -> String {
-        let requests = self.requests.iter().map(|request| format!(" {}.", request.told()));
-        format!("{}: {}.{}", self.name, self.said, requests.collect::<String>())
-    }
-}
-
 impl Measured {
     /// `GET user:17: saves 23 % (17 % to 25 %) with 320 ns of work`.
     pub fn told(&self) -> String {
@@ -199,16 +89,6 @@ impl Measured {
             _ => String::new(),
         }
     }
-
-    /// Its work. A request that takes no longer than the least one has none.
-    pub fn work(&self) -> String {
-        work(self.work_ns)
-    }
-}
-
-/// Work as text.
-pub fn work(work_ns: f64) -> String {
-    if work_ns > 0.0 { time(work_ns) } else { "0".to_owned() }
 }
 
 /// A share in per cent: whole ones, tenths below ten.

@@ -119,8 +119,20 @@ impl Section {
     }
 
     /// Adds a heading within the section.
-    pub fn heading(mut self, title: &str) -> Self {
-        self.body.push_str(&format!("<h3>{}</h3>\n", text(title)));
+    pub fn heading(self, title: &str) -> Self {
+        self.heading_at("", title)
+    }
+
+    /// Adds a heading to which links lead by its id, unless that is empty.
+    pub fn heading_at(mut self, id: &str, title: &str) -> Self {
+        let id = if id.is_empty() { String::new() } else { format!(" id=\"{}\"", text(id)) };
+        self.body.push_str(&format!("<h3{id}>{}</h3>\n", text(title)));
+        self
+    }
+
+    /// Adds another section's body without its title, to which links lead by its id.
+    pub fn part(mut self, inner: Self) -> Self {
+        self.body.push_str(&format!("<div id=\"{}\">\n{}</div>\n", text(&inner.id), inner.body));
         self
     }
 
@@ -204,6 +216,7 @@ mod tests {
         let field = Field::from(evil).toned(Tone::Bad).linked(Some(evil.to_owned()));
         let table = Table::new(&[Column::text("host")]).rows([vec![field]]);
         let inner = Section::new("inner", evil).note(evil);
+        let part = Section::new(evil, evil).note(evil);
         let badge = Badge {
             text: evil.to_owned(),
             link: evil.to_owned(),
@@ -216,6 +229,8 @@ mod tests {
             .paragraph(evil)
             .caution(evil)
             .heading(evil)
+            .heading_at(evil, evil)
+            .part(part)
             .sentences(&[(Some(1), evil.to_owned())])
             .table(&table)
             .folded(evil, inner);
@@ -227,6 +242,6 @@ mod tests {
         };
         let html = page.render_by(evil);
         assert!(!html.contains("<script") && !html.contains("\"'&"), "{html}");
-        assert_eq!(html.matches("&lt;script&gt;").count(), 27, "{html}");
+        assert_eq!(html.matches("&lt;script&gt;").count(), 31, "{html}");
     }
 }

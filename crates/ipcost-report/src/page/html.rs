@@ -73,8 +73,12 @@ fn section(section: &Section<'_>) -> site::Section {
 fn block(section: site::Section, block: &Block<'_>) -> site::Section {
     match block {
         Block::Section(inner) => {
-            let section = if inner.title.is_empty() { section } else { section.heading(&inner.title) };
-            inner.blocks.iter().fold(section, self::block)
+            let all = |section: site::Section| inner.blocks.iter().fold(section, self::block);
+            match (inner.id.is_empty(), inner.title.is_empty()) {
+                (true, true) => all(section),
+                (false, true) => section.part(all(site::Section::new(&inner.id, ""))),
+                (_, false) => all(section.heading_at(&inner.id, &inner.title)),
+            }
         }
         Block::Details(inner) => {
             section.folded(&inner.title, inner.blocks.iter().fold(site::Section::new("", ""), self::block))

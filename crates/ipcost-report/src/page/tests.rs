@@ -68,6 +68,24 @@ fn all_outputs_say_the_same() {
 }
 
 #[test]
+fn links_lead_to_sections_within_others() {
+    let titled = Section::new("inner\"", "Inner").with(Paragraph::plain("One."));
+    let untitled = Section::new("part\"", "").with(Paragraph::plain("Two."));
+    let plain = Section::new("", "Plain").with(Paragraph::plain("Three."));
+    let all = [titled, untitled, plain].map(Section::open);
+    let mut page = Page::new("unix");
+    page.blocks.push(Section::new("outer", "Outer").with_all(all).open());
+    let html = page.html();
+    for part in [
+        "<h3 id=\"inner&quot;\">Inner</h3>\n<p>One.</p>",
+        "<div id=\"part&quot;\">\n<p>Two.</p>\n</div>",
+        "<h3>Plain</h3>",
+    ] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+}
+
+#[test]
 fn what_comes_from_outside_is_text_in_every_output() {
     let evil = "<script>\u{1b}[31m|`*_\"=1+1";
     let page = page(evil);

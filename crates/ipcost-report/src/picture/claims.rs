@@ -41,7 +41,7 @@ const RADIUS: f64 = 4.0;
 const CAP: f64 = 2.5;
 
 /// How to read the panels, and what their marks mean.
-pub const LEGEND: [(Known, &str); 4] = [
+const LEGEND: [(Known, &str); 4] = [
     (Known::Holds, "holds"),
     (Known::Fails, "fails"),
     (Known::NoDifference, "no difference that matters"),
@@ -119,32 +119,6 @@ pub fn reading(claims: &Claims) -> String {
         "Bars are intervals; those of all deciding tests hold together at {} %. A dashed bar has none yet. The shade ends at the bounds of the claim, which are dashed lines. The thin line is 1: no difference.",
         percent(1.0 - claims.alpha)
     )
-}
-
-/// The panels of a claim, each as a picture of its own, for a page that has the words.
-pub fn panels(multiples: &Multiples<'_>) -> Vec<Picture> {
-    let layout = Layout::of(multiples);
-    let picture = |panel: &Panel<'_>| {
-        let mut canvas = Canvas::of("ipcost");
-        canvas.add(layout.panel(panel, (0.0, 0.0)));
-        Picture {
-            title: clean(&panel.told),
-            width: PANEL,
-            height: layout.height(panel).ceil(),
-            background: Background::Transparent,
-            canvas,
-        }
-    };
-    multiples.panels.iter().map(picture).collect()
-}
-
-/// A mark alone, for a line of text.
-pub fn sign(known: Known) -> Picture {
-    let mut canvas = Canvas::of("ipcost");
-    let side = 2.0 * (RADIUS + 2.0);
-    mark(&mut canvas, known, (side / 2.0, side / 2.0));
-    let title = known.class().to_owned();
-    Picture { title, width: side, height: side, background: Background::Transparent, canvas }
 }
 
 /// The marks with what they mean, in one line.

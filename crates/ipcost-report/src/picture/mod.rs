@@ -37,7 +37,7 @@ pub use published::{
     body as plain_published, draw as draw_published, lead as published_reading, missing as not_measured,
 };
 pub use ratios::{draw as draw_forest, plain as plain_forest};
-pub use saving::{draw as draw_saving, draw_made as draw_saving_made, plain as plain_saving};
+pub use saving::{draw as draw_saving, plain as plain_saving};
 use text::{Face, wrapped};
 pub use timeline::draw as draw_timeline;
 

@@ -1,14 +1,12 @@
 //! The share of a request that a Unix socket saves, over how long the server works on it: a panel a placement, all with the same
 //! axes. The line is what is saved at most, dashes are the margin, and points are requests as measured.
 
-use ipcost_model::{Document, Envelope, Estimate};
+use ipcost_model::{Envelope, Estimate};
 
 use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
 use super::size::whiskers;
 use super::text::{Face, TO_BASE, clean, shortened, width};
-use super::{
-    Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, captions, paragraph, published,
-};
+use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
 use crate::figures::colours::PALETTE;
 use crate::figures::saving::{Curves, Measured, Panel, per_cent};
 use crate::numbers::time;
@@ -46,7 +44,7 @@ const POINT: &str = PALETTE[0].light;
 
 /// What a mark is, for the legend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+enum Sign {
     /// What is saved at most.
     Line,
     /// The margin and what is below.
@@ -58,7 +56,7 @@ pub enum Sign {
 }
 
 /// The marks that are drawn, and what they mean.
-pub fn legend(curves: &Curves) -> Vec<(Sign, String)> {
+fn legend(curves: &Curves) -> Vec<(Sign, String)> {
     let any = |has: fn(&Panel) -> bool| curves.panels.iter().any(has);
     let until = any(|panel| panel.until_ns.is_some()).then_some((Sign::Until, "from here on"));
     let point = any(|panel| !panel.requests.is_empty())
@@ -69,23 +67,11 @@ pub fn legend(curves: &Curves) -> Vec<(Sign, String)> {
     all.map(|(sign, words)| (sign, words.to_owned())).collect()
 }
 
-/// Draws the curves of a document.
+/// Draws the curves; `made` says where, when and with what they were measured.
 ///
 /// # Errors
 /// If there are none.
-pub fn draw(curves: &Curves, document: &Document, background: Background) -> Result<Picture, PictureError> {
-    whole(curves, &captions::provenance(document), background)
-}
-
-/// Draws the curves; `made` says where and with what they were measured.
-///
-/// # Errors
-/// If there are none.
-pub fn draw_made(curves: &Curves, made: &Envelope, background: Background) -> Result<Picture, PictureError> {
-    whole(curves, &[published::measured_on(made)], background)
-}
-
-fn whole(curves: &Curves, provenance: &[String], background: Background) -> Result<Picture, PictureError> {
+pub fn draw(curves: &Curves, made: &Envelope, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let title = curves.title();
     let y = paragraph(&mut canvas, &title, TITLE, INK, 20.0);
@@ -96,10 +82,7 @@ fn whole(curves: &Curves, provenance: &[String], background: Background) -> Resu
     }
     y += 4.0;
     canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-    y += 6.0;
-    for line in provenance {
-        y = paragraph(&mut canvas, line, FOOT, QUIET, y);
-    }
+    y = paragraph(&mut canvas, &published::measured_on(made), FOOT, QUIET, y + 6.0);
     Ok(Picture { title: clean(&title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
 }
 
@@ -136,28 +119,8 @@ fn body(
     Ok(y)
 }
 
-/// The panels, each as a picture of its own, for a page that has the words.
-pub fn panels(curves: &Curves) -> Vec<Picture> {
-    let layout = Layout::of(curves);
-    let picture = |panel: &Panel| {
-        let mut canvas = Canvas::of("ipcost");
-        canvas.add(layout.panel(panel, (0.0, 0.0)));
-        let (width, height) = (layout.width, layout.height());
-        Picture { title: clean(&panel.told()), width, height, background: Background::Transparent, canvas }
-    };
-    curves.panels.iter().map(picture).collect()
-}
-
 /// How wide and how tall a sign is.
 const SIGN: Point = (20.0, 12.0);
-
-/// A mark alone, for a line of text.
-pub fn sign(sign: Sign) -> Picture {
-    let mut canvas = Canvas::of("ipcost");
-    draw_sign(&mut canvas, sign, (0.0, SIGN.1 / 2.0));
-    let title = format!("{sign:?}").to_lowercase();
-    Picture { title, width: SIGN.0, height: SIGN.1, background: Background::Transparent, canvas }
-}
 
 fn draw_sign(canvas: &mut Canvas, sign: Sign, (left, middle): Point) {
     let (right, centre) = (left + SIGN.0, (left + SIGN.0 / 2.0, middle));

@@ -57,7 +57,7 @@ pub struct CheckArgs {
     /// Annotate the file's lines on GitHub, and add the claims to the step's summary [default: where GITHUB_ACTIONS is true]
     #[arg(long, overrides_with = "no_github")]
     pub github: bool,
-    /// Neither annotate nor add a table, not even there
+    /// Neither annotate nor add the claims, not even there
     #[arg(long, overrides_with = "github")]
     pub no_github: bool,
     /// Start the commands that the file names without asking

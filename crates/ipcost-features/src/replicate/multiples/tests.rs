@@ -60,10 +60,6 @@ fn tests_are_grouped_by_condition_and_software() {
         ]
     );
     assert_eq!((claim.known, claim.said.as_str()), (Known::Holds, "holds in direction on Linux"));
-    assert_eq!(
-        claim.notes,
-        [("here", "as published: 0.80".to_owned()), ("published", "a factor of 4".to_owned())]
-    );
     let [decides, beside] = [0, 1].map(|index| &claim.conditions[0].tests[index]);
     assert_eq!((decides.here.as_str(), decides.held.as_str()), ("0.80", "(0.70–0.90)"));
     assert_eq!((decides.said.as_str(), beside.said.as_str()), ("holds", "decides nothing"));

@@ -2,10 +2,10 @@ use roxmltree::{Document as Xml, Node};
 
 use super::*;
 use crate::figures::saving::tests::{absurd, curves};
-use crate::fixture;
+use crate::picture::published::tests::made;
 
 fn svg(curves: &Curves) -> String {
-    draw(curves, &fixture::document(), Background::White).unwrap().svg()
+    draw(curves, &made(), Background::White).unwrap().svg()
 }
 
 fn of_class<'a>(node: &Node<'a, 'a>, class: &'a str) -> Vec<Node<'a, 'a>> {
@@ -125,7 +125,7 @@ fn the_words_say_how_to_read_it_and_where_it_comes_from() {
     let xml = Xml::parse(&svg).unwrap();
     let texts: Vec<&str> = xml.descendants().filter_map(|node| node.text()).map(str::trim).collect();
     let all = texts.join(" ");
-    let host = fixture::document().host.cpu;
+    let host = made().host.cpu;
     for part in [
         "PostgreSQL 15.18: the share of a request",
         "The line is an upper bound",
@@ -143,15 +143,15 @@ fn the_words_say_how_to_read_it_and_where_it_comes_from() {
 #[test]
 fn curves_without_a_panel_are_refused() {
     let nothing = Curves { panels: Vec::new(), ..curves() };
-    let refused = draw(&nothing, &fixture::document(), Background::White).unwrap_err();
+    let refused = draw(&nothing, &made(), Background::White).unwrap_err();
     assert!(refused.to_string().contains("ipcost app NAME"), "{refused}");
 }
 
 #[test]
 fn absurd_curves_are_drawn() {
-    for (index, curves) in absurd().into_iter().filter_map(|savings| savings.curves).enumerate() {
-        let whole = draw(&curves, &fixture::document(), Background::White).unwrap();
-        for picture in panels(&curves).into_iter().chain([whole]) {
+    for (index, curves) in absurd().into_iter().enumerate() {
+        for picture in [draw(&curves, &made(), Background::White), plain(&curves)] {
+            let picture = picture.unwrap();
             let svg = picture.svg();
             let xml = Xml::parse(&svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
             assert!(!xml.descendants().any(|node| node.has_tag_name("script")));

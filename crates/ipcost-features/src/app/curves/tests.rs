@@ -1,11 +1,9 @@
-use ipcost_model::{Document, Envelope, Pattern};
+use ipcost_model::{Document, Envelope, MeanContrast, Pattern, Verdict};
 use ipcost_report::fixture;
 use ipcost_report::picture::{Background, draw_saving};
 
-use ipcost_model::MeanContrast;
-
 use super::*;
-use crate::app::{APP_SCHEMA, Request, Side};
+use crate::app::{APP_SCHEMA, Burst, Checked, Met, Request, Side};
 
 fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), verdict: Verdict) -> Saving {
     let median = unix_ns / tcp_ns;
@@ -78,7 +76,7 @@ fn app() -> App {
 
 #[test]
 fn a_request_is_a_point_at_its_work_above_the_least_one() {
-    let curves = savings(&app()).curves.unwrap();
+    let curves = curves(&app()).unwrap();
     let [panel] = &curves.panels[..] else { panic!("one curve") };
     let [request] = &panel.requests[..] else {
         panic!("neither the least, nor pipelined, nor on two cores: {panel:?}")
@@ -94,7 +92,7 @@ fn a_request_is_a_point_at_its_work_above_the_least_one() {
 
 #[test]
 fn the_line_falls_from_no_work_through_the_margin_at_the_mark() {
-    let panel = &savings(&app()).curves.unwrap().panels[0];
+    let panel = &curves(&app()).unwrap().panels[0];
     assert_eq!(panel.line[0], (0.0, 0.4));
     assert!(panel.line.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1));
     assert!((panel.line.last().unwrap().0 - 1e7).abs() < 1.0);
@@ -107,39 +105,22 @@ fn the_line_falls_from_no_work_through_the_margin_at_the_mark() {
 fn the_line_reaches_a_request_that_takes_longer_than_all_others() {
     let mut app = app();
     app.savings[2].tcp_ns = 3.2e7;
-    let panel = &savings(&app).curves.unwrap().panels[0];
+    let panel = &curves(&app).unwrap().panels[0];
     assert!((panel.line.last().unwrap().0 - 1e8).abs() < 1.0);
-}
-
-#[test]
-fn tables_say_what_differs_what_is_saved_and_what_a_burst_met() {
-    let savings = savings(&app());
-    assert!(savings.checked[0].differs && savings.checked[0].said == "differs");
-    let words: Vec<(Saves, &str)> =
-        savings.loads.iter().map(|load| (load.saves, load.said.as_str())).collect();
-    assert_eq!(words[..3], [(Saves::Less, "less"), (Saves::Open, "open"), (Saves::Less, "less")]);
-    assert_eq!(savings.loads[0].saved_held, "(−1.00 µs to 21.0 µs)");
-    assert_eq!(savings.loads[0].cpu, "", "not known");
-    let burst = savings.burst.unwrap();
-    let [unix] = &burst.sides[..] else { panic!("TCP was not measured") };
-    assert_eq!(
-        (unix.queue, unix.met.each_ref().map(String::as_str)),
-        (Some(128), ["300 (75 %)", "0", "100 (25 %)", "0"])
-    );
 }
 
 #[test]
 fn an_answer_in_which_all_is_open_has_no_curves_and_is_shown() {
     let mut app = app();
     app.curves.clear();
-    assert_eq!(savings(&app).curves, None);
+    assert_eq!(curves(&app), None);
     let page = crate::app::page(&app).html();
     assert!(page.contains("Redis 7.0.15") && !page.contains("saving-by-work"));
 }
 
 #[test]
 fn the_picture_names_the_server_and_the_request() {
-    let curves = savings(&app()).curves.unwrap();
-    let svg = draw_saving(&curves, &fixture::document(), Background::White).unwrap().svg();
+    let app = app();
+    let svg = draw_saving(&curves(&app).unwrap(), &app.envelope, Background::White).unwrap().svg();
     assert!(svg.contains("Redis 7.0.15") && svg.contains("SORT list"), "{svg}");
 }

@@ -1,14 +1,13 @@
-//! The answer as tables and curves of the page and of pictures.
+//! What is saved over how long the server works on a request, as curves of the page and of pictures.
 
-use ipcost_model::units::percent;
-use ipcost_model::{Estimate, Placement, Ran, Verdict};
-use ipcost_report::numbers::{bounds, ratio, signed_time, time, time_interval};
-use ipcost_report::saving::{self, BurstSide, Curves, Load, Measured, Panel, Saves, Savings};
+use ipcost_model::{Estimate, Placement, Ran};
+use ipcost_report::numbers::time;
+use ipcost_report::saving::{Curves, Measured, Panel, per_cent};
 use ipcost_report::words::cores;
 
-use super::{App, Burst, Checked, Curve, Met, Saving, words};
+use super::{App, Curve, Saving, words};
 
-/// The most letters of a request in a table.
+/// The most letters of a request.
 const MOST: usize = 60;
 /// How close the points of a line are: so many a decade.
 const A_DECADE: i32 = 24;
@@ -16,62 +15,6 @@ const A_DECADE: i32 = 24;
 const FIRST_DECADE: i32 = 3;
 /// Where a line ends at least, nanoseconds, as a power of ten.
 const LAST_DECADE: i32 = 7;
-
-/// The answer of `app`.
-pub fn savings(app: &App) -> Savings {
-    Savings {
-        heading: words::heading(app),
-        checked: app.same_work.iter().map(checked).collect(),
-        loads: app.savings.iter().map(|saving| load(saving, app.margin)).collect(),
-        sentences: words::of_held_back(app).chain(words::of_loads(app)).collect(),
-        curves: curves(app),
-        burst: app.burst.as_ref().map(burst),
-        limits: words::limits(app).into_iter().collect(),
-    }
-}
-
-fn checked(checked: &Checked) -> saving::Checked {
-    let how = checked.made_equal.as_ref().map_or(String::new(), |how| format!(": {how}"));
-    saving::Checked {
-        what: checked.what.clone(),
-        unix: checked.unix.clone(),
-        tcp: checked.tcp.clone(),
-        differs: !checked.same && checked.made_equal.is_none(),
-        said: format!("{}{how}", words::word(checked)),
-    }
-}
-
-fn load(saving: &Saving, margin: f64) -> Load {
-    let Estimate { median, lo, hi } = saving.ratio;
-    let shown =
-        |saved: &Option<Estimate>| saved.as_ref().map_or_else(String::new, |saved| signed_time(saved.median));
-    let held = |saved: &Option<Estimate>| match saved {
-        Some(saved) => {
-            time_interval(saved.lo, saved.hi).map_or("(no interval)".to_owned(), |ends| format!("({ends})"))
-        }
-        None => String::new(),
-    };
-    Load {
-        load: words::load(saving, MOST),
-        cores: words::cores_of(saving),
-        unix: time(saving.unix_ns),
-        tcp: time(saving.tcp_ns),
-        ratio: ratio(median),
-        ratio_held: bounds(median, (lo, hi), None),
-        saves: match saving.verdict {
-            Verdict::Undecided => Saves::Open,
-            Verdict::Equivalent if saving.is_same() => Saves::Same,
-            Verdict::Equivalent => Saves::Open,
-            Verdict::Different | Verdict::Direction if median < 1.0 => Saves::Less,
-            Verdict::Different | Verdict::Direction => Saves::More,
-        },
-        said: words::known(saving, margin),
-        saved: shown(&saving.saved_ns),
-        saved_held: held(&saving.saved_ns),
-        cpu: shown(&saving.saved_cpu_ns),
-        cpu_held: held(&saving.saved_cpu_ns),
-    }
-}
 
 /// From how much work on the saving stops mattering, where that is known.
 pub(super) fn curves(app: &App) -> Option<Curves> {
@@ -129,7 +72,7 @@ fn on_cores(placement: Placement, ran: Option<Ran>) -> String {
 
 /// From how much work on it stops mattering.
 fn said(curve: &Curve, margin: f64) -> String {
-    let margin = saving::per_cent(margin);
+    let margin = per_cent(margin);
     match curve.until_ns {
         Some(until_ns) => format!("from {} of work on, less than {margin} is saved", time(until_ns)),
         None if curve.saved_ns < 0.0 => "a Unix socket saves nothing".to_owned(),
@@ -154,32 +97,6 @@ fn line(curve: &Curve, last: i32) -> Vec<(f64, f64)> {
     let steps = FIRST_DECADE * A_DECADE..=last * A_DECADE;
     let above = steps.map(|step| 10f64.powf(f64::from(step) / f64::from(A_DECADE)));
     below.chain(above).map(|work_ns| (work_ns, curve.share(work_ns))).collect()
-}
-
-fn burst(burst: &Burst) -> saving::Burst {
-    let sides = [("Unix socket", burst.unix), ("TCP", burst.tcp)];
-    let side = |(socket, met): (&str, Option<Met>)| {
-        let met = met?;
-        let all = met.all();
-        Some(BurstSide {
-            socket: socket.to_owned(),
-            queue: met.backlog,
-            met: [met.answered, met.late, met.refused, met.failed].map(|count| of_all(count, all)),
-        })
-    };
-    saving::Burst {
-        clients: burst.clients,
-        said: words::of_burst(burst),
-        sides: sides.into_iter().filter_map(side).collect(),
-    }
-}
-
-/// How many clients, and which share of all.
-fn of_all(count: u64, all: u64) -> String {
-    match count {
-        0 => "0".to_owned(),
-        count => format!("{count} ({})", percent(count as f64 / all.max(1) as f64)),
-    }
 }
 
 #[cfg(test)]
