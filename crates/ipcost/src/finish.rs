@@ -31,8 +31,11 @@ pub struct OwnOutput<'a> {
     /// The file, if it is one.
     pub path: Option<&'a Path>,
     /// Writes it, of the document as it is passed on.
-    pub write: Box<dyn Fn(&Document) -> Result<(), Problem> + 'a>,
+    pub write: Box<WriteOwn<'a>>,
 }
+
+/// Writes an output of a document.
+type WriteOwn<'a> = dyn Fn(&Document) -> Result<(), Problem> + 'a;
 
 /// A run that has ended, whatever ended it.
 pub struct Finished {
