@@ -88,8 +88,10 @@ pub fn finish<'a>(
     };
     let mut problems: Vec<Problem> = refused.into_iter().collect();
     let ended_well = matches!(document.stopped, Stopped::Resolved | Stopped::Budget);
-    if problems.is_empty() && (measured || ended_well) {
-        problems = write(outputs, &document, measured, &own.into_iter().collect::<Vec<_>>());
+    // An answer may say why nothing could be measured.
+    let has_something = measured || document.stopped == Stopped::Failed && document.answer.is_some();
+    if problems.is_empty() && (has_something || ended_well) {
+        problems = write(outputs, &document, has_something, &own.into_iter().collect::<Vec<_>>());
     }
     if let Some(saved) = saved.filter(|_| !outputs.quiet) {
         tell(&saved);
@@ -110,11 +112,16 @@ pub fn finish<'a>(
 
 /// Shows it, and writes every output that was asked for: what was measured takes time to measure again, so that one that fails keeps no
 /// other from being written.
-fn write(outputs: &Outputs<'_>, document: &Document, measured: bool, own: &[OwnOutput<'_>]) -> Vec<Problem> {
+fn write(
+    outputs: &Outputs<'_>,
+    document: &Document,
+    has_something: bool,
+    own: &[OwnOutput<'_>],
+) -> Vec<Problem> {
     let texts = if outputs.save { "ipcost show last --warnings" } else { "--html FILE or --json FILE" };
     let showing = Showing { wide: outputs.files.wide, quiet: outputs.quiet, texts };
     let taken = outputs.files.files().chain(own.iter().filter_map(|own| own.path)).any(is_standard_output);
-    let shown = if measured && outputs.shown && !taken { show(document, showing) } else { Ok(()) };
+    let shown = if has_something && outputs.shown && !taken { show(document, showing) } else { Ok(()) };
     let (pictures, drawn) = match outputs::draw(document, outputs.files) {
         Ok(pictures) => (pictures, Ok(())),
         Err(error) => (Vec::new(), Err(error.context("no picture is drawn"))),
