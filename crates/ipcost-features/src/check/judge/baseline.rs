@@ -134,12 +134,15 @@ impl Then {
         }
         let level = self.level_of_baselines(alpha);
         let short = self.runs.iter().find(|run| interval(run, level).is_none())?;
-        Some(format!(
-            "{} has too few epochs of it ({}): it takes about {}; record it again with a larger budget",
-            self.name,
-            short.len(),
-            epochs_to_expect(level)
-        ))
+        let (name, epochs, enough) = (&self.name, short.len(), epochs_to_expect(level));
+        Some(match epochs < enough as usize {
+            true => format!(
+                "{name} has too few epochs of it ({epochs}): it takes about {enough}; record it again with a larger budget"
+            ),
+            false => format!(
+                "the {epochs} epochs of it in {name} depend on one another, so that they are too few for an interval; record it again with a larger budget"
+            ),
+        })
     }
 }
 
