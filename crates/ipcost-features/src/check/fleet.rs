@@ -17,8 +17,8 @@ use serde::Serialize;
 
 use super::judge::{Measured, decide_at, prepare, recorded_cells, together};
 use super::{Baselines, CheckedClaim, CheckedTest, ClaimsFile, Questions, Reference, View};
+use crate::check::words::telling;
 use crate::claims::ClaimVerdict;
-use crate::claims::words::telling;
 use crate::fleet::{ClaimCounts, Files, HostKey, Skipped, names};
 
 /// The version of the record.

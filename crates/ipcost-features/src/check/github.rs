@@ -1,8 +1,8 @@
 //! What a run says of a project's claims, for GitHub Actions: annotations at the claims' lines.
 
+use crate::check::words::{advice, text};
 use crate::check::{CheckedClaim, View};
 use crate::claims::ClaimVerdict;
-use crate::claims::words::{advice, text};
 
 /// Workflow commands, one a line: an error for a claim that fails, a warning for an open one. `file` is the path of
 /// the file of claims from the root of the repository.

@@ -21,7 +21,7 @@ pub use preparing::prepare;
 
 use ipcost_lab::planning::ALPHA;
 
-use crate::claims::all_hold;
+use crate::claims::all_keep;
 use crate::compare::{AskedGroup, PastRuns};
 use baseline::Then;
 
@@ -146,22 +146,7 @@ pub fn is_settled(claim: &CheckedClaim) -> bool {
 
 /// The verdict on all claims together.
 pub fn together(claims: &[CheckedClaim]) -> ClaimVerdict {
-    all_of_them(claims.iter().map(|claim| claim.word))
-}
-
-/// A promise that is broken for one cell is broken, whatever holds for others; one that is neither kept nor broken for one cell
-/// is so for all.
-fn all_of_them(verdicts: impl Iterator<Item = ClaimVerdict>) -> ClaimVerdict {
-    let verdicts: Vec<ClaimVerdict> = verdicts.collect();
-    let has = |verdict: ClaimVerdict| verdicts.contains(&verdict);
-    match all_hold(verdicts.iter().copied()) {
-        ClaimVerdict::Depends if has(ClaimVerdict::Fails) || has(ClaimVerdict::Depends) => {
-            ClaimVerdict::Fails
-        }
-        ClaimVerdict::Depends if has(ClaimVerdict::Open) => ClaimVerdict::Open,
-        ClaimVerdict::Depends => ClaimVerdict::NoDifference,
-        verdict => verdict,
-    }
+    all_keep(&claims.iter().map(|claim| claim.word).collect::<Vec<_>>())
 }
 
 /// Decides every claim from what was measured so far; says how long it would likely take only of a run that has ended.
@@ -184,7 +169,7 @@ fn decide_claim(question: &AskedClaim, measured: &Measured<'_>, level: f64) -> C
     CheckedClaim {
         text: question.text.clone(),
         line: question.line as u32,
-        word: all_of_them(tests.iter().map(|test| test.word)),
+        word: all_keep(&tests.iter().map(|test| test.word).collect::<Vec<_>>()),
         tests,
     }
 }

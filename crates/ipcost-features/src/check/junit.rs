@@ -6,9 +6,9 @@
 
 use ipcost_model::is_invisible;
 
+use crate::check::words::{advice, figures, place, telling};
 use crate::check::{CheckedClaim, CheckedTest, View};
 use crate::claims::ClaimVerdict;
-use crate::claims::words::{advice, figures, place, telling};
 
 /// Draws the XML.
 pub fn render(check: &View<'_>) -> String {

@@ -9,6 +9,7 @@ pub(crate) mod page;
 mod record;
 mod run;
 mod view;
+mod words;
 
 use crate::answer::AnswerKind;
 

@@ -4,9 +4,9 @@ use ipcost_model::{Document, Warning};
 use ipcost_report::page::{Block, Claim, Column, Field, Page, Paragraph, Table, Tone, Value};
 
 use crate::answer::Answer;
+use crate::check::words::{advice, figures, place, summary, telling, text};
 use crate::check::{Check, CheckedClaim, CheckedTest, View};
 use crate::claims::ClaimVerdict;
-use crate::claims::words::{advice, figures, place, summary, telling, text};
 
 /// So many hosts of a fleet are shown of a claim, besides the one that says most.
 const MOST_HOSTS: usize = 5;

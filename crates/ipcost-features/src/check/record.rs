@@ -8,7 +8,7 @@ mod reading;
 
 use ipcost_model::{Job, JobFileError, named};
 
-use crate::claims::Selector;
+use crate::claims::CellName;
 
 pub use reading::parse_claims;
 
@@ -85,15 +85,6 @@ pub enum Reference {
     Baseline(Located<Vec<String>>),
     /// The same cell in arm A of the run; the claim is about arm B.
     Arms(Place),
-}
-
-/// How a claim names a cell.
-#[derive(Debug, Clone, PartialEq)]
-pub enum CellName {
-    /// By its id, its label, or its transport.
-    Name(String),
-    /// By what distinguishes it.
-    Like(Selector),
 }
 
 /// A bound in the metric's own unit, or of a ratio.

@@ -1,7 +1,7 @@
 //! What outputs show of claims, whether one run decided them or many hosts.
 
 use super::{Check, CheckedClaim};
-use crate::claims::words::how;
+use crate::check::words::how;
 
 /// Claims, decided.
 pub struct View<'a> {

@@ -19,34 +19,34 @@ pub enum CellName {
 }
 
 impl CellName {
-/// The one cell that a claim names: by its id, else its label, else its transport; or by what distinguishes it.
-///
-/// # Errors
-/// Where there is none or there are several, in one line.
+    /// The one cell that a claim names: by its id, else its label, else its transport; or by what distinguishes it.
+    ///
+    /// # Errors
+    /// Where there is none or there are several, in one line.
     pub(crate) fn find(&self, cells: &[PlannedCell]) -> Result<usize, String> {
-    let name = match self {
-        Self::Like(selector) => return selector.find(cells),
-        Self::Name(name) => name,
-    };
-    let ways: [fn(&PlannedCell) -> &str; 3] =
-        [|cell| &cell.id, |cell| &cell.label, |cell| &cell.cell.transport];
-    for way in ways {
-        let found: Vec<usize> = (0..cells.len()).filter(|index| way(&cells[*index]) == name).collect();
-        match found[..] {
-            [] => {}
-            [only] => return Ok(only),
-            _ => {
-                let ids: Vec<&str> = found.iter().map(|index| cells[*index].id.as_str()).collect();
-                return Err(format!(
-                    "\"{name}\" is {} cells; name one by its id: {}",
-                    ids.len(),
-                    ids.join(", ")
-                ));
+        let name = match self {
+            Self::Like(selector) => return selector.find(cells),
+            Self::Name(name) => name,
+        };
+        let ways: [fn(&PlannedCell) -> &str; 3] =
+            [|cell| &cell.id, |cell| &cell.label, |cell| &cell.cell.transport];
+        for way in ways {
+            let found: Vec<usize> = (0..cells.len()).filter(|index| way(&cells[*index]) == name).collect();
+            match found[..] {
+                [] => {}
+                [only] => return Ok(only),
+                _ => {
+                    let ids: Vec<&str> = found.iter().map(|index| cells[*index].id.as_str()).collect();
+                    return Err(format!(
+                        "\"{name}\" is {} cells; name one by its id: {}",
+                        ids.len(),
+                        ids.join(", ")
+                    ));
+                }
             }
         }
+        Err(unknown("cell", name, cells.iter().map(|cell| cell.id.as_str())))
     }
-    Err(unknown("cell", name, cells.iter().map(|cell| cell.id.as_str())))
-}
 }
 
 impl<'de> Deserialize<'de> for CellName {

@@ -224,8 +224,16 @@ mod tests {
         assert_eq!(of(None, Some(including(1.0)), (0.98, 1.01)), same);
         assert_eq!(of(None, Some(including(1.0)), (0.96, 0.99)), ClaimVerdict::Holds, "as it stands");
         assert_eq!(of(None, Some(strictly(1.0)), (0.94, 0.99)), ClaimVerdict::Holds, "it may matter");
-        assert_eq!(of(None, Some(strictly(0.98)), (0.98, 1.01)), ClaimVerdict::Fails, "a factor is bounded, however small");
-        assert_eq!(of(Some(strictly(0.95)), Some(strictly(1.05)), (0.98, 1.01)), ClaimVerdict::Holds, "that is what is claimed");
+        assert_eq!(
+            of(None, Some(strictly(0.98)), (0.98, 1.01)),
+            ClaimVerdict::Fails,
+            "a factor is bounded, however small"
+        );
+        assert_eq!(
+            of(Some(strictly(0.95)), Some(strictly(1.05)), (0.98, 1.01)),
+            ClaimVerdict::Holds,
+            "that is what is claimed"
+        );
     }
 
     #[test]

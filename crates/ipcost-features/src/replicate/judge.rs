@@ -8,11 +8,11 @@ use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran};
 
-use crate::claims::{Bounded, Bounds, ClaimVerdict, Found, Selector, all_hold};
+use crate::claims::{Bounded, Bounds, ClaimVerdict, Found, Rule, Selector, over_conditions};
 use crate::explain::Sides;
 use crate::replicate::{
-    Claim, Condition, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Software, Stratum, Test,
-    strata, telling,
+    Claim, Condition, LedgerClaim, LedgerTest, Replication, ReplicationRun, Software, Stratum, Test, strata,
+    telling,
 };
 
 /// Less than this of anything, for one operation, counts as this much.
@@ -216,11 +216,11 @@ fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'
         conditions.extend(condition(claim.rule, run, &found).filter(|_| decides));
         tests.extend(found);
     }
-    let word = telling::over_conditions(&conditions, |condition| condition.word);
-    let size = conditions
-        .iter()
-        .any(|condition| condition.size.is_some())
-        .then(|| telling::over_conditions(&conditions, |condition| condition.size.unwrap_or(condition.word)));
+    let over =
+        |of: fn(&Condition) -> ClaimVerdict| over_conditions(&conditions.iter().map(of).collect::<Vec<_>>());
+    let word = over(|condition| condition.word);
+    let is_sized = conditions.iter().any(|condition| condition.size.is_some());
+    let size = is_sized.then(|| over(|condition| condition.size.unwrap_or(condition.word)));
     LedgerClaim {
         text: claim.text.clone(),
         published: claim.published.clone(),
@@ -375,19 +375,7 @@ fn together(
     if deciding.iter().all(|test| test.value.is_none() && test.detail.is_none()) {
         return None;
     }
-    let count = |word: ClaimVerdict| deciding.iter().filter(|test| of(test) == word).count();
-    let (confirmed, refuted, all) = (count(ClaimVerdict::Holds), count(ClaimVerdict::Fails), deciding.len());
-    let same = count(ClaimVerdict::NoDifference);
-    Some(match rule {
-        Rule::All => all_hold(deciding.iter().map(|test| of(test))),
-        Rule::Most if 2 * confirmed > all => ClaimVerdict::Holds,
-        Rule::Most if 2 * refuted > all => ClaimVerdict::Fails,
-        Rule::Most if 2 * same > all => ClaimVerdict::NoDifference,
-        // Whichever way the open ones fall, what the tests differ in decides.
-        Rule::Most if confirmed > 0 && refuted + same > 0 => ClaimVerdict::Depends,
-        Rule::Most if refuted > 0 && refuted + same == all => ClaimVerdict::Fails,
-        Rule::Most => ClaimVerdict::Open,
-    })
+    Some(rule.decide(&deciding.into_iter().map(of).collect::<Vec<_>>()))
 }
 
 fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
@@ -429,19 +417,10 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
     (ledger.value, ledger.range) = (Some(found.value), found.range);
     (ledger.lo, ledger.hi) = found.interval.unzip();
     if test.contradicted.is_none() {
-        ledger.word = verdict(test, bounds(test), found.interval);
-        ledger.direction = direction(test).map(|bounds| verdict(test, bounds, found.interval));
+        ledger.word = bounds(test).decide(found.interval);
+        ledger.direction = direction(test).map(|bounds| bounds.decide(found.interval));
     }
     ledger
-}
-
-/// What the interval says of bounds. Of a direction it says nothing if the two cost the same within the margin, on whichever
-/// side of 1.
-fn verdict(test: &Test, bounds: Bounds, interval: Option<(f64, f64)>) -> ClaimVerdict {
-    match test.b.is_some() && bounds.is_undermined(interval, SAME) {
-        true => ClaimVerdict::NoDifference,
-        false => bounds.word(interval),
-    }
 }
 
 /// The cells that a test takes its figures from, as indices, in the order of [`Test::sides`].
@@ -481,13 +460,18 @@ pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
 }
 
 fn bounds(test: &Test) -> Bounds {
-    Bounds { above: test.above.map(Bounded::Strictly), below: test.below.map(Bounded::Strictly) }
+    Bounds {
+        above: test.above.map(Bounded::Strictly),
+        below: test.below.map(Bounded::Strictly),
+        margin: test.b.is_some().then_some(SAME),
+    }
 }
 
 /// The direction of a claim that also names a factor: on which side of 1 the ratio lies.
 fn direction(test: &Test) -> Option<Bounds> {
-    let above = || Bounds { above: Some(Bounded::Strictly(1.0)), below: None };
-    let below = || Bounds { above: None, below: Some(Bounded::Strictly(1.0)) };
+    let of_ratio = Bounds { margin: Some(SAME), ..Bounds::default() };
+    let above = || Bounds { above: Some(Bounded::Strictly(1.0)), ..of_ratio };
+    let below = || Bounds { below: Some(Bounded::Strictly(1.0)), ..of_ratio };
     test.b.as_ref()?;
     match (test.above, test.below) {
         (Some(least), _) if least > 1.0 => Some(above()),
@@ -540,7 +524,7 @@ mod tests {
             let values: Vec<f64> = (0..epochs).map(|_| truth.ln() + noise * random.normal()).collect();
             let after = |epochs: usize| {
                 let interval = Found::of(&values[..epochs], ALPHA, f64::exp).and_then(|found| found.interval);
-                verdict(&test, bounds(&test), interval)
+                bounds(&test).decide(interval)
             };
             let word = (8..=epochs).map(after).find(|word| !word.is_open()).unwrap_or(ClaimVerdict::Open);
             *words.entry(word.name()).or_default() += 1;

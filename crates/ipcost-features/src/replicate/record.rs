@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::figure::Figure;
 use super::{Peers, Source, Stratum};
-use crate::claims::{ClaimVerdict, Selector};
+use crate::claims::{ClaimVerdict, Rule, Selector};
 use ipcost_model::job::duration;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Envelope, Matrix, PublishedFigure, Quantity, named};
@@ -22,16 +22,6 @@ named! {
         Original = "original",
         /// The native peer.
         Native = "native",
-    }
-}
-
-named! {
-    /// How the tests of a claim decide it.
-    Rule, "rule" {
-        /// All must hold; one that does not refutes it.
-        All = "all",
-        /// More than half must hold, or must not.
-        Most = "most",
     }
 }
 

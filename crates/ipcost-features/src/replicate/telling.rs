@@ -78,24 +78,6 @@ pub(super) fn advice(conditions: &[Condition], strata: &[Stratum]) -> Option<Str
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// The verdict over all conditions: that it depends takes one under which the claim holds and one under which it does not.
-/// Conditions that are open take nothing from what is known under others; the sentence names them.
-pub(super) fn over_conditions(
-    conditions: &[Condition],
-    of: impl Fn(&Condition) -> ClaimVerdict,
-) -> ClaimVerdict {
-    use ClaimVerdict::{Depends, Fails, Holds, NoDifference, NotTested, Open};
-    let has = |verdict: ClaimVerdict| conditions.iter().any(|condition| of(condition) == verdict);
-    match () {
-        () if has(Depends) || (has(Holds) && (has(Fails) || has(NoDifference))) => Depends,
-        () if has(Holds) => Holds,
-        () if has(Fails) => Fails,
-        () if has(NoDifference) => NoDifference,
-        () if has(Open) => Open,
-        () => NotTested,
-    }
-}
-
 /// The claim in one sentence: its verdicts under each condition, with their figures.
 pub(super) fn sentence(conditions: &[Condition], word: ClaimVerdict, size: Option<ClaimVerdict>) -> String {
     if conditions.is_empty() {
@@ -212,6 +194,7 @@ fn some(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claims::over_conditions;
     use crate::replicate::Software;
 
     fn condition(stratum: Option<&str>, word: ClaimVerdict) -> Condition {
@@ -230,7 +213,7 @@ mod tests {
         let of = |published, strata: &[ClaimVerdict]| {
             let set = strata.iter().map(|word| condition(Some("x"), *word));
             let all: Vec<Condition> = std::iter::once(condition(None, published)).chain(set).collect();
-            over_conditions(&all, |condition| condition.word)
+            over_conditions(&all.iter().map(|condition| condition.word).collect::<Vec<_>>())
         };
         assert_eq!(of(Holds, &[Holds, Holds]), Holds);
         assert_eq!(of(Fails, &[Fails]), Fails);
@@ -244,7 +227,7 @@ mod tests {
         assert_eq!(of(Holds, &[NoDifference]), Depends);
         assert_eq!(of(NoDifference, &[Fails]), Fails);
         assert_eq!(of(Open, &[]), Open);
-        assert_eq!(over_conditions(&[], |condition| condition.word), NotTested);
+        assert_eq!(over_conditions(&[]), NotTested);
     }
 
     #[test]

@@ -272,7 +272,7 @@ mod tests {
             let saved: Vec<Vec<Vec<f64>>> = (0..self.saved).map(|_| self.run(random)).collect();
             let now = self.run(random);
             let level = 0.05 / self.cells as f64;
-            let bounds = Bounds { above: None, below: Some(Bounded::Including(1.05)) };
+            let bounds = Bounds { below: Some(Bounded::Including(1.05)), ..Bounds::default() };
             let of_cell = |cell: usize| {
                 let of = |runs: &[Vec<Vec<f64>>]| runs.iter().map(|run| run[cell].clone()).collect();
                 let saved: Vec<Vec<f64>> = of(&saved);
@@ -282,7 +282,7 @@ mod tests {
                 let now: Vec<f64> = now[cell].iter().map(|log| log + factor.ln()).collect();
                 let after = |epochs: usize| {
                     let interval = then.interval(&now[..epochs], level);
-                    bounds.word(interval.map(|(lo, hi)| (lo.exp(), hi.exp())))
+                    bounds.decide(interval.map(|(lo, hi)| (lo.exp(), hi.exp())))
                 };
                 let looks = [self.epochs / 2, self.epochs * 3 / 4, self.epochs];
                 looks.into_iter().map(after).find(|word| !word.is_open()).unwrap_or(ClaimVerdict::Open)

@@ -59,15 +59,12 @@ pub(super) fn decide_test(test: &Test, measured: &Measured<'_>, level: f64) -> C
     };
     checked.value = value;
     (checked.lo, checked.hi) = interval.unzip();
-    let bounds =
-        Bounds { above: test.at_least.map(Bounded::Including), below: test.at_most.map(Bounded::Including) };
-    checked.word = match bounds.word(interval) {
-        // A bound of 1 is met as it stands if the interval shows it, however small the difference.
-        ClaimVerdict::Open if checked.is_ratio() && bounds.is_undermined(interval, test.margin) => {
-            ClaimVerdict::NoDifference
-        }
-        word => word,
+    let bounds = Bounds {
+        above: test.at_least.map(Bounded::Including),
+        below: test.at_most.map(Bounded::Including),
+        margin: checked.is_ratio().then_some(test.margin),
     };
+    checked.word = bounds.decide(interval);
     if let Some(pace) =
         measured.pace.filter(|_| checked.word == ClaimVerdict::Open && checked.reason.is_none())
     {

@@ -87,9 +87,12 @@ fn decide(
 }
 
 fn word(of: &Test, ratios: (f64, f64)) -> ClaimVerdict {
-    let bounds =
-        Bounds { above: of.at_least.map(Bounded::Including), below: of.at_most.map(Bounded::Including) };
-    bounds.word(Some(ratios))
+    let bounds = Bounds {
+        above: of.at_least.map(Bounded::Including),
+        below: of.at_most.map(Bounded::Including),
+        margin: None,
+    };
+    bounds.decide(Some(ratios))
 }
 
 fn test(of: &Test, cell: String, level: Level, shift: Shift) -> Option<CheckedTest> {

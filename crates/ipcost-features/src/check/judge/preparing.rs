@@ -6,7 +6,7 @@ use ipcost_model::{JobFileError, LatencyMode, Metric, Pattern, PlannedCell, Poin
 use super::{AskedClaim, Baselines, Questions, Test, Than, Then, level_of};
 use crate::ab::pairs;
 use crate::check::{Bound, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Reference};
-use crate::claims::find_named;
+use crate::claims::CellName;
 use crate::compare::{FEWEST_IN_GROUP, groups};
 
 /// Finds the cells of every claim. `baselines` holds the documents that claims name.
@@ -48,7 +48,7 @@ fn wanting_runs(claim: &AskedClaim, level: f64) -> Option<String> {
     Some(format!(
         "line {}: equal builds stay open at any budget: {}",
         claim.line,
-        crate::claims::words::between_runs(&widest)
+        crate::check::words::between_runs(&widest)
     ))
 }
 
@@ -67,8 +67,8 @@ struct Preparation<'a> {
 
 impl Preparation<'_> {
     fn question(&mut self, claim: &ProjectClaim) -> Result<AskedClaim, JobFileError> {
-        let named = |name: &Located<_>| {
-            find_named(self.cells, &name.value).map_err(|message| name.place.error(message))
+        let named = |name: &Located<CellName>| {
+            name.value.find(self.cells).map_err(|message| name.place.error(message))
         };
         let of_arms = matches!(claim.reference, Reference::Arms(_));
         let cell = claim.cell.as_ref().filter(|_| !of_arms).map(named).transpose()?;
@@ -143,7 +143,7 @@ impl Preparation<'_> {
         let wanted = match &claim.cell {
             None => 0..pairs.len(),
             Some(name) => {
-                let found = find_named(&rows, &name.value).map_err(|message| name.place.error(message))?;
+                let found = name.value.find(&rows).map_err(|message| name.place.error(message))?;
                 found..found + 1
             }
         };

@@ -4,15 +4,14 @@ use std::fmt;
 
 use ipcost_model::job_file::{JobFileError, at, check_requests, located, place};
 use ipcost_model::{Job, nearest};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 use toml::de::DeTable;
 
 use super::amount::Amount;
-use super::{Bound, CellName, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Reference};
-use crate::claims::Selector;
+use super::{Bound, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Reference};
+use crate::claims::CellName;
 
 /// Reads a file of claims from its text.
 ///
@@ -202,36 +201,6 @@ impl<'de> Deserialize<'de> for Names {
             }
         }
         deserializer.deserialize_any(NamesVisitor)
-    }
-}
-
-impl<'de> Deserialize<'de> for CellName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NameVisitor;
-        impl<'de> Visitor<'de> for NameVisitor {
-            type Value = CellName;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "a cell's id, label or transport, or a table such as { transport = \"unix\", size = 64 }",
-                )
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<CellName, E> {
-                Ok(CellName::Name(text.to_owned()))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<CellName, A::Error> {
-                let selector = Selector::deserialize(MapAccessDeserializer::new(map))?;
-                match &selector.measure {
-                    Some(measure) => Err(de::Error::custom(format!(
-                        "a claim says what it measures as metric = \"{measure}\", next to the cell"
-                    ))),
-                    None => Ok(CellName::Like(selector)),
-                }
-            }
-        }
-        deserializer.deserialize_any(NameVisitor)
     }
 }
 
