@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use ipcost_features::answers::answer_of;
 use ipcost_model::{Document, Stopped};
 
 use crate::args::OutputArgs;
@@ -121,12 +122,18 @@ fn write(
     let texts = if outputs.save { "ipcost show last --warnings" } else { "--html FILE or --json FILE" };
     let showing = Showing { wide: outputs.files.wide, quiet: outputs.quiet, texts };
     let taken = outputs.files.files().chain(own.iter().filter_map(|own| own.path)).any(is_standard_output);
-    let shown = if has_something && outputs.shown && !taken { show(document, showing) } else { Ok(()) };
-    let (pictures, drawn) = match outputs::draw(document, outputs.files) {
+    let answer = match answer_of(document) {
+        Ok(answer) => answer,
+        Err(error) => return vec![Problem::failed(error.into())],
+    };
+    let answer = answer.as_deref();
+    let shown =
+        if has_something && outputs.shown && !taken { show(document, answer, showing) } else { Ok(()) };
+    let (pictures, drawn) = match outputs::draw(document, answer, outputs.files) {
         Ok(pictures) => (pictures, Ok(())),
         Err(error) => (Vec::new(), Err(error.context("no picture is drawn"))),
     };
-    let written = [shown, drawn].into_iter().chain(outputs::write(document, outputs.files, pictures));
+    let written = [shown, drawn].into_iter().chain(outputs::write(document, answer, outputs.files, pictures));
     let written = written.map(|result| result.map_err(Problem::failed));
     let own = own.iter().map(|own| (own.write)(document));
     written.chain(own).filter_map(Result::err).collect()

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use ipcost_features::answers::AnswerError;
+use ipcost_features::answers::answer_of;
 use ipcost_features::fleet::Gatherer;
 use ipcost_features::gallery::{FRONT, Gallery, MARKER, is_page_name};
 use ipcost_model::units::counted;
@@ -171,17 +171,13 @@ impl Reports {
     /// Writes the page of a document, if pages are wanted.
     fn write(&mut self, file: &str, document: &Document) -> anyhow::Result<()> {
         let Some(dir) = &self.dir else { return Ok(()) };
+        // One whose answer cannot be read does not count either.
+        let Ok(answer) = answer_of(document) else { return Ok(()) };
         self.written += 1;
         let name = format!("document-{}.html", self.written);
-        match write_html(document, &dir.path().join(&name)) {
-            Ok(()) => {
-                self.pages.insert(file.to_owned(), name);
-                Ok(())
-            }
-            // It does not count either.
-            Err(error) if error.is::<AnswerError>() => Ok(()),
-            Err(error) => Err(error),
-        }
+        write_html(document, answer.as_deref(), &dir.path().join(&name))?;
+        self.pages.insert(file.to_owned(), name);
+        Ok(())
     }
 
     /// Where the pages will be, by the names of the documents' files.

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use ipcost_features::answers::answer_of;
+use ipcost_features::answer::Answer;
 use ipcost_model::{Document, Warning, escaped_but_styles, escaped_lines};
 use ipcost_report::picture::Picture;
 use ipcost_report::terminal::{self, Detail};
@@ -42,18 +42,17 @@ pub struct Showing<'a> {
 ///
 /// # Errors
 /// If standard output cannot be written, unless its reader has gone.
-pub fn show(document: &Document, showing: Showing<'_>) -> anyhow::Result<()> {
+pub fn show(document: &Document, answer: Option<&dyn Answer>, showing: Showing<'_>) -> anyhow::Result<()> {
     let whole = room();
     let (detail, room) = match showing.wide {
         true => (Detail::Wide, whole),
         false => (Detail::Brief, whole.min(MOST_ROOM)),
     };
     // What was asked is answered first; the tables beneath it are for those who ask for them.
-    let answer = answer_of(document)?;
-    if let Some(answer) = &answer {
+    if let Some(answer) = answer {
         print(&answer.page(document).terminal(showing.wide, whole))?;
     }
-    let with_tables = answer.as_ref().is_none_or(|answer| answer.needs_tables()) || showing.wide;
+    let with_tables = answer.is_none_or(|answer| answer.needs_tables()) || showing.wide;
     if answer.is_some() && with_tables {
         print("\n")?;
     }
@@ -61,18 +60,14 @@ pub fn show(document: &Document, showing: Showing<'_>) -> anyhow::Result<()> {
         print(&terminal::render(document, detail, room))?;
     }
     if !showing.quiet {
-        tell(&terminal::warnings(&warnings_of(document)?, showing.texts, room_on_standard_error()));
+        tell(&terminal::warnings(&warnings_of(document, answer), showing.texts, room_on_standard_error()));
     }
     Ok(())
 }
 
 /// What weakens a document's answer, or a run without one.
-///
-/// # Errors
-/// That the answer is of another version, or broken.
-pub fn warnings_of(document: &Document) -> anyhow::Result<Vec<Warning>> {
-    let answer = answer_of(document)?;
-    Ok(answer.map_or_else(|| document.warnings.clone(), |answer| answer.warnings(document)))
+pub fn warnings_of(document: &Document, answer: Option<&dyn Answer>) -> Vec<Warning> {
+    answer.map_or_else(|| document.warnings.clone(), |answer| answer.warnings(document))
 }
 
 /// Writes to standard output, as [`tell`] does to standard error.
@@ -105,9 +100,8 @@ pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// Where it cannot be written.
-pub fn write_html(document: &Document, path: &Path) -> anyhow::Result<()> {
-    let answer = answer_of(document)?;
-    let fragment = answer.as_ref().map(|answer| answer.page(document).fragment("answer"));
+pub fn write_html(document: &Document, answer: Option<&dyn Answer>, path: &Path) -> anyhow::Result<()> {
+    let fragment = answer.map(|answer| answer.page(document).fragment("answer"));
     write_whole(path, |out| html::write(document, fragment.as_ref(), out))
 }
 

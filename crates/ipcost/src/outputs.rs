@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::ensure;
-use ipcost_features::answers::answer_of;
+use ipcost_features::answer::Answer;
 use ipcost_model::Document;
 use ipcost_report::page::Frame;
 use ipcost_report::{benchfmt, bmf, csv, lkp, markdown, picture};
@@ -36,15 +36,18 @@ pub type Pictures<'a> = Vec<(&'a Path, Vec<u8>)>;
 ///
 /// # Errors
 /// What the document lacks for such a chart.
-pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pictures<'a>> {
+pub fn draw<'a>(
+    document: &Document,
+    answer: Option<&dyn Answer>,
+    args: &'a OutputArgs,
+) -> anyhow::Result<Pictures<'a>> {
     let mut pictures: Pictures<'_> = Vec::new();
     if args.svg.is_none() && args.png.is_none() {
         return Ok(pictures);
     }
     let background = args.background.unwrap_or_default();
     // Answers have pictures of their own, unless another chart is asked for.
-    let answer = answer_of(document)?;
-    let page = answer.as_ref().map(|answer| answer.page(document));
+    let page = answer.map(|answer| answer.page(document));
     let figures = page.iter().flat_map(|page| page.figures());
     let own = figures.into_iter().find(|figure| args.chart.is_none() || figure.chart == args.chart);
     let picture = match own {
@@ -61,40 +64,46 @@ pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pic
 }
 
 /// The cells, or what an answer has instead of them.
-fn cells(document: &Document) -> String {
-    let own = answer_of(document).ok().flatten().filter(|answer| answer.has_own_data());
+fn cells(document: &Document, answer: Option<&dyn Answer>) -> String {
+    let own = answer.filter(|answer| answer.has_own_data());
     own.map_or_else(|| csv::cells(document), |answer| answer.page(document).csv())
 }
 
 /// The answer, or the tables of a run without one.
-fn in_markdown(document: &Document) -> String {
-    let Some(answer) = answer_of(document).ok().flatten() else { return markdown::render(document) };
+fn in_markdown(document: &Document, answer: Option<&dyn Answer>) -> String {
+    let Some(answer) = answer else { return markdown::render(document) };
     let page = answer.page(document).markdown();
     if answer.needs_tables() { format!("{page}\n{}", markdown::render(document)) } else { page }
 }
 
 /// Draws a table.
-type Render = fn(&Document) -> String;
+type Render<'a> = &'a dyn Fn() -> String;
 
 /// Writes every output that was asked for; one that fails does not keep the others from being written.
-pub fn write(document: &Document, args: &OutputArgs, pictures: Pictures<'_>) -> Vec<anyhow::Result<()>> {
+pub fn write(
+    document: &Document,
+    answer: Option<&dyn Answer>,
+    args: &OutputArgs,
+    pictures: Pictures<'_>,
+) -> Vec<anyhow::Result<()>> {
     let mut did = Vec::new();
     if let Some(path) = &args.json {
         did.push(write_json(document, path));
     }
     if let Some(path) = &args.html {
-        did.push(write_html(document, path));
+        did.push(write_html(document, answer, path));
     }
     did.extend(pictures.into_iter().map(|(path, picture)| write_bytes(&picture, path)));
-    let tables: [(_, Render); 6] = [
-        (&args.tables.csv, if args.tables.samples { csv::samples } else { cells }),
-        (&args.tables.markdown, in_markdown),
-        (&args.tables.benchfmt, benchfmt::render),
-        (&args.tables.bmf, bmf::render),
-        (&args.tables.conbench, conbench),
-        (&args.tables.lkp, lkp::render),
+    let in_csv = || if args.tables.samples { csv::samples(document) } else { cells(document, answer) };
+    let tables: [(_, Render<'_>); 6] = [
+        (&args.tables.csv, &in_csv),
+        (&args.tables.markdown, &|| in_markdown(document, answer)),
+        (&args.tables.benchfmt, &|| benchfmt::render(document)),
+        (&args.tables.bmf, &|| bmf::render(document)),
+        (&args.tables.conbench, &|| conbench(document)),
+        (&args.tables.lkp, &|| lkp::render(document)),
     ];
     let asked = tables.into_iter().filter_map(|(file, render)| Some((file.as_ref()?, render)));
-    did.extend(asked.map(|(file, render)| write_text(&render(document), file)));
+    did.extend(asked.map(|(file, render)| write_text(&render(), file)));
     did
 }

@@ -6,7 +6,7 @@ use ipcost_report::picture::{Background, Picture};
 use serde::Serialize;
 
 use crate::args::RecordFiles;
-use crate::exit::Problem;
+use crate::exit::{Problem, ended};
 use crate::output::{
     at_most_one_on_standard_output, is_standard_output, no_picture_on_terminal, print, room, write_picture,
     write_pretty, write_text,
@@ -25,7 +25,7 @@ pub fn check(files: &RecordFiles) -> anyhow::Result<()> {
 /// page's first one.
 ///
 /// # Errors
-/// That there is nothing to draw, or what cannot be written.
+/// That there is nothing to draw, or what cannot be written; the others are told by then.
 pub fn write(
     record: &impl Serialize,
     files: &RecordFiles,
@@ -40,17 +40,12 @@ pub fn write(
         Ok((figure.draw)(Frame::File(Background::default()))?)
     };
     let picture = files.draws().then(draw).transpose().map_err(Problem::usage)?;
-    let mut written = Ok(());
-    let mut did = |result: anyhow::Result<()>| {
-        if written.is_ok() {
-            written = result;
-        }
-    };
+    let mut did = Vec::new();
     if let Some(path) = &files.json {
-        did(write_pretty(record, path));
+        did.push(write_pretty(record, path));
     }
     if let Some(picture) = picture {
-        did(write_picture(&picture, files.svg.as_deref(), files.png.as_deref()));
+        did.push(write_picture(&picture, files.svg.as_deref(), files.png.as_deref()));
     }
     let texts: [(_, &dyn Fn() -> String); 3] = [
         (&files.html, &|| page.html()),
@@ -59,11 +54,11 @@ pub fn write(
     ];
     for (path, text) in texts {
         if let Some(path) = path {
-            did(write_text(&text(), path));
+            did.push(write_text(&text(), path));
         }
     }
     if !files.all().any(is_standard_output) {
-        did(print(&page.terminal(details, room())));
+        did.push(print(&page.terminal(details, room())));
     }
-    written.map_err(Problem::failed)
+    ended(did.into_iter().filter_map(Result::err).map(Problem::failed).collect()).map(|_| ())
 }

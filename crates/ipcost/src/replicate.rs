@@ -13,7 +13,7 @@ use ipcost_lab::progress::Observer;
 use ipcost_model::Document;
 use ipcost_sys::host;
 use ipcost_sys::interrupt::Interrupt;
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::args::{OutputArgs, RecordFiles, ReplicateArgs};
 use crate::exit::{FAILED, INTERRUPTED, Problem, complain, ended, note, warn};
@@ -70,55 +70,75 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         warn(&ipcost_lab::rules::wine(version).sentence());
     }
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, args.quiet);
-    match replications.as_slice() {
-        [only] => experiment(args, &request, only, &interrupt, &mut shown, &outputs, &mut Vec::new()),
-        _ => several(args, &request, &replications, &interrupt, &mut shown, &outputs),
-    }
-}
-
-/// Decides the claims of one experiment, and adds what is written of it as JSON to the results.
-///
-/// # Errors
-/// What failed, or cannot be written.
-fn experiment(
-    args: &ReplicateArgs,
-    request: &Request,
-    replication: &Replication,
-    interrupt: &Interrupt,
-    shown: &mut Shown,
-    outputs: &Outputs<'_>,
-    results: &mut Vec<Decided>,
-) -> Result<ExitCode, Problem> {
-    let (ledger, document, interrupted) = measure(request, replication, interrupt, shown);
-    shown.line.clear();
-    if let Some(reason) = ledger.unmeasured().filter(|_| args.full && !interrupted) {
-        return Err(Problem::failed(anyhow!("{}: {reason}", replication.id)));
-    }
-    let ended = match &document {
-        Some(document) => {
-            let document = document.clone();
-            finish(outputs, Finished { document, failure: None, samples: None }, None)
-        }
-        None => unmeasured(args.redacting.apply(ledger.clone())?, outputs),
+    let mut decide = |replication: &Replication| {
+        let measured = measure(&request, replication, &interrupt, &mut shown);
+        shown.line.clear();
+        decided(args, measured)
     };
-    results.push(Decided { ledger, document });
-    if interrupted { ended.map(|_| ExitCode::from(INTERRUPTED)) } else { ended }
+    match replications.as_slice() {
+        [only] => decide(only)?.end(&outputs),
+        _ => several(args, &replications, &interrupt, &outputs, &mut decide),
+    }
 }
 
 /// What holds of an experiment.
 struct Decided {
     ledger: Ledger,
+    /// What was measured for it, if anything was.
     document: Option<Document>,
+    interrupted: bool,
 }
 
-/// Shows and writes what was decided without measuring anything.
+/// The outcome of an experiment, as it is passed on.
 ///
 /// # Errors
-/// What cannot be written.
-fn unmeasured(ledger: Ledger, outputs: &Outputs<'_>) -> Result<ExitCode, Problem> {
-    let files = RecordFiles::of(outputs.files);
-    record_files::write(&ledger, &files, &page(&ledger), None, outputs.files.wide)?;
-    Ok(ExitCode::SUCCESS)
+/// That the article's own counts could not be repeated, or a name is a word of the ledger's form.
+fn decided(
+    args: &ReplicateArgs,
+    (ledger, document, interrupted): (Ledger, Option<Document>, bool),
+) -> Result<Decided, Problem> {
+    match ledger.unmeasured().filter(|_| args.full && !interrupted) {
+        Some(reason) => Err(Problem::failed(anyhow!("{}: {reason}", ledger.id))),
+        None => Ok(Decided { ledger: args.redacting.apply(ledger)?, document, interrupted }),
+    }
+}
+
+impl Decided {
+    /// Saves, shows and writes it.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    fn end(self, outputs: &Outputs<'_>) -> Result<ExitCode, Problem> {
+        let ended = match self.document {
+            Some(document) => finish(outputs, Finished { document, failure: None, samples: None }, None)?,
+            None if outputs.shown => {
+                let files = RecordFiles::of(outputs.files).map_err(Problem::failed)?;
+                record_files::write(&self.ledger, &files, &page(&self.ledger), None, outputs.files.wide)?;
+                ExitCode::SUCCESS
+            }
+            None => ExitCode::SUCCESS,
+        };
+        Ok(if self.interrupted { ExitCode::from(INTERRUPTED) } else { ended })
+    }
+
+    /// What a file of several has of it: its document, or the ledger alone where nothing was measured.
+    ///
+    /// # Errors
+    /// Where a name is a word of the document's form.
+    fn written(&self, redacting: Redacting) -> Result<Written, Problem> {
+        Ok(match &self.document {
+            Some(document) => Written::Document(Box::new(redacting.apply_to_document(document.clone())?)),
+            None => Written::Ledger(Box::new(self.ledger.clone())),
+        })
+    }
+}
+
+/// An entry of a file of several experiments.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Written {
+    Document(Box<Document>),
+    Ledger(Box<Ledger>),
 }
 
 /// Decides the claims of several experiments, one after the other, and tells who was right.
@@ -127,24 +147,37 @@ fn unmeasured(ledger: Ledger, outputs: &Outputs<'_>) -> Result<ExitCode, Problem
 /// What failed, or cannot be written.
 fn several(
     args: &ReplicateArgs,
-    request: &Request,
     replications: &[Replication],
     interrupt: &Interrupt,
-    shown: &mut Shown,
     outputs: &Outputs<'_>,
+    decide: &mut dyn FnMut(&Replication) -> Result<Decided, Problem>,
 ) -> Result<ExitCode, Problem> {
     let taken = args.outputs.files().any(is_standard_output);
     // Each is shown and saved once it is decided; the file is of all.
     let none = OutputArgs { wide: args.outputs.wide, ..OutputArgs::default() };
     let each = Outputs { files: &none, shown: !taken, ..*outputs };
-    let (mut results, mut problems) = (Vec::new(), Vec::new());
+    let (mut ledgers, mut written) = (Vec::new(), Vec::new());
+    let (mut left_out, mut problems) = (Vec::new(), Vec::new());
     let mut status = ExitCode::SUCCESS;
     let counted = |one: &&Replication| !args.full || one.as_published.is_some();
-    for (number, replication) in replications.iter().filter(counted).enumerate() {
-        if number > 0 && !taken {
+    for replication in replications.iter().filter(counted) {
+        let decided = match decide(replication) {
+            Ok(decided) => decided,
+            // The others are as they are without it.
+            Err(problem) => {
+                problem.tell();
+                left_out.push(problem);
+                continue;
+            }
+        };
+        if !ledgers.is_empty() && !taken {
             print("\n").map_err(Problem::failed)?;
         }
-        match experiment(args, request, replication, interrupt, shown, &each, &mut results) {
+        ledgers.push(decided.ledger.clone());
+        if args.outputs.json.is_some() {
+            written.push(decided.written(args.redacting)?);
+        }
+        match decided.end(&each) {
             Ok(ended) => status = ended,
             Err(problem) => problems.push(problem),
         }
@@ -153,33 +186,15 @@ fn several(
         }
     }
     if let Some(path) = &args.outputs.json {
-        let results = results.iter().map(|decided| decided.result(args.redacting));
-        let results = results.collect::<Result<Vec<_>, _>>();
-        problems.extend(results.and_then(|all| write_pretty(&all, path).map_err(Problem::failed)).err());
+        problems.extend(write_pretty(&written, path).map_err(Problem::failed).err());
     }
-    let ledgers: Vec<Ledger> = results.into_iter().map(|decided| decided.ledger).collect();
     if ledgers.len() > 1 && !taken {
         print(&format!("\n{}", overview(&ledgers).terminal(false, room()))).map_err(Problem::failed)?;
     }
-    // One that cannot be repeated leaves the others as they are.
-    if !ledgers.is_empty() && args.full {
-        problems.drain(..).for_each(|problem| problem.tell());
+    if ledgers.is_empty() && !left_out.is_empty() {
+        status = ExitCode::from(FAILED);
     }
     ended(problems).map(|_| status)
-}
-
-impl Decided {
-    /// What is written of it: its document, or the ledger alone where nothing was measured.
-    ///
-    /// # Errors
-    /// Where a name is a word of its form.
-    fn result(&self, redacting: Redacting) -> Result<Value, Problem> {
-        let value = match &self.document {
-            Some(document) => serde_json::to_value(redacting.apply_to_document(document.clone())?),
-            None => serde_json::to_value(redacting.apply(self.ledger.clone())?),
-        };
-        value.map_err(|error| Problem::failed(error.into()))
-    }
 }
 
 /// Whether there is something with counts of its own to run, where that was asked for.

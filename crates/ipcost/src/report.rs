@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use ipcost_features::answers::answer_of;
 
 use crate::args::ReportArgs;
 use crate::exit::{Problem, ended};
@@ -22,14 +23,16 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
     let document = documents::load(run).map_err(Problem::usage)?;
     let document = args.redacting.apply_to_document(document)?;
     // Nothing is written where a picture cannot be drawn: this can be asked again with another one.
-    let pictures =
-        outputs::draw(&document, &args.outputs).with_context(|| run.to_owned()).map_err(Problem::usage)?;
+    let answer = answer_of(&document).with_context(|| run.to_owned()).map_err(Problem::usage)?;
+    let answer = answer.as_deref();
+    let pictures = outputs::draw(&document, answer, &args.outputs);
+    let pictures = pictures.with_context(|| run.to_owned()).map_err(Problem::usage)?;
     if args.outputs.files().next().is_none() {
         let texts = format!("ipcost show {run} --warnings");
         let showing = Showing { wide: args.outputs.wide, quiet: args.quiet, texts: &texts };
-        show(&document, showing).map_err(Problem::failed)?;
+        show(&document, answer, showing).map_err(Problem::failed)?;
     }
-    let written = outputs::write(&document, &args.outputs, pictures);
+    let written = outputs::write(&document, answer, &args.outputs, pictures);
     ended(written.into_iter().filter_map(Result::err).map(Problem::failed).collect())
 }
 

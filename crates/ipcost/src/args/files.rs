@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::ensure;
 use clap::Args;
 
 use super::{OutputArgs, TableArgs};
@@ -29,12 +30,19 @@ pub struct RecordFiles {
 }
 
 impl RecordFiles {
-    /// Those of them that were asked for of a document.
-    pub fn of(outputs: &OutputArgs) -> Self {
+    /// Those of a document that a record has, too.
+    ///
+    /// # Errors
+    /// If others were asked for.
+    pub fn of(outputs: &OutputArgs) -> anyhow::Result<Self> {
         let OutputArgs { json, html, svg, png, tables, .. } = outputs;
-        let TableArgs { csv, markdown, .. } = tables;
+        let TableArgs { csv, markdown, benchfmt, bmf, conbench, lkp, .. } = tables;
+        ensure!(
+            [benchfmt, bmf, conbench, lkp].iter().all(|file| file.is_none()),
+            "nothing was measured by this command, and --benchfmt, --bmf, --conbench and --lkp are about cells that were; leave them out"
+        );
         let [json, html, csv, markdown, svg, png] = [json, html, csv, markdown, svg, png].map(Clone::clone);
-        Self { json, html, csv, markdown, svg, png }
+        Ok(Self { json, html, csv, markdown, svg, png })
     }
 
     /// The files that were asked for.

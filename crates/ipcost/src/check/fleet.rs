@@ -8,7 +8,7 @@ use ipcost_features::check::fleet::{Choosing, FleetCheck, askable};
 use ipcost_report::words::escaped;
 
 use super::{claims, outputs, status};
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, RecordFiles};
 use crate::build::tool;
 use crate::exit::{Problem, warn};
 use crate::fleet::documents;
@@ -21,6 +21,7 @@ const MOST_FILES: usize = 5;
 /// # Errors
 /// What is wrong with the claims or the documents, or what cannot be written.
 pub fn run(args: &CheckArgs, path: &Path) -> Result<ExitCode, Problem> {
+    let files = RecordFiles::of(&args.outputs).map_err(Problem::usage)?;
     let name = path.display().to_string();
     let (file, _) = claims::read(path).map_err(Problem::usage)?;
     askable(&file).map_err(|error| Problem::usage(anyhow!("{name}:{error}")))?;
@@ -53,7 +54,7 @@ pub fn run(args: &CheckArgs, path: &Path) -> Result<ExitCode, Problem> {
     if !args.quiet {
         not_counted(&check);
     }
-    outputs::write_fleet(args, &check)?;
+    outputs::write_fleet(args, &check, &files)?;
     Ok(status(check.word))
 }
 

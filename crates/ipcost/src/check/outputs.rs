@@ -49,10 +49,9 @@ pub fn check_of(document: &Document) -> anyhow::Result<Box<Check>> {
 ///
 /// # Errors
 /// What cannot be written; the others are told by then.
-pub fn write_fleet(args: &CheckArgs, fleet: &FleetCheck) -> Result<(), Problem> {
+pub fn write_fleet(args: &CheckArgs, fleet: &FleetCheck, files: &RecordFiles) -> Result<(), Problem> {
     let view = fleet.view();
-    let files = RecordFiles::of(&args.outputs);
-    let shown = record_files::write(fleet, &files, &page(&view), None, args.outputs.wide);
+    let shown = record_files::write(fleet, files, &page(&view), None, args.outputs.wide);
     let junit = args.junit.as_deref().map_or(Ok(()), |path| write_junit(&view, path));
     let github = if on_github(args) { annotate(&view, is_taken(args)) } else { Ok(()) };
     let own = [junit, github].map(|written| written.map_err(Problem::failed));

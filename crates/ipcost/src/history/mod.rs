@@ -17,6 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use ipcost_features::answers::answer_of;
 use ipcost_features::compare::PastRuns;
 use ipcost_features::history::{Alike, RunSummary};
 use ipcost_lab::About;
@@ -190,8 +191,10 @@ pub fn load_samples(path: &Path, file: File) -> anyhow::Result<Document> {
 /// That there is no such run, or that it cannot be shown.
 pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
     let mut document = documents::load(&args.run).map_err(Problem::usage)?;
+    let answer = answer_of(&document).map_err(|error| Problem::usage(error.into()))?;
+    let answer = answer.as_deref();
     if args.warnings {
-        document.warnings = warnings_of(&document).map_err(Problem::usage)?;
+        document.warnings = warnings_of(&document, answer);
         let texts = terminal::all_warnings(&document, room());
         let texts = if texts.is_empty() { "No warnings and no notes.\n" } else { &texts };
         print(texts).map_err(Problem::failed)?;
@@ -199,6 +202,6 @@ pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
     }
     let texts = format!("ipcost show {} --warnings", args.run);
     let showing = Showing { wide: args.wide, quiet: args.quiet, texts: &texts };
-    show_document(&document, showing).map_err(Problem::failed)?;
+    show_document(&document, answer, showing).map_err(Problem::failed)?;
     Ok(ExitCode::SUCCESS)
 }
