@@ -28,13 +28,41 @@ pub fn check() -> Result<()> {
     let mut files = Vec::new();
     collect(&root().join("crates"), &mut files)?;
     let mut broken = Vec::new();
-    for file in files {
-        let name = file.strip_prefix(root())?.to_string_lossy().replace('\\', "/");
-        let text = fs::read_to_string(&file).with_context(|| name.clone())?;
+    for file in &files {
+        let name = name(file)?;
+        let text = fs::read_to_string(file).with_context(|| name.clone())?;
         broken.extend(rules.iter().flat_map(|rule| rule.broken_in(&name, &text)));
     }
     ensure!(broken.is_empty(), "{}\ndocs/architecture.md says where these may be", broken.join("\n"));
+    let forgotten = files.iter().filter(|file| is_forgotten(file)).map(|file| name(file));
+    let forgotten = forgotten.collect::<Result<Vec<String>>>()?;
+    ensure!(forgotten.is_empty(), "no module names these sources: {}", forgotten.join(", "));
     Ok(())
+}
+
+/// A file as messages name it.
+fn name(file: &Path) -> Result<String> {
+    Ok(file.strip_prefix(root())?.to_string_lossy().replace('\\', "/"))
+}
+
+/// Whether the compiler never sees a source, since the module around it does not name it.
+fn is_forgotten(file: &Path) -> bool {
+    /// What begins a crate or is named by its directory.
+    const ROOTS: [&str; 4] = ["lib", "main", "mod", "build"];
+    let Some((stem, dir)) = file.file_stem().and_then(|stem| stem.to_str()).zip(file.parent()) else {
+        return false;
+    };
+    let is_source = file.extension().is_some_and(|end| end == "rs");
+    if !is_source || ROOTS.contains(&stem) {
+        return false;
+    }
+    let around = [dir.join("mod.rs"), dir.join("lib.rs"), dir.join("main.rs"), dir.with_extension("rs")];
+    // By its name, or by a path where one of two is chosen.
+    let named = [format!("mod {stem};"), format!("#[path = \"{stem}.rs\"]")];
+    !around
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .any(|text| named.iter().any(|named| text.contains(named)))
 }
 
 /// The sources of a directory, without tests.
@@ -84,6 +112,26 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_source_that_no_module_names_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("words")).unwrap();
+        for (file, text) in [
+            ("lib.rs", "mod words;\n"),
+            ("words.rs", "pub mod known;\n"),
+            ("words/known.rs", ""),
+            ("words/left.rs", ""),
+            ("left.rs", ""),
+        ] {
+            fs::write(at(file), text).unwrap();
+        }
+        for file in ["lib.rs", "words.rs", "words/known.rs"] {
+            assert!(!is_forgotten(&at(file)), "{file}");
+        }
+        assert!(is_forgotten(&at("left.rs")) && is_forgotten(&at("words/left.rs")));
+    }
 
     #[test]
     fn rows_of_the_page_find_lines_outside_their_exceptions() {
