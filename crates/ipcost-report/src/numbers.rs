@@ -49,7 +49,13 @@ pub fn time_interval(lo: Option<f64>, hi: Option<f64>) -> Option<String> {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
     let (unit, name) = units.into_iter().find(|(unit, _)| largest >= *unit).unwrap_or((1.0, "ns"));
     let to = if lo < 0.0 { " to " } else { "–" };
-    Some(format!("{}{to}{} {name}", three_digits(lo / unit), three_digits(hi / unit)))
+    Some(format!("{}{to}{} {name}", signed(lo / unit), signed(hi / unit)))
+}
+
+/// A number that may be negative, with the sign that differences of times have.
+pub fn signed(value: f64) -> String {
+    let sign = if value < 0.0 { "−" } else { "" };
+    format!("{sign}{}", three_digits(value.abs()))
 }
 
 /// How often something happens in one operation.
@@ -120,7 +126,7 @@ mod tests {
         assert_eq!(time(0.25), "0.250 ns");
         assert_eq!(time(-0.01), "0 ns");
         assert_eq!([1_001_000, 5_000, 7].map(exact_time), ["1.001 ms", "5 µs", "7 ns"]);
-        assert_eq!(time_interval(Some(-340.0), Some(8_020.0)).as_deref(), Some("-0.340 to 8.02 µs"));
+        assert_eq!(time_interval(Some(-340.0), Some(8_020.0)).as_deref(), Some("−0.340 to 8.02 µs"));
         assert_eq!(time_interval(Some(5_800.0), None), None);
         assert_eq!(
             [250.0, 1.0, 0.25, 0.000_036, 0.0].map(per_operation),

@@ -230,7 +230,9 @@ fn parts_text(
         clauses.push(and_joined(&said));
     }
     if !less.is_empty() {
-        clauses.push(format!("but {}", and_joined(&less)));
+        // What is less is against what was said only where something was.
+        let but = if said.is_empty() { "" } else { "but " };
+        clauses.push(format!("{but}{}", and_joined(&less)));
     }
     if clauses.is_empty() {
         clauses.push("no part differs by more than noise".to_owned());
@@ -397,6 +399,16 @@ pub(super) mod tests {
             ),
             "{turned}"
         );
+    }
+
+    #[test]
+    fn what_is_less_contradicts_only_what_was_said() {
+        let (tcp, unix) = (cell("tcp", Pattern::Stream, 5_100.0), cell("unix", Pattern::Stream, 2_000.0));
+        let mut less = difference(1.0, true);
+        less.division = Division::Overlap;
+        less.parts.retain(|part| part.part == Part::ClientUser);
+        let said = difference_sentence(&less, &tcp, &unix);
+        assert!(said.contains("Processor time: 300 ns (200–400 ns) less user time in the client"), "{said}");
     }
 
     #[test]
