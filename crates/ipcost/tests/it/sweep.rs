@@ -109,7 +109,7 @@ fn a_pair_is_measured_over_every_relation() {
 fn an_output_that_fails_keeps_no_other_from_being_written() {
     let place = Place::new();
     let sweep =
-        ["sweep", "work", "--transports", "null,unix", "--work", "0,10us", "--epochs", "2", "--quiet"];
+        ["sweep", "work", "--transports", "pipe,unix", "--work", "0,10us", "--epochs", "2", "--quiet"];
     let files = ["--json", "/dev/full", "--html", "missing/page.html", "--csv", "cells.csv"];
     let output = place.run(&[&sweep[..], &files].concat());
     assert_eq!(output.status.code(), Some(1));
