@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::common::{Place, text};
+use crate::common::{Place, copy_of_the_program, shared, text};
 use crate::deploy::{engines, has, python_programs};
 
 /// It carries the schemas of these versions: the oldest in which the manifests mean what they say, and its newest.
@@ -109,17 +109,15 @@ fn environment(manifest: &str) -> Vec<(String, String)> {
 
 #[test]
 fn a_volume_that_all_users_can_write_to_holds_no_sockets() {
-    let place = Place::new();
+    let _turn = shared();
     // As the kubelet makes it: in memory, of root, for all users, and not sticky. /dev/shm is what every container has.
     let volume =
         "mount -t tmpfs -o mode=0777 tmpfs /tmp && mount -t tmpfs -o mode=1777 tmpfs /dev/shm && exec \"$@\"";
-    let program = place.file("ipcost");
-    fs::copy(env!("CARGO_BIN_EXE_ipcost"), &program).unwrap();
     // Below /tmp it would be out of sight.
     let kept = tempfile::Builder::new().prefix("ipcost-test").tempdir_in("/var/tmp").unwrap();
     fs::set_permissions(kept.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let program_there = kept.path().join("ipcost");
-    fs::rename(&program, &program_there).or_else(|_| fs::copy(&program, &program_there).map(drop)).unwrap();
+    copy_of_the_program(&program_there);
     let users = [&["env"][..], &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]];
     for user in users {
         let run = |environment: &[(String, String)]| {

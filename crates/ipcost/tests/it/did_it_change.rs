@@ -94,7 +94,7 @@ fn kernels_take_turns_over_boots() {
     let place = Place::new();
     place.write("job.toml", "epochs = 2\n[[cells]]\ntransport = \"unix\"\nplacement = \"free\"\nsize = 64\n");
     let boots = place.file("boots");
-    let stub = place.write("next.sh", "#!/bin/sh\necho \"$1\" >> boots\n");
+    place.write_program("next", "#!/bin/sh\necho \"$1\" >> boots\n");
     let sh = script("by-turns.sh");
     let boot = |kernel: &str| {
         let words = ["sh", sh.to_str().unwrap(), "job.toml", "old kernel", "new kernel", "2"];
@@ -103,8 +103,6 @@ fn kernels_take_turns_over_boots() {
         command.env("BY_TURNS_NEXT", "./next").env("BY_TURNS_REBOOT", "true").env("BY_TURNS_KERNEL", kernel);
         command.output().unwrap()
     };
-    std::fs::rename(stub, place.file("next")).unwrap();
-    Command::new("chmod").arg("+x").arg(place.file("next")).status().unwrap();
     let next = || std::fs::read_to_string(&boots).unwrap().lines().last().unwrap().to_owned();
     // Whatever runs first only says what is booted next.
     let mut last = boot("6.1");

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Place, argument, assert_refused, in_own_process, text};
+use crate::common::{Place, argument, assert_refused, copy_of_the_program, in_own_process, text};
 
 const SHORT: [&str; 3] = ["doctor", "--window", "100ms"];
 
@@ -77,7 +77,7 @@ fn json_holds_every_finding_in_the_shape_that_is_documented() {
 fn program_at(path: &Path) -> PathBuf {
     let built = env!("CARGO_BIN_EXE_ipcost");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::hard_link(built, path).or_else(|_| fs::copy(built, path).map(|_| ())).unwrap();
+    fs::hard_link(built, path).unwrap_or_else(|_| copy_of_the_program(path));
     path.canonicalize().unwrap()
 }
 

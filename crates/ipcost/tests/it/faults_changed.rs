@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{Place, argument, text};
+use crate::common::{Place, argument, copy_of_the_program, text};
 
 /// The latest moment, milliseconds after the start.
 const LATEST_MS: u64 = 1_500;
@@ -69,7 +69,7 @@ impl Somebody {
             before = words.map(str::to_owned).to_vec();
             // Nobody has to reach it.
             program = place.file("ipcost");
-            std::fs::copy(env!("CARGO_BIN_EXE_ipcost"), &program).unwrap();
+            copy_of_the_program(&program);
             for dir in [&place.tmp, &place.files, &place.data] {
                 chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
             }

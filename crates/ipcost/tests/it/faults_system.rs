@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::common::{Place, argument, signal, text, wait};
+use crate::common::{Place, argument, copy_of_the_program, signal, text, wait};
 use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ipcost");
@@ -111,7 +111,7 @@ fn a_directory_of_data_that_may_not_be_written() {
     }
     // Root may write anywhere; nobody may not. Nobody has to reach the program, too.
     let program = place.file("ipcost");
-    std::fs::copy(PROGRAM, &program).unwrap();
+    copy_of_the_program(&program);
     for dir in [place.tmp.path(), place.files.path()] {
         chown(dir, Some(65_534), Some(65_534)).unwrap();
     }

@@ -142,8 +142,7 @@ fn two_runs_that_build_at_once_both_measure() {
 fn an_interrupted_build_does_no_harm() {
     let (place, cache) = (Place::new(), tempfile::tempdir().unwrap());
     let compiler = place
-        .write("cc", "#!/bin/sh\nif test \"$1\" = --version; then echo slow 1; else exec sleep 1000; fi\n");
-    std::fs::set_permissions(&compiler, PermissionsExt::from_mode(0o755)).unwrap();
+        .write_program("cc", "#!/bin/sh\nif test \"$1\" = --version; then echo slow 1; else exec sleep 1000; fi\n");
     let args = [ONCE.as_slice(), &["--server", "c"]].concat();
     let mut command = place.command(&args);
     command.env("XDG_CACHE_HOME", cache.path()).env("CC", &compiler);
@@ -166,11 +165,10 @@ fn an_interrupted_build_does_no_harm() {
 #[test]
 fn what_is_missing_takes_its_own_cells_only() {
     let place = Place::new();
-    let compiler = place.write(
+    let compiler = place.write_program(
         "cc",
         "#!/bin/sh\ntest \"$1\" = --version && exit\necho 'main.c:1: error: out of cheese' >&2\nexit 4\n",
     );
-    std::fs::set_permissions(&compiler, PermissionsExt::from_mode(0o755)).unwrap();
     let broken = argument(&compiler);
     for (peer, environment, parts) in [
         ("c", ("PATH", "/none"), ["peer c: cc is not installed", "apt-get install gcc"]),

@@ -4,7 +4,7 @@ pub mod private_server;
 pub mod python;
 pub mod scripted;
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::rc::Rc;
@@ -101,6 +101,13 @@ impl Place {
         path
     }
 
+    /// A program of a test's own. [`program_of_text`] says why it is not written like any other file.
+    pub fn write_program(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.file(name);
+        program_of_text(&path, text);
+        path
+    }
+
     /// The processes that descend from this test, by number and command line; those that have ended but have
     /// not been waited for by their parent do not count.
     pub fn processes(&self) -> Vec<(u32, String)> {
@@ -162,6 +169,23 @@ impl Place {
             || self.processes().iter().filter(|(_, words)| words.trim_end().ends_with(" peer")).count();
         self.wait_until("peers run", || peers() >= count);
     }
+}
+
+/// Writes a program that every user may start. Another process writes it: were it open in this one, a process that another test starts
+/// at that moment would have it open for writing too until it runs its own program, and this one could not be started ("text file
+/// busy", see `execve(2)`).
+pub fn program_of_text(path: &Path, text: &str) {
+    let mut writer = Command::new("install");
+    writer.args(["-m", "755", "/dev/stdin"]).arg(path).stdin(Stdio::piped());
+    let mut writer = writer.spawn().unwrap();
+    writer.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert!(writer.wait().unwrap().success());
+}
+
+/// A copy of the program itself, made by another process for the same reason as in [`program_of_text`].
+pub fn copy_of_the_program(path: &Path) {
+    let copy = Command::new("install").args(["-m", "755", env!("CARGO_BIN_EXE_ipcost")]).arg(path).status();
+    assert!(copy.unwrap().success());
 }
 
 /// The same command where only one processor may be used, always the same one (`taskset(1)`).

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Place, on_one_processor};
+use super::{Place, copy_of_the_program, on_one_processor};
 
 /// A private server of a kind.
 pub struct Server {
@@ -93,7 +93,7 @@ pub fn by_nobody(place: &Place, args: &[&str]) -> Command {
             fs::set_permissions(passed, fs::Permissions::from_mode(0o711)).unwrap();
         }
         std::os::unix::fs::chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_ipcost"), home.join("ipcost")).unwrap();
+        copy_of_the_program(&home.join("ipcost"));
     }
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(home.join("ipcost")).args(args);
