@@ -52,6 +52,9 @@ pub struct Begun {
     pub started: String,
     /// The plan.
     pub plan: Plan,
+    /// What the run answers besides its contrasts, where that is known before it ends: the record of a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
 }
 
 /// The result of calibration; frozen for the whole run.

@@ -68,7 +68,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     }
     let (about, name) = (about(&job, plan.seed), args.name.clone());
     let begin = |plan: &Plan| {
-        let samples = if outputs.save { history::begin(&about, name.as_deref(), plan) } else { None };
+        let samples = if outputs.save { history::begin(&about, name.as_deref(), plan, None) } else { None };
         Recorder::new(args.quiet, about.clone(), samples)
     };
     let (outcome, recorder) = lab.run_on(bench, plan, &Contrasts, begin)?;

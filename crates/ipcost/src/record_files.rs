@@ -41,16 +41,16 @@ pub fn write(
     };
     let picture = files.draws().then(draw).transpose().map_err(Problem::usage)?;
     let mut did = Vec::new();
-    if let Some(path) = &files.json {
+    if let Some(path) = &files.texts.json {
         did.push(write_pretty(record, path));
     }
     if let Some(picture) = picture {
         did.push(write_picture(&picture, files.svg.as_deref(), files.png.as_deref()));
     }
     let texts: [(_, &dyn Fn() -> String); 3] = [
-        (&files.html, &|| page.html()),
-        (&files.csv, &|| page.csv()),
-        (&files.markdown, &|| page.markdown()),
+        (&files.texts.html, &|| page.html()),
+        (&files.texts.csv, &|| page.csv()),
+        (&files.texts.markdown, &|| page.markdown()),
     ];
     for (path, text) in texts {
         if let Some(path) = path {

@@ -36,7 +36,8 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
 
     let about = About { host: begun.host.clone(), started: begun.started.clone(), ..now_here };
     let question = ab::question(&samples.begun.job);
-    let mut recorder = Recorder::new(args.quiet, about, Some(file));
+    let answer = begun.answer.clone();
+    let mut recorder = Recorder::new(args.quiet, about, Some(file)).answering(answer);
     let outcome = lab.resume(samples, resumed, question, &interrupt, &mut recorder)?;
     finish(&outputs, finished(outcome, name, recorder), None)
 }

@@ -16,6 +16,7 @@ use ipcost_report::{plan as plan_text, terminal};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
 use ipcost_sys::{Neighbour, measuring};
+use serde_json::Value;
 
 use crate::args::{RunArgs, Waiting};
 use crate::exit::{Problem, note, teller, warn};
@@ -71,7 +72,7 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     let (name, seed, save) = (args.name.clone(), plan.seed, outputs.save);
     let about = about(&job, seed);
     let begin = |plan: &Plan| {
-        let samples = if save { history::begin(&about, name.as_deref(), plan) } else { None };
+        let samples = if save { history::begin(&about, name.as_deref(), plan, None) } else { None };
         Recorder::new(args.quiet, about.clone(), samples)
     };
     let (outcome, recorder) = lab.run(plan, ab::question(&job), &interrupt, begin)?;
@@ -196,7 +197,7 @@ fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
-/// Carries a plan out and draws up its document.
+/// Carries a plan out and draws up its document, with an answer that is known before it ends.
 ///
 /// # Errors
 /// Where measuring cannot even begin.
@@ -206,11 +207,13 @@ pub fn carry_out(
     plan: Plan,
     interrupt: &Interrupt,
     outputs: &Outputs<'_>,
+    answer: Value,
 ) -> Result<Finished, Problem> {
     let about = about(job, plan.seed);
     let begin = |plan: &Plan| {
-        let samples = if outputs.save { history::begin(&about, None, plan) } else { None };
-        Recorder::new(outputs.quiet, about.clone(), samples)
+        let answer = || Some(answer.clone());
+        let samples = if outputs.save { history::begin(&about, None, plan, answer()) } else { None };
+        Recorder::new(outputs.quiet, about.clone(), samples).answering(answer())
     };
     let (outcome, recorder) = lab.run(plan, &Contrasts, interrupt, begin)?;
     Ok(finished(outcome, None, recorder))
@@ -221,11 +224,15 @@ pub fn finished(mut outcome: Outcome, name: Option<String>, recorder: Recorder) 
     recorder.line.clear();
     let failure = outcome.failure.take().map(Problem::from);
     let document = Document { name, ..document(outcome, recorder.about) };
-    let document = match ab::comparison(&document, Metric::Wall) {
+    Finished { document: with_answer(document, recorder.answer), failure, samples: recorder.samples }
+}
+
+/// A document with its answer: one that was known before it was measured, or what two arms say.
+pub fn with_answer(document: Document, known: Option<Value>) -> Document {
+    match known.is_none().then(|| ab::comparison(&document, Metric::Wall)).flatten() {
         Some(comparison) => answered(document, &comparison),
-        None => document,
-    };
-    Finished { document, failure, samples: recorder.samples }
+        None => Document { answer: known, ..document },
+    }
 }
 
 /// Draws progress, and keeps what is measured in the samples file.
@@ -233,6 +240,8 @@ pub struct Recorder {
     line: Line,
     about: About,
     samples: Option<SamplesFile>,
+    /// What the run answers, where that is known before it ends.
+    answer: Option<Value>,
 }
 
 /// More cells than that fit on no terminal, and to judge them takes longer than to draw them.
@@ -241,7 +250,12 @@ const MOST_TO_WATCH: usize = 500;
 impl Recorder {
     /// One that draws, unless it was asked to be quiet.
     pub fn new(quiet: bool, about: About, samples: Option<SamplesFile>) -> Self {
-        Self { line: Line::new(quiet), about, samples }
+        Self { line: Line::new(quiet), about, samples, answer: None }
+    }
+
+    /// The same, with what the run answers where that is known before it ends.
+    pub fn answering(self, answer: Option<Value>) -> Self {
+        Self { answer, ..self }
     }
 }
 

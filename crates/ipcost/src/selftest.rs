@@ -4,14 +4,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use ipcost_features::selftest::words::render;
-use ipcost_features::selftest::{Noise, Promise, Request, Tally, run as measure};
+use ipcost_features::selftest::{Noise, Promise, Request, Tally, page, run as measure};
 use ipcost_model::units::duration_text;
 
-use crate::args::SelfTestArgs;
+use crate::args::{RecordFiles, SelfTestArgs};
 use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED};
-use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::progress::bar;
+use crate::record_files;
 use crate::run::begin_measuring;
 
 /// The bar's resolution.
@@ -24,6 +23,8 @@ const DEFAULT_BUDGET: Duration = Duration::from_secs(180);
 /// # Errors
 /// What failed; a broken promise is no error but an exit status.
 pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
+    let files = RecordFiles::without_pictures(&args.files);
+    record_files::check(&files).map_err(Problem::usage)?;
     let budget = args.budget.unwrap_or(DEFAULT_BUDGET);
     let request = Request { budget, noise: args.noise.unwrap_or(Noise::Quiet), seed: args.seed };
     let progress = bar(args.quiet, STEPS, "{msg}");
@@ -32,12 +33,7 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
     let (test, interrupted) = measure(request, &interrupt, &mut tell)?;
     progress.finish_and_clear();
     let test = args.redacting.apply(test)?;
-    if let Some(path) = &args.json {
-        write_pretty(&test, path).map_err(Problem::failed)?;
-    }
-    if !args.json.as_deref().is_some_and(is_standard_output) {
-        print(&render(&test, room())).map_err(Problem::failed)?;
-    }
+    record_files::write(&test, &files, &page(&test), None, false)?;
     Ok(match test.promise() {
         _ if interrupted => ExitCode::from(INTERRUPTED),
         Promise::Broken => ExitCode::from(FAILED),

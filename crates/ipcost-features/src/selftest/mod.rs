@@ -2,11 +2,12 @@
 
 mod judge;
 mod noise;
+mod page;
 mod record;
 mod run;
-pub mod words;
 
 pub use self::judge::*;
 pub use self::noise::hog;
+pub use self::page::page;
 pub use self::record::*;
 pub use self::run::{Request, run};

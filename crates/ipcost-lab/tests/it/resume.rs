@@ -26,6 +26,7 @@ impl Keeper {
             job: Job::default(),
             started: "2026-01-01T00:00:00Z".to_owned(),
             plan: plan.clone(),
+            answer: None,
         })));
         keeper
     }

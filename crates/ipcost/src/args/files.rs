@@ -7,8 +7,21 @@ use clap::Args;
 
 use super::{OutputArgs, TableArgs};
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct RecordFiles {
+    #[command(flatten)]
+    pub texts: TextFiles,
+    /// Draw the result as SVG
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// The same as PNG
+    #[arg(long, value_name = "FILE")]
+    pub png: Option<PathBuf>,
+}
+
+/// Those of a record that has no picture.
+#[derive(Debug, Clone, Default, Args)]
+pub struct TextFiles {
     /// Write the result as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -21,15 +34,14 @@ pub struct RecordFiles {
     /// Write Markdown, fit for a pull request
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
-    /// Draw the result as SVG
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// The same as PNG
-    #[arg(long, value_name = "FILE")]
-    pub png: Option<PathBuf>,
 }
 
 impl RecordFiles {
+    /// Texts alone.
+    pub fn without_pictures(texts: &TextFiles) -> Self {
+        Self { texts: texts.clone(), ..Self::default() }
+    }
+
     /// Those of a document that a record has, too.
     ///
     /// # Errors
@@ -42,12 +54,13 @@ impl RecordFiles {
             "nothing was measured by this command, and --benchfmt, --bmf, --conbench and --lkp are about cells that were; leave them out"
         );
         let [json, html, csv, markdown, svg, png] = [json, html, csv, markdown, svg, png].map(Clone::clone);
-        Ok(Self { json, html, csv, markdown, svg, png })
+        Ok(Self { texts: TextFiles { json, html, csv, markdown }, svg, png })
     }
 
     /// The files that were asked for.
     pub fn all(&self) -> impl Iterator<Item = &Path> {
-        let files = [&self.json, &self.html, &self.csv, &self.markdown, &self.svg, &self.png];
+        let TextFiles { json, html, csv, markdown } = &self.texts;
+        let files = [json, html, csv, markdown, &self.svg, &self.png];
         files.into_iter().flatten().map(PathBuf::as_path)
     }
 

@@ -40,7 +40,7 @@ pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;
 pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
-pub use files::RecordFiles;
+pub use files::{RecordFiles, TextFiles};
 pub use fleet::FleetArgs;
 pub use gallery::GalleryArgs;
 pub use history::{ListArgs, PruneArgs, ResumeArgs, ShowArgs};

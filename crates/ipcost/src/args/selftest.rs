@@ -1,13 +1,12 @@
 //! What `ipcost selftest` takes.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use ipcost_features::selftest::Noise;
 use ipcost_model::units::parse_duration;
 
-use super::Waiting;
+use super::{TextFiles, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Default, Args)]
@@ -24,9 +23,8 @@ pub struct SelfTestArgs {
     /// The seed of every random order [default: a fresh one, shown with the result]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Write the result as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: TextFiles,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,

@@ -12,10 +12,12 @@ use ipcost_model::{
 };
 use ipcost_sys::{file_lock, host};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::id::RunId;
 use super::store::{RunFile, Store};
 use crate::exit::warn;
+use crate::run::with_answer;
 
 /// A samples file that is being written; nobody else writes to it, or takes the run for killed, meanwhile.
 #[derive(Debug)]
@@ -41,7 +43,13 @@ impl SamplesFile {
     ///
     /// # Errors
     /// Why it cannot be written.
-    pub fn begin(store: &Store, about: &About, name: Option<&str>, plan: &Plan) -> anyhow::Result<Self> {
+    pub fn begin(
+        store: &Store,
+        about: &About,
+        name: Option<&str>,
+        plan: &Plan,
+        answer: Option<Value>,
+    ) -> anyhow::Result<Self> {
         let (id, path, file) = store.create_samples()?;
         let begun = Begun {
             schema: SAMPLES_SCHEMA.to_owned(),
@@ -54,6 +62,7 @@ impl SamplesFile {
             job: about.job.clone(),
             started: about.started.clone(),
             plan: plan.clone(),
+            answer,
         };
         let mut samples = Self { id, path, out: BufWriter::new(file), failed: false };
         if let Err(error) = samples.write(&Line::Begun(&begun)) {
@@ -152,8 +161,8 @@ pub fn read(path: &Path, file: File) -> anyhow::Result<Samples> {
 
 /// The document of what was complete when a run was killed, or is by now.
 pub fn document_of(samples: Samples) -> Document {
-    let Begun { name, tool, debug_build, host, job, started, .. } = &samples.begun;
-    let name = name.clone();
+    let Begun { name, tool, debug_build, host, job, started, answer, .. } = &samples.begun;
+    let (name, answer) = (name.clone(), answer.clone());
     let about = About {
         tool: tool.clone(),
         host: host.clone(),
@@ -161,7 +170,7 @@ pub fn document_of(samples: Samples) -> Document {
         started: started.clone(),
         debug_build: *debug_build,
     };
-    Document { name, ..document(Outcome::of_samples(samples), about) }
+    with_answer(Document { name, ..document(Outcome::of_samples(samples), about) }, answer)
 }
 
 /// The same, where there is anything to show.

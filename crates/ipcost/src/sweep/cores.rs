@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use anyhow::ensure;
-use ipcost_features::answer::answered;
 use ipcost_features::sweep::{CORES_SCHEMA, CoreSweep, PairOfProcessors};
 use ipcost_model::{Job, Matrix, OptionLists, OptionName, OptionValue, Size};
 use ipcost_sys::relations::{Relation, distinct};
@@ -28,7 +27,7 @@ pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
         })
         .collect();
     let sweep = CoreSweep { schema: CORES_SCHEMA.to_owned(), relations };
-    run_one(&args.run, &job, |document| answered(document, &sweep))
+    run_one(&args.run, &job, &sweep)
 }
 
 fn job(args: &CoreSweepArgs, relations: &[(Relation, (usize, usize))]) -> anyhow::Result<Job> {

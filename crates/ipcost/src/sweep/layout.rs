@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use ipcost_features::answer::answered;
 use ipcost_features::sweep::{LAYOUT_SCHEMA, LayoutRequest, LayoutSweep, layout_job};
 
 use super::run_one;
@@ -28,5 +27,5 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
     };
     let job = layout_job(&request)?;
     let sweep = LayoutSweep { schema: LAYOUT_SCHEMA.to_owned(), request };
-    run_one(&args.run, &job, |document| answered(document, &sweep))
+    run_one(&args.run, &job, &sweep)
 }

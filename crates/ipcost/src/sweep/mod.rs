@@ -10,11 +10,12 @@ use std::process::ExitCode;
 
 use ipcost_lab::Lab;
 use ipcost_lab::lab::fresh_seed;
-use ipcost_model::{Document, Job};
+use ipcost_model::Job;
+use serde::Serialize;
 
 use crate::args::{OneRunArgs, SweepArgs, SweepOver};
 use crate::exit::{Problem, teller};
-use crate::finish::{Finished, Outputs, finish};
+use crate::finish::{Outputs, finish};
 use crate::run::{begin_measuring, carry_out};
 
 /// Does what the arguments ask for.
@@ -34,16 +35,12 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
 ///
 /// # Errors
 /// What is wrong with the arguments, or what failed.
-fn run_one(
-    args: &OneRunArgs,
-    job: &Job,
-    answered: impl FnOnce(Document) -> Document,
-) -> Result<ExitCode, Problem> {
+fn run_one(args: &OneRunArgs, job: &Job, answer: &impl Serialize) -> Result<ExitCode, Problem> {
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, args.quiet);
     outputs.check(None).map_err(Problem::usage)?;
     let lab = Lab::open(job, &mut teller(args.quiet))?;
     let plan = lab.plan_job(job, fresh_seed())?;
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
-    let finished = carry_out(&lab, job, plan, &interrupt, &outputs)?;
-    finish(&outputs, Finished { document: answered(finished.document), ..finished }, None)
+    let answer = serde_json::to_value(answer).map_err(|error| Problem::failed(error.into()))?;
+    finish(&outputs, carry_out(&lab, job, plan, &interrupt, &outputs, answer)?, None)
 }

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use ipcost_features::answer::answered;
 use ipcost_features::sweep::{WORK_SCHEMA, WorkRequest, WorkSweep, work_job};
 
 use super::run_one;
@@ -27,5 +26,5 @@ pub fn run(args: &WorkSweepArgs) -> Result<ExitCode, Problem> {
     };
     let job = work_job(&request)?;
     let sweep = WorkSweep { schema: WORK_SCHEMA.to_owned(), request };
-    run_one(&args.run, &job, |document| answered(document, &sweep))
+    run_one(&args.run, &job, &sweep)
 }

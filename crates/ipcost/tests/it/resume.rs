@@ -33,7 +33,11 @@ fn id(path: &std::path::Path) -> String {
 
 /// A run that was killed after at least two epochs: its samples file.
 fn killed(place: &Place) -> PathBuf {
-    let mut child = place.start(&RUN);
+    killed_of(place, &RUN)
+}
+
+fn killed_of(place: &Place, args: &[&str]) -> PathBuf {
+    let mut child = place.start(args);
     // The plan, the counts, two epochs.
     let path = samples_file(place, 4);
     child.kill().unwrap();
@@ -174,6 +178,22 @@ fn a_run_that_is_being_measured_is_left_alone() {
     assert_eq!(output.status.code(), Some(130));
     assert!(text(&output.stderr).contains(&format!("saved as {id}")), "{}", text(&output.stderr));
     assert!(!path.exists());
+}
+
+#[test]
+fn a_sweep_goes_on_and_answers_what_it_was_asked() {
+    let place = Place::new();
+    let sweep = ["sweep", "work", "--transports", "pipe,unix", "--work", "0,10us", "--epochs", EPOCHS];
+    let path = killed_of(&place, &sweep);
+    let shown = place.run(&["show", "last"]);
+    assert!(text(&shown.stdout).contains("by how long the server works"), "{}", text(&shown.stderr));
+    let resumed = place.run(&["resume", &id(&path), "--json", "resumed.json"]);
+    assert!(resumed.status.success(), "{}", text(&resumed.stderr));
+    assert!(text(&resumed.stdout).contains("by how long the server works"), "{}", text(&resumed.stdout));
+    let document: Value =
+        serde_json::from_slice(&std::fs::read(place.file("resumed.json")).unwrap()).unwrap();
+    assert_eq!(document["schedule"]["epochs"].to_string(), EPOCHS);
+    assert_eq!(document["answer"]["schema"], "ipcost-sweep-work/1");
 }
 
 #[test]
