@@ -140,9 +140,14 @@ fn html_page(document: &Document, answer: Option<&html::Fragment>) {
 fn listed(document: &Document) {
     let id = "20260101-000000-0000";
     let summary = RunSummary::of(document, id, "2026-01-01T00:00:00Z", 1);
-    for room in ROOMS {
-        styled("list", &history::words::render(&[(summary.clone(), Duration::from_secs(1))], room));
-    }
+    let list = history::RunList {
+        schema: history::RUNS_SCHEMA.to_owned(),
+        directory: String::new(),
+        total: 2,
+        runs: vec![summary.clone()],
+        unreadable: Vec::new(),
+    };
+    every_output("list", &history::page(&list, &[Duration::from_secs(1)]));
     let Some(cell) = document.cells.first() else { return };
     let against = document.cells.get(1).map(|cell| CellName::new(&cell.id));
     let asked = trend::Asked { cell: CellName::new(&cell.id), against, metric: Metric::Wall };
@@ -152,8 +157,7 @@ fn listed(document: &Document) {
     };
     let runs: Vec<_> = (0..12).filter_map(run).collect();
     if let Ok(found) = trend::trend(runs, &asked, None, usize::MAX, Tool::of_version("0")) {
-        ROOMS.iter().for_each(|room| styled("trend", &trend::words::render(&found, usize::MAX, *room)));
-        plain("csv of a trend", &trend::csv(&found));
+        every_output("trend", &trend::page(&found, usize::MAX));
         if let Ok(picture) = picture::draw_timeline(&trend::timeline(&found), Background::default()) {
             plain("picture of a trend", &picture.svg());
         }

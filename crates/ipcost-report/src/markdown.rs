@@ -180,6 +180,15 @@ fn longest_run_of_backticks(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
+/// A command to copy, between more backticks than it has in a row.
+pub fn code(command: &str) -> String {
+    let safe = escaped(command).replace('\n', " ");
+    let most = safe.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(most + 1);
+    let space = if most > 0 { " " } else { "" };
+    format!("{fence}{space}{safe}{space}{fence}")
+}
+
 /// Text that stays text: no markup, no HTML, no mention of people, no reference to issues, no link.
 pub fn text(raw: &str) -> String {
     /// Takes no room, and parts what would be read together.

@@ -3,12 +3,12 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use ipcost_features::doctor::examination;
-use ipcost_features::doctor::words::render;
+use ipcost_features::doctor::{examination, page};
 
-use crate::args::DoctorArgs;
+use crate::args::{DoctorArgs, RecordFiles};
 use crate::exit::Problem;
-use crate::output::{is_standard_output, print, room, tell, write_pretty};
+use crate::output::{room, tell};
+use crate::record_files;
 use crate::run::meet_others;
 
 /// Examines the machine and shows what is found.
@@ -16,6 +16,8 @@ use crate::run::meet_others;
 /// # Errors
 /// What cannot be written; what cannot be looked at is no error.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
+    let files = RecordFiles::without_pictures(&args.files);
+    record_files::check(&files).map_err(Problem::usage)?;
     if !args.look_only {
         // A signal ends it at once.
         meet_others(false, args.waiting, &|| false)?;
@@ -25,11 +27,9 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
     let measuring: &dyn Fn(&str) = if std::io::stderr().is_terminal() { &told } else { &quietly };
     let measuring = Some(measuring).filter(|_| !args.look_only);
     let examination = args.redacting.apply(examination(args.window, measuring))?;
-    if let Some(path) = &args.json {
-        write_pretty(&examination, path).map_err(Problem::failed)?;
-    }
-    if !args.json.as_deref().is_some_and(is_standard_output) {
-        print(&render(&examination, args.all, room())).map_err(Problem::failed)?;
-    }
+    // Files may be shown to others, and the names of their processes are no business of theirs.
+    let public = page(&examination.without_asides(), args.all);
+    let terminal = || page(&examination, args.all).terminal(args.all, room());
+    record_files::write_and_show(&examination, &files, &public, None, &terminal)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -33,6 +33,20 @@ pub fn write(
     picture: Option<&Figure<'_>>,
     details: bool,
 ) -> Result<(), Problem> {
+    write_and_show(record, files, page, picture, &|| page.terminal(details, room()))
+}
+
+/// The same where a terminal shows something else than files hold.
+///
+/// # Errors
+/// As of [`write()`].
+pub fn write_and_show(
+    record: &impl Serialize,
+    files: &RecordFiles,
+    page: &Page<'_>,
+    picture: Option<&Figure<'_>>,
+    terminal: &dyn Fn() -> String,
+) -> Result<(), Problem> {
     // Drawn before anything is written, so that nothing is left half done.
     let draw = || -> anyhow::Result<Picture> {
         let figure =
@@ -58,7 +72,7 @@ pub fn write(
         }
     }
     if !files.all().any(is_standard_output) {
-        did.push(print(&page.terminal(details, room())));
+        did.push(print(&terminal()));
     }
     ended(did.into_iter().filter_map(Result::err).map(Problem::failed).collect()).map(|_| ())
 }

@@ -4,9 +4,10 @@ mod gather;
 mod installation;
 mod judge;
 mod measured;
+mod page;
 mod record;
-pub mod words;
 
 pub use self::gather::examination;
 pub use self::judge::*;
+pub use self::page::page;
 pub use self::record::*;

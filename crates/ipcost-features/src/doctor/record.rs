@@ -133,6 +133,13 @@ pub struct Examination {
 }
 
 impl Examination {
+    /// The same without what is for the terminal alone.
+    pub fn without_asides(&self) -> Self {
+        let mut plain = self.clone();
+        plain.findings.iter_mut().for_each(|finding| finding.aside = None);
+        plain
+    }
+
     /// How many findings come to this.
     pub fn count(&self, state: State) -> usize {
         self.findings.iter().filter(|finding| finding.state == state).count()

@@ -1,8 +1,9 @@
 //! Saved runs, listed: `ipcost list`.
 
 mod alike;
+mod page;
 mod record;
-pub mod words;
 
 pub use self::alike::Alike;
+pub use self::page::{job, page};
 pub use self::record::*;

@@ -3,7 +3,7 @@
 use ipcost_report::timeline::{Mark, Point, Timeline};
 
 use super::record::{Trend, TrendRun};
-use super::words::{about, how, sentence, sentences, title};
+use super::page::{about, how, sentence, sentences, title};
 
 /// What the picture shows.
 pub fn timeline(trend: &Trend) -> Timeline {

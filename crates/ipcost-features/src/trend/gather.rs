@@ -5,7 +5,7 @@ use ipcost_lab::estimate::estimate_of_logs;
 use ipcost_model::{CellRecord, Document, Estimate, Matrix, Metric, NATIVE, Placement, parse_cell_id};
 
 use crate::compare::facts;
-use crate::history::{Alike, RunSummary, words::job};
+use crate::history::{Alike, RunSummary, job};
 
 /// The level of the interval of a ratio; documents have those of costs at the same.
 const ALPHA: f64 = 0.05;

@@ -3,7 +3,7 @@
 use super::matrix::Matrix;
 use super::{FOOTER, Fragment, STYLE, palette, policy, text};
 use crate::figures::claims::Known;
-use crate::page::Table;
+use crate::page::{Item, Table, Tone};
 use crate::picture::Picture;
 
 /// What these pages have and that of a document has not.
@@ -161,6 +161,29 @@ impl Section {
         self
     }
 
+    /// Adds something that was found, and what to do about it.
+    pub fn item(mut self, item: &Item) -> Self {
+        let class = match item.tone {
+            Tone::Good => "good",
+            Tone::Bad => "bad",
+            Tone::Caution => "bends",
+            Tone::Quiet | Tone::Open => "quiet",
+            Tone::Plain | Tone::Strong => "plain",
+        };
+        let mut inner = format!("<p><span class=\"sign\">{}</span> {}</p>\n", item.sign, text(&item.text));
+        if !item.why.is_empty() {
+            inner.push_str(&format!("<p class=\"note\">{}</p>\n", text(&item.why)));
+        }
+        if let Some(command) = &item.command {
+            inner.push_str(&format!("<pre class=\"command\">{}</pre>\n", text(command)));
+        }
+        if let Some(advice) = &item.advice {
+            inner.push_str(&format!("<p>→ {}</p>\n", text(advice)));
+        }
+        self.body.push_str(&format!("<div class=\"item {class}\">\n{inner}</div>\n"));
+        self
+    }
+
     /// Adds a picture.
     pub fn picture(mut self, picture: &Picture) -> Self {
         self.body.push_str(&format!("<div class=\"published\">\n{}</div>\n", picture.inline()));
@@ -208,7 +231,7 @@ pub struct Badge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::{Column, Field, Tone};
+    use crate::page::{Column, Field};
 
     #[test]
     fn what_comes_from_outside_is_text_wherever_it_stands() {
@@ -223,8 +246,16 @@ mod tests {
             known: Known::Holds,
             said: evil.to_owned(),
         };
+        let item = Item {
+            text: evil.to_owned(),
+            why: evil.to_owned(),
+            command: Some(evil.to_owned()),
+            advice: Some(evil.to_owned()),
+            ..Item::default()
+        };
         let section = Section::new(evil, evil)
             .badges(&[badge])
+            .item(&item)
             .link(evil, evil)
             .paragraph(evil)
             .caution(evil)
@@ -242,6 +273,6 @@ mod tests {
         };
         let html = page.render_by(evil);
         assert!(!html.contains("<script") && !html.contains("\"'&"), "{html}");
-        assert_eq!(html.matches("&lt;script&gt;").count(), 31, "{html}");
+        assert_eq!(html.matches("&lt;script&gt;").count(), 35, "{html}");
     }
 }

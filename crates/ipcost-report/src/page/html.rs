@@ -101,6 +101,7 @@ fn block(section: site::Section, block: &Block<'_>) -> site::Section {
             Err(_) => section,
         },
         Block::Claim(inner) => claim(section, inner),
+        Block::Item(inner) => section.item(inner),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A page as Markdown, fit for a pull request.
 
-use super::{Block, Claim, Page, Paragraph, Section, Table, Tone};
-use crate::markdown::text;
+use super::{Block, Claim, Item, Page, Paragraph, Section, Table, Tone};
+use crate::markdown::{code, text};
 
 /// Headings begin here: a pull request has a title already.
 const FIRST_LEVEL: usize = 3;
@@ -49,6 +49,7 @@ fn blocks(all: &[Block<'_>], level: usize, out: &mut String) {
             }
             Block::Table(inner) => add(out, &table(inner)),
             Block::Claim(inner) => add(out, &claim(inner)),
+            Block::Item(inner) => add(out, &item(inner)),
         }
     }
 }
@@ -86,6 +87,21 @@ fn paragraph(said: &Paragraph) -> String {
 fn claim(claim: &Claim) -> String {
     let more: String = claim.more.iter().map(|line| format!("  - {}\n", text(line.trim()))).collect();
     format!("- {}: {}\n{more}", text(&claim.text), text(&claim.said))
+}
+
+fn item(item: &Item) -> String {
+    let mut out = format!("- {} {}\n", item.sign, text(item.text.trim()));
+    let mut add = |line: &str| out.push_str(&format!("  - {line}\n"));
+    if !item.why.is_empty() {
+        add(&text(item.why.trim()));
+    }
+    if let Some(command) = &item.command {
+        add(&code(command));
+    }
+    if let Some(advice) = &item.advice {
+        add(&text(advice.trim()));
+    }
+    out
 }
 
 fn table(table: &Table) -> String {

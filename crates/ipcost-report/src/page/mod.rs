@@ -48,10 +48,12 @@ pub enum Block<'a> {
     List(Vec<Paragraph>),
     /// Figures in rows and columns.
     Table(Table),
-    /// A picture; a terminal shows none.
+    /// A picture; a terminal shows a sketch of it at most.
     Figure(Figure<'a>),
     /// Something that is asserted, and what is known of it.
     Claim(Claim),
+    /// Something that was found, under a sign.
+    Item(Item),
     /// What most readers do not need at once.
     Details(Section<'a>),
 }
@@ -111,10 +113,29 @@ pub struct Claim {
     pub unfolded: bool,
 }
 
+/// Something that was found, under a sign, and what to do about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Item {
+    /// A sign that needs no colour.
+    pub sign: &'static str,
+    /// The colour of the sign, and of the text unless it is good.
+    pub tone: Tone,
+    /// What was found.
+    pub text: String,
+    /// Why that matters; empty if it need not be said.
+    pub why: String,
+    /// A command that changes it, which is never broken into lines.
+    pub command: Option<String>,
+    /// What else can be done.
+    pub advice: Option<String>,
+}
+
 /// A picture.
 pub struct Figure<'a> {
     /// How to read it.
     pub reading: String,
+    /// Draws it in letters, in so many columns and without a line's end: a terminal shows that, and nothing where it cannot be drawn so.
+    pub sketch: Option<Box<dyn Fn(usize) -> Paragraph + 'a>>,
     /// The chart that it is, where users can ask for it by name.
     pub chart: Option<Chart>,
     /// Draws it, as a part of a page or as a file of its own.
@@ -284,7 +305,12 @@ impl<'a> Figure<'a> {
         reading: impl Into<String>,
         draw: impl Fn(Frame) -> Result<Picture, PictureError> + 'a,
     ) -> Self {
-        Self { reading: reading.into(), chart: None, draw: Box::new(draw) }
+        Self { reading: reading.into(), sketch: None, chart: None, draw: Box::new(draw) }
+    }
+
+    /// The same, drawn so in letters.
+    pub fn sketched(self, sketch: impl Fn(usize) -> Paragraph + 'a) -> Self {
+        Self { sketch: Some(Box::new(sketch)), ..self }
     }
 
     /// The same, by the name that users ask for.
@@ -308,6 +334,12 @@ impl From<Table> for Block<'_> {
 impl From<Claim> for Block<'_> {
     fn from(claim: Claim) -> Self {
         Self::Claim(claim)
+    }
+}
+
+impl From<Item> for Block<'_> {
+    fn from(item: Item) -> Self {
+        Self::Item(item)
     }
 }
 

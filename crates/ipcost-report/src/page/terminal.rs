@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use ipcost_model::escaped;
 
-use super::{Block, Claim, Field, Figure, Page, Paragraph, Section, Table, Tone, Value};
+use super::{Block, Claim, Field, Figure, Item, Page, Paragraph, Section, Table, Tone, Value};
 use crate::figures::claims::Known;
 use crate::grid::{Column, Grid, Piece};
 use crate::wrap::{wrapped, wrapped_under};
@@ -11,8 +11,10 @@ use crate::wrap::{wrapped, wrapped_under};
 const BOLD: Style = Style::new().bold();
 /// A line that was cut for more columns would not fit a mail.
 const BRIEF_ROOM: usize = 100;
+/// Before the text of an item: room for its sign.
+const ITEM: &str = "    ";
 /// Letters of a text that are shown at least.
-const LEAST_BRIEF: usize = 24;
+const LEAST_BRIEF: usize = 20;
 
 /// What is shown.
 #[derive(Debug, Clone, Copy)]
@@ -67,11 +69,19 @@ fn blocks(all: &[Block<'_>], room: Room, out: &mut String) {
         match block {
             Block::Section(inner) => section(inner, room, out),
             Block::Details(inner) if room.details => section(inner, room, out),
-            Block::Details(_) | Block::Figure(Figure { .. }) => {}
+            Block::Details(_) => {}
+            Block::Figure(Figure { sketch, .. }) => {
+                if let Some(sketch) = sketch {
+                    let said = sketch(room.columns);
+                    let style = style(said.tone);
+                    out.push_str(&format!("{style}{}{style:#}\n\n", escaped(&said.text)));
+                }
+            }
             Block::Paragraph(said) => paragraph(said, room, out),
             Block::List(entries) => entries.iter().for_each(|said| entry(said, room, out)),
             Block::Table(inner) => table(inner, room, out),
             Block::Claim(inner) => claim(inner, room, out),
+            Block::Item(inner) => item(inner, room, out),
         }
     }
 }
@@ -124,6 +134,28 @@ fn claim(claim: &Claim, room: Room, out: &mut String) {
     }
 }
 
+/// Commands stay whole, so that they can be copied.
+fn item(item: &Item, room: Room, out: &mut String) {
+    let (sign, text) = (style(item.tone), if item.tone == Tone::Good { Style::new() } else { style(item.tone) });
+    let columns = room.columns.min(BRIEF_ROOM + ITEM.len());
+    // The sign has its own style, so that it is kept out of the breaking of lines.
+    let said = wrapped_under(&format!("{ITEM}{}", one_line(&item.text)), columns, ITEM);
+    let said = said.strip_prefix(ITEM).unwrap_or(&said);
+    out.push_str(&format!("  {sign}{}{sign:#} {text}{said}{text:#}\n", item.sign));
+    if !item.why.is_empty() {
+        let quiet = style(Tone::Quiet);
+        let why = wrapped_under(&format!("{ITEM}{}", one_line(&item.why)), columns, ITEM);
+        out.push_str(&format!("{quiet}{why}{quiet:#}\n"));
+    }
+    if let Some(command) = &item.command {
+        out.push_str(&format!("{ITEM}→ {BOLD}{}{BOLD:#}\n", escaped(command)));
+    }
+    if let Some(advice) = &item.advice {
+        let advice = format!("{ITEM}→ {}", one_line(advice));
+        out.push_str(&format!("{}\n", wrapped_under(&advice, columns, &format!("{ITEM}  "))));
+    }
+}
+
 fn table(table: &Table, room: Room, out: &mut String) {
     let columns: Vec<Column> =
         table.columns.iter().map(|column| Column::new("", column.right, column.expendable)).collect();
@@ -145,8 +177,8 @@ fn table(table: &Table, room: Room, out: &mut String) {
         }
         grid
     };
-    // What may be cut takes what the others leave.
-    let taken = grid_with(&|_| String::new()).width_up_to(u8::MAX);
+    // What may be cut takes what the columns that stay leave.
+    let taken = grid_with(&|_| String::new()).width_up_to(0);
     let left = room.columns.min(BRIEF_ROOM).saturating_sub(taken + 2).max(LEAST_BRIEF);
     let grid = grid_with(&|text| cut(text, left));
     let mut drawn = String::new();

@@ -39,7 +39,7 @@ pub use published::{
 pub use ratios::{draw as draw_forest, plain as plain_forest};
 pub use saving::{draw as draw_saving, plain as plain_saving};
 use text::{Face, wrapped};
-pub use timeline::draw as draw_timeline;
+pub use timeline::{READING as TIMELINE_READING, draw as draw_timeline, plain as plain_timeline};
 
 /// The width of every picture, in units of SVG, which are pixels at first.
 const WIDTH: f64 = 840.0;

@@ -32,22 +32,19 @@ const POINT: &str = PALETTE[0].light;
 const PALE: &str = "#bfe0f5";
 const CHANGE: &str = PALETTE[2].light;
 
-const READING: &str = "Points are runs in the order of time, one place each, with intervals at 95 %. Lines are the levels between changes; a dashed line is a change, with the new level over the old one.";
+/// How to read it.
+pub const READING: &str = "Points are runs in the order of time, one place each, with intervals at 95 %. Lines are the levels between changes; a dashed line is a change, with the new level over the old one.";
 
-/// Draws runs over time.
+/// Draws runs over time, as a picture that stands for itself.
 ///
 /// # Errors
 /// If there are none.
 pub fn draw(timeline: &Timeline, background: Background) -> Result<Picture, PictureError> {
-    if timeline.points.is_empty() {
-        return Err(PictureError::NothingMeasured);
-    }
     let mut canvas = Canvas::of("ipcost");
     let mut y = paragraph(&mut canvas, &timeline.title, TITLE, INK, 20.0);
     y = paragraph(&mut canvas, &timeline.about, LEAD, QUIET, y + 3.0);
     y = paragraph(&mut canvas, READING, LEAD, QUIET, y) + 8.0;
-    canvas.add(Plot::of(timeline, y + HEAD).draw());
-    y += HEAD + PLOT + BELOW;
+    y = plot(timeline, &mut canvas, y)?;
     let changes = timeline.marks.iter().map(|mark| format!("{}.", crate::words::capitalised(&mark.told)));
     for note in changes.chain(timeline.notes.iter().cloned()) {
         y = paragraph(&mut canvas, &note, LEAD, INK, y);
@@ -57,6 +54,26 @@ pub fn draw(timeline: &Timeline, background: Background) -> Result<Picture, Pict
     y = paragraph(&mut canvas, &timeline.how, FOOT, QUIET, y + 6.0);
     let title = clean(&timeline.title);
     Ok(Picture { title, width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+}
+
+/// The same on a page that says everything else.
+///
+/// # Errors
+/// If there are none.
+pub fn plain(timeline: &Timeline) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let y = plot(timeline, &mut canvas, 8.0)?;
+    let title = clean(&timeline.title);
+    Ok(Picture { title, width: WIDTH, height: y.ceil(), background: Background::default(), canvas })
+}
+
+/// Draws the points from here on downwards; gives where it ends.
+fn plot(timeline: &Timeline, canvas: &mut Canvas, top: f64) -> Result<f64, PictureError> {
+    if timeline.points.is_empty() {
+        return Err(PictureError::NothingMeasured);
+    }
+    canvas.add(Plot::of(timeline, top + HEAD).draw());
+    Ok(top + HEAD + PLOT + BELOW)
 }
 
 struct Plot<'a> {

@@ -1,12 +1,11 @@
 //! What `ipcost doctor` takes.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::Waiting;
+use super::{TextFiles, Waiting};
 use crate::redact::Redacting;
 
 /// Looks at processors, neighbours, limits, network, permissions and tools. It changes nothing, except to undo what
@@ -26,9 +25,8 @@ pub struct DoctorArgs {
     /// Only look: do not measure what another congestion control than cubic changes for streams
     #[arg(long)]
     pub look_only: bool,
-    /// Write the findings as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: TextFiles,
     #[command(flatten)]
     pub waiting: Waiting,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::{OutputArgs, TrendArgs, Waiting};
+use super::{OutputArgs, RecordFiles, TextFiles, TrendArgs, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
@@ -23,12 +23,34 @@ pub struct ListArgs {
     /// Write the list, by default of all runs, or the trend as JSON; - or no FILE is standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
+    /// Write a page that loads nothing
+    #[arg(long, value_name = "FILE", conflicts_with = "otava")]
+    pub html: Option<PathBuf>,
+    /// Write comma-separated values, one row a run
+    #[arg(long, value_name = "FILE", conflicts_with = "otava")]
+    pub csv: Option<PathBuf>,
+    /// Write Markdown, fit for a pull request
+    #[arg(long, value_name = "FILE", conflicts_with = "otava")]
+    pub markdown: Option<PathBuf>,
     /// Name each file that cannot be read as a saved run
     #[arg(long, short)]
     pub verbose: bool,
     // What comes after these would stand under their heading.
     #[command(flatten)]
     pub trend: TrendArgs,
+}
+
+impl ListArgs {
+    /// The files that were asked for.
+    pub fn files(&self) -> RecordFiles {
+        let Self { json, html, csv, markdown, trend, .. } = self;
+        let [json, html, csv, markdown] = [json, html, csv, markdown].map(Clone::clone);
+        RecordFiles {
+            texts: TextFiles { json, html, csv, markdown },
+            svg: trend.svg.clone(),
+            png: trend.png.clone(),
+        }
+    }
 }
 
 /// RUN is a document, an identifier of a saved run or an unmistakable beginning of it, a name that was given with

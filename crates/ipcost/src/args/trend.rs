@@ -1,6 +1,6 @@
 //! What `ipcost list --trend` takes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use ipcost_model::Metric;
@@ -32,20 +32,10 @@ pub struct TrendArgs {
     /// The same as PNG
     #[arg(long, value_name = "FILE", requires = "trend")]
     pub png: Option<PathBuf>,
-    /// Write comma-separated values, one row a run
-    #[arg(long, value_name = "FILE", requires = "trend")]
-    pub csv: Option<PathBuf>,
     /// Write what every cell cost in each of the runs that belong together, for Apache Otava: one row a run, one column a cell
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub otava: Option<PathBuf>,
     /// Write placeholders for the names of host and user and home directories
     #[arg(long, requires = "trend")]
     pub redact: bool,
-}
-
-impl TrendArgs {
-    /// The files that were asked for.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
-        [&self.svg, &self.png, &self.csv].into_iter().flatten().map(PathBuf::as_path)
-    }
 }

@@ -4,14 +4,13 @@ use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use ipcost_features::history::words::render;
-use ipcost_features::history::{RUNS_SCHEMA, RunList, RunSummary, UnreadableRun};
+use ipcost_features::history::{RUNS_SCHEMA, RunList, UnreadableRun, page};
 
-use super::store::{RunFile, Store};
+use super::store::Store;
 use super::summary::Summaries;
 use crate::args::ListArgs;
 use crate::exit::{Problem, note, warn};
-use crate::output::{print, room, write_pretty};
+use crate::record_files;
 
 /// How many runs are listed where nothing says how many.
 const USUAL: usize = 20;
@@ -31,40 +30,35 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
     if let Some(file) = &args.trend.otava {
         return super::otava::run(file, args);
     }
+    let files = args.files();
+    record_files::check(&files).map_err(Problem::usage)?;
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;
     let unreadable = all.unreadable();
     let total = all.runs.len();
-    let limit = args.limit.unwrap_or_else(|| if args.all || args.json.is_some() { total } else { usual() });
-    let listed: Vec<(RunFile, RunSummary)> = all.runs.into_iter().take(limit).collect();
-    if let Some(path) = &args.json {
-        let list = RunList {
-            schema: RUNS_SCHEMA.to_owned(),
-            directory: store.runs().display().to_string(),
-            total: total as u64,
-            runs: listed.into_iter().map(|(_, summary)| summary).collect(),
-            unreadable,
-        };
-        write_pretty(&list, path).map_err(Problem::failed)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if listed.is_empty() {
+    let is_file = files.all().next().is_some();
+    let limit = args.limit.unwrap_or_else(|| if args.all || is_file { total } else { usual() });
+    let now = SystemTime::now();
+    let (ages, runs): (Vec<Duration>, _) =
+        all.runs.into_iter().take(limit).map(|(file, summary)| (file.id.age(now), summary)).unzip();
+    let list = RunList {
+        schema: RUNS_SCHEMA.to_owned(),
+        directory: store.runs().display().to_string(),
+        total: total as u64,
+        runs,
+        unreadable,
+    };
+    if list.runs.is_empty() && !is_file {
         note(&format!("no run is saved in {}", store.runs().display()));
     } else {
-        print(&table(listed)).map_err(Problem::failed)?;
+        let page = page(&list, &ages);
+        record_files::write(&list, &files, &page, None, false)?;
     }
-    if total > limit {
+    if total > limit && !is_file {
         note(&format!("{} older ones are not listed; --all lists them", total - limit));
     }
-    tell(&unreadable, args.verbose, &store);
+    tell(&list.unreadable, args.verbose, &store);
     Ok(ExitCode::SUCCESS)
-}
-
-fn table(listed: Vec<(RunFile, RunSummary)>) -> String {
-    let now = SystemTime::now();
-    let aged = |(file, summary): (RunFile, RunSummary)| (summary, file.id.age(now));
-    let runs: Vec<(RunSummary, Duration)> = listed.into_iter().map(aged).collect();
-    render(&runs, room())
 }
 
 /// As many as a terminal shows at once.

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use anyhow::anyhow;
 use ipcost_features::history::RunSummary;
-use ipcost_features::history::words::job;
+use ipcost_features::history::job;
 use ipcost_model::RunState;
 use ipcost_model::units::counted;
 use ipcost_report::words::escaped;

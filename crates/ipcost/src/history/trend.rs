@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use anyhow::ensure;
+use anyhow::anyhow;
 use ipcost_features::history::RunSummary;
-use ipcost_features::trend::{Asked, CellName, Gathered, Trend, TrendError, csv, timeline, trend, words};
+use ipcost_features::trend::{Asked, CellName, Gathered, TrendError, page, trend};
 use ipcost_model::{Document, RunState};
-use ipcost_report::picture::{Background, draw_timeline};
 
 use super::find::find;
 use super::list::tell;
@@ -17,10 +16,8 @@ use super::{ended, read};
 use crate::args::ListArgs;
 use crate::build::tool;
 use crate::exit::Problem;
-use crate::output::{
-    at_most_one_on_standard_output, is_standard_output, no_picture_on_terminal, print, room, write_picture,
-    write_pretty, write_text,
-};
+use crate::output::room;
+use crate::record_files;
 use crate::redact::Redacting;
 
 /// If no run has the cell, the ids of so many of the newest are looked through for the nearest.
@@ -33,7 +30,11 @@ const USUAL_LINES: usize = 40;
 /// # Errors
 /// That no saved run has the cell, or that something cannot be read or written.
 pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
-    check(args).map_err(Problem::usage)?;
+    let files = args.files();
+    record_files::check(&files).map_err(Problem::usage)?;
+    if args.limit == Some(0) {
+        return Err(Problem::usage(anyhow!("--limit 0 leaves no run; a trend takes 10 at least")));
+    }
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;
     let against = args.trend.against.as_deref().map(CellName::new);
@@ -48,15 +49,13 @@ pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
     let found = trend(runs, &asked, like.as_deref(), limit, tool());
     let found = found.map_err(|error| Problem::usage(error.into()))?;
     let found = Redacting { redact: args.trend.redact }.apply(found)?;
-    write(&found, args).map_err(Problem::failed)?;
+    let terminal = || {
+        let lines = if args.trend.details || args.all { usize::MAX } else { screen() };
+        page(&found, lines).terminal(true, room())
+    };
+    record_files::write_and_show(&found, &files, &page(&found, usize::MAX), None, &terminal)?;
     tell(&all.unreadable(), args.verbose, &store);
     Ok(ExitCode::SUCCESS)
-}
-
-fn check(args: &ListArgs) -> anyhow::Result<()> {
-    at_most_one_on_standard_output(args.trend.files().chain(args.json.as_deref()))?;
-    ensure!(args.limit != Some(0), "--limit 0 leaves no run; a trend takes 10 at least");
-    no_picture_on_terminal(args.trend.png.as_deref())
 }
 
 /// What is asked of every run that has ended and has it, in the order of time.
@@ -69,7 +68,7 @@ fn gathered(store: &Store, all: &Summaries, asked: &Asked) -> Vec<Gathered> {
 /// Why there is nothing, with the nearest cell that some run has.
 fn nothing(store: &Store, all: &Summaries, asked: &Asked) -> anyhow::Error {
     if all.runs.is_empty() {
-        return anyhow::anyhow!(
+        return anyhow!(
             "no run is saved in {}; ipcost run saves every run that it measures, and a trend takes 10 at least",
             store.runs().display()
         );
@@ -79,25 +78,6 @@ fn nothing(store: &Store, all: &Summaries, asked: &Asked) -> anyhow::Error {
     let known: BTreeSet<String> =
         documents.flat_map(|document| document.cells).map(|cell| cell.id.clone()).collect();
     TrendError::no_such_cell(asked, &Vec::from_iter(known)).into()
-}
-
-fn write(trend: &Trend, args: &ListArgs) -> anyhow::Result<()> {
-    let outputs = &args.trend;
-    if outputs.svg.is_some() || outputs.png.is_some() {
-        let picture = draw_timeline(&timeline(trend), Background::default())?;
-        write_picture(&picture, outputs.svg.as_deref(), outputs.png.as_deref())?;
-    }
-    if let Some(path) = &outputs.csv {
-        write_text(&csv(trend), path)?;
-    }
-    if let Some(path) = &args.json {
-        write_pretty(trend, path)?;
-    }
-    if !outputs.files().chain(args.json.as_deref()).any(is_standard_output) {
-        let lines = if outputs.details || args.all { usize::MAX } else { screen() };
-        print(&words::render(trend, lines, room()))?;
-    }
-    Ok(())
 }
 
 /// The lines of the terminal.

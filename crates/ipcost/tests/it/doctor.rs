@@ -111,7 +111,7 @@ fn the_first_lines_name_the_build_and_how_it_was_installed() {
 
     let shown = text(&run(&["--redact"]).stdout);
     let (first, rest) = shown.split_once("\n\n").unwrap();
-    assert_eq!(first, format!("{version}installed: pip, into the virtual environment [home]/venv"));
+    assert_eq!(first, format!("What bends results on this machine\n{version}installed: pip, into the virtual environment [home]/venv"));
     assert!(!rest.contains("installed: "), "{shown}");
     let redacted = examination(&run(&["--redact", "--json", "-"]));
     assert_eq!(redacted["installed"]["path"], "[home]/venv/bin/ipcost");

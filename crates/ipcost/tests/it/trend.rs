@@ -78,7 +78,7 @@ fn a_planted_step_is_found_with_what_changed_and_other_runs_are_left_out() {
     let shown = text(&output.stdout);
     for part in [
         "rr/unix/64/c1 over 31 runs",
-        "▶ from 2026-03-18 on 1.12 × (1.11–1.13) what it was; between the two runs the kernel changed from 6.17.0 to 6.18.0\n",
+        "▶ from 2026-03-18 on 1.12 × (1.11–1.13) what it was; between the two runs the kernel changed from 6.17.0 to 6.18.0.\n",
         "20260317-021534-0010",
         "20260318-021534-0011",
         "20260407-021534-0022",

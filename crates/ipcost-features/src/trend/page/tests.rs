@@ -1,7 +1,7 @@
 use ipcost_model::Estimate;
 
 use super::*;
-use crate::trend::{LeftOut, TREND_SCHEMA, csv};
+use crate::trend::{LeftOut, TREND_SCHEMA};
 
 /// Thirty nightly runs, with a new kernel that costs 12 % from the 18th on.
 fn trend() -> Trend {
@@ -63,7 +63,7 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn the_runs_around_a_change_are_shown_with_its_sentence() {
-    let text = plain(&render(&trend(), 24, 100));
+    let text = plain(&page(&trend(), 24).terminal(false, 100));
     assert!(text.lines().count() <= 24, "{}", text.lines().count());
     insta::assert_snapshot!(text);
 }
@@ -78,7 +78,7 @@ fn a_ratio_that_wanders_says_what_that_means() {
         (run.kernel, run.commit) = ("6.18".to_owned(), None);
         run.value = Estimate { median: run.value.median / 10_000.0, lo: Some(0.68), hi: Some(0.85) };
     }
-    insta::assert_snapshot!(plain(&render(&trend, 24, 80)));
+    insta::assert_snapshot!(plain(&page(&trend, 24).terminal(false, 80)));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn too_few_runs_are_told_how_many_are_needed() {
     let mut trend = trend();
     trend.runs.truncate(7);
     trend.changes.clear();
-    let text = plain(&render(&trend, 24, 80));
+    let text = plain(&page(&trend, 24).terminal(false, 80));
     assert!(text.contains("7 runs are too few to look for changes: 10 are needed, 3 more."), "{text}");
     assert!(text.contains("Left out: 4 of another job; --like RUN"), "{text}");
 }
@@ -105,10 +105,10 @@ fn on_one_day_the_minute_is_told_and_nothing_changed_is_said() {
 
 #[test]
 fn every_run_is_there_if_asked_and_nothing_obeys_a_name() {
-    let text = render(&trend(), usize::MAX, usize::MAX);
+    let text = page(&trend(), usize::MAX).terminal(false, usize::MAX);
     assert!(!text.contains("\u{1b}[31m\u{1b}[0m") && text.contains("nightly \\u{1b}[31m"));
     assert_eq!(plain(&text).lines().filter(|line| line.contains("-021534-")).count(), 30);
-    let table = csv(&trend());
+    let table = page(&trend(), 24).csv();
     assert_eq!(table.lines().count(), 31);
     let row: Vec<&str> = table.lines().nth(18).unwrap().split(',').collect();
     assert_eq!((row[5], row[12], row[13]), ("6.18", "1.12", "1.104"));

@@ -1,60 +1,79 @@
-//! Saved runs on a terminal: one line each.
+//! Saved runs as a page: a line each.
 
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style};
 use ipcost_model::units::size_text;
 use ipcost_model::{NATIVE, Placement, RunState, Stopped, Verdict};
-use ipcost_report::grid::{Column, Grid, Piece};
-use ipcost_report::words::escaped;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use ipcost_report::page::{Column, Field, Page, Table, Tone, Value};
 
-use crate::history::RunSummary;
-
-const BOLD: Style = Style::new().bold();
-const DIMMED: Style = Style::new().dimmed();
-const WARN: Style = AnsiColor::Yellow.on_default();
+use crate::history::{RunList, RunSummary};
 
 /// The identifier tells the time as well, so where the room is short the age goes, too.
 const COLUMNS: [Column; 8] = [
-    Column::new("when", false, 3),
-    Column::new("id", false, 0),
-    Column::new("name", false, 0),
-    Column::new("host", false, 5),
-    Column::new("kernel", false, 4),
-    Column::new("answered", true, 0),
-    Column::new("job", false, 0),
-    Column::new("verdicts", false, 2),
+    Column::text("when").dropped(3),
+    Column::text("id"),
+    Column::text("name"),
+    Column::text("host").dropped(5),
+    Column::text("kernel").dropped(4),
+    Column::number("answered"),
+    Column::text("verdicts").dropped(6),
+    Column::text("job"),
 ];
-/// The longest word of how many are answered: `interrupted`.
-const MOST_ANSWERED: usize = 11;
-/// The least of a job that is shown, in columns of text.
-const LEAST_JOB: usize = 20;
 /// More values than this are counted instead of named.
 const MOST_NAMED: usize = 3;
 
-/// Draws the runs, each with the time since it was saved, in `room` columns of text.
-pub fn render(runs: &[(RunSummary, Duration)], room: usize) -> String {
-    let mut grid = Grid::new(&COLUMNS);
-    let names = runs.iter().filter_map(|(run, _)| run.name.as_deref());
-    let name = names.map(|name| escaped(name).width() + 2).max().unwrap_or(0);
-    let ids = runs.iter().map(|(run, _)| run.id.width() + 2).max().unwrap_or(0);
-    let left = room.saturating_sub(ids + name + MOST_ANSWERED + 2).max(LEAST_JOB);
-    for (run, age) in runs {
-        grid.row(vec![
-            Piece::styled(when(run, *age), DIMMED),
-            run.id.as_str().into(),
-            Piece::styled(run.name.as_deref().map(escaped).unwrap_or_default(), BOLD),
-            escaped(&run.host).into(),
-            escaped(&run.kernel).into(),
+/// The page of a list; `ages` are the times since its runs were saved.
+pub fn page(list: &RunList, ages: &[Duration]) -> Page<'static> {
+    let mut page = Page::default();
+    let row = |(run, age): (&RunSummary, &Duration)| {
+        vec![
+            Field::from(Value::Name(when(run, *age))).toned(Tone::Quiet),
+            Value::Name(run.id.clone()).into(),
+            Field::maybe(run.name.clone().map(Value::Name)).toned(Tone::Strong),
+            Value::Name(run.host.clone()).into(),
+            Value::Name(run.kernel.clone()).into(),
             answered(run),
-            shortened(&escaped(&job(run)), left).into(),
             verdicts(run),
-        ]);
-    }
-    let mut out = String::new();
-    grid.render(&mut out, room);
-    out
+            Value::Brief(job(run)).into(),
+        ]
+    };
+    page.blocks.push(Table::new(&COLUMNS).rows(list.runs.iter().zip(ages).map(row)).into());
+    page.data = Some(data(list));
+    page
+}
+
+/// A row a run, with all that the list knows of it.
+fn data(list: &RunList) -> Table {
+    const COLUMNS: [Column; 9] = [
+        Column::text("id"),
+        Column::text("name"),
+        Column::text("saved"),
+        Column::text("host"),
+        Column::text("kernel"),
+        Column::text("tool version"),
+        Column::text("state"),
+        Column::text("verdicts"),
+        Column::text("job"),
+    ];
+    let text = |text: &str| Field::from(Value::Name(text.to_owned()));
+    let row = |run: &RunSummary| {
+        vec![
+            text(&run.id),
+            text(run.name.as_deref().unwrap_or_default()),
+            text(&run.saved),
+            text(&run.host),
+            text(&run.kernel),
+            text(&run.tool_version),
+            text(match run.state {
+                RunState::Running => "running",
+                RunState::Unfinished => "unfinished",
+                RunState::Finished => run.stopped.name(),
+            }),
+            verdicts(run),
+            text(&job(run)),
+        ]
+    };
+    Table::new(&COLUMNS).rows(list.runs.iter().map(row))
 }
 
 /// How long ago, and after two months the day.
@@ -118,9 +137,9 @@ fn sizes(bytes: &[u64]) -> String {
 }
 
 /// How many contrasts are answered, of all; or that the run did not end well.
-fn answered(run: &RunSummary) -> Piece {
+fn answered(run: &RunSummary) -> Field {
     let state = match (run.state, run.stopped) {
-        (RunState::Running, _) => return Piece::styled("running", BOLD),
+        (RunState::Running, _) => return Field::from(Value::Name("running".to_owned())).toned(Tone::Strong),
         (RunState::Unfinished, _) => "unfinished".to_owned(),
         (RunState::Finished, Stopped::Interrupted | Stopped::Failed) => run.stopped.to_string(),
         (RunState::Finished, _) => {
@@ -128,49 +147,39 @@ fn answered(run: &RunSummary) -> Piece {
             let all: u64 = counted.iter().map(|(_, count)| u64::from(*count)).sum();
             let is_answer = |(verdict, _): &&(Verdict, u32)| verdict.is_answer();
             let known: u64 = counted.iter().filter(is_answer).map(|(_, count)| u64::from(*count)).sum();
-            return if all == 0 { Piece::default() } else { format!("{known} of {all}").into() };
+            return Field::maybe((all > 0).then(|| Value::Name(format!("{known} of {all}"))));
         }
     };
-    Piece::styled(state, WARN)
-}
-
-/// Text in at most so many columns.
-fn shortened(text: &str, room: usize) -> String {
-    if text.width() <= room {
-        return text.to_owned();
-    }
-    let mut left = room.saturating_sub(1);
-    let fits = |letter: &char| {
-        let width = letter.width().unwrap_or(0);
-        left.checked_sub(width).map(|rest| left = rest).is_some()
-    };
-    let kept: String = text.chars().take_while(fits).collect();
-    format!("{}…", kept.trim_end())
+    Field::from(Value::Name(state)).toned(Tone::Caution)
 }
 
 /// How many contrasts are known to be what; before it, that the run did not end well.
-fn verdicts(run: &RunSummary) -> Piece {
+fn verdicts(run: &RunSummary) -> Field {
     let counted = run.verdicts.each().into_iter().filter(|(_, count)| *count > 0);
     let known: Vec<String> = counted.map(|(verdict, count)| format!("{count} {verdict}")).collect();
     let known = if known.is_empty() { "nothing compared".to_owned() } else { known.join(", ") };
-    match run.state {
-        RunState::Finished => {}
-        RunState::Running => return Piece::styled(format!("running: {known}"), BOLD),
-        RunState::Unfinished => return Piece::styled(format!("unfinished: {known}"), WARN),
-    }
-    match run.stopped {
-        Stopped::Resolved | Stopped::Budget => known.into(),
-        Stopped::Interrupted | Stopped::Failed => Piece::styled(format!("{}: {known}", run.stopped), WARN),
-    }
+    let (before, tone) = match (run.state, run.stopped) {
+        (RunState::Running, _) => ("running".to_owned(), Tone::Strong),
+        (RunState::Unfinished, _) => ("unfinished".to_owned(), Tone::Caution),
+        (RunState::Finished, Stopped::Interrupted | Stopped::Failed) => {
+            (run.stopped.to_string(), Tone::Caution)
+        }
+        (RunState::Finished, Stopped::Resolved | Stopped::Budget) => {
+            return Value::Name(known).into();
+        }
+    };
+    Field::from(Value::Name(format!("{before}: {known}"))).toned(tone)
 }
 
 #[cfg(test)]
 mod tests {
     use ipcost_report::fixture;
+    use unicode_width::UnicodeWidthStr;
 
     use super::*;
+    use crate::history::RUNS_SCHEMA;
 
-    fn runs() -> Vec<(RunSummary, Duration)> {
+    fn list() -> (RunList, Vec<Duration>) {
         let usual = |id: &str| RunSummary::of(&fixture::document(), id, "2026-01-01T00:00:30Z", 40_000);
         let mut named = usual("20260101-000030-00a1");
         named.name = Some("before \u{1b}[31m".to_owned());
@@ -182,21 +191,30 @@ mod tests {
         failed.transports = ["pipe", "fifo", "unix", "tcp"].map(str::to_owned).to_vec();
         (failed.peers, failed.placements) =
             (vec!["native".to_owned(), "ruby".to_owned()], vec![Placement::Apart]);
-        [(named, 30), (usual("20251231-230030-00a3"), 3_700), (failed, 90_000), (usual("old"), 9_000_000)]
-            .map(|(run, age)| (run, Duration::from_secs(age)))
-            .to_vec()
+        let list = RunList {
+            schema: RUNS_SCHEMA.to_owned(),
+            directory: "/runs".to_owned(),
+            total: 4,
+            runs: vec![named, usual("20251231-230030-00a3"), failed, usual("old")],
+            unreadable: Vec::new(),
+        };
+        (list, [30, 3_700, 90_000, 9_000_000].map(Duration::from_secs).to_vec())
     }
 
     #[test]
     fn a_line_a_run() {
-        let shown = anstream::adapter::strip_str(&render(&runs(), usize::MAX)).to_string();
-        insta::assert_snapshot!(shown);
-        assert!(render(&runs(), usize::MAX).contains("before \\u{1b}[31m"), "nothing raw from outside");
+        let (list, ages) = list();
+        let shown = page(&list, &ages).terminal(false, usize::MAX);
+        insta::assert_snapshot!(anstream::adapter::strip_str(&shown).to_string());
+        assert!(shown.contains("before \\u{1b}[31m"), "nothing raw from outside");
     }
 
     #[test]
     fn where_the_room_is_short_the_identifiers_stay() {
-        let shown = anstream::adapter::strip_str(&render(&runs()[..3], 72)).to_string();
+        let (mut list, ages) = list();
+        list.runs.truncate(3);
+        let shown = page(&list, &ages).terminal(false, 72);
+        let shown = anstream::adapter::strip_str(&shown).to_string();
         insta::assert_snapshot!(shown);
         assert!(shown.lines().all(|line| line.width() <= 72), "{shown}");
     }

@@ -1,14 +1,13 @@
-//! A trend on a terminal: a line of bars, the runs around changes, and a sentence for each change.
+//! A trend as a page: a picture of the runs, those around changes, and a sentence for each change.
 
-use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
 use ipcost_model::{Metric, and_joined, first_few};
-use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
-use ipcost_report::words::escaped;
-use ipcost_report::wrap::{wrapped, wrapped_under};
+use ipcost_report::page::{Column, Field, Figure, Frame, Page, Paragraph, Table, Tone, Value};
+use ipcost_report::picture::{TIMELINE_READING, draw_timeline, plain_timeline};
 
 use super::record::{Trend, TrendChange, TrendRun};
+use super::timeline;
 use crate::compare::Difference;
 
 mod bars;
@@ -16,20 +15,16 @@ mod selection;
 
 use selection::{Shown, shown};
 
-const BOLD: Style = Style::new().bold();
-const DIMMED: Style = Style::new().dimmed();
-const DEARER: Style = AnsiColor::Red.on_default();
-const CHEAPER: Style = AnsiColor::Green.on_default();
-
 /// The identifier tells the time as well.
-const COLUMNS: [Column; 7] = [
-    Column::new("started", false, 3),
-    Column::new("id", false, 0),
-    Column::new("name", false, 4),
-    Column::new("ipcost", false, 1),
-    Column::new("kernel", false, 2),
-    Column::new("cost", true, 0),
-    Column::new("", false, 0),
+const COLUMNS: [Column; 8] = [
+    Column::text("started").dropped(3),
+    Column::text("id"),
+    Column::text("name").dropped(4),
+    Column::text("ipcost").dropped(1),
+    Column::text("kernel").dropped(2),
+    Column::number("cost"),
+    Column::text(""),
+    Column::text("change"),
 ];
 /// More correlation than this is worth a word.
 const WANDERS: f64 = 0.3;
@@ -40,20 +35,24 @@ const TOOL: &str = "version of ipcost";
 /// The most letters of a value in a sentence.
 const MOST_LETTERS: usize = 40;
 
-/// Draws a trend in `room` columns of text and about so many lines: of the runs, as many as fit, of those around changes and
-/// the latest.
-pub fn render(trend: &Trend, lines: usize, room: usize) -> String {
-    let mut out = format!("{BOLD}{}{BOLD:#}\n", wrapped(&escaped(&title(trend)), room));
-    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n\n", wrapped(&escaped(&about(trend)), room)));
-    out.push_str(&bars::line(trend, room));
-    out.push('\n');
-    table(trend, lines, room, &mut out);
-    out.push('\n');
-    for sentence in sentences(trend) {
-        out.push_str(&format!("{}\n", wrapped(&escaped(&sentence), room)));
+/// The page, with a table of about so many lines: of the runs as many as fit, of those around changes and the latest.
+pub fn page(trend: &Trend, lines: usize) -> Page<'_> {
+    let mut page = Page::new(title(trend));
+    page.about.push(about(trend));
+    let figure = Figure::new(TIMELINE_READING, move |frame| match frame {
+        Frame::Page => plain_timeline(&timeline(trend)),
+        Frame::File(background) => draw_timeline(&timeline(trend), background),
+    });
+    page.blocks.push(figure.sketched(move |room| bars::line(trend, room)).into());
+    page.blocks.push(table(trend, lines).into());
+    for change in &trend.changes {
+        let tone = if change.ratio > 1.0 { Tone::Bad } else { Tone::Good };
+        page.answer.push(Paragraph { text: format!("▶ {}.", sentence(trend, change)), tone }.into());
     }
-    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&how(trend), room)));
-    out
+    page.answer.extend(sentences(trend).into_iter().map(|said| Paragraph::plain(said).into()));
+    page.notes.push(Paragraph::quiet(how(trend)).into());
+    page.data = Some(data(trend));
+    page
 }
 
 /// What is followed.
@@ -97,71 +96,97 @@ fn minute(run: &TrendRun) -> String {
     run.started.chars().take(16).collect::<String>().replace('T', " ")
 }
 
-fn table(trend: &Trend, lines: usize, room: usize, out: &mut String) {
-    let lines = shown(trend, lines);
-    let mut drawn = String::new();
-    grid(trend, &lines).render(&mut drawn, room);
-    let mut rows = drawn.lines();
-    out.extend(rows.next().map(|titles| format!("{titles}\n")));
-    for line in &lines {
-        match line {
-            Shown::Run(_) => out.extend(rows.next().map(|row| format!("{row}\n"))),
-            Shown::Gap(runs) => {
-                out.push_str(&format!("{DIMMED}… {}{DIMMED:#}\n", counted(*runs as u64, "run")))
-            }
-            Shown::Change(index) => {
-                let change = &trend.changes[*index];
-                let style = if change.ratio > 1.0 { DEARER } else { CHEAPER };
-                let said = wrapped_under(&escaped(&format!("▶ {}", sentence(trend, change))), room, "  ");
-                out.push_str(&format!("{style}{said}{style:#}\n"));
-            }
-        }
-    }
-}
-
-/// The rows of the runs. A tool or kernel is told once, and again where it changes.
-fn grid(trend: &Trend, lines: &[Shown]) -> Grid {
-    let mut grid = Grid::new(&COLUMNS);
+/// The runs. A tool or kernel is told once, and again where it changes.
+fn table(trend: &Trend, lines: usize) -> Table {
+    let mut table = Table::new(&COLUMNS);
     if trend.metric == Metric::Cpu {
-        grid.title(5, "CPU/op".to_owned());
+        table.columns[5].title = "CPU/op".into();
     }
     if trend.against.is_some() {
-        grid.title(5, "ratio".to_owned());
+        table.columns[5].title = "ratio".into();
     }
     let [same_tool, same_kernel] = [TrendRun::tool, kernel].map(|of| same(trend, of).is_some());
     let mut last: Option<&TrendRun> = None;
-    for run in lines.iter().filter_map(Shown::run).map(|index| &trend.runs[index]) {
-        let told = |same: bool, of: fn(&TrendRun) -> String| match last {
-            _ if same => String::new(),
-            Some(last) if of(last) == of(run) => String::new(),
-            _ => escaped(&of(run)),
+    for line in shown(trend, lines) {
+        let index = match line {
+            Shown::Run(index) => index,
+            Shown::Gap(runs) => {
+                let gap = Value::Name(format!("… {}", counted(runs as u64, "run")));
+                table.rows.push(vec![Field::default(), Field::from(gap).toned(Tone::Quiet)]);
+                continue;
+            }
         };
-        grid.row(vec![
-            Piece::styled(escaped(&minute(run)), DIMMED),
-            run.id.as_str().into(),
-            run.name.as_deref().map(escaped).unwrap_or_default().into(),
-            told(same_tool, TrendRun::tool).into(),
-            told(same_kernel, kernel).into(),
-            value(trend, run.value.median).into(),
-            bounds(trend, run).into(),
+        let run = &trend.runs[index];
+        let told = |same: bool, of: fn(&TrendRun) -> String| match last {
+            _ if same => Field::default(),
+            Some(last) if of(last) == of(run) => Field::default(),
+            _ => Value::Name(of(run)).into(),
+        };
+        let (lo, hi) = (run.value.lo, run.value.hi);
+        let [cost, within] = match trend.against {
+            Some(_) => [Value::Ratio(run.value.median), Value::Interval(run.value.median, lo, hi)],
+            None => [Value::Cost(run.value.median), Value::CostInterval(lo, hi)],
+        };
+        table.rows.push(vec![
+            Field::from(Value::Name(minute(run))).toned(Tone::Quiet),
+            Value::Name(run.id.clone()).into(),
+            Field::maybe(run.name.clone().map(Value::Name)),
+            told(same_tool, TrendRun::tool),
+            told(same_kernel, kernel),
+            cost.into(),
+            within.into(),
+            change_of(trend, index),
         ]);
         last = Some(run);
     }
-    grid
+    table
+}
+
+/// What changed with a run, if it is the first one of a level.
+fn change_of(trend: &Trend, run: usize) -> Field {
+    let change = trend.changes.iter().find(|change| change.at as usize == run);
+    change.map_or_else(Field::default, |change| {
+        let tone = if change.ratio > 1.0 { Tone::Bad } else { Tone::Good };
+        let value = Value::RatioWithin(change.ratio, Some(change.lo), Some(change.hi));
+        Field::from(value).toned(tone)
+    })
+}
+
+/// A row a run, in the order of time. Values are nanoseconds for one operation, or ratios; the change is the ratio to the level before,
+/// in the row of the first run of a level.
+fn data(trend: &Trend) -> Table {
+    const COLUMNS: [&str; 16] = [
+        "id", "name", "started", "tool_version", "commit", "kernel", "cell", "against", "value", "value_lo",
+        "value_hi", "level", "change", "change_lo", "change_hi", "metric",
+    ];
+    let text = |text: &str| Field::from(Value::Name(text.to_owned()));
+    let number = |value: Option<f64>| Field::maybe(value.map(Value::Number));
+    let row = |(index, run): (usize, &TrendRun)| {
+        let change = trend.changes.iter().find(|change| change.at as usize == index);
+        vec![
+            text(&run.id),
+            text(run.name.as_deref().unwrap_or_default()),
+            text(&run.started),
+            text(&run.tool_version),
+            text(run.commit.as_deref().unwrap_or_default()),
+            text(&run.kernel),
+            text(&trend.cell),
+            text(trend.against.as_deref().unwrap_or_default()),
+            number(Some(run.value.median)),
+            number(run.value.lo),
+            number(run.value.hi),
+            number(Some(run.level)),
+            number(change.map(|change| change.ratio)),
+            number(change.map(|change| change.lo)),
+            number(change.map(|change| change.hi)),
+            trend.metric.into(),
+        ]
+    };
+    Table::new(&COLUMNS.map(Column::text)).rows(trend.runs.iter().enumerate().map(row))
 }
 
 fn value(trend: &Trend, value: f64) -> String {
     if trend.against.is_some() { ratio(value) } else { time(value) }
-}
-
-/// In the unit of the cost, as far as it has ends.
-fn bounds(trend: &Trend, run: &TrendRun) -> String {
-    let (Some(lo), Some(hi)) = (run.value.lo, run.value.hi) else { return "(no interval)".to_owned() };
-    let [lo, hi] = [lo, hi].map(|end| value(trend, end));
-    match (lo.split_once(' '), hi.split_once(' ')) {
-        (Some((number, unit)), Some((_, same))) if unit == same => format!("({number}–{hi})"),
-        _ => format!("({lo}–{hi})"),
-    }
 }
 
 /// From when on it is what, and what else changed at that time.

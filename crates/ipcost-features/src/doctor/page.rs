@@ -1,148 +1,92 @@
-//! What was found on a machine, on a terminal: a block a topic, what is good in one line, a sum at the end.
+//! What was found on a machine as a page: a section a topic, what is good in one line, a sum.
 
-use anstyle::{AnsiColor, Style};
-use ipcost_model::escaped_lines;
-use ipcost_report::words::{capitalised, escaped};
-use unicode_width::UnicodeWidthStr;
+use ipcost_report::page::{Column, Item, Page, Paragraph, Section, Table, Tone, Value};
+use ipcost_report::words::capitalised;
 
 use crate::doctor::{Examination, Finding, State, Topic};
 
-const BOLD: Style = Style::new().bold();
-const DIMMED: Style = Style::new().dimmed();
-/// Prose in longer lines is hard to read.
-const MOST_ROOM: usize = 110;
-/// Narrower than this, lines are broken as if there were so many columns.
-const LEAST_ROOM: usize = 40;
-/// Before the text of a finding: space, sign, space.
-const INDENT: usize = 4;
-
-/// Draws an examination in `room` columns of text; with `all`, everything that was looked at has a line.
-pub fn render(examination: &Examination, all: bool, room: usize) -> String {
-    let room = room.clamp(LEAST_ROOM, MOST_ROOM);
-    let mut out = String::new();
-    program(&mut out, examination, room);
+/// The page; with `all`, everything that was looked at has an entry.
+pub fn page(examination: &Examination, all: bool) -> Page<'static> {
+    let tool = &examination.envelope.tool;
+    let mut page = Page::new("What bends results on this machine");
+    page.about.push(format!("{} {}", tool.name, tool.build()));
+    page.about.extend(examination.installed.as_ref().map(|it| format!("installed: {it}")));
     for topic in Topic::ALL {
         let of_topic: Vec<&Finding> =
             examination.findings.iter().filter(|finding| finding.topic == *topic).collect();
         if !of_topic.is_empty() {
-            out.push_str(&format!("{BOLD}{}{BOLD:#}\n", capitalised(topic.name())));
-            block(&mut out, &of_topic, all, room);
-            out.push('\n');
+            let section = Section::new(&topic.name().replace(' ', "-"), capitalised(topic.name()));
+            page.blocks.push(section.with_all(entries(&of_topic, all)).open());
         }
     }
     if all && !examination.unknown.is_empty() {
-        let text = format!("This machine does not tell: {}.", examination.unknown.join(", "));
-        lines(&mut out, "", &text, 0, room, DIMMED);
-        out.push('\n');
+        let unknown = format!("This machine does not tell: {}.", examination.unknown.join(", "));
+        page.notes.push(Paragraph::quiet(unknown).into());
     }
-    out.push_str(&sum(examination));
-    out
+    page.answer.push(Paragraph::plain(sum(examination)).into());
+    page.data = Some(data(examination));
+    page
 }
 
-/// Which build this is, and how it was installed.
-fn program(out: &mut String, examination: &Examination, room: usize) {
-    let tool = &examination.envelope.tool;
-    let build = escaped(&format!("{} {}", tool.name, tool.build()));
-    let installed = examination.installed.as_ref();
-    let installed = installed.map(|it| format!("installed: {}", escaped(&it.to_string())));
-    for text in [build].into_iter().chain(installed) {
-        lines(out, "", &text, INDENT, room, Style::new());
-    }
-    out.push('\n');
-}
-
-fn block(out: &mut String, findings: &[&Finding], all: bool, room: usize) {
+/// What was found, with what bends results first, and what is good last.
+fn entries(findings: &[&Finding], all: bool) -> Vec<Item> {
+    let mut items = Vec::new();
     for state in [State::Bends, State::Missing, State::Note] {
         let of_state: Vec<&Finding> =
             findings.iter().copied().filter(|finding| finding.state == state).collect();
         for of_check in of_state.chunk_by(|a, b| a.code == b.code) {
             match of_check {
                 // Most users never want most of what one check finds missing several times: peers, transports.
-                [_, _, ..] if state == State::Missing && !all => folded(out, of_check, room),
-                _ => of_check.iter().for_each(|finding| full(out, finding, room)),
+                [_, _, ..] if state == State::Missing && !all => items.push(folded(of_check)),
+                _ => items.extend(of_check.iter().map(|finding| full(finding))),
             }
         }
     }
     let good = findings.iter().filter(|finding| finding.state == State::Good);
     if all {
-        good.for_each(|finding| short(out, finding, room));
-        return;
+        items.extend(good.map(|finding| item(State::Good, format!("{}: {}", finding.code, finding.found))));
+        return items;
     }
     let names: Vec<&str> = good.map(|finding| finding.code.as_str()).collect();
-    if !names.is_empty() {
-        lines(out, &head(State::Good), &names.join(", "), INDENT, room, DIMMED);
-    }
+    items.extend((!names.is_empty()).then(|| item(State::Good, names.join(", "))));
+    items
 }
 
 /// What one check finds missing several times, in a line: each finding begins with what is missing.
-fn folded(out: &mut String, findings: &[&Finding], room: usize) {
+fn folded(findings: &[&Finding]) -> Item {
     let names: Vec<&str> =
         findings.iter().map(|finding| finding.found.split(": ").next().unwrap_or_default()).collect();
-    let text = format!(
-        "{}: not usable here: {}; ipcost doctor --all says what they need",
-        findings[0].code,
-        escaped(&names.join(", "))
-    );
-    lines(out, &head(State::Missing), &text, INDENT, room, look(State::Missing).1);
+    let code = &findings[0].code;
+    let names = names.join(", ");
+    item(State::Missing, format!("{code}: not usable here: {names}; ipcost doctor --all says what they need"))
 }
 
-/// The finding, why it matters, and what to do; commands stay whole, so that they can be copied.
-fn full(out: &mut String, finding: &Finding, room: usize) {
-    let (_, style) = look(finding.state);
+/// The finding, why it matters, and what to do.
+fn full(finding: &Finding) -> Item {
     let found = match &finding.aside {
         Some(aside) => format!("{}, {aside}", finding.found),
         None => finding.found.clone(),
     };
-    let text = format!("{}: {}", finding.code, escaped(&found));
-    lines(out, &head(finding.state), &text, INDENT, room, style);
-    lines(out, &" ".repeat(INDENT), &finding.why, INDENT, room, DIMMED);
-    if let Some(command) = &finding.command {
-        out.push_str(&format!("{}→ {BOLD}{}{BOLD:#}\n", " ".repeat(INDENT), escaped(command)));
-    }
-    if let Some(advice) = &finding.advice {
-        let text = format!("→ {}", escaped(advice));
-        lines(out, &" ".repeat(INDENT), &text, INDENT + 2, room, Style::new());
+    Item {
+        why: finding.why.clone(),
+        command: finding.command.clone(),
+        advice: finding.advice.clone(),
+        ..item(finding.state, format!("{}: {found}", finding.code))
     }
 }
 
-fn short(out: &mut String, finding: &Finding, room: usize) {
-    let text = format!("{}: {}", finding.code, escaped(&finding.found));
-    lines(out, &head(State::Good), &text, INDENT, room, Style::new());
-}
-
-/// Text behind a head, broken between words, with what follows set in.
-fn lines(out: &mut String, head: &str, text: &str, indent: usize, room: usize, style: Style) {
-    let width = plain_width(head);
-    let space = " ".repeat(indent);
-    // The head has its own styles, so that it is kept out of the breaking of lines.
-    let first = " ".repeat(width);
-    let options = textwrap::Options::new(room)
-        .initial_indent(&first)
-        .subsequent_indent(&space)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    for (number, line) in textwrap::wrap(&escaped_lines(text), options).iter().enumerate() {
-        let (head, width) = if number == 0 { (head, width) } else { (space.as_str(), indent) };
-        out.push_str(&format!("{head}{style}{}{style:#}\n", line.get(width..).unwrap_or_default()));
-    }
-}
-
-fn head(state: State) -> String {
-    let (sign, style) = look(state);
-    format!("  {style}{sign}{style:#} ")
-}
-
-/// The width of a head: its styles take no room.
-fn plain_width(head: &str) -> usize {
-    if head.contains('\u{1b}') { INDENT } else { head.width() }
+fn item(state: State, text: String) -> Item {
+    let (sign, tone) = look(state);
+    Item { sign, tone, text, ..Item::default() }
 }
 
 /// How a state looks: a sign that needs no colour, and a colour.
-const fn look(state: State) -> (&'static str, Style) {
+const fn look(state: State) -> (&'static str, Tone) {
     match state {
-        State::Good => ("✓", AnsiColor::Green.on_default()),
-        State::Note => ("·", Style::new()),
-        State::Bends => ("!", AnsiColor::Yellow.on_default()),
-        State::Missing => ("?", AnsiColor::Cyan.on_default()),
+        State::Good => ("✓", Tone::Good),
+        State::Note => ("·", Tone::Plain),
+        State::Bends => ("!", Tone::Caution),
+        State::Missing => ("?", Tone::Open),
     }
 }
 
@@ -150,8 +94,7 @@ const fn look(state: State) -> (&'static str, Style) {
 fn sum(examination: &Examination) -> String {
     let part = |state: State, text: &dyn Fn(usize) -> String| {
         let count = examination.count(state);
-        let (sign, style) = look(state);
-        (count > 0).then(|| format!("{style}{sign}{style:#} {}", text(count)))
+        (count > 0).then(|| format!("{} {}", look(state).0, text(count)))
     };
     let things = |count: usize| if count == 1 { "thing" } else { "things" };
     let bends = part(State::Bends, &|count| {
@@ -164,12 +107,40 @@ fn sum(examination: &Examination) -> String {
     ];
     let first = bends.unwrap_or_else(|| "Nothing was found that bends results here".to_owned());
     let all: Vec<String> = std::iter::once(first).chain(rest.into_iter().flatten()).collect();
-    format!("{}.\n", all.join(", "))
+    format!("{}.", all.join(", "))
+}
+
+/// Every finding, a row each.
+fn data(examination: &Examination) -> Table {
+    const COLUMNS: [Column; 7] = [
+        Column::text("topic"),
+        Column::text("code"),
+        Column::text("state"),
+        Column::text("found"),
+        Column::text("why"),
+        Column::text("command"),
+        Column::text("advice"),
+    ];
+    let maybe = |text: &Option<String>| text.clone().map_or(Value::Empty, Value::Text).into();
+    let row = |finding: &Finding| {
+        vec![
+            finding.topic.name().into(),
+            finding.code.as_str().into(),
+            finding.state.name().into(),
+            finding.found.as_str().into(),
+            finding.why.as_str().into(),
+            maybe(&finding.command),
+            maybe(&finding.advice),
+        ]
+    };
+    Table::new(&COLUMNS).rows(examination.findings.iter().map(row))
 }
 
 #[cfg(test)]
 mod tests {
     use ipcost_model::{Envelope, Host, Tool};
+
+    use unicode_width::UnicodeWidthStr;
 
     use super::*;
     use crate::doctor::{DOCTOR_SCHEMA, Installation, Means};
@@ -235,12 +206,12 @@ mod tests {
 
     #[test]
     fn what_bends_comes_first_and_what_is_good_is_short() {
-        insta::assert_snapshot!(plain(&render(&examination(), false, 72)));
+        insta::assert_snapshot!(plain(&page(&examination(), false).terminal(false, 72)));
     }
 
     #[test]
     fn everything_has_a_line_if_asked_for() {
-        insta::assert_snapshot!(plain(&render(&examination(), true, usize::MAX)));
+        insta::assert_snapshot!(plain(&page(&examination(), true).terminal(false, usize::MAX)));
     }
 
     #[test]
@@ -248,10 +219,10 @@ mod tests {
         let mut examination = examination();
         let missing = |found: &str| finding("peers", Topic::Tools, State::Missing, found);
         examination.findings.push(missing("ruby: ruby is not installed"));
-        let one = plain(&render(&examination, false, 100));
+        let one = plain(&page(&examination, false).terminal(false, 100));
         assert!(one.contains("peers: ruby: ruby is not installed"), "a single one is told in full: {one}");
         examination.findings.push(missing("redis, redis-resolve: redis-server is not installed"));
-        let brief = plain(&render(&examination, false, 100));
+        let brief = plain(&page(&examination, false).terminal(false, 100));
         assert!(
             brief.contains("peers: not usable here: ruby, redis, redis-resolve; ipcost doctor --all"),
             "{brief}"
@@ -260,20 +231,20 @@ mod tests {
             !brief.contains("is not installed; ") && brief.contains("strace: strace is not installed"),
             "{brief}"
         );
-        let all = plain(&render(&examination, true, 100));
+        let all = plain(&page(&examination, true).terminal(false, 100));
         assert!(all.contains("ruby: ruby is not installed") && !all.contains("not usable here"), "{all}");
     }
 
     #[test]
     fn nothing_from_outside_reaches_the_terminal_raw() {
-        let shown = render(&examination(), false, 80);
+        let shown = page(&examination(), false).terminal(false, 80);
         assert!(shown.contains("\\u{1b}[31mrustc") && shown.contains("\\u{1b}[31mvenv"), "{shown}");
     }
 
     #[test]
     fn lines_are_no_longer_than_the_room_but_commands_are_whole() {
-        let shown = plain(&render(&examination(), true, 1));
-        let long: Vec<&str> = shown.lines().filter(|line| line.width() > LEAST_ROOM).collect();
+        let shown = plain(&page(&examination(), true).terminal(false, 1));
+        let long: Vec<&str> = shown.lines().filter(|line| line.width() > 40).collect();
         assert!(shown.contains("→ cpupower frequency-set -g performance"), "{shown}");
         assert!(long.iter().all(|line| line.contains('→') || line.contains('.')), "{long:?}");
     }
@@ -283,7 +254,7 @@ mod tests {
         let mut clean = examination();
         clean.findings.retain(|finding| finding.state == State::Good);
         assert!(
-            plain(&render(&clean, false, 80))
+            plain(&page(&clean, false).terminal(false, 80))
                 .ends_with("Nothing was found that bends results here, ✓ 2 good.\n")
         );
     }

@@ -9,7 +9,7 @@ const AROUND: usize = 2;
 /// The latest runs.
 const LATEST: usize = 4;
 /// Lines besides the runs: titles, bars, sentences, and the prompt.
-const OTHER_LINES: usize = 13;
+const OTHER_LINES: usize = 15;
 /// Lines besides the runs that a change takes.
 const OF_CHANGE: usize = 2;
 
@@ -20,22 +20,9 @@ pub enum Shown {
     Run(usize),
     /// So many runs are not shown.
     Gap(usize),
-    /// A change, by index.
-    Change(usize),
 }
 
-impl Shown {
-    /// The run.
-    pub fn run(&self) -> Option<usize> {
-        match self {
-            Self::Run(index) => Some(*index),
-            Self::Gap(_) | Self::Change(_) => None,
-        }
-    }
-}
-
-/// The lines: all runs if they fit into so many; else the latest and those around changes, newer changes first. Every change is
-/// there.
+/// The lines: all runs if they fit into so many; else the latest and those around changes, newer changes first.
 pub fn shown(trend: &Trend, lines: usize) -> Vec<Shown> {
     let runs = trend.runs.len();
     let rows = lines.saturating_sub(OTHER_LINES + OF_CHANGE * trend.changes.len());
@@ -48,10 +35,6 @@ pub fn shown(trend: &Trend, lines: usize) -> Vec<Shown> {
         }
     };
     for run in 0..runs {
-        if let Some(change) = trend.changes.iter().position(|change| change.at as usize == run) {
-            end_gap(&mut lines, &mut gap);
-            lines.push(Shown::Change(change));
-        }
         if chosen.contains(&run) {
             end_gap(&mut lines, &mut gap);
             lines.push(Shown::Run(run));
