@@ -25,7 +25,7 @@ pub const UNIX: &str = "rr/unix/64/c1";
 pub const PIPE: &str = "rr/pipe/64/c1";
 
 /// Saves a run of that night in which operations of the cell over `unix` take so many times as long.
-fn save(place: &Place, document: &Value, night: usize, factor: f64, change: impl Fn(&mut Value)) {
+pub fn save(place: &Place, document: &Value, night: usize, factor: f64, change: impl Fn(&mut Value)) {
     let mut run = document.clone();
     let day = format!("2026-{:02}-{:02}", 3 + night / 28, 1 + night % 28);
     run["started"] = json!(format!("{day}T02:15:34Z"));
