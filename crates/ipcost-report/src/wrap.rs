@@ -12,10 +12,11 @@ pub fn wrapped(text: &str, room: usize) -> String {
 
 /// The same, with all lines but the first after `indent`.
 pub fn wrapped_under(text: &str, room: usize, indent: &str) -> String {
-    textwrap::fill(
-        &escaped_lines(text),
-        textwrap::Options::new(room.max(LEAST_ROOM)).subsequent_indent(indent),
-    )
+    // Names and codes have hyphens, and are easier to find and to copy whole.
+    let options = textwrap::Options::new(room.max(LEAST_ROOM))
+        .subsequent_indent(indent)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(&escaped_lines(text), options)
 }
 
 #[cfg(test)]

@@ -24,7 +24,8 @@ const MOST_NAMED: usize = 3;
 
 /// The page of a list; `ages` are the times since its runs were saved.
 pub fn page(list: &RunList, ages: &[Duration]) -> Page<'static> {
-    let mut page = Page::default();
+    let mut page = Page::new("Saved runs");
+    page.about.push(list.directory.clone());
     let row = |(run, age): (&RunSummary, &Duration)| {
         vec![
             Field::from(Value::Name(when(run, *age))).toned(Tone::Quiet),

@@ -2,8 +2,8 @@
 
 use ipcost_report::timeline::{Mark, Point, Timeline};
 
-use super::record::{Trend, TrendRun};
 use super::page::{about, how, sentence, sentences, title};
+use super::record::{Trend, TrendRun};
 
 /// What the picture shows.
 pub fn timeline(trend: &Trend) -> Timeline {

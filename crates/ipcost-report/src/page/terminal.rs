@@ -136,7 +136,8 @@ fn claim(claim: &Claim, room: Room, out: &mut String) {
 
 /// Commands stay whole, so that they can be copied.
 fn item(item: &Item, room: Room, out: &mut String) {
-    let (sign, text) = (style(item.tone), if item.tone == Tone::Good { Style::new() } else { style(item.tone) });
+    let (sign, text) =
+        (style(item.tone), if item.tone == Tone::Good { Style::new() } else { style(item.tone) });
     let columns = room.columns.min(BRIEF_ROOM + ITEM.len());
     // The sign has its own style, so that it is kept out of the breaking of lines.
     let said = wrapped_under(&format!("{ITEM}{}", one_line(&item.text)), columns, ITEM);

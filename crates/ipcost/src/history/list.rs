@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use ipcost_features::history::{RUNS_SCHEMA, RunList, UnreadableRun, page};
+use ipcost_report::page::Page;
 
 use super::store::Store;
 use super::summary::Summaries;
 use crate::args::ListArgs;
 use crate::exit::{Problem, note, warn};
+use crate::output::room;
 use crate::record_files;
 
 /// How many runs are listed where nothing says how many.
@@ -51,8 +53,13 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
     if list.runs.is_empty() && !is_file {
         note(&format!("no run is saved in {}", store.runs().display()));
     } else {
-        let page = page(&list, &ages);
-        record_files::write(&list, &files, &page, None, false)?;
+        let whole = page(&list, &ages);
+        // Who asks for a list at a prompt knows what it is.
+        let terminal = || {
+            let bare = Page { title: String::new(), about: Vec::new(), ..page(&list, &ages) };
+            bare.terminal(false, room())
+        };
+        record_files::write_and_show(&list, &files, &whole, None, &terminal)?;
     }
     if total > limit && !is_file {
         note(&format!("{} older ones are not listed; --all lists them", total - limit));

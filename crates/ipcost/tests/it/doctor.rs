@@ -111,7 +111,12 @@ fn the_first_lines_name_the_build_and_how_it_was_installed() {
 
     let shown = text(&run(&["--redact"]).stdout);
     let (first, rest) = shown.split_once("\n\n").unwrap();
-    assert_eq!(first, format!("What bends results on this machine\n{version}installed: pip, into the virtual environment [home]/venv"));
+    assert_eq!(
+        first,
+        format!(
+            "What bends results on this machine\n{version}installed: pip, into the virtual environment [home]/venv"
+        )
+    );
     assert!(!rest.contains("installed: "), "{shown}");
     let redacted = examination(&run(&["--redact", "--json", "-"]));
     assert_eq!(redacted["installed"]["path"], "[home]/venv/bin/ipcost");
@@ -253,4 +258,21 @@ fn a_runs_document_holds_the_same_facts() {
     for name in ["open_files_limit", "tcp_rmem", "loopback_queue", "ip_local_port_range", "load_average"] {
         assert!(!document["host"][name].is_null(), "{name}: {}", document["host"]);
     }
+}
+
+#[test]
+fn findings_are_written_for_a_bug_report_and_name_no_process_of_others() {
+    let place = Place::new();
+    let files = ["--html", "d.html", "--markdown", "d.md", "--csv", "d.csv"];
+    let shown = place.run(&[&["doctor"], &SHORT[1..], &files].concat());
+    assert!(shown.status.success(), "{}", text(&shown.stderr));
+    let [html, markdown, csv] =
+        ["d.html", "d.md", "d.csv"].map(|name| fs::read_to_string(place.file(name)).unwrap());
+    assert!(html.contains("<h2 id=\"processor-title\">Processor</h2>"), "{html}");
+    assert!(markdown.contains("### Processor") && markdown.contains("- ✓ "), "{markdown}");
+    assert!(csv.starts_with("topic,code,state,found,why,command,advice\nprocessor,"), "{csv}");
+    for written in [&html, &markdown, &csv] {
+        assert!(!written.contains("(process "), "{written}");
+    }
+    assert!(text(&shown.stdout).contains("take into account") || text(&shown.stdout).contains(" good."));
 }

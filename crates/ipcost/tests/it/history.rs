@@ -438,3 +438,23 @@ fn ten_thousand_runs_are_listed_without_reading_them() {
     assert_eq!(text(&place.run(&["list", "--all"]).stdout).lines().count(), RUNS + 1);
     assert_eq!(text(&place.run(&["list", "--limit", "7"]).stdout).lines().count(), 8);
 }
+
+#[test]
+fn a_list_is_written_as_a_page_a_table_and_data() {
+    let place = Place::new();
+    let document = document(&place);
+    put_document(&place, "20260101-000000-0001", &document, Some("<b>first</b>"));
+    put_document(&place, "20260102-000000-0002", &document, None);
+    let output = place.run(&["list", "--html", "l.html", "--markdown", "l.md", "--csv", "-"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let csv = text(&output.stdout);
+    let rows: Vec<&str> = csv.lines().collect();
+    assert!(rows[0].starts_with("id,name,saved,host,kernel,tool_version,state,"), "{csv}");
+    assert_eq!(rows.len(), 3, "{csv}");
+    let [html, markdown] = ["l.html", "l.md"].map(|name| std::fs::read_to_string(place.file(name)).unwrap());
+    for page in [html, markdown] {
+        assert!(page.contains("20260102-000000-0002") && page.contains("&lt;b&gt;first"), "{page}");
+    }
+    let refused = place.run(&["list", "--csv", "-", "--json", "-"]);
+    assert_eq!(refused.status.code(), Some(2), "two outputs cannot share standard output");
+}
