@@ -74,7 +74,7 @@ pub use reading::{MAX_DOCUMENT_BYTES, ReadError, check_document, read_document, 
 pub use redact::{Identity, RedactError, redacted, redacted_document};
 pub use samples_file::{
     Begun, Calibrated, CellLatency, Counts, EpochRecord, HeldBack, Incidents, MachineRecord, ProcessorTimes,
-    RunState, SAMPLES_SCHEMA, Samples, SamplesLine, Throttling, Watched,
+    Purpose, RunState, SAMPLES_SCHEMA, Samples, SamplesLine, Throttling, Watched,
 };
 pub use samples_reading::{SamplesError, read_samples};
 pub use suggest::{nearest, unknown};

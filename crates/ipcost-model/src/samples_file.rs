@@ -52,7 +52,18 @@ pub struct Begun {
     pub started: String,
     /// The plan.
     pub plan: Plan,
-    /// What the run answers besides its contrasts, where that is known before it ends: the record of a sweep.
+    /// What it is measured for.
+    #[serde(default)]
+    pub purpose: Purpose,
+}
+
+/// What a run is for besides its contrasts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Purpose {
+    /// What a command needs to go on that its job does not hold, such as what `app` was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Value>,
+    /// The answer, where it is known before the run ends: the record of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
 }

@@ -7,21 +7,24 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use ipcost_features::answer::answered;
 use ipcost_features::app::{
-    App, Asked, At, Given, KINDS, Kind, Login, burst, find, judge, keep_others_out, look, prepare, to_explain,
+    App, AppRequest, At, Burst, Given, KINDS, Kind, Login, Others, Seen, burst, find, judge, keep_others_out,
+    look, prepare, to_explain,
 };
 use ipcost_features::explain;
 use ipcost_lab::journal;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{Contrasts, Lab};
-use ipcost_model::{Job, Plan};
+use ipcost_model::{Job, Plan, Purpose};
 use ipcost_sys::placement::Topology;
+use serde_json::Value;
 
-use crate::args::{AppArgs, OutputArgs};
+use crate::args::{AppArgs, OutputArgs, Waiting};
 use crate::exit::{Problem, note, teller, warn};
 use crate::explain::explained;
 use crate::finish::{Finished, Outputs, finish};
 use crate::history;
 use crate::output::print;
+use crate::resume::Killed;
 use crate::run::{Recorder, begin_measuring, finished};
 
 /// With what comes before and after, the answer is there within 45 s.
@@ -38,50 +41,36 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
     outputs.check(None).map_err(Problem::usage)?;
     let kind = find(name).map_err(|error| Problem::usage(anyhow!("{error}")))?;
-    let asked = asked(kind, &args).map_err(Problem::usage)?;
-    let cores = Topology::read().cores.len();
-    let asked = Asked { concurrency: args.concurrency.unwrap_or(cores as u32), ..asked };
-    // What a killed run has left is undone in its own network; and before this process has threads, which would stay outside.
-    if asked.given.is_empty() && kind.is_open_to_all(None).is_some() {
-        journal::undo().iter().for_each(|told| warn(told));
-    }
-    let others = asked.given.is_empty().then(|| keep_others_out(kind, args.expose_to_local_users));
-    let asked = Asked { others: others.transpose()?, ..asked };
-    let mut job = prepare(kind, &asked, cores > 1)?;
+    let request = request(kind, &args).map_err(Problem::usage)?;
+    let others = guarded(kind, &request, args.expose_to_local_users)?;
+    let request = AppRequest { others, ..request };
+    let mut job = prepare(kind, &request, Topology::read().cores.len() > 1)?;
     job.budget.get_or_insert(DEFAULT_BUDGET);
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
     let plan = lab.plan_job(&job, fresh_seed())?;
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
     let mut bench = lab.bench(&plan, &interrupt)?;
-    let seen = look(kind, &asked, &mut bench)?;
-    let clients = args.burst.unwrap_or(if asked.given.is_empty() { kind.burst } else { 0 });
-    let burst = match clients {
-        0 => None,
-        clients => Some(burst(kind, &asked, clients, &seen, &bench)?),
-    };
-    let service = job.peers.get_mut(kind.name).and_then(|peer| peer.service.as_mut());
-    if let Some((service, lasts)) = service.zip(seen.lasts) {
-        service.lasts = lasts;
-    }
+    let seen = look(kind, &request, &mut bench)?;
+    let burst = burst(kind, &request, &seen, &bench)?;
     if !args.quiet {
         plan.notes.iter().for_each(|text| note(text));
     }
+    let job = lasting(job, kind, &seen);
     let (about, name) = (about(&job, plan.seed), args.name.clone());
+    let purpose = || Purpose { request: serde_json::to_value(&request).ok(), answer: None };
     let begin = |plan: &Plan| {
-        let samples = if outputs.save { history::begin(&about, name.as_deref(), plan, None) } else { None };
-        Recorder::new(args.quiet, about.clone(), samples)
+        let begin = || history::begin(&about, name.as_deref(), plan, purpose());
+        Recorder::new(args.quiet, about.clone(), if outputs.save { begin() } else { None })
     };
     let (outcome, recorder) = lab.run_on(bench, plan, &Contrasts, begin)?;
-    let finished = finished(outcome, name, recorder);
-    let answer = App { burst, ..judge(kind, &asked, &seen, &finished.document) };
-    let finished = Finished { document: answered(finished.document, &answer), ..finished };
-    let measured = finish(&outputs, finished, None)?;
+    let measured =
+        finish(&outputs, saving(kind, &request, &seen, burst, finished(outcome, name, recorder)), None)?;
     if !args.explain || measured != ExitCode::SUCCESS {
         return Ok(measured);
     }
     print("\n").map_err(Problem::failed)?;
     let request = explain::Request {
-        job: to_explain(&job, &asked),
+        job: to_explain(&job, &request),
         by_id: false,
         floor: false,
         flame: false,
@@ -90,6 +79,67 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     };
     let none = OutputArgs { wide: args.outputs.wide, ..OutputArgs::default() };
     explained(&request, &lab, &interrupt, &Outputs { files: &none, ..outputs }, None)
+}
+
+/// Goes on with a run that was killed: the server is looked at again, and clients come at once again.
+///
+/// # Errors
+/// As of [`run`], or that it is no run of this command.
+pub fn resume(
+    request: Value,
+    killed: Killed,
+    waiting: Waiting,
+    outputs: &Outputs<'_>,
+) -> Result<ExitCode, Problem> {
+    let request: AppRequest = serde_json::from_value(request)
+        .map_err(|error| Problem::usage(anyhow!("what the run was asked cannot be read: {error}")))?;
+    let kind = find(&request.server).map_err(|error| Problem::usage(anyhow!("{error}")))?;
+    let others = guarded(kind, &request, request.others == Some(Others::Admitted))?;
+    let request = AppRequest { others, ..request };
+    let begun = &killed.samples.begun;
+    let lab = Lab::open(&begun.job, &mut teller(outputs.quiet))?;
+    lab.check(begun)?;
+    let interrupt = begin_measuring(outputs.quiet, waiting)?;
+    let mut bench = lab.bench(&begun.plan, &interrupt)?;
+    let seen = look(kind, &request, &mut bench)?;
+    let burst = burst(kind, &request, &seen, &bench)?;
+    let finished = killed.go_on(outputs.quiet, |samples, resumed, recorder| {
+        lab.resume_on(bench, samples, resumed, &Contrasts, recorder)
+    })?;
+    finish(outputs, saving(kind, &request, &seen, burst, finished), None)
+}
+
+/// What keeps others from a private server, before anything is started and while this process has a single thread: others would stay
+/// outside a network of its own. What a killed run has left is undone before, in the network that it was left in.
+fn guarded(kind: &Kind, request: &AppRequest, admits: bool) -> Result<Option<Others>, Problem> {
+    if !request.given.is_empty() {
+        return Ok(None);
+    }
+    if kind.is_open_to_all(None).is_some() {
+        journal::undo().iter().for_each(|told| warn(told));
+    }
+    Ok(Some(keep_others_out(kind, admits)?))
+}
+
+/// The job with how long its private server lasts.
+fn lasting(mut job: Job, kind: &Kind, seen: &Seen) -> Job {
+    let service = job.peers.get_mut(kind.name).and_then(|peer| peer.service.as_mut());
+    if let Some((service, lasts)) = service.zip(seen.lasts) {
+        service.lasts = lasts;
+    }
+    job
+}
+
+/// What was measured, with the answer.
+fn saving(
+    kind: &Kind,
+    request: &AppRequest,
+    seen: &Seen,
+    burst: Option<Burst>,
+    finished: Finished,
+) -> Finished {
+    let answer = App { burst, ..judge(kind, request, seen, &finished.document) };
+    Finished { document: answered(finished.document, &answer), ..finished }
 }
 
 /// Every kind of server, and what is missing for a private one.
@@ -104,7 +154,7 @@ fn list() -> String {
     )
 }
 
-fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
+fn request(kind: &Kind, args: &AppArgs) -> anyhow::Result<AppRequest> {
     let given = Given {
         unix: args.unix.as_deref().map(At::of_path).transpose().map_err(|error| anyhow!("{error}"))?,
         tcp: args
@@ -156,12 +206,16 @@ fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
     let least = kind.least_for(&given).map(str::to_owned);
     own.retain(|request| Some(request) != least.as_ref());
     let requests: Vec<String> = least.into_iter().chain(own).collect();
-    Ok(Asked {
+    let cores = Topology::read().cores.len() as u32;
+    let burst = args.burst.unwrap_or(if given.is_empty() { kind.burst } else { 0 });
+    Ok(AppRequest {
+        server: kind.name.to_owned(),
         given,
         login,
         requests,
-        concurrency: 1,
+        concurrency: args.concurrency.unwrap_or(cores),
         blocking: args.blocking,
+        burst,
         others: None,
         settings: Job {
             budget: args.budget,

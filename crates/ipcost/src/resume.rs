@@ -4,13 +4,14 @@ use std::process::ExitCode;
 
 use ipcost_features::ab;
 use ipcost_lab::lab::{about, now};
-use ipcost_lab::{About, Lab};
-use ipcost_model::Resumed;
+use ipcost_lab::{About, EngineError, Lab, Outcome};
+use ipcost_model::{Begun, Resumed, Samples};
 
+use crate::app;
 use crate::args::ResumeArgs;
 use crate::exit::{Problem, note, teller};
-use crate::finish::{Outputs, finish};
-use crate::history;
+use crate::finish::{Finished, Outputs, finish};
+use crate::history::{self, SamplesFile};
 use crate::run::{Recorder, begin_measuring, finished};
 
 /// Goes on with it: the same seed, orders and operation counts, in what is left of its budget.
@@ -20,24 +21,52 @@ use crate::run::{Recorder, begin_measuring, finished};
 pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
     let outputs = Outputs::new(&args.outputs, args.redacting, true, args.quiet);
     outputs.check(None).map_err(Problem::usage)?;
-    let (mut file, samples) = history::reopen(&args.run).map_err(Problem::usage)?;
+    let (file, samples) = history::reopen(&args.run).map_err(Problem::usage)?;
     let begun = &samples.begun;
-    let name = begun.name.clone();
     let now_here = about(&begun.job, begun.plan.seed);
     history::check_same(begun, &now_here).map_err(Problem::usage)?;
-    let interrupt = begin_measuring(args.quiet, args.waiting)?;
-    let lab = Lab::open(&begun.job, &mut teller(args.quiet))?;
-    lab.check(begun)?;
-    let resumed = Resumed { at: now(), after_epoch: samples.epochs.len() as u32 };
-    if !args.quiet {
-        note(&format!("run {} goes on after epoch {}", begun.id, resumed.after_epoch));
+    let killed = Killed { file, samples, now_here };
+    if let Some(request) = killed.samples.begun.purpose.request.clone() {
+        return app::resume(request, killed, args.waiting, &outputs);
     }
-    file.resumed(&resumed);
+    let interrupt = begin_measuring(args.quiet, args.waiting)?;
+    let lab = Lab::open(&killed.samples.begun.job, &mut teller(args.quiet))?;
+    lab.check(&killed.samples.begun)?;
+    let question = ab::question(&killed.samples.begun.job);
+    let finished = killed.go_on(args.quiet, |samples, resumed, recorder| {
+        lab.resume(samples, resumed, question, &interrupt, recorder)
+    })?;
+    finish(&outputs, finished, None)
+}
 
-    let about = About { host: begun.host.clone(), started: begun.started.clone(), ..now_here };
-    let question = ab::question(&samples.begun.job);
-    let answer = begun.answer.clone();
-    let mut recorder = Recorder::new(args.quiet, about, Some(file)).answering(answer);
-    let outcome = lab.resume(samples, resumed, question, &interrupt, &mut recorder)?;
-    finish(&outputs, finished(outcome, name, recorder), None)
+/// A run that was killed, on the machine and with the program that began it.
+pub struct Killed {
+    file: SamplesFile,
+    /// What was complete.
+    pub samples: Samples,
+    now_here: About,
+}
+
+impl Killed {
+    /// Goes on with it by `measure`, and draws up the document of all that was measured.
+    ///
+    /// # Errors
+    /// Where measuring cannot even begin.
+    pub fn go_on(
+        mut self,
+        quiet: bool,
+        measure: impl FnOnce(Samples, Resumed, &mut Recorder) -> Result<Outcome, EngineError>,
+    ) -> Result<Finished, Problem> {
+        let Begun { id, name, host, started, purpose, .. } = &self.samples.begun;
+        let resumed = Resumed { at: now(), after_epoch: self.samples.epochs.len() as u32 };
+        if !quiet {
+            note(&format!("run {id} goes on after epoch {}", resumed.after_epoch));
+        }
+        self.file.resumed(&resumed);
+        let about = About { host: host.clone(), started: started.clone(), ..self.now_here };
+        let (name, answer) = (name.clone(), purpose.answer.clone());
+        let mut recorder = Recorder::new(quiet, about, Some(self.file)).answering(answer);
+        let outcome = measure(self.samples, resumed, &mut recorder)?;
+        Ok(finished(outcome, name, recorder))
+    }
 }

@@ -11,7 +11,7 @@ use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::surroundings::neighbours;
 use ipcost_lab::{About, Contrasts, Lab, LabError, Outcome, PlanError, document, so_far};
-use ipcost_model::{Arms, Calibrated, Document, EpochRecord, Job, Matrix, Metric, Plan};
+use ipcost_model::{Arms, Calibrated, Document, EpochRecord, Job, Matrix, Metric, Plan, Purpose};
 use ipcost_report::{plan as plan_text, terminal};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
@@ -72,7 +72,8 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     let (name, seed, save) = (args.name.clone(), plan.seed, outputs.save);
     let about = about(&job, seed);
     let begin = |plan: &Plan| {
-        let samples = if save { history::begin(&about, name.as_deref(), plan, None) } else { None };
+        let samples =
+            if save { history::begin(&about, name.as_deref(), plan, Purpose::default()) } else { None };
         Recorder::new(args.quiet, about.clone(), samples)
     };
     let (outcome, recorder) = lab.run(plan, ab::question(&job), &interrupt, begin)?;
@@ -211,9 +212,9 @@ pub fn carry_out(
 ) -> Result<Finished, Problem> {
     let about = about(job, plan.seed);
     let begin = |plan: &Plan| {
-        let answer = || Some(answer.clone());
-        let samples = if outputs.save { history::begin(&about, None, plan, answer()) } else { None };
-        Recorder::new(outputs.quiet, about.clone(), samples).answering(answer())
+        let purpose = Purpose { answer: Some(answer.clone()), request: None };
+        let samples = if outputs.save { history::begin(&about, None, plan, purpose) } else { None };
+        Recorder::new(outputs.quiet, about.clone(), samples).answering(Some(answer.clone()))
     };
     let (outcome, recorder) = lab.run(plan, &Contrasts, interrupt, begin)?;
     Ok(finished(outcome, None, recorder))

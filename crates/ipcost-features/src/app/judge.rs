@@ -9,14 +9,14 @@ use ipcost_peer::adapters::app::{Facts, Kind};
 use ipcost_report::words;
 
 use super::record::LOGIN;
-use super::{APP_SCHEMA, App, Asked, Checked, Curve, RanShare, Request, Saving, Seen, Side};
+use super::{APP_SCHEMA, App, AppRequest, Checked, Curve, RanShare, Request, Saving, Seen, Side};
 use crate::explain::parts::Estimates;
 
 /// The work that curves go through, nanoseconds: from a microsecond to ten milliseconds.
 const WORK_NS: [f64; 13] = [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 1e7];
 
 /// The answer, from what was seen before and what was measured.
-pub fn judge(kind: &Kind, asked: &Asked, seen: &Seen, document: &Document) -> App {
+pub fn judge(kind: &Kind, asked: &AppRequest, seen: &Seen, document: &Document) -> App {
     let savings = savings(kind, seen.lasts.is_none(), document);
     let margin = document.analysis.margin;
     let known = seen.either();
@@ -51,7 +51,7 @@ fn side(facts: &Facts) -> Side {
 }
 
 /// What decides whether both sides do the same work. What the client decides itself is the same on both by construction, and said.
-fn same_work(asked: &Asked, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> {
+fn same_work(asked: &AppRequest, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> {
     let checked = |what: &str, of: &dyn Fn(&Facts) -> String| {
         let (unix, tcp) = (of(unix), of(tcp));
         Checked { what: what.to_owned(), same: unix == tcp, unix, tcp, made_equal: None }

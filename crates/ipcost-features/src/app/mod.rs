@@ -18,7 +18,7 @@ pub use self::judge::judge;
 pub use self::page::page;
 pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, Others, RanShare, Request, Saving, Side};
 pub(crate) use self::run::no_network;
-pub use self::run::{Asked, Seen, burst, keep_others_out, look, peer_of, prepare, to_explain};
+pub use self::run::{AppRequest, Seen, burst, keep_others_out, look, peer_of, prepare, to_explain};
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<App>(APP_SCHEMA, "app").told_apart_by("server");

@@ -11,6 +11,7 @@ use ipcost_peer::adapters::app::{
     At, Facts, Given, Kind, Login, backlog, burst as burst_at, look as look_at,
 };
 use ipcost_sys::{limits, net_namespace, whereabouts};
+use serde::{Deserialize, Serialize};
 
 use super::{Burst, Met, Others};
 
@@ -25,8 +26,10 @@ const ROUNDS: u32 = 3;
 const OTHER_DESCRIPTORS: u64 = 100;
 
 /// What `app` was asked to do.
-#[derive(Debug, Clone)]
-pub struct Asked {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AppRequest {
+    /// The name of the kind of server.
+    pub server: String,
     /// The user's own server; a private one if empty.
     pub given: Given,
     /// Who asks.
@@ -37,9 +40,11 @@ pub struct Asked {
     pub concurrency: u32,
     /// Whether the client waits for replies in `recv`.
     pub blocking: bool,
+    /// So many clients connect at the same moment; 0 for none.
+    pub burst: u32,
     /// What keeps other users of this machine from a private server.
     pub others: Option<Others>,
-    /// Budget, margin, epochs and seed.
+    /// Budget, margin, epochs, seed and timeout.
     pub settings: Job,
 }
 
@@ -58,7 +63,7 @@ pub fn peer_of(kind: &Kind) -> Result<Vec<String>, LabError> {
 ///
 /// # Errors
 /// If no private server can be started, or this program's path is not known.
-pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Job, LabError> {
+pub fn prepare(kind: &Kind, asked: &AppRequest, several_cores: bool) -> Result<Job, LabError> {
     let mut command = peer_of(kind)?;
     let is_private = asked.given.is_empty();
     let service = match is_private {
@@ -149,7 +154,7 @@ fn is_seen(given: &Given) -> bool {
 }
 
 /// The job that explains the last request of such a job: one client over both sockets.
-pub fn to_explain(job: &Job, asked: &Asked) -> Job {
+pub fn to_explain(job: &Job, asked: &AppRequest) -> Job {
     let last = asked.requests.last().cloned();
     let whole = |cell: &&Matrix| cell.pattern.0 == [Pattern::Rr] && cell.options.0.is_empty();
     let cells = job
@@ -160,7 +165,7 @@ pub fn to_explain(job: &Job, asked: &Asked) -> Job {
     Job { cells: cells.into_iter().collect(), budget: asked.settings.budget, ..job.clone() }
 }
 
-fn flags(asked: &Asked) -> Vec<String> {
+fn flags(asked: &AppRequest) -> Vec<String> {
     let Login { user, database, writes, tls, .. } = &asked.login;
     let values = [
         ("--unix", asked.given.unix.as_ref().map(At::to_string)),
@@ -196,17 +201,20 @@ impl Seen {
     }
 }
 
-/// Lets clients come at the same moment, over one socket after the other, a few times.
+/// Lets as many clients as were asked for come at the same moment, over one socket after the other, a few times.
 ///
 /// # Errors
 /// If that many clients cannot be started here.
 pub fn burst(
     kind: &Kind,
-    asked: &Asked,
-    clients: u32,
+    asked: &AppRequest,
     seen: &Seen,
     bench: &ProcessBench,
-) -> Result<Burst, LabError> {
+) -> Result<Option<Burst>, LabError> {
+    let clients = asked.burst;
+    if clients == 0 {
+        return Ok(None);
+    }
     if limits::raise_descriptors() < u64::from(clients) + OTHER_DESCRIPTORS {
         return Err(LabError::Refused(format!(
             "{clients} clients at once need as many descriptors, and this process may have fewer; raise ulimit -n, or give --burst a smaller number"
@@ -234,14 +242,14 @@ pub fn burst(
     let somaxconn = std::fs::read_to_string("/proc/sys/net/core/somaxconn");
     let somaxconn = somaxconn.ok().and_then(|text| text.trim().parse().ok());
     let [unix, tcp] = met;
-    Ok(Burst { clients, somaxconn, unix, tcp })
+    Ok(Some(Burst { clients, somaxconn, unix, tcp }))
 }
 
 /// Looks at the server over both sockets; starts it if it is a private one.
 ///
 /// # Errors
 /// What is wrong with the server, the login or a request, and on which side.
-pub fn look(kind: &Kind, asked: &Asked, bench: &mut ProcessBench) -> Result<Seen, LabError> {
+pub fn look(kind: &Kind, asked: &AppRequest, bench: &mut ProcessBench) -> Result<Seen, LabError> {
     let login = kind.login_for(&asked.given, &asked.login);
     let facts = |at: &At| {
         look_at(kind, &login, at, &asked.requests).map_err(|error| LabError::Refused(error.to_string()))

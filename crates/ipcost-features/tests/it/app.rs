@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ipcost_features::app::{App, Asked, Given, Login, RanShare, Request, Saving, Seen, find, judge, page};
+use ipcost_features::app::{
+    App, AppRequest, Given, Login, RanShare, Request, Saving, Seen, find, judge, page,
+};
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{Contrasts, EngineError, Settings, plan, run};
@@ -96,7 +98,9 @@ fn measured(placements: &str) -> Document {
 }
 
 fn answer(document: &Document) -> App {
-    let asked = Asked {
+    let asked = AppRequest {
+        server: "redis".to_owned(),
+        burst: 0,
         given: Given::default(),
         login: Login::default(),
         requests: vec!["PING".to_owned(), "GET".to_owned()],

@@ -235,7 +235,22 @@ impl Lab {
         interrupt: &Interrupt,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, EngineError> {
-        let mut bench = self.bench(&samples.begun.plan, interrupt)?;
+        let bench = self.bench(&samples.begun.plan, interrupt)?;
+        self.resume_on(bench, samples, resumed, question, observer)
+    }
+
+    /// The same, with a bench that was made for its plan.
+    ///
+    /// # Errors
+    /// As [`Lab::run`].
+    pub fn resume_on(
+        &self,
+        mut bench: ProcessBench,
+        samples: Samples,
+        resumed: Resumed,
+        question: &dyn Question,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, EngineError> {
         let outcome = resume(samples, resumed, question, &mut bench, &mut System::default(), observer);
         Ok(put_back(outcome, &mut bench))
     }

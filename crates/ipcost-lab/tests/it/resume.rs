@@ -3,8 +3,8 @@
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{Contrasts, Outcome, resume, run};
 use ipcost_model::{
-    Begun, Calibrated, EpochRecord, Host, Job, Plan, Resumed, SAMPLES_SCHEMA, Samples, SamplesLine, Stopped,
-    Tool, read_samples,
+    Begun, Calibrated, EpochRecord, Host, Job, Plan, Purpose, Resumed, SAMPLES_SCHEMA, Samples, SamplesLine,
+    Stopped, Tool, read_samples,
 };
 
 use crate::script::{Known, Script, Witness, noisy, planned, report};
@@ -26,7 +26,7 @@ impl Keeper {
             job: Job::default(),
             started: "2026-01-01T00:00:00Z".to_owned(),
             plan: plan.clone(),
-            answer: None,
+            purpose: Purpose::default(),
         })));
         keeper
     }

@@ -11,6 +11,7 @@ use ipcost_model::{Cell, OptionValue, Options, Pattern};
 use ipcost_sys::private_dir::MAX_SOCKET_PATH;
 use ipcost_sys::transport::{self, Client, Connection, TransportError};
 use ipcost_sys::{SysError, driven};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::refused;
@@ -25,7 +26,8 @@ const LOCALHOST: &str = "localhost";
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The addresses of a server that the user runs.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Addresses", try_from = "Addresses")]
 pub struct Given {
     /// Its Unix socket.
     pub unix: Option<At>,
@@ -37,6 +39,28 @@ impl Given {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.unix.is_none() && self.tcp.is_none()
+    }
+}
+
+/// [`Given`] as it is written.
+#[derive(Serialize, Deserialize)]
+struct Addresses {
+    unix: Option<Address>,
+    tcp: Option<Address>,
+}
+
+impl From<Given> for Addresses {
+    fn from(given: Given) -> Self {
+        Self { unix: given.unix.map(|at| at.address), tcp: given.tcp.map(|at| at.address) }
+    }
+}
+
+impl TryFrom<Addresses> for Given {
+    type Error = String;
+
+    fn try_from(written: Addresses) -> Result<Self, String> {
+        let at = |transport, address: Option<Address>| address.map(|at| At::of(transport, &at)).transpose();
+        Ok(Self { unix: at("unix", written.unix)?, tcp: at("tcp", written.tcp)? })
     }
 }
 

@@ -21,9 +21,8 @@ use ipcost_features::answers::answer_of;
 use ipcost_features::compare::PastRuns;
 use ipcost_features::history::{Alike, RunSummary};
 use ipcost_lab::About;
-use ipcost_model::{Document, Metric, Plan, RunState, Samples, escaped, read_document};
+use ipcost_model::{Document, Metric, Plan, Purpose, RunState, Samples, escaped, read_document};
 use ipcost_report::terminal;
-use serde_json::Value;
 
 pub use list::run as list;
 pub use prune::run as prune;
@@ -41,8 +40,8 @@ use crate::output::{Showing, print, room, show as show_document, warnings_of};
 const MOST_PAST_RUNS: usize = 30;
 
 /// Begins the samples file of a run. That it cannot be written is a warning: the run goes on without.
-pub fn begin(about: &About, name: Option<&str>, plan: &Plan, answer: Option<Value>) -> Option<SamplesFile> {
-    let begun = Store::of_user().and_then(|store| SamplesFile::begin(&store, about, name, plan, answer));
+pub fn begin(about: &About, name: Option<&str>, plan: &Plan, purpose: Purpose) -> Option<SamplesFile> {
+    let begun = Store::of_user().and_then(|store| SamplesFile::begin(&store, about, name, plan, purpose));
     begun.inspect_err(|error| {
         warn(&format!(
             "samples are not kept while they are measured: {error:#}; should the run be killed they are lost; IPCOST_DATA_DIR sets another place"

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_lab::{About, Outcome, document};
 use ipcost_model::{
-    Begun, Calibrated, Document, EpochRecord, Host, Plan, Resumed, SAMPLES_SCHEMA, Samples, check_document,
-    read_samples,
+    Begun, Calibrated, Document, EpochRecord, Host, Plan, Purpose, Resumed, SAMPLES_SCHEMA, Samples,
+    check_document, read_samples,
 };
 use ipcost_sys::{file_lock, host};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::id::RunId;
 use super::store::{RunFile, Store};
@@ -48,7 +47,7 @@ impl SamplesFile {
         about: &About,
         name: Option<&str>,
         plan: &Plan,
-        answer: Option<Value>,
+        purpose: Purpose,
     ) -> anyhow::Result<Self> {
         let (id, path, file) = store.create_samples()?;
         let begun = Begun {
@@ -62,7 +61,7 @@ impl SamplesFile {
             job: about.job.clone(),
             started: about.started.clone(),
             plan: plan.clone(),
-            answer,
+            purpose,
         };
         let mut samples = Self { id, path, out: BufWriter::new(file), failed: false };
         if let Err(error) = samples.write(&Line::Begun(&begun)) {
@@ -161,8 +160,8 @@ pub fn read(path: &Path, file: File) -> anyhow::Result<Samples> {
 
 /// The document of what was complete when a run was killed, or is by now.
 pub fn document_of(samples: Samples) -> Document {
-    let Begun { name, tool, debug_build, host, job, started, answer, .. } = &samples.begun;
-    let (name, answer) = (name.clone(), answer.clone());
+    let Begun { name, tool, debug_build, host, job, started, purpose, .. } = &samples.begun;
+    let (name, answer) = (name.clone(), purpose.answer.clone());
     let about = About {
         tool: tool.clone(),
         host: host.clone(),

@@ -197,6 +197,27 @@ fn a_sweep_goes_on_and_answers_what_it_was_asked() {
 }
 
 #[test]
+fn what_a_server_was_asked_goes_on_with_a_server_that_is_started_again() {
+    let place = Place::new();
+    // The server has rights of its own, and passes the directory.
+    std::fs::set_permissions(place.tmp.path(), PermissionsExt::from_mode(0o711)).unwrap();
+    let app = ["app", "redis", "--command", "GET key", "--burst", "4", "--epochs", "6"];
+    let path = killed_of(&place, &app);
+    let resumed = place.run(&["resume", &id(&path), "--json", "resumed.json"]);
+    assert!(resumed.status.success(), "{}", text(&resumed.stderr));
+    assert!(text(&resumed.stdout).contains("what the Unix socket saves"), "{}", text(&resumed.stdout));
+    let document: Value =
+        serde_json::from_slice(&std::fs::read(place.file("resumed.json")).unwrap()).unwrap();
+    assert_eq!(document["schedule"]["epochs"], 6);
+    let answer = &document["answer"];
+    assert_eq!((&answer["schema"], &answer["server"]), (&"ipcost-app/1".into(), &"redis".into()));
+    assert_eq!(answer["burst"]["clients"], 4);
+    let commands: Vec<&str> =
+        answer["requests"].as_array().unwrap().iter().map(|one| one["request"].as_str().unwrap()).collect();
+    assert_eq!(commands, ["PING", "GET key"]);
+}
+
+#[test]
 fn killed_before_the_first_epoch_it_begins_again() {
     let place = Place::new();
     let path = killed(&place);

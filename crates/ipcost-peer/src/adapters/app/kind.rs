@@ -7,6 +7,7 @@ use ipcost_model::protocol::Address;
 use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::transport::Connection;
 use ipcost_sys::{Launch, User, programs};
+use serde::{Deserialize, Serialize};
 
 use super::{Tool, fastcgi, front, http, mariadb, memcached, postgres, redis};
 use crate::PeerError;
@@ -202,7 +203,7 @@ impl Kind {
 }
 
 /// Who asks.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Login {
     /// The server's user.
     pub user: Option<String>,
@@ -212,9 +213,11 @@ pub struct Login {
     pub writes: bool,
     /// Whether TLS is taken over TCP where the server offers it, as the server's own clients do.
     pub tls: bool,
-    /// What a private server knows its clients by; `None` for a server of the user's own.
+    /// What a private server knows its clients by; `None` for a server of the user's own. Written nowhere.
+    #[serde(skip)]
     pub secret: Option<String>,
     /// The host, or the directory of the socket, and the port, as files of passwords name them.
+    #[serde(skip)]
     pub place: Option<(String, u16)>,
 }
 
