@@ -18,8 +18,8 @@ use serde::Serialize;
 use super::judge::{Measured, decide_at, prepare, recorded_cells, together};
 use super::{Baselines, CheckedClaim, CheckedTest, ClaimsFile, Questions, Reference, View};
 use crate::check::words::telling;
-use crate::claims::ClaimVerdict;
-use crate::fleet::{ClaimCounts, Files, HostKey, Skipped, names};
+use crate::claims::{ClaimCounts, ClaimVerdict, needed, over_hosts};
+use crate::fleet::{Files, HostKey, Skipped, names};
 
 /// The version of the record.
 pub const FLEET_CHECK_SCHEMA: &str = "ipcost-fleet-check/1";
@@ -252,11 +252,6 @@ impl Deciding {
     }
 }
 
-/// How many of all hosts a share is.
-fn needed(share: f64, all: u64) -> u64 {
-    ((share * all as f64 - 1e-9).ceil() as u64).clamp(1, all.max(1))
-}
-
 /// What is shown of a claim that is open: with an interval, if there is one.
 fn open_of(held: CheckedClaim, failed: CheckedClaim) -> CheckedClaim {
     let not_tested = [held.word, failed.word].contains(&ClaimVerdict::NotTested);
@@ -276,20 +271,6 @@ fn open_of(held: CheckedClaim, failed: CheckedClaim) -> CheckedClaim {
         }
     });
     CheckedClaim { word, tests: tests.collect(), ..shown }
-}
-
-/// Whether a claim holds on enough hosts, or fails on too many.
-fn over_hosts(counts: ClaimCounts, all: u64, share: f64) -> ClaimVerdict {
-    let needed = needed(share, all);
-    if counts.holds >= needed {
-        ClaimVerdict::Holds
-    } else if counts.fails + counts.depends > all - needed {
-        ClaimVerdict::Fails
-    } else if counts.holds + counts.no_difference >= needed {
-        ClaimVerdict::NoDifference
-    } else {
-        ClaimVerdict::Open
-    }
 }
 
 impl FleetCheck {
@@ -313,26 +294,5 @@ impl FleetCheck {
             ],
             how,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_share_of_hosts_decides() {
-        let counts = |holds, fails, open| ClaimCounts { holds, fails, open, ..ClaimCounts::default() };
-        let word =
-            |holds, fails, open, share| over_hosts(counts(holds, fails, open), holds + fails + open, share);
-        assert_eq!(word(10, 0, 0, 1.0), ClaimVerdict::Holds);
-        assert_eq!(word(9, 1, 0, 1.0), ClaimVerdict::Fails);
-        assert_eq!(word(9, 0, 1, 1.0), ClaimVerdict::Open);
-        assert_eq!(word(9, 1, 0, 0.9), ClaimVerdict::Holds);
-        assert_eq!(word(8, 1, 1, 0.9), ClaimVerdict::Open);
-        assert_eq!(word(8, 2, 0, 0.9), ClaimVerdict::Fails);
-        assert_eq!(word(2, 1, 0, 0.5), ClaimVerdict::Holds);
-        let same = ClaimCounts { holds: 8, no_difference: 2, ..ClaimCounts::default() };
-        assert_eq!(over_hosts(same, 10, 1.0), ClaimVerdict::NoDifference);
     }
 }

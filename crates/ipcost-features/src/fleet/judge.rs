@@ -12,10 +12,10 @@ use super::gather::{Asked, ClaimOnHost, Gathered, Gatherer, Ratio};
 use super::host_key::{HostKey, names};
 use super::jobs::ByNumber;
 use super::record::{
-    ClaimCounts, Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetClaim, FleetContrast, FleetHost, GroupClaim,
-    GroupRatio, HostClaim, HostGroup, HostRatio, Otherwise, Standing, Together,
+    Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetClaim, FleetContrast, FleetHost, GroupClaim, GroupRatio,
+    HostClaim, HostGroup, HostRatio, Otherwise, Standing, Together,
 };
-use crate::claims::ClaimVerdict;
+use crate::claims::{ClaimCounts, ClaimVerdict};
 
 /// So many hosts at most are called unusual in size, and no more than a quarter.
 const MOST_UNUSUAL: usize = 100;

@@ -4,7 +4,7 @@ use ipcost_model::{ContrastRecord, Metric, Placement, Tool, Verdict, named};
 use serde::Serialize;
 
 use super::host_key::HostKey;
-use crate::claims::ClaimVerdict;
+use crate::claims::{ClaimCounts, ClaimVerdict};
 
 /// The version of the record.
 pub const FLEET_SCHEMA: &str = "ipcost-fleet/1";
@@ -399,69 +399,6 @@ pub struct FleetClaim {
     pub groups: Vec<GroupClaim>,
     /// Hosts that say otherwise than most, and what is different about them.
     pub disagreements: Vec<Disagreement>,
-}
-
-/// How many hosts say what of a claim.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ClaimCounts {
-    /// It holds.
-    pub holds: u64,
-    /// It fails.
-    pub fails: u64,
-    /// It depends on a condition.
-    pub depends: u64,
-    /// What it is about differs by less than matters.
-    pub no_difference: u64,
-    /// It is open.
-    pub open: u64,
-    /// It could not be tested.
-    pub not_tested: u64,
-}
-
-impl ClaimCounts {
-    /// Of verdicts.
-    pub fn of(verdicts: impl Iterator<Item = ClaimVerdict>) -> Self {
-        let mut counts = Self::default();
-        verdicts.for_each(|verdict| counts.add(verdict));
-        counts
-    }
-
-    /// One more.
-    pub fn add(&mut self, verdict: ClaimVerdict) {
-        *match verdict {
-            ClaimVerdict::Holds => &mut self.holds,
-            ClaimVerdict::Fails => &mut self.fails,
-            ClaimVerdict::Depends => &mut self.depends,
-            ClaimVerdict::NoDifference => &mut self.no_difference,
-            ClaimVerdict::Open => &mut self.open,
-            ClaimVerdict::NotTested => &mut self.not_tested,
-        } += 1;
-    }
-
-    /// How many say that.
-    pub fn count(&self, verdict: ClaimVerdict) -> u64 {
-        match verdict {
-            ClaimVerdict::Holds => self.holds,
-            ClaimVerdict::Fails => self.fails,
-            ClaimVerdict::Depends => self.depends,
-            ClaimVerdict::NoDifference => self.no_difference,
-            ClaimVerdict::Open => self.open,
-            ClaimVerdict::NotTested => self.not_tested,
-        }
-    }
-
-    /// All hosts.
-    pub fn all(&self) -> u64 {
-        self.holds + self.fails + self.depends + self.no_difference + self.open + self.not_tested
-    }
-
-    /// What more than half of the hosts know.
-    pub fn majority(&self) -> Option<ClaimVerdict> {
-        let known =
-            [ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Depends, ClaimVerdict::NoDifference];
-        known.into_iter().find(|verdict| self.count(*verdict) * 2 > self.all())
-    }
 }
 
 /// A claim under one condition.

@@ -7,10 +7,10 @@ use ipcost_report::page::Value;
 use ipcost_report::words::{cores, quantity, verdict};
 
 use super::record::{
-    CheapestOn, ClaimCounts, Counts, Disagreement, Fleet, FleetClaim, FleetCondition, FleetContrast,
-    HostDifference, HostGroup, Otherwise, Skipped, Standing, Together,
+    CheapestOn, Counts, Disagreement, Fleet, FleetClaim, FleetCondition, FleetContrast, HostDifference,
+    HostGroup, Otherwise, Skipped, Standing, Together,
 };
-use crate::claims::ClaimVerdict;
+use crate::claims::{ClaimCounts, ClaimVerdict};
 
 /// So many names of hosts, contrasts or groups are shown.
 const MOST_NAMES: usize = 3;

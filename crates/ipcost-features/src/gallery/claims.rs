@@ -9,9 +9,9 @@ use ipcost_report::page::{Column, Field, Table, Value};
 use ipcost_report::words::capitalised;
 
 use super::{CLAIMS, Gallery};
-use crate::claims::ClaimVerdict;
+use crate::claims::{ClaimCounts, ClaimVerdict};
 use crate::fleet::words::{claim_counts, claim_sentence};
-use crate::fleet::{self, ClaimCounts, Fleet, FleetClaim};
+use crate::fleet::{self, Fleet, FleetClaim};
 use crate::replicate::catalogue;
 
 /// So many groups are columns.
