@@ -6,9 +6,14 @@ use std::thread;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, OptionValue, Pattern};
 
+use self::missing::missing;
 use crate::private_dir::PrivateDir;
 use crate::transport::tests::cell;
 use crate::transport::{Channel, Effective, Place, find};
+
+/// The helper of the tests of the program; these skip for the same reasons.
+#[path = "../../../ipcost/tests/it/common/missing.rs"]
+mod missing;
 
 #[test]
 fn what_is_asked_of_buffers_is_reported_as_it_became() {
@@ -109,7 +114,10 @@ fn strangers_are_turned_away_where_the_system_tells_who_connects() {
     // It does not check who listens, as in pattern `connect`.
     let careless = Cell { pattern: Pattern::Connect, ..cell.clone() };
     let visit = || transport.reach(&address, &careless, 0).unwrap().connect().unwrap();
-    let Some(mut stranger) = as_stranger(visit) else { return };
+    let Some(mut stranger) = as_stranger(visit) else {
+        missing("root", "only root can become another user");
+        return;
+    };
     assert!(server.try_accept().unwrap().is_none(), "a stranger gets no channel");
     assert_eq!(stranger.receive(&mut [0; 8]).unwrap_or(0), 0, "and is sent away");
     // Nor while pattern `connect` verifies payload.

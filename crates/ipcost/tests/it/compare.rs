@@ -111,7 +111,7 @@ fn saved_runs_tell_how_much_runs_differ() {
         "{details}"
     );
     // Runs of another job tell nothing of this one.
-    let other = place.run(&[&run[..6], &["128", "--epochs", "8", "--quiet", "--name", "other"]].concat());
+    let other = place.run(&[&run[..8], &["128", "--epochs", "8", "--quiet", "--name", "other"]].concat());
     assert!(other.status.success(), "{}", text(&other.stderr));
     assert!(shown(&[]).contains("comes from 5 saved runs"));
 }

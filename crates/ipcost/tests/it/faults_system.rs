@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::common::{Place, argument, copy_of_the_program, signal, text, wait};
+use crate::common::{Place, argument, copy_of_the_program, missing, signal, text, wait};
 use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ipcost");
@@ -16,7 +16,7 @@ const RUN: [&str; 7] = ["run", "--transports", "null", "--patterns", "rr", "--ep
 fn in_mounts(place: &Place, script: &str) -> Option<Output> {
     let allowed = Command::new("unshare").args(["--mount", "true"]).status();
     if !allowed.is_ok_and(|status| status.success()) {
-        eprintln!("mount namespaces are not permitted here: not tested");
+        missing("mount-namespaces", "unshare --mount fails");
         return None;
     }
     Some(prepared(place, Command::new("unshare")).args(["--mount", "sh", "-c", script]).output().unwrap())

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::common::{Place, assert_refused, signal, text, wait};
+use crate::common::{Place, assert_refused, missing, signal, text, wait};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -233,7 +233,7 @@ fn a_full_disk_leaves_nothing_half_written() {
     );
     let allowed = std::process::Command::new("unshare").args(["--mount", "true"]).status();
     if !allowed.is_ok_and(|status| status.success()) {
-        eprintln!("mount namespaces are not permitted here: not tested");
+        missing("mount-namespaces", "unshare --mount fails");
         return;
     }
     let mut command = std::process::Command::new("unshare");

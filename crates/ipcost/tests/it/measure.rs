@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{Place, scripted, text};
+use crate::common::{Place, missing, scripted, text};
 use serde_json::Value;
 
 fn strings<'a>(values: &'a Value, key: &str) -> Vec<&'a str> {
@@ -45,6 +45,23 @@ fn every_transport_does_every_pattern_it_can() {
 
 #[test]
 fn a_document_adds_up() {
+#[test]
+fn a_matrix_without_a_placement_is_measured_on_one_core_and_on_two() {
+    let place = Place::new();
+    let args = ["run", "--transports", "null,pipe", "--patterns", "rr", "--epochs", "1", "--quiet"];
+    let document = place.document(&args);
+    let mut ids = strings(&document["cells"], "id");
+    ids.sort_unstable();
+    let expected =
+        ["rr/null/64/c1/apart", "rr/null/64/c1/together", "rr/pipe/64/c1/apart", "rr/pipe/64/c1/together"];
+    assert_eq!(ids, expected);
+    let has_two = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+    for cell in document["cells"].as_array().unwrap() {
+        assert_eq!(cell["available"], cell["placement"] == "together" || has_two, "{cell}");
+    }
+    place.assert_clean();
+}
+
     let place = Place::new();
     let document = place.document(&[
         "run",
@@ -435,6 +452,7 @@ fn the_same_command_without_optimisation_says_so() {
         place.document(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "1", "--quiet"]);
     let warned =
         document["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == "debug-build");
+        missing("scheduler-statistics", "there is no /proc/self/sched");
     assert_eq!(warned, cfg!(debug_assertions));
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::common::{Place, argument, assert_refused, signal, text, wait};
+use crate::common::{Place, argument, assert_refused, missing, signal, text, wait};
 use serde_json::Value;
 
 const ONCE: [&str; 7] = ["run", "--transports", "unix", "--patterns", "rr", "--epochs", "1"];
@@ -141,8 +141,10 @@ fn two_runs_that_build_at_once_both_measure() {
 #[test]
 fn an_interrupted_build_does_no_harm() {
     let (place, cache) = (Place::new(), tempfile::tempdir().unwrap());
-    let compiler = place
-        .write_program("cc", "#!/bin/sh\nif test \"$1\" = --version; then echo slow 1; else exec sleep 1000; fi\n");
+    let compiler = place.write_program(
+        "cc",
+        "#!/bin/sh\nif test \"$1\" = --version; then echo slow 1; else exec sleep 1000; fi\n",
+    );
     let args = [ONCE.as_slice(), &["--server", "c"]].concat();
     let mut command = place.command(&args);
     command.env("XDG_CACHE_HOME", cache.path()).env("CC", &compiler);
@@ -274,7 +276,13 @@ fn a_server_that_was_there_keeps_nothing_of_a_peer_that_was_killed() {
         .current_dir(place.files.path())
         .stdout(Stdio::null())
         .spawn();
-    let Ok(mut server) = started else { return };
+    let mut server = match started {
+        Ok(server) => server,
+        Err(error) => {
+            missing("redis-server", &error.to_string());
+            return;
+        }
+    };
     place.wait_until("redis-server listens", || UnixStream::connect(&socket).is_ok());
     let keys = || {
         let mut connection = UnixStream::connect(&socket).unwrap();

@@ -1,5 +1,6 @@
 //! Running the binary as a user does, and seeing what it leaves behind.
 mod machine;
+pub mod missing;
 pub mod private_server;
 pub mod python;
 pub mod scripted;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub use machine::{Turn, alone, shared};
+pub use missing::missing;
 
 /// A place of its own for one test: a temporary directory for the program's sockets, one for the test's files,
 /// and a mark in the environment by which every process that descends from it is known. It shares the machine with
@@ -57,7 +59,6 @@ impl Place {
         command.env("IPCOST_RUN_DIR", self.data.path().join("run")).env("IPCOST_IGNORE_OTHERS", "1");
         // All tests together build a peer once.
         command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
-        // Tests that run on GitHub are not what its annotations are for.
         command.env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
         command.current_dir(self.files.path());
         // Half the cells: tests that want one core and two name them.
