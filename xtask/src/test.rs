@@ -85,9 +85,10 @@ const SERVERS: &[Package] = &[
     },
     Package {
         what: "MariaDB's server",
-        check: "test -x /usr/sbin/mariadbd || command -v mariadbd",
+        // The other program is called by mariadb-install-db, which makes the database of a test.
+        check: "{ test -x /usr/sbin/mariadbd || command -v mariadbd; } && command -v my_print_defaults",
         // Without the service, which would be started.
-        names: &["mariadb-server-core"],
+        names: &["mariadb-server-core", "mariadb-client-core"],
         needed_for: "ipcost app mariadb",
     },
     Package {

@@ -255,11 +255,14 @@ impl OwnMariaDb {
         let made = Command::new("mariadb-install-db")
             .args(["--no-defaults", "--user=root", "--auth-root-authentication-method=normal", &data])
             .args(["--skip-test-db", "--loose-debug-no-sync"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        if !made.is_ok_and(|status| status.success()) {
-            missing("mariadb-server-core", "mariadb-install-db cannot be started or fails");
+            .output();
+        let said = match made {
+            Ok(output) if output.status.success() => None,
+            Ok(output) => Some(text(&output.stdout) + &text(&output.stderr)),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(said) = said {
+            missing("mariadb-client-core", &format!("mariadb-install-db: {said}"));
             return None;
         }
         let (socket, users) = (dir.join("s"), place.file("users.sql"));

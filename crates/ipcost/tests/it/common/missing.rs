@@ -56,6 +56,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("iproute2", ""),
     ("kubernetes-client", ""),
     ("linux-perf", ""),
+    ("mariadb-client-core", ""),
     ("mariadb-server-core", ""),
     ("memcached", ""),
     ("munge", ""),
