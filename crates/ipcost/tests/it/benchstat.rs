@@ -61,6 +61,8 @@ fn benchstat_finds_the_medians_and_the_differences() {
         "run",
         "--transports",
         "pipe,unix",
+        "--placement",
+        "free",
         "--patterns",
         "rr,stream",
         "--epochs",
@@ -111,8 +113,18 @@ fn benchstat_finds_the_medians_and_the_differences() {
 fn another_kernel_is_a_column_when_asked_for() {
     let Some(program) = benchstat() else { return };
     let place = Place::new();
-    let mut document: Value =
-        place.document(&["run", "--transports", "unix", "--patterns", "rr", "--epochs", "7", "--quiet"]);
+    let mut document: Value = place.document(&[
+        "run",
+        "--transports",
+        "unix",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "7",
+        "--quiet",
+    ]);
     let names = ["one", "two"];
     for name in names {
         document["host"]["kernel"] = json!(name);

@@ -3,8 +3,19 @@
 use crate::common::{Place, assert_schema, text};
 use serde_json::{Value, json};
 
-const RUN: [&str; 9] =
-    ["run", "--transports", "pipe,unix", "--patterns", "rr", "--sizes", "64", "--epochs", "30"];
+const RUN: [&str; 11] = [
+    "run",
+    "--transports",
+    "pipe,unix",
+    "--placement",
+    "free",
+    "--patterns",
+    "rr",
+    "--sizes",
+    "64",
+    "--epochs",
+    "30",
+];
 
 /// A real run, in whose epochs every operation of a cell costs nearly the same, so that what is planted is all there is.
 fn measured(place: &Place) -> Value {
@@ -91,8 +102,20 @@ fn one_run_a_side_says_what_it_assumes() {
 #[test]
 fn saved_runs_tell_how_much_runs_differ() {
     let place = Place::new();
-    let run =
-        ["run", "--transports", "null,unix", "--patterns", "rr", "--sizes", "64", "--epochs", "8", "--quiet"];
+    let run = [
+        "run",
+        "--transports",
+        "null,unix",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--sizes",
+        "64",
+        "--epochs",
+        "8",
+        "--quiet",
+    ];
     for name in ["first", "second", "r3", "r4", "r5", "r6", "r7"] {
         let output = place.run(&[&run[..], &["--name", name]].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -146,6 +169,8 @@ fn what_cannot_be_compared_is_refused() {
         "run",
         "--transports",
         "pipe",
+        "--placement",
+        "free",
         "--patterns",
         "rr",
         "--sizes",

@@ -11,7 +11,8 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 /// The shortest run that measures something.
-const RUN: [&str; 7] = ["run", "--transports", "null", "--patterns", "rr", "--epochs", "1"];
+const RUN: [&str; 9] =
+    ["run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "1"];
 
 fn run(place: &Place, more: &[&str]) -> std::process::Output {
     let output = place.run(&[&RUN, more].concat());
@@ -165,6 +166,8 @@ fn a_run_that_was_interrupted_or_failed_is_saved_and_marked() {
             "run",
             "--transports",
             "unix",
+            "--placement",
+            "free",
             "--patterns",
             "rr",
             "--epochs",
