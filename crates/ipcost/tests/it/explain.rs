@@ -462,8 +462,9 @@ fn a_runtime_of_its_own() {
 
 #[test]
 fn one_core_for_both() {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    if cores < 2 {
+    let examined =
+        explained(&Place::new(), &["rr/pipe/64/c1/together", "--epochs", "1", "--no-floor", "--no-try"]);
+    if examined["host"]["physical_cores"].as_u64() < Some(2) {
         missing("two-cores", "there is another core only in the remedy");
         return;
     }
