@@ -7,10 +7,14 @@ mod docs;
 mod english;
 pub mod lint;
 pub mod miri;
+/// What tests need, as the tests themselves read it.
+#[path = "../../crates/ipcost/tests/it/common/missing.rs"]
+pub mod missing;
 mod programs;
 pub mod shell;
 pub mod soak;
 mod steps;
+mod tally;
 pub mod test;
 pub mod tools;
 mod unused;

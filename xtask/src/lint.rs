@@ -8,19 +8,19 @@ use crate::tools::{CARGO_DENY, ensure_rust_components, ensure_rust_target};
 use crate::{advisories, architecture, docs, english, miri, unused, workflows};
 
 /// The steps, in order: quick ones that often fail come first.
-const STEPS: &[Step] = &[
-    Step { name: "install what is missing", run: install },
-    Step { name: "formatting (cargo fmt)", run: formatting },
-    Step { name: "links of README and docs/", run: docs::check },
-    Step { name: "English of README and docs/", run: english::check },
-    Step { name: "rules of docs/architecture.md", run: architecture::check },
-    Step { name: "workflows: pinned, and nothing of others beside a token", run: workflows::check },
-    Step { name: "lints (cargo clippy)", run: lints },
-    Step { name: "documentation of the crates (cargo doc)", run: documentation },
-    Step { name: "unused dependencies", run: unused::check },
-    Step { name: "licences and sources of dependencies (cargo deny)", run: dependencies },
-    Step { name: "known vulnerabilities", run: advisories::check },
-    Step { name: "pure code, under Miri", run: miri::run_where_available },
+const STEPS: &[Step<'static>] = &[
+    Step { name: "install what is missing", run: &install },
+    Step { name: "formatting (cargo fmt)", run: &formatting },
+    Step { name: "links of README and docs/", run: &docs::check },
+    Step { name: "English of README and docs/", run: &english::check },
+    Step { name: "rules of docs/architecture.md", run: &architecture::check },
+    Step { name: "workflows: pinned, and nothing of others beside a token", run: &workflows::check },
+    Step { name: "lints (cargo clippy)", run: &lints },
+    Step { name: "documentation of the crates (cargo doc)", run: &documentation },
+    Step { name: "unused dependencies", run: &unused::check },
+    Step { name: "licences and sources of dependencies (cargo deny)", run: &dependencies },
+    Step { name: "known vulnerabilities", run: &advisories::check },
+    Step { name: "pure code, under Miri", run: &miri::run_where_available },
 ];
 
 /// Runs all of them.

@@ -9,6 +9,9 @@ usage: cargo xtask <command>
 
   test             the tests, unit tests first
   test --system    tests that take a browser, real servers, network namespaces, or Windows under Wine
+  test [--system] --allow-missing NAME[,NAME...]
+                   skips tests that need what this machine lacks, which otherwise fail: packages, rights (root, quotas, tracing, ...)
+                   or all; the last line counts and names the skips
   lint             formatting, links, English, lints, documentation, dependencies, Miri
   soak [N]         all tests N times (20), every second time beside stress-ng; stops at the first failure
   miri             pure code, under Miri; needs a nightly compiler with it
@@ -49,8 +52,11 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
-        ["test"] => test::run(),
-        ["test", "--system"] => test::run_system(),
+        ["test", words @ ..] => match test_options(words) {
+            Some((false, may_be_missing)) => test::run(&may_be_missing),
+            Some((true, may_be_missing)) => test::run_system(&may_be_missing),
+            None => return usage_error(),
+        },
         ["lint"] => lint::run(),
         ["soak"] => soak::run(20),
         ["soak", times] => repetitions(times).and_then(soak::run),
@@ -61,10 +67,7 @@ fn main() -> ExitCode {
             println!("{USAGE}");
             return ExitCode::SUCCESS;
         }
-        _ => {
-            eprintln!("{USAGE}");
-            return ExitCode::from(2);
-        }
+        _ => return usage_error(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -72,6 +75,30 @@ fn main() -> ExitCode {
             eprintln!("xtask: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn usage_error() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
+}
+
+/// Whether `test` is to run what takes a whole system, and what may be missing; `None` for other words.
+fn test_options(mut words: &[&str]) -> Option<(bool, String)> {
+    let (mut is_system, mut may_be_missing) = (false, Vec::new());
+    loop {
+        words = match words {
+            [] => return Some((is_system, may_be_missing.join(","))),
+            ["--system", rest @ ..] => {
+                is_system = true;
+                rest
+            }
+            ["--allow-missing", names, rest @ ..] => {
+                may_be_missing.push(*names);
+                rest
+            }
+            _ => return None,
+        };
     }
 }
 

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::shell::command;
+use crate::tally::Tally;
 
 /// When to give up, in seconds since 1970: whoever ends this program from outside learns nothing about the tests.
 const DEADLINE: &str = "IPCOST_DEADLINE";
@@ -90,12 +91,12 @@ pub fn built() -> Result<Vec<TestProgram>> {
 ///
 /// # Errors
 /// How many programs failed, or that the time was up and what was still running then.
-pub fn run_all(programs: &[TestProgram], which: Which<'_>) -> Result<()> {
+pub fn run_all(programs: &[TestProgram], which: Which<'_>, tally: &Tally) -> Result<()> {
     let began = Instant::now();
     let (mut passed, mut failed) = (0, 0);
     for program in programs {
         let began = Instant::now();
-        let run = run(program, which)?;
+        let run = run(program, which, tally)?;
         let count = run.passed.unwrap_or(0);
         passed += count;
         let name = program.file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
@@ -120,13 +121,13 @@ pub fn run_all(programs: &[TestProgram], which: Which<'_>) -> Result<()> {
 ///
 /// # Errors
 /// If it cannot be started.
-pub fn run(program: &TestProgram, which: Which<'_>) -> Result<Run> {
+pub fn run(program: &TestProgram, which: Which<'_>, tally: &Tally) -> Result<Run> {
     let context = || format!("cannot start {}", program.file.display());
     let mut printed = tempfile::NamedTempFile::new()?;
     let out: File = printed.reopen()?;
     let mut command = Command::new(&program.file);
     command.args(which.arguments()).env("RUST_TEST_THREADS", threads()).current_dir(&program.dir);
-    command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out);
+    tally.prepare(&mut command).stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out);
     let mut child = command.spawn().with_context(context)?;
     let ended: Option<ExitStatus> = loop {
         if let Some(status) = child.try_wait()? {
@@ -145,6 +146,7 @@ pub fn run(program: &TestProgram, which: Which<'_>) -> Result<Run> {
     // test result: ok. 12 passed; 0 failed; …
     let passed = text.split(" passed;").next().and_then(|start| start.split(' ').next_back());
     let passed = passed.and_then(|count| count.parse().ok());
+    tally.add_passed(passed.unwrap_or(0));
     let failure = match ended {
         Some(status) if status.success() => None,
         Some(status) => Some(format!("{} failed ({status}):\n{text}", program.file.display())),

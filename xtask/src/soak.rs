@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::programs::{self, TestProgram, Which, built};
 use crate::shell::command;
+use crate::tally::Tally;
 use crate::tools::{ensure_packages, program};
 
 /// Keeps the processors busy: twice as many processes as a small machine has cores.
@@ -18,6 +19,7 @@ const STRESS: [&str; 3] = ["stress-ng", "--cpu", "4"];
 /// Which test program failed, in which run.
 pub fn run(times: u32) -> Result<()> {
     ensure_packages(&[program("stress-ng", &["stress-ng"], "keeping the processors busy")])?;
+    let tally = Tally::new("", &[])?;
     let programs = built()?;
     let mut tests = 0;
     for number in 1..=times {
@@ -26,7 +28,7 @@ pub fn run(times: u32) -> Result<()> {
         let began = Instant::now();
         let mut passed = 0;
         for test in &programs {
-            passed += passes(test).with_context(|| format!("run {number} of {times}{beside}"))?;
+            passed += passes(test, &tally).with_context(|| format!("run {number} of {times}{beside}"))?;
         }
         println!("run {number} of {times}: {passed} tests passed in {} s{beside}", began.elapsed().as_secs());
         tests += passed;
@@ -37,12 +39,13 @@ pub fn run(times: u32) -> Result<()> {
         times / 2,
         STRESS.join(" ")
     );
+    tally.print();
     Ok(())
 }
 
 /// Runs one program; returns how many tests passed.
-fn passes(test: &TestProgram) -> Result<u64> {
-    let run = programs::run(test, Which::All)?;
+fn passes(test: &TestProgram, tally: &Tally) -> Result<u64> {
+    let run = programs::run(test, Which::All, tally)?;
     if let Some(failure) = run.failure {
         bail!("{failure}");
     }

@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 /// Something that must succeed.
-pub struct Step {
+pub struct Step<'a> {
     pub name: &'static str,
-    pub run: fn() -> Result<()>,
+    pub run: &'a dyn Fn() -> Result<()>,
 }
 
 /// Says which steps there are, then runs them and reports their times; stops at the first failure.
 ///
 /// # Errors
 /// The failure, or what is missing.
-pub fn run(what: &str, steps: &[Step]) -> Result<()> {
+pub fn run(what: &str, steps: &[Step<'_>]) -> Result<()> {
     eprintln!("xtask: {what}");
     for (number, step) in (1..).zip(steps) {
         eprintln!("{number:>4}. {}", step.name);

@@ -8,7 +8,10 @@ use crate::dist;
 use crate::programs::{Which, built, run_all, time_left};
 use crate::shell;
 use crate::steps::{self, Step};
-use crate::tools::{CARGO_DEB, Package, ensure_maturin, ensure_packages, ensure_rust_target, program};
+use crate::tally::Tally;
+use crate::tools::{
+    CARGO_DEB, Package, ensure_maturin, ensure_packages_for_tests, ensure_rust_target, program,
+};
 
 /// System programs that tests run.
 const PACKAGES: &[Package] = &[
@@ -36,6 +39,8 @@ const PACKAGES: &[Package] = &[
     program("strace", &["strace"], "comparing system calls"),
     program("git", &["git"], "a bisection of a toy repository"),
     program("bash", &["bash"], "loading the completions"),
+    program("zsh", &["zsh"], "reading the completions"),
+    program("fish", &["fish"], "reading the completions"),
     program("groff", &["groff"], "formatting the manual"),
     program("prlimit", &["util-linux"], "limiting descriptors, private mounts and users"),
 ];
@@ -66,10 +71,11 @@ const PACKAGING: &[Package] = &[
     program("qemu-aarch64", &["qemu-user"], "running what was built for ARM"),
     program("mmdebstrap", &["mmdebstrap"], "systems without compilers"),
     program("lintian", &["lintian"], "examining Debian's package"),
+    program("npm", &["npm"], "installing the package for npm"),
     PYTHON_ENVIRONMENTS,
 ];
 
-/// Servers that `ipcost app` measures: its tests leave out those that cannot be installed, and name them.
+/// Servers that `ipcost app` measures.
 const SERVERS: &[Package] = &[
     Package {
         what: "PostgreSQL's server",
@@ -79,9 +85,10 @@ const SERVERS: &[Package] = &[
     },
     Package {
         what: "MariaDB's server",
-        check: "test -x /usr/sbin/mariadbd || command -v mariadbd",
+        // The other program is called by mariadb-install-db, which makes the database of a test.
+        check: "{ test -x /usr/sbin/mariadbd || command -v mariadbd; } && command -v my_print_defaults",
         // Without the service, which would be started.
-        names: &["mariadb-server-core"],
+        names: &["mariadb-server-core", "mariadb-client-core"],
         needed_for: "ipcost app mariadb",
     },
     Package {
@@ -107,7 +114,7 @@ const SERVERS: &[Package] = &[
     program("sysbench", &["sysbench"], "experiments with MariaDB"),
 ];
 
-/// Engines that run a job on many machines: the tests of those that cannot be installed say so, and end.
+/// Engines that run a job on many machines.
 const ENGINES: &[Package] = &[
     program("ansible-playbook", &["ansible-core"], "the role for Ansible"),
     Package {
@@ -162,71 +169,76 @@ const OF_WINDOWS: &[&str] = &["windows::", "windows_peers::"];
 /// Tests of packages, which run once those are made; `deploy_packages` among them.
 const OF_PACKAGES: &str = "packages::";
 
-const STEPS: &[Step] = &[
-    Step { name: "install what is missing", run: || ensure_packages(PACKAGES) },
-    Step { name: "build the program and the tests", run: build },
-    Step { name: "unit tests, thousands of simulated campaigns among them", run: unit_tests },
-    Step { name: "tests that run the program as a user does", run: user_tests },
-];
+/// All packages, each a name that `--allow-missing` takes.
+const ALL_PACKAGES: &[&[Package]] = &[PACKAGES, SYSTEM_PACKAGES, PACKAGING, SERVERS, ENGINES];
 
-const SYSTEM_STEPS: &[Step] = &[
-    Step { name: "install what is missing", run: install_system },
-    Step { name: "build the program and the tests", run: build },
-    Step { name: "tests of a whole system", run: || run_all(&built()?, Which::Only(SYSTEM)) },
-    Step { name: "TLS", run: tls },
-    Step { name: "Windows, under Wine", run: windows },
-    Step { name: "packages: packed twice, and used in bare systems", run: packages },
-    // Last: it builds the program once more.
-    Step { name: "Parquet, read by DuckDB and Polars", run: parquet },
-];
-
-/// Runs the tests that run anywhere.
+/// Runs the tests that run anywhere; of what this machine lacks, these names may be missing, separated by commas.
 ///
 /// # Errors
 /// The first failure.
-pub fn run() -> Result<()> {
-    steps::run("test: about three minutes to build the first time, then at most eight", STEPS)
+pub fn run(may_be_missing: &str) -> Result<()> {
+    let tally = Tally::new(may_be_missing, ALL_PACKAGES)?;
+    let steps = [
+        Step { name: "install what is missing", run: &|| ensure_packages_for_tests(PACKAGES, &tally) },
+        Step { name: "build the program and the tests", run: &build },
+        Step { name: "unit tests, thousands of simulated campaigns among them", run: &|| unit_tests(&tally) },
+        Step { name: "tests that run the program as a user does", run: &|| user_tests(&tally) },
+    ];
+    let result = steps::run("test: about three minutes to build the first time, then at most eight", &steps);
+    tally.print();
+    result
 }
 
-/// Runs the tests that take a whole system.
+/// Runs the tests that take a whole system; of what this machine lacks, these names may be missing, separated by commas.
 ///
 /// # Errors
 /// The first failure.
-pub fn run_system() -> Result<()> {
-    steps::run(
-        "test --system: about ten minutes, half of them for packages; some tests take root, and say so where they do not have it",
-        SYSTEM_STEPS,
-    )
+pub fn run_system(may_be_missing: &str) -> Result<()> {
+    let tally = Tally::new(may_be_missing, ALL_PACKAGES)?;
+    let steps = [
+        Step { name: "install what is missing", run: &|| install_system(&tally) },
+        Step { name: "build the program and the tests", run: &build },
+        Step { name: "tests of a whole system", run: &|| run_all(&built()?, Which::Only(SYSTEM), &tally) },
+        Step { name: "TLS", run: &|| tls(&tally) },
+        Step { name: WINDOWS, run: &|| windows(&tally) },
+        Step { name: PACKED, run: &|| packages(&tally) },
+        // Last: it builds the program once more.
+        Step { name: PARQUET, run: &|| parquet(&tally) },
+    ];
+    let result = steps::run(
+        "test --system: about ten minutes, half of them for packages; some tests take root, and fail where they do not have it",
+        &steps,
+    );
+    tally.print();
+    result
 }
 
-fn install_system() -> Result<()> {
-    ensure_packages(PACKAGES)?;
-    ensure_packages(SYSTEM_PACKAGES)?;
-    for optional in [SERVERS, ENGINES] {
-        if let Err(error) = ensure_packages(optional) {
-            println!("{error}");
-        }
+const WINDOWS: &str = "Windows, under Wine";
+const PACKED: &str = "packages: packed twice, and used in bare systems";
+const PARQUET: &str = "Parquet, read by DuckDB and Polars";
+
+fn install_system(tally: &Tally) -> Result<()> {
+    for packages in [PACKAGES, SYSTEM_PACKAGES, SERVERS, ENGINES] {
+        ensure_packages_for_tests(packages, tally)?;
     }
     ensure_rust_target("x86_64-pc-windows-gnu")
 }
 
 /// Packages for Linux, packed twice, then installed and used in bare systems. That a second build is the same to the byte
 /// takes as long again: `cargo xtask dist --twice`.
-fn packages() -> Result<()> {
+fn packages(tally: &Tally) -> Result<()> {
     // By what this takes on two slow cores, with its tools to be installed.
     const ALL: Duration = Duration::from_secs(480);
     const WITHOUT_ARM: Duration = Duration::from_secs(360);
     let mut parts = vec!["x86_64", "deb", "npm", "crates"];
-    if is_too_late(WITHOUT_ARM) {
+    if is_too_late(WITHOUT_ARM, PACKED, tally)? {
         return Ok(());
     }
-    let left = time_left();
-    if left < ALL {
-        eprintln!("xtask: none for ARM, with {} s before the deadline", left.as_secs());
-    } else {
+    // Its tests skip it then, as `arm-packages`.
+    if !is_too_late(ALL, "packages for ARM", tally)? {
         parts.extend(["aarch64", "homebrew"]);
     }
-    ensure_packages(PACKAGING)?;
+    ensure_packages_for_tests(PACKAGING, tally)?;
     for target in ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"] {
         ensure_rust_target(target)?;
     }
@@ -235,66 +247,74 @@ fn packages() -> Result<()> {
     let options = dist::Options::read(&parts)?;
     dist::run(&options)?;
     dist::compare_with(&options, &options)?;
-    run_all(&built()?, Which::Only(&[OF_PACKAGES]))
+    run_all(&built()?, Which::Only(&[OF_PACKAGES]), tally)
 }
 
 fn build() -> Result<()> {
     built().map(drop)
 }
 
-fn unit_tests() -> Result<()> {
+fn unit_tests(tally: &Tally) -> Result<()> {
     let mut programs = built()?;
     programs.retain(|program| program.is_unit);
-    run_all(&programs, Which::All)
+    run_all(&programs, Which::All, tally)
 }
 
-fn user_tests() -> Result<()> {
+fn user_tests(tally: &Tally) -> Result<()> {
     let mut programs = built()?;
     programs.retain(|program| !program.is_unit);
-    run_all(&programs, Which::Except(&[SYSTEM, OF_WINDOWS, &[OF_PACKAGES]].concat()))
+    run_all(&programs, Which::Except(&[SYSTEM, OF_WINDOWS, &[OF_PACKAGES]].concat()), tally)
 }
 
 /// The program built for Windows and run by Wine: that build takes most of it.
-fn windows() -> Result<()> {
+fn windows(tally: &Tally) -> Result<()> {
     // By what this takes on two slow cores.
     const ALL: Duration = Duration::from_secs(240);
-    if is_too_late(ALL) {
+    if is_too_late(ALL, WINDOWS, tally)? {
         return Ok(());
     }
-    run_all(&built()?, Which::Only(OF_WINDOWS))
+    run_all(&built()?, Which::Only(OF_WINDOWS), tally)
 }
 
-/// Whether less than this is left before the deadline; said, so that nothing is left out in silence.
-fn is_too_late(takes: Duration) -> bool {
+/// Whether less than this is left before the deadline; then the step is a skip, by the name of `time`.
+///
+/// # Errors
+/// If that may not be missing.
+fn is_too_late(takes: Duration, step: &str, tally: &Tally) -> Result<bool> {
     let left = time_left();
-    let is = left < takes;
-    if is {
-        eprintln!(
-            "xtask: LEFT OUT, with {} s before the deadline; without one: cargo xtask test --system",
-            left.as_secs()
-        );
+    if left >= takes {
+        return Ok(false);
     }
-    is
+    let (left, takes) = (left.as_secs(), takes.as_secs());
+    tally.skip("time", step, &format!("it takes {takes} s, and {left} s are left before the deadline"))?;
+    Ok(true)
 }
 
-fn tls() -> Result<()> {
+/// Runs cargo with the tests of one package.
+fn cargo(words: &[&str], tally: &Tally) -> Result<()> {
+    let mut command = shell::command(words);
+    tally.prepare(&mut command);
+    shell::run_command(command, words)
+}
+
+fn tls(tally: &Tally) -> Result<()> {
     // Nothing is measured here, and a build that is not optimised takes half as long.
     let plain = ["--config", "profile.dev.package.ipcost-sys.opt-level=0"];
     let test = ["cargo", "test", "-p", "ipcost-sys", "--features", "tls", "--quiet", "--lib"];
-    shell::run(&[&test[..], &plain, &["transport"]].concat())
+    cargo(&[&test[..], &plain, &["transport"]].concat(), tally)
 }
 
 /// The output that is a feature of the build: no other step builds what it needs.
-fn parquet() -> Result<()> {
+fn parquet(tally: &Tally) -> Result<()> {
     // By what this takes on two slow cores.
     const ALL: Duration = Duration::from_secs(300);
-    if is_too_late(ALL) {
+    if is_too_late(ALL, PARQUET, tally)? {
         return Ok(());
     }
     let feature = ["--features", "parquet"];
     let test = ["cargo", "test", "--quiet"];
     let lint = ["cargo", "clippy", "--quiet", "-p", "ipcost-report", "-p", "ipcost", "--all-targets"];
     shell::run(&[&lint[..], &feature, &["--", "--deny", "warnings"]].concat())?;
-    shell::run(&[&test[..], &["-p", "ipcost-report"], &feature, &["--lib", "dataset"]].concat())?;
-    shell::run(&[&test[..], &["-p", "ipcost"], &feature, &["--test", "it", "parquet::"]].concat())
+    cargo(&[&test[..], &["-p", "ipcost-report"], &feature, &["--lib", "dataset"]].concat(), tally)?;
+    cargo(&[&test[..], &["-p", "ipcost"], &feature, &["--test", "it", "parquet::"]].concat(), tally)
 }

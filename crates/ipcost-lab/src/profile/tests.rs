@@ -1,4 +1,9 @@
+use self::missing::missing;
 use super::*;
+
+/// The helper of the tests of the program; these skip for the same reasons.
+#[path = "../../../ipcost/tests/it/common/missing.rs"]
+mod missing;
 
 /// Announces itself and waits.
 const IDLE: &str = "echo ready; read -r _";
@@ -38,21 +43,21 @@ fn go(process: &mut PeerProcess) {
     process.send(b"go\n", Instant::now() + Duration::from_secs(10)).unwrap();
 }
 
-/// Whether this machine has `perf`, and so a shell; otherwise says that it was not tested.
+/// Whether this machine has `perf`, and so a shell; fails unless it may be missing.
 fn perf_is_here() -> bool {
     let here = is_there();
     if !here {
-        eprintln!("not tested: {}", ProfileError::NotInstalled);
+        missing("linux-perf", &ProfileError::NotInstalled.to_string());
     }
     here
 }
 
-/// Starts to profile; `None` if this machine cannot, with the reason on the terminal.
+/// Starts to profile; `None` if the kernel forbids it and that is allowed.
 fn started(groups: &[u32], interrupt: &Interrupt) -> Option<Profiler> {
     match Profiler::start(groups, interrupt) {
         Ok(profiler) => Some(profiler),
         Err(error @ ProfileError::Forbidden(_)) => {
-            eprintln!("not tested: {error}");
+            missing("sampling", &error.to_string());
             None
         }
         Err(error) => panic!("{error}"),

@@ -212,8 +212,19 @@ fn killed_with_its_guard(place: &Place, setting: &Setting) {
     assert_ne!(setting.is(), "as it was");
 }
 
-const NEXT: [&str; 9] =
-    ["run", "--transports", "null", "--patterns", "rr", "--epochs", "1", "--quiet", "--no-save"];
+const NEXT: [&str; 11] = [
+    "run",
+    "--transports",
+    "null",
+    "--placement",
+    "free",
+    "--patterns",
+    "rr",
+    "--epochs",
+    "1",
+    "--quiet",
+    "--no-save",
+];
 
 fn journal(place: &Place) -> Option<PathBuf> {
     let entries = std::fs::read_dir(place.data.path().join("run")).into_iter().flatten().flatten();
@@ -367,12 +378,24 @@ fn with_others(place: &Place, args: &[&str]) -> std::process::Command {
 fn another_run_that_measures_is_told_recorded_and_waited_for() {
     let _alone = crate::common::alone();
     let place = Place::new();
-    let long =
-        ["run", "--transports", "unix", "--patterns", "rr", "--epochs", "100000", "--quiet", "--no-save"];
+    let long = [
+        "run",
+        "--transports",
+        "unix",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "100000",
+        "--quiet",
+        "--no-save",
+    ];
     let first = with_others(&place, &long).spawn().unwrap();
     place.wait_for_peers(2);
     let file = place.file("document.json");
-    let short = ["run", "--transports", "null", "--patterns", "rr", "--epochs", "2", "--json"];
+    let short =
+        ["run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "2", "--json"];
     let second =
         with_others(&place, &[&short[..], &[crate::common::argument(&file)]].concat()).output().unwrap();
     let (said, number) = (text(&second.stderr), first.id().to_string());

@@ -10,7 +10,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Place, argument, assert_refused, text, wait};
+use crate::common::private_server::package_of;
+use crate::common::{Place, argument, assert_refused, missing, text, wait};
 
 const ALL: &[&str] = &["fastcgi", "http", "mariadb", "memcached", "postgres", "redis"];
 
@@ -21,14 +22,14 @@ fn place() -> Place {
     place
 }
 
-/// Which of these kinds can be started here; the others are named.
+/// Those of these kinds that can be started here; it fails if one cannot that has to be there.
 fn installed<'a>(place: &Place, kinds: &[&'a str]) -> Vec<&'a str> {
     let list = text(&place.run(&["app"]).stdout).to_owned();
     let is_ready = |kind: &&&str| {
         let mut lines = list.lines().skip_while(|line| !line.starts_with(&format!("{kind} ")));
         let state = lines.nth(1).unwrap_or_else(|| panic!("{kind} is not listed:\n{list}"));
         if !state.contains("ready") {
-            eprintln!("left out {kind}:{state}");
+            missing(package_of(kind), state);
         }
         state.contains("ready")
     };
@@ -121,7 +122,13 @@ impl Own {
         let mut command = Command::new("redis-server");
         command.args(["--save", "", "--unixsocket", argument(&socket), "--port", &port.to_string()]);
         command.args(password.iter().flat_map(|password| ["--requirepass", password]));
-        let child = command.current_dir(place.files.path()).stdout(Stdio::null()).spawn().ok()?;
+        let child = match command.current_dir(place.files.path()).stdout(Stdio::null()).spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                missing("redis-server", &error.to_string());
+                return None;
+            }
+        };
         place.wait_until("redis-server listens", || {
             UnixStream::connect(&socket).is_ok() && TcpStream::connect(("127.0.0.1", port)).is_ok()
         });
@@ -248,11 +255,14 @@ impl OwnMariaDb {
         let made = Command::new("mariadb-install-db")
             .args(["--no-defaults", "--user=root", "--auth-root-authentication-method=normal", &data])
             .args(["--skip-test-db", "--loose-debug-no-sync"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        if !made.is_ok_and(|status| status.success()) {
-            eprintln!("left out the user's own mariadb: mariadb-install-db is missing or failed");
+            .output();
+        let said = match made {
+            Ok(output) if output.status.success() => None,
+            Ok(output) => Some(text(&output.stdout) + &text(&output.stderr)),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(said) = said {
+            missing("mariadb-client-core", &format!("mariadb-install-db: {said}"));
             return None;
         }
         let (socket, users) = (dir.join("s"), place.file("users.sql"));
@@ -272,7 +282,7 @@ impl OwnMariaDb {
             .args([format!("--init-file={}", users.display()), format!("--pid-file={}/pid", dir.display())])
             .stderr(Stdio::null())
             .spawn()
-            .ok()?;
+            .unwrap();
         let own = Self { child, socket, port };
         place.wait_until("mariadbd answers", || {
             let mut greeting = [0; 5];

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::common::private_server::Server;
-use crate::common::{Place, alone, on_one_processor, text};
+use crate::common::{Place, alone, missing, on_one_processor, text};
 
 const ROUNDS: usize = 5;
 /// The tools wait otherwise than ipcost's client, and pay for what they do besides: that moves a ratio, but never this far.
@@ -36,14 +36,15 @@ fn passwords(secret: &str) -> [(&str, &str); 2] {
     [("PGPASSWORD", secret), ("REDISCLI_AUTH", secret)]
 }
 
-/// The rate that a tool prints; `None` if it is not installed.
+/// The rate that a tool prints; `None` if it may be missing, and is.
 fn rate(server: &Server, words: &[&str], of: impl Fn(&str) -> Option<&str>) -> Option<f64> {
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).envs(passwords(&server.secret));
     let output = on_one_processor(&command).stdin(Stdio::null()).output().unwrap();
     let printed = text(&output.stdout);
     if output.status.code() == Some(127) {
-        eprintln!("left out: {} is not installed", words[0]);
+        let package = if words[0] == "pgbench" { "postgresql" } else { "redis-tools" };
+        missing(package, &format!("{} is not installed", words[0]));
         return None;
     }
     assert!(output.status.success(), "{}{printed}", text(&output.stderr));

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Place, argument, text};
+use crate::common::{Place, argument, missing, text};
 use serde_json::{Value, json};
 
 /// The oldest Go that the tests meet can build this version.
 const BENCHSTAT: &str = "golang.org/x/perf/cmd/benchstat@v0.0.0-20230113213139-801c7ef9e5c5";
 
-/// Benchstat, built once into the tests' own directory; `None`, and a word about it, on a machine without a network.
+/// Benchstat, built once into the tests' own directory; `None` without a network, if that is allowed.
 fn benchstat() -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("benchstat");
     let program = dir.join("benchstat");
@@ -20,7 +20,7 @@ fn benchstat() -> Option<PathBuf> {
         let no_network =
             ["dial tcp", "no such host", "connection refused", "network is unreachable", "i/o timeout"];
         if !output.status.success() && no_network.iter().any(|sign| error.contains(sign)) {
-            eprintln!("skipped: benchstat cannot be had without a network: {error}");
+            missing("benchstat", &error);
             return None;
         }
         assert!(output.status.success(), "{error}");
@@ -61,6 +61,8 @@ fn benchstat_finds_the_medians_and_the_differences() {
         "run",
         "--transports",
         "pipe,unix",
+        "--placement",
+        "free",
         "--patterns",
         "rr,stream",
         "--epochs",
@@ -111,8 +113,18 @@ fn benchstat_finds_the_medians_and_the_differences() {
 fn another_kernel_is_a_column_when_asked_for() {
     let Some(program) = benchstat() else { return };
     let place = Place::new();
-    let mut document: Value =
-        place.document(&["run", "--transports", "unix", "--patterns", "rr", "--epochs", "7", "--quiet"]);
+    let mut document: Value = place.document(&[
+        "run",
+        "--transports",
+        "unix",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "7",
+        "--quiet",
+    ]);
     let names = ["one", "two"];
     for name in names {
         document["host"]["kernel"] = json!(name);

@@ -4,7 +4,8 @@ use std::process::Stdio;
 
 use crate::common::{NEVER, Place, signal, text, wait};
 
-const LONG: [&str; 7] = ["run", "--transports", "fifo,unix,tcp", "--patterns", "rr", "--budget", "10min"];
+const LONG: [&str; 9] =
+    ["run", "--transports", "fifo,unix,tcp", "--placement", "free", "--patterns", "rr", "--budget", "10min"];
 /// So that it never ends early: no difference can be resolved at such a margin.
 const ENDLESS: [&str; 2] = ["--epochs", "100000"];
 
@@ -155,7 +156,17 @@ fn after_a_peer_was_stopped_in_the_middle() {
 #[test]
 fn when_nobody_reads_the_result() {
     let place = Place::new();
-    let mut child = place.start(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "1"]);
+    let mut child = place.start(&[
+        "run",
+        "--transports",
+        "null",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "1",
+    ]);
     drop(child.stdout.take());
     let output = wait(child);
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -11,6 +11,8 @@ fn document(place: &Place) -> Value {
         "run",
         "--transports",
         "pipe,unix,npipe",
+        "--placement",
+        "free",
         "--patterns",
         "rr,stream",
         "--epochs",

@@ -99,6 +99,8 @@ fn conbench_accepts_every_result() {
         "run",
         "--transports",
         "pipe,unix",
+        "--placement",
+        "free",
         "--patterns",
         "rr,stream",
         "--epochs",

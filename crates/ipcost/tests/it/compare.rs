@@ -4,8 +4,19 @@ use crate::common::{Place, assert_schema, text};
 use crate::trend;
 use serde_json::{Value, json};
 
-const RUN: [&str; 9] =
-    ["run", "--transports", "pipe,unix", "--patterns", "rr", "--sizes", "64", "--epochs", "30"];
+const RUN: [&str; 11] = [
+    "run",
+    "--transports",
+    "pipe,unix",
+    "--placement",
+    "free",
+    "--patterns",
+    "rr",
+    "--sizes",
+    "64",
+    "--epochs",
+    "30",
+];
 
 /// A real run, in whose epochs every operation of a cell costs nearly the same, so that what is planted is all there is.
 fn measured(place: &Place) -> Value {
@@ -93,7 +104,7 @@ fn one_run_a_side_says_what_it_assumes() {
 fn saved_runs_tell_how_much_runs_differ() {
     let place = Place::new();
     // Saved as if they had been measured in as many nights: runs whose batches a busy machine makes longer are of no history.
-    let document = place.document(&[&RUN[..], &["--placement", "free", "--no-save"]].concat());
+    let document = place.document(&[&RUN[..], &["--no-save"]].concat());
     for (night, name) in ["first", "second", "r3", "r4", "r5", "r6", "r7"].into_iter().enumerate() {
         let factor = 1.0 + (night * 3 % 5) as f64 / 100.0;
         trend::save(&place, &document, night, factor, |run| {
@@ -148,6 +159,8 @@ fn what_cannot_be_compared_is_refused() {
         "run",
         "--transports",
         "pipe",
+        "--placement",
+        "free",
         "--patterns",
         "rr",
         "--sizes",

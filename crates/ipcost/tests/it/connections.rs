@@ -4,7 +4,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Place, text};
+use crate::common::{Place, missing, text};
 
 /// Runs the program in a network namespace of its own, whose counters and ports nobody else has; `None` where that may
 /// not be done.
@@ -15,7 +15,7 @@ fn in_namespace(place: &Place, setup: &str, args: &str) -> Option<Output> {
 fn in_namespace_with(place: &Place, setup: &str, patterns: &str, args: &str) -> Option<Output> {
     let alone = Command::new("unshare").args(["--net", "true"]).status();
     if !alone.is_ok_and(|status| status.success()) {
-        eprintln!("network namespaces are not permitted here: not tested");
+        missing("network-namespaces", "unshare --net fails");
         return None;
     }
     let script = format!(

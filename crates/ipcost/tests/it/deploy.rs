@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::common::{Place, assert_schema, text};
+use crate::common::{Place, assert_schema, missing, text};
 
 /// How long a fleet may take before it is given up, in seconds.
 const PATIENCE: &str = "300";
@@ -34,11 +34,11 @@ pub fn engines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").canonicalize().unwrap()
 }
 
-/// Whether a test can run here; if not, it prints why.
+/// Whether a test can run here; what is missing fails it unless that is allowed.
 pub fn can_run(programs: &[&str]) -> bool {
     let id = Command::new("id").arg("-u").output().unwrap();
     if text(&id.stdout).trim() != "0" {
-        eprintln!("skipped: machines in namespaces take root");
+        missing("root", "machines in namespaces take root");
         return false;
     }
     if !has(programs) {
@@ -47,22 +47,41 @@ pub fn can_run(programs: &[&str]) -> bool {
     let bridge = "mount -t tmpfs tmpfs /run && ip link add fleet type bridge";
     let output = Command::new("unshare").args(NAMESPACES).args(["sh", "-c", bridge]).output().unwrap();
     if !output.status.success() {
-        eprintln!("skipped: no machines in namespaces here: {}", text(&output.stderr));
+        missing("network-namespaces", &text(&output.stderr));
     }
     output.status.success()
 }
 
-/// Whether programs are installed; if not, it prints which is missing.
+/// The packages of programs that are not named like them.
+const PACKAGES: [(&str, &str); 13] = [
+    ("unshare", "util-linux"),
+    ("nsenter", "util-linux"),
+    ("ip", "iproute2"),
+    ("strip", "binutils"),
+    ("ssh", "openssh-client"),
+    ("/usr/sbin/sshd", "openssh-server"),
+    ("pgrep", "procps"),
+    ("ansible-playbook", "ansible-core"),
+    ("/usr/sbin/slurmctld", "slurm-wlm"),
+    ("/usr/sbin/slurmd", "slurm-wlm"),
+    ("sbatch", "slurm-wlm"),
+    ("/usr/sbin/munged", "munge"),
+    ("kubectl", "kubernetes-client"),
+];
+
+/// Whether programs are installed; one that is missing fails the test unless that is allowed.
 pub fn has(programs: &[&str]) -> bool {
     let is_there = |name: &str| {
         let found = Command::new("sh").args(["-c", "command -v \"$0\"", name]).stdout(Stdio::null()).status();
         found.unwrap().success()
     };
-    let missing: Vec<&str> = programs.iter().copied().filter(|name| !is_there(name)).collect();
-    if !missing.is_empty() {
-        eprintln!("skipped: not installed: {}", missing.join(", "));
+    let lacking: Vec<&str> = programs.iter().copied().filter(|name| !is_there(name)).collect();
+    for program in &lacking {
+        let package =
+            PACKAGES.iter().find(|(name, _)| name == program).map_or(*program, |(_, package)| package);
+        missing(package, &format!("{program} is not installed"));
     }
-    missing.is_empty()
+    lacking.is_empty()
 }
 
 /// The program without its symbols, which would only be copied from machine to machine.
@@ -104,7 +123,7 @@ pub fn assert_documents(dir: &Path, machines: &[&str], seed: u64) {
     }
 }
 
-/// The programs of a Python package in an environment of its own, installed once; if that fails, it prints why.
+/// The programs of a Python package in an environment of its own, installed once; `None` if that fails and may.
 pub fn python_programs(package: &str) -> Option<PathBuf> {
     static INSTALLING: Mutex<()> = Mutex::new(());
     let _one_by_one = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,11 +134,8 @@ pub fn python_programs(package: &str) -> Option<PathBuf> {
             "python3 -m venv \"$0\" && \"$0/bin/pip\" install --quiet --disable-pip-version-check \"$1\"";
         let output = Command::new("sh").args(["-c", script]).arg(&dir).arg(package).output().unwrap();
         if !output.status.success() {
-            eprintln!(
-                "skipped: {package} cannot be installed: {}{}",
-                text(&output.stdout),
-                text(&output.stderr)
-            );
+            let name = package.split('=').next().unwrap().to_lowercase();
+            missing(&name, &(text(&output.stdout) + &text(&output.stderr)));
             return None;
         }
         fs::write(dir.join("complete"), "").unwrap();

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Place, assert_schema, text, wait};
+use crate::common::{Place, assert_schema, missing, text, wait};
 use crate::deploy::{can_run, engines};
 use crate::packages;
 
@@ -82,7 +82,7 @@ fn the_image_runs_as_the_manifests_run_it() {
         ![Some(125), Some(126)].contains(&output.status.code())
     });
     let Some(runtime) = runtime else {
-        eprintln!("skipped: no container runs here: {refusals}");
+        missing("containers", &refusals);
         return;
     };
 

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Place, argument, assert_refused, copy_of_the_program, in_own_process, text};
+use crate::common::{Place, argument, assert_refused, copy_of_the_program, in_own_process, missing, text};
 
 const SHORT: [&str; 3] = ["doctor", "--window", "100ms"];
 
@@ -25,7 +25,7 @@ fn finding(examination: &Value, code: &str) -> Value {
 fn in_namespace(place: &Place, script: &str) -> Option<Output> {
     let alone = Command::new("unshare").args(["--net", "true"]).status();
     if !alone.is_ok_and(|status| status.success()) {
-        eprintln!("network namespaces are not permitted here: not tested");
+        missing("network-namespaces", "unshare --net fails");
         return None;
     }
     let mut command = Command::new("unshare");
@@ -126,19 +126,20 @@ fn the_first_lines_name_the_build_and_how_it_was_installed() {
 #[test]
 fn it_looks_as_nobody_as_well() {
     let place = Place::new();
-    let mut command = place.command(&[&SHORT[..], &["--json", "-"]].concat());
     if !is_root() {
-        eprintln!("only root can become nobody: not tested");
+        missing("root", "only root can become nobody");
         return;
     }
+    // Nobody may not come into the directory of a checkout.
+    let program = place.file("ipcost");
+    copy_of_the_program(&program);
+    std::fs::set_permissions(place.files.path(), std::os::unix::fs::PermissionsExt::from_mode(0o711))
+        .unwrap();
+    let mut command = Command::new(program);
+    command.args(SHORT).args(["--json", "-"]);
+    command.envs(place.command(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.uid(65_534).gid(65_534).env("XDG_CACHE_HOME", "/nonexistent").current_dir("/");
-    let output = match command.stdin(Stdio::null()).output() {
-        Ok(output) => output,
-        Err(error) => {
-            eprintln!("nobody may not start the program here ({error}): not tested");
-            return;
-        }
-    };
+    let output = command.stdin(Stdio::null()).output().unwrap();
     let found = examination(&output);
     let rules = finding(&found, "packet-rules");
     assert!(rules["found"].as_str().unwrap().contains("only root may list them"), "{rules}");
@@ -192,7 +193,7 @@ fn a_queue_on_loopback_is_seen() {
                   exec $0 doctor --window 100ms --json -";
     let Some(output) = in_namespace(&place, script) else { return };
     if output.status.code() == Some(77) {
-        eprintln!("no queue can be made here: not tested ({})", text(&output.stdout));
+        missing("network-queues", &text(&output.stdout));
         return;
     }
     let queue = finding(&examination(&output), "loopback-queue");
@@ -209,7 +210,7 @@ fn a_cpu_quota_is_seen() {
     let quota = match ipcost_sys::quota::Quota::impose(0.5) {
         Ok(quota) => quota,
         Err(error) => {
-            eprintln!("no quota can be set here ({error}): not tested");
+            missing("quotas", &error.to_string());
             return;
         }
     };

@@ -20,12 +20,36 @@ const HEAD_LINES: u64 = 2;
 
 /// What kinds of runs are killed; each leaves something else, were it left alone.
 const RUNS: [&[&str]; 4] = [
-    &["run", "--transports", "fifo,unix,unix-abstract", "--patterns", "rr", "--epochs", "100000"],
-    &["run", "--transports", "unix,tcp", "--patterns", "connect", "--concurrency", "3", "--epochs", "100000"],
+    &[
+        "run",
+        "--transports",
+        "fifo,unix,unix-abstract",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "100000",
+    ],
+    &[
+        "run",
+        "--transports",
+        "unix,tcp",
+        "--placement",
+        "free",
+        "--patterns",
+        "connect",
+        "--concurrency",
+        "3",
+        "--epochs",
+        "100000",
+    ],
     &[
         "run",
         "--transports",
         "unix",
+        "--placement",
+        "free",
         "--patterns",
         "rr",
         "--concurrency",

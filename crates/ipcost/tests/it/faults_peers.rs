@@ -34,6 +34,8 @@ fn run(place: &Place, role: &str, phase: &str, kind: &str, after: &str, timeout:
         "faulty",
         "--transports",
         "unix",
+        "--placement",
+        "free",
         "--patterns",
         "rr",
         "--epochs",
@@ -158,6 +160,8 @@ fn when_it_was_to_leave_it_does_no_harm() {
         "faulty",
         "--transports",
         "unix",
+        "--placement",
+        "free",
         "--patterns",
         "rr",
         "--epochs",
@@ -183,8 +187,19 @@ fn native_peers_at_any_moment() {
 fn hit_at_a_moment(attempt: u64) {
     let place = Place::new();
     let kind = ["KILL", "STOP", "KILL"][attempt as usize % 3];
-    let args =
-        ["run", "--transports", "fifo,unix", "--patterns", "rr", "--epochs", "100000", "--timeout", "2s"];
+    let args = [
+        "run",
+        "--transports",
+        "fifo,unix",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "100000",
+        "--timeout",
+        "2s",
+    ];
     let child = place.start(&args);
     place.wait_for_peers(1);
     // Not to wait for anything: the moment is what is varied.

@@ -6,17 +6,18 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::common::{Place, argument, copy_of_the_program, signal, text, wait};
+use crate::common::{Place, argument, copy_of_the_program, missing, signal, text, wait};
 use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ipcost");
-const RUN: [&str; 7] = ["run", "--transports", "null", "--patterns", "rr", "--epochs", "3"];
+const RUN: [&str; 9] =
+    ["run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "3"];
 
 /// Runs a script in a mount namespace of its own, with this test's places; `None` where that may not be done.
 fn in_mounts(place: &Place, script: &str) -> Option<Output> {
     let allowed = Command::new("unshare").args(["--mount", "true"]).status();
     if !allowed.is_ok_and(|status| status.success()) {
-        eprintln!("mount namespaces are not permitted here: not tested");
+        missing("mount-namespaces", "unshare --mount fails");
         return None;
     }
     Some(prepared(place, Command::new("unshare")).args(["--mount", "sh", "-c", script]).output().unwrap())
@@ -133,7 +134,17 @@ fn descriptors_that_run_out() {
     assert_eq!(few.status.code(), Some(2), "{told}");
     assert!(told.contains("descriptors") && told.contains("ulimit -n"), "{told}");
     // Taken away in the middle: the run fails with the remedy, and keeps what was complete.
-    let child = place.start(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "100000"]);
+    let child = place.start(&[
+        "run",
+        "--transports",
+        "null",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "100000",
+    ]);
     wait_for_epochs(&place, 2);
     let limit = format!("--pid={}", child.id());
     let taken = Command::new("prlimit").args([limit.as_str(), "--nofile=12:12"]).status();
@@ -214,6 +225,8 @@ fn standard_output_or_standard_error_that_is_closed() {
         "run",
         "--transports",
         "null,fifo",
+        "--placement",
+        "free",
         "--patterns",
         "rr",
         "--option",
@@ -264,7 +277,17 @@ fn a_terminal_that_is_resized_or_goes_away() {
     let script = place.write("terminal.py", TERMINAL);
     let on_terminal = |what: &str, epochs: &str| {
         let mut command = prepared(&place, Command::new("python3"));
-        command.arg(&script).args([what, PROGRAM, "run", "--transports", "unix,null", "--patterns", "rr"]);
+        command.arg(&script).args([
+            what,
+            PROGRAM,
+            "run",
+            "--transports",
+            "unix,null",
+            "--placement",
+            "free",
+            "--patterns",
+            "rr",
+        ]);
         text(&command.args(["--epochs", epochs]).env("TERM", "xterm").output().unwrap().stdout)
     };
     let resized = on_terminal("resize", "30");
@@ -328,8 +351,19 @@ fn a_machine_that_stands_still_in_the_middle_of_a_batch() {
 #[test]
 fn a_program_that_was_stopped_alone_goes_on() {
     let place = Place::new();
-    let child =
-        place.start(&["run", "--transports", "unix", "--patterns", "rr", "--epochs", "5", "--timeout", "4s"]);
+    let child = place.start(&[
+        "run",
+        "--transports",
+        "unix",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "5",
+        "--timeout",
+        "4s",
+    ]);
     place.wait_for_peers(2);
     // What Ctrl-Z and fg do: the peers are in groups of their own and are not stopped.
     signal(child.id(), "STOP");

@@ -51,6 +51,8 @@ fn copies_twice_and_out_of_cache_are_options() {
     let place = Place::new();
     let document = place.document(&[
         "run",
+        "--placement",
+        "free",
         "--patterns",
         "floor",
         "--transports",
@@ -113,7 +115,17 @@ fn costs_are_shown_as_multiples_of_floors_from_the_same_rounds() {
 
 #[test]
 fn a_pair_that_spins_leaves_nobody_behind() {
-    let run = ["run", "--patterns", "floor", "--transports", "cacheline,switch", "--epochs", "100000"];
+    let run = [
+        "run",
+        "--placement",
+        "free",
+        "--patterns",
+        "floor",
+        "--transports",
+        "cacheline,switch",
+        "--epochs",
+        "100000",
+    ];
     // One peer dies, or the engine does, or it is interrupted.
     for (whom, name, status) in
         [(Some(" peer "), "KILL", Some(1)), (None, "KILL", None), (None, "INT", Some(130))]

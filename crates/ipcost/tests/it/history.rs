@@ -4,14 +4,15 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::common::{Place, assert_refused, signal, text, wait};
+use crate::common::{Place, assert_refused, missing, signal, text, wait};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 /// The shortest run that measures something.
-const RUN: [&str; 7] = ["run", "--transports", "null", "--patterns", "rr", "--epochs", "1"];
+const RUN: [&str; 9] =
+    ["run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "1"];
 
 fn run(place: &Place, more: &[&str]) -> std::process::Output {
     let output = place.run(&[&RUN, more].concat());
@@ -165,6 +166,8 @@ fn a_run_that_was_interrupted_or_failed_is_saved_and_marked() {
             "run",
             "--transports",
             "unix",
+            "--placement",
+            "free",
             "--patterns",
             "rr",
             "--epochs",
@@ -233,7 +236,7 @@ fn a_full_disk_leaves_nothing_half_written() {
     );
     let allowed = std::process::Command::new("unshare").args(["--mount", "true"]).status();
     if !allowed.is_ok_and(|status| status.success()) {
-        eprintln!("mount namespaces are not permitted here: not tested");
+        missing("mount-namespaces", "unshare --mount fails");
         return;
     }
     let mut command = std::process::Command::new("unshare");

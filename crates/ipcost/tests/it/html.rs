@@ -506,6 +506,8 @@ fn a_run_writes_it_and_says_how_to_measure_again() {
     let flags = [
         "--transports",
         "unix,socketpair",
+        "--placement",
+        "free",
         "--patterns",
         "rr",
         "--sizes",

@@ -13,8 +13,18 @@ const TIMEOUT: &str = "300s";
 /// Ten thousand, or as many workers as this machine has room for.
 fn workers(place: &Place) -> u64 {
     let wanted = WANTED.to_string();
-    let args =
-        ["run", "--transports", "unix,tcp", "--patterns", "rr,connect", "--concurrency", &wanted, "--plan"];
+    let args = [
+        "run",
+        "--transports",
+        "unix,tcp",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr,connect",
+        "--concurrency",
+        &wanted,
+        "--plan",
+    ];
     let output = place.run(&args);
     if output.status.success() {
         return WANTED;
@@ -92,7 +102,8 @@ fn ten_thousand_connections_at_once_and_every_operation_accounted_for() {
 #[test]
 fn what_cannot_be_is_refused_before_anything_starts() {
     let place = Place::new();
-    let args = ["run", "--transports", "tcp", "--patterns", "rr", "--concurrency", "100000"];
+    let args =
+        ["run", "--transports", "tcp", "--placement", "free", "--patterns", "rr", "--concurrency", "100000"];
     let output = place.run(&args);
     // A hundred thousand connections need more ports than there are.
     assert_refused(&output, &["rr/tcp/64/c100000", "a concurrency of 100000 does not fit", "allows"]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{Place, scripted, text};
+use crate::common::{Place, missing, scripted, text};
 use serde_json::Value;
 
 fn strings<'a>(values: &'a Value, key: &str) -> Vec<&'a str> {
@@ -18,6 +18,8 @@ fn every_transport_does_every_pattern_it_can() {
             "run",
             "--transports",
             transports,
+            "--placement",
+            "free",
             "--patterns",
             patterns,
             "--sizes",
@@ -44,12 +46,31 @@ fn every_transport_does_every_pattern_it_can() {
 }
 
 #[test]
+fn a_matrix_without_a_placement_is_measured_on_one_core_and_on_two() {
+    let place = Place::new();
+    let args = ["run", "--transports", "null,pipe", "--patterns", "rr", "--epochs", "1", "--quiet"];
+    let document = place.document(&args);
+    let mut ids = strings(&document["cells"], "id");
+    ids.sort_unstable();
+    let expected =
+        ["rr/null/64/c1/apart", "rr/null/64/c1/together", "rr/pipe/64/c1/apart", "rr/pipe/64/c1/together"];
+    assert_eq!(ids, expected);
+    let has_two = document["host"]["physical_cores"].as_u64() > Some(1);
+    for cell in document["cells"].as_array().unwrap() {
+        assert_eq!(cell["available"], cell["placement"] == "together" || has_two, "{cell}");
+    }
+    place.assert_clean();
+}
+
+#[test]
 fn a_document_adds_up() {
     let place = Place::new();
     let document = place.document(&[
         "run",
         "--transports",
         "unix,tcp",
+        "--placement",
+        "free",
         "--patterns",
         "rr,stream,connect",
         "--epochs",
@@ -124,6 +145,8 @@ fn an_answer_is_given_in_tables_sentences_and_one_line_of_how() {
         "run",
         "--transports",
         "null,tcp",
+        "--placement",
+        "free",
         "--patterns",
         "rr",
         "--budget",
@@ -152,6 +175,8 @@ fn concurrency_by_threads_and_by_processes_does_every_operation() {
             "run",
             "--transports",
             "pipe,fifo,unix,tcp",
+            "--placement",
+            "free",
             "--patterns",
             "rr,stream",
             "--concurrency",
@@ -173,6 +198,8 @@ fn concurrency_by_threads_and_by_processes_does_every_operation() {
             "run",
             "--transports",
             "unix,tcp",
+            "--placement",
+            "free",
             "--patterns",
             "connect",
             "--concurrency",
@@ -192,7 +219,17 @@ fn every_way_of_calling_is_measured_where_the_kernel_has_it() {
     let place = Place::new();
     let command = |ways: &'static str| {
         let patterns = "rr,stream";
-        let args = ["run", "--transports", "unix,tcp", "--patterns", patterns, "--concurrency", "2"];
+        let args = [
+            "run",
+            "--transports",
+            "unix,tcp",
+            "--placement",
+            "free",
+            "--patterns",
+            patterns,
+            "--concurrency",
+            "2",
+        ];
         [&args[..], &["--epochs", "1", "--option", ways, "--quiet", "--no-save"]].concat()
     };
     let rings = "io=uring,uring-sqpoll";
@@ -223,6 +260,8 @@ fn a_concurrency_of_a_thousand_works() {
         "run",
         "--transports",
         "pipe,unix,tcp",
+        "--placement",
+        "free",
         "--patterns",
         "rr",
         "--concurrency",
@@ -246,6 +285,8 @@ fn options_reach_the_kernel_and_what_it_changes_is_told() {
         "run",
         "--transports",
         "unix,pipe,tcp",
+        "--placement",
+        "free",
         "--patterns",
         "stream",
         "--epochs",
@@ -285,6 +326,8 @@ fn framing_and_turns_are_followed() {
         "run",
         "--transports",
         "unix,tcp,pipe",
+        "--placement",
+        "free",
         "--patterns",
         "rr",
         "--sizes",
@@ -303,6 +346,8 @@ fn framing_and_turns_are_followed() {
         "run",
         "--transports",
         "unix,tcp",
+        "--placement",
+        "free",
         "--patterns",
         "connect",
         "--speaks-first",
@@ -396,6 +441,7 @@ fn where_the_scheduler_put_a_batch_is_observed() {
     };
     // A kernel without scheduler statistics does not tell.
     if !std::path::Path::new("/proc/self/sched").exists() {
+        missing("scheduler-statistics", "there is no /proc/self/sched");
         return;
     }
     let known = ["together", "apart", "mixed"];
@@ -431,8 +477,18 @@ fn another_baseline_and_a_small_budget_do_not_stop_a_trial_of_long_transfers() {
 #[test]
 fn the_same_command_without_optimisation_says_so() {
     let place = Place::new();
-    let document =
-        place.document(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "1", "--quiet"]);
+    let document = place.document(&[
+        "run",
+        "--transports",
+        "null",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "1",
+        "--quiet",
+    ]);
     let warned =
         document["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == "debug-build");
     assert_eq!(warned, cfg!(debug_assertions));

@@ -22,7 +22,19 @@ fn run(place: &Place, role: &str, script: &str, more: &[&str]) -> Output {
     place.write("peer.sh", script);
     let program = env!("CARGO_BIN_EXE_ipcost");
     let (peer, role) = (format!("mine=sh peer.sh {program}"), format!("--{role}"));
-    let mut args = vec!["run", "--transports", "unix", "--patterns", "rr", &role, "mine", "--peer", &peer];
+    let mut args = vec![
+        "run",
+        "--transports",
+        "unix",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        &role,
+        "mine",
+        "--peer",
+        &peer,
+    ];
     args.extend(["--timeout", "60s"]);
     args.extend(if more.contains(&"--epochs") { more.to_vec() } else { [&["--epochs", "1"], more].concat() });
     // What the place sets, around another program.

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::{Command, Stdio};
 
-use crate::common::{Place, argument, text};
+use crate::common::{Place, argument, missing, text};
 
 /// Cells in which each peer has something to do.
 const RUNS: [(&str, &[&str]); 14] = [
@@ -38,14 +37,14 @@ fn arguments(peer: &str, epochs: &str, cells: &[&str]) -> Vec<String> {
     args.into_iter().map(str::to_owned).collect()
 }
 
-/// Why a peer cannot be used here, if so; said, so that it is not forgotten.
+/// Whether a peer cannot be used here, which fails the test unless it is allowed.
 fn is_missing(peer: &str, error: &str) -> bool {
-    let missing =
+    let is_missing =
         error.contains(&format!("peer {peer}: ")) || error.contains(&format!("{peer} is unavailable"));
-    if missing {
-        let _ = writeln!(std::io::stderr(), "skipped: {peer}: {error}");
+    if is_missing {
+        missing(&format!("peer-{peer}"), error);
     }
-    missing
+    is_missing
 }
 
 #[test]
@@ -176,7 +175,7 @@ fn a_machine_without_any_other_network_is_enough() {
     };
     let ways: [&[&str]; 2] = [&[], &["--map-root-user"]];
     let Some(user) = ways.into_iter().find(|user| alone(user, "ip link set lo up").status.success()) else {
-        let _ = writeln!(std::io::stderr(), "skipped: this user may not have a network namespace");
+        missing("network-namespaces", "unshare --net fails, with --map-root-user too");
         return;
     };
     let output = alone(user, &script);

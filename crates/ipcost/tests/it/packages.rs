@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::text;
+use crate::common::{missing, text};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const LINUX: &str = "x86_64-unknown-linux-musl";
@@ -60,7 +60,7 @@ fn targets() -> Vec<&'static str> {
     let found: Vec<&str> = [LINUX, ARM].into_iter().filter(is_there).collect();
     assert!(found.contains(&LINUX));
     if !found.contains(&ARM) {
-        eprintln!("skipped: {ARM}: not built");
+        missing("arm-packages", "they are not in target/packages");
     }
     found
 }
@@ -97,7 +97,7 @@ fn system(suite: &str) -> PathBuf {
 /// is gone afterwards. `None` where that takes root.
 fn in_system(suite: &str, script: &str) -> Option<String> {
     if !is_root() {
-        eprintln!("skipped: {suite}: a system in a directory takes root");
+        missing("root", &format!("{suite}: a system in a directory takes root"));
         return None;
     }
     const ENTER: &str = r#"
@@ -319,7 +319,7 @@ fn the_lines_of_the_page_on_installing_work() {
 #[test]
 fn npm_installs_a_program_that_starts_the_binary() {
     if Command::new("npm").arg("--version").output().is_err() {
-        eprintln!("skipped: npm is not installed");
+        missing("npm", "it cannot be started");
         return;
     }
     let (dir, packages) = (TempDir::new().unwrap(), packages());
@@ -361,7 +361,7 @@ fn the_binary_for_arm_runs_over_pipes() {
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(output.status.success(), "{said}");
     if said.contains("no emulated programs here") {
-        eprintln!("skipped: {said}");
+        missing("emulation", &said);
         return;
     }
     let document: Value = serde_json::from_slice(&fs::read(document).unwrap()).unwrap();

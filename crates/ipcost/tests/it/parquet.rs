@@ -6,7 +6,18 @@ use crate::common::{Place, assert_refused, text};
 #[test]
 fn a_build_without_it_says_how_to_make_one_that_can() {
     let place = Place::new();
-    place.document(&["run", "--transports", "unix", "--patterns", "rr", "--epochs", "1", "--quiet"]);
+    place.document(&[
+        "run",
+        "--transports",
+        "unix",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "1",
+        "--quiet",
+    ]);
     assert_refused(
         &place.run(&["report", "document.json", "--parquet", "tables"]),
         &["this build cannot write Parquet", "--features parquet"],
@@ -17,7 +28,18 @@ fn a_build_without_it_says_how_to_make_one_that_can() {
 #[test]
 fn many_runs_go_into_outputs_of_many_alone() {
     let place = Place::new();
-    place.document(&["run", "--transports", "unix,pipe", "--patterns", "rr", "--epochs", "2", "--quiet"]);
+    place.document(&[
+        "run",
+        "--transports",
+        "unix,pipe",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "2",
+        "--quiet",
+    ]);
     assert_refused(
         &place.run(&["report", "document.json", "document.json"]),
         &["2 RUNs in one output", "--parquet DIR"],
@@ -80,7 +102,17 @@ print(json.dumps({
     fn runs(place: &Place) -> [Value; 2] {
         std::fs::create_dir(place.file("runs")).unwrap();
         [("first", "pipe,unix,npipe"), ("second", "unix,tcp")].map(|(name, transports)| {
-            let words = ["run", "--transports", transports, "--patterns", "rr,stream", "--name", name];
+            let words = [
+                "run",
+                "--transports",
+                transports,
+                "--placement",
+                "free",
+                "--patterns",
+                "rr,stream",
+                "--name",
+                name,
+            ];
             let document = place.document(&[&words[..], &["--epochs", "3", "--quiet"]].concat());
             place.write(&format!("runs/{name}.json"), &document.to_string());
             document

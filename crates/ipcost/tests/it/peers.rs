@@ -6,10 +6,11 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::common::{Place, argument, assert_refused, signal, text, wait};
+use crate::common::{Place, argument, assert_refused, missing, signal, text, wait};
 use serde_json::Value;
 
-const ONCE: [&str; 7] = ["run", "--transports", "unix", "--patterns", "rr", "--epochs", "1"];
+const ONCE: [&str; 9] =
+    ["run", "--transports", "unix", "--placement", "free", "--patterns", "rr", "--epochs", "1"];
 
 /// Runs with a cache of its own, an environment, and `--json`; the document is nothing where it failed.
 fn run(place: &Place, cache: &Path, args: &[&str], environment: &[(&str, &str)]) -> (Output, Value) {
@@ -76,7 +77,7 @@ fn real_programs_measure() {
             "socat",
         ],
     ] {
-        let settings = ["run", "--transports", "unix,tcp", "--epochs", "1", "--quiet"];
+        let settings = ["run", "--transports", "unix,tcp", "--placement", "free", "--epochs", "1", "--quiet"];
         let output = place.run(&[settings.as_slice(), &args].concat());
         let error = text(&output.stderr);
         assert!(output.status.success() || error.contains("not installed"), "{error}");
@@ -92,7 +93,17 @@ fn nothing_is_left_when_the_engine_is_killed() {
         if !place.run(&[ONCE.as_slice(), &["--server", peer]].concat()).status.success() {
             continue;
         }
-        let args = ["run", "--transports", "unix", "--patterns", "rr,connect", "--concurrency", "2"];
+        let args = [
+            "run",
+            "--transports",
+            "unix",
+            "--placement",
+            "free",
+            "--patterns",
+            "rr,connect",
+            "--concurrency",
+            "2",
+        ];
         let more = ["--client", peer, "--server", peer, "--epochs", "100000"];
         let mut child = place.start(&[args.as_slice(), &more].concat());
         let at_work =
@@ -233,6 +244,8 @@ fn the_users_own_peer_goes_before_a_built_in_one() {
         "run",
         "--transports",
         "unix",
+        "--placement",
+        "free",
         "--patterns",
         "stream",
         "--server",
@@ -255,7 +268,18 @@ fn the_users_own_peer_goes_before_a_built_in_one() {
 fn names_and_abilities_are_checked_before_anything_is_measured() {
     let place = Place::new();
     let run = |server: &str, patterns: &str| {
-        place.run(&["run", "--transports", "unix", "--patterns", patterns, "--server", server, "--quiet"])
+        place.run(&[
+            "run",
+            "--transports",
+            "unix",
+            "--placement",
+            "free",
+            "--patterns",
+            patterns,
+            "--server",
+            server,
+            "--quiet",
+        ])
     };
     assert_refused(
         &run("pyton", "rr"),
@@ -276,7 +300,13 @@ fn a_server_that_was_there_keeps_nothing_of_a_peer_that_was_killed() {
         .current_dir(place.files.path())
         .stdout(Stdio::null())
         .spawn();
-    let Ok(mut server) = started else { return };
+    let mut server = match started {
+        Ok(server) => server,
+        Err(error) => {
+            missing("redis-server", &error.to_string());
+            return;
+        }
+    };
     place.wait_until("redis-server listens", || UnixStream::connect(&socket).is_ok());
     let keys = || {
         let mut connection = UnixStream::connect(&socket).unwrap();

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use crate::common::{Place, answer, argument, assert_refused, assert_schema, text};
+use crate::common::private_server::package_of;
+use crate::common::{Place, answer, argument, assert_refused, assert_schema, missing, text};
 use serde_json::{Value, json};
 
 /// An experiment of the user's own, with nothing but the native peer: a cell that moves sixteen thousand times as much,
@@ -392,7 +393,7 @@ fn servers_are_loaded_by_their_own_tools_and_leave_nothing() {
         let ledger = answer(&output.stdout);
         let run = &ledger["runs"][0];
         if run["missing"].to_string().contains("is not installed") {
-            eprintln!("left out {app}: {}", run["missing"]);
+            missing(package_of(app), &run["missing"].to_string());
             continue;
         }
         assert_eq!(run["missing"], json!([]), "{app}");

@@ -8,8 +8,19 @@ use serde_json::Value;
 
 /// More epochs than are complete when it is killed, and few enough to wait for.
 const EPOCHS: &str = "30";
-const RUN: [&str; 9] =
-    ["run", "--transports", "null,unix", "--patterns", "rr", "--epochs", EPOCHS, "--name", "mine"];
+const RUN: [&str; 11] = [
+    "run",
+    "--transports",
+    "null,unix",
+    "--placement",
+    "free",
+    "--patterns",
+    "rr",
+    "--epochs",
+    EPOCHS,
+    "--name",
+    "mine",
+];
 
 /// The samples file of a run, once it has so many lines.
 fn samples_file(place: &Place, lines: usize) -> PathBuf {
@@ -162,7 +173,17 @@ fn samples_of_another_machine_or_boot_are_not_gone_on_with() {
 #[test]
 fn a_run_that_is_being_measured_is_left_alone() {
     let place = Place::new();
-    let child = place.start(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "100000"]);
+    let child = place.start(&[
+        "run",
+        "--transports",
+        "null",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "100000",
+    ]);
     let path = samples_file(&place, 3);
     let id = id(&path);
     assert_eq!(list(&place)["runs"][0]["state"], "running");
@@ -248,8 +269,18 @@ fn killed_before_the_first_epoch_it_begins_again() {
 #[test]
 fn what_is_not_to_be_saved_leaves_no_samples() {
     let place = Place::new();
-    let mut child =
-        place.start(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "100000", "--no-save"]);
+    let mut child = place.start(&[
+        "run",
+        "--transports",
+        "null",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "100000",
+        "--no-save",
+    ]);
     place.wait_for_peers(2);
     child.kill().unwrap();
     child.wait().unwrap();

@@ -1,11 +1,10 @@
 //! The C peer keeps to the control protocol under the sanitizers of addresses, undefined behaviour and threads.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Place, argument, text};
+use crate::common::{Place, argument, missing, text};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../ipcost-foreign/peers/c");
 
@@ -53,7 +52,7 @@ fn threads() {
     // The run-time library of this sanitizer does not fit every kernel's layout of memory.
     let plain = place.write("plain.c", "int main(void) { return 0; }\n");
     if !Command::new(built(&place, &[plain], "thread")).status().unwrap().success() {
-        let _ = writeln!(std::io::stderr(), "skipped: the thread sanitizer does not run here");
+        missing("thread-sanitizer", "a program that does nothing fails under it");
         return;
     }
     conforms(&place, &built(&place, &sources(), "thread"));

@@ -29,6 +29,8 @@ fn fresh_document(place: &Place) -> Value {
         "run",
         "--transports",
         "unix,tcp,tcp6",
+        "--placement",
+        "free",
         "--patterns",
         "rr,stream,connect",
         "--option",

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use crate::common::{Place, assert_refused, text};
+use crate::common::{Place, assert_refused, missing, text};
 
 fn printed(args: &[&str]) -> String {
     let output = Place::new().run(args);
@@ -16,7 +16,7 @@ fn fed(program: &str, args: &[&str], input: &str) -> Option<Output> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let Ok(mut child) = command.spawn() else {
-        eprintln!("{program} is not installed: not tested");
+        missing(program, "it cannot be started");
         return None;
     };
     let mut to = child.stdin.take().unwrap();

@@ -1,6 +1,6 @@
 //! `ipcost sweep` as a user runs it: sizes that come to where the order changes, and a pair over every core relation.
 
-use crate::common::{Place, answer, assert_refused, text};
+use crate::common::{Place, answer, assert_refused, missing, text};
 use serde_json::Value;
 
 fn json(place: &Place, name: &str) -> Value {
@@ -39,7 +39,7 @@ fn sizes_come_to_where_the_order_changes() {
         "sweep.json",
     ]);
     if text(&output.stderr).contains("cannot be measured here") {
-        eprintln!("there is only one core: not tested");
+        missing("two-cores", &text(&output.stderr));
         return;
     }
     assert!(output.status.success(), "{}", text(&output.stderr));

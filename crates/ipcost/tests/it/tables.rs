@@ -13,6 +13,8 @@ fn document(place: &Place) -> (PathBuf, Value) {
         "run",
         "--transports",
         "pipe,unix,tcp",
+        "--placement",
+        "free",
         "--patterns",
         "rr,stream",
         "--epochs",

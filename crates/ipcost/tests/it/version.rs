@@ -11,7 +11,7 @@ use std::process::Command;
 use build_script::{Source, profile, source};
 use tempfile::TempDir;
 
-use crate::common::{Place, text};
+use crate::common::{Place, missing, text};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -69,7 +69,7 @@ fn workspace(place: &Path) -> PathBuf {
 fn git_is_here() -> bool {
     let is_here = Command::new("git").arg("--version").output().is_ok();
     if !is_here {
-        eprintln!("git is not installed: not tested");
+        missing("git", "it cannot be started");
     }
     is_here
 }

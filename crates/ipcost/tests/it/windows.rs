@@ -66,7 +66,10 @@ fn the_default_suite_measures_what_there_is_and_says_what_there_is_not() {
 #[test]
 fn figures_of_wine_are_marked_as_such() {
     let place = Place::new();
-    let document = document(&place, &["run", "--transports", "null", "--patterns", "rr", "--epochs", "1"]);
+    let document = document(
+        &place,
+        &["run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "1"],
+    );
     let codes: Vec<&Value> = document["warnings"].as_array().unwrap().iter().map(|w| &w["code"]).collect();
     assert_eq!(document["host"]["wine"].is_string(), !is_windows(), "{}", document["host"]);
     assert_eq!(codes.contains(&&Value::from("wine")), !is_windows(), "{codes:?}");
@@ -75,7 +78,7 @@ fn figures_of_wine_are_marked_as_such() {
 #[test]
 fn workers_share_pipes_ports_and_listeners() {
     let place = Place::new();
-    let wide = ["run", "--concurrency", "3", "--sizes", "70000", "--epochs", "1"];
+    let wide = ["run", "--concurrency", "3", "--placement", "free", "--sizes", "70000", "--epochs", "1"];
     let transports = ["--transports", "npipe,tcp", "--patterns", "connect,rr,stream"];
     let connected = document(&place, &[wide.as_slice(), &transports].concat());
     for id in ["connect/npipe/70000/c3", "connect/tcp/70000/c3", "rr/npipe/70000/c3", "stream/tcp/70000/c3"] {
@@ -92,7 +95,10 @@ fn workers_share_pipes_ports_and_listeners() {
 fn what_windows_lacks_is_unavailable_with_the_reason() {
     let place = Place::new();
     let list = "fifo,unix-abstract,socketpair,null,shm,mq,eventfd,udp,udp6";
-    let document = document(&place, &["run", "--transports", list, "--patterns", "rr", "--epochs", "1"]);
+    let document = document(
+        &place,
+        &["run", "--transports", list, "--placement", "free", "--patterns", "rr", "--epochs", "1"],
+    );
     assert!(reason(&document, "rr/fifo/64/c1").contains("npipe"));
     assert!(reason(&document, "rr/unix-abstract/64/c1").contains("Linux only"));
     assert!(reason(&document, "rr/socketpair/64/c1").contains("Windows has no"));
@@ -102,7 +108,17 @@ fn what_windows_lacks_is_unavailable_with_the_reason() {
     for id in ["rr/null/64/c1", "rr/udp/64/c1", "rr/udp6/64/c1"] {
         assert_eq!(cell(&document, id)["available"], true, "{id}");
     }
-    let forked = ["run", "--transports", "tcp", "--patterns", "rr", "--option", "workers=processes"];
+    let forked = [
+        "run",
+        "--transports",
+        "tcp",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--option",
+        "workers=processes",
+    ];
     let output = run(&place, &[forked.as_slice(), &["--concurrency", "2", "--epochs", "1"]].concat());
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("leave out workers=processes"), "{}", text(&output.stderr));
@@ -122,7 +138,10 @@ fn bad_input_is_refused_as_everywhere() {
 #[test]
 fn floors_that_there_are_are_measured() {
     let place = Place::new();
-    let document = document(&place, &["run", "--patterns", "floor", "--sizes", "64", "--epochs", "1"]);
+    let document = document(
+        &place,
+        &["run", "--placement", "free", "--patterns", "floor", "--sizes", "64", "--epochs", "1"],
+    );
     let ids = |available: bool| -> Vec<&str> {
         let cells = document["cells"].as_array().unwrap().iter();
         cells
@@ -137,7 +156,18 @@ fn floors_that_there_are_are_measured() {
 #[test]
 fn colours_come_when_asked_for_and_never_into_a_file() {
     let place = Place::new();
-    let args = ["run", "--transports", "null", "--patterns", "rr", "--epochs", "1", "--quiet"];
+    let args = [
+        "run",
+        "--transports",
+        "null",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "1",
+        "--quiet",
+    ];
     let plain = command(&place, &args).stdin(Stdio::null()).output().unwrap();
     assert!(plain.status.success() && !plain.stdout.contains(&0x1b), "{}", text(&plain.stdout));
     let mut forced = command(&place, &args);
@@ -149,7 +179,19 @@ fn colours_come_when_asked_for_and_never_into_a_file() {
 #[test]
 fn saved_runs_are_found_again() {
     let place = Place::new();
-    let args = ["run", "--transports", "null", "--patterns", "rr", "--epochs", "1", "--name", "first"];
+    let args = [
+        "run",
+        "--transports",
+        "null",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+        "--epochs",
+        "1",
+        "--name",
+        "first",
+    ];
     assert!(run(&place, &args).status.success());
     let list = run(&place, &["list"]);
     assert!(text(&list.stdout).contains("first"), "{}", text(&list.stdout));
@@ -169,7 +211,8 @@ struct Running(Option<Child>);
 
 impl Running {
     fn start(place: &Place) -> Self {
-        let args = ["run", "--transports", "tcp,npipe,pipe", "--patterns", "rr", "--no-save"];
+        let args =
+            ["run", "--transports", "tcp,npipe,pipe", "--placement", "free", "--patterns", "rr", "--no-save"];
         // Building it may take long, and waiting for peers must not.
         crate::wine::program();
         let long = ["--epochs", "100000", "--budget", "1h"];

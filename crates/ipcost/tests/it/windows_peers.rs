@@ -72,7 +72,17 @@ fn measured(place: &Place, args: &[&str]) -> Vec<Value> {
 #[test]
 fn go_plays_both_roles_over_every_transport_with_the_native_peer() {
     let place = Place::new();
-    let args = ["run", "--transports", "npipe,pipe,tcp", "--patterns", "rr,stream", "--sizes", "70000"];
+    let args = [
+        "run",
+        "--transports",
+        "npipe,pipe,tcp",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr,stream",
+        "--sizes",
+        "70000",
+    ];
     let cells =
         measured(&place, &[args.as_slice(), &["--client", "go,native", "--server", "go,native"]].concat());
     // Transports and patterns, a stream over tcp with TCP_NODELAY beside; pairs of peers.
@@ -84,11 +94,22 @@ fn go_plays_both_roles_over_every_transport_with_the_native_peer() {
 fn c_plays_both_roles_in_every_pattern_with_the_native_peer() {
     let place = Place::new();
     let peers = ["--client", "c,native", "--server", "c,native", "--concurrency"];
-    let args = ["run", "--transports", "pipe,tcp", "--patterns", "rr,stream", "--sizes", "70000"];
+    let args = [
+        "run",
+        "--transports",
+        "pipe,tcp",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr,stream",
+        "--sizes",
+        "70000",
+    ];
     let cells = measured(&place, &[args.as_slice(), &peers, &["3"]].concat());
     // Pairs of peers; transports and patterns, a stream over tcp with TCP_NODELAY beside.
     assert_eq!(cells.len(), 4 * (2 * 2 + 1), "{cells:?}");
-    let args = ["run", "--transports", "tcp", "--patterns", "connect", "--sizes", "64"];
+    let args =
+        ["run", "--transports", "tcp", "--placement", "free", "--patterns", "connect", "--sizes", "64"];
     let cells = measured(&place, &[args.as_slice(), &peers, &["1,3"]].concat());
     // Pairs of peers, numbers of workers.
     assert_eq!(cells.len(), 4 * 2, "{cells:?}");
@@ -100,7 +121,19 @@ fn what_c_cannot_do_here_it_does_not_promise() {
     let place = Place::new();
     let said = assert_passed(&run(&place, &["conformance", "c"]));
     assert!(said.contains("tcp") && !said.contains("npipe") && !said.contains("fifo"), "{said}");
-    let args = ["run", "--client", "c", "--server", "native", "--transports", "npipe", "--patterns", "rr"];
+    let args = [
+        "run",
+        "--client",
+        "c",
+        "--server",
+        "native",
+        "--transports",
+        "npipe",
+        "--placement",
+        "free",
+        "--patterns",
+        "rr",
+    ];
     assert_refused(&run(&place, &args), &["lacks transport npipe", "tcp"]);
     place.assert_nothing_of_the_program_is_left();
 }

@@ -1,5 +1,6 @@
 //! Running the binary as a user does, and seeing what it leaves behind.
 mod machine;
+pub mod missing;
 pub mod private_server;
 pub mod python;
 pub mod scripted;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub use machine::{Turn, alone, shared};
+pub use missing::missing;
 
 /// A place of its own for one test: a temporary directory for the program's sockets, one for the test's files,
 /// and a mark in the environment by which every process that descends from it is known. It shares the machine with
@@ -49,22 +51,22 @@ impl Place {
         }
     }
 
+    /// The program with these arguments and no others, as a user starts it but for its surroundings, which keep tests apart:
+    ///
+    /// - `TMPDIR` and the current directory are the test's own, so that [`Place::assert_clean`] knows what the program leaves.
+    /// - `IPCOST_DATA_DIR` and `IPCOST_RUN_DIR` are, too: no test reads or writes the runs and journals of the user.
+    /// - `IPCOST_IGNORE_OTHERS` neither waits for other runs of the program nor warns of them: tests measure side by side.
+    /// - `IPCOST_TEST_MARK` means nothing to the program. Its processes inherit it, so that [`Place::processes`] finds them.
+    /// - `NO_COLOR`: texts are compared without escapes. Pipes get none anyway.
+    /// - `XDG_CACHE_HOME` is one for all tests, so that each peer is built once and not in the cache of the user.
+    /// - `GITHUB_ACTIONS` and `GITHUB_STEP_SUMMARY` are unset: on GitHub tests would annotate the change that they test.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ipcost"));
-        command.args(args).env("TMPDIR", self.tmp.path()).env(MARK, &self.mark).env("NO_COLOR", "1");
-        command.env("IPCOST_DATA_DIR", self.data.path());
-        // Other tests measure at the same time, and change no more than files of their own.
-        command.env("IPCOST_RUN_DIR", self.data.path().join("run")).env("IPCOST_IGNORE_OTHERS", "1");
-        // All tests together build a peer once.
+        command.args(args).env("TMPDIR", self.tmp.path()).current_dir(self.files.path());
+        command.env("IPCOST_DATA_DIR", self.data.path()).env("IPCOST_RUN_DIR", self.data.path().join("run"));
+        command.env("IPCOST_IGNORE_OTHERS", "1").env(MARK, &self.mark).env("NO_COLOR", "1");
         command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
-        // Tests that run on GitHub are not what its annotations are for.
         command.env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
-        command.current_dir(self.files.path());
-        // Half the cells: tests that want one core and two name them.
-        let is_matrix = args.contains(&"--sizes") || args.contains(&"--patterns");
-        if matches!(args.first(), Some(&("run" | "explain"))) && is_matrix && !args.contains(&"--placement") {
-            command.args(["--placement", "free"]);
-        }
         command
     }
 

@@ -9,7 +9,20 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Place, copy_of_the_program, on_one_processor};
+use super::{Place, copy_of_the_program, missing, on_one_processor};
+
+/// The package of a kind of server.
+pub fn package_of(kind: &str) -> &'static str {
+    match kind {
+        "fastcgi" => "php-fpm",
+        "http" => "nginx-light",
+        "mariadb" => "mariadb-server-core",
+        "memcached" => "memcached",
+        "postgres" => "postgresql",
+        "redis" => "redis-server",
+        _ => panic!("no package is known for {kind}"),
+    }
+}
 
 /// A private server of a kind.
 pub struct Server {
@@ -25,7 +38,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one; `None` if it is not installed.
+    /// Starts one; `None` if it may be missing, and is.
     pub fn start(place: &Place, kind: &str) -> Option<Self> {
         Self::start_by(place, on_one_processor(&place.command(&["peer", "app", kind, "--service"])), kind)
     }
@@ -50,7 +63,7 @@ impl Server {
         let told = BufReader::new(keeper.stdout.take().unwrap()).lines().nth(1).unwrap().unwrap();
         let told: Value = serde_json::from_str(&told).unwrap();
         if told["type"] == "error" && told["message"].as_str().unwrap().contains("is not installed") {
-            eprintln!("left out {kind}: {}", told["message"]);
+            missing(package_of(kind), told["message"].as_str().unwrap());
             keeper.wait().unwrap();
             return None;
         }

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 
-use super::text;
+use super::{missing, text};
 
 /// Tests that want the same environment wait for the first to make it.
 static MAKING: Mutex<()> = Mutex::new(());
 
-/// The directory of programs in an environment with these packages, made once; `None`, and a word about it, where they cannot
-/// be installed.
+/// The directory of programs in an environment with these packages, made once; `None` if they cannot be installed and may be
+/// missing.
 pub fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{name}"));
@@ -21,8 +21,8 @@ pub fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
         return Some(bin);
     }
     let skip = |output: &Output| {
-        let error = text(&output.stderr);
-        eprintln!("skipped: {} cannot be installed: {error}", packages.join(", "));
+        // Named by the first, which is what the others are for.
+        missing(packages[0].split('=').next().unwrap(), &text(&output.stderr));
         None
     };
     let made =

@@ -1,0 +1,112 @@
+//! What a test needs and this machine lacks: the test fails, unless that is allowed by name.
+//!
+//! `cargo xtask test --allow-missing NAME[,NAME...]` allows it, counts the tests that were skipped and names what they lacked.
+
+use std::io::Write;
+
+/// The variable with the names that are allowed to be missing, separated by commas; `all` stands for every name.
+pub const ALLOWED: &str = "IPCOST_ALLOW_MISSING";
+/// The variable with the file to which each skip adds a line: what is missing, the test and the reason, separated by tabs.
+pub const SKIPS: &str = "IPCOST_SKIPS";
+
+/// What tests need: its name and how to get it. A Debian package is named by the package and needs no words.
+pub const NAMES: &[(&str, &str)] = &[
+    // Rights and abilities of the machine.
+    ("root", "run the tests as root"),
+    ("network-namespaces", "run the tests as root, where `unshare --net true` works"),
+    ("mount-namespaces", "run the tests as root, where `unshare --mount true` works"),
+    ("network-queues", "use a kernel with pfifo queues (`tc qdisc add`)"),
+    ("quotas", "run the tests as root, where control groups can be made"),
+    ("tracing", "install strace, and permit ptrace"),
+    ("sampling", "set kernel.perf_event_paranoid to 2 or less"),
+    ("containers", "use a machine on which `podman run` starts a container"),
+    ("emulation", "use a kernel that lets a user namespace mount binfmt_misc"),
+    ("scheduler-statistics", "use a kernel with CONFIG_SCHED_DEBUG"),
+    ("thread-sanitizer", "use a kernel whose memory layout suits the thread sanitizer (vm.mmap_rnd_bits=28)"),
+    ("two-cores", "use a machine with two cores"),
+    ("time", "set no IPCOST_DEADLINE, or a later one"),
+    // What tests download.
+    ("benchstat", "needs a network, from which go installs it"),
+    ("apache-otava", DOWNLOADED_BY_PIP),
+    ("conbench", DOWNLOADED_BY_PIP),
+    ("duckdb", DOWNLOADED_BY_PIP),
+    ("kubernetes-validate", DOWNLOADED_BY_PIP),
+    ("reframe-hpc", DOWNLOADED_BY_PIP),
+    // What is built.
+    ("arm-packages", "run `cargo xtask dist aarch64`"),
+    ("peer-c", "`ipcost doctor` says what building it takes"),
+    ("peer-go", "`ipcost doctor` says what building it takes"),
+    ("peer-hyper", "build it with `cargo build --workspace`, which takes its library"),
+    ("peer-native", "build the program again"),
+    ("peer-nng", "build it with `cargo build --workspace`, which takes its library"),
+    ("peer-python", "`ipcost doctor` says what running it takes"),
+    ("peer-redis", "`ipcost doctor` says what running it takes"),
+    ("peer-redis-resolve", "`ipcost doctor` says what running it takes"),
+    ("peer-ruby", "`ipcost doctor` says what running it takes"),
+    ("peer-ruby-celluloid", "`ipcost doctor` says what running it takes"),
+    ("peer-socat", "`ipcost doctor` says what running it takes"),
+    ("peer-socat-started", "`ipcost doctor` says what running it takes"),
+    ("peer-tonic", "build it with `cargo build --workspace`, which takes its library"),
+    ("peer-zeromq", "build it with `cargo build --workspace`, which takes its library"),
+    // Packages.
+    ("ansible-core", ""),
+    ("binutils", ""),
+    ("fish", ""),
+    ("git", ""),
+    ("iproute2", ""),
+    ("kubernetes-client", ""),
+    ("linux-perf", ""),
+    ("mariadb-client-core", ""),
+    ("mariadb-server-core", ""),
+    ("memcached", ""),
+    ("munge", ""),
+    ("nginx-light", ""),
+    ("npm", ""),
+    ("openssh-client", ""),
+    ("openssh-server", ""),
+    ("php-fpm", ""),
+    ("podman", ""),
+    ("postgresql", ""),
+    ("procps", ""),
+    ("python3", ""),
+    ("redis-server", ""),
+    ("redis-tools", ""),
+    ("slurm-wlm", ""),
+    ("util-linux", ""),
+    ("zsh", ""),
+];
+
+const DOWNLOADED_BY_PIP: &str = "needs a network, from which pip installs it";
+
+/// Ends a test that lacks something: panics with what and how to get it. If that is allowed, records the skip and returns, so that
+/// the caller can leave out what it cannot test.
+///
+/// # Panics
+/// Unless [`ALLOWED`] names it; always if [`NAMES`] does not.
+#[track_caller]
+pub fn missing(what: &str, why: &str) {
+    let known = NAMES.iter().find(|(name, _)| *name == what);
+    let (_, remedy) = known.unwrap_or_else(|| panic!("{what} is not in the table of common/missing.rs"));
+    let remedy = if remedy.is_empty() { format!("install the package {what}") } else { (*remedy).to_owned() };
+    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    let allowed = std::env::var(ALLOWED).unwrap_or_default();
+    assert!(
+        is_allowed(what, &allowed),
+        "missing: {what} ({why}); {remedy}. To skip what needs it: cargo xtask test --allow-missing {what}, or \
+         {ALLOWED}={what} cargo test"
+    );
+    // To the real standard error: what a test prints is only seen if it fails.
+    let _ = writeln!(std::io::stderr(), "skipped: {what}: {why}");
+    if let Some(file) = std::env::var_os(SKIPS) {
+        let thread = std::thread::current();
+        let line = format!("{what}\t{}\t{why}\n", thread.name().unwrap_or("a test"));
+        let mut file = std::fs::OpenOptions::new().append(true).create(true).open(file).unwrap();
+        // In one call, so that lines of tests that run side by side do not mix.
+        file.write_all(line.as_bytes()).unwrap();
+    }
+}
+
+/// Whether a list of names has this one.
+pub fn is_allowed(what: &str, allowed: &str) -> bool {
+    allowed.split(',').any(|name| name == what || name == "all")
+}
