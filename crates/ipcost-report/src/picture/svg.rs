@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
-use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Mark, PAPER, Point, QUIET, WHOLE};
+use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Mark, PAPER, Point, QUIET, WHOLE, diamond};
 use super::{Background, Picture};
 use crate::figures::colours::{Colour, PALETTE};
 
@@ -148,7 +148,7 @@ fn mark(out: &mut String, mark: &Mark, paint: Paint) {
         }
         Mark::Diamond { centre, radius, colour, thickness } => {
             let colour = paint(colour);
-            let outline = format!("{}Z", through(&super::outline::diamond(*centre, *radius)));
+            let outline = format!("{}Z", through(&diamond(*centre, *radius)));
             empty(
                 out,
                 "path",
