@@ -230,7 +230,9 @@ mod tests {
     #[test]
     fn dashes_leave_gaps_and_lines_are_as_thick_as_they_are_told() {
         let bitmap = drawn(|canvas| canvas.dashes((0.0, 5.0), (20.0, 5.0), BLACK, 2.0));
-        for (pixel, opacity) in [((2, 7), 0), ((2, 8), 255), ((2, 11), 255), ((2, 12), 0), ((8, 9), 0), ((14, 9), 255)] {
+        for (pixel, opacity) in
+            [((2, 7), 0), ((2, 8), 255), ((2, 11), 255), ((2, 12), 0), ((8, 9), 0), ((14, 9), 255)]
+        {
             assert_opacity(&bitmap, pixel, opacity);
         }
     }

@@ -92,7 +92,10 @@ mod tests {
             let known: Vec<char> = known.collect();
             assert!(known.len() > 500, "{}", known.len());
             for letter in known {
-                assert!(typeface.advance(letter).is_some_and(|advance| (0.0..3.0).contains(&advance)), "{letter:?}");
+                assert!(
+                    typeface.advance(letter).is_some_and(|advance| (0.0..3.0).contains(&advance)),
+                    "{letter:?}"
+                );
                 assert!(letter.is_whitespace() || !outline(typeface, letter).is_empty(), "{letter:?}");
             }
         }

@@ -141,8 +141,10 @@ fn two_runs_that_build_at_once_both_measure() {
 #[test]
 fn an_interrupted_build_does_no_harm() {
     let (place, cache) = (Place::new(), tempfile::tempdir().unwrap());
-    let compiler = place
-        .write_program("cc", "#!/bin/sh\nif test \"$1\" = --version; then echo slow 1; else exec sleep 1000; fi\n");
+    let compiler = place.write_program(
+        "cc",
+        "#!/bin/sh\nif test \"$1\" = --version; then echo slow 1; else exec sleep 1000; fi\n",
+    );
     let args = [ONCE.as_slice(), &["--server", "c"]].concat();
     let mut command = place.command(&args);
     command.env("XDG_CACHE_HOME", cache.path()).env("CC", &compiler);
