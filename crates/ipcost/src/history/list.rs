@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use ipcost_features::history::words::render;
 use ipcost_features::history::{RUNS_SCHEMA, RunList, RunSummary, UnreadableRun};
+use ipcost_report::words::escaped;
 
 use super::store::{RunFile, Store};
 use super::summary::Summaries;
@@ -86,8 +87,4 @@ pub(super) fn tell(unreadable: &[UnreadableRun], verbose: bool, store: &Store) {
             store.runs().display()
         ));
     }
-}
-
-fn escaped(name: &str) -> String {
-    ipcost_report::words::escaped(name)
 }
