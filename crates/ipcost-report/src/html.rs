@@ -26,6 +26,7 @@ use sha2::{Digest, Sha256};
 use crate::figures::colours::{self, Colour, PALETTE};
 use crate::json;
 use crate::words::{self, escaped};
+use crate::xml;
 
 const STYLE: &str = include_str!("../assets/html/page.css");
 const FOOTER: &str = include_str!("../assets/html/footer.html");
@@ -113,18 +114,7 @@ fn as_text(json: &str) -> String {
 
 /// Text from outside as it may stand between tags and in quoted attributes.
 pub(crate) fn text(raw: &str) -> String {
-    let mut out = String::with_capacity(raw.len());
-    for letter in escaped(raw).chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
-        }
-    }
-    out
+    xml::attribute(&escaped(raw))
 }
 
 /// The place of each transport's colour in the palette.

@@ -30,5 +30,6 @@ pub mod summary;
 pub mod terminal;
 pub mod words;
 pub mod wrap;
+pub mod xml;
 
 pub use figures::{claims, colours, forest, saving, timeline};

@@ -4,7 +4,7 @@
 //! matters, is an `error`, since the test came to no result; one that cannot be decided here, whatever the budget, is `skipped`. Elements and attributes
 //! are those of the schema that Jenkins publishes (`junit-10.xsd`), which others read, too.
 
-use ipcost_model::is_invisible;
+use ipcost_report::xml::{attribute, text};
 
 use crate::check::words::{advice, figures, place, telling};
 use crate::check::{CheckedClaim, CheckedTest, View};
@@ -72,28 +72,6 @@ fn case(check: &View<'_>, claim: &CheckedClaim) -> String {
 /// The level of a test that is not about a single cell: `group: `.
 fn level(test: &CheckedTest) -> String {
     if test.level.is_cell() { String::new() } else { format!("{}: ", test.level) }
-}
-
-/// Text between tags.
-fn text(raw: &str) -> String {
-    let mut out = String::with_capacity(raw.len());
-    for c in raw.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\n' => out.push(c),
-            // XML 1.0 has no way at all to write some of these, and readers show others as if they were there.
-            c if is_invisible(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => out.extend(c.escape_default()),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Text in an attribute.
-fn attribute(raw: &str) -> String {
-    text(raw).replace('"', "&quot;").replace('\n', "&#10;")
 }
 
 #[cfg(test)]

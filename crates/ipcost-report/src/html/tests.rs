@@ -33,7 +33,7 @@ fn the_script_neither_formats_numbers_nor_makes_elements_of_texts() {
 fn texts_from_outside_are_escaped() {
     assert_eq!(
         text("<a href=\"x\" title='&'>\u{1b}"),
-        "&lt;a href=&quot;x&quot; title=&#39;&amp;&#39;&gt;\\u{1b}"
+        "&lt;a href=&quot;x&quot; title=&apos;&amp;&apos;&gt;\\u{1b}"
     );
     let mut document = fixture::document();
     document.cells[0].label = "</script><b>".to_owned();

@@ -32,6 +32,11 @@ pub enum Anchor {
 /// A point of the picture.
 pub type Point = (f64, f64);
 
+/// The corners of a square on its tip.
+pub fn diamond((x, y): Point, radius: f64) -> [Point; 4] {
+    [(x - radius, y), (x, y - radius), (x + radius, y), (x, y + radius)]
+}
+
 /// What is drawn; lengths are in units of the picture.
 #[derive(Debug)]
 pub enum Mark {

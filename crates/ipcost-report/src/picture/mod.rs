@@ -2,14 +2,12 @@
 //!
 //! A picture says what was measured, how sure it is, and where it comes from; what is missing is named.
 
-mod bitmap;
 mod captions;
 mod cheapest;
 pub(crate) mod claims;
 mod cost;
 mod forest;
 mod ink;
-mod outline;
 mod png;
 pub(crate) mod published;
 mod ratios;

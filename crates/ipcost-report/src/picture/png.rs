@@ -1,13 +1,12 @@
 //! A picture as a bitmap, with the embedded typeface, so that it looks the same wherever it was made.
 
-use std::io::{self, Write};
+use ::png::{BitDepth, ColorType, DeflateCompression, Encoder, EncodingError, Filter};
+use skrifa::outline::OutlinePen;
+use tiny_skia::{
+    Color, FillRule, Paint, Path, PathBuilder, Pixmap, Rect, Shader, Stroke, StrokeDash, Transform,
+};
 
-use flate2::write::ZlibEncoder;
-use flate2::{Compression, Crc};
-
-use super::bitmap::Bitmap;
-use super::ink::{Anchor, Canvas, Mark, PAPER, Point};
-use super::outline::{dashed, diamond, disc, line};
+use super::ink::{Anchor, Canvas, Mark, PAPER, Point, WHOLE, diamond};
 use super::text::{ELLIPSIS, Face};
 use super::{Background, Picture, PictureError, typeface};
 
@@ -15,6 +14,8 @@ use super::{Background, Picture, PictureError, typeface};
 const PIXELS_PER_UNIT: f64 = 2.0;
 /// The tallest bitmap, in pixels; what is taller, most programs refuse to show.
 const MOST_PIXELS_TALL: u64 = 32_000;
+/// Enough for drawings, whose rows are much alike.
+const COMPRESSION: DeflateCompression = DeflateCompression::Level(6);
 
 /// Draws a picture as PNG, with two pixels for every unit.
 ///
@@ -25,72 +26,100 @@ pub fn render(picture: &Picture) -> Result<Vec<u8>, PictureError> {
     if height > MOST_PIXELS_TALL {
         return Err(PictureError::TooTall { height, most: MOST_PIXELS_TALL });
     }
-    let paper = (picture.background == Background::White).then_some(PAPER);
-    let mut bitmap = Bitmap::new(width as usize, height as usize, paper);
+    let mut bitmap = Pixmap::new(width as u32, height as u32).expect("a picture has a size");
+    if picture.background == Background::White {
+        bitmap.fill(colour(PAPER, 1.0));
+    }
     draw(&picture.canvas, &mut bitmap);
-    Ok(encoded(&bitmap).expect("memory takes everything"))
+    Ok(encoded(bitmap).expect("memory takes everything"))
 }
 
-fn draw(canvas: &Canvas, bitmap: &mut Bitmap) {
+fn draw(canvas: &Canvas, bitmap: &mut Pixmap) {
     for mark in canvas.marks() {
-        if let Mark::Group(marks) = mark {
-            draw(marks, bitmap);
-        }
-        for Area { mut contours, colour, opacity } in areas(mark) {
-            for point in contours.iter_mut().flatten() {
-                *point = (point.0 * PIXELS_PER_UNIT, point.1 * PIXELS_PER_UNIT);
+        match mark {
+            Mark::Group(marks) => draw(marks, bitmap),
+            Mark::Text { at, anchor, face, colour, text } => {
+                fill(bitmap, letters(text, *at, *anchor, *face), colour, 1.0);
             }
-            bitmap.fill(&contours, colour, opacity);
+            Mark::Lines { points, colour, thickness, dashes } => {
+                stroke(bitmap, through(points, false), colour, *thickness, dashes);
+            }
+            Mark::Area { points, colour, opacity } => fill(bitmap, through(points, true), colour, *opacity),
+            Mark::Rectangle { from, to, colour, opacity } => {
+                let area = Rect::from_ltrb(from.0 as f32, from.1 as f32, to.0 as f32, to.1 as f32);
+                fill(bitmap, area.map(PathBuilder::from_rect), colour, *opacity);
+            }
+            Mark::Disc { centre, radius, colour, ring } => {
+                let disc = PathBuilder::from_circle(centre.0 as f32, centre.1 as f32, *radius as f32);
+                match ring {
+                    None => fill(bitmap, disc, colour, 1.0),
+                    Some(thickness) => hollow(bitmap, disc, colour, *thickness),
+                }
+            }
+            Mark::Diamond { centre, radius, colour, thickness } => {
+                hollow(bitmap, through(&diamond(*centre, *radius), true), colour, *thickness);
+            }
         }
     }
 }
 
-/// What is filled at once, in units of the picture.
-struct Area {
-    contours: Vec<Vec<Point>>,
-    colour: &'static str,
-    opacity: f64,
+/// A path is missing if it has no extent, or one without a number.
+fn fill(bitmap: &mut Pixmap, path: Option<Path>, colour: &str, opacity: f64) {
+    if let Some(path) = path {
+        bitmap.fill_path(&path, &paint(colour, opacity), FillRule::Winding, to_pixels(), None);
+    }
 }
 
-/// The areas of a mark, from below to above.
-fn areas(mark: &Mark) -> Vec<Area> {
-    let area = |points, colour, opacity| Area { contours: vec![points], colour, opacity };
-    match mark {
-        Mark::Group(_) => Vec::new(),
-        Mark::Text { at, anchor, face, colour, text } => letters(text, *at, *anchor, *face)
-            .map(|contours| Area { contours, colour, opacity: 1.0 })
-            .collect(),
-        Mark::Lines { points, colour, thickness, dashes } => dashed(points, &lengths(dashes))
-            .into_iter()
-            .map(|piece| area(line(&piece, *thickness), *colour, 1.0))
-            .collect(),
-        Mark::Area { points, colour, opacity } => vec![area(points.clone(), *colour, *opacity)],
-        Mark::Rectangle { from, to, colour, opacity } => {
-            vec![area(vec![*from, (to.0, from.1), *to, (from.0, to.1)], *colour, *opacity)]
-        }
-        Mark::Disc { centre, radius, colour, ring: None } => vec![area(disc(*centre, *radius), *colour, 1.0)],
-        Mark::Disc { centre, radius, colour, ring: Some(thickness) } => vec![
-            area(disc(*centre, radius + thickness / 2.0), *colour, 1.0),
-            area(disc(*centre, radius - thickness / 2.0), PAPER, 1.0),
-        ],
-        Mark::Diamond { centre, radius, colour, thickness } => {
-            // Half the thickness across a side is so much more at a tip.
-            let more = thickness / 2.0 * std::f64::consts::SQRT_2;
-            vec![
-                area(diamond(*centre, radius + more), *colour, 1.0),
-                area(diamond(*centre, radius - more), PAPER, 1.0),
-            ]
-        }
+fn stroke(bitmap: &mut Pixmap, path: Option<Path>, colour: &str, thickness: f64, dashes: &str) {
+    if let Some(path) = path {
+        let stroke = Stroke { width: thickness as f32, dash: pattern(dashes), ..Stroke::default() };
+        bitmap.stroke_path(&path, &paint(colour, 1.0), &stroke, to_pixels(), None);
     }
+}
+
+/// A line around paper.
+fn hollow(bitmap: &mut Pixmap, path: Option<Path>, colour: &str, thickness: f64) {
+    fill(bitmap, path.clone(), PAPER, 1.0);
+    stroke(bitmap, path, colour, thickness, WHOLE);
+}
+
+fn to_pixels() -> Transform {
+    Transform::from_scale(PIXELS_PER_UNIT as f32, PIXELS_PER_UNIT as f32)
+}
+
+fn paint(name: &str, opacity: f64) -> Paint<'static> {
+    Paint { shader: Shader::SolidColor(colour(name, opacity)), ..Paint::default() }
+}
+
+/// The colour `#rrggbb`.
+fn colour(name: &str, opacity: f64) -> Color {
+    let part = |at: usize| name.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+    let [red, green, blue] = [1, 3, 5].map(|at| part(at).expect("colours are constants of six digits"));
+    Color::from_rgba8(red, green, blue, (opacity * 255.0).round() as u8)
 }
 
 /// The lengths of dashes and gaps; none for a whole line.
-fn lengths(dashes: &str) -> Vec<f64> {
-    dashes.split(' ').map_while(|length| length.parse().ok()).collect()
+fn pattern(dashes: &str) -> Option<StrokeDash> {
+    StrokeDash::new(dashes.split(' ').map_while(|length| length.parse().ok()).collect(), 0.0)
 }
 
-/// The outline of every letter of a line of text, where it belongs. White space is one space, and none at the ends, as in SVG.
-fn letters(text: &str, (x, y): Point, anchor: Anchor, face: Face) -> impl Iterator<Item = Vec<Vec<Point>>> {
+/// Straight lines through points.
+fn through(points: &[Point], is_closed: bool) -> Option<Path> {
+    let mut path = PathBuilder::new();
+    for (index, (x, y)) in points.iter().enumerate() {
+        match index {
+            0 => path.move_to(*x as f32, *y as f32),
+            _ => path.line_to(*x as f32, *y as f32),
+        }
+    }
+    if is_closed {
+        path.close();
+    }
+    path.finish()
+}
+
+/// The outlines of a line of text. White space is one space, and none at the ends, as in SVG.
+fn letters(text: &str, (x, y): Point, anchor: Anchor, face: Face) -> Option<Path> {
     let typeface = typeface::of(face);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut letters: Vec<char> = text.chars().collect();
@@ -100,45 +129,136 @@ fn letters(text: &str, (x, y): Point, anchor: Anchor, face: Face) -> impl Iterat
         .filter(|letter| typeface.advance(**letter).is_none())
         .for_each(|letter| *letter = ELLIPSIS);
     letters.dedup_by(|next, letter| *next == ELLIPSIS && *letter == ELLIPSIS);
-    let drawn: Vec<_> = letters.into_iter().map(|letter| typeface.drawn(letter)).collect();
-    let width: f64 = drawn.iter().map(|(advance, _)| advance * face.size).sum();
-    let mut next = match anchor {
+    let advance = |letter: char| typeface.advance(letter).unwrap_or(0.0) * face.size;
+    let width: f64 = letters.iter().map(|letter| advance(*letter)).sum();
+    let start = match anchor {
         Anchor::Start => x,
         Anchor::Middle => x - width / 2.0,
         Anchor::End => x - width,
     };
-    drawn.into_iter().map(move |(advance, mut contours)| {
-        for point in contours.iter_mut().flatten() {
-            *point = (next + point.0 * face.size, y - point.1 * face.size);
-        }
-        next += advance * face.size;
-        contours
-    })
+    let mut pen = Pen { path: PathBuilder::new(), at: (start, y), scale: face.size / typeface.units() };
+    for letter in letters {
+        typeface.draw(letter, &mut pen);
+        pen.at.0 += advance(letter);
+    }
+    pen.path.finish()
 }
 
-/// The bitmap as a file ([PNG](https://www.w3.org/TR/png-3/)).
-fn encoded(bitmap: &Bitmap) -> io::Result<Vec<u8>> {
-    /// Eight bits each of red, green, blue and opacity; packed with zlib; from top to bottom.
-    const FORMAT: [u8; 5] = [8, 6, 0, 0, 0];
-    /// Rows as they are, which for drawings packs better than differences to their neighbours.
-    const NO_FILTER: u8 = 0;
-    let (width, height) = bitmap.size();
-    let mut packer = ZlibEncoder::new(Vec::new(), Compression::default());
-    for y in 0..height {
-        packer.write_all(&[NO_FILTER])?;
-        packer.write_all(&bitmap.row(y).flatten().collect::<Vec<u8>>())?;
+/// Moves letters to their places.
+struct Pen {
+    path: PathBuilder,
+    /// Where the letter begins on the base line.
+    at: Point,
+    scale: f64,
+}
+
+impl Pen {
+    fn placed(&self, x: f32, y: f32) -> (f32, f32) {
+        ((self.at.0 + f64::from(x) * self.scale) as f32, (self.at.1 - f64::from(y) * self.scale) as f32)
     }
-    let mut size = [width, height].map(|pixels| (pixels as u32).to_be_bytes()).concat();
-    size.extend(FORMAT);
-    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
-    for (kind, content) in [(b"IHDR", size), (b"IDAT", packer.finish()?), (b"IEND", Vec::new())] {
-        let mut sum = Crc::new();
-        sum.update(kind);
-        sum.update(&content);
-        file.extend((content.len() as u32).to_be_bytes());
-        file.extend(kind);
-        file.extend(content);
-        file.extend(sum.sum().to_be_bytes());
+}
+
+impl OutlinePen for Pen {
+    fn move_to(&mut self, x: f32, y: f32) {
+        let (x, y) = self.placed(x, y);
+        self.path.move_to(x, y);
     }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        let (x, y) = self.placed(x, y);
+        self.path.line_to(x, y);
+    }
+
+    fn quad_to(&mut self, cx: f32, cy: f32, x: f32, y: f32) {
+        let ((cx, cy), (x, y)) = (self.placed(cx, cy), self.placed(x, y));
+        self.path.quad_to(cx, cy, x, y);
+    }
+
+    fn curve_to(&mut self, ax: f32, ay: f32, bx: f32, by: f32, x: f32, y: f32) {
+        let ((ax, ay), (bx, by), (x, y)) = (self.placed(ax, ay), self.placed(bx, by), self.placed(x, y));
+        self.path.cubic_to(ax, ay, bx, by, x, y);
+    }
+
+    fn close(&mut self) {
+        self.path.close();
+    }
+}
+
+/// The bitmap as a file.
+fn encoded(bitmap: Pixmap) -> Result<Vec<u8>, EncodingError> {
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, bitmap.width(), bitmap.height());
+    encoder.set_color(ColorType::Rgba);
+    encoder.set_depth(BitDepth::Eight);
+    encoder.set_deflate_compression(COMPRESSION);
+    // Rows as they are, which for drawings packs better than differences to their neighbours.
+    encoder.set_filter(Filter::NoFilter);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&bitmap.take_demultiplied())?;
+    writer.finish()?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLACK: &str = "#000000";
+
+    fn drawn(marks: impl FnOnce(&mut Canvas)) -> Pixmap {
+        let mut canvas = Canvas::of("test");
+        marks(&mut canvas);
+        let mut bitmap = Pixmap::new(40, 40).unwrap();
+        draw(&canvas, &mut bitmap);
+        bitmap
+    }
+
+    #[track_caller]
+    fn assert_opacity(bitmap: &Pixmap, (x, y): (u32, u32), wanted: u8) {
+        let found = bitmap.pixel(x, y).unwrap().alpha();
+        assert!(found.abs_diff(wanted) <= 2, "{found}, not {wanted}, at {x}, {y}");
+    }
+
+    #[test]
+    fn a_pixel_takes_as_much_colour_as_is_covered() {
+        let bitmap = drawn(|canvas| canvas.rectangle((1.25, 2.0), (5.0, 4.0), BLACK, 0.6));
+        for (pixel, opacity) in [((1, 5), 0), ((2, 5), 76), ((3, 5), 153), ((9, 7), 153), ((10, 7), 0)] {
+            assert_opacity(&bitmap, pixel, opacity);
+        }
+    }
+
+    #[test]
+    fn dashes_leave_gaps_and_lines_are_as_thick_as_they_are_told() {
+        let bitmap = drawn(|canvas| canvas.dashes((0.0, 5.0), (20.0, 5.0), BLACK, 2.0));
+        for (pixel, opacity) in
+            [((2, 7), 0), ((2, 8), 255), ((2, 11), 255), ((2, 12), 0), ((8, 9), 0), ((14, 9), 255)]
+        {
+            assert_opacity(&bitmap, pixel, opacity);
+        }
+    }
+
+    #[test]
+    fn rings_and_diamonds_are_filled_with_paper_and_letters_have_holes() {
+        let bitmap = drawn(|canvas| canvas.point((10.0, 10.0), 5.0, BLACK, true));
+        let colour = |bitmap: &Pixmap, x, y| bitmap.pixel(x, y).unwrap().demultiply().red();
+        assert_eq!((colour(&bitmap, 20, 20), colour(&bitmap, 29, 20)), (255, 0));
+        let bitmap = drawn(|canvas| canvas.diamond((10.0, 10.0), 5.0, BLACK));
+        assert_eq!((colour(&bitmap, 20, 20), colour(&bitmap, 29, 20)), (255, 0));
+        let letter = |canvas: &mut Canvas| {
+            canvas.text((10.0, 15.0), Anchor::Middle, Face { size: 18.0, bold: true }, BLACK, "O");
+        };
+        let bitmap = drawn(letter);
+        assert_opacity(&bitmap, (20, 17), 0);
+        assert!(bitmap.pixels()[17 * 40..18 * 40].iter().filter(|pixel| pixel.alpha() == 255).count() >= 8);
+    }
+
+    #[test]
+    fn what_has_no_place_is_not_drawn() {
+        let bitmap = drawn(|canvas| {
+            canvas.area(&[(f64::NAN, 0.0), (1.0, f64::INFINITY), (3.0, 3.0)], BLACK, 1.0);
+            canvas.line((1.0, 1.0), (1.0, 1.0), BLACK, 1.0);
+            canvas.rectangle((90.0, 0.0), (120.0, 30.0), BLACK, 1.0);
+        });
+        assert!(bitmap.data().iter().all(|part| *part == 0));
+    }
 }

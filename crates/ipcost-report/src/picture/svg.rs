@@ -5,9 +5,10 @@
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
-use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Mark, PAPER, Point, QUIET, WHOLE};
+use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Mark, PAPER, Point, QUIET, WHOLE, diamond};
 use super::{Background, Picture};
 use crate::figures::colours::{Colour, PALETTE};
+use crate::xml;
 
 const TYPEFACES: &str = "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif";
 
@@ -98,7 +99,7 @@ fn mark(out: &mut String, mark: &Mark, paint: Paint) {
             }
             attributes.extend([("text-anchor", &anchor as &dyn Display), ("x", &x), ("y", &y)]);
             open(out, "text", &attributes);
-            let _ = writeln!(out, "{}", escaped(text));
+            let _ = writeln!(out, "{}", xml::text(text));
             close(out, "text");
         }
         Mark::Lines { points, colour, thickness, dashes } => {
@@ -148,7 +149,7 @@ fn mark(out: &mut String, mark: &Mark, paint: Paint) {
         }
         Mark::Diamond { centre, radius, colour, thickness } => {
             let colour = paint(colour);
-            let outline = format!("{}Z", through(&super::outline::diamond(*centre, *radius)));
+            let outline = format!("{}Z", through(&diamond(*centre, *radius)));
             empty(
                 out,
                 "path",
@@ -159,7 +160,7 @@ fn mark(out: &mut String, mark: &Mark, paint: Paint) {
 }
 
 fn title(out: &mut String, text: &str) {
-    let _ = writeln!(out, "<title>{}</title>", escaped(text));
+    let _ = writeln!(out, "<title>{}</title>", xml::text(text));
 }
 
 fn open(out: &mut String, name: &str, attributes: &Attributes<'_>) {
@@ -177,14 +178,10 @@ fn close(out: &mut String, name: &str) {
 fn tag(out: &mut String, name: &str, attributes: &Attributes<'_>, end: &str) {
     let _ = write!(out, "<{name}");
     for (name, value) in attributes {
-        let value = escaped(&value.to_string()).replace('"', "&quot;").replace('\'', "&apos;");
+        let value = xml::attribute(&value.to_string());
         let _ = write!(out, " {name}=\"{value}\"");
     }
     let _ = writeln!(out, "{end}");
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 fn through(points: &[Point]) -> String {

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use ipcost_features::history::{RUNS_SCHEMA, RunList, UnreadableRun, page};
 use ipcost_report::page::Page;
+use ipcost_report::words::escaped;
 
 use super::store::Store;
 use super::summary::Summaries;
@@ -87,8 +88,4 @@ pub(super) fn tell(unreadable: &[UnreadableRun], verbose: bool, store: &Store) {
             store.runs().display()
         ));
     }
-}
-
-fn escaped(name: &str) -> String {
-    ipcost_report::words::escaped(name)
 }

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use ipcost_model::escaped;
 use ipcost_report::numbers::three_digits;
+use ipcost_report::xml::attribute;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::tree::{Frame, Kind};
@@ -298,18 +299,5 @@ fn fitted(text: &str, room: f64) -> Option<String> {
 
 /// A text from outside as the text or the attribute of an element.
 fn xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in escaped(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&apos;"),
-            // Not allowed in XML.
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
+    attribute(&escaped(text))
 }

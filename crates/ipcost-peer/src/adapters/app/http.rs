@@ -1,5 +1,9 @@
 //! Web servers: HTTP/1.1, <https://www.rfc-editor.org/rfc/rfc9112>. A private one is nginx.
 
+use std::mem::MaybeUninit;
+
+use httparse::{Header, ParserConfig, Response, Status};
+
 use super::kind::{Kind, LONGEST_LINE, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of};
 use super::look::hear;
 use crate::PeerError;
@@ -36,6 +40,8 @@ pub(super) const KIND: Kind = Kind {
 const TYPICAL_BYTES: usize = 4096;
 /// How many connections a worker has at most, those to servers behind it included.
 const CONNECTIONS: u32 = 4096;
+/// The most headers of a reply.
+const MOST_HEADERS: usize = 128;
 /// Safe methods (RFC 9110, section 9.2.1) that ask for a document.
 const READING: &[&str] = &["GET", "HEAD"];
 
@@ -110,19 +116,18 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     Ok(Told { login: how.to_owned(), ..Told::open(version) })
 }
 
-/// The value of a header in a reply.
-pub(super) fn header_in(reply: &[u8], name: &str) -> Option<String> {
-    let lines = reply.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    lines
-        .take_while(|line| !line.is_empty())
-        .find_map(|line| header(line, name))
-        .map(|value| String::from_utf8_lossy(value).into_owned())
-}
-
-/// The value of a line, if it is the header of this name.
-fn header<'a>(line: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    let colon = line.iter().position(|byte| *byte == b':')?;
-    line[..colon].eq_ignore_ascii_case(name.as_bytes()).then(|| line[colon + 1..].trim_ascii())
+/// The value of a header in the head of a reply, whose first line may be a status.
+pub(super) fn header_in(head: &[u8], name: &str) -> Option<String> {
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let start = match head.starts_with(b"HTTP/") {
+        true => head.iter().position(|byte| *byte == b'\n')? + 1,
+        false => 0,
+    };
+    let Ok(Status::Complete((_, headers))) = httparse::parse_headers(&head[start..], &mut headers) else {
+        return None;
+    };
+    let found = headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+    Some(String::from_utf8_lossy(found.value).into_owned())
 }
 
 /// One request, again and again.
@@ -143,8 +148,8 @@ struct Requests {
 /// What comes next of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    Status,
-    Headers,
+    /// The status and the headers.
+    Head,
     /// So many bytes.
     Body(u64),
     /// All until the end of the connection.
@@ -153,7 +158,7 @@ enum Part {
     Chunk,
     /// So many bytes of a chunk.
     InChunk(u64),
-    /// The empty line after a chunk.
+    /// The end of the line after a chunk.
     AfterChunk,
     /// Headers after the last chunk.
     Trailers,
@@ -204,56 +209,70 @@ impl Requests {
             is_kept,
             is_reading: READING.contains(&method),
             refuses: true,
-            part: Part::Status,
+            part: Part::Head,
             head: Head::default(),
         })
     }
 
-    /// Takes a line; whether the reply ends with it.
-    fn line(&mut self, line: &[u8]) -> Result<bool, String> {
-        match self.part {
-            Part::Status => self.status(line)?,
-            Part::Headers if line.is_empty() => return self.body(),
-            Part::Headers => self.header(line)?,
-            Part::Chunk => {
-                let length = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-                let length = std::str::from_utf8(length).ok().filter(|text| !text.starts_with('+'));
-                let length = length.and_then(|text| u64::from_str_radix(text, 16).ok()).ok_or(NOT_HTTP)?;
-                self.part = if length == 0 { Part::Trailers } else { Part::InChunk(length) };
+    /// Takes a part that is looked at whole.
+    fn whole(&mut self, bytes: &[u8]) -> Result<Parsed, String> {
+        const LINE_END: &[u8] = b"\r\n";
+        let parsed = match self.part {
+            Part::Head => return self.take_head(bytes),
+            Part::Chunk => match httparse::parse_chunk_size(bytes).map_err(|_| NOT_HTTP)? {
+                Status::Complete((end, length)) => {
+                    self.part = if length == 0 { Part::Trailers } else { Part::InChunk(length) };
+                    Some((end, false))
+                }
+                Status::Partial => None,
+            },
+            Part::AfterChunk if bytes.starts_with(LINE_END) => {
+                self.part = Part::Chunk;
+                Some((LINE_END.len(), false))
             }
-            Part::AfterChunk if line.is_empty() => self.part = Part::Chunk,
-            Part::AfterChunk => return Err(NOT_HTTP.to_owned()),
-            Part::Trailers => return Ok(line.is_empty()),
-            Part::Body(_) | Part::Rest | Part::InChunk(_) => {}
-        }
-        Ok(false)
+            Part::AfterChunk if LINE_END.starts_with(bytes) => None,
+            Part::Trailers => {
+                let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+                match httparse::parse_headers(bytes, &mut headers).map_err(|_| NOT_HTTP)? {
+                    Status::Complete((end, _)) => Some((end, true)),
+                    Status::Partial => None,
+                }
+            }
+            Part::AfterChunk | Part::Body(_) | Part::Rest | Part::InChunk(_) => {
+                return Err(NOT_HTTP.to_owned());
+            }
+        };
+        Ok(parsed)
     }
 
-    /// `HTTP/1.1 200 OK`
-    fn status(&mut self, line: &[u8]) -> Result<(), String> {
-        let (version, rest) = line.split_at_checked(9).ok_or(NOT_HTTP)?;
-        if !matches!(version, b"HTTP/1.1 " | b"HTTP/1.0 ") {
-            return Err(NOT_HTTP.to_owned());
+    fn take_head(&mut self, bytes: &[u8]) -> Result<Parsed, String> {
+        let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+        let mut response = Response::new(&mut []);
+        let parsed = tolerant().parse_response_with_uninit_headers(&mut response, bytes, &mut headers);
+        let parsed = parsed.map_err(|_| NOT_HTTP)?;
+        if let (Some(status), Some(reason)) = (response.code, response.reason)
+            && self.refuses
+            && status >= 400
+        {
+            return Err(format!("{status} {reason}").trim().to_owned());
         }
-        let status = rest.get(..3).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
-        let status = status.ok_or(NOT_HTTP)?;
-        if self.refuses && status >= 400 {
-            return Err(String::from_utf8_lossy(rest).trim().to_owned());
-        }
+        let Status::Complete(end) = parsed else { return Ok(None) };
+        let status = response.code.unwrap_or_default();
         // HTTP/1.0 closes connections unless it says otherwise.
-        self.head = Head { status, closes: version == b"HTTP/1.0 ", ..Head::default() };
-        self.part = Part::Headers;
-        Ok(())
+        self.head = Head { status, closes: response.version == Some(0), ..Head::default() };
+        response.headers.iter().try_for_each(|header| self.header(header))?;
+        Ok(Some((end, self.body()?)))
     }
 
-    fn header(&mut self, line: &[u8]) -> Result<(), String> {
-        if let Some(value) = header(line, "content-length") {
-            let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+    fn header(&mut self, header: &Header<'_>) -> Result<(), String> {
+        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+        if is("content-length") {
+            let length = std::str::from_utf8(header.value).ok().and_then(|text| text.parse().ok());
             self.head.length = Some(length.ok_or(NOT_HTTP)?);
-        } else if let Some(value) = header(line, "transfer-encoding") {
-            self.head.is_chunked = value.to_ascii_lowercase().ends_with(b"chunked");
-        } else if let Some(value) = header(line, "connection") {
-            let words = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        } else if is("transfer-encoding") {
+            self.head.is_chunked = header.value.to_ascii_lowercase().ends_with(b"chunked");
+        } else if is("connection") {
+            let words = header.value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
             let closes = self.head.closes;
             self.head.closes = words.fold(closes, |closes, word| match word {
                 word if word.eq_ignore_ascii_case(b"close") => true,
@@ -270,7 +289,7 @@ impl Requests {
         self.part = match (status, is_chunked, length) {
             (101, ..) => return Err("it changes the protocol; give a request that HTTP answers".to_owned()),
             // The reply proper comes after it.
-            (100..200, ..) => Part::Status,
+            (100..200, ..) => Part::Head,
             (204 | 304, ..) => return Ok(true),
             _ if self.is_head => return Ok(true),
             (_, true, _) => Part::Chunk,
@@ -308,19 +327,14 @@ impl Speech for Requests {
                         _ => return Ok(self.complete(at)),
                     }
                 }
-                Part::Status | Part::Headers | Part::Chunk | Part::AfterChunk | Part::Trailers => {
-                    let Some(end) = bytes[at..].iter().position(|byte| *byte == b'\n') else {
-                        // What cannot become a status is not waited for.
-                        let start = &bytes[at..at + there.min(5)];
-                        let hopeless = self.part == Part::Status && !b"HTTP/".starts_with(start);
-                        return match hopeless || there > LONGEST_LINE {
+                Part::Head | Part::Chunk | Part::AfterChunk | Part::Trailers => {
+                    let Some((end, ends)) = self.whole(&bytes[at..])? else {
+                        return match there > LONGEST_LINE {
                             true => Err(NOT_HTTP.to_owned()),
                             false => Ok(Taken { bytes: at, complete: false }),
                         };
                     };
-                    let line = &bytes[at..at + end];
-                    let ends = self.line(line.strip_suffix(b"\r").unwrap_or(line))?;
-                    at += end + 1;
+                    at += end;
                     if ends {
                         return Ok(self.complete(at));
                     }
@@ -332,7 +346,7 @@ impl Speech for Requests {
     fn ends_with_connection(&mut self) -> bool {
         let ends = self.part == Part::Rest;
         if ends {
-            self.part = Part::Status;
+            self.part = Part::Head;
         }
         ends
     }
@@ -349,9 +363,22 @@ impl Speech for Requests {
 
 impl Requests {
     fn complete(&mut self, bytes: usize) -> Taken {
-        self.part = Part::Status;
+        self.part = Part::Head;
         Taken { bytes, complete: true }
     }
+}
+
+/// Where a part ends, and whether the reply ends with it; nothing while some of it is still to come.
+type Parsed = Option<(usize, bool)>;
+
+/// Reads what servers send, also where it is not quite allowed.
+fn tolerant() -> ParserConfig {
+    let mut config = ParserConfig::default();
+    config
+        .allow_spaces_after_header_name_in_responses(true)
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .ignore_invalid_headers_in_responses(true);
+    config
 }
 
 const NOT_HTTP: &str = "it answers with something other than a reply of HTTP/1.1; is it a web server?";
@@ -434,7 +461,7 @@ mod tests {
         {
             assert!(error(reply.as_bytes()).contains("is it a web server?"), "{reply}");
         }
-        assert!(error(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n").contains("is it a web server?"));
+        assert!(error(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n").contains("is it a web server?"));
         assert!(error(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n").contains("web server"));
         assert!(error(b"HTTP/1.1 101 Switching Protocols\r\n\r\n").contains("changes the protocol"));
         assert!(error(&[b"HTTP/1.1 ", &vec![b'2'; LONGEST_LINE][..]].concat()).contains("web server"));

@@ -7,11 +7,18 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
 use hmac::{Hmac, KeyInit, Mac};
 use ipcost_sys::transport::{Channel, Connection, tls};
 use ipcost_sys::{driven, programs, unguessable};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::message::backend::{
+    AUTHENTICATION_TAG, COPY_IN_RESPONSE_TAG, DATA_ROW_TAG, ERROR_RESPONSE_TAG, ErrorFields, Header, Message,
+    READY_FOR_QUERY_TAG,
+};
+use postgres_protocol::message::frontend;
 use sha2::{Digest, Sha256};
 
 use super::kind::{
@@ -47,7 +54,6 @@ pub(super) const KIND: Kind = Kind {
 
 /// Of the server's own catalogue, which every database has.
 const TYPICAL: &str = "SELECT oid, relname, relkind FROM pg_class ORDER BY relname LIMIT 10";
-const PROTOCOL: u32 = 3 << 16;
 /// The longest message of a greeting; servers send a few dozen short ones.
 const LONGEST_GREETING: usize = 65_536;
 /// The longest message of a server, which allocates no more for one than 1 GiB.
@@ -147,11 +153,11 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
 
 /// Whether the server agrees to TLS; libpq asks it over TCP (`sslmode=prefer`), and over a Unix socket never.
 fn agrees_to_tls(connection: &mut Connection) -> Result<bool, PeerError> {
-    /// `SSLRequest`: the length, and a number in place of a version.
-    const ASKS: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+    let mut asks = BytesMut::new();
+    frontend::ssl_request(&mut asks);
     let failed =
         |error| refused(format!("the server does not say whether it offers TLS: {}", no_reply(&error)));
-    send_all(connection, &ASKS).map_err(failed)?;
+    send_all(connection, &asks).map_err(failed)?;
     let mut word = [0];
     receive_all(connection, &mut word).map_err(failed)?;
     Ok(word == *b"S")
@@ -167,7 +173,8 @@ struct Queries {
     writes: bool,
     /// Whether TLS is taken over TCP where the server offers it.
     tls: bool,
-    request: Vec<u8>,
+    request: BytesMut,
+    farewell: BytesMut,
     /// What the server has told while greeting.
     version: String,
     how: &'static str,
@@ -190,8 +197,9 @@ impl Queries {
         let user = login.user.clone().or_else(|| own().ok());
         let user = user.ok_or_else(|| refused("no user is named; give --user NAME, or set PGUSER"))?;
         let database = login.database.clone().or_else(|| env::var("PGDATABASE").ok());
-        let mut request = Vec::new();
-        message(&mut request, b'Q', |body| text(body, query));
+        let (mut request, mut farewell) = (BytesMut::new(), BytesMut::new());
+        frontend::query(query, &mut request).map_err(unsendable)?;
+        frontend::terminate(&mut farewell);
         Ok(Self {
             database: database.unwrap_or_else(|| user.clone()),
             user,
@@ -200,6 +208,7 @@ impl Queries {
             writes: login.writes,
             tls: login.tls,
             request,
+            farewell,
             version: String::new(),
             how: NO_PASSWORD,
             skip: 0,
@@ -209,8 +218,7 @@ impl Queries {
         })
     }
 
-    fn startup(&self) -> Vec<u8> {
-        let mut body = PROTOCOL.to_be_bytes().to_vec();
+    fn startup(&self) -> Result<BytesMut, PeerError> {
         // The server itself refuses what would write, whatever the query calls.
         let options = if self.writes { "" } else { "-c default_transaction_read_only=on" };
         let settings = [
@@ -219,14 +227,10 @@ impl Queries {
             ("application_name", "ipcost"),
             ("options", options),
         ];
-        for (name, value) in settings.into_iter().filter(|(_, value)| !value.is_empty()) {
-            text(&mut body, name);
-            text(&mut body, value);
-        }
-        body.push(0);
-        let mut startup = (body.len() as u32 + 4).to_be_bytes().to_vec();
-        startup.extend(body);
-        startup
+        let mut startup = BytesMut::new();
+        let settings = settings.into_iter().filter(|(_, value)| !value.is_empty());
+        frontend::startup_message(settings, &mut startup).map_err(unsendable)?;
+        Ok(startup)
     }
 
     fn password(&self) -> Result<Vec<u8>, PeerError> {
@@ -259,68 +263,51 @@ impl Queries {
     /// What a request for proof of identity is answered with, if anything.
     fn authenticate(
         &mut self,
-        body: &[u8],
+        asked: &Message,
         scram: &mut Option<ScramSha256>,
         is_unheard: bool,
-    ) -> Result<Option<Vec<u8>>, PeerError> {
-        let kind = body.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
-        let rest = body.get(4..).unwrap_or_default();
-        let proof = |bytes: &[u8]| {
-            let mut answer = Vec::new();
-            message(&mut answer, b'p', |body| body.extend_from_slice(bytes));
-            Some(answer)
-        };
+    ) -> Result<Option<BytesMut>, PeerError> {
+        let mut answer = BytesMut::new();
         let wrong = |error: io::Error| refused(format!("the server's side of SCRAM is wrong: {error}"));
-        Ok(match (kind, &mut *scram) {
-            (Some(0), _) => None,
-            (Some(3), _) if !is_unheard => {
+        match (asked, &mut *scram) {
+            (Message::AuthenticationOk, _) => return Ok(None),
+            (Message::AuthenticationCleartextPassword, _) if !is_unheard => {
                 return Err(refused(
                     "the server asks for the password in clear text over TCP, and nothing shows that it is yours; let it ask with scram-sha-256 (pg_hba.conf), or give --as-configured where it offers TLS",
                 ));
             }
-            (Some(3), _) => {
+            (Message::AuthenticationCleartextPassword, _) => {
                 self.how = "a password in clear text";
-                let mut password = self.password()?;
-                password.push(0);
-                proof(&password)
+                frontend::password_message(&self.password()?, &mut answer).map_err(unsendable)?;
             }
-            (Some(5), _) => {
+            (Message::AuthenticationMd5Password(body), _) => {
                 self.how = "md5";
-                let salt = rest.first_chunk().copied().unwrap_or_default();
-                let mut hash = md5_hash(self.user.as_bytes(), &self.password()?, salt).into_bytes();
-                hash.push(0);
-                proof(&hash)
+                let hash = md5_hash(self.user.as_bytes(), &self.password()?, body.salt());
+                frontend::password_message(hash.as_bytes(), &mut answer).map_err(unsendable)?;
             }
-            (Some(10), _) => {
+            (Message::AuthenticationSasl(_), _) => {
                 self.how = SCRAM_SHA_256;
                 let started = ScramSha256::new(&self.password()?, ChannelBinding::unsupported());
-                let mut bytes = Vec::new();
-                text(&mut bytes, SCRAM_SHA_256);
-                bytes.extend((started.message().len() as u32).to_be_bytes());
-                bytes.extend_from_slice(started.message());
+                frontend::sasl_initial_response(SCRAM_SHA_256, started.message(), &mut answer)
+                    .map_err(unsendable)?;
                 *scram = Some(started);
-                proof(&bytes)
             }
-            (Some(11), Some(scram)) => {
-                if rounds(rest).is_some_and(|rounds| rounds > MOST_ROUNDS) {
+            (Message::AuthenticationSaslContinue(body), Some(scram)) => {
+                if rounds(body.data()).is_some_and(|rounds| rounds > MOST_ROUNDS) {
                     return Err(refused(format!(
                         "the server asks for more than {MOST_ROUNDS} rounds of SCRAM; lower scram_iterations, and set the password again"
                     )));
                 }
-                scram.update(rest).map_err(wrong)?;
-                proof(scram.message())
+                scram.update(body.data()).map_err(wrong)?;
+                frontend::sasl_response(scram.message(), &mut answer).map_err(unsendable)?;
             }
-            (Some(12), Some(scram)) => {
-                scram.finish(rest).map_err(wrong)?;
-                None
+            (Message::AuthenticationSaslFinal(body), Some(scram)) => {
+                scram.finish(body.data()).map_err(wrong)?;
+                return Ok(None);
             }
-            (kind, _) => {
-                return Err(refused(format!(
-                    "the server wants a way of login that is not known here (number {}); use scram-sha-256, md5, trust or peer",
-                    kind.unwrap_or_default()
-                )));
-            }
-        })
+            _ => return Err(refused(UNKNOWN_LOGIN)),
+        }
+        Ok(Some(answer))
     }
 }
 
@@ -328,19 +315,6 @@ impl Queries {
 fn rounds(message: &[u8]) -> Option<u64> {
     let rounds = message.split(|byte| *byte == b',').find_map(|part| part.strip_prefix(b"i="))?;
     std::str::from_utf8(rounds).ok()?.parse().ok()
-}
-
-fn message(bytes: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
-    let mut content = Vec::new();
-    body(&mut content);
-    bytes.push(kind);
-    bytes.extend((content.len() as u32 + 4).to_be_bytes());
-    bytes.extend(content);
-}
-
-fn text(bytes: &mut Vec<u8>, text: &str) {
-    bytes.extend_from_slice(text.as_bytes());
-    bytes.push(0);
 }
 
 /// The file of passwords: `PGPASSFILE`, or `~/.pgpass`.
@@ -384,14 +358,18 @@ fn in_lines(lines: &str, who: &Who<'_>) -> Option<String> {
     })
 }
 
-/// The fields `M` (message) and `C` (code) of an error.
-fn error_in(body: &[u8]) -> String {
-    let field = |kind: u8| {
-        let found = body.split(|byte| *byte == 0).find(|field| field.first() == Some(&kind))?;
-        Some(String::from_utf8_lossy(&found[1..]).into_owned())
-    };
-    let text = field(b'M').unwrap_or_else(|| "an error without a text".to_owned());
-    match field(b'C').as_deref() {
+/// The message and the code of an error.
+fn error_in(mut fields: ErrorFields<'_>) -> String {
+    let (mut text, mut code) = ("an error without a text".to_owned(), None);
+    while let Ok(Some(field)) = fields.next() {
+        let value = String::from_utf8_lossy(field.value_bytes()).into_owned();
+        match field.type_() {
+            b'M' => text = value,
+            b'C' => code = Some(value),
+            _ => {}
+        }
+    }
+    match code.as_deref() {
         Some("25006") => format!("{text}; give --writes if the query may change data"),
         Some("53300") => format!("{text}; raise max_connections, or lower --concurrency"),
         Some(code) => format!("{text} ({code})"),
@@ -410,44 +388,35 @@ impl Speech for Queries {
             tls::encrypt(connection)?;
         }
         let is_unheard = is_local || encrypts;
-        send_all(connection, &self.startup()).map_err(failed)?;
-        let (mut buffer, mut have, mut scram) = (vec![0; 4096], 0, None);
+        send_all(connection, &self.startup()?).map_err(failed)?;
+        let (mut buffer, mut piece, mut scram) = (BytesMut::new(), [0; 4096], None);
         loop {
-            let mut at = 0;
-            while let Some((kind, body)) = whole(&buffer[at..have])? {
-                at += 5 + body.len();
-                match kind {
-                    b'R' => {
-                        if let Some(answer) = self.authenticate(body, &mut scram, is_unheard)? {
+            while let Some(message) = whole(&mut buffer)? {
+                match message {
+                    Message::ParameterStatus(status) => {
+                        if self.version.is_empty() && status.name().is_ok_and(|name| name == "server_version")
+                        {
+                            self.version = status.value().unwrap_or_default().to_owned();
+                        }
+                    }
+                    Message::BackendKeyData(_) | Message::NoticeResponse(_) => {}
+                    Message::ErrorResponse(error) => {
+                        return Err(refused(format!(
+                            "the server refused the connection: {}",
+                            error_in(error.fields())
+                        )));
+                    }
+                    Message::ReadyForQuery(_) => return Ok(()),
+                    other => {
+                        if let Some(answer) = self.authenticate(&other, &mut scram, is_unheard)? {
                             send_all(connection, &answer).map_err(failed)?;
                         }
                     }
-                    b'S' if self.version.is_empty() => {
-                        let mut parts = body.split(|byte| *byte == 0);
-                        if parts.next() == Some(b"server_version") {
-                            self.version =
-                                String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
-                        }
-                    }
-                    b'S' | b'K' | b'N' => {}
-                    b'E' => {
-                        return Err(refused(format!(
-                            "the server refused the connection: {}",
-                            error_in(body)
-                        )));
-                    }
-                    b'Z' => return Ok(()),
-                    _ => return Err(refused(NOT_POSTGRES)),
                 }
             }
-            buffer.copy_within(at..have, 0);
-            have -= at;
-            if have == buffer.len() {
-                buffer.resize(have * 2, 0);
-            }
-            match connection.receive(&mut buffer[have..]).map_err(failed)? {
+            match connection.receive(&mut piece).map_err(failed)? {
                 0 => return Err(failed(ended())),
-                more => have += more,
+                more => buffer.extend_from_slice(&piece[..more]),
             }
         }
     }
@@ -460,22 +429,36 @@ impl Speech for Queries {
         let mut at = 0;
         loop {
             at += passed(&mut self.skip, &bytes[at..]);
-            let Some((kind, length)) = head(&bytes[at..]).filter(|_| self.skip == 0) else {
+            if self.skip > 0 {
+                return Ok(Taken { bytes: at, complete: false });
+            }
+            let Some(header) = Header::parse(&bytes[at..]).map_err(|_| NOT_POSTGRES)? else {
                 return Ok(Taken { bytes: at, complete: false });
             };
-            if !kind.is_ascii_alphabetic() || !(4..=LONGEST_MESSAGE).contains(&length) {
+            let (kind, length) = (header.tag(), header.len() as usize);
+            if !kind.is_ascii_alphabetic() || length > LONGEST_MESSAGE {
                 return Err(NOT_POSTGRES.to_owned());
             }
             match kind {
-                b'E' | b'Z' if length > LONGEST_GREETING => return Err(NOT_POSTGRES.to_owned()),
+                ERROR_RESPONSE_TAG | READY_FOR_QUERY_TAG if length > LONGEST_GREETING => {
+                    return Err(NOT_POSTGRES.to_owned());
+                }
                 // Its text is looked at whole.
-                b'E' | b'Z' if bytes.len() - at < 1 + length => {
+                ERROR_RESPONSE_TAG | READY_FOR_QUERY_TAG if bytes.len() - at < 1 + length => {
                     return Ok(Taken { bytes: at, complete: false });
                 }
-                b'E' => self.error = Some(error_in(&bytes[at + 5..at + 1 + length])),
-                b'G' => return Err("it asks for data to copy; give a query that returns rows".to_owned()),
-                b'D' => self.rows += 1,
-                b'Z' => {
+                ERROR_RESPONSE_TAG => {
+                    let message = Message::parse(&mut BytesMut::from(&bytes[at..][..1 + length]));
+                    let Ok(Some(Message::ErrorResponse(error))) = message else {
+                        return Err(NOT_POSTGRES.to_owned());
+                    };
+                    self.error = Some(error_in(error.fields()));
+                }
+                COPY_IN_RESPONSE_TAG => {
+                    return Err("it asks for data to copy; give a query that returns rows".to_owned());
+                }
+                DATA_ROW_TAG => self.rows += 1,
+                READY_FOR_QUERY_TAG => {
                     self.was_empty = std::mem::take(&mut self.rows) == 0;
                     return match self.error.take() {
                         Some(error) => Err(format!("the query failed: {error}")),
@@ -493,7 +476,7 @@ impl Speech for Queries {
     }
 
     fn farewell(&self) -> &[u8] {
-        b"X\0\0\0\x04"
+        &self.farewell
     }
 }
 
@@ -501,19 +484,23 @@ impl Speech for Queries {
 const MOST_ROUNDS: u64 = 1_000_000;
 const NOT_POSTGRES: &str = "it answers with something other than a message of PostgreSQL; is it one?";
 
-/// The kind of the next message, and its length, which counts itself but not the kind.
-fn head(bytes: &[u8]) -> Option<(u8, usize)> {
-    let (kind, rest) = bytes.split_first()?;
-    Some((*kind, u32::from_be_bytes(*rest.first_chunk()?) as usize))
-}
+const UNKNOWN_LOGIN: &str =
+    "the server wants a way of login that is not known here; use scram-sha-256, md5, trust or peer";
 
-/// The next message, if all of it is there.
-fn whole(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, PeerError> {
-    match head(bytes) {
-        Some((_, length)) if !(4..=LONGEST_GREETING).contains(&length) => Err(refused(NOT_POSTGRES)),
-        Some((kind, length)) => Ok(bytes.get(5..1 + length).map(|body| (kind, body))),
+/// The next message of a greeting, if all of it is there.
+fn whole(buffer: &mut BytesMut) -> Result<Option<Message>, PeerError> {
+    match Header::parse(buffer).map_err(|_| refused(NOT_POSTGRES))? {
+        Some(header) if header.len() as usize > LONGEST_GREETING => Err(refused(NOT_POSTGRES)),
+        Some(header) if buffer.len() <= header.len() as usize => Ok(None),
+        Some(header) => Message::parse(buffer).map_err(|_| {
+            refused(if header.tag() == AUTHENTICATION_TAG { UNKNOWN_LOGIN } else { NOT_POSTGRES })
+        }),
         None => Ok(None),
     }
+}
+
+fn unsendable(error: io::Error) -> PeerError {
+    refused(format!("the server cannot be sent this: {error}"))
 }
 
 #[cfg(test)]
@@ -528,7 +515,7 @@ mod tests {
         let login = Login { user: Some("me".to_owned()), ..Login::default() };
         let mut queries = Queries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap();
         let mut scram = Some(ScramSha256::new(b"x", ChannelBinding::unsupported()));
-        let first = [&11_u32.to_be_bytes()[..], b"r=x,s=QSXCR+Q6sek8bf92,i=4294967295"].concat();
+        let first = asks(11, b"r=x,s=QSXCR+Q6sek8bf92,i=4294967295");
         let error = queries.authenticate(&first, &mut scram, false).unwrap_err().to_string();
         assert!(error.contains("more than 1000000 rounds"), "{error}");
     }
@@ -538,10 +525,18 @@ mod tests {
         Queries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap()
     }
 
+    fn asks(kind: u32, rest: &[u8]) -> Message {
+        let body = [&kind.to_be_bytes()[..], rest].concat();
+        let mut bytes = BytesMut::from(&reply(&[(AUTHENTICATION_TAG, &body)])[..]);
+        whole(&mut bytes).map_err(|error| error.to_string()).unwrap().unwrap()
+    }
+
     fn reply(kinds: &[(u8, &[u8])]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (kind, body) in kinds {
-            message(&mut bytes, *kind, |content| content.extend_from_slice(body));
+            bytes.push(*kind);
+            bytes.extend((body.len() as u32 + 4).to_be_bytes());
+            bytes.extend_from_slice(body);
         }
         bytes
     }
@@ -571,7 +566,7 @@ mod tests {
         let error = reply(&[(b'E', b"SERROR\0C25006\0Mcannot execute INSERT\0\0"), (b'Z', b"I")]);
         assert!(queries().take(&error).unwrap_err().contains("cannot execute INSERT; give --writes"));
         assert!(queries().take(b"HTTP/1.1 400 Bad Request\r\n").is_err());
-        assert!(whole(b"HTTP/1.1").is_err());
+        assert!(whole(&mut BytesMut::from("HTTP/1.1")).is_err());
     }
 
     #[test]
@@ -591,19 +586,25 @@ mod tests {
     #[test]
     fn a_login_sends_what_the_server_asks_for() {
         let mut speech = queries();
-        assert!(speech.startup().ends_with(b"options\0-c default_transaction_read_only=on\0\0"));
-        assert!(speech.authenticate(&0_u32.to_be_bytes(), &mut None, false).unwrap().is_none());
-        assert!(speech.authenticate(&7_u32.to_be_bytes(), &mut None, false).is_err());
+        assert!(
+            speech
+                .startup()
+                .map_err(|error| error.to_string())
+                .unwrap()
+                .ends_with(b"options\0-c default_transaction_read_only=on\0\0")
+        );
+        assert!(speech.authenticate(&asks(0, &[]), &mut None, false).unwrap().is_none());
+        assert!(speech.authenticate(&asks(7, &[]), &mut None, false).is_err());
     }
 
     #[test]
     fn no_password_goes_in_clear_text_to_whoever_has_the_port() {
         let mut speech = queries();
         speech.secret = Some("word".to_owned());
-        let asks = 3_u32.to_be_bytes();
+        let asks = asks(3, &[]);
         let error = speech.authenticate(&asks, &mut None, false).unwrap_err().to_string();
         assert!(error.contains("clear text") && error.contains("scram-sha-256"), "{error}");
-        assert_eq!(speech.authenticate(&asks, &mut None, true).unwrap().unwrap(), b"p\0\0\0\x09word\0");
+        assert_eq!(speech.authenticate(&asks, &mut None, true).unwrap().unwrap()[..], *b"p\0\0\0\x09word\0");
     }
 
     #[test]
