@@ -466,7 +466,9 @@ impl OptionSpec {
             OptionGroup::Buffers | OptionGroup::Memory => transport.has_buffers,
             _ => transport.option_groups.contains(&self.group),
         };
-        on_transport && self.patterns.contains(&pattern)
+        // A client to which nothing arrives waits for no work.
+        let is_waited_for = transport.carries_payload || self.name != "server_work";
+        on_transport && is_waited_for && self.patterns.contains(&pattern)
     }
 
     /// Parses a value as typed in a flag.

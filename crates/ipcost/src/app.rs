@@ -75,7 +75,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
         floor: false,
         flame: false,
         trial: false,
-        seed: args.seed,
+        seed: args.measuring.seed,
     };
     let none = OutputArgs { wide: args.outputs.wide, ..OutputArgs::default() };
     explained(&request, &lab, &interrupt, &Outputs { files: &none, ..outputs }, None)
@@ -217,13 +217,6 @@ fn request(kind: &Kind, args: &AppArgs) -> anyhow::Result<AppRequest> {
         blocking: args.blocking,
         burst,
         others: None,
-        settings: Job {
-            budget: args.budget,
-            margin: args.margin,
-            epochs: args.epochs,
-            seed: args.seed,
-            timeout: args.timeout,
-            ..Job::default()
-        },
+        settings: args.measuring.over(Job { timeout: args.timeout, ..Job::default() }),
     })
 }

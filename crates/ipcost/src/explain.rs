@@ -110,8 +110,8 @@ fn request(args: &ExplainArgs) -> anyhow::Result<Request> {
         by_id,
         floor: !args.no_floor,
         flame: args.flame.is_some(),
-        trial: args.trial || !args.no_try && args.epochs.is_none(),
-        seed: args.seed,
+        trial: args.trial || !args.no_try && args.measuring.epochs.is_none(),
+        seed: args.measuring.seed,
     };
     let is_file = |name: &str| name.ends_with(".toml");
     match args.cells.as_slice() {

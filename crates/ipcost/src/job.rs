@@ -47,11 +47,8 @@ pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job>
         let (name, command) = parse_peer(peer)?;
         job.peers.insert(name, command);
     }
+    let mut job = args.measuring.over(job);
     job.baseline = args.baseline.clone().or(job.baseline);
-    job.budget = args.budget.or(job.budget);
-    job.margin = args.margin.or(job.margin);
-    job.epochs = args.epochs.or(job.epochs);
-    job.seed = args.seed.or(job.seed);
     job.batch = args.batch.or(job.batch);
     job.floor |= args.floor;
     job.keep_all |= args.keep_all;

@@ -13,9 +13,6 @@ use ipcost_stats::median;
 use super::page::operation;
 use super::{LayoutRequest, LayoutSweep};
 
-/// A place is slow if it costs so much more than the transport's median place.
-const SLOW: f64 = 1.05;
-
 /// A cell for every transport and place.
 ///
 /// # Errors
@@ -111,8 +108,9 @@ pub fn page_of_layout<'a>(sweep: &'a LayoutSweep, document: &'a Document) -> Pag
     page
 }
 
-/// What a transport costs at each place.
+/// What a transport costs at each place. One is slow if it costs more than the median place by over the margin.
 struct TransportPlaces {
+    margin: f64,
     costs: Vec<Option<Estimate>>,
 }
 
@@ -135,7 +133,7 @@ impl TransportPlaces {
             };
             document.cells.iter().find(is_it)?.wall_ns_per_op
         };
-        Self { costs: recv_offsets.iter().map(cost).collect() }
+        Self { margin: document.analysis.margin, costs: recv_offsets.iter().map(cost).collect() }
     }
 
     /// The cost of the median place. If every interval holds, so does this one: a median grows with each of its values.
@@ -151,7 +149,7 @@ impl TransportPlaces {
     fn speed(&self, index: usize) -> Speed {
         let Some((cost, usual)) = self.costs[index].zip(self.usual()) else { return Speed::Open };
         let above = |bound: Option<f64>, other: Option<f64>| {
-            bound.zip(other).map(|(bound, other)| bound > SLOW * other)
+            bound.zip(other).map(|(bound, other)| bound > (1.0 + self.margin) * other)
         };
         match (above(cost.lo, usual.hi), above(cost.hi, usual.lo)) {
             (Some(true), _) => Speed::Slow,
@@ -172,7 +170,7 @@ impl TransportPlaces {
         let (slow, open) = (of(Speed::Slow).collect::<Vec<String>>(), of(Speed::Open).count());
         let all = counted(recv_offsets.len() as u64, "place");
         let are = |count: usize| if count == 1 { "is" } else { "are" };
-        let more = "over 5 % more than the median place";
+        let more = format!("over {} more than the median place", Value::Share(self.margin).text());
         let known = match (slow.len(), open) {
             (0, 0) => return format!("Over {transport} no place costs {more}."),
             (0, _) => format!("Over {transport} no place is known to cost {more}"),
@@ -194,7 +192,7 @@ mod tests {
         let cost = |(lo, median, hi): &(f64, f64, f64)| {
             Some(Estimate { median: *median, lo: Some(*lo), hi: Some(*hi) })
         };
-        let places = TransportPlaces { costs: costs.iter().map(cost).collect() };
+        let places = TransportPlaces { margin: 0.05, costs: costs.iter().map(cost).collect() };
         places.sentence("unix", &(0..costs.len() as u64).map(|place| place * 16).collect::<Vec<u64>>())
     }
 
@@ -211,7 +209,7 @@ mod tests {
             sentence(&[(2.9, 10.0, 12.6), (2.9, 6.0, 12.6), (2.9, 6.0, 12.6)]),
             "Over unix no place is known to cost over 5 % more than the median place. Of 3 places, 3 are open; give a larger --budget."
         );
-        let unmeasured = TransportPlaces { costs: vec![None, None] };
+        let unmeasured = TransportPlaces { margin: 0.05, costs: vec![None, None] };
         assert_eq!(unmeasured.sentence("unix", &[0, 16]), "unix was not measured.");
     }
 }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use ipcost_model::units::{parse_duration, parse_proportion};
+use ipcost_model::units::parse_duration;
 
 use super::run::parse_name;
-use super::{OutputArgs, Waiting};
+use super::{Measuring, OutputArgs, Waiting};
 use crate::redact::Redacting;
 
 const SERVER: &str = "Which server, and what it is asked";
@@ -17,6 +17,7 @@ const OUTPUT: &str = "Output";
 /// Without addresses a private server of the installed kind is started, as an ordinary user and on both sockets, and removed.
 #[derive(Debug, Default, Args)]
 #[command(
+    mut_arg("budget", |arg| arg.help("How long the run may take; it ends earlier once every question is answered [default: 40s]")),
     after_long_help = "Passwords are taken from where the server's own client takes them: PGPASSWORD or ~/.pgpass, MYSQL_PWD or ~/.my.cnf, REDISCLI_AUTH.\n\nYour data are only read: SQL runs in read-only transactions, and other commands need --writes.\n\nExit status: 0 done, 1 failed, 2 wrong usage or a server that cannot be measured (nothing was), 130 interrupted (what was measured is shown)."
 )]
 pub struct AppArgs {
@@ -76,18 +77,8 @@ pub struct AppArgs {
     /// Afterwards explain what makes the difference between the sockets, for the last of the requests: another 20 s, or the budget
     #[arg(long, help_heading = HOW)]
     pub explain: bool,
-    /// How long the run may take; it ends earlier once every question is answered [default: 40s]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
-    pub budget: Option<Duration>,
-    /// The relative difference that matters [default: 5%]
-    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, help_heading = HOW)]
-    pub margin: Option<f64>,
-    /// Run exactly this many epochs, whatever the budget
-    #[arg(long, value_name = "N", help_heading = HOW)]
-    pub epochs: Option<u32>,
-    /// The seed of every random order [default: a fresh one, shown with the result]
-    #[arg(long, value_name = "N", help_heading = HOW)]
-    pub seed: Option<u64>,
+    #[command(flatten, next_help_heading = HOW)]
+    pub measuring: Measuring,
     /// Give up on a server that takes longer than this to answer [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub timeout: Option<Duration>,

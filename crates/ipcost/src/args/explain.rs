@@ -6,13 +6,14 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::{CellArgs, OutputArgs, RunArgs, Saving, Waiting};
+use super::{CellArgs, Measuring, OutputArgs, RunArgs, Saving, Waiting};
 use crate::redact::Redacting;
 
 /// One cell by its id: where its time goes. Two: what makes the difference. A job file or flags for cells: each cell
 /// against the baseline of its table.
 #[derive(Debug, Default, Args)]
 #[command(
+    mut_arg("budget", |arg| arg.help("How long the timed part may take; passes that are not timed come on top [default: 20s]")),
     override_usage = "ipcost explain [OPTIONS] CELL [CELL]\n       ipcost explain [OPTIONS] JOB.toml\n       ipcost explain [OPTIONS] --transports LIST --patterns LIST --sizes LIST",
     after_long_help = "A cell's id is what ipcost run --json and its warnings name it by, such as rr/tcp/64/c1, stream/pipe/65536/c1/pipe_size=4096 or rr/unix/64/c1/go→native (-> will do).\n\nExit status: 0 done, 1 failed (what is known of the cause is shown), 2 wrong usage (nothing was measured), 130 interrupted (what was measured is shown)."
 )]
@@ -28,15 +29,8 @@ pub struct ExplainArgs {
     /// A peer of your own, by the command that starts it; it goes before a built-in one of that name
     #[arg(long = "peer", value_name = "NAME=COMMAND")]
     pub peers: Vec<String>,
-    /// How long the timed part may take; passes that are not timed come on top [default: 20s]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub budget: Option<Duration>,
-    /// Run exactly this many epochs, whatever the budget
-    #[arg(long, value_name = "N")]
-    pub epochs: Option<u32>,
-    /// The seed of every random order [default: a fresh one, shown with the result]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub measuring: Measuring,
     /// Kill a peer that takes longer than this to answer [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub timeout: Option<Duration>,
@@ -79,9 +73,7 @@ impl ExplainArgs {
             cells: self.matrix.clone(),
             peers: self.peers.clone(),
             baseline: self.baseline.clone(),
-            budget: self.budget,
-            epochs: self.epochs,
-            seed: self.seed,
+            measuring: self.measuring.clone(),
             timeout: self.timeout,
             quiet: self.quiet,
             yes: self.yes,

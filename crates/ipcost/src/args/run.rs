@@ -5,19 +5,20 @@ use std::time::Duration;
 
 use clap::Args;
 use ipcost_features::history::check_run_name;
-use ipcost_model::units::{parse_duration, parse_proportion};
+use ipcost_model::units::parse_duration;
 use ipcost_model::{CATALOGUE, Capabilities, LatencyMode, NATIVE, OptionGroup, TransportState};
 use ipcost_sys::OS;
 use ipcost_sys::transport;
 
 use super::output::OF_DOCUMENTS;
-use super::{CellArgs, OutputArgs, Waiting};
+use super::{CellArgs, Measuring, OutputArgs, Waiting};
 use crate::redact::Redacting;
 
 const HOW: &str = "How to measure";
 const OUTPUT: &str = "Output";
 
 #[derive(Debug, Default, Args)]
+#[command(mut_arg("budget", |arg| arg.help("How long the run may take; it ends earlier once every question is answered [default: 45s; 30s for a single placement]")))]
 // Only where it is asked for: transports are probed for it, which every start of the program, and so of every peer, would pay.
 #[command(defer(|command: clap::Command| command.after_long_help(after_help())))]
 pub struct RunArgs {
@@ -34,21 +35,11 @@ pub struct RunArgs {
     /// What the others are compared with: a transport, a peer, a label or a cell's id [default: tcp]
     #[arg(long, value_name = "NAME", help_heading = HOW)]
     pub baseline: Option<String>,
-    /// How long the run may take; it ends earlier once every question is answered [default: 45s; 30s for a single placement]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
-    pub budget: Option<Duration>,
-    /// The relative difference that matters [default: 5%]
-    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, help_heading = HOW)]
-    pub margin: Option<f64>,
-    /// Run exactly this many epochs, whatever the budget
-    #[arg(long, value_name = "N", help_heading = HOW)]
-    pub epochs: Option<u32>,
+    #[command(flatten, next_help_heading = HOW)]
+    pub measuring: Measuring,
     /// How long a timed batch lasts, such as 20ms or 1s [default: 10 to 200 ms, by what narrows the intervals most]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub batch: Option<Duration>,
-    /// The seed of every random order [default: a fresh one, shown with the result]
-    #[arg(long, value_name = "N", help_heading = HOW)]
-    pub seed: Option<u64>,
     /// Measure the least that the parts of every cell cost here, in the same rounds, and show costs as multiples of it
     #[arg(long, help_heading = HOW)]
     pub floor: bool,

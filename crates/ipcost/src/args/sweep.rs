@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use ipcost_model::units::{parse_duration, parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, PAGE_BYTES, Pattern, Placement};
 
-use super::{OutputArgs, Saving, Waiting};
+use super::{Measuring, OutputArgs, Saving, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
@@ -80,12 +80,8 @@ pub struct SizeSweepArgs {
 /// What sweeps take that measure in one run.
 #[derive(Debug, Args)]
 pub struct OneRunArgs {
-    /// Run exactly this many epochs, whatever the budget
-    #[arg(long, value_name = "N")]
-    pub epochs: Option<u32>,
-    /// The seed of every random order [default: a fresh one, shown with the result]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub measuring: Measuring,
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
@@ -101,6 +97,7 @@ pub struct OneRunArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("budget", |arg| arg.help(budget(CoreSweepArgs::BUDGET))))]
 pub struct CoreSweepArgs {
     /// Transports to measure
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "pipe,unix,tcp")]
@@ -117,14 +114,12 @@ pub struct CoreSweepArgs {
     /// The peer that plays the server
     #[arg(long, value_name = "PEER", default_value = NATIVE)]
     pub server: String,
-    /// How long it may take
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
-    pub budget: Duration,
     #[command(flatten)]
     pub run: OneRunArgs,
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("budget", |arg| arg.help(budget(LayoutSweepArgs::BUDGET))))]
 pub struct LayoutSweepArgs {
     /// Transports to measure
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "unix,tcp")]
@@ -153,14 +148,12 @@ pub struct LayoutSweepArgs {
     /// The peer on both sides
     #[arg(long, value_name = "PEER", default_value = NATIVE)]
     pub peer: String,
-    /// How long it may take
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
-    pub budget: Duration,
     #[command(flatten)]
     pub run: OneRunArgs,
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("budget", |arg| arg.help(budget(WorkSweepArgs::BUDGET))))]
 pub struct WorkSweepArgs {
     /// The two transports
     #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1, default_value = "unix,tcp")]
@@ -183,14 +176,30 @@ pub struct WorkSweepArgs {
     /// Where the two processes run: free, together, apart
     #[arg(long, value_name = "PLACEMENT", default_value = "together")]
     pub placement: Placement,
-    /// The relative difference that matters
-    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
-    pub margin: f64,
-    /// How long it may take
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
-    pub budget: Duration,
     #[command(flatten)]
     pub run: OneRunArgs,
+}
+
+impl CoreSweepArgs {
+    /// How long it may take by default.
+    pub const BUDGET: Duration = Duration::from_secs(30);
+}
+
+impl LayoutSweepArgs {
+    /// How long it may take by default.
+    pub const BUDGET: Duration = Duration::from_secs(60);
+}
+
+impl WorkSweepArgs {
+    /// How long it may take by default.
+    pub const BUDGET: Duration = Duration::from_secs(30);
+}
+
+fn budget(usual: Duration) -> String {
+    format!(
+        "How long it may take; it ends earlier once every question is answered [default: {}s]",
+        usual.as_secs()
+    )
 }
 
 /// Whole nanoseconds, or none.

@@ -13,6 +13,7 @@ use crate::exit::Problem;
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
+    let measuring = &args.run.measuring;
     let request = LayoutRequest {
         transports: args.transports.clone(),
         pattern: args.pattern,
@@ -21,11 +22,11 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
         recv_offsets: args.recv_offsets.clone(),
         placement: args.placement,
         peer: args.peer.clone(),
-        budget: Some(args.budget),
-        epochs: args.run.epochs,
-        seed: args.run.seed,
+        budget: Some(measuring.budget.unwrap_or(LayoutSweepArgs::BUDGET)),
+        epochs: measuring.epochs,
+        seed: measuring.seed,
     };
-    let job = layout_job(&request)?;
+    let job = measuring.over(layout_job(&request)?);
     let sweep = LayoutSweep { schema: LAYOUT_SCHEMA.to_owned(), request };
     run_one(&args.run, &job, &sweep)
 }

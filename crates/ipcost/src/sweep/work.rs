@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use ipcost_features::sweep::{WORK_SCHEMA, WorkRequest, WorkSweep, work_job};
 
+use ipcost_lab::planning::DEFAULT_MARGIN;
+
 use super::run_one;
 use crate::args::WorkSweepArgs;
 use crate::exit::Problem;
@@ -13,16 +15,17 @@ use crate::exit::Problem;
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: &WorkSweepArgs) -> Result<ExitCode, Problem> {
+    let measuring = &args.run.measuring;
     let request = WorkRequest {
         transports: args.transports.clone(),
         pattern: args.pattern,
         size: args.size,
         work_ns: args.work.clone(),
         placement: args.placement,
-        margin: args.margin,
-        budget: Some(args.budget),
-        epochs: args.run.epochs,
-        seed: args.run.seed,
+        margin: measuring.margin.unwrap_or(DEFAULT_MARGIN),
+        budget: Some(measuring.budget.unwrap_or(WorkSweepArgs::BUDGET)),
+        epochs: measuring.epochs,
+        seed: measuring.seed,
     };
     let job = work_job(&request)?;
     let sweep = WorkSweep { schema: WORK_SCHEMA.to_owned(), request };
