@@ -9,7 +9,7 @@ mod server;
 mod show;
 
 use anyhow::{Context, Result, bail, ensure};
-use ipcost_features::app::{Kind, find};
+use ipcost_features::app::{ServerKind, find};
 use ipcost_model::Placement;
 use ipcost_stats::{Interval, Random, epoch_interval};
 
@@ -81,7 +81,7 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
 
 /// A server, and the processor of those who ask it.
 struct At<'a> {
-    kind: &'static Kind,
+    kind: &'static ServerKind,
     server: &'a Server,
     client: usize,
 }

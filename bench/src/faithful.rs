@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use ipcost_features::replicate::{Measured, by_epoch, cells_of, quantity_of, sender_timed};
+use ipcost_features::replicate::{MeasuredSoftware, by_epoch, cells_of, quantity_of, sender_timed};
 use ipcost_features::replicate::{Replication, ReplicationRun, Software, Test};
 use ipcost_foreign::Cache;
 use ipcost_lab::bench::{BatchOutcome, Bench};
@@ -129,7 +129,7 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
     }
     turns_of.show_cells(&outcome);
     let untraced = BTreeMap::new();
-    let measured = Measured::new(Software::Original, &outcome, &untraced, None);
+    let measured = MeasuredSoftware::new(Software::Original, &outcome, &untraced, None);
     Ok(show(name, &tests, &measured, &turns_of.figures))
 }
 
@@ -309,7 +309,12 @@ fn agreement(ledger: &Interval, plain: &Interval, apart: f64) -> Agreement {
 }
 
 /// Prints a row for each test; returns what they show.
-fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Option<Figures>>]) -> Rows {
+fn show(
+    name: &str,
+    tests: &[Test],
+    measured: &MeasuredSoftware<'_>,
+    figures: &[Vec<Option<Figures>>],
+) -> Rows {
     let cells = measured.cells;
     let comparable: Vec<(&Test, Vec<f64>, Vec<f64>)> = tests
         .iter()

@@ -91,7 +91,7 @@ pub fn use_all(document: Document) {
     plain("bmf", &bmf::render(&document));
     plain("conbench", &conbench::render(&document, None));
     plain("lkp", &lkp::render(&document));
-    plain("otava", &otava::render(vec![otava::Row::of(&document, "run")]).0);
+    plain("otava", &otava::render(vec![otava::OtavaRow::of(&document, "run")]).0);
     for chart in Chart::ALL {
         if let Ok(picture) = picture::draw(&document, chart, Background::default()) {
             plain("picture", &picture.svg());
@@ -150,7 +150,7 @@ fn listed(document: &Document) {
     every_output("list", &history::page(&list, &[Duration::from_secs(1)]));
     let Some(cell) = document.cells.first() else { return };
     let against = document.cells.get(1).map(|cell| CellName::new(&cell.id));
-    let asked = trend::Asked { cell: CellName::new(&cell.id), against, metric: Metric::Wall };
+    let asked = trend::TrendRequest { cell: CellName::new(&cell.id), against, metric: Metric::Wall };
     let run = |number: usize| {
         let summary = RunSummary { id: format!("20260101-000000-{number:04}"), ..summary.clone() };
         trend::Gathered::of(document, &summary, &asked)

@@ -3,7 +3,7 @@
 use std::io::BufReader;
 use std::time::Duration;
 
-use ipcost_lab::account::{Asked, check};
+use ipcost_lab::account::{PeerRequest, check};
 use ipcost_model::protocol::{FromPeer, MAX_LINE_BYTES, PeerRole};
 use ipcost_model::read_message;
 use ipcost_peer::adapters::app::fuzzing;
@@ -52,7 +52,7 @@ fn heard(line: &[u8]) {
     let FromPeer::Done(done) = message else { return };
     for role in [PeerRole::Client, PeerRole::Server] {
         for (latency, passed) in [(true, Duration::from_millis(20)), (false, Duration::MAX)] {
-            let asked = Asked {
+            let asked = PeerRequest {
                 role,
                 id: 7,
                 ops: 100,

@@ -19,7 +19,7 @@ const ADVICE: &str =
 
 /// The engine's request to a peer, and its own observations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct PeerRequest {
     /// The peer's role.
     pub role: PeerRole,
     /// The batch's id.
@@ -42,7 +42,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// The impossible claim and the fix, worded to follow the peer's name.
-pub fn check(done: &Done, asked: &Asked) -> Result<(), String> {
+pub fn check(done: &Done, asked: &PeerRequest) -> Result<(), String> {
     answered(done, asked)
         .and_then(|()| elapsed(done, asked))
         .and_then(|()| usage(done, asked))
@@ -50,7 +50,7 @@ pub fn check(done: &Done, asked: &Asked) -> Result<(), String> {
         .map_err(|reason| format!("{reason}; {ADVICE}"))
 }
 
-fn answered(done: &Done, asked: &Asked) -> Result<(), String> {
+fn answered(done: &Done, asked: &PeerRequest) -> Result<(), String> {
     if (done.id, done.ops) == (asked.id, asked.ops) {
         return Ok(());
     }
@@ -61,7 +61,7 @@ fn answered(done: &Done, asked: &Asked) -> Result<(), String> {
 }
 
 /// The client's time is the result, and cannot be zero. A server may have nothing to do, as in some floors.
-fn elapsed(done: &Done, asked: &Asked) -> Result<(), String> {
+fn elapsed(done: &Done, asked: &PeerRequest) -> Result<(), String> {
     let passed = asked.passed;
     if done.wall_ns == 0 && asked.role == PeerRole::Client {
         return Err(format!("claims that {} operations took no time", done.ops));
@@ -79,8 +79,8 @@ fn elapsed(done: &Done, asked: &Asked) -> Result<(), String> {
     }
 }
 
-fn usage(done: &Done, asked: &Asked) -> Result<(), String> {
-    let Asked { passed, processors, .. } = *asked;
+fn usage(done: &Done, asked: &PeerRequest) -> Result<(), String> {
+    let PeerRequest { passed, processors, .. } = *asked;
     let most = passed.as_nanos().saturating_mul(processors.into()).saturating_add(USAGE_TOLERANCE.as_nanos());
     let used_ns = done.usage.cpu_ns();
     let switches = done.usage.voluntary_switches.saturating_add(done.usage.involuntary_switches);
@@ -99,7 +99,7 @@ fn usage(done: &Done, asked: &Asked) -> Result<(), String> {
 }
 
 /// The latencies are of different operations, and every worker runs its own in sequence.
-fn latencies(done: &Done, asked: &Asked) -> Result<(), String> {
+fn latencies(done: &Done, asked: &PeerRequest) -> Result<(), String> {
     let count = done.latency_ns.len() as u64;
     if count == 0 || asked.role == PeerRole::Server {
         return Ok(());
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    const ASKED: Asked = Asked {
+    const ASKED: PeerRequest = PeerRequest {
         role: PeerRole::Client,
         id: 7,
         ops: 100,
@@ -156,17 +156,17 @@ mod tests {
     #[test]
     fn what_can_be_so_is_believed() {
         assert_eq!(check(&honest(), &ASKED), Ok(()));
-        let twice = Asked { exchanges: 200, ..ASKED };
+        let twice = PeerRequest { exchanges: 200, ..ASKED };
         let each = Done { latency_ns: vec![200_000; 200], ..honest() };
         assert_eq!(check(&each, &twice), Ok(()), "some operations are more than one exchange");
         let idle = Done { wall_ns: 0, sent_ns: None, latency_ns: vec![u64::MAX], ..honest() };
         assert_eq!(
-            check(&idle, &Asked { role: PeerRole::Server, ..ASKED }),
+            check(&idle, &PeerRequest { role: PeerRole::Server, ..ASKED }),
             Ok(()),
             "a server's are not used"
         );
         assert_eq!(
-            check(&Done { latency_ns: Vec::new(), ..honest() }, &Asked { latency: false, ..ASKED }),
+            check(&Done { latency_ns: Vec::new(), ..honest() }, &PeerRequest { latency: false, ..ASKED }),
             Ok(())
         );
     }
@@ -196,9 +196,9 @@ mod tests {
             let reason = check(&done, &ASKED).unwrap_err();
             assert!(reason.contains(says) && reason.contains("ipcost conformance"), "{reason}");
         }
-        let unasked = check(&honest(), &Asked { latency: false, ..ASKED }).unwrap_err();
+        let unasked = check(&honest(), &PeerRequest { latency: false, ..ASKED }).unwrap_err();
         assert!(unasked.contains("not asked for"), "{unasked}");
-        let server = Asked { role: PeerRole::Server, ..ASKED };
+        let server = PeerRequest { role: PeerRole::Server, ..ASKED };
         assert!(check(&Done { wall_ns: 22_000_000, ..honest() }, &server).is_err());
     }
 }

@@ -5,7 +5,7 @@ use ipcost_stats::{Placed, carry_over, mann_whitney, median, serial_correlation,
 
 use crate::batches::Batches;
 use crate::campaign::Outcome;
-use crate::rules::{self, COARSE_CLOCK_NS, Found, SLOW_CLOCK_NS};
+use crate::rules::{self, AppliedRule, COARSE_CLOCK_NS, SLOW_CLOCK_NS};
 use crate::surroundings::Observed;
 use crate::warnings;
 
@@ -19,7 +19,7 @@ const LEAST_PREEMPTION: f64 = 0.05;
 const VISIBLE: f64 = 1.25;
 
 /// All findings from the samples and the machine.
-pub fn diagnose(outcome: &Outcome, batches: &Batches<'_>, cells: &[CellRecord]) -> Vec<Found> {
+pub fn diagnose(outcome: &Outcome, batches: &Batches<'_>, cells: &[CellRecord]) -> Vec<AppliedRule> {
     let mut findings = Vec::new();
     findings.extend(correlated(&outcome.plan, batches));
     findings.extend(drift(&outcome.plan, batches));
@@ -39,7 +39,7 @@ pub fn diagnose(outcome: &Outcome, batches: &Batches<'_>, cells: &[CellRecord]) 
 }
 
 /// Whether neighbouring epochs of a contrast resemble each other more than chance allows.
-fn correlated(plan: &Plan, batches: &Batches<'_>) -> Option<Found> {
+fn correlated(plan: &Plan, batches: &Batches<'_>) -> Option<AppliedRule> {
     // The normal tail is at most exp(−z²/2)/2, and n·ρ² is nearly chi-squared for independent epochs.
     let many = plan.contrasts.len().max(1) as f64;
     let significant = (2.0 * (many / (2.0 * FALSE_ALARMS)).ln()).sqrt();
@@ -61,7 +61,7 @@ fn correlated(plan: &Plan, batches: &Batches<'_>) -> Option<Found> {
 }
 
 /// Costs that rise or fall through the run.
-fn drift(plan: &Plan, batches: &Batches<'_>) -> Option<Found> {
+fn drift(plan: &Plan, batches: &Batches<'_>) -> Option<AppliedRule> {
     let measured: Vec<usize> = plan.measurable().collect();
     let least = plan.margin.max(LEAST_EFFECT);
     let mut found: Vec<(f64, usize)> = measured
@@ -79,7 +79,7 @@ fn drift(plan: &Plan, batches: &Batches<'_>) -> Option<Found> {
 
 /// The cell after which others most surely cost more or less. Report only one: since cells after it are dearer, cells
 /// after every other one look cheaper than usual.
-fn carried_over(outcome: &Outcome) -> Option<Found> {
+fn carried_over(outcome: &Outcome) -> Option<AppliedRule> {
     let plan = &outcome.plan;
     let least = plan.margin.max(LEAST_EFFECT);
     let all = carry_over(&placed(&outcome.samples));
@@ -109,7 +109,7 @@ fn placed(samples: &[Sample]) -> Vec<Placed> {
 /// Batches of a cell cost more where the scheduler took the core away more often.
 ///
 /// How often is by time, not by operation: what takes longer for any other reason meets more of them.
-fn preempted(outcome: &Outcome, cell: usize, samples: &[&Sample], cells: usize) -> Option<Found> {
+fn preempted(outcome: &Outcome, cell: usize, samples: &[&Sample], cells: usize) -> Option<AppliedRule> {
     let taken = |sample: &Sample| {
         (sample.client + sample.server).involuntary_switches as f64 / sample.wall_ns.max(1) as f64
     };
@@ -139,8 +139,8 @@ fn differs([low, high]: &[Mode; 2]) -> Vec<String> {
 }
 
 /// Steal, quotas, neighbours, and the clock.
-fn of_the_machine(observed: &Observed) -> Vec<Found> {
-    let mut findings: Vec<Found> = observed.pressures().into_iter().map(|(found, _)| found).collect();
+fn of_the_machine(observed: &Observed) -> Vec<AppliedRule> {
+    let mut findings: Vec<AppliedRule> = observed.pressures().into_iter().map(|(found, _)| found).collect();
     if observed.clock.read_ns > SLOW_CLOCK_NS || observed.clock.step_ns > COARSE_CLOCK_NS {
         let clock = observed.clock;
         findings.push(rules::slow_clock(observed.clock_source.as_deref(), clock.read_ns, clock.step_ns));

@@ -22,7 +22,7 @@ use crate::floor::floor;
 use crate::layout_effect::layout_effects;
 use crate::percentiles::Percentiles;
 use crate::planning::epochs_for_contrasts;
-use crate::rules::{self, Found};
+use crate::rules::{self, AppliedRule};
 use crate::warnings;
 
 /// The least fixed part of batches worth reporting.
@@ -69,9 +69,10 @@ pub fn document(outcome: Outcome, about: About) -> Document {
     let layouts = layout_effects(&outcome.plan, &batches);
     document.cells.iter_mut().zip(layouts).for_each(|(cell, layout)| cell.layout = layout);
     let findings = findings(&outcome, &batches, &about, &document.cells, &judge);
-    let (notes, warnings): (Vec<&Found>, Vec<&Found>) = findings.iter().partition(|found| found.is_note);
-    document.warnings = warnings.into_iter().map(Found::warning).collect();
-    document.notes = notes.into_iter().map(Found::warning).collect();
+    let (notes, warnings): (Vec<&AppliedRule>, Vec<&AppliedRule>) =
+        findings.iter().partition(|found| found.is_note);
+    document.warnings = warnings.into_iter().map(AppliedRule::warning).collect();
+    document.notes = notes.into_iter().map(AppliedRule::warning).collect();
     document.samples = in_order(outcome.samples, outcome.suspended);
     document
 }
@@ -428,7 +429,7 @@ fn findings(
     about: &About,
     cells: &[CellRecord],
     judge: &Judge<'_>,
-) -> Vec<Found> {
+) -> Vec<AppliedRule> {
     let plan = &outcome.plan;
     let epochs = outcome.epochs;
     let mut findings = Vec::new();
@@ -486,7 +487,7 @@ fn findings(
 }
 
 /// Where time in softirqs is in no process's account, the transports whose processor time is too low.
-fn irq_time_accounting(about: &About, cells: &[CellRecord]) -> Option<Found> {
+fn irq_time_accounting(about: &About, cells: &[CellRecord]) -> Option<AppliedRule> {
     let apart = about.host.more.get(IRQ_TIME_ACCOUNTING_FACT)?.as_bool()?;
     let measured = cells.iter().filter(|cell| cell.cpu_ns_per_op.is_some() && uses_tcp(&cell.transport));
     let names: BTreeSet<&str> = measured.map(|cell| cell.transport.as_str()).collect();
@@ -495,21 +496,21 @@ fn irq_time_accounting(about: &About, cells: &[CellRecord]) -> Option<Found> {
 }
 
 /// A burst's fixed part, with its cause if known.
-fn fixed_wait(cell: &CellRecord) -> Option<Found> {
+fn fixed_wait(cell: &CellRecord) -> Option<AppliedRule> {
     let wait_ns = cell.wait_ns?;
     let held_back = crate::campaign::holds_back(&cell.transport, cell.pattern, &cell.options);
     Some(warnings::fixed_wait(&cell.id, wait_ns, held_back))
 }
 
 /// A cell that surely costs less than the parts of its floor, by more than the margin.
-fn below_floor(cell: &CellRecord, margin: f64) -> Option<Found> {
+fn below_floor(cell: &CellRecord, margin: f64) -> Option<AppliedRule> {
     let multiple = cell.floor.as_ref()?.multiple;
     (multiple.hi? < 1.0 - margin)
         .then(|| warnings::below_floor(&cell.id, multiple.median, cell.placement == Placement::Free))
 }
 
 /// The options of a cell that the kernel lowered.
-fn clamped(cell: &CellRecord) -> Vec<Found> {
+fn clamped(cell: &CellRecord) -> Vec<AppliedRule> {
     let mut findings = Vec::new();
     for (option, value) in cell.options.iter() {
         let OptionValue::Int(asked) = value else { continue };

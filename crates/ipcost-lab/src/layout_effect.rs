@@ -6,7 +6,7 @@ use ipcost_model::{Layout, LayoutEffect, LayoutPlace, Metric, Pattern, Plan};
 use ipcost_stats::{Random, arc, median, quantile_sorted};
 
 use crate::batches::Batches;
-use crate::rules::{self, Found, nanoseconds};
+use crate::rules::{self, AppliedRule, nanoseconds};
 
 /// The probability that any cell is falsely called dependent on its layout.
 const FALSE_ALARMS: f64 = 0.01;
@@ -130,7 +130,7 @@ fn effect(
 }
 
 /// What was seen, and what to do about it.
-pub fn words(effect: &LayoutEffect) -> Found {
+pub fn words(effect: &LayoutEffect) -> AppliedRule {
     let found = format!(
         "costs {} instead of {} if {} {} to {} bytes after a page ({:.0} % of all places, {} epochs)",
         nanoseconds(effect.wall_ns_per_op),
@@ -142,7 +142,7 @@ pub fn words(effect: &LayoutEffect) -> Found {
         effect.epochs
     );
     let remedy = "places are drawn for every epoch, so intervals cover both: in your own program move the buffer by a few dozen bytes, and set send_offset and recv_offset to measure one place";
-    Found::new(rules::BUFFER_LAYOUT, found, remedy)
+    AppliedRule::new(rules::BUFFER_LAYOUT, found, remedy)
 }
 
 /// A place in words.

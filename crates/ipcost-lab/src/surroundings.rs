@@ -8,7 +8,7 @@ use ipcost_sys::clock::{self, Quality};
 use ipcost_sys::others::{self, Busy, Processes};
 use ipcost_sys::{counters, host, quota, usage};
 
-use crate::rules::{self, BLAME, Found, NEIGHBOUR_SHARE, STEAL_SHARE};
+use crate::rules::{self, AppliedRule, BLAME, NEIGHBOUR_SHARE, STEAL_SHARE};
 
 /// Clock ticks per second of the kernel's processor time (`sysconf(_SC_CLK_TCK)`, 100 on Linux).
 const TICKS_PER_S: f64 = 100.0;
@@ -177,7 +177,7 @@ impl Observed {
 
     /// What held the run back: quotas, the hypervisor, other processes, with the share of the time that each may account
     /// for.
-    pub fn pressures(&self) -> Vec<(Found, f64)> {
+    pub fn pressures(&self) -> Vec<(AppliedRule, f64)> {
         let mut found = Vec::new();
         if !self.neighbours.is_empty() {
             found.push((rules::another_ipcost(&self.neighbours), self.others().unwrap_or_default()));
@@ -193,7 +193,7 @@ impl Observed {
                 |busy| rules::culprit(&busy.name, busy.id),
             );
             let neighbour = rules::neighbour(share);
-            found.push((Found { found: format!("{}, {whom}", neighbour.found), ..neighbour }, share));
+            found.push((AppliedRule { found: format!("{}, {whom}", neighbour.found), ..neighbour }, share));
         }
         if let Some(throttling) = self.throttling.filter(|throttling| throttling.times > 0) {
             let cores = throttling.cores.unwrap_or_default();

@@ -6,47 +6,47 @@ use ipcost_model::units::{self, duration_text, size_text};
 use ipcost_model::{CellRecord, HeldBackRecord, LayoutEffect, Mode, Placement, Point};
 
 use crate::layout_effect;
-use crate::rules::{self, Found, nanoseconds};
+use crate::rules::{self, AppliedRule, nanoseconds};
 
 /// The run was asked to stop.
-pub fn interrupted(epochs: u32) -> Found {
+pub fn interrupted(epochs: u32) -> AppliedRule {
     let found = format!("the run was interrupted; the results use its {epochs} complete epochs");
-    Found::new(rules::INTERRUPTED, found, "")
+    AppliedRule::new(rules::INTERRUPTED, found, "")
 }
 
 /// The machine was suspended, or the program stopped, in batches.
-pub fn suspended(cell: &str, epoch: u32, batches: usize) -> Found {
+pub fn suspended(cell: &str, epoch: u32, batches: usize) -> AppliedRule {
     let found = format!(
         "the machine was suspended, or the program stopped, during {batches} {}, first for {cell} in epoch {epoch}; discarded and measured again",
         if batches == 1 { "batch" } else { "batches" }
     );
-    Found::new(rules::SUSPENDED, found, "keep the machine awake")
+    AppliedRule::new(rules::SUSPENDED, found, "keep the machine awake")
 }
 
 /// The budget ended before some questions were answered; `mixed` if cells ran in two modes that `--placement` separates.
-pub fn unresolved(open: u32, of: u32, budget: Duration, mixed: bool) -> Found {
+pub fn unresolved(open: u32, of: u32, budget: Duration, mixed: bool) -> AppliedRule {
     let found = format!("{open} of {of} questions are still open after {}", duration_text(budget));
     let remedy = if mixed {
         "--placement together,apart separates the two modes and narrows the intervals most; a larger --budget helps, too"
     } else {
         "a larger --budget narrows the intervals"
     };
-    Found::new(rules::UNRESOLVED, found, remedy)
+    AppliedRule::new(rules::UNRESOLVED, found, remedy)
 }
 
 /// Not even one finite interval.
-pub fn no_intervals(epochs: u32, needed: u32) -> Found {
+pub fn no_intervals(epochs: u32, needed: u32) -> AppliedRule {
     let found = format!("{epochs} epochs are too few for an interval, which takes {needed}");
-    Found::new(rules::NO_INTERVALS, found, "give a larger --budget")
+    AppliedRule::new(rules::NO_INTERVALS, found, "give a larger --budget")
 }
 
 /// A cell that could not be measured here.
-pub fn unavailable(cell: &str, reason: &str) -> Found {
-    Found::new(rules::UNAVAILABLE, format!("{cell} cannot be measured here: {reason}"), "")
+pub fn unavailable(cell: &str, reason: &str) -> AppliedRule {
+    AppliedRule::new(rules::UNAVAILABLE, format!("{cell} cannot be measured here: {reason}"), "")
 }
 
 /// Epochs of a cell fall into two groups, which `differs` tells apart; `free` if the scheduler places its processes.
-pub fn two_modes(cell: &str, [low, high]: &[Mode; 2], differs: &[String], free: bool) -> Found {
+pub fn two_modes(cell: &str, [low, high]: &[Mode; 2], differs: &[String], free: bool) -> AppliedRule {
     let found = format!(
         "{cell} has two modes: {} in {:.0} % of its epochs, {} in {:.0} %{}",
         nanoseconds(low.wall_ns_per_op),
@@ -60,38 +60,38 @@ pub fn two_modes(cell: &str, [low, high]: &[Mode; 2], differs: &[String], free: 
     } else {
         ""
     };
-    Found { is_note: !free, ..Found::new(rules::TWO_MODES, found, remedy) }
+    AppliedRule { is_note: !free, ..AppliedRule::new(rules::TWO_MODES, found, remedy) }
 }
 
 /// A cell costs more at some places of its buffers.
-pub fn buffer_layout(cell: &str, effect: &LayoutEffect) -> Found {
+pub fn buffer_layout(cell: &str, effect: &LayoutEffect) -> AppliedRule {
     let found = layout_effect::words(effect);
-    Found { found: format!("{cell} {}", found.found), ..found }
+    AppliedRule { found: format!("{cell} {}", found.found), ..found }
 }
 
 /// The kernel changed an option's value.
-pub fn clamped(cell: &str, option: &str, asked: u64, became: u64) -> Found {
+pub fn clamped(cell: &str, option: &str, asked: u64, became: u64) -> AppliedRule {
     let found =
         format!("{cell}: the kernel set {option} to {} instead of {}", size_text(became), size_text(asked));
-    Found::new(rules::CLAMPED_OPTION, found, "")
+    AppliedRule::new(rules::CLAMPED_OPTION, found, "")
 }
 
 /// The listener's queue was full at times.
-pub fn backlog_full(cell: &str, retries: u64) -> Found {
+pub fn backlog_full(cell: &str, retries: u64) -> AppliedRule {
     let found = format!("{cell}: the listener's queue was full {retries} times and the client retried");
-    Found::new(rules::BACKLOG_FULL, found, "raise option backlog or net.core.somaxconn")
+    AppliedRule::new(rules::BACKLOG_FULL, found, "raise option backlog or net.core.somaxconn")
 }
 
 /// The kernel dropped or repeated parts of connections.
-pub fn connection_trouble(cell: &str, counters: &str) -> Found {
+pub fn connection_trouble(cell: &str, counters: &str) -> AppliedRule {
     let found = format!(
         "{cell}: the kernel dropped or retransmitted segments ({counters}), and a dropped SYN costs a second"
     );
-    Found::new(rules::CONNECTION_TROUBLE, found, "raise option backlog or net.core.somaxconn")
+    AppliedRule::new(rules::CONNECTION_TROUBLE, found, "raise option backlog or net.core.somaxconn")
 }
 
 /// Batches have a part that does not grow with their operations; `held_back` where Nagle's algorithm makes it.
-pub fn fixed_wait(cell: &str, wait_ns: f64, held_back: bool) -> Found {
+pub fn fixed_wait(cell: &str, wait_ns: f64, held_back: bool) -> AppliedRule {
     let found = format!(
         "{cell}: every burst takes {} on top of its operations, whatever their number; the cost does not include it{}",
         nanoseconds(wait_ns),
@@ -102,12 +102,12 @@ pub fn fixed_wait(cell: &str, wait_ns: f64, held_back: bool) -> Found {
         }
     );
     let remedy = if held_back { "for short bursts, set tcp_nodelay=true" } else { "" };
-    Found { is_note: !held_back, ..Found::new(rules::FIXED_WAIT, found, remedy) }
+    AppliedRule { is_note: !held_back, ..AppliedRule::new(rules::FIXED_WAIT, found, remedy) }
 }
 
 /// Sides that hold something back until the other acknowledges, which that one delays, where it is a good part of the time: each once,
 /// whatever the placement.
-pub fn held_back(cells: &[CellRecord]) -> Vec<Found> {
+pub fn held_back(cells: &[CellRecord]) -> Vec<AppliedRule> {
     let mut told: Vec<(&CellRecord, &HeldBackRecord)> = Vec::new();
     let anywhere = |cell: &CellRecord| Point { placement: Placement::Free, ..cell.point.clone() };
     for cell in cells {
@@ -125,7 +125,7 @@ pub fn held_back(cells: &[CellRecord]) -> Vec<Found> {
     told.into_iter().map(|(cell, held)| one_held_back(cell, held)).collect()
 }
 
-fn one_held_back(cell: &CellRecord, held: &HeldBackRecord) -> Found {
+fn one_held_back(cell: &CellRecord, held: &HeldBackRecord) -> AppliedRule {
     let (what, shows) = match &cell.request {
         Some(request) => (format!("{request} over {}", cell.label), "--explain".to_owned()),
         None => (cell.id.clone(), format!("ipcost explain '{}'", cell.id)),
@@ -139,7 +139,7 @@ fn one_held_back(cell: &CellRecord, held: &HeldBackRecord) -> Found {
         held.side,
         rules::holds_back(held.nodelay)
     );
-    Found::new(
+    AppliedRule::new(
         rules::HELD_BACK,
         found,
         format!("{}. Its calls: {shows}", rules::nodelay_remedy(cell.pattern, held.side)),
@@ -147,7 +147,7 @@ fn one_held_back(cell: &CellRecord, held: &HeldBackRecord) -> Found {
 }
 
 /// A cell costs less than its floor; `free` if the scheduler places its processes.
-pub fn below_floor(cell: &str, multiple: f64, free: bool) -> Found {
+pub fn below_floor(cell: &str, multiple: f64, free: bool) -> AppliedRule {
     let found = format!(
         "{cell} costs {multiple:.2} × its floor: its processes hand over faster than two that wait on a futex{}",
         if free {
@@ -157,51 +157,51 @@ pub fn below_floor(cell: &str, multiple: f64, free: bool) -> Found {
         }
     );
     let remedy = if free { "compare with --placement together,apart" } else { "" };
-    Found { is_note: !free, ..Found::new(rules::BELOW_FLOOR, found, remedy) }
+    AppliedRule { is_note: !free, ..AppliedRule::new(rules::BELOW_FLOOR, found, remedy) }
 }
 
 /// Neighbouring epochs of contrasts resemble each other.
-pub fn correlated(a: &str, b: &str, correlation: f64, others: usize) -> Found {
+pub fn correlated(a: &str, b: &str, correlation: f64, others: usize) -> AppliedRule {
     let found = format!(
         "the ratio of {a} to {b}{} changed during the run (neighbouring epochs correlate, {correlation:.2}); its interval is wider as a result and describes this run more than the machine",
         and_others(others)
     );
-    Found::new(rules::CORRELATED_EPOCHS, found, "find out what changes, or measure longer")
+    AppliedRule::new(rules::CORRELATED_EPOCHS, found, "find out what changes, or measure longer")
 }
 
 /// Costs rose or fell through the run.
-pub fn drift(cell: &str, ratio: f64, others: usize) -> Found {
+pub fn drift(cell: &str, ratio: f64, others: usize) -> AppliedRule {
     let found = format!(
         "the cost of {cell}{} {} by {:.0} % from the first third of the run to the last; ratios are taken within rounds and hold, but single costs do not: let the machine settle, and measure again",
         and_others(others),
         if ratio >= 1.0 { "rose" } else { "fell" },
         percent(ratio)
     );
-    Found::new(rules::DRIFT, found, "")
+    AppliedRule::new(rules::DRIFT, found, "")
 }
 
 /// Others cost more or less right after this cell.
-pub fn carry_over(cell: &str, ratio: f64) -> Found {
+pub fn carry_over(cell: &str, ratio: f64) -> AppliedRule {
     let found = format!(
         "cells measured right after {cell} cost {}: it leaves something behind; the random order spreads that over all cells, but measure {cell} in a run of its own",
         dearer(ratio)
     );
-    Found::new(rules::CARRY_OVER, found, "")
+    AppliedRule::new(rules::CARRY_OVER, found, "")
 }
 
 /// Batches cost more where the scheduler took the core away more often.
-pub fn preempted(cell: &str, ratio: f64) -> Found {
+pub fn preempted(cell: &str, ratio: f64) -> AppliedRule {
     let found = format!(
         "{cell} costs {} in batches with more involuntary switches: stop other work on these cores, or pin with --placement apart",
         dearer(ratio)
     );
-    Found::new(rules::INVOLUNTARY_SWITCHES, found, "")
+    AppliedRule::new(rules::INVOLUNTARY_SWITCHES, found, "")
 }
 
 /// The clock was read within timed batches.
-pub fn inline_latency() -> Found {
+pub fn inline_latency() -> AppliedRule {
     let found = "latency was sampled inside the timed batches, so every cost includes reading the clock";
-    Found::new(rules::INLINE_LATENCY, found, "")
+    AppliedRule::new(rules::INLINE_LATENCY, found, "")
 }
 
 fn and_others(count: usize) -> String {

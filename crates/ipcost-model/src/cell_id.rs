@@ -56,9 +56,9 @@ pub fn parse_cell_id(id: &str) -> Result<Matrix, String> {
 }
 
 /// A part after the size: its position among them, from 1, and its effect on the matrix.
-type Part = (u8, Box<dyn FnOnce(&mut Matrix) -> Result<(), String>>);
+type IdPart = (u8, Box<dyn FnOnce(&mut Matrix) -> Result<(), String>>);
 
-fn read_part(part: &str) -> Result<Part, String> {
+fn read_part(part: &str) -> Result<IdPart, String> {
     if let Some(workers) = part.strip_prefix('c').and_then(|number| number.parse::<u32>().ok()) {
         return Ok((
             1,

@@ -62,7 +62,7 @@ impl<'de> Deserialize<'de> for Census {
         let whole = Counter {
             census: &mut census,
             key: "",
-            part: Part::Record,
+            part: ValueParent::Record,
             most: LARGEST,
             added: true,
             top: true,
@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for Census {
 
 /// What a value is part of.
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum ValueParent {
     /// A record, whose keys say what their values are part of.
     Record,
     /// The schema of the whole.
@@ -85,7 +85,7 @@ enum Part {
     Bounded(usize),
 }
 
-impl Part {
+impl ValueParent {
     /// What the value of a key of a record is part of.
     fn of_key(key: &str) -> Self {
         match key {
@@ -107,7 +107,7 @@ struct Counter<'a> {
     census: &'a mut Census,
     /// The key that it belongs to.
     key: &'a str,
-    part: Part,
+    part: ValueParent,
     /// The largest number that it may be.
     most: f64,
     /// Whether its numbers may be added up.
@@ -119,9 +119,9 @@ struct Counter<'a> {
 impl Counter<'_> {
     fn count(&mut self, values: u64) {
         match self.part {
-            Part::Bounded(part) => self.census.values[part] += values,
-            Part::List | Part::Schema => self.census.listed += values,
-            Part::Record => self.census.values[REST_OF_ALL] += values,
+            ValueParent::Bounded(part) => self.census.values[part] += values,
+            ValueParent::List | ValueParent::Schema => self.census.listed += values,
+            ValueParent::Record => self.census.values[REST_OF_ALL] += values,
         }
     }
 
@@ -184,7 +184,7 @@ impl<'de> Visitor<'de> for Counter<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        if self.part == Part::Schema {
+        if self.part == ValueParent::Schema {
             self.census.schema.get_or_insert_with(|| text.to_owned());
         }
         Ok(())
@@ -197,7 +197,7 @@ impl<'de> Visitor<'de> for Counter<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
         let Self { census, key, part, most, added, .. } = self;
         // A list under `schema` is no schema.
-        let part = if part == Part::Schema { Part::List } else { part };
+        let part = if part == ValueParent::Schema { ValueParent::List } else { part };
         loop {
             let element = Counter { census: &mut *census, key, part, most, added, top: false };
             if elements.next_element_seed(element)?.is_none() {
@@ -210,9 +210,9 @@ impl<'de> Visitor<'de> for Counter<'_> {
         self.count(MAP);
         while let Some(Key(key)) = map.next_key()? {
             let part = match self.part {
-                Part::Record if self.top && key == "schema" => Part::Schema,
-                Part::Record => Part::of_key(&key),
-                Part::Schema => Part::List,
+                ValueParent::Record if self.top && key == "schema" => ValueParent::Schema,
+                ValueParent::Record => ValueParent::of_key(&key),
+                ValueParent::Schema => ValueParent::List,
                 part => part,
             };
             let added = self.added && !NEVER_ADDED.contains(&&*key);

@@ -46,7 +46,7 @@ pub(crate) struct Needed<'a> {
 
 /// A part of an operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Part {
+struct HopPart {
     kind: FloorKind,
     /// Bytes, or 0 if it has no size.
     size: u64,
@@ -102,12 +102,12 @@ pub(crate) fn assign(cells: &mut [PlannedCell], transports: &[TransportState]) -
 }
 
 fn recipe(
-    parts: &[Part],
+    parts: &[HopPart],
     cells: &[PlannedCell],
     placement: Placement,
     transports: &[TransportState],
 ) -> Option<FloorRecipe> {
-    let share = |part: &Part| {
+    let share = |part: &HopPart| {
         let measures = |cell: &PlannedCell| {
             let known = capabilities(&cell.cell, transports);
             known.and_then(|known| known.floor) == Some(part.kind)
@@ -118,11 +118,11 @@ fn recipe(
         Some(FloorShare { cell: cells.iter().position(measures)?, count: part.count })
     };
     let shares: Option<Vec<FloorShare>> = parts.iter().map(share).collect();
-    let made_of: Vec<String> = parts.iter().map(Part::words).collect();
+    let made_of: Vec<String> = parts.iter().map(HopPart::words).collect();
     Some(FloorRecipe { parts: shares?, made_of: made_of.join(" + ") })
 }
 
-impl Part {
+impl HopPart {
     fn words(&self) -> String {
         let one = self.count == 1.0;
         let what = match (self.kind, one) {
@@ -156,7 +156,7 @@ fn capabilities(cell: &Cell, transports: &[TransportState]) -> Option<&'static C
 }
 
 /// The parts of one operation of a cell.
-fn parts(planned: &PlannedCell, transports: &[TransportState]) -> Result<Vec<Part>, Without> {
+fn parts(planned: &PlannedCell, transports: &[TransportState]) -> Result<Vec<HopPart>, Without> {
     let cell = &planned.cell;
     let known = capabilities(cell, transports).ok_or(Without::Need)?;
     if cell.pattern == Pattern::Floor || planned.unavailable.is_some() {
@@ -183,8 +183,8 @@ fn parts(planned: &PlannedCell, transports: &[TransportState]) -> Result<Vec<Par
     }
 }
 
-fn part(kind: FloorKind, size: u64, count: f64) -> Part {
-    Part { kind, size, count }
+fn part(kind: FloorKind, size: u64, count: f64) -> HopPart {
+    HopPart { kind, size, count }
 }
 
 /// Whether the processes share memory, and need no call to move a message.
@@ -206,7 +206,7 @@ fn hand_over(cell: &Cell, placement: Placement) -> Result<FloorKind, Without> {
 }
 
 /// The request goes over, the reply comes back; each is copied in and out.
-fn of_rr(cell: &Cell, known: &Capabilities, placement: Placement) -> Result<Vec<Part>, Without> {
+fn of_rr(cell: &Cell, known: &Capabilities, placement: Placement) -> Result<Vec<HopPart>, Without> {
     let kind = hand_over(cell, placement)?;
     let mut parts = vec![part(kind, 0, 2.0)];
     if kind == FloorKind::SpinningHandOver && !shares_memory(known) {
@@ -221,8 +221,8 @@ fn of_rr(cell: &Cell, known: &Capabilities, placement: Placement) -> Result<Vec<
     Ok(parts)
 }
 
-fn copies_both_ways(size: u64, reply: u64) -> Vec<Part> {
-    let mut sizes: Vec<Part> = Vec::new();
+fn copies_both_ways(size: u64, reply: u64) -> Vec<HopPart> {
+    let mut sizes: Vec<HopPart> = Vec::new();
     for bytes in [size, reply] {
         match sizes.iter_mut().find(|known| known.size == bytes) {
             Some(known) => known.count += 2.0,
@@ -234,7 +234,7 @@ fn copies_both_ways(size: u64, reply: u64) -> Vec<Part> {
 
 /// The client makes one call a message; the server one a buffer, or one a message if messages arrive whole. Each
 /// copies every message once. Shared memory takes no calls; a slot goes over and comes back for every message.
-fn of_stream(cell: &Cell, known: &Capabilities, placement: Placement) -> Result<Vec<Part>, Without> {
+fn of_stream(cell: &Cell, known: &Capabilities, placement: Placement) -> Result<Vec<HopPart>, Without> {
     let one_core = placement == Placement::Together;
     if shares_memory(known) {
         let is_ring = known.option_groups.contains(&OptionGroup::Ring);
@@ -261,7 +261,7 @@ fn of_stream(cell: &Cell, known: &Capabilities, placement: Placement) -> Result<
 }
 
 /// A round trip, and the system calls beyond it.
-fn of_connect(cell: &Cell, known: &Capabilities, one_core: bool) -> Vec<Part> {
+fn of_connect(cell: &Cell, known: &Capabilities, one_core: bool) -> Vec<HopPart> {
     let calls = Calls::of_connect(cell, known);
     // A hand-over wakes and waits: one call on each side. The client's two are a send (or a connect) and a receive,
     // and likewise the server's.

@@ -14,7 +14,7 @@ use crate::meter::{Meter, Metered, Unmetered};
 use crate::moving::{receive_all, receive_end, send_all};
 use crate::payload::{Checked, Payload, Plain, Touched, touches};
 use crate::roles::bytes;
-use crate::work::{Computation, Kind, Order, Report, Work};
+use crate::work::{Computation, Order, Report, Work, WorkKind};
 
 /// How a connection runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl Work for ConnectClient {
         let mut meter = Metered::of_order(order);
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
-            (Kind::Verify, _) => {
+            (WorkKind::Verify, _) => {
                 self.visit(order.ops, &mut Unmetered, &Checked)?;
                 self.request.fill(b'a');
             }
@@ -191,14 +191,14 @@ impl Work for ConnectServer {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         let began_ns = now_ns();
         match order.kind {
-            Kind::Verify => {
+            WorkKind::Verify => {
                 self.receive_visitors(order.ops, &Checked)?;
                 self.reply.fill(b'b');
             }
-            Kind::Timed | Kind::Latency { .. } if self.touches => {
+            WorkKind::Timed | WorkKind::Latency { .. } if self.touches => {
                 self.receive_visitors(order.ops, &Touched)?
             }
-            Kind::Timed | Kind::Latency { .. } => self.receive_visitors(order.ops, &Plain)?,
+            WorkKind::Timed | WorkKind::Latency { .. } => self.receive_visitors(order.ops, &Plain)?,
         }
         Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
     }

@@ -7,34 +7,34 @@ use std::io;
 
 use ipcost_model::Cell;
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::transport::{Connection, Copier, HandOver, Part, TransportError};
+use ipcost_sys::transport::{Connection, Copier, FloorPart, HandOver, TransportError};
 
 use crate::buffer::{Buffer, offsets_of};
 use crate::error::PeerError;
 use crate::payload::{Checked, Payload};
-use crate::work::{Kind, Order, Report, Work};
+use crate::work::{Order, Report, Work, WorkKind};
 
 /// The client's work.
 pub fn client(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, PeerError> {
     Ok(match part(connection)? {
-        Part::Call(call) => Box::new(Calling(call)),
-        Part::Copy(copier) => Box::new(Copying::new(copier, cell)),
-        Part::HandOver(word) => Box::new(Beginning(Word::new(word))),
-        Part::Nothing => Box::new(Idle),
+        FloorPart::Call(call) => Box::new(Calling(call)),
+        FloorPart::Copy(copier) => Box::new(Copying::new(copier, cell)),
+        FloorPart::HandOver(word) => Box::new(Beginning(Word::new(word))),
+        FloorPart::Nothing => Box::new(Idle),
     })
 }
 
 /// The server's work.
 pub fn server(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, PeerError> {
     match part(connection)? {
-        Part::HandOver(word) => Ok(Box::new(Answering(Word::new(word)))),
+        FloorPart::HandOver(word) => Ok(Box::new(Answering(Word::new(word)))),
         part => client(part.into(), cell),
     }
 }
 
-fn part(connection: Connection) -> Result<Part, PeerError> {
+fn part(connection: Connection) -> Result<FloorPart, PeerError> {
     match connection {
-        Connection::Part(part) => Ok(part),
+        Connection::FloorPart(part) => Ok(part),
         _ => {
             Err(TransportError::Refused("pattern floor takes a floor, and this is a transport".into()).into())
         }
@@ -107,7 +107,7 @@ impl Copying {
 
 impl Work for Copying {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
-        if order.kind == Kind::Verify {
+        if order.kind == WorkKind::Verify {
             return repeat(order.ops, |message| self.verify(message));
         }
         repeat(order.ops, |_| {

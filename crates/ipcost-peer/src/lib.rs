@@ -32,5 +32,5 @@ pub use meter::{Meter, Metered, Unmetered};
 pub use moving::{receive_all, send_all};
 pub use native::Native;
 pub use payload::{Checked, Payload};
-pub use session::{Gathering, Part, Peer, Prepared, Role, run};
-pub use work::{Kind, Order, Report, Work};
+pub use session::{Gathering, Peer, Prepared, Role, RoleState, run};
+pub use work::{Order, Report, Work, WorkKind};

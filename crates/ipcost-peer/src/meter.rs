@@ -5,7 +5,7 @@ use std::hint::black_box;
 use hdrhistogram::Histogram;
 use ipcost_sys::clock::now_ns;
 
-use crate::work::{Kind, Order};
+use crate::work::{Order, WorkKind};
 
 /// Hooks around every operation.
 pub trait Meter {
@@ -65,13 +65,13 @@ impl Metered {
 
     /// One for a batch whose latencies are asked for.
     pub fn of_order(order: Order) -> Option<Self> {
-        matches!(order.kind, Kind::Latency { .. }).then(|| Self::of(order.ops))
+        matches!(order.kind, WorkKind::Latency { .. }).then(|| Self::of(order.ops))
     }
 
     /// What the meter of such a batch tells; nothing of another.
     pub fn told(meter: Option<Self>, order: Order) -> Vec<u64> {
         match (order.kind, meter) {
-            (Kind::Latency { most }, Some(meter)) => meter.values(most),
+            (WorkKind::Latency { most }, Some(meter)) => meter.values(most),
             _ => Vec::new(),
         }
     }

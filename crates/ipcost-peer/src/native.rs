@@ -10,7 +10,7 @@ use ipcost_sys::transport::{self, Transport};
 use crate::crew::{Crew, Together};
 use crate::error::PeerError;
 use crate::roles;
-use crate::session::{Gathering, Part, Peer, Prepared, Role};
+use crate::session::{Gathering, Peer, Prepared, Role, RoleState};
 use crate::work::Order;
 
 /// The built-in peer.
@@ -71,7 +71,7 @@ fn serve(transport: &dyn Transport, cell: &Cell, address: &Address) -> Result<Pr
         part(PeerRole::Server, cell, crew, Some(unclaimed))
     } else {
         let played = cell.clone();
-        Part::Gathering(Gathering::new(server, cell.concurrency as usize, move |channels| {
+        RoleState::Gathering(Gathering::new(server, cell.concurrency as usize, move |channels| {
             let crew = roles::server_on_channels(&played, channels)?;
             Ok(Box::new(Playing { role: PeerRole::Server, cell: played, crew, unclaimed: None }))
         }))
@@ -79,8 +79,8 @@ fn serve(transport: &dyn Transport, cell: &Cell, address: &Address) -> Result<Pr
     Ok(Prepared { address, effective, part })
 }
 
-fn part(role: PeerRole, cell: &Cell, crew: Crew, unclaimed: Option<Arc<AtomicU64>>) -> Part {
-    Part::Playing(Box::new(Playing { role, cell: cell.clone(), crew, unclaimed }))
+fn part(role: PeerRole, cell: &Cell, crew: Crew, unclaimed: Option<Arc<AtomicU64>>) -> RoleState {
+    RoleState::Playing(Box::new(Playing { role, cell: cell.clone(), crew, unclaimed }))
 }
 
 struct Playing {

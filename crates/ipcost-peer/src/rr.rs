@@ -12,7 +12,7 @@ use crate::meter::{Clocked, Meter, Metered, Unmetered};
 use crate::moving::{receive_all, send_all};
 use crate::payload::{Checked, Payload, Plain, Touched, touches};
 use crate::roles::bytes;
-use crate::work::{Computation, Kind, Order, Report, Work};
+use crate::work::{Computation, Order, Report, Work, WorkKind};
 
 /// How the server knows that a request has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,10 +94,10 @@ impl RrClient {
 impl Work for RrClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         let mut meter = Metered::of_order(order);
-        self.channel.expect_checks(order.kind == Kind::Verify);
+        self.channel.expect_checks(order.kind == WorkKind::Verify);
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
-            (Kind::Verify, _) => {
+            (WorkKind::Verify, _) => {
                 self.exchange(order.ops, &mut Unmetered, &Checked)?;
                 self.request[..self.size].fill(b'a');
             }
@@ -190,15 +190,15 @@ enum LineError {
 
 impl Work for RrServer {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
-        self.channel.expect_checks(order.kind == Kind::Verify);
+        self.channel.expect_checks(order.kind == WorkKind::Verify);
         let began_ns = now_ns();
         match order.kind {
-            Kind::Verify => {
+            WorkKind::Verify => {
                 self.answer(order.ops, &Checked)?;
                 self.reply.fill(b'b');
             }
-            Kind::Timed | Kind::Latency { .. } if self.touches => self.answer(order.ops, &Touched)?,
-            Kind::Timed | Kind::Latency { .. } => self.answer(order.ops, &Plain)?,
+            WorkKind::Timed | WorkKind::Latency { .. } if self.touches => self.answer(order.ops, &Touched)?,
+            WorkKind::Timed | WorkKind::Latency { .. } => self.answer(order.ops, &Plain)?,
         }
         Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
     }

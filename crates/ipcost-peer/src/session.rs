@@ -10,7 +10,7 @@ use ipcost_sys::transport::{Connection, Effective, Server};
 
 use crate::crew::Together;
 use crate::error::PeerError;
-use crate::work::{Kind, Order};
+use crate::work::{Order, WorkKind};
 
 /// A program that can play both roles of a cell: the built-in peer, or one that drives real programs.
 pub trait Peer {
@@ -31,11 +31,11 @@ pub struct Prepared {
     /// Effective options; if one option has several values, the least counts.
     pub effective: Vec<Effective>,
     /// What follows.
-    pub part: Part,
+    pub part: RoleState,
 }
 
 /// How far a role has got.
-pub enum Part {
+pub enum RoleState {
     /// A server that still waits for its channels.
     Gathering(Gathering),
     /// Ready for batches.
@@ -107,7 +107,7 @@ struct Session {
     input: ControlInput,
     workers: u64,
     role: PeerRole,
-    part: Option<Part>,
+    part: Option<RoleState>,
 }
 
 impl Session {
@@ -121,17 +121,17 @@ impl Session {
                 FromEngine::Stop => return Ok(()),
                 FromEngine::Prepare { role, cell, address } => self.prepare(role, &cell, &address)?,
                 FromEngine::Batch { id, ops, latency } => {
-                    let kind = if latency { Kind::Latency { most: 0 } } else { Kind::Timed };
+                    let kind = if latency { WorkKind::Latency { most: 0 } } else { WorkKind::Timed };
                     self.batch(id, ops, kind)?;
                 }
-                FromEngine::Verify { id, ops } => self.batch(id, ops, Kind::Verify)?,
+                FromEngine::Verify { id, ops } => self.batch(id, ops, WorkKind::Verify)?,
             }
         }
     }
 
     /// Accepts channels until a control line arrives; then sets up the role on them.
     fn gather(&mut self) -> Result<(), PeerError> {
-        let Some(Part::Gathering(gathering)) = &mut self.part else { return Ok(()) };
+        let Some(RoleState::Gathering(gathering)) = &mut self.part else { return Ok(()) };
         while !gathering.complete() {
             if let Some(channel) = gathering.server.try_accept()? {
                 gathering.channels.push(channel);
@@ -142,8 +142,8 @@ impl Session {
                 return Ok(());
             }
         }
-        let Some(Part::Gathering(gathering)) = self.part.take() else { unreachable!("just looked at") };
-        self.part = Some(Part::Playing((gathering.then)(gathering.channels)?));
+        let Some(RoleState::Gathering(gathering)) = self.part.take() else { unreachable!("just looked at") };
+        self.part = Some(RoleState::Playing((gathering.then)(gathering.channels)?));
         Ok(())
     }
 
@@ -157,9 +157,9 @@ impl Session {
         ready(address, &effective)
     }
 
-    fn batch(&mut self, id: u64, ops: u64, kind: Kind) -> Result<(), PeerError> {
+    fn batch(&mut self, id: u64, ops: u64, kind: WorkKind) -> Result<(), PeerError> {
         // The engine has seen the client connect, so the missing channels are on their way.
-        while let Some(Part::Gathering(gathering)) = &mut self.part {
+        while let Some(RoleState::Gathering(gathering)) = &mut self.part {
             match gathering.server.try_accept()? {
                 Some(channel) => gathering.channels.push(channel),
                 None => std::thread::yield_now(),
@@ -168,7 +168,7 @@ impl Session {
                 self.gather()?;
             }
         }
-        let Some(Part::Playing(playing)) = &mut self.part else {
+        let Some(RoleState::Playing(playing)) = &mut self.part else {
             return Err(PeerError::Protocol("a batch before prepare".to_owned()));
         };
         let workers = self.workers;
@@ -178,7 +178,9 @@ impl Session {
             )));
         }
         let kind = match kind {
-            Kind::Latency { .. } => Kind::Latency { most: MAX_LATENCY_VALUES.div_ceil(workers as usize) },
+            WorkKind::Latency { .. } => {
+                WorkKind::Latency { most: MAX_LATENCY_VALUES.div_ceil(workers as usize) }
+            }
             kind => kind,
         };
         let order = Order { ops, kind };

@@ -9,7 +9,7 @@ use crate::error::{PeerError, ended};
 use crate::moving::{receive_all, send_all};
 use crate::payload::{Checked, Payload, Plain, Touched, touches};
 use crate::roles::bytes;
-use crate::work::{Kind, Order, Report, Work};
+use crate::work::{Order, Report, Work, WorkKind};
 
 /// The least a server reads at once, unless the cell says otherwise.
 const RECV_BUFFER_BYTES: u64 = 65_536;
@@ -50,16 +50,16 @@ impl StreamClient {
 
 impl Work for StreamClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
-        self.channel.expect_checks(order.kind == Kind::Verify);
+        self.channel.expect_checks(order.kind == WorkKind::Verify);
         let began_ns = now_ns();
         match order.kind {
-            Kind::Verify => {
+            WorkKind::Verify => {
                 self.send(order.ops, &Checked)?;
                 self.memory.fill(b'a');
             }
             // The sender does not see when a message arrives, so it has no latency to sample.
-            Kind::Timed | Kind::Latency { .. } if self.touches => self.send(order.ops, &Touched)?,
-            Kind::Timed | Kind::Latency { .. } => self.send(order.ops, &Plain)?,
+            WorkKind::Timed | WorkKind::Latency { .. } if self.touches => self.send(order.ops, &Touched)?,
+            WorkKind::Timed | WorkKind::Latency { .. } => self.send(order.ops, &Plain)?,
         }
         let sent_at_ns = Some(now_ns());
         receive_all(&mut self.channel, &mut [0]).map_err(|source| PeerError::Moving {
@@ -140,12 +140,14 @@ impl StreamPayload for Checked {
 
 impl Work for StreamServer {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
-        self.channel.expect_checks(order.kind == Kind::Verify);
+        self.channel.expect_checks(order.kind == WorkKind::Verify);
         let began_ns = now_ns();
         let receives = match order.kind {
-            Kind::Verify => self.receive(order.ops, &Checked)?,
-            Kind::Timed | Kind::Latency { .. } if self.touches => self.receive(order.ops, &Touched)?,
-            Kind::Timed | Kind::Latency { .. } => self.receive(order.ops, &Plain)?,
+            WorkKind::Verify => self.receive(order.ops, &Checked)?,
+            WorkKind::Timed | WorkKind::Latency { .. } if self.touches => {
+                self.receive(order.ops, &Touched)?
+            }
+            WorkKind::Timed | WorkKind::Latency { .. } => self.receive(order.ops, &Plain)?,
         };
         send_all(&mut self.channel, b"b").map_err(|source| PeerError::Moving {
             operation: order.ops,

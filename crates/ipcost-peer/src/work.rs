@@ -14,12 +14,12 @@ pub struct Order {
     /// This worker's operations.
     pub ops: u64,
     /// How to do them.
-    pub kind: Kind,
+    pub kind: WorkKind,
 }
 
 /// How operations are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
+pub enum WorkKind {
     /// At full speed.
     Timed,
     /// With the clock read around each; at most `most` latencies are reported.

@@ -25,7 +25,7 @@ const RENDERERS: &[(&str, Render)] = &[
     ("bmf", bmf::render),
     ("conbench", |document| conbench::render(document, None)),
     ("lkp", lkp::render),
-    ("otava", |document| otava::render(vec![otava::Row::of(document, "run")]).0),
+    ("otava", |document| otava::render(vec![otava::OtavaRow::of(document, "run")]).0),
     // A chart that a document has nothing for is refused, which is text, too.
     ("picture", |document| {
         let draw = |chart| picture::draw(document, chart, Background::default());

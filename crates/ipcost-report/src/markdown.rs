@@ -7,7 +7,7 @@ use ipcost_model::{Document, WorkloadRecord};
 
 use crate::numbers::three_digits;
 use crate::rerun::{Rerun, rerun};
-use crate::rows::{self, Figures, Row, Under};
+use crate::rows::{self, CellRow, Figures, Under};
 use crate::words::{capitalised, escaped};
 use crate::{terminal, words};
 
@@ -38,7 +38,7 @@ pub fn render(document: &Document) -> String {
 
 /// A workload alone.
 fn table(document: &Document, table: &WorkloadRecord) -> String {
-    let rows: Vec<Row<'_>> = rows::rows(document, table).collect();
+    let rows: Vec<CellRow<'_>> = rows::rows(document, table).collect();
     let measures: BTreeSet<&String> = rows.iter().flat_map(|row| row.cell.measures.keys()).collect();
     let (rate, _) = rows::titles(document, table);
     let mut titles: Vec<String> =
@@ -94,13 +94,13 @@ fn against(document: &Document, table: &WorkloadRecord) -> String {
     table.baseline.as_deref().map_or("ratio".to_owned(), label)
 }
 
-fn name(row: &Row<'_>, strong: bool) -> String {
+fn name(row: &CellRow<'_>, strong: bool) -> String {
     let name = text(&row.name);
     if strong { format!("**{name}**") } else { name }
 }
 
 /// What a row says of one table; without figures, why there are none, in the last of so many columns.
-fn side(row: &Row<'_>, columns: usize, fields: impl Fn(&Figures) -> Vec<String>) -> Vec<String> {
+fn side(row: &CellRow<'_>, columns: usize, fields: impl Fn(&Figures) -> Vec<String>) -> Vec<String> {
     if let Some(figures) = &row.figures {
         return fields(figures);
     }

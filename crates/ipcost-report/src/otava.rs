@@ -15,14 +15,14 @@ const RESERVED: &str = "branch";
 
 /// What is written of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct OtavaRow {
     facts: [String; NAMES.len()],
     /// In the order of the document.
     cells: Vec<String>,
     costs: HashMap<String, f64>,
 }
 
-impl Row {
+impl OtavaRow {
     /// Of a document, which the row calls `run`.
     pub fn of(document: &Document, run: &str) -> Self {
         let tool = &document.tool;
@@ -45,7 +45,7 @@ impl Row {
 }
 
 /// The table, in the order of time, and the cells that some row lacks, which have no column.
-pub fn render(mut rows: Vec<Row>) -> (String, Vec<String>) {
+pub fn render(mut rows: Vec<OtavaRow>) -> (String, Vec<String>) {
     rows.sort_by(|a, b| a.facts[0].cmp(&b.facts[0]));
     let mut seen = BTreeSet::new();
     let all = rows.iter().flat_map(|row| &row.cells).filter(|id| seen.insert(id.as_str()));
@@ -83,7 +83,7 @@ mod tests {
         earlier.cells[5].id = "time".to_owned();
         let mut other = later.clone();
         other.cells[5].id = "time".to_owned();
-        let (table, missing) = render(vec![Row::of(&other, "b"), Row::of(&earlier, "a")]);
+        let (table, missing) = render(vec![OtavaRow::of(&other, "b"), OtavaRow::of(&earlier, "a")]);
         insta::assert_snapshot!(table);
         assert_eq!(missing, ["rr/unix/64/c1", "rr/tcp6/64/c1"]);
     }

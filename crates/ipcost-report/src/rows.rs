@@ -31,7 +31,7 @@ pub enum Standing {
 
 /// One cell of a table.
 #[derive(Debug)]
-pub struct Row<'a> {
+pub struct CellRow<'a> {
     /// The cell itself.
     pub cell: &'a CellRecord,
     /// Its label, safe to be shown.
@@ -42,7 +42,7 @@ pub struct Row<'a> {
     pub figures: Option<Figures>,
 }
 
-impl Row<'_> {
+impl CellRow<'_> {
     /// Why there are no figures, where there are none.
     pub fn why_missing(&self) -> String {
         let what = words::why_missing(self.cell);
@@ -113,9 +113,9 @@ pub fn titles(document: &Document, table: &WorkloadRecord) -> (String, Option<St
 }
 
 /// The rows of a table, in its order.
-pub fn rows<'a>(document: &'a Document, table: &'a WorkloadRecord) -> impl Iterator<Item = Row<'a>> {
+pub fn rows<'a>(document: &'a Document, table: &'a WorkloadRecord) -> impl Iterator<Item = CellRow<'a>> {
     let winner = table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| &fastest.cell);
-    table.cells.iter().filter_map(|id| words::cell(document, id)).map(move |cell| Row {
+    table.cells.iter().filter_map(|id| words::cell(document, id)).map(move |cell| CellRow {
         cell,
         name: escaped(&cell.label),
         cheapest: winner == Some(&cell.id),
@@ -207,7 +207,7 @@ fn layout_lines(found: &LayoutEffect) -> [Under; 2] {
 
 /// What stands beneath rows that stand side by side: each head once, with what every row says under it. Two modes of a cell may
 /// have the same head.
-pub fn beneath_each<'a>(rows: &'a [Row<'_>]) -> Vec<(&'a str, Vec<Option<&'a Under>>)> {
+pub fn beneath_each<'a>(rows: &'a [CellRow<'_>]) -> Vec<(&'a str, Vec<Option<&'a Under>>)> {
     let mut each: Vec<(&str, Vec<Option<&Under>>)> = Vec::new();
     for (index, row) in rows.iter().enumerate() {
         for under in row.figures.iter().flat_map(|figures| &figures.beneath) {

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::grid::{Column, Grid, Piece};
 use crate::numbers::ratio;
-use crate::rows::{self, Row, Standing, Under};
+use crate::rows::{self, CellRow, Standing, Under};
 use crate::summary::{footer, summary};
 use crate::words::{self, capitalised, escaped};
 
@@ -269,8 +269,8 @@ fn beside(document: &Document, detail: Detail, together: &WorkloadRecord, apart:
 }
 
 /// The second line of verdicts of which the amount is open: both sides would be too wide with it in the first.
-fn rest_of_verdicts(both: &[Row<'_>; 2]) -> Option<Vec<Piece>> {
-    let is_open = |row: &Row<'_>| {
+fn rest_of_verdicts(both: &[CellRow<'_>; 2]) -> Option<Vec<Piece>> {
+    let is_open = |row: &CellRow<'_>| {
         row.figures.as_ref().is_some_and(|figures| figures.verdict.contains(words::AMOUNT_OPEN))
     };
     if !both.iter().any(is_open) {
@@ -286,7 +286,7 @@ fn rest_of_verdicts(both: &[Row<'_>; 2]) -> Option<Vec<Piece>> {
 }
 
 /// What a row says of one placement.
-fn stratum(row: &Row<'_>) -> Vec<Piece> {
+fn stratum(row: &CellRow<'_>) -> Vec<Piece> {
     let style = if row.cheapest { BOLD } else { Style::new() };
     let Some(figures) = &row.figures else {
         let mut pieces = vec![Piece::default(); STRATUM.len() - 1];
@@ -321,7 +321,7 @@ fn colour(standing: Standing) -> Style {
 }
 
 /// What replaces a verdict where there are no figures.
-fn missing(row: &Row<'_>) -> Piece {
+fn missing(row: &CellRow<'_>) -> Piece {
     Piece::styled(words::why_missing(row.cell), DIMMED)
 }
 
@@ -340,7 +340,7 @@ fn under(line: Option<&Under>, columns: usize) -> Vec<Piece> {
     pieces
 }
 
-fn add(grid: &mut Grid, row: Row<'_>) {
+fn add(grid: &mut Grid, row: CellRow<'_>) {
     let style = if row.cheapest { BOLD } else { Style::new() };
     let name = Piece::styled(row.name.as_str(), style);
     let Some(figures) = &row.figures else {

@@ -4,12 +4,18 @@
 //! Thousands of campaigns per machine: this crate is optimised for its tests, too (`Cargo.toml` of the workspace).
 
 use ipcost_stats::clopper_pearson;
-use ipcost_stats::simulation::{Design, Found, Noise, Rival, campaign};
+use ipcost_stats::simulation::{CampaignOutcome, Design, Noise, Rival, campaign};
 
 const CAMPAIGNS: u64 = 2_000;
 const ALPHA: f64 = 0.05;
 
-fn count(noise: Noise, log_ratio: f64, design: &Design, first_seed: u64, is: impl Fn(&Found) -> bool) -> u64 {
+fn count(
+    noise: Noise,
+    log_ratio: f64,
+    design: &Design,
+    first_seed: u64,
+    is: impl Fn(&CampaignOutcome) -> bool,
+) -> u64 {
     let seeds = first_seed..first_seed + CAMPAIGNS;
     seeds.filter(|seed| is(&campaign(noise, log_ratio, design, *seed))).count() as u64
 }

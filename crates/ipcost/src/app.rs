@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use ipcost_features::answer::answered;
 use ipcost_features::app::{
-    App, AppRequest, At, Burst, Given, KINDS, Kind, Login, Others, Seen, burst, find, judge, keep_others_out,
-    look, prepare, to_explain,
+    App, AppRequest, At, Burst, Given, KINDS, Login, Others, SeenServer, ServerKind, burst, find, judge,
+    keep_others_out, look, prepare, to_explain,
 };
 use ipcost_features::explain;
 use ipcost_lab::journal;
@@ -69,7 +69,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
         return Ok(measured);
     }
     print("\n").map_err(Problem::failed)?;
-    let request = explain::Request {
+    let request = explain::ExplainRequest {
         job: to_explain(&job, &request),
         by_id: false,
         floor: false,
@@ -111,7 +111,7 @@ pub fn resume(
 
 /// What keeps others from a private server, before anything is started and while this process has a single thread: others would stay
 /// outside a network of its own. What a killed run has left is undone before, in the network that it was left in.
-fn guarded(kind: &Kind, request: &AppRequest, admits: bool) -> Result<Option<Others>, Problem> {
+fn guarded(kind: &ServerKind, request: &AppRequest, admits: bool) -> Result<Option<Others>, Problem> {
     if !request.given.is_empty() {
         return Ok(None);
     }
@@ -122,7 +122,7 @@ fn guarded(kind: &Kind, request: &AppRequest, admits: bool) -> Result<Option<Oth
 }
 
 /// The job with how long its private server lasts.
-fn lasting(mut job: Job, kind: &Kind, seen: &Seen) -> Job {
+fn lasting(mut job: Job, kind: &ServerKind, seen: &SeenServer) -> Job {
     let service = job.peers.get_mut(kind.name).and_then(|peer| peer.service.as_mut());
     if let Some((service, lasts)) = service.zip(seen.lasts) {
         service.lasts = lasts;
@@ -132,9 +132,9 @@ fn lasting(mut job: Job, kind: &Kind, seen: &Seen) -> Job {
 
 /// What was measured, with the answer.
 fn saving(
-    kind: &Kind,
+    kind: &ServerKind,
     request: &AppRequest,
-    seen: &Seen,
+    seen: &SeenServer,
     burst: Option<Burst>,
     finished: Finished,
 ) -> Finished {
@@ -144,7 +144,7 @@ fn saving(
 
 /// Every kind of server, and what is missing for a private one.
 fn list() -> String {
-    let line = |kind: &Kind| {
+    let line = |kind: &ServerKind| {
         let state = kind.unavailable().unwrap_or_else(|| "ready: a private one can be started".to_owned());
         format!("{:<10} {}; asked with {} TEXT\n           {state}\n", kind.name, kind.title, kind.flag)
     };
@@ -154,7 +154,7 @@ fn list() -> String {
     )
 }
 
-fn request(kind: &Kind, args: &AppArgs) -> anyhow::Result<AppRequest> {
+fn request(kind: &ServerKind, args: &AppArgs) -> anyhow::Result<AppRequest> {
     let given = Given {
         unix: args.unix.as_deref().map(At::of_path).transpose().map_err(|error| anyhow!("{error}"))?,
         tcp: args

@@ -22,8 +22,8 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Where there is none, or it cannot be read.
 pub fn load(name: &str) -> anyhow::Result<Document> {
     match find(name, |path| File::open(path))? {
-        Found::Document(document) => Ok(*document),
-        Found::Bytes(bytes) => read_document(&bytes).with_context(|| name.to_owned()),
+        NamedDocument::Document(document) => Ok(*document),
+        NamedDocument::Bytes(bytes) => read_document(&bytes).with_context(|| name.to_owned()),
     }
 }
 
@@ -33,8 +33,8 @@ pub fn load(name: &str) -> anyhow::Result<Document> {
 /// Where there is none, or it cannot be read.
 pub fn load_found(name: &str) -> anyhow::Result<Document> {
     match find(name, found_file::open)? {
-        Found::Document(document) => Ok(*document),
-        Found::Bytes(bytes) => read_document(&bytes).with_context(|| name.to_owned()),
+        NamedDocument::Document(document) => Ok(*document),
+        NamedDocument::Bytes(bytes) => read_document(&bytes).with_context(|| name.to_owned()),
     }
 }
 
@@ -45,8 +45,8 @@ pub fn load_found(name: &str) -> anyhow::Result<Document> {
 pub fn load_all(name: &str, is_found: bool) -> anyhow::Result<Vec<Document>> {
     let open = if is_found { found_file::open } else { |path: &Path| File::open(path) };
     let bytes = match find(name, open)? {
-        Found::Document(document) => return Ok(vec![*document]),
-        Found::Bytes(bytes) => bytes,
+        NamedDocument::Document(document) => return Ok(vec![*document]),
+        NamedDocument::Bytes(bytes) => bytes,
     };
     match read_document(&bytes) {
         Ok(document) => Ok(vec![document]),
@@ -58,20 +58,22 @@ pub fn load_all(name: &str, is_found: bool) -> anyhow::Result<Vec<Document>> {
 }
 
 /// What a name stands for.
-enum Found {
+enum NamedDocument {
     Document(Box<Document>),
     Bytes(Vec<u8>),
 }
 
-fn find(name: &str, open: impl FnOnce(&Path) -> io::Result<File>) -> anyhow::Result<Found> {
+fn find(name: &str, open: impl FnOnce(&Path) -> io::Result<File>) -> anyhow::Result<NamedDocument> {
     let read = |path: &str| open(Path::new(path)).with_context(|| format!("cannot read {path}"));
     Ok(match name {
-        "-" => Found::Bytes(unpacked(io::stdin().lock()).context("cannot read standard input")?),
-        name if !is_file(name) && history::is_run(name) => Found::Document(Box::new(history::load(name)?)),
-        path if history::is_samples_path(path) => {
-            Found::Document(Box::new(history::load_samples(Path::new(path), read(path)?)?))
+        "-" => NamedDocument::Bytes(unpacked(io::stdin().lock()).context("cannot read standard input")?),
+        name if !is_file(name) && history::is_run(name) => {
+            NamedDocument::Document(Box::new(history::load(name)?))
         }
-        path => Found::Bytes(unpacked(read(path)?).with_context(|| format!("cannot read {path}"))?),
+        path if history::is_samples_path(path) => {
+            NamedDocument::Document(Box::new(history::load_samples(Path::new(path), read(path)?)?))
+        }
+        path => NamedDocument::Bytes(unpacked(read(path)?).with_context(|| format!("cannot read {path}"))?),
     })
 }
 

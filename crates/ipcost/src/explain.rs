@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use indicatif::ProgressBar;
-use ipcost_features::explain::{Examined, Request, Watching, examine, prepare};
+use ipcost_features::explain::{Examined, ExplainRequest, Watching, examine, prepare};
 use ipcost_lab::Lab;
 use ipcost_lab::progress::Observer;
 use ipcost_model::{Job, Matrix, parse_cell_id};
@@ -37,7 +37,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
 /// # Errors
 /// What is wrong with the request, or what failed.
 pub fn explained(
-    asked: &Request,
+    asked: &ExplainRequest,
     lab: &Lab,
     interrupt: &Interrupt,
     outputs: &Outputs<'_>,
@@ -49,7 +49,7 @@ pub fn explained(
         plan.notes.iter().for_each(|text| note(text));
     }
     let bar = bar(quiet, 1, "looking at what the cells do, {pos} of {len}");
-    let mut shown = Shown { line: Line::new(quiet), bar };
+    let mut shown = ExplainProgress { line: Line::new(quiet), bar };
     let examined = examine(asked, (&job, plan, &question), lab, interrupt, &mut shown);
     shown.line.clear();
     let Examined { explanation, document, flames } = examined?;
@@ -64,12 +64,12 @@ pub fn explained(
 }
 
 /// A line for the timed pass, a bar for what follows.
-struct Shown {
+struct ExplainProgress {
     line: Line,
     bar: ProgressBar,
 }
 
-impl Watching for Shown {
+impl Watching for ExplainProgress {
     fn timed(&mut self) -> &mut dyn Observer {
         &mut self.line
     }
@@ -103,9 +103,9 @@ fn write_flames(path: &Path, flames: &[(String, String)], quiet: bool) -> anyhow
     Ok(())
 }
 
-fn request(args: &ExplainArgs) -> anyhow::Result<Request> {
+fn request(args: &ExplainArgs) -> anyhow::Result<ExplainRequest> {
     let transports = transport::states();
-    let request = |job: Job, by_id| Request {
+    let request = |job: Job, by_id| ExplainRequest {
         job,
         by_id,
         floor: !args.no_floor,

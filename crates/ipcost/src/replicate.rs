@@ -6,7 +6,7 @@ use anyhow::{anyhow, ensure};
 use indicatif::ProgressBar;
 use ipcost_features::replicate::needs::Needs;
 use ipcost_features::replicate::{
-    Ledger, Replication, Request, Watching, catalogue, cells_of_run, check, figure, overview, page,
+    Ledger, ReplicateRequest, Replication, Watching, catalogue, cells_of_run, check, figure, overview, page,
     published, repeat, run as measure, scale,
 };
 use ipcost_lab::progress::Observer;
@@ -61,7 +61,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     }
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
     let request = request(args, &replications);
-    let mut shown = Shown::new(args.quiet);
+    let mut shown = ReplicateProgress::new(args.quiet);
     if args.as_published {
         return as_published(args, &request, &replications, &interrupt, &mut shown);
     }
@@ -232,11 +232,11 @@ fn check_files(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Re
     Ok(())
 }
 
-fn request(args: &ReplicateArgs, replications: &[Replication]) -> Request {
+fn request(args: &ReplicateArgs, replications: &[Replication]) -> ReplicateRequest {
     let given = [("--tcp", &args.redis_tcp), ("--unix", &args.redis_unix)].into_iter();
     let given = given.filter_map(|(flag, address)| Some(("redis", [flag.to_owned(), address.clone()?])));
     let full = args.full.then(|| args.divide.unwrap_or(1));
-    Request {
+    ReplicateRequest {
         scale: scale(replications, args.budget),
         seed: args.seed,
         full,
@@ -246,20 +246,20 @@ fn request(args: &ReplicateArgs, replications: &[Replication]) -> Request {
 }
 
 /// A line for what is timed, a bar for repetitions.
-struct Shown {
+struct ReplicateProgress {
     line: Line,
     bar: ProgressBar,
     quiet: bool,
 }
 
-impl Shown {
+impl ReplicateProgress {
     fn new(quiet: bool) -> Self {
         let bar = bar(quiet, 1, "{pos} of {len}, {eta} left: {msg}");
         Self { line: Line::new(quiet), bar, quiet }
     }
 }
 
-impl Watching for Shown {
+impl Watching for ReplicateProgress {
     fn timed(&mut self) -> &mut dyn Observer {
         self.line = Line::new(self.quiet);
         &mut self.line
@@ -290,10 +290,10 @@ impl Watching for Shown {
 /// Runs the experiments as they were published, one after the other.
 fn as_published(
     args: &ReplicateArgs,
-    request: &Request,
+    request: &ReplicateRequest,
     replications: &[Replication],
     interrupt: &Interrupt,
-    shown: &mut Shown,
+    shown: &mut ReplicateProgress,
 ) -> Result<ExitCode, Problem> {
     let mut status = ExitCode::SUCCESS;
     for replication in replications {

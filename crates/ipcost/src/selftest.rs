@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use ipcost_features::selftest::{Noise, Promise, Request, Tally, page, run as measure};
+use ipcost_features::selftest::{Noise, Promise, SelfTestRequest, Tally, page, run as measure};
 use ipcost_model::units::duration_text;
 
 use crate::args::{RecordFiles, SelfTestArgs};
@@ -26,7 +26,7 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
     let files = RecordFiles::without_pictures(&args.files);
     record_files::check(&files).map_err(Problem::usage)?;
     let budget = args.budget.unwrap_or(DEFAULT_BUDGET);
-    let request = Request { budget, noise: args.noise.unwrap_or(Noise::Quiet), seed: args.seed };
+    let request = SelfTestRequest { budget, noise: args.noise.unwrap_or(Noise::Quiet), seed: args.seed };
     let progress = bar(args.quiet, STEPS, "{msg}");
     let mut tell = |tally: &Tally, elapsed| tell(&progress, tally, elapsed, budget);
     let interrupt = begin_measuring(args.quiet, args.waiting)?;

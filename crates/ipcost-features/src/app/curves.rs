@@ -2,7 +2,7 @@
 
 use ipcost_model::{Estimate, Placement, Ran};
 use ipcost_report::numbers::time;
-use ipcost_report::saving::{Curves, Measured, Panel, per_cent};
+use ipcost_report::saving::{Curves, MeasuredSaving, PlacementPanel, per_cent};
 use ipcost_report::words::cores;
 
 use super::{App, Curve, Saving, words};
@@ -43,17 +43,17 @@ pub(super) fn curves(app: &App) -> Option<Curves> {
     })
 }
 
-fn panel(app: &App, curve: &Curve, least: &str) -> Panel {
+fn panel(app: &App, curve: &Curve, least: &str) -> PlacementPanel {
     let is_own = |saving: &&Saving| saving.is_where(curve) && saving.is_plain() && saving.request != least;
     let own = app.savings.iter().filter(is_own);
-    let requests: Vec<Measured> = own.map(|saving| measured(saving, curve)).collect();
+    let requests: Vec<MeasuredSaving> = own.map(|saving| measured(saving, curve)).collect();
     let last =
         requests.iter().map(|request| request.work_ns.log10().ceil()).fold(f64::from(LAST_DECADE), f64::max);
     let name = match (curve.placement, curve.ran) {
         (Placement::Free, None) => "wherever the system runs client and server".to_owned(),
         (placement, ran) => words::place(placement, ran).trim_start().to_owned(),
     };
-    Panel {
+    PlacementPanel {
         name,
         said: said(curve, app.margin),
         line: line(curve, last as i32),
@@ -81,9 +81,9 @@ fn said(curve: &Curve, margin: f64) -> String {
 }
 
 /// What is saved of another request, at what it takes over TCP on top of the least one.
-fn measured(saving: &Saving, curve: &Curve) -> Measured {
+fn measured(saving: &Saving, curve: &Curve) -> MeasuredSaving {
     let Estimate { median, lo, hi } = saving.ratio;
-    Measured {
+    MeasuredSaving {
         request: words::shortened(&saving.request, MOST),
         work_ns: saving.tcp_ns - curve.least_ns,
         share: Estimate { median: 1.0 - median, lo: hi.map(|hi| 1.0 - hi), hi: lo.map(|lo| 1.0 - lo) },

@@ -5,22 +5,24 @@ use ipcost_lab::{Batches, rules};
 use ipcost_model::{
     CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Placement, Ran, Verdict,
 };
-use ipcost_peer::adapters::app::{Facts, Kind};
+use ipcost_peer::adapters::app::{Facts, ServerKind};
 use ipcost_report::words;
 
 use super::record::LOGIN;
-use super::{APP_SCHEMA, App, AppRequest, Checked, Curve, RanShare, Request, Saving, Seen, Side};
+use super::{
+    APP_SCHEMA, App, AppRequest, Checked, Curve, MeasuredRequest, RanShare, Saving, SeenServer, ServerSocket,
+};
 use crate::explain::parts::Estimates;
 
 /// The work that curves go through, nanoseconds: from a microsecond to ten milliseconds.
 const WORK_NS: [f64; 13] = [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 1e7];
 
 /// The answer, from what was seen before and what was measured.
-pub fn judge(kind: &Kind, asked: &AppRequest, seen: &Seen, document: &Document) -> App {
+pub fn judge(kind: &ServerKind, asked: &AppRequest, seen: &SeenServer, document: &Document) -> App {
     let savings = savings(kind, seen.lasts.is_none(), document);
     let margin = document.analysis.margin;
     let known = seen.either();
-    let request = |(request, known): (&String, &ipcost_peer::adapters::app::Asked)| Request {
+    let request = |(request, known): (&String, &ipcost_peer::adapters::app::AskedRequest)| MeasuredRequest {
         request: request.clone(),
         sent: known.sent,
         replied: known.replied,
@@ -46,8 +48,8 @@ pub fn judge(kind: &Kind, asked: &AppRequest, seen: &Seen, document: &Document) 
     }
 }
 
-fn side(facts: &Facts) -> Side {
-    Side { address: facts.address.clone(), process: facts.process }
+fn side(facts: &Facts) -> ServerSocket {
+    ServerSocket { address: facts.address.clone(), process: facts.process }
 }
 
 /// What decides whether both sides do the same work. What the client decides itself is the same on both by construction, and said.
@@ -95,7 +97,7 @@ fn same_work(asked: &AppRequest, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> 
 
 /// What each pair of cells says: the run's own contrast of elapsed time, and at the same level the differences. Below the row of all
 /// batches, one for each placement in which both sides ran in the same rounds.
-fn savings(kind: &Kind, is_own: bool, document: &Document) -> Vec<Saving> {
+fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> {
     let batches = Batches::new(&document.samples, document.cells.len());
     let estimates = Estimates { batches: &batches, level: document.analysis.alpha_each };
     let find = |id: &String| document.cells.iter().position(|cell| cell.id == *id);
@@ -183,7 +185,7 @@ fn shares(unix: &CellRecord, tcp: &CellRecord) -> Vec<RanShare> {
 }
 
 /// What is saved of a request on a kept connection on which the server works longer than on the least.
-fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
+fn curves(kind: &ServerKind, savings: &[Saving], margin: f64) -> Vec<Curve> {
     let plain = |saving: &&Saving| {
         saving.is_plain()
             && saving.request == kind.least

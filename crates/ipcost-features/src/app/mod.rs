@@ -12,13 +12,15 @@ use ipcost_report::page::Page;
 
 use crate::answer::{Answer, AnswerKind};
 
-pub use ipcost_peer::adapters::app::{At, Given, KINDS, Kind, Login, Met, find};
+pub use ipcost_peer::adapters::app::{At, BurstOutcome, Given, KINDS, Login, ServerKind, find};
 
 pub use self::judge::judge;
 pub use self::page::page;
-pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, Others, RanShare, Request, Saving, Side};
+pub use self::record::{
+    APP_SCHEMA, App, Burst, Checked, Curve, MeasuredRequest, Others, RanShare, Saving, ServerSocket,
+};
 pub(crate) use self::run::no_network;
-pub use self::run::{AppRequest, Seen, burst, keep_others_out, look, peer_of, prepare, to_explain};
+pub use self::run::{AppRequest, SeenServer, burst, keep_others_out, look, peer_of, prepare, to_explain};
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<App>(APP_SCHEMA, "app").told_apart_by("server");

@@ -5,11 +5,11 @@ use ipcost_report::page::{
     Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
 };
 use ipcost_report::picture::{Chart, draw_saving, plain_saving};
-use ipcost_report::saving::{Curves, Measured, Panel};
+use ipcost_report::saving::{Curves, MeasuredSaving, PlacementPanel};
 
 use super::curves::curves;
 use super::words::{checked, cores_of, heading, known, limits, load, of_burst, of_held_back, of_loads};
-use super::{App, Burst, Met, Saving};
+use super::{App, Burst, BurstOutcome, Saving};
 
 /// The most letters of a request in a table.
 const MOST: usize = 32;
@@ -111,14 +111,14 @@ fn tables(curves: &Curves) -> Vec<Block<'static>> {
         Column::number("saves"),
         Column::text("interval").dropped(2),
     ];
-    let bound = |panel: &Panel, (work_ns, share): &(f64, f64)| {
+    let bound = |panel: &PlacementPanel, (work_ns, share): &(f64, f64)| {
         vec![
             Value::Name(panel.name.clone()).into(),
             Value::Cost(*work_ns).into(),
             Value::Share(*share).into(),
         ]
     };
-    let request = |panel: &Panel, request: &Measured| {
+    let request = |panel: &PlacementPanel, request: &MeasuredSaving| {
         vec![
             Value::Name(request.request.clone()).into(),
             Value::Name(panel.name.clone()).into(),
@@ -147,7 +147,7 @@ fn met(burst: &Burst) -> Section<'static> {
         Column::number("failed"),
     ];
     let sides = [("Unix socket", burst.unix), ("TCP", burst.tcp)];
-    let row = |(socket, met): (&str, Option<Met>)| {
+    let row = |(socket, met): (&str, Option<BurstOutcome>)| {
         let met = met?;
         let queue = met.backlog.map_or_else(|| "not known".into(), |most| Value::Count(most.into()).into());
         let counts =
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
     use crate::app::record::LOGIN;
-    use crate::app::{APP_SCHEMA, Checked, Curve, Request, Side};
+    use crate::app::{APP_SCHEMA, Checked, Curve, MeasuredRequest, ServerSocket};
 
     fn saving(
         request: &str,
@@ -219,10 +219,14 @@ mod tests {
             same: unix == tcp,
             made_equal: made_equal.map(str::to_owned),
         };
-        let side = |address: &str| Side { address: address.to_owned(), process: Some(7) };
+        let side = |address: &str| ServerSocket { address: address.to_owned(), process: Some(7) };
         let long = "SELECT name FROM account WHERE id = 4711 AND branch = 17 ORDER BY name LIMIT 10";
-        let request =
-            |request: &str, least| Request { request: request.to_owned(), sent: 9, replied: 70, least };
+        let request = |request: &str, least| MeasuredRequest {
+            request: request.to_owned(),
+            sent: 9,
+            replied: 70,
+            least,
+        };
         let (together, apart) = (Placement::Together, Placement::Apart);
         let Document { tool, host, started, .. } = fixture::document();
         App {
@@ -259,8 +263,19 @@ mod tests {
             burst: Some(Burst {
                 clients: 500,
                 somaxconn: Some(128),
-                unix: Some(Met { backlog: Some(128), answered: 1400, refused: 100, ..Met::default() }),
-                tcp: Some(Met { backlog: Some(128), answered: 1395, late: 90, failed: 15, ..Met::default() }),
+                unix: Some(BurstOutcome {
+                    backlog: Some(128),
+                    answered: 1400,
+                    refused: 100,
+                    ..BurstOutcome::default()
+                }),
+                tcp: Some(BurstOutcome {
+                    backlog: Some(128),
+                    answered: 1395,
+                    late: 90,
+                    failed: 15,
+                    ..BurstOutcome::default()
+                }),
             }),
         }
     }
@@ -284,6 +299,6 @@ mod tests {
         }
         let page = page(&app);
         let svg = (page.figures()[0].draw)(Frame::File(Background::White)).unwrap().svg();
-        assert!(svg.contains("PostgreSQL 15.18") && svg.contains("Measured on"), "{svg}");
+        assert!(svg.contains("PostgreSQL 15.18") && svg.contains("MeasuredSaving on"), "{svg}");
     }
 }

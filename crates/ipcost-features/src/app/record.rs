@@ -1,7 +1,7 @@
 //! What is known of a server over both sockets.
 
 use ipcost_model::{Envelope, Estimate, Lasts, MeanContrast, Pattern, Placement, Ran, Verdict};
-use ipcost_peer::adapters::app::Met;
+use ipcost_peer::adapters::app::BurstOutcome;
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
@@ -28,13 +28,13 @@ pub struct App {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<Others>,
     /// Its Unix socket, if that was measured.
-    pub unix: Option<Side>,
+    pub unix: Option<ServerSocket>,
     /// Its port, if that was measured.
-    pub tcp: Option<Side>,
+    pub tcp: Option<ServerSocket>,
     /// Whether both sides do the same work: what was looked at.
     pub same_work: Vec<Checked>,
     /// What was asked, the least first.
-    pub requests: Vec<Request>,
+    pub requests: Vec<MeasuredRequest>,
     /// The relative difference that matters.
     pub margin: f64,
     /// What waits for delayed acknowledgements, in sentences: mended, it may be all that a Unix socket would save.
@@ -63,7 +63,7 @@ pub enum Others {
 
 /// One of the server's two sockets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Side {
+pub struct ServerSocket {
     /// Its address.
     pub address: String,
     /// The process that listens, if the system tells.
@@ -87,7 +87,7 @@ pub struct Checked {
 
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct MeasuredRequest {
     /// Its text.
     pub request: String,
     /// Bytes sent.
@@ -218,7 +218,7 @@ pub struct Burst {
     /// The most that the system lets wait at any socket (`net.core.somaxconn`).
     pub somaxconn: Option<u32>,
     /// Over the Unix socket.
-    pub unix: Option<Met>,
+    pub unix: Option<BurstOutcome>,
     /// Over TCP.
-    pub tcp: Option<Met>,
+    pub tcp: Option<BurstOutcome>,
 }

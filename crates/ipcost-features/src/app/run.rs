@@ -8,12 +8,12 @@ use ipcost_model::{
     Job, Lasts, Matrix, OptionLists, OptionName, OptionValue, Pattern, PeerCommand, Placement, ServiceCommand,
 };
 use ipcost_peer::adapters::app::{
-    At, Facts, Given, Kind, Login, backlog, burst as burst_at, look as look_at,
+    At, Facts, Given, Login, ServerKind, backlog, burst as burst_at, look as look_at,
 };
 use ipcost_sys::{limits, net_namespace, whereabouts};
 use serde::{Deserialize, Serialize};
 
-use super::{Burst, Met, Others};
+use super::{Burst, BurstOutcome, Others};
 
 /// A server that takes longer to start lasts the whole run.
 const QUICK: Duration = Duration::from_millis(500);
@@ -52,7 +52,7 @@ pub struct AppRequest {
 ///
 /// # Errors
 /// If this program's path is not known.
-pub fn peer_of(kind: &Kind) -> Result<Vec<String>, LabError> {
+pub fn peer_of(kind: &ServerKind) -> Result<Vec<String>, LabError> {
     let mut command = own_command("peer")?;
     command.extend(["app".to_owned(), kind.name.to_owned()]);
     Ok(command)
@@ -63,7 +63,7 @@ pub fn peer_of(kind: &Kind) -> Result<Vec<String>, LabError> {
 ///
 /// # Errors
 /// If no private server can be started, or this program's path is not known.
-pub fn prepare(kind: &Kind, asked: &AppRequest, several_cores: bool) -> Result<Job, LabError> {
+pub fn prepare(kind: &ServerKind, asked: &AppRequest, several_cores: bool) -> Result<Job, LabError> {
     let mut command = peer_of(kind)?;
     let is_private = asked.given.is_empty();
     let service = match is_private {
@@ -132,7 +132,7 @@ pub fn prepare(kind: &Kind, asked: &AppRequest, several_cores: bool) -> Result<J
 ///
 /// # Errors
 /// Why neither is possible here, and what to do.
-pub fn keep_others_out(kind: &Kind, admits: bool) -> Result<Others, LabError> {
+pub fn keep_others_out(kind: &ServerKind, admits: bool) -> Result<Others, LabError> {
     let Some(why) = kind.is_open_to_all(None) else { return Ok(Others::Secret) };
     if admits {
         return Ok(Others::Admitted);
@@ -180,7 +180,7 @@ fn flags(asked: &AppRequest) -> Vec<String> {
 }
 
 /// A server as it was seen, over the sockets that are measured.
-pub struct Seen {
+pub struct SeenServer {
     /// Over the Unix socket.
     pub unix: Option<Facts>,
     /// Over TCP.
@@ -189,7 +189,7 @@ pub struct Seen {
     pub lasts: Option<Lasts>,
 }
 
-impl Seen {
+impl SeenServer {
     /// Both sides, if both are measured.
     pub(super) fn both(&self) -> Option<(&Facts, &Facts)> {
         self.unix.as_ref().zip(self.tcp.as_ref())
@@ -206,9 +206,9 @@ impl Seen {
 /// # Errors
 /// If that many clients cannot be started here.
 pub fn burst(
-    kind: &Kind,
+    kind: &ServerKind,
     asked: &AppRequest,
-    seen: &Seen,
+    seen: &SeenServer,
     bench: &ProcessBench,
 ) -> Result<Option<Burst>, LabError> {
     let clients = asked.burst;
@@ -229,7 +229,7 @@ pub fn burst(
     let mut met = sides.each_ref().map(|at| {
         at.as_ref()
             .filter(|_| seen.either().is_some())
-            .map(|at| Met { backlog: backlog(at), ..Met::default() })
+            .map(|at| BurstOutcome { backlog: backlog(at), ..BurstOutcome::default() })
     });
     for _ in 0..ROUNDS {
         for (at, met) in sides.iter().zip(&mut met) {
@@ -249,14 +249,14 @@ pub fn burst(
 ///
 /// # Errors
 /// What is wrong with the server, the login or a request, and on which side.
-pub fn look(kind: &Kind, asked: &AppRequest, bench: &mut ProcessBench) -> Result<Seen, LabError> {
+pub fn look(kind: &ServerKind, asked: &AppRequest, bench: &mut ProcessBench) -> Result<SeenServer, LabError> {
     let login = kind.login_for(&asked.given, &asked.login);
     let facts = |at: &At| {
         look_at(kind, &login, at, &asked.requests).map_err(|error| LabError::Refused(error.to_string()))
     };
     if !asked.given.is_empty() {
         let [unix, tcp] = [&asked.given.unix, &asked.given.tcp].map(|at| at.as_ref().map(facts).transpose());
-        return Ok(Seen { unix: unix?, tcp: tcp?, lasts: None });
+        return Ok(SeenServer { unix: unix?, tcp: tcp?, lasts: None });
     }
     bench.serve(kind.name)?;
     let lasts =
@@ -266,5 +266,5 @@ pub fn look(kind: &Kind, asked: &AppRequest, bench: &mut ProcessBench) -> Result
         let address = bench.address_of_service(kind.name, transport).unwrap_or_default();
         facts(&At::of(transport, &address).map_err(LabError::Refused)?)
     });
-    Ok(Seen { unix: Some(unix?), tcp: Some(tcp?), lasts: Some(lasts) })
+    Ok(SeenServer { unix: Some(unix?), tcp: Some(tcp?), lasts: Some(lasts) })
 }

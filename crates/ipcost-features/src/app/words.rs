@@ -6,7 +6,7 @@ use ipcost_report::numbers::{bounds, interval, ratio, signed_time, time, time_in
 use ipcost_report::words::{SAME_IN_MEDIAN, cores, escaped, ran};
 
 use super::record::LOGIN;
-use super::{App, Burst, Checked, Met, Others, Saving};
+use super::{App, Burst, BurstOutcome, Checked, Others, Saving};
 
 /// The most letters of a request in a sentence.
 const MOST: usize = 60;
@@ -155,8 +155,8 @@ pub(super) fn limits(app: &App) -> Option<String> {
 
 /// What becomes of clients that come at once, over either socket.
 pub(super) fn of_burst(burst: &Burst) -> String {
-    let share = |count: u64, met: &Met| percent(count as f64 / met.all().max(1) as f64);
-    let side = |name: &str, met: &Met| {
+    let share = |count: u64, met: &BurstOutcome| percent(count as f64 / met.all().max(1) as f64);
+    let side = |name: &str, met: &BurstOutcome| {
         let parts = [
             (met.refused, "were refused at once"),
             (met.late, "were answered after a second or more, as TCP tries again"),
@@ -175,7 +175,7 @@ pub(super) fn of_burst(burst: &Burst) -> String {
     };
     let sides = [("the Unix socket", burst.unix), ("TCP", burst.tcp)];
     let sides: Vec<String> = sides.iter().filter_map(|(name, met)| Some(side(name, met.as_ref()?))).collect();
-    let refused = |met: Option<Met>| met.is_some_and(|met| met.refused + met.late > 0);
+    let refused = |met: Option<BurstOutcome>| met.is_some_and(|met| met.refused + met.late > 0);
     let remedy = match burst.somaxconn {
         Some(most) if refused(burst.unix) || refused(burst.tcp) => format!(
             ". The queue is as long as the server asks for, up to net.core.somaxconn, which is {most} here: raise the server's backlog, and that where it is less"

@@ -15,7 +15,7 @@ use ipcost_model::units::counted;
 use ipcost_model::{Document, Tool};
 use serde::Serialize;
 
-use super::judge::{Measured, decide_at, prepare, recorded_cells, together};
+use super::judge::{MeasuredCells, decide_at, prepare, recorded_cells, together};
 use super::{Baselines, CheckedClaim, CheckedTest, ClaimsFile, Questions, Reference, View};
 use crate::check::words::telling;
 use crate::claims::{ClaimCounts, ClaimVerdict, needed, over_hosts};
@@ -187,7 +187,7 @@ impl Deciding {
         // It was asked before, and a file that has changed since is none of this fleet.
         let Ok(questions) = questions(&self.file, document) else { return };
         let cells = recorded_cells(document);
-        let measured = Measured::recorded(document, &cells);
+        let measured = MeasuredCells::recorded(document, &cells);
         for (place, claim) in self.file.claims.iter().enumerate() {
             let spared = all - needed(claim.hosts.unwrap_or(1.0), all);
             let [for_it, against] = [spared + 1, all - spared];

@@ -16,7 +16,7 @@ use crate::claims::ClaimVerdict;
 
 pub use baseline::differences;
 pub use baselines::Baselines;
-pub use measured::{Measured, recorded_cells};
+pub use measured::{MeasuredCells, recorded_cells};
 pub use preparing::prepare;
 
 use ipcost_lab::planning::ALPHA;
@@ -150,17 +150,22 @@ pub fn together(claims: &[CheckedClaim]) -> ClaimVerdict {
 }
 
 /// Decides every claim from what was measured so far; says how long it would likely take only of a run that has ended.
-pub fn decide(questions: &Questions, measured: &Measured<'_>) -> Vec<CheckedClaim> {
+pub fn decide(questions: &Questions, measured: &MeasuredCells<'_>) -> Vec<CheckedClaim> {
     let level = questions.level();
     questions.claims.iter().map(|claim| decide_claim(claim, measured, level)).collect()
 }
 
 /// Decides one claim at a level that is a part of that of a single run, as hosts of a fleet share it.
-pub fn decide_at(questions: &Questions, claim: usize, measured: &Measured<'_>, parts: u64) -> CheckedClaim {
+pub fn decide_at(
+    questions: &Questions,
+    claim: usize,
+    measured: &MeasuredCells<'_>,
+    parts: u64,
+) -> CheckedClaim {
     decide_claim(&questions.claims[claim], measured, questions.level() / parts.max(1) as f64)
 }
 
-fn decide_claim(question: &AskedClaim, measured: &Measured<'_>, level: f64) -> CheckedClaim {
+fn decide_claim(question: &AskedClaim, measured: &MeasuredCells<'_>, level: f64) -> CheckedClaim {
     let mut tests: Vec<CheckedTest> =
         question.tests.iter().map(|test| deciding::decide_test(test, measured, level)).collect();
     // Where every cell is within its bound, so is every group; one that is not known to fail adds nothing.

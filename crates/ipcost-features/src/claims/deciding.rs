@@ -7,7 +7,7 @@ use super::ClaimVerdict;
 
 /// What epochs say of the value that a claim is about.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct ClaimedValue {
     /// The median.
     pub value: f64,
     /// Its interval; `None` while that is unbounded.
@@ -16,7 +16,7 @@ pub(crate) struct Found {
     pub range: Option<(f64, f64)>,
 }
 
-impl Found {
+impl ClaimedValue {
     /// What epochs say at 1 − `level`, `shown` as people read it; `None` of no epochs.
     pub(crate) fn of(epochs: &[f64], level: f64, shown: impl Fn(f64) -> f64) -> Option<Self> {
         let EpochInterval { interval, range, .. } = epoch_interval(epochs, level)?;

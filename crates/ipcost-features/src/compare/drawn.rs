@@ -1,7 +1,7 @@
 //! What changed, as a picture: a row a group, and a row a cell.
 
 use ipcost_model::Verdict;
-use ipcost_report::forest::{Forest, ForestRow, Panel};
+use ipcost_report::forest::{Forest, ForestGroup, ForestRow};
 use ipcost_report::numbers::ratio;
 use ipcost_report::words::{capitalised, quantity};
 
@@ -45,8 +45,8 @@ pub fn drawn(comparison: &Comparison) -> Forest {
         false => "Groups of cells, relative to the rest".to_owned(),
     };
     let panels = [
-        Panel { title: groups, rows: of_groups.collect() },
-        Panel { title: cells, rows: of_cells.collect() },
+        ForestGroup { title: groups, rows: of_groups.collect() },
+        ForestGroup { title: cells, rows: of_cells.collect() },
     ];
     Forest {
         title: format!("Did it change? {} of B over A", capitalised(quantity(comparison.metric))),

@@ -13,7 +13,7 @@ use super::differences::{BATCH, differences};
 use super::groups::groups;
 use super::levels::{Levels, levels, would_show};
 use super::record::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, SpreadSource};
-use super::sides::Side;
+use super::sides::RunsOfSide;
 use super::spread::PastRuns;
 use super::unpaired::UnpairedRuns;
 
@@ -84,11 +84,11 @@ pub fn compare(
     tool: Tool,
 ) -> Result<Comparison, CompareError> {
     check_runs(a, b)?;
-    let sides = [Side::of(a), Side::of(b)];
+    let sides = [RunsOfSide::of(a), RunsOfSide::of(b)];
     let [of_a, of_b] = &sides;
     let cells: Vec<&str> = of_a.measured.intersection(&of_b.measured).copied().collect();
     if cells.is_empty() {
-        let first = |side: &Side<'_>| side.measured.first().copied().unwrap_or("none").to_owned();
+        let first = |side: &RunsOfSide<'_>| side.measured.first().copied().unwrap_or("none").to_owned();
         return Err(CompareError::NothingInCommon { a: first(of_a), b: first(of_b) });
     }
     let pairs: Vec<(&str, &str)> = of_a.pairs.intersection(&of_b.pairs).copied().collect();
@@ -106,7 +106,8 @@ pub fn compare(
     let record = |id: &&str| a[0].cells.iter().find(|cell| cell.id == **id);
     let points: Vec<&Point> = compared.iter().filter_map(record).map(|cell| &cell.point).collect();
     let asked = groups(&points);
-    let by_run = |runs: &dyn Fn(&Measured<&str>) -> Vec<f64>| transposed(costs.iter().map(runs).collect());
+    let by_run =
+        |runs: &dyn Fn(&ComparedRuns<&str>) -> Vec<f64>| transposed(costs.iter().map(runs).collect());
     let logs = |runs: &[RunMedian]| runs.iter().map(|run| run.median).collect::<Vec<f64>>();
     let sides_by_run = [by_run(&|cell| logs(&cell.a)), by_run(&|cell| logs(&cell.b))];
     let errors: Vec<Option<f64>> = costs.iter().map(|cell| error_of_difference(&cell.a, &cell.b)).collect();
@@ -136,7 +137,7 @@ pub fn compare(
         alpha: alpha_below,
         between: (at_least(assumed, modes(cell).max(modes(baseline))), SpreadSource::Assumed),
     });
-    let only = |one: &Side<'_>, other: &Side<'_>| {
+    let only = |one: &RunsOfSide<'_>, other: &RunsOfSide<'_>| {
         one.anywhere.difference(&other.anywhere).map(|id| (*id).to_owned()).collect()
     };
     let mut comparison = Comparison {
@@ -185,7 +186,7 @@ pub(crate) fn compared_run(run: &Document) -> ComparedRun {
 }
 
 /// What is compared, and the runs' medians on both sides.
-struct Measured<K> {
+struct ComparedRuns<K> {
     what: K,
     a: Vec<RunMedian>,
     b: Vec<RunMedian>,
@@ -217,13 +218,13 @@ fn without_figures(cells: &[&str], metric: Metric) -> Option<String> {
 /// What has a cost in every run; a metric that some run has no figures of is left out.
 fn measured_changes<'a, K: Copy>(
     what: &[K],
-    [a, b]: &[Side<'a>; 2],
-    series: impl Fn(&Side<'a>, K) -> Vec<Vec<f64>>,
-) -> Vec<Measured<K>> {
-    let medians = |side: &Side<'a>, key: K| -> Option<Vec<RunMedian>> {
+    [a, b]: &[RunsOfSide<'a>; 2],
+    series: impl Fn(&RunsOfSide<'a>, K) -> Vec<Vec<f64>>,
+) -> Vec<ComparedRuns<K>> {
+    let medians = |side: &RunsOfSide<'a>, key: K| -> Option<Vec<RunMedian>> {
         series(side, key).iter().map(|epochs| run_median(epochs)).collect()
     };
-    let of = |key: &K| Some(Measured { what: *key, a: medians(a, *key)?, b: medians(b, *key)? });
+    let of = |key: &K| Some(ComparedRuns { what: *key, a: medians(a, *key)?, b: medians(b, *key)? });
     what.iter().filter_map(of).collect()
 }
 
@@ -237,11 +238,11 @@ struct Named {
 }
 
 fn judged<K: Copy>(
-    measured: Vec<Measured<K>>,
+    measured: Vec<ComparedRuns<K>>,
     settings: &CompareSettings,
     name: impl Fn(K) -> Named,
 ) -> Vec<Change> {
-    let change = |Measured { what, a, b }: Measured<K>| {
+    let change = |ComparedRuns { what, a, b }: ComparedRuns<K>| {
         let Named { cell, baseline, alpha, between: (between, source) } = name(what);
         let Unpaired { difference, bounds, spread } = unpaired(&a, &b, alpha, between)?;
         let mean =

@@ -6,7 +6,7 @@ use ipcost_lab::Batches;
 use ipcost_model::{CellRecord, Document, Metric};
 
 /// The runs of one side, and what they have measured.
-pub(super) struct Side<'a> {
+pub(super) struct RunsOfSide<'a> {
     runs: Vec<Run<'a>>,
     /// Cells that every run has measured.
     pub measured: BTreeSet<&'a str>,
@@ -24,7 +24,7 @@ struct Run<'a> {
     batches: Batches<'a>,
 }
 
-impl<'a> Side<'a> {
+impl<'a> RunsOfSide<'a> {
     pub fn of(documents: &'a [Document]) -> Self {
         let runs: Vec<Run<'a>> = documents.iter().map(Run::of).collect();
         let cells_of = |run: &Run<'a>| run.indices.keys().copied().collect::<BTreeSet<_>>();

@@ -31,7 +31,7 @@ const SHORTEST_BATCH: Duration = Duration::from_millis(20);
 
 /// What `explain` was asked to do.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct ExplainRequest {
     pub job: Job,
     /// Whether its cells are compared as given rather than with a baseline.
     pub by_id: bool,
@@ -65,7 +65,7 @@ pub trait Watching {
 ///
 /// # Errors
 /// What is wrong with the request, or what this system has no room for.
-pub fn prepare(asked: &Request, lab: &Lab) -> Result<(Job, Plan, Question), LabError> {
+pub fn prepare(asked: &ExplainRequest, lab: &Lab) -> Result<(Job, Plan, Question), LabError> {
     let mut job = Job { floor: false, ..asked.job.clone() };
     let first = lab.cells(&job)?;
     let by_id = if asked.by_id { pairs_by_id(&job, lab)? } else { Vec::new() };
@@ -138,7 +138,7 @@ fn pairs_by_id(job: &Job, lab: &Lab) -> Result<Vec<(String, String)>, LabError> 
 /// # Errors
 /// Where measuring cannot begin, or a peer fails while it is looked at.
 pub fn examine(
-    asked: &Request,
+    asked: &ExplainRequest,
     (job, plan, question): (&Job, Plan, &Question),
     lab: &Lab,
     interrupt: &Interrupt,
@@ -256,7 +256,7 @@ fn no_floors(error: &dyn std::error::Error) -> Missing {
 }
 
 fn collect(
-    asked: &Request,
+    asked: &ExplainRequest,
     lab: &Lab,
     interrupt: &Interrupt,
     question: &Question,

@@ -8,7 +8,7 @@ use ipcost_report::numbers::{per_operation, time};
 use ipcost_report::page::{Block, Column, Field, Paragraph, Section, Table, Value};
 use ipcost_report::words::capitalised;
 
-use super::kinds::{Kind, Sum, calls_are_certain};
+use super::kinds::{CallKind, Sum, calls_are_certain};
 use super::sentences::{part_name, place};
 use super::{ExplainedCell, ExplainedDifference, ExplainedFloor, SideEvidence};
 
@@ -160,7 +160,7 @@ pub fn calls<'a>(cell: &ExplainedCell) -> Option<Section<'a>> {
 }
 
 fn call(call: &CallRecord, cell: &ExplainedCell) -> String {
-    let kind = Kind::of(call, &cell.transport);
+    let kind = CallKind::of(call, &cell.transport);
     // What tracing may have changed is not exact.
     let about = if kind.is_certain(cell, Some(&Sum::of(call))) { "" } else { "~" };
     let mut text = format!("{} {about}{}", call.name, per_operation(call.count));

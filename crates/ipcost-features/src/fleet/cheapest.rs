@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use ipcost_stats::median;
 
-use super::gather::{Asked, CheapestHere, Gathered, Gatherer, TableOfCells};
+use super::gather::{CheapestHere, FleetQuestion, Gathered, Gatherer, TableOfCells};
 use super::host_key::HostKey;
 use super::jobs::ByNumber;
 use super::judge::{Hosts, by_group};
@@ -20,7 +20,7 @@ impl Gatherer {
     ) -> Vec<FleetCheapest> {
         let mut of_table = ByNumber::default();
         for run in runs {
-            let Asked::Run { cheapest, .. } = &run.asked else { continue };
+            let FleetQuestion::Run { cheapest, .. } = &run.asked else { continue };
             cheapest.iter().for_each(|here| of_table.add(here.table, (index[&run.host], *here)));
         }
         let of = |(table, found): (u32, Vec<(usize, CheapestHere)>)| {

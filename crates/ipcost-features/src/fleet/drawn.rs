@@ -2,7 +2,7 @@
 
 use ipcost_model::Verdict;
 use ipcost_model::units::counted;
-use ipcost_report::forest::{Forest, ForestRow, Panel};
+use ipcost_report::forest::{Forest, ForestGroup, ForestRow};
 use ipcost_report::numbers::{interval, ratio};
 use ipcost_report::words::{capitalised, quantity};
 
@@ -34,7 +34,7 @@ pub fn overview(fleet: &Fleet) -> Forest {
             figures: format!("{}: {}", ratio(together.ratio), standings(&contrast.counts)),
         })
     };
-    let panel = |(title, contrasts): (String, Vec<&FleetContrast>)| Panel {
+    let panel = |(title, contrasts): (String, Vec<&FleetContrast>)| ForestGroup {
         title: capitalised(&title),
         rows: contrasts
             .iter()
@@ -91,7 +91,7 @@ pub fn by_host(fleet: &Fleet, contrast: &FleetContrast) -> Forest {
         }
     };
     if hosts.len() <= MOST_HOSTS {
-        panels.push(Panel { title: String::new(), rows: hosts.iter().map(|host| row(host)).collect() });
+        panels.push(ForestGroup { title: String::new(), rows: hosts.iter().map(|host| row(host)).collect() });
     } else {
         let groups = contrast.groups.iter().take(MOST_HOSTS).map(|group| ForestRow {
             label: super::words::group(&fleet.groups[group.group as usize]),
@@ -102,14 +102,14 @@ pub fn by_host(fleet: &Fleet, contrast: &FleetContrast) -> Forest {
             hi: Some(group.most),
             figures: format!("{}: {}", ratio(group.median), standings(&group.counts)),
         });
-        panels.push(Panel {
+        panels.push(ForestGroup {
             title: "Groups: their middle host, from the smallest ratio to the largest".to_owned(),
             rows: groups.collect(),
         });
         let others: Vec<ForestRow> =
             hosts.iter().filter(|host| differs(host)).take(MOST_HOSTS).map(|host| row(host)).collect();
         if !others.is_empty() {
-            panels.push(Panel { title: "Hosts that disagree".to_owned(), rows: others });
+            panels.push(ForestGroup { title: "Hosts that disagree".to_owned(), rows: others });
         }
     }
     if let Some(together) = &contrast.together {
@@ -135,7 +135,7 @@ pub fn by_host(fleet: &Fleet, contrast: &FleetContrast) -> Forest {
             };
             rows.push(typical);
         }
-        panels.push(Panel { title: "All together".to_owned(), rows });
+        panels.push(ForestGroup { title: "All together".to_owned(), rows });
     }
     Forest {
         title: format!("{}: {}", capitalised(&work(&contrast.work, contrast.placement)), pair(contrast)),

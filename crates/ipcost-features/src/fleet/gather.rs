@@ -111,12 +111,12 @@ pub(super) struct Gathered {
     pub epochs: u32,
     pub margin: f64,
     pub facts: HostFacts,
-    pub asked: Asked,
+    pub asked: FleetQuestion,
 }
 
 /// What a document asked.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum FleetQuestion {
     /// A run or a check, with its job by number.
     Run { job: u32, ratios: Vec<Ratio>, cheapest: Vec<CheapestHere>, claims: Vec<ClaimOnHost> },
     /// A replication, by id.
@@ -176,7 +176,7 @@ impl Gatherer {
         }
     }
 
-    fn take(&mut self, file: &str, document: &Document, asked: Asked) {
+    fn take(&mut self, file: &str, document: &Document, asked: FleetQuestion) {
         let host = &document.host;
         let key = HostKey::of(host, self.files.read);
         let facts = self.facts.of(document);
@@ -195,7 +195,7 @@ impl Gatherer {
     }
 
     /// What the document asked, or why it is not counted.
-    fn asked(&mut self, document: &Document) -> Result<Asked, String> {
+    fn asked(&mut self, document: &Document) -> Result<FleetQuestion, String> {
         let Some(answer) = answer_of(document).map_err(|error| error.to_string())? else {
             return self.run(document, Vec::new());
         };
@@ -227,7 +227,7 @@ impl Gatherer {
         }
     }
 
-    fn ledger(&mut self, ledger: &Ledger) -> Result<Asked, String> {
+    fn ledger(&mut self, ledger: &Ledger) -> Result<FleetQuestion, String> {
         if let Some(reason) = ledger.unmeasured() {
             return Err(format!("nothing was measured: {reason}"));
         }
@@ -248,10 +248,10 @@ impl Gatherer {
                 conditions: original.map(|under| (under.stratum.clone(), under.word)).collect(),
             });
         }
-        Ok(Asked::Ledger { id: ledger.id.clone(), claims })
+        Ok(FleetQuestion::Ledger { id: ledger.id.clone(), claims })
     }
 
-    fn run(&mut self, document: &Document, claims: Vec<ClaimOnHost>) -> Result<Asked, String> {
+    fn run(&mut self, document: &Document, claims: Vec<ClaimOnHost>) -> Result<FleetQuestion, String> {
         let alike = Alike::of(document);
         let job = serde_json::to_string(&alike.job).map_err(|error| error.to_string())?;
         let indices: HashMap<&str, usize> =
@@ -283,7 +283,7 @@ impl Gatherer {
             return Err("it has no contrasts: nothing was compared, or too little was measured".to_owned());
         }
         let cheapest = document.workloads.iter().filter_map(|table| self.cheapest(document, table)).collect();
-        Ok(Asked::Run { job: self.jobs.number(&job), ratios, cheapest, claims })
+        Ok(FleetQuestion::Run { job: self.jobs.number(&job), ratios, cheapest, claims })
     }
 
     /// The cheapest of a table; `None` if there is nothing to compare.

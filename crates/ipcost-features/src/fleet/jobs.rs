@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ipcost_model::Tool;
 
-use super::gather::{Asked, Gathered, Gatherer};
+use super::gather::{FleetQuestion, Gathered, Gatherer};
 use super::host_key::HostKey;
 use super::record::Fleet;
 
@@ -40,7 +40,7 @@ impl Gatherer {
         let runs = std::mem::take(&mut self.runs);
         let mut hosts_of_job: Vec<HashSet<&HostKey>> = vec![HashSet::new(); self.jobs.len()];
         for run in &runs {
-            if let Asked::Run { job, .. } = &run.asked {
+            if let FleetQuestion::Run { job, .. } = &run.asked {
                 hosts_of_job[*job as usize].insert(&run.host);
             }
         }
@@ -52,8 +52,8 @@ impl Gatherer {
         by_job.resize_with(places.len().max(1), Vec::new);
         for run in runs {
             let place = match &run.asked {
-                Asked::Run { job, .. } => places[*job as usize],
-                Asked::Ledger { .. } => 0,
+                FleetQuestion::Run { job, .. } => places[*job as usize],
+                FleetQuestion::Ledger { .. } => 0,
             };
             by_job[place].push(run);
         }
@@ -65,8 +65,8 @@ impl Gatherer {
         let mut newest: BTreeMap<(HostKey, Option<String>), Gathered> = BTreeMap::new();
         for run in runs {
             let asked = match &run.asked {
-                Asked::Run { .. } => None,
-                Asked::Ledger { id, .. } => Some(id.clone()),
+                FleetQuestion::Run { .. } => None,
+                FleetQuestion::Ledger { id, .. } => Some(id.clone()),
             };
             let key = (run.host.clone(), asked);
             self.files.keep_newest(&mut newest, key, run, |run| (&run.file, &run.started));

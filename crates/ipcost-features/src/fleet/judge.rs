@@ -8,7 +8,7 @@ use ipcost_stats::{UnitValue, median, outliers, random_effects, student_quantile
 
 use super::disagreement::{Dissent, Split};
 use super::facts::HostFacts;
-use super::gather::{Asked, ClaimOnHost, Gathered, Gatherer, Ratio};
+use super::gather::{ClaimOnHost, FleetQuestion, Gathered, Gatherer, Ratio};
 use super::host_key::{HostKey, names};
 use super::jobs::ByNumber;
 use super::record::{
@@ -32,8 +32,10 @@ impl Gatherer {
     pub(super) fn fleet(&mut self, tool: Tool, runs: Vec<Gathered>) -> Fleet {
         let runs = self.newest(runs);
         let (hosts, index) = hosts(&runs);
-        let margin =
-            runs.iter().find(|run| matches!(run.asked, Asked::Run { .. })).map_or(0.05, |run| run.margin);
+        let margin = runs
+            .iter()
+            .find(|run| matches!(run.asked, FleetQuestion::Run { .. }))
+            .map_or(0.05, |run| run.margin);
         let contrasts = self.contrasts(&runs, &hosts, &index, margin);
         let claims = self.claims_of(&runs, &hosts, &index);
         let of_contrasts = contrasts.iter().flat_map(|(_, dissents)| dissents);
@@ -82,7 +84,7 @@ impl Gatherer {
     ) -> Vec<(FleetContrast, Vec<Dissent>)> {
         let mut of_pair = ByNumber::default();
         for run in runs {
-            let Asked::Run { ratios, .. } = &run.asked else { continue };
+            let FleetQuestion::Run { ratios, .. } = &run.asked else { continue };
             ratios.iter().for_each(|ratio| of_pair.add(ratio.pair, (index[&run.host], ratio)));
         }
         let contrast = |(pair, mut ratios): (u32, Vec<(usize, &Ratio)>)| {
@@ -151,7 +153,7 @@ impl Gatherer {
     ) -> Vec<(FleetClaim, Vec<Dissent>)> {
         let mut of_claim = ByNumber::default();
         for run in runs {
-            let (Asked::Run { claims, .. } | Asked::Ledger { claims, .. }) = &run.asked;
+            let (FleetQuestion::Run { claims, .. } | FleetQuestion::Ledger { claims, .. }) = &run.asked;
             claims.iter().for_each(|claim| of_claim.add(claim.claim, (index[&run.host], claim)));
         }
         // Those of an experiment stand together, whichever of them each host looked into.
@@ -391,7 +393,7 @@ fn notes(runs: &[Gathered], hosts: &Hosts, index: &HashMap<HostKey, usize>) -> V
     }
     let margins: std::collections::BTreeSet<u64> = runs
         .iter()
-        .filter(|run| matches!(run.asked, Asked::Run { .. }))
+        .filter(|run| matches!(run.asked, FleetQuestion::Run { .. }))
         .map(|run| (run.margin * 1e6) as u64)
         .collect();
     if margins.len() > 1 {

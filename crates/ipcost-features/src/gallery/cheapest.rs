@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ipcost_report::colours::slot_among;
-use ipcost_report::html::matrix::{Matrix, Part, Row, Shown, Tint};
+use ipcost_report::html::matrix::{Matrix, MatrixField, MatrixRow, RowGroup, Tint};
 use ipcost_report::numbers::ratio;
 use ipcost_report::words::{capitalised, cores};
 
@@ -40,7 +40,7 @@ pub fn reading(fleet: &Fleet, shown: &[(usize, u64)]) -> String {
 pub fn matrix(gallery: &Gallery, job: usize, shown: &[(usize, u64)]) -> Option<Matrix> {
     let fleet = &gallery.fleets[job];
     let colours = Colours::of(fleet);
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<RowGroup> = Vec::new();
     for table in &fleet.cheapest {
         let row = row(table, shown, &colours);
         if row.fields.iter().all(Option::is_none) {
@@ -49,7 +49,7 @@ pub fn matrix(gallery: &Gallery, job: usize, shown: &[(usize, u64)]) -> Option<M
         let title = capitalised(&table.work);
         match parts.iter_mut().find(|part| part.title == title) {
             Some(part) => part.rows.push(row),
-            None => parts.push(Part { title, rows: vec![row] }),
+            None => parts.push(RowGroup { title, rows: vec![row] }),
         }
     }
     if parts.is_empty() {
@@ -64,12 +64,16 @@ pub fn matrix(gallery: &Gallery, job: usize, shown: &[(usize, u64)]) -> Option<M
     Some(Matrix { corner: "work, processes on".to_owned(), columns, parts })
 }
 
-fn row(table: &FleetCheapest, shown: &[(usize, u64)], colours: &Colours<'_>) -> Row {
+fn row(table: &FleetCheapest, shown: &[(usize, u64)], colours: &Colours<'_>) -> MatrixRow {
     let field = |(_, group): &(usize, u64)| {
         let found = table.groups.iter().find(|of| of.group == *group)?;
         Some(field(found, colours))
     };
-    Row { name: cores(table.placement).to_owned(), link: None, fields: shown.iter().map(field).collect() }
+    MatrixRow {
+        name: cores(table.placement).to_owned(),
+        link: None,
+        fields: shown.iter().map(field).collect(),
+    }
 }
 
 /// How many hosts of a group did the work of a table.
@@ -81,28 +85,28 @@ fn hosts(found: &GroupCheapest) -> u64 {
     found.open + found.cheapest.iter().map(|on| on.hosts).sum::<u64>()
 }
 
-fn field(found: &GroupCheapest, colours: &Colours<'_>) -> Shown {
+fn field(found: &GroupCheapest, colours: &Colours<'_>) -> MatrixField {
     let all = hosts(found);
     let name = |on: &CheapestOn| on.labels.join(" = ");
     let known = found.cheapest.iter().flat_map(|on| colours.tints(on));
     let open = (found.open > 0).then_some((Tint::Open, found.open as f64));
     let tints = known.chain(open).collect();
     match found.cheapest.first() {
-        None => Shown {
+        None => MatrixField {
             name: any_of(&found.open_among),
             small: "open".to_owned(),
             is_open: true,
-            ..Shown::default()
+            ..MatrixField::default()
         },
         Some(first) if first.hosts == all => {
-            Shown { name: name(first), small: relative(first), tints, is_open: false }
+            MatrixField { name: name(first), small: relative(first), tints, is_open: false }
         }
         Some(first) => {
             let mut others: Vec<String> =
                 found.cheapest[1..].iter().map(|on| format!("{} on {}", name(on), on.hosts)).collect();
             others.extend((found.open > 0).then(|| format!("open on {}", found.open)));
             let small = format!("on {} of {all}; {}", first.hosts, others.join(", "));
-            Shown { name: name(first), small, tints, is_open: false }
+            MatrixField { name: name(first), small, tints, is_open: false }
         }
     }
 }

@@ -3,7 +3,7 @@
 use ipcost_model::escaped;
 use ipcost_model::units::counted;
 use ipcost_report::claims::Known;
-use ipcost_report::html::matrix::{Matrix, Part, Row, Shown, Tint};
+use ipcost_report::html::matrix::{Matrix, MatrixField, MatrixRow, RowGroup, Tint};
 use ipcost_report::html::site::{Badge, Page, Section};
 use ipcost_report::page::{Column, Field, Table, Value};
 use ipcost_report::words::capitalised;
@@ -144,7 +144,7 @@ fn matrix(gallery: &Gallery, job: usize, part: &[(usize, (usize, &FleetClaim))])
         let field = |(_, group): &(usize, u64)| {
             claim.groups.iter().find(|of| of.group == *group).map(|of| field(&of.counts))
         };
-        Row {
+        MatrixRow {
             name: format!("{}. {}", place - first + 1, claim.text),
             link: Some(format!("#claim-{}", place + 1)),
             fields: groups.iter().map(field).collect(),
@@ -159,11 +159,11 @@ fn matrix(gallery: &Gallery, job: usize, part: &[(usize, (usize, &FleetClaim))])
         gallery.groups.column(*index, hosts)
     };
     let columns = groups.iter().map(column).collect();
-    let part = Part { title: String::new(), rows };
+    let part = RowGroup { title: String::new(), rows };
     (Matrix { corner: "claim".to_owned(), columns, parts: vec![part] }, left)
 }
 
-fn field(counts: &ClaimCounts) -> Shown {
+fn field(counts: &ClaimCounts) -> MatrixField {
     let all = counts.all();
     let mut found: Vec<(ClaimVerdict, u64)> = ClaimVerdict::ALL
         .iter()
@@ -171,7 +171,7 @@ fn field(counts: &ClaimCounts) -> Shown {
         .filter(|(_, hosts)| *hosts > 0)
         .collect();
     found.sort_by_key(|(_, hosts)| std::cmp::Reverse(*hosts));
-    let Some((first, hosts)) = found.first() else { return Shown::default() };
+    let Some((first, hosts)) = found.first() else { return MatrixField::default() };
     let is_open =
         found.iter().all(|(verdict, _)| matches!(verdict, ClaimVerdict::Open | ClaimVerdict::NotTested));
     let others: Vec<String> =
@@ -181,7 +181,7 @@ fn field(counts: &ClaimCounts) -> Shown {
         false => format!("on {hosts} of {all}; {}", others.join(", ")),
     };
     let tints = found.iter().map(|(verdict, hosts)| (Tint::Claim(verdict.known()), *hosts as f64));
-    Shown {
+    MatrixField {
         name: first.name().to_owned(),
         small,
         tints: if is_open { Vec::new() } else { tints.collect() },

@@ -14,7 +14,7 @@ use ipcost_sys::interrupt::Interrupt;
 use super::judge::level;
 use super::published::Repetition;
 use super::run::{NO_MARGIN, job_of, lab_of};
-use super::{AsPublished, Peers, Replication, Request, Software, Watching, sender_timed};
+use super::{AsPublished, Peers, ReplicateRequest, Replication, Software, Watching, sender_timed};
 
 /// How much longer than estimated a batch may take before its peers are given up.
 const PATIENCE: u32 = 20;
@@ -41,7 +41,7 @@ impl Counted {
     /// # Errors
     /// What this machine lacks, or what failed.
     fn new(
-        request: &Request,
+        request: &ReplicateRequest,
         published: &AsPublished,
         divide: u64,
         interrupt: &Interrupt,
@@ -123,7 +123,7 @@ fn counts(lab: &Lab, published: &AsPublished, divide: u64) -> Result<Vec<u64>, L
 /// # Errors
 /// What this machine lacks, or what failed.
 pub fn repeat(
-    request: &Request,
+    request: &ReplicateRequest,
     published: &AsPublished,
     divide: u64,
     interrupt: &Interrupt,
@@ -173,7 +173,7 @@ pub fn repeat(
 /// # Errors
 /// What this machine lacks; what failed; or that it takes more than an hour.
 pub(super) fn full(
-    request: &Request,
+    request: &ReplicateRequest,
     replication: &Replication,
     divide: u64,
     interrupt: &Interrupt,

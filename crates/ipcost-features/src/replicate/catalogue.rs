@@ -115,13 +115,13 @@ pub struct Contradiction {
     /// The question.
     pub question: String,
     /// The answers.
-    pub sides: Vec<Side>,
+    pub sides: Vec<ArticleAnswer>,
 }
 
 /// An article's answer.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Side {
+pub struct ArticleAnswer {
     /// In short.
     pub says: String,
     /// The experiment.
@@ -209,7 +209,7 @@ mod tests {
     fn contradictions_name_claims() {
         for contradiction in contradictions() {
             assert!(contradiction.sides.len() > 1, "{}", contradiction.question);
-            for Side { experiment, claim, .. } in contradiction.sides {
+            for ArticleAnswer { experiment, claim, .. } in contradiction.sides {
                 let name = FILES.iter().find(|name| **name == experiment).unwrap();
                 let text = text(name);
                 assert!(

@@ -8,7 +8,7 @@ use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran};
 
-use crate::claims::{Bounded, Bounds, ClaimVerdict, Found, Rule, Selector, over_conditions};
+use crate::claims::{Bounded, Bounds, ClaimVerdict, ClaimedValue, Rule, Selector, over_conditions};
 use crate::explain::Sides;
 use crate::replicate::{
     Claim, Condition, LedgerClaim, LedgerTest, Replication, ReplicationRun, Software, Stratum, Test, strata,
@@ -21,7 +21,7 @@ const NEXT_TO_NOTHING: f64 = 1e-3;
 const SAME: f64 = 0.05;
 
 /// What was measured with one kind of software, as published or under a condition.
-pub struct Measured<'a> {
+pub struct MeasuredSoftware<'a> {
     /// With which.
     pub software: Software,
     /// The condition; `None` as published.
@@ -38,7 +38,7 @@ pub struct Measured<'a> {
 /// System calls of both processes, by cell.
 pub type Traced = BTreeMap<usize, Sides<SystemCalls>>;
 
-impl<'a> Measured<'a> {
+impl<'a> MeasuredSoftware<'a> {
     /// What a run measured so far, and what was traced before it; under a condition, with the published cells.
     pub fn new(
         software: Software,
@@ -184,7 +184,7 @@ pub fn traced_cells(replication: &Replication, software: Software, cells: &[Plan
 }
 
 /// Decides every claim. The level of 5 % is shared by all deciding tests of one kind of software, under all conditions.
-pub fn decide(replication: &Replication, measured: &[Measured<'_>]) -> Vec<LedgerClaim> {
+pub fn decide(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> Vec<LedgerClaim> {
     replication.claims.iter().map(|claim| decide_claim(replication, claim, measured)).collect()
 }
 
@@ -202,7 +202,7 @@ fn deciding(replication: &Replication, software: Software) -> usize {
     tests * (1 + replication.strata.len())
 }
 
-fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'_>]) -> LedgerClaim {
+fn decide_claim(replication: &Replication, claim: &Claim, measured: &[MeasuredSoftware<'_>]) -> LedgerClaim {
     let mut tests: Vec<LedgerTest> = Vec::new();
     let mut conditions: Vec<Condition> = Vec::new();
     // The native peer stands in for software that is not here, and decides nothing beside it.
@@ -262,7 +262,7 @@ fn known(rule: Rule, tests: &[LedgerTest]) -> Option<(ClaimVerdict, Option<Claim
 }
 
 /// What one run says of a claim, with the figures that say so.
-fn condition(rule: Rule, run: &Measured<'_>, tests: &[LedgerTest]) -> Option<Condition> {
+fn condition(rule: Rule, run: &MeasuredSoftware<'_>, tests: &[LedgerTest]) -> Option<Condition> {
     let (word, size) = known(rule, tests)?;
     Some(Condition {
         stratum: run.stratum.map(|stratum| stratum.name.clone()),
@@ -274,7 +274,7 @@ fn condition(rule: Rule, run: &Measured<'_>, tests: &[LedgerTest]) -> Option<Con
 }
 
 /// What differs between the cells of the test that tells most: where they ran, how often they slept, what they took.
-fn why(claim: &Claim, measured: &[Measured<'_>], conditions: &[Condition]) -> Option<String> {
+fn why(claim: &Claim, measured: &[MeasuredSoftware<'_>], conditions: &[Condition]) -> Option<String> {
     let run = measured.iter().find(|run| run.stratum.is_none())?;
     let test = claim.tests.iter().find(|test| run.takes(test) && test.decides && test.b.is_some())?;
     let [a, b, ..] = run.cells_of(test)?[..] else { return None };
@@ -319,13 +319,13 @@ pub struct ClaimsOfRun<'a> {
 
 impl Question for ClaimsOfRun<'_> {
     fn answered(&self, so_far: &Outcome) -> Answered {
-        let measured = Measured::new(self.software, so_far, self.system_calls, self.stratum);
+        let measured = MeasuredSoftware::new(self.software, so_far, self.system_calls, self.stratum);
         answered(self.replication, &measured)
     }
 }
 
 /// Open claims need the cells of their deciding tests that are open. Those of other claims stay until they have an interval.
-fn answered(replication: &Replication, measured: &Measured<'_>) -> Answered {
+fn answered(replication: &Replication, measured: &MeasuredSoftware<'_>) -> Answered {
     let alpha = level(replication, measured.software);
     let (mut open, mut of) = (0, 0);
     let mut cells = Vec::new();
@@ -351,7 +351,7 @@ fn answered(replication: &Replication, measured: &Measured<'_>) -> Answered {
 }
 
 /// What preferences of this tool change, with the software that was published; at 5 % for all of them together.
-pub fn effects(replication: &Replication, measured: &[Measured<'_>]) -> Vec<LedgerTest> {
+pub fn effects(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> Vec<LedgerTest> {
     let alpha = ALPHA / replication.effects.len().max(1) as f64;
     let published = measured.iter().filter(|run| run.stratum.is_none());
     let all = published.flat_map(|run| replication.effects.iter().map(move |test| (run, test)));
@@ -378,7 +378,7 @@ fn together(
     Some(rule.decide(&deciding.into_iter().map(of).collect::<Vec<_>>()))
 }
 
-fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
+fn decide_test(run: &MeasuredSoftware<'_>, test: &Test, alpha: f64) -> LedgerTest {
     let measure = quantity_of(test, &test.a).to_string();
     let mut ledger = LedgerTest {
         about: test.about.clone(),
@@ -413,7 +413,9 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
     }
     let values = by_epoch(run, test);
     let shown = |value: f64| if test.b.is_some() { value.exp() } else { value };
-    let Some(found) = values.and_then(|values| Found::of(&values, alpha, shown)) else { return ledger };
+    let Some(found) = values.and_then(|values| ClaimedValue::of(&values, alpha, shown)) else {
+        return ledger;
+    };
     (ledger.value, ledger.range) = (Some(found.value), found.range);
     (ledger.lo, ledger.hi) = found.interval.unzip();
     if test.contradicted.is_none() {
@@ -436,7 +438,7 @@ pub fn quantity_of(test: &Test, side: &Selector) -> Quantity {
 /// A test's figure in every epoch: the natural logarithm of the ratio, or what a single cell says.
 ///
 /// `None` where a cell or one of its values is missing.
-pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
+pub fn by_epoch(run: &MeasuredSoftware<'_>, test: &Test) -> Option<Vec<f64>> {
     let cells = run.cells;
     let named = run.cells_of(test)?;
     let of = |cell: usize, side: &Selector| {
@@ -523,7 +525,8 @@ mod tests {
         for _ in 0..100 {
             let values: Vec<f64> = (0..epochs).map(|_| truth.ln() + noise * random.normal()).collect();
             let after = |epochs: usize| {
-                let interval = Found::of(&values[..epochs], ALPHA, f64::exp).and_then(|found| found.interval);
+                let interval =
+                    ClaimedValue::of(&values[..epochs], ALPHA, f64::exp).and_then(|found| found.interval);
                 bounds(&test).decide(interval)
             };
             let word = (8..=epochs).map(after).find(|word| !word.is_open()).unwrap_or(ClaimVerdict::Open);

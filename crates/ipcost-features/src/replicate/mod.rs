@@ -28,7 +28,7 @@ pub use self::multiples::claims;
 pub use self::page::{overview, page};
 pub use self::peers::{Peers, RunPeer};
 pub use self::record::*;
-pub use self::run::{Request, Watching, cells_of_run, run, scale};
+pub use self::run::{ReplicateRequest, Watching, cells_of_run, run, scale};
 pub use self::source::Source;
 pub use self::strata::Stratum;
 

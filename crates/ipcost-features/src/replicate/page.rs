@@ -52,7 +52,7 @@ pub fn overview(ledgers: &[Ledger]) -> Page<'_> {
         let verdict = Field::from(Value::Name(word(claim))).toned(claim.word.tone());
         vec![Value::Name(name).into(), verdict, Value::Brief(claim.sentence.clone()).into()]
     };
-    let find = |side: &catalogue::Side| {
+    let find = |side: &catalogue::ArticleAnswer| {
         let ledger = ledgers.iter().find(|ledger| ledger.id == side.experiment)?;
         let claim = ledger.claims.get(side.claim.checked_sub(1)?)?;
         Some(row(format!("{} ({} {})", side.says, side.experiment, side.claim), claim))

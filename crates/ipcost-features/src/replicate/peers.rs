@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipcost_foreign::Unavailable;
 use ipcost_lab::LabError;
 use ipcost_model::{Lasts, Matrix, PeerCommand, ServiceCommand};
-use ipcost_peer::adapters::app::{Kind, Tool, find_any};
+use ipcost_peer::adapters::app::{ServerKind, Tool, find_any};
 use ipcost_sys::OS;
 use serde::Deserialize;
 
@@ -38,7 +38,7 @@ pub struct RunPeer {
 }
 
 impl RunPeer {
-    fn kind(&self) -> Result<&'static Kind, LabError> {
+    fn kind(&self) -> Result<&'static ServerKind, LabError> {
         find_any(&self.app).map_err(LabError::Refused)
     }
 

@@ -15,8 +15,9 @@ use ipcost_sys::interrupt::Interrupt;
 use super::as_published::full;
 use super::figure::published_figure;
 use super::{
-    ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Peers, Replication, ReplicationRun, Software,
-    Stratum, decide, effects, level, needs_native, peers, sender_timed, sender_timed_under, strata, tracing,
+    ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, MeasuredSoftware, Peers, Replication, ReplicationRun,
+    Software, Stratum, decide, effects, level, needs_native, peers, sender_timed, sender_timed_under, strata,
+    tracing,
 };
 use crate::answer::{answered, of_runs};
 use crate::app::no_network;
@@ -31,7 +32,7 @@ const LONGEST_BATCH: Duration = Duration::from_millis(100);
 
 /// What `replicate` was asked to do.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct ReplicateRequest {
     /// What every run's own budget is multiplied by.
     pub scale: f64,
     pub seed: Option<u64>,
@@ -76,7 +77,7 @@ fn own_budget(run: &ReplicationRun) -> Duration {
 /// here, or if it alone can decide a claim.
 /// What cannot be measured is in the ledger, with the reason.
 pub fn run(
-    request: &Request,
+    request: &ReplicateRequest,
     replication: &Replication,
     interrupt: &Interrupt,
     watching: &mut dyn Watching,
@@ -96,11 +97,11 @@ pub fn run(
             .last()
             .is_some_and(|last| last.finished.outcome.stopped == Stopped::Interrupted);
     let Experiment { runs, measured: taken, .. } = experiment;
-    let measured: Vec<Measured<'_>> = taken
+    let measured: Vec<MeasuredSoftware<'_>> = taken
         .iter()
         .map(|MeasuredRun { software, stratum, finished }| {
             let under = stratum.map(|stratum| (stratum, &finished.published[..]));
-            Measured::new(*software, &finished.outcome, &finished.system_calls, under)
+            MeasuredSoftware::new(*software, &finished.outcome, &finished.system_calls, under)
         })
         .collect();
     let mut ledger = Ledger {
@@ -135,7 +136,7 @@ pub fn run(
 
 /// One experiment under way.
 struct Experiment<'a> {
-    request: &'a Request,
+    request: &'a ReplicateRequest,
     replication: &'a Replication,
     seed: u64,
     interrupt: &'a Interrupt,
@@ -402,7 +403,11 @@ fn differs(replication: &Replication, full: bool) -> Option<String> {
 ///
 /// # Errors
 /// As [`Lab::open`].
-pub(super) fn lab_of(request: &Request, job: &Job, watching: &mut dyn Watching) -> Result<Lab, LabError> {
+pub(super) fn lab_of(
+    request: &ReplicateRequest,
+    job: &Job,
+    watching: &mut dyn Watching,
+) -> Result<Lab, LabError> {
     let mut lab = Lab::open(job, &mut |text| watching.note(text))?;
     for (start, words) in &request.given {
         lab.give(|name| name.starts_with(start), words);

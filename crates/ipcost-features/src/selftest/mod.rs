@@ -10,4 +10,4 @@ pub use self::judge::*;
 pub use self::noise::hog;
 pub use self::page::page;
 pub use self::record::*;
-pub use self::run::{Request, run};
+pub use self::run::{SelfTestRequest, run};

@@ -13,7 +13,7 @@ use super::{EPOCHS, Noise, SELFTEST_SCHEMA, SelfTest, Tally, equal_job, slowed_j
 
 /// What `selftest` was asked to do.
 #[derive(Debug, Clone, Copy)]
-pub struct Request {
+pub struct SelfTestRequest {
     pub budget: Duration,
     pub noise: Noise,
     pub seed: Option<u64>,
@@ -25,7 +25,7 @@ pub struct Request {
 /// # Errors
 /// What failed; a broken promise is no error.
 pub fn run(
-    request: Request,
+    request: SelfTestRequest,
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&Tally, Duration),
 ) -> Result<(SelfTest, bool), LabError> {

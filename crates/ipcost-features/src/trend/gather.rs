@@ -70,7 +70,7 @@ fn matrix_of(id: &str) -> Option<Matrix> {
 
 /// What is followed over time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct TrendRequest {
     /// The cell.
     pub cell: CellName,
     /// What its cost is divided by within each run.
@@ -79,7 +79,7 @@ pub struct Asked {
     pub metric: Metric,
 }
 
-impl Asked {
+impl TrendRequest {
     /// Each of them.
     pub fn cells(&self) -> impl Iterator<Item = &CellName> {
         std::iter::once(&self.cell).chain(&self.against)
@@ -105,7 +105,7 @@ pub struct Gathered {
 
 impl Gathered {
     /// Of a document that was saved under this id; `None` if it has no figure for what is asked.
-    pub fn of(document: &Document, summary: &RunSummary, asked: &Asked) -> Option<Self> {
+    pub fn of(document: &Document, summary: &RunSummary, asked: &TrendRequest) -> Option<Self> {
         let (index, cell) = asked.cell.find(document)?;
         let against = match &asked.against {
             Some(name) => Some(name.find(document)?),

@@ -6,7 +6,7 @@ use ipcost_model::{Tool, first_few, nearest};
 use ipcost_stats::{ChangePoint, ChangePoints, FEWEST_IN_HISTORY, Step, change_points, step};
 use thiserror::Error;
 
-use super::gather::{Asked, Gathered};
+use super::gather::{Gathered, TrendRequest};
 use super::record::{LeftOut, TREND_SCHEMA, Trend, TrendChange, TrendRun};
 use crate::compare::{Difference, VOLATILE};
 use crate::history::Alike;
@@ -58,7 +58,7 @@ pub enum TrendError {
 
 impl TrendError {
     /// That no run has what was asked, with the nearest of the ids that there are.
-    pub fn no_such_cell(asked: &Asked, known: &[String]) -> Self {
+    pub fn no_such_cell(asked: &TrendRequest, known: &[String]) -> Self {
         let missing = asked.cells().find(|name| !known.iter().any(|id| name.is(id)));
         let near = missing.map_or_else(String::new, |name| nearest_of(name.text(), known));
         let cell = asked.cell.text().to_owned();
@@ -87,7 +87,7 @@ fn nearest_of(text: &str, known: &[String]) -> String {
 /// If there is no such run.
 pub fn trend(
     runs: Vec<Gathered>,
-    asked: &Asked,
+    asked: &TrendRequest,
     like: Option<&str>,
     limit: usize,
     tool: Tool,

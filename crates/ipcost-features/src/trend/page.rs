@@ -13,7 +13,7 @@ use crate::compare::Difference;
 mod bars;
 mod selection;
 
-use selection::{Shown, shown};
+use selection::{TableLine, shown};
 
 /// The identifier tells the time as well.
 const COLUMNS: [Column; 8] = [
@@ -109,8 +109,8 @@ fn table(trend: &Trend, lines: usize) -> Table {
     let mut last: Option<&TrendRun> = None;
     for line in shown(trend, lines) {
         let index = match line {
-            Shown::Run(index) => index,
-            Shown::Gap(runs) => {
+            TableLine::Run(index) => index,
+            TableLine::Gap(runs) => {
                 let gap = Value::Name(format!("… {}", counted(runs as u64, "run")));
                 table.rows.push(vec![Field::default(), Field::from(gap).toned(Tone::Quiet)]);
                 continue;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_features::app::{
-    App, AppRequest, Given, Login, RanShare, Request, Saving, Seen, find, judge, page,
+    App, AppRequest, Given, Login, MeasuredRequest, RanShare, Saving, SeenServer, find, judge, page,
 };
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
@@ -109,7 +109,7 @@ fn answer(document: &Document) -> App {
         others: None,
         settings: Job::default(),
     };
-    judge(find("redis").unwrap(), &asked, &Seen { unix: None, tcp: None, lasts: None }, document)
+    judge(find("redis").unwrap(), &asked, &SeenServer { unix: None, tcp: None, lasts: None }, document)
 }
 
 fn row<'a>(app: &'a App, request: &str, placement: Placement, ran: Option<Ran>) -> &'a Saving {
@@ -166,7 +166,7 @@ fn a_pinned_client_counts_where_the_server_was_next_to_it_or_apart() {
 #[test]
 fn table_page_and_sentences_name_the_cores_of_a_row() {
     let mut app = answer(&measured("\"free\""));
-    let request = |request: &str| Request {
+    let request = |request: &str| MeasuredRequest {
         request: request.to_owned(),
         sent: 9,
         replied: 7,

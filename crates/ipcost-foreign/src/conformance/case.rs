@@ -11,13 +11,13 @@ use super::Finding;
 use super::matching::{Names, matches};
 use super::process::Process;
 use super::setup::{Setup, Who};
-use super::transcript::{Count, Pairings, Part, Step, Transcript, Transports};
+use super::transcript::{Count, Pairings, Speaker, Step, Transcript, Transports};
 
 /// One way to play a transcript.
 pub struct Case {
     /// `None` if the peer gets no role.
     cell: Option<Cell>,
-    pairing: BTreeMap<Part, Who>,
+    pairing: BTreeMap<Speaker, Who>,
 }
 
 impl fmt::Display for Case {
@@ -26,8 +26,8 @@ impl fmt::Display for Case {
         write!(f, ": {} over {}, concurrency {}", cell.pattern, cell.transport, cell.concurrency)?;
         for (part, who) in &self.pairing {
             match (part, who) {
-                (Part::Server, Who::Native) => write!(f, ", with the native server")?,
-                (Part::Client, Who::Native) => write!(f, ", with the native client")?,
+                (Speaker::Server, Who::Native) => write!(f, ", with the native server")?,
+                (Speaker::Client, Who::Native) => write!(f, ", with the native client")?,
                 _ => {}
             }
         }
@@ -40,8 +40,8 @@ impl fmt::Display for Case {
 /// # Errors
 /// Why there are none.
 pub fn cases(transcript: &Transcript, setup: &Setup<'_>) -> Result<Vec<Case>, String> {
-    if transcript.has(Part::Peer) {
-        return Ok(vec![Case { cell: None, pairing: BTreeMap::from([(Part::Peer, Who::Subject)]) }]);
+    if transcript.has(Speaker::Peer) {
+        return Ok(vec![Case { cell: None, pairing: BTreeMap::from([(Speaker::Peer, Who::Subject)]) }]);
     }
     let header = &transcript.header;
     if header.size.is_some() && setup.subject.only.is_some() {
@@ -83,10 +83,10 @@ pub fn cases(transcript: &Transcript, setup: &Setup<'_>) -> Result<Vec<Case>, St
 }
 
 /// The assignments of parts: first the subject in every part it can play; then, if requested, in one part each.
-fn pairings(transcript: &Transcript, setup: &Setup<'_>) -> Vec<BTreeMap<Part, Who>> {
-    let parts = [(Part::Server, PeerRole::Server), (Part::Client, PeerRole::Client)];
+fn pairings(transcript: &Transcript, setup: &Setup<'_>) -> Vec<BTreeMap<Speaker, Who>> {
+    let parts = [(Speaker::Server, PeerRole::Server), (Speaker::Client, PeerRole::Client)];
     let parts: Vec<_> = parts.into_iter().filter(|(part, _)| transcript.has(*part)).collect();
-    let pairing = |is_subject: &dyn Fn(PeerRole) -> bool| -> BTreeMap<Part, Who> {
+    let pairing = |is_subject: &dyn Fn(PeerRole) -> bool| -> BTreeMap<Speaker, Who> {
         let who = |role| if is_subject(role) && setup.can_be(role) { Who::Subject } else { Who::Native };
         parts.iter().map(|(part, role)| (*part, who(*role))).collect()
     };
@@ -95,7 +95,7 @@ fn pairings(transcript: &Transcript, setup: &Setup<'_>) -> Vec<BTreeMap<Part, Wh
         pairings.extend(PeerRole::ALL.iter().map(|one| pairing(&|role| role == *one)));
     }
     pairings.dedup();
-    let alone = |pairing: &BTreeMap<Part, Who>| pairing.values().all(|who| *who == Who::Subject);
+    let alone = |pairing: &BTreeMap<Speaker, Who>| pairing.values().all(|who| *who == Who::Subject);
     pairings.retain(|pairing| {
         pairing.values().any(|who| *who == Who::Subject) && (!setup.subject.own_wire || alone(pairing))
     });
@@ -163,7 +163,7 @@ impl From<String> for Stop {
 
 /// A case that is being played.
 struct Play {
-    processes: BTreeMap<Part, Process>,
+    processes: BTreeMap<Speaker, Process>,
     names: Names,
     cell: Option<Cell>,
     /// Whether the client's next batch samples latencies.
@@ -188,9 +188,9 @@ impl Play {
         let mut processes = BTreeMap::new();
         for (part, who) in &case.pairing {
             let inherit = match part {
-                Part::Peer => Vec::new(),
-                Part::Server => std::mem::take(&mut server_inherits),
-                Part::Client => std::mem::take(&mut client_inherits),
+                Speaker::Peer => Vec::new(),
+                Speaker::Server => std::mem::take(&mut server_inherits),
+                Speaker::Client => std::mem::take(&mut client_inherits),
             };
             processes.insert(*part, setup.start(*who, inherit)?);
         }
@@ -202,7 +202,7 @@ impl Play {
         let process = self.processes.get_mut(&part).ok_or_else(|| "is not pairing".to_owned())?;
         match step {
             Step::Say { say, .. } => {
-                if part == Part::Client {
+                if part == Speaker::Client {
                     self.latency = say["latency"] == Value::Bool(true);
                 }
                 process.say(&self.names.fill(say))?;
@@ -220,20 +220,20 @@ impl Play {
         Ok(())
     }
 
-    fn check(&mut self, part: Part, expected: &Value, message: &Value) -> Result<(), Stop> {
+    fn check(&mut self, part: Speaker, expected: &Value, message: &Value) -> Result<(), Stop> {
         let parsed: FromPeer = serde_json::from_value(message.clone()).map_err(|error| error.to_string())?;
         match &parsed {
             FromPeer::Error { message } if expected["type"] == "ready" => {
                 return Err(Stop::Refused(message.clone()));
             }
-            FromPeer::Ready { address, .. } if part == Part::Server && self.passes_address_on => {
+            FromPeer::Ready { address, .. } if part == Speaker::Server && self.passes_address_on => {
                 self.names.client_address = json!(address);
             }
             _ => {}
         }
         matches(expected, message)
             .map_err(|why| format!("should send {expected}, but sends {message} ({why})"))?;
-        if let (FromPeer::Done(done), Part::Client, Some(cell)) = (&parsed, part, &self.cell) {
+        if let (FromPeer::Done(done), Speaker::Client, Some(cell)) = (&parsed, part, &self.cell) {
             check_done(done, cell, self.latency)?;
         }
         Ok(())

@@ -99,7 +99,7 @@ pub enum Pairings {
 /// The sender or receiver of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
+pub enum Speaker {
     /// The peer, before it has a role.
     Peer,
     /// The server.
@@ -125,24 +125,24 @@ pub enum Leaving {
 #[serde(untagged, deny_unknown_fields)]
 pub enum Step {
     /// The engine sends a message.
-    Say { to: Part, say: Value },
+    Say { to: Speaker, say: Value },
     /// The engine writes a literal line.
-    Raw { to: Part, raw: String },
+    Raw { to: Speaker, raw: String },
     /// The engine writes bytes that need not be a line.
-    Piece { to: Part, part: String },
+    Piece { to: Speaker, part: String },
     /// The peer must send a message that matches.
-    Hear { from: Part, hear: Value },
+    Hear { from: Speaker, hear: Value },
     /// The engine closes the peer's standard input.
-    End { end: Part },
+    End { end: Speaker },
     /// The peer's process is killed.
-    Kill { kill: Part },
+    Kill { kill: Speaker },
     /// The peer's process must exit soon, with everything it started.
-    Gone { gone: Part, with: Leaving },
+    Gone { gone: Speaker, with: Leaving },
 }
 
 impl Step {
     /// Whom it is about.
-    pub fn part(&self) -> Part {
+    pub fn part(&self) -> Speaker {
         match self {
             Self::Say { to, .. } | Self::Raw { to, .. } | Self::Piece { to, .. } => *to,
             Self::Hear { from: part, .. }
@@ -155,7 +155,7 @@ impl Step {
 
 impl Transcript {
     /// Whether this part occurs in it.
-    pub fn has(&self, part: Part) -> bool {
+    pub fn has(&self, part: Speaker) -> bool {
         self.steps.iter().any(|step| step.part() == part)
     }
 }
@@ -184,7 +184,7 @@ mod tests {
             let transcript = parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert!(!transcript.header.about.is_empty(), "{name}");
             assert!(matches!(transcript.steps.last(), Some(Step::Gone { .. })), "{name}");
-            assert!(!transcript.has(Part::Peer) || !transcript.has(Part::Server), "{name}");
+            assert!(!transcript.has(Speaker::Peer) || !transcript.has(Speaker::Server), "{name}");
         }
     }
 }

@@ -44,11 +44,11 @@ pub fn understand(line: &str) -> Understood {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Token {
     text: String,
-    kind: Kind,
+    kind: ArmCommandKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ArmCommandKind {
     Word,
     /// A word with something that the shell replaces.
     Replaced,
@@ -63,7 +63,7 @@ fn parts(line: &str) -> Vec<Vec<Token>> {
     let mut parts = vec![Vec::new()];
     for token in tokens(line) {
         match (token.kind, token.text.as_str()) {
-            (Kind::Operator, ";" | "&&" | "||" | "|" | "\n") => parts.push(Vec::new()),
+            (ArmCommandKind::Operator, ";" | "&&" | "||" | "|" | "\n") => parts.push(Vec::new()),
             _ => parts.last_mut().expect("there is one").push(token),
         }
     }
@@ -100,7 +100,11 @@ fn tokens(line: &str) -> Vec<Token> {
                 tokens.extend(word.take());
                 let twice = "&|>;".contains(char) && chars.next_if_eq(&char).is_some();
                 let text = if twice { format!("{char}{char}") } else { char.to_string() };
-                let kind = if char == '>' && numbered.is_none() { Kind::Output } else { Kind::Operator };
+                let kind = if char == '>' && numbered.is_none() {
+                    ArmCommandKind::Output
+                } else {
+                    ArmCommandKind::Operator
+                };
                 tokens.push(Token { text, kind });
             }
             _ => word.get_or_insert_with(Token::word).add(char),
@@ -112,12 +116,12 @@ fn tokens(line: &str) -> Vec<Token> {
 
 impl Token {
     fn word() -> Self {
-        Self { text: String::new(), kind: Kind::Word }
+        Self { text: String::new(), kind: ArmCommandKind::Word }
     }
 
     fn add(&mut self, char: char) {
         if matches!(char, '$' | '`' | '*' | '?' | '[' | '~') {
-            self.kind = Kind::Replaced;
+            self.kind = ArmCommandKind::Replaced;
         }
         self.text.push(char);
     }
@@ -125,15 +129,16 @@ impl Token {
 
 /// What one part sets; `None` if it may change something else.
 fn settings_of(part: &[Token]) -> Option<Settings> {
-    let runs_another = |token: &Token| token.kind == Kind::Replaced && token.text.contains(['`', '(']);
-    if part.iter().any(|token| token.kind == Kind::Operator || runs_another(token)) {
+    let runs_another =
+        |token: &Token| token.kind == ArmCommandKind::Replaced && token.text.contains(['`', '(']);
+    if part.iter().any(|token| token.kind == ArmCommandKind::Operator || runs_another(token)) {
         return None;
     }
     let mut settings = Settings::new();
     let mut words: Vec<&Token> = Vec::new();
     let mut rest = part.iter();
     while let Some(token) = rest.next() {
-        if token.kind != Kind::Output {
+        if token.kind != ArmCommandKind::Output {
             words.push(token);
             continue;
         }
@@ -165,14 +170,14 @@ fn settings_of(part: &[Token]) -> Option<Settings> {
 }
 
 fn of_kernel(path: &Token) -> bool {
-    path.kind == Kind::Word
+    path.kind == ArmCommandKind::Word
         && (path.text.starts_with("/sys/") || path.text.starts_with("/proc/"))
         && Path::new(&path.text).is_file()
 }
 
 /// What `echo` prints, if the shell replaces nothing and there are no flags.
 fn plain(words: &[&Token]) -> Option<String> {
-    let all_plain = words.iter().all(|word| word.kind == Kind::Word && !word.text.starts_with('-'));
+    let all_plain = words.iter().all(|word| word.kind == ArmCommandKind::Word && !word.text.starts_with('-'));
     (all_plain && !words.is_empty())
         .then(|| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
 }
@@ -184,7 +189,7 @@ fn of_sysctl(arguments: &[&Token]) -> Option<Settings> {
         // A name with slashes may have dots in it.
         let path = if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
         let path = format!("/proc/sys/{path}");
-        let plain = argument.kind == Kind::Word;
+        let plain = argument.kind == ArmCommandKind::Word;
         settings.push((Path::new(&path).is_file().then_some(path)?, plain.then(|| value.to_owned())));
     }
     Some(settings)

@@ -18,7 +18,7 @@ use crate::journal::{Entry, Journal};
 use crate::lab::own_command;
 
 /// What an arm has set, as read back.
-type Seen = Vec<Option<String>>;
+type ArmState = Vec<Option<String>>;
 
 /// Puts the machine into the state of an arm, and back at the end.
 pub(super) struct MachineState {
@@ -28,7 +28,7 @@ pub(super) struct MachineState {
     /// What is on the disk, while the machine may be changed.
     entry: Option<Entry>,
     /// What the kept files hold after the commands of A and of B.
-    seen: [Option<Seen>; 2],
+    seen: [Option<ArmState>; 2],
 }
 
 /// How to put the machine back.
@@ -144,12 +144,12 @@ impl MachineState {
         Ok(())
     }
 
-    fn read_back(&self) -> Seen {
+    fn read_back(&self) -> ArmState {
         self.before.iter().map(|file| read(&file.path)).collect()
     }
 
     /// Checks what the command of an arm has set.
-    fn check(&mut self, name: ArmName, now: Seen) -> Result<(), String> {
+    fn check(&mut self, name: ArmName, now: ArmState) -> Result<(), String> {
         let command = self.arms.arm(name).command.as_deref().unwrap_or_default();
         for (path, wanted) in understand(command).settings {
             let found = read(&path).ok_or_else(|| format!("{path} cannot be read back"))?;
@@ -187,7 +187,7 @@ impl MachineState {
 
     /// What the kept files hold in arms A and B, as far as seen.
     pub fn seen(&self) -> Vec<ArmSetting> {
-        let of = |seen: &Option<Seen>, index: usize| -> Option<String> {
+        let of = |seen: &Option<ArmState>, index: usize| -> Option<String> {
             Some(setting(&self.before[index].path, seen.as_ref()?[index].as_deref()?))
         };
         let setting = |(index, file): (usize, &KeptFile)| ArmSetting {

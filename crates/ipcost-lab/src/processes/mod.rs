@@ -37,7 +37,7 @@ use pair::{CLIENT, Pair, SERVER};
 use serde_json::{Map, Value};
 use services::{Services, user_in};
 
-use crate::account::{self, Asked};
+use crate::account::{self, PeerRequest};
 use crate::bench::{BatchOutcome, Bench};
 use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, fault, in_short};
 use crate::error::EngineError;
@@ -446,7 +446,7 @@ impl ProcessBench {
         let server = pair.expect_done(SERVER, patience, interrupt)?;
         let server_took = server_began.elapsed();
         let latency = matches!(message, FromEngine::Batch { latency: true, .. });
-        let asked = |role, passed| Asked {
+        let asked = |role, passed| PeerRequest {
             role,
             id,
             ops,
@@ -478,7 +478,7 @@ impl ProcessBench {
     }
 
     /// Where a cell's processes are, if the scheduler places them.
-    fn seen(&self, cell: usize) -> Option<whereabouts::Seen> {
+    fn seen(&self, cell: usize) -> Option<whereabouts::ThreadsOfSides> {
         let planned = &self.cells[cell];
         let bound = |option: &str| planned.cell.options.int(option).is_some();
         let placed = planned.placement != Placement::Free && !self.follows(cell)

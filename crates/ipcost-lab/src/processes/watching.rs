@@ -22,14 +22,14 @@ const DELAYED: Duration = Duration::from_millis(20);
 
 /// What was seen at the ends of both sides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct WatchedEnds {
     pub client: HeldBack,
     pub server: HeldBack,
 }
 
 /// Runs something and watches meanwhile; `client` is the group of the client's processes. `None` where nothing could be seen of its
 /// connections.
-pub(super) fn watch<T>(client: u32, run: impl FnOnce() -> T) -> (T, Option<Seen>) {
+pub(super) fn watch<T>(client: u32, run: impl FnOnce() -> T) -> (T, Option<WatchedEnds>) {
     let Ok(ends) = TcpEnds::open() else { return (run(), None) };
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -86,7 +86,7 @@ struct Stretches {
     /// When it was looked last.
     looked: Option<Instant>,
     open: BTreeMap<Between, Stretch>,
-    seen: Seen,
+    seen: WatchedEnds,
     /// Ends that have held something back, by side: those whose option tells.
     held: [Option<u32>; 2],
     /// Whether any end of the client's was seen.
@@ -96,7 +96,7 @@ struct Stretches {
 impl Stretches {
     fn new(client: u32) -> Self {
         let (known, open, held) = (BTreeSet::new(), BTreeMap::new(), [None; 2]);
-        Self { client, known, looked: None, open, seen: Seen::default(), held, any: false }
+        Self { client, known, looked: None, open, seen: WatchedEnds::default(), held, any: false }
     }
 
     /// Finds the client's ends among all.
@@ -137,7 +137,7 @@ impl Stretches {
     }
 
     /// What was seen, with the options of the ends that held something back.
-    fn seen(mut self) -> Option<Seen> {
+    fn seen(mut self) -> Option<WatchedEnds> {
         self.open.values().for_each(|open| self.seen.count(open, Duration::ZERO));
         let [client, server] = self.held.map(|inode| {
             let (process, descriptor) = owner_of(inode?)?;
@@ -149,7 +149,7 @@ impl Stretches {
     }
 }
 
-impl Seen {
+impl WatchedEnds {
     /// Counts a stretch that ended `after` the last look at it, if it was as long as only a delayed acknowledgement makes it.
     fn count(&mut self, stretch: &Stretch, after: Duration) {
         let seen = stretch.last - stretch.began;
@@ -183,7 +183,7 @@ mod tests {
     }
 
     /// The client is at port 1000, the server at port 80.
-    fn watched(looks: impl IntoIterator<Item = (u64, TcpEnd, TcpEnd)>) -> Seen {
+    fn watched(looks: impl IntoIterator<Item = (u64, TcpEnd, TcpEnd)>) -> WatchedEnds {
         let mut stretches = Stretches::new(0);
         let known = end(1, 1000, 80, 0, 0);
         stretches.known = BTreeSet::from([(known.local, known.remote)]);
@@ -209,12 +209,12 @@ mod tests {
     fn what_is_acknowledged_meanwhile_is_no_wait() {
         // A stream holds something back at every moment, and each time it is something else.
         let seen = watched((0..100).map(|ms| (ms, end(1, 1000, 80, 64, ms), end(2, 80, 1000, 0, 0))));
-        assert_eq!(seen, Seen::default());
+        assert_eq!(seen, WatchedEnds::default());
     }
 
     #[test]
     fn a_side_that_waits_for_the_other_holds_nothing_back() {
         let seen = watched((0..100).map(|ms| (ms, end(1, 1000, 80, 0, 7), end(2, 80, 1000, 0, 7))));
-        assert_eq!(seen, Seen::default());
+        assert_eq!(seen, WatchedEnds::default());
     }
 }

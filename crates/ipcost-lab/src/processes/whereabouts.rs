@@ -18,10 +18,10 @@ const SETTLED: u64 = 2;
 const MOST_THREADS: usize = 256;
 
 /// The threads of both sides of a cell.
-pub(super) type Seen = [Vec<Thread>; 2];
+pub(super) type ThreadsOfSides = [Vec<Thread>; 2];
 
 /// The threads of both sides and their processors; `None` if the system does not tell, or there are too many.
-pub(super) fn seen(sides: &[Vec<u32>; 2]) -> Option<Seen> {
+pub(super) fn seen(sides: &[Vec<u32>; 2]) -> Option<ThreadsOfSides> {
     let [server, client] = sides;
     Some([threads_of(server)?, threads_of(client)?])
 }
@@ -36,18 +36,23 @@ fn threads_of(processes: &[u32]) -> Option<Vec<Thread>> {
 }
 
 /// The server's thread that worked most in between: the one that answers.
-pub(super) fn answering(before: &Seen, after: &Seen) -> Option<u32> {
+pub(super) fn answering(before: &ThreadsOfSides, after: &ThreadsOfSides) -> Option<u32> {
     let worked = after[SERVER].iter().map(|thread| since(thread, &before[SERVER]));
     worked.filter(|thread| thread.ran_ns > 0).max_by_key(|thread| thread.ran_ns).map(|thread| thread.id)
 }
 
 /// The processor on which a thread of the server ran last; `None` if it has ended.
-pub(super) fn processor_of(thread: u32, seen: &Seen) -> Option<usize> {
+pub(super) fn processor_of(thread: u32, seen: &ThreadsOfSides) -> Option<usize> {
     seen[SERVER].iter().find(|known| known.id == thread).map(|known| known.processor)
 }
 
 /// Where they ran in between, by the threads that did the work; `None` if others did it, such as children.
-pub(super) fn ran(topology: &Topology, before: &Seen, after: &Seen, cpu_ns: [u64; 2]) -> Option<Whereabouts> {
+pub(super) fn ran(
+    topology: &Topology,
+    before: &ThreadsOfSides,
+    after: &ThreadsOfSides,
+    cpu_ns: [u64; 2],
+) -> Option<Whereabouts> {
     let mut migrations = 0;
     let mut busy = 0;
     let mut sides = [BTreeSet::new(), BTreeSet::new()];

@@ -8,20 +8,20 @@ use ipcost_model::units::duration_text;
 use ipcost_model::{HeldBackRecord, Pattern};
 
 use super::{
-    ANOTHER_IPCOST, BUSY_NEIGHBOUR, CPU_QUOTA, DEBUG_BUILD, Found, IRQ_TIME_ACCOUNTING, LEAST_HELD_BACK,
-    SLOW_CLOCK, STEAL, WINE,
+    ANOTHER_IPCOST, AppliedRule, BUSY_NEIGHBOUR, CPU_QUOTA, DEBUG_BUILD, IRQ_TIME_ACCOUNTING,
+    LEAST_HELD_BACK, SLOW_CLOCK, STEAL, WINE,
 };
 
 /// The hypervisor gave processor time to others.
-pub fn steal(share: f64) -> Found {
+pub fn steal(share: f64) -> AppliedRule {
     let found = format!("the hypervisor took {:.1} % of the processors' time for others", share * 100.0);
-    Found::new(STEAL, found, "measure when the host is quieter")
+    AppliedRule::new(STEAL, found, "measure when the host is quieter")
 }
 
 /// Other processes were busy.
-pub fn neighbour(share: f64) -> Found {
+pub fn neighbour(share: f64) -> AppliedRule {
     let found = format!("other work took {:.0} % of the processors' time", share * 100.0);
-    Found::new(BUSY_NEIGHBOUR, found, "stop it and measure again")
+    AppliedRule::new(BUSY_NEIGHBOUR, found, "stop it and measure again")
 }
 
 /// The process that did most of the work of others.
@@ -30,11 +30,11 @@ pub fn culprit(name: &str, id: u32) -> String {
 }
 
 /// Other processes of this program measured at the same time.
-pub fn another_ipcost(processes: &BTreeSet<u32>) -> Found {
+pub fn another_ipcost(processes: &BTreeSet<u32>) -> AppliedRule {
     let numbers: Vec<String> = processes.iter().map(u32::to_string).collect();
     let found =
         format!("another ipcost measured on this machine at the same time (process {})", numbers.join(", "));
-    Found::new(ANOTHER_IPCOST, found, "measure one after the other; --wait does that")
+    AppliedRule::new(ANOTHER_IPCOST, found, "measure one after the other; --wait does that")
 }
 
 /// Why a side holds something back, with what is known of its option.
@@ -76,44 +76,44 @@ pub fn one_in(rate: f64) -> String {
 }
 
 /// A CPU quota throttled this program.
-pub fn quota(cores: f64, times: u64, time: Duration) -> Found {
+pub fn quota(cores: f64, times: u64, time: Duration) -> AppliedRule {
     let found = format!(
         "the CPU quota of {cores:.2} processors throttled the measurement {times} times, for {} in all",
         duration_text(time)
     );
-    Found::new(CPU_QUOTA, found, "raise the control group's quota, or measure outside it")
+    AppliedRule::new(CPU_QUOTA, found, "raise the control group's quota, or measure outside it")
 }
 
 /// The clock is slow to read, or coarse.
-pub fn slow_clock(source: Option<&str>, read_ns: u64, step_ns: u64) -> Found {
+pub fn slow_clock(source: Option<&str>, read_ns: u64, step_ns: u64) -> AppliedRule {
     let found = format!(
         "reading the clock{} takes {read_ns} ns and its resolution is {step_ns} ns, which limits latencies",
         source.map_or_else(String::new, |source| format!(" ({source})")),
     );
     let remedy =
         "costs are not affected, since a batch reads the clock twice; use a clock source such as tsc";
-    Found::new(SLOW_CLOCK, found, remedy)
+    AppliedRule::new(SLOW_CLOCK, found, remedy)
 }
 
 /// Time in softirqs is in no process's account; `whose` processor time is too low as a result.
-pub fn irq_time_accounting(whose: &str) -> Found {
+pub fn irq_time_accounting(whose: &str) -> AppliedRule {
     let found = format!(
         "processor time of {whose} is too low: what it receives over loopback is handled in softirqs, which this kernel charges to no process (CONFIG_IRQ_TIME_ACCOUNTING)"
     );
     let remedy = "compare elapsed times; softirq_ns_per_op of pinned cells shows the softirq time of their cores, and booted with tsc=noirqtime an x86 kernel charges it to processes";
-    Found::new(IRQ_TIME_ACCOUNTING, found, remedy)
+    AppliedRule::new(IRQ_TIME_ACCOUNTING, found, remedy)
 }
 
 /// Wine replaced Windows.
-pub fn wine(version: &str) -> Found {
+pub fn wine(version: &str) -> AppliedRule {
     let found = format!("this was measured under Wine {version}, which is not Windows");
-    Found::new(WINE, found, "its figures say nothing about Windows, only that the program works")
+    AppliedRule::new(WINE, found, "its figures say nothing about Windows, only that the program works")
 }
 
 /// The program was built without optimisation.
-pub fn debug_build() -> Found {
+pub fn debug_build() -> AppliedRule {
     let found = "this program was built without optimisation, and so was its native peer";
-    Found::new(DEBUG_BUILD, found, "build with --release")
+    AppliedRule::new(DEBUG_BUILD, found, "build with --release")
 }
 
 /// A time in a sentence.

@@ -68,7 +68,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 
 /// That a rule applies: what was found, and what to do.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct AppliedRule {
     /// The rule.
     pub rule: Rule,
     /// What was found, with its figures.
@@ -79,7 +79,7 @@ pub struct Found {
     pub is_note: bool,
 }
 
-impl Found {
+impl AppliedRule {
     /// A finding of the rule.
     pub fn new(rule: Rule, found: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { rule, found: found.into(), remedy: remedy.into(), is_note: false }

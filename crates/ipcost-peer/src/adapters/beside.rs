@@ -10,7 +10,7 @@ use ipcost_sys::driven;
 use ipcost_sys::transport::{self, Connection, Place, Server, Transport};
 
 use crate::adapters::{refused, system};
-use crate::{Crew, Order, Part, PeerError, Prepared, Role, Together, receive_all, send_all};
+use crate::{Crew, Order, PeerError, Prepared, Role, RoleState, Together, receive_all, send_all};
 
 /// The member of a server's address with the side channel.
 const MEMBER: &str = "beside";
@@ -53,7 +53,7 @@ pub fn reach(cell: &Cell, address: &Address) -> Result<Words, PeerError> {
 
 /// A client's role: its workers, and a word to the other side after each batch.
 pub fn client(crew: Crew, workers: u32, words: Words) -> Result<Prepared, PeerError> {
-    let part = Part::Playing(Box::new(Client { crew, workers: workers.into(), words }));
+    let part = RoleState::Playing(Box::new(Client { crew, workers: workers.into(), words }));
     Ok(Prepared { address: Address::new(), effective: Vec::new(), part })
 }
 

@@ -38,11 +38,11 @@ pub struct Group {
     /// The work.
     pub title: String,
     /// On one core, and on two.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CheapestRow>,
 }
 
 /// A row.
-pub struct Row {
+pub struct CheapestRow {
     /// Where the processes run.
     pub cores: &'static str,
     /// Which cells of its tables it is about.
@@ -62,7 +62,7 @@ pub enum Among {
     Two(String),
 }
 
-impl Row {
+impl CheapestRow {
     /// What it is called.
     pub fn name(&self) -> &str {
         match &self.among {
@@ -165,9 +165,9 @@ fn lines(document: &Document) -> Vec<Line<'_>> {
     alike(tables, |table| table.work.clone(), Across::Size).into_iter().map(line).collect()
 }
 
-fn rows_of(document: &Document, line: &Line<'_>, sizes: &[u64]) -> Vec<Row> {
+fn rows_of(document: &Document, line: &Line<'_>, sizes: &[u64]) -> Vec<CheapestRow> {
     let cores = words::cores(line.work.placement);
-    let row = |among| Row { cores, among, fields: sizes.iter().map(|_| None).collect() };
+    let row = |among| CheapestRow { cores, among, fields: sizes.iter().map(|_| None).collect() };
     let mut rows = vec![row(Among::All)];
     for table in &line.tables {
         let Ok(column) = sizes.binary_search(&size(&table.work)) else { continue };

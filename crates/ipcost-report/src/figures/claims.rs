@@ -112,21 +112,21 @@ pub struct Multiples<'a> {
     /// Whether the axis is one of ratios, on which 1 is no difference.
     pub is_ratio: bool,
     /// One for each condition.
-    pub panels: Vec<Panel<'a>>,
+    pub panels: Vec<ConditionPanel<'a>>,
 }
 
 /// A condition as a panel.
 #[derive(Debug)]
-pub struct Panel<'a> {
+pub struct ConditionPanel<'a> {
     /// The condition.
     pub condition: &'a Condition,
     /// From top to bottom.
-    pub rows: Vec<Row<'a>>,
+    pub rows: Vec<TestRow<'a>>,
 }
 
 /// A test as a row.
 #[derive(Debug)]
-pub struct Row<'a> {
+pub struct TestRow<'a> {
     /// What distinguishes it from other rows.
     pub label: String,
     /// The value and what is known.
@@ -165,11 +165,11 @@ impl Claim {
             return None;
         }
         let names = Names::of(&all);
-        let panels = conditions.into_iter().map(|(condition, tests)| Panel {
+        let panels = conditions.into_iter().map(|(condition, tests)| ConditionPanel {
             condition,
             rows: tests
                 .into_iter()
-                .map(|test| Row {
+                .map(|test| TestRow {
                     label: names.label(&test.about),
                     // A figure that decides nothing has no verdict.
                     figures: joined([test.here.as_str(), if test.decides { &test.said } else { "" }], " "),

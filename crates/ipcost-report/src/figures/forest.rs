@@ -10,7 +10,7 @@ pub struct Forest {
     /// How to read a row.
     pub reading: String,
     /// Rows under headings.
-    pub panels: Vec<Panel>,
+    pub panels: Vec<ForestGroup>,
     /// Ratios that differ too little from 1 to matter.
     pub band: (f64, f64),
     /// What is known, in sentences.
@@ -21,7 +21,7 @@ pub struct Forest {
 
 /// Rows under a heading.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Panel {
+pub struct ForestGroup {
     /// The heading; empty for none.
     pub title: String,
     /// The rows.

@@ -15,14 +15,14 @@ pub struct Curves {
     /// The share of a request below which a saving does not matter.
     pub margin: f64,
     /// One for each placement.
-    pub panels: Vec<Panel>,
+    pub panels: Vec<PlacementPanel>,
     /// What is not drawn, and why.
     pub notes: Vec<String>,
 }
 
 /// A placement.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Panel {
+pub struct PlacementPanel {
     /// Where client and server run.
     pub name: String,
     /// From how much work on it stops mattering, in words.
@@ -35,12 +35,12 @@ pub struct Panel {
     /// From this much work on the line is below the margin, nanoseconds.
     pub until_ns: Option<f64>,
     /// Other requests, as measured.
-    pub requests: Vec<Measured>,
+    pub requests: Vec<MeasuredSaving>,
 }
 
 /// A request as measured.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct MeasuredSaving {
     /// Its text.
     pub request: String,
     /// How much longer it takes over TCP than the least one, nanoseconds.
@@ -67,7 +67,7 @@ impl Curves {
     }
 }
 
-impl Measured {
+impl MeasuredSaving {
     /// `GET user:17: saves 23 % (17 % to 25 %) with 320 ns of work`.
     pub fn told(&self) -> String {
         let held = match self.interval().as_str() {

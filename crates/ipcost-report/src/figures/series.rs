@@ -27,7 +27,7 @@ pub enum Across {
 }
 
 /// The same work at several values of what lies across.
-pub struct Panel<'a> {
+pub struct SeriesPanel<'a> {
     /// What is done, without what lies across.
     pub title: String,
     /// How.
@@ -49,11 +49,11 @@ pub struct Line<'a> {
     /// How far its points lie beside their values, in units of the picture.
     pub beside: f64,
     /// By what lies across, rising.
-    pub points: Vec<Measured<'a>>,
+    pub points: Vec<MeasuredCell<'a>>,
 }
 
 /// A cell of a line.
-pub struct Measured<'a> {
+pub struct MeasuredCell<'a> {
     /// What lies across, bytes.
     pub at: u64,
     /// The cell.
@@ -81,7 +81,7 @@ impl FloorLine {
     }
 }
 
-impl Panel<'_> {
+impl SeriesPanel<'_> {
     /// Every value that was measured, rising.
     pub fn values(&self) -> Vec<u64> {
         let mut values: Vec<u64> =
@@ -96,7 +96,7 @@ impl Panel<'_> {
         let mut found: Vec<FloorLine> = Vec::new();
         let mut without = false;
         for line in &self.lines {
-            let floor = |point: &Measured<'_>| Some((point.at, point.floor_ns?));
+            let floor = |point: &MeasuredCell<'_>| Some((point.at, point.floor_ns?));
             let points: Vec<(u64, f64)> = line.points.iter().filter_map(floor).collect();
             if points.is_empty() {
                 without = true;
@@ -157,11 +157,11 @@ pub fn alike<T>(
 }
 
 /// Every panel, those with a single value among them.
-pub fn panels(document: &Document, across: Across) -> Vec<Panel<'_>> {
+pub fn panels(document: &Document, across: Across) -> Vec<SeriesPanel<'_>> {
     // Floors are what cells are seen against, not transports to choose from.
     let cells = document.cells.iter().filter(|cell| cell.pattern != Pattern::Floor);
     let groups = alike(cells, |cell| cell.work(), across);
-    let panels = groups.iter().map(|Alike { work, mirrors, items }| Panel {
+    let panels = groups.iter().map(|Alike { work, mirrors, items }| SeriesPanel {
         title: name(work, *mirrors, across),
         pattern: work.pattern,
         operation: match work.pattern {
@@ -229,7 +229,7 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> V
         };
         let Some((at, cost)) = at.zip(cell.wall_ns_per_op.filter(|cost| cost.median > 0.0)) else { continue };
         let floor_ns = cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0);
-        let point = Measured { at, cell, cost, modes: &cell.modes, floor_ns };
+        let point = MeasuredCell { at, cell, cost, modes: &cell.modes, floor_ns };
         if let Some(line) = lines.iter_mut().find(|line| line.label == label) {
             line.points.push(point);
             continue;

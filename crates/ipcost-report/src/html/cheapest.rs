@@ -3,7 +3,7 @@
 use ipcost_model::Document;
 
 use super::text;
-use crate::figures::cheapest::{Among, Field, Group, Row, Standing, TITLE, legend, map};
+use crate::figures::cheapest::{Among, CheapestRow, Field, Group, Standing, TITLE, legend, map};
 
 /// The figure; `None` if no work was compared in two sizes.
 pub fn figure(document: &Document) -> Option<String> {
@@ -32,7 +32,7 @@ pub fn figure(document: &Document) -> Option<String> {
     ))
 }
 
-fn row(row: &Row) -> String {
+fn row(row: &CheapestRow) -> String {
     let class = match row.among {
         Among::All => "",
         Among::Sleeping => " class=\"among\"",
@@ -45,7 +45,7 @@ fn row(row: &Row) -> String {
     format!("<tr{class}><th scope=\"row\">{}</th>{}</tr>\n", text(row.name()), fields.collect::<String>())
 }
 
-fn shown(field: &Field, row: &Row) -> String {
+fn shown(field: &Field, row: &CheapestRow) -> String {
     let class = match field.standing {
         Standing::Cheapest | Standing::Shared => "known",
         Standing::Open => "undecided",
@@ -63,7 +63,7 @@ fn shown(field: &Field, row: &Row) -> String {
 }
 
 /// The lines of a row in full.
-fn lines(row: &Row) -> impl Iterator<Item = String> {
+fn lines(row: &CheapestRow) -> impl Iterator<Item = String> {
     row.fields.iter().flatten().map(|field| {
         let [work, answer, against] =
             [&row.work(field), &field.answer, &field.against].map(|part| text(part));

@@ -6,7 +6,7 @@ use ipcost_model::CellRecord;
 use ipcost_model::units::size_text;
 
 use super::pairs::{Pairs, Quantity, Source};
-use crate::figures::series::{Line, Panel};
+use crate::figures::series::{Line, SeriesPanel};
 use crate::words::escaped;
 
 /// How many lines of a panel are held against one another.
@@ -29,7 +29,7 @@ pub struct Crossing {
 }
 
 /// The crossings of a panel, the known ones first.
-pub fn crossings(panel: &Panel<'_>, quantity: Quantity, pairs: &Pairs<'_>) -> Vec<Crossing> {
+pub fn crossings(panel: &SeriesPanel<'_>, quantity: Quantity, pairs: &Pairs<'_>) -> Vec<Crossing> {
     let by_size: Vec<BTreeMap<u64, &CellRecord>> =
         panel.lines.iter().take(MOST_CROSSED).map(cells_by_size).collect();
     let mut found = Vec::new();
@@ -58,15 +58,15 @@ fn cells_by_size<'a>(line: &Line<'a>) -> BTreeMap<u64, &'a CellRecord> {
 }
 
 /// Whether it is known, the sizes before and after, and whether the first is cheaper before.
-type Found = (bool, u64, u64, bool);
+type ChangeOfOrder = (bool, u64, u64, bool);
 
 fn of_two<'a>(
     first: &BTreeMap<u64, &'a CellRecord>,
     second: &BTreeMap<u64, &'a CellRecord>,
     quantity: Quantity,
     pairs: &Pairs<'a>,
-) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+) -> Vec<ChangeOfOrder> {
+    let mut found: Vec<ChangeOfOrder> = Vec::new();
     // The last size at which it was so, and which of the two was cheaper.
     type Last = Option<(u64, i8)>;
     let (mut known, mut seeming): (Last, Last) = (None, None);
@@ -90,7 +90,7 @@ fn of_two<'a>(
         seeming = if sign == 0 { seeming } else { Some((*size, sign)) };
     }
     // What is known says more than what only seems so in the same range.
-    let sure: Vec<Found> = found.iter().copied().filter(|(known, ..)| *known).collect();
+    let sure: Vec<ChangeOfOrder> = found.iter().copied().filter(|(known, ..)| *known).collect();
     let within = |from: u64, to: u64| sure.iter().any(|(_, start, end, _)| *start <= from && to <= *end);
     found.retain(|(known, from, to, _)| *known || !within(*from, *to));
     found

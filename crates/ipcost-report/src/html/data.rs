@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::charts::{Transport, transports};
 use super::crossings::{MOST_CROSSED, crossings};
 use super::pairs::{Pairs, Quantity, Ratio, Source};
-use crate::figures::series::{Across, Panel, panels};
+use crate::figures::series::{Across, SeriesPanel, panels};
 use crate::figures::texts;
 use crate::figures::ticks::{self, Ladder, percent};
 use crate::numbers::{ratio, three_digits, time};
@@ -23,7 +23,7 @@ const ORDERED: usize = 40;
 const MOST_BATCHES: usize = 4_000;
 /// Everything that the charts show.
 pub fn figures(document: &Document) -> Value {
-    let mut shown = Shown::of(document);
+    let mut shown = PageData::of(document);
     let samples = samples(document);
     let cells: Vec<Value> =
         shown.cells.clone().into_iter().map(|(place, cell)| shown.cell(cell, &samples[place])).collect();
@@ -103,7 +103,7 @@ impl Span {
 }
 
 /// What the page shows of a document.
-struct Shown<'a> {
+struct PageData<'a> {
     document: &'a Document,
     /// The transports, in the order of the document.
     transports: Vec<Transport<'a>>,
@@ -120,7 +120,7 @@ struct Shown<'a> {
     last_epoch: u32,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> PageData<'a> {
     fn of(document: &'a Document) -> Self {
         let transports = transports(document);
         let measured = |(_, cell): &(usize, &CellRecord)| cell.available && cell.epochs > 0;
@@ -319,7 +319,7 @@ impl<'a> Shown<'a> {
         json!([value, text, lo, hi, interval, said.unwrap_or_default(), source])
     }
 
-    fn panel(&self, panel: &Panel<'_>) -> Value {
+    fn panel(&self, panel: &SeriesPanel<'_>) -> Value {
         let place = |cell: &CellRecord| self.places.get(cell.id.as_str());
         let line = |line: &crate::figures::series::Line<'_>| {
             let points: Vec<Value> = line

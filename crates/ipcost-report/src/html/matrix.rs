@@ -17,7 +17,7 @@ pub struct Matrix {
     /// The columns.
     pub columns: Vec<Column>,
     /// The rows, in parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RowGroup>,
 }
 
 /// A column.
@@ -33,27 +33,27 @@ pub struct Column {
 
 /// Rows that belong together.
 #[derive(Debug, Clone, Default)]
-pub struct Part {
+pub struct RowGroup {
     /// What they have in common; empty for nothing.
     pub title: String,
     /// The rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MatrixRow>,
 }
 
 /// A row.
 #[derive(Debug, Clone, Default)]
-pub struct Row {
+pub struct MatrixRow {
     /// Its name.
     pub name: String,
     /// Where its name leads to.
     pub link: Option<String>,
     /// A field for each column; `None` if nothing was measured there.
-    pub fields: Vec<Option<Shown>>,
+    pub fields: Vec<Option<MatrixField>>,
 }
 
 /// A field.
 #[derive(Debug, Clone, Default)]
-pub struct Shown {
+pub struct MatrixField {
     /// Its text.
     pub name: String,
     /// What stands beneath in small letters.
@@ -89,7 +89,7 @@ impl Matrix {
     pub(super) fn render(&self) -> String {
         let columns: String = self.columns.iter().map(column).collect();
         let span = self.columns.len() + 1;
-        let part = |part: &Part| {
+        let part = |part: &RowGroup| {
             let title = match part.title.is_empty() {
                 true => String::new(),
                 false => format!(
@@ -122,13 +122,13 @@ fn column(column: &Column) -> String {
     format!("<th scope=\"col\"><b>{}</b>{lines}</th>", linked(&column.name, column.link.as_ref()))
 }
 
-fn row(row: &Row) -> String {
+fn row(row: &MatrixRow) -> String {
     let fields = row.fields.iter().map(|field| field.as_ref().map_or_else(|| "<td></td>".to_owned(), shown));
     let name = linked(&row.name, row.link.as_ref());
     format!("<tr><th scope=\"row\">{name}</th>{}</tr>\n", fields.collect::<String>())
 }
 
-fn shown(field: &Shown) -> String {
+fn shown(field: &MatrixField) -> String {
     let class = if field.is_open { "undecided" } else { "known" };
     let all: f64 = field.tints.iter().map(|(_, share)| share).sum();
     let tint = |(tint, share): &(Tint, f64)| {
@@ -151,14 +151,14 @@ mod tests {
     #[test]
     fn fields_have_the_colours_of_their_shares_and_text_stays_text() {
         let evil = "<i onclick=\"a()\">";
-        let field = Shown {
+        let field = MatrixField {
             name: evil.to_owned(),
             small: evil.to_owned(),
             tints: vec![(Tint::Transport(3), 3.0), (Tint::Open, 1.0)],
             is_open: false,
         };
-        let open = Shown { name: "open".to_owned(), is_open: true, ..Shown::default() };
-        let row = Row {
+        let open = MatrixField { name: "open".to_owned(), is_open: true, ..MatrixField::default() };
+        let row = MatrixRow {
             name: evil.to_owned(),
             link: Some(evil.to_owned()),
             fields: vec![Some(field), None, Some(open)],
@@ -168,7 +168,7 @@ mod tests {
         let matrix = Matrix {
             corner: evil.to_owned(),
             columns: vec![column],
-            parts: vec![Part { title: evil.to_owned(), rows: vec![row] }],
+            parts: vec![RowGroup { title: evil.to_owned(), rows: vec![row] }],
         };
         let html = matrix.render();
         assert!(html.contains("<i class=\"t3 w9\"></i><i class=\"hatched w3\"></i>"), "{html}");

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use ipcost_model::{CellRecord, Document, Metric, Pattern, WorkloadRecord};
 
 use super::{Colours, text};
-use crate::rows::{self, Figures, Row, Standing, Under};
+use crate::rows::{self, CellRow, Figures, Standing, Under};
 use crate::words::{self, capitalised};
 
 /// How many rows of a table are shown at once; the style counts the same way.
@@ -19,8 +19,8 @@ pub fn write(document: &Document, colours: &Colours<'_>, to: &mut dyn Write) -> 
     )?;
     for workloads in words::strata(document) {
         let beside = workloads.len() > 1;
-        let sides: Vec<Side<'_>> =
-            workloads.into_iter().map(|workload| Side::of(document, workload, beside)).collect();
+        let sides: Vec<WorkloadColumns<'_>> =
+            workloads.into_iter().map(|workload| WorkloadColumns::of(document, workload, beside)).collect();
         to.write_all(table(&sides, colours).as_bytes())?;
     }
     to.write_all(b"</section>\n")
@@ -41,7 +41,7 @@ enum Column {
 }
 
 /// A workload, and the columns that it fills.
-struct Side<'a> {
+struct WorkloadColumns<'a> {
     document: &'a Document,
     workload: &'a WorkloadRecord,
     /// Its place in the document.
@@ -49,7 +49,7 @@ struct Side<'a> {
     columns: Vec<(Column, String)>,
 }
 
-impl<'a> Side<'a> {
+impl<'a> WorkloadColumns<'a> {
     /// A workload alone, or beside another: there, what matters less gives way.
     fn of(document: &'a Document, workload: &'a WorkloadRecord, beside: bool) -> Self {
         let (rate, ratio) = rows::titles(document, workload);
@@ -110,7 +110,7 @@ impl<'a> Side<'a> {
     }
 
     /// The fields of a row; where there are no figures, why.
-    fn fields(&self, row: &Row<'_>) -> String {
+    fn fields(&self, row: &CellRow<'_>) -> String {
         let Some(figures) = &row.figures else {
             return format!(
                 "<td class=\"reason start\" colspan=\"{}\">{}</td>",
@@ -150,7 +150,7 @@ fn class(standing: Standing) -> &'static str {
     }
 }
 
-fn table(sides: &[Side<'_>], colours: &Colours<'_>) -> String {
+fn table(sides: &[WorkloadColumns<'_>], colours: &Colours<'_>) -> String {
     let first = &sides[0];
     let (count, index) = (first.workload.cells.len(), first.index);
     let whole = match count > MOST_ROWS {
@@ -166,7 +166,7 @@ fn table(sides: &[Side<'_>], colours: &Colours<'_>) -> String {
         }
         sides => {
             let title = text(&capitalised(&words::work(first.workload)));
-            let cores = |side: &Side<'_>| {
+            let cores = |side: &WorkloadColumns<'_>| {
                 let more = format!(" colspan=\"{}\" scope=\"colgroup\"", side.columns.len());
                 side.named("th", &more, &format!("on {}", words::cores(side.workload.placement)))
             };
@@ -184,7 +184,7 @@ fn table(sides: &[Side<'_>], colours: &Colours<'_>) -> String {
     out.push_str("</tr></thead>\n");
     let mut rows: Vec<_> = sides.iter().map(|side| rows::rows(side.document, side.workload)).collect();
     loop {
-        let row: Vec<Row<'_>> = rows.iter_mut().filter_map(Iterator::next).collect();
+        let row: Vec<CellRow<'_>> = rows.iter_mut().filter_map(Iterator::next).collect();
         if row.len() < sides.len() {
             break;
         }
@@ -207,7 +207,7 @@ fn under(line: &Under, column: Column) -> String {
 }
 
 /// A cell on every side, with what stands beneath: rows that stay together.
-fn group(sides: &[Side<'_>], rows: &[Row<'_>], colours: &Colours<'_>) -> String {
+fn group(sides: &[WorkloadColumns<'_>], rows: &[CellRow<'_>], colours: &Colours<'_>) -> String {
     let name = text(&rows[0].name);
     let ids: Vec<&str> = rows.iter().map(|row| row.cell.id.as_str()).collect();
     let cheapest = rows.iter().any(|row| row.cheapest);

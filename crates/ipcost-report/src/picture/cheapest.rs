@@ -5,7 +5,7 @@ use ipcost_model::Document;
 use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
 use super::text::{Face, clean, shortened, width, wrapped};
 use super::{Body, LEFT, PictureError, RIGHT};
-use crate::figures::cheapest::{Among, Field, Map, Row, Standing, map};
+use crate::figures::cheapest::{Among, CheapestRow, Field, Map, Standing, map};
 use crate::figures::colours::PALETTE;
 
 const HEAD: Face = Face { size: 14.0, bold: true };
@@ -91,14 +91,14 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
 }
 
 /// A row's indentation and name: where it runs, or, beneath that, what it is about.
-fn label(row: &Row) -> (f64, Face, &str) {
+fn label(row: &CheapestRow) -> (f64, Face, &str) {
     match &row.among {
         Among::All => (0.0, LABEL, row.name()),
         Among::Sleeping | Among::Two(_) => (INDENT, SMALL, row.name()),
     }
 }
 
-fn height(row: &Row) -> f64 {
+fn height(row: &CheapestRow) -> f64 {
     if matches!(row.among, Among::Two(_)) { LOW } else { TALL }
 }
 
@@ -113,7 +113,7 @@ fn sizes(map: &Map, columns: Columns, top: f64) -> Canvas {
     canvas
 }
 
-fn draw_field(field: &Field, row: &Row, (from, to): (Point, Point)) -> Canvas {
+fn draw_field(field: &Field, row: &CheapestRow, (from, to): (Point, Point)) -> Canvas {
     let mut canvas = Canvas::of("cell");
     canvas.title(&format!("{}: {}", row.work(field), field.answer));
     match field.standing {

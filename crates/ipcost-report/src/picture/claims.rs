@@ -8,7 +8,7 @@ use super::rows::whiskers;
 use super::scale::{Extent, Scale};
 use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
-use crate::figures::claims::{Claim, Claims, Known, Multiples, Panel, Row, drawable};
+use crate::figures::claims::{Claim, Claims, ConditionPanel, Known, Multiples, TestRow, drawable};
 use crate::figures::colours::PALETTE;
 use crate::figures::ticks::{self, percent};
 
@@ -181,7 +181,7 @@ struct Layout {
 impl Layout {
     fn of(multiples: &Multiples<'_>) -> Self {
         let rows = || multiples.panels.iter().flat_map(|panel| &panel.rows);
-        let widest = |of: &dyn Fn(&Row<'_>) -> f64| rows().map(of).fold(0.0, f64::max);
+        let widest = |of: &dyn Fn(&TestRow<'_>) -> f64| rows().map(of).fold(0.0, f64::max);
         let label = widest(&|row| width(&clean(&row.label), LABEL));
         let figures = widest(&|row| width(&clean(&row.figures), LABEL)).min(MOST_FIGURES);
         let is_above = label > MOST_LABEL;
@@ -195,11 +195,11 @@ impl Layout {
         if self.is_above { ROW + ABOVE } else { ROW }
     }
 
-    fn height(&self, panel: &Panel<'_>) -> f64 {
+    fn height(&self, panel: &ConditionPanel<'_>) -> f64 {
         HEAD + panel.rows.len() as f64 * self.row_height() + 20.0
     }
 
-    fn panel(&self, panel: &Panel<'_>, (left, top): Point) -> Canvas {
+    fn panel(&self, panel: &ConditionPanel<'_>, (left, top): Point) -> Canvas {
         let mut canvas = Canvas::of("panel");
         let scale = Scale { start: left + self.scale.start, end: left + self.scale.end, ..self.scale };
         let name = shortened(&clean(&panel.condition.name), PANEL, NAME);
@@ -223,7 +223,7 @@ impl Layout {
         canvas
     }
 
-    fn row(&self, row: &Row<'_>, scale: &Scale, (left, top): Point) -> Canvas {
+    fn row(&self, row: &TestRow<'_>, scale: &Scale, (left, top): Point) -> Canvas {
         let mut canvas = Canvas::of("test");
         canvas.title(&row.told);
         let bottom = top + self.row_height();
@@ -253,7 +253,7 @@ impl Layout {
     }
 
     /// What is claimed of the row: shade within the bounds, dashes at them; and the line at 1.
-    fn claimed(&self, canvas: &mut Canvas, row: &Row<'_>, scale: &Scale, (top, bottom): (f64, f64)) {
+    fn claimed(&self, canvas: &mut Canvas, row: &TestRow<'_>, scale: &Scale, (top, bottom): (f64, f64)) {
         let bounds = [row.test.above, row.test.below].map(|bound| bound.and_then(drawable));
         if bounds.iter().any(Option::is_some) {
             let place = |bound: Option<f64>, edge: f64| bound.map_or(edge, |bound| scale.place(bound));

@@ -5,7 +5,7 @@ use ipcost_model::{CellRecord, Document, WorkloadRecord};
 use super::Body;
 use super::captions::{self, MODES};
 use super::ink::Canvas;
-use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
+use super::rows::{self, Axis, Columns, Group, Mark, PictureRow, Sides};
 use super::scale::{Extent, Scale};
 use crate::figures::{colours, texts, ticks};
 use crate::numbers::time;
@@ -90,7 +90,7 @@ fn group(document: &Document, table: &WorkloadRecord, title: String, brief: bool
 }
 
 /// A row; with `brief` figures where there is room for half as many.
-fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Row {
+fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> PictureRow {
     let (mark, figures) = match cell.wall_ns_per_op.filter(|_| cell.available) {
         None => (Mark::Nothing, words::why_missing(cell).to_owned()),
         Some(cost) => {
@@ -102,7 +102,7 @@ fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Row
             (mark, if brief { cost } else { format!("{cost} ({bounds}){multiple}") })
         }
     };
-    Row {
+    PictureRow {
         label: cell.label.clone(),
         strong,
         colour: colours::of(document, &cell.transport),

@@ -4,7 +4,7 @@ use ipcost_model::{CellRecord, Document, Metric, WorkloadRecord};
 
 use super::captions;
 use super::ink::Canvas;
-use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
+use super::rows::{self, Axis, Columns, Group, Mark, PictureRow, Sides};
 use super::scale::{Extent, Scale};
 use super::{Body, PictureError};
 use crate::figures::{colours, texts, ticks};
@@ -24,7 +24,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
         tables.iter().map(|table| group(document, table, beside.then_some(side))).collect()
     };
     let sides: Sides = tables.iter().enumerate().map(side).collect();
-    let known = |row: &&Row| matches!(row.mark, Mark::Known { .. });
+    let known = |row: &&PictureRow| matches!(row.mark, Mark::Known { .. });
     if sides.iter().flatten().flat_map(|group| &group.rows).filter(known).count() == 0 {
         return Err(PictureError::NothingCompared);
     }
@@ -79,7 +79,7 @@ fn group(document: &Document, table: &WorkloadRecord, side: Option<usize>) -> Gr
     Group { title, rows: cells.map(|cell| row(document, table, cell, side.is_some())).collect() }
 }
 
-fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord, brief: bool) -> Row {
+fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord, brief: bool) -> PictureRow {
     let contrast = words::contrast(document, Metric::Wall, &cell.id);
     let (mark, figures) = match contrast {
         _ if table.baseline.as_ref() == Some(&cell.id) => (Mark::Reference(1.0), "baseline".to_owned()),
@@ -99,7 +99,7 @@ fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord, brief: bo
         None => (Mark::Nothing, words::why_missing(cell).to_owned()),
     };
     let best = table.fastest.as_ref().is_some_and(|fastest| fastest.claimed && fastest.cell == cell.id);
-    Row {
+    PictureRow {
         label: cell.label.clone(),
         strong: best,
         colour: colours::of(document, &cell.transport),

@@ -1,12 +1,12 @@
 //! Ratios of any kind with their intervals, in rows.
 
 use super::ink::{Canvas, GUIDE, INK, QUIET};
-use super::rows::{self, Axis, Columns, Group, Mark, Row};
+use super::rows::{self, Axis, Columns, Group, Mark, PictureRow};
 use super::scale::{Extent, Scale};
 use super::text::clean;
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph};
 use crate::figures::colours::PALETTE;
-use crate::figures::forest::{Forest, Panel};
+use crate::figures::forest::{Forest, ForestGroup};
 use crate::figures::ticks;
 
 /// Draws the rows.
@@ -64,8 +64,8 @@ fn body(forest: &Forest, canvas: &mut Canvas, top: f64) -> Result<f64, PictureEr
     Ok(rows::draw(canvas, &sides[0], columns, &axis, top))
 }
 
-fn group(panel: &Panel) -> Group {
-    let rows = panel.rows.iter().map(|row| Row {
+fn group(panel: &ForestGroup) -> Group {
+    let rows = panel.rows.iter().map(|row| PictureRow {
         label: row.label.clone(),
         strong: row.strong,
         colour: PALETTE[row.slot % PALETTE.len()].light,
@@ -105,7 +105,7 @@ mod tests {
             hi: Some(ratio * 1.1),
             figures: "0.5 (0.4–0.6)".to_owned(),
         };
-        let panel = Panel { title: "rr".to_owned(), rows: vec![row(0.5, Some(0.45)), row(1.2, None)] };
+        let panel = ForestGroup { title: "rr".to_owned(), rows: vec![row(0.5, Some(0.45)), row(1.2, None)] };
         let mut forest = Forest {
             title: "unix over tcp".to_owned(),
             about: "2 hosts".to_owned(),

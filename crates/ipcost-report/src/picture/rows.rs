@@ -25,7 +25,7 @@ const CAP: f64 = 4.0;
 
 /// A cell's place in a picture.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct PictureRow {
     /// Its name.
     pub label: String,
     /// Whether it is known to be the best of its group.
@@ -68,7 +68,7 @@ pub struct Group {
     /// The heading; empty for none.
     pub title: String,
     /// From top to bottom.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PictureRow>,
 }
 
 /// An axis and how it is drawn.
@@ -177,7 +177,7 @@ fn head_height(index: usize, group: &Group) -> f64 {
     }
 }
 
-fn height(row: &Row) -> f64 {
+fn height(row: &PictureRow) -> f64 {
     if row.modes.is_empty() && !row.tall { ROW } else { ROW + MODES }
 }
 
@@ -207,7 +207,7 @@ fn background(axis: &Axis<'_>, spans: &[(f64, f64)], bottom: f64) -> Canvas {
     canvas
 }
 
-fn draw_row(row: &Row, columns: Columns, axis: &Axis<'_>, top: f64) -> Canvas {
+fn draw_row(row: &PictureRow, columns: Columns, axis: &Axis<'_>, top: f64) -> Canvas {
     let middle = top + ROW / 2.0;
     let base = middle + LABEL.size * TO_BASE;
     let mut canvas = Canvas::of("cell");

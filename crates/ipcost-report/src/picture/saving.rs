@@ -8,7 +8,7 @@ use super::size::whiskers;
 use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
 use crate::figures::colours::PALETTE;
-use crate::figures::saving::{Curves, Measured, Panel, per_cent};
+use crate::figures::saving::{Curves, MeasuredSaving, PlacementPanel, per_cent};
 use crate::numbers::time;
 
 mod axes;
@@ -57,7 +57,7 @@ enum Sign {
 
 /// The marks that are drawn, and what they mean.
 fn legend(curves: &Curves) -> Vec<(Sign, String)> {
-    let any = |has: fn(&Panel) -> bool| curves.panels.iter().any(has);
+    let any = |has: fn(&PlacementPanel) -> bool| curves.panels.iter().any(has);
     let until = any(|panel| panel.until_ns.is_some()).then_some((Sign::Until, "from here on"));
     let point = any(|panel| !panel.requests.is_empty())
         .then_some((Sign::Point, "a request as measured, with its interval"));
@@ -165,7 +165,7 @@ impl Layout {
         HEAD + PLOT + BELOW
     }
 
-    fn panel(&self, panel: &Panel, (left, top): Point) -> Canvas {
+    fn panel(&self, panel: &PlacementPanel, (left, top): Point) -> Canvas {
         let mut canvas = Canvas::of("panel");
         let axes = self.axes.moved(left, top);
         for (y, face, text) in [(12.0, NAME, &panel.name), (27.0, SAID, &panel.said)] {
@@ -179,8 +179,9 @@ impl Layout {
         if let Some(until_ns) = panel.until_ns.filter(|until_ns| until_ns.is_finite() && *until_ns > 0.0) {
             canvas.add(self.until(until_ns, &axes, &mut labels));
         }
-        let drawn =
-            |request: &&Measured| [request.work_ns, request.share.median].iter().all(|it| it.is_finite());
+        let drawn = |request: &&MeasuredSaving| {
+            [request.work_ns, request.share.median].iter().all(|it| it.is_finite())
+        };
         for request in panel.requests.iter().filter(drawn) {
             canvas.add(point(request, &axes, &mut labels));
         }
@@ -189,7 +190,7 @@ impl Layout {
     }
 
     /// The shares that do not matter, to either side of none.
-    fn draw_margin(&self, panel: &Panel, axes: &Axes) -> Canvas {
+    fn draw_margin(&self, panel: &PlacementPanel, axes: &Axes) -> Canvas {
         let mut canvas = Canvas::of("margin");
         if !self.margin.is_finite() || self.margin <= 0.0 {
             return canvas;
@@ -229,7 +230,7 @@ impl Layout {
 }
 
 /// The line.
-fn curve(panel: &Panel, axes: &Axes) -> Canvas {
+fn curve(panel: &PlacementPanel, axes: &Axes) -> Canvas {
     let mut canvas = Canvas::of("line");
     canvas.title(&format!("saved at most {}", panel.name));
     let finite = panel.line.iter().filter(|(work, share)| work.is_finite() && share.is_finite());
@@ -240,7 +241,7 @@ fn curve(panel: &Panel, axes: &Axes) -> Canvas {
 }
 
 /// A request as measured.
-fn point(request: &Measured, axes: &Axes, labels: &mut Labels) -> Canvas {
+fn point(request: &MeasuredSaving, axes: &Axes, labels: &mut Labels) -> Canvas {
     let mut canvas = Canvas::of("request");
     canvas.title(&request.told());
     canvas.data("work", request.work_ns.max(0.0));

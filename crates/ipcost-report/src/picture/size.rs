@@ -8,7 +8,7 @@ use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
 use super::scale::{Extent, Scale};
 use super::text::{Face, clean, shortened, width};
 use super::{Body, LEFT, PictureError, RIGHT};
-use crate::figures::series::{Across, FloorLine, Line, Measured, Panel, panels};
+use crate::figures::series::{Across, FloorLine, Line, MeasuredCell, SeriesPanel, panels};
 use crate::figures::{texts, ticks};
 
 const HEAD: Face = Face { size: 14.0, bold: true };
@@ -39,7 +39,7 @@ pub fn draw(
     top: f64,
 ) -> Result<Body, PictureError> {
     let panels = panels(document, across);
-    let (drawn, single): (Vec<Panel<'_>>, Vec<Panel<'_>>) =
+    let (drawn, single): (Vec<SeriesPanel<'_>>, Vec<SeriesPanel<'_>>) =
         panels.into_iter().partition(|panel| panel.values().len() > 1);
     if drawn.is_empty() {
         return Err(match across {
@@ -98,12 +98,12 @@ pub fn title(document: &Document, across: Across) -> String {
 }
 
 impl Line<'_> {
-    fn x(&self, point: &Measured<'_>, across: &Scale) -> f64 {
+    fn x(&self, point: &MeasuredCell<'_>, across: &Scale) -> f64 {
         across.place(point.at as f64) + self.beside
     }
 }
 
-impl Panel<'_> {
+impl SeriesPanel<'_> {
     fn scales(&self, across: Across, top: f64) -> (Scale, Scale) {
         let floors = self.floors();
         let names = self.lines.iter().map(|line| line.label.to_owned());
@@ -128,7 +128,7 @@ impl Panel<'_> {
     }
 }
 
-fn draw_panel(canvas: &mut Canvas, panel: &Panel<'_>, what: Across, top: f64) -> f64 {
+fn draw_panel(canvas: &mut Canvas, panel: &SeriesPanel<'_>, what: Across, top: f64) -> f64 {
     let caption = format!("elapsed time for one {} (logarithmic)", panel.operation);
     canvas.text((LEFT, top + 16.0), Anchor::Start, SMALL, QUIET, &caption);
     let (across, up) = panel.scales(what, top + 28.0);
@@ -157,7 +157,7 @@ fn draw_panel(canvas: &mut Canvas, panel: &Panel<'_>, what: Across, top: f64) ->
     up.start + 36.0
 }
 
-fn axes(panel: &Panel<'_>, what: Across, across: &Scale, up: &Scale) -> Canvas {
+fn axes(panel: &SeriesPanel<'_>, what: Across, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("axis");
     for (name, value) in
         [("size-from", across.from), ("size-to", across.to), ("from", up.from), ("to", up.to)]
@@ -191,7 +191,7 @@ fn axes(panel: &Panel<'_>, what: Across, across: &Scale, up: &Scale) -> Canvas {
 /// The intervals of neighbouring points as one area; where one of them has none, there is a gap.
 fn band(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("band");
-    let ends = |point: &Measured<'_>| {
+    let ends = |point: &MeasuredCell<'_>| {
         let x = line.x(point, across);
         Some([(x, up.place(point.cost.lo?)), (x, up.place(point.cost.hi?))])
     };
@@ -215,7 +215,7 @@ fn draw_floor(floor: &FloorLine, across: &Scale, up: &Scale) -> Canvas {
 fn draw_line(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("line");
     canvas.title(line.label);
-    let place = |point: &Measured<'_>| (line.x(point, across), up.place(point.cost.median));
+    let place = |point: &MeasuredCell<'_>| (line.x(point, across), up.place(point.cost.median));
     let places: Vec<Point> = line.points.iter().map(place).collect();
     canvas.lines(&places, line.colour, 2.0, line.dashes);
     for (point, at) in line.points.iter().zip(&places) {
@@ -260,7 +260,7 @@ struct Name {
 }
 
 /// The names of the lines and floors at their right ends, moved apart where they would hide each other.
-fn names(panel: &Panel<'_>, across: &Scale, up: &Scale) -> Canvas {
+fn names(panel: &SeriesPanel<'_>, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("names");
     let of_line = |line: &Line<'_>| {
         let point = line.points.last()?;

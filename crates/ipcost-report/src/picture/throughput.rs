@@ -5,7 +5,7 @@ use ipcost_model::{CellRecord, Document, Estimate, Pattern, WorkloadRecord};
 
 use super::captions::{self, MODES};
 use super::ink::Canvas;
-use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
+use super::rows::{self, Axis, Columns, Group, Mark, PictureRow, Sides};
 use super::scale::{Extent, Scale};
 use super::{Body, PictureError};
 use crate::figures::texts::{NO_INTERVAL_YET, share};
@@ -88,7 +88,7 @@ fn group(document: &Document, table: &WorkloadRecord, side: Option<usize>) -> Gr
     }
 }
 
-fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Row {
+fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> PictureRow {
     let measured = cell.wall_ns_per_op.zip(cell.bytes_per_s).filter(|_| cell.available);
     let (mark, figures) = match measured {
         Some((cost, bytes)) if bytes > 0.0 => {
@@ -108,7 +108,7 @@ fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Row
         }
         _ => (Mark::Nothing, words::why_missing(cell).to_owned()),
     };
-    Row {
+    PictureRow {
         label: cell.label.clone(),
         strong,
         colour: colours::of(document, &cell.transport),

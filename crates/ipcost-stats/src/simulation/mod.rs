@@ -32,7 +32,7 @@ pub const EPOCHS_TO_NOTICE: usize = 30;
 
 /// The outcome of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct CampaignOutcome {
     /// Whether the interval ever missed the true ratio.
     pub ever_missed: bool,
     /// Whether it missed from [`EPOCHS_TO_NOTICE`] on.
@@ -46,11 +46,11 @@ pub struct Found {
 }
 
 /// Runs one campaign: epochs of fresh processes, rounds in random order, a look after every epoch.
-pub fn campaign(noise: Noise, log_ratio: f64, design: &Design, seed: u64) -> Found {
+pub fn campaign(noise: Noise, log_ratio: f64, design: &Design, seed: u64) -> CampaignOutcome {
     let mut machine = Machine::new(noise, seed);
     let mut order = Random::new(seed ^ 0x5EED);
     let mut epochs = Vec::with_capacity(design.epochs);
-    let mut found = Found {
+    let mut found = CampaignOutcome {
         ever_missed: false,
         missed_later: false,
         warned: false,

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use ipcost_model::facts::Counting;
 
-use super::perf_event::{self, HARDWARE, Request, WITHOUT_HYPERVISOR, WITHOUT_KERNEL};
+use super::perf_event::{self, CounterRequest, HARDWARE, WITHOUT_HYPERVISOR, WITHOUT_KERNEL};
 
 const CYCLES: u64 = 0;
 const INSTRUCTIONS: u64 = 1;
@@ -39,7 +39,7 @@ fn both(flags: u64) -> io::Result<()> {
 
 fn open(event: u64, flags: u64) -> io::Result<OwnedFd> {
     const THIS_PROCESS: i32 = 0;
-    perf_event::open(Request { kind: HARDWARE, event, read_format: 0, flags }, THIS_PROCESS)
+    perf_event::open(CounterRequest { kind: HARDWARE, event, read_format: 0, flags }, THIS_PROCESS)
 }
 
 #[cfg(test)]

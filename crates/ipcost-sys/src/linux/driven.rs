@@ -452,7 +452,7 @@ pub fn ends(connection: &Connection) -> io::Result<Option<(File, File)>> {
     let (read, write) = match connection {
         Connection::Socket(socket) => (&socket.0, &socket.0),
         Connection::Pipes(pipes) => (&pipes.read, &pipes.write),
-        Connection::Rings(_) | Connection::Slot(_) | Connection::Part(_) | Connection::Other(_) => {
+        Connection::Rings(_) | Connection::Slot(_) | Connection::FloorPart(_) | Connection::Other(_) => {
             return Ok(None);
         }
     };

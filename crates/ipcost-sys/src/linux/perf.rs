@@ -10,8 +10,8 @@ use rustix::fs::{Mode, OFlags, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 use super::perf_event::{
-    self, DISABLED, HARDWARE, INHERIT, Request, SOFTWARE, TRACEPOINT, WITHOUT_HYPERVISOR, WITHOUT_KERNEL,
-    WITHOUT_USER,
+    self, CounterRequest, DISABLED, HARDWARE, INHERIT, SOFTWARE, TRACEPOINT, WITHOUT_HYPERVISOR,
+    WITHOUT_KERNEL, WITHOUT_USER,
 };
 pub use crate::contract::Refusal;
 
@@ -147,7 +147,10 @@ fn entry_of(directory: &OwnedFd, call: &str) -> io::Result<u64> {
 
 fn open(event: &Event<'_>, task: i32) -> io::Result<OwnedFd> {
     let flags = DISABLED | INHERIT | WITHOUT_HYPERVISOR | event.without;
-    perf_event::open(Request { kind: event.kind, event: event.config, read_format: WITH_TIMES, flags }, task)
+    perf_event::open(
+        CounterRequest { kind: event.kind, event: event.config, read_format: WITH_TIMES, flags },
+        task,
+    )
 }
 
 fn read(counter: &OwnedFd) -> Option<f64> {

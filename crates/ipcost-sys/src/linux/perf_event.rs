@@ -39,7 +39,7 @@ struct Attributes {
 
 /// What is counted, and how.
 #[derive(Debug, Clone, Copy)]
-pub struct Request {
+pub struct CounterRequest {
     /// [`HARDWARE`], [`SOFTWARE`] or [`TRACEPOINT`].
     pub kind: u32,
     /// The event's number within that kind.
@@ -54,7 +54,7 @@ pub struct Request {
 ///
 /// # Errors
 /// If a system call fails.
-pub fn open(request: Request, task: i32) -> io::Result<OwnedFd> {
+pub fn open(request: CounterRequest, task: i32) -> io::Result<OwnedFd> {
     let attributes = Attributes {
         kind: request.kind,
         size: size_of::<Attributes>() as u32,

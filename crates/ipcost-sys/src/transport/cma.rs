@@ -48,7 +48,7 @@ impl Transport for Cma {
 }
 
 /// A message's location: process, address, length.
-type Told = [u8; 24];
+type MessageLocation = [u8; 24];
 
 /// One side. A sender must not change a message until it is read. The loops repeat one message, as if each message in
 /// flight had its own buffer; it changes only while content is checked, and its receiver then confirms each.
@@ -75,7 +75,7 @@ impl Attached {
     /// The next message that the other side announces; `None` at the end.
     #[inline]
     fn next(&mut self) -> io::Result<Option<Left>> {
-        let mut told: Told = [0; 24];
+        let mut told: MessageLocation = [0; 24];
         let mut count = 0;
         while count < told.len() {
             match self.socket.receive(&mut told[count..])? {
@@ -96,7 +96,7 @@ impl Channel for Attached {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let process = *self.process.get_or_insert_with(std::process::id);
-        let mut told: Told = [0; 24];
+        let mut told: MessageLocation = [0; 24];
         for (place, number) in
             told.chunks_exact_mut(8).zip([u64::from(process), bytes.as_ptr() as u64, bytes.len() as u64])
         {

@@ -8,7 +8,7 @@ use ipcost_model::protocol::Address;
 use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, take};
-use super::part::{HandOver, Part};
+use super::part::{FloorPart, HandOver};
 use super::{Client, Connection, Provision, Server, TransportError, from_address, to_address};
 use crate::Context;
 use crate::shared_word::{self, SharedWord};
@@ -100,7 +100,7 @@ impl<S: Signal> HandOver for Hands<S> {
 
 impl<S: Signal> From<Hands<S>> for Connection {
     fn from(hands: Hands<S>) -> Self {
-        Self::Part(Part::HandOver(Box::new(hands)))
+        Self::FloorPart(FloorPart::HandOver(Box::new(hands)))
     }
 }
 

@@ -6,7 +6,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind, OptionGroup};
 
 use super::inherited::{InheritedClient, InheritedServer};
-use super::part::Part;
+use super::part::FloorPart;
 use super::{Client, Place, Provision, Server, Transport, TransportError};
 use crate::copying::copy_slice;
 
@@ -30,7 +30,7 @@ impl Transport for Memcpy {
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        Ok(Box::new(InheritedServer::new(address, vec![Part::Nothing])))
+        Ok(Box::new(InheritedServer::new(address, vec![FloorPart::Nothing])))
     }
 
     fn reach(
@@ -39,7 +39,7 @@ impl Transport for Memcpy {
         cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        Ok(Box::new(InheritedClient::new(Part::Copy(Copier::new(cell)))))
+        Ok(Box::new(InheritedClient::new(FloorPart::Copy(Copier::new(cell)))))
     }
 }
 

@@ -8,7 +8,7 @@
 //! 3. The client calls [`Transport::reach`] and connects; the server accepts.
 //! 4. Both move bytes over [`Channel`]s.
 //!
-//! Floors are in the same registry: instead of moving messages they do a [`Part`] of a hop, named by
+//! Floors are in the same registry: instead of moving messages they do a [`FloorPart`] of a hop, named by
 //! [`Capabilities::floor`].
 
 mod cacheline;
@@ -55,7 +55,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use self::memcpy::Copier;
-pub use self::part::{HandOver, Part};
+pub use self::part::{FloorPart, HandOver};
 pub use self::tcp::{elsewhere, lacks_congestion, usual_congestion};
 use crate::contract::{Join, Pieces};
 use crate::system::calling;
@@ -333,9 +333,9 @@ pub enum Connection {
     /// Two rings in shared memory.
     Rings(shm::Ends),
     /// A slot in shared memory.
-    Slot(shm_slot::Side),
+    Slot(shm_slot::SlotSide),
     /// Not a channel but a part of a hop, for floors.
-    Part(Part),
+    FloorPart(FloorPart),
     /// Anything else.
     Other(Box<dyn Channel>),
 }
@@ -368,7 +368,7 @@ impl Channel for Connection {
             Self::Pipes(pipes) => pipes.send(bytes),
             Self::Rings(rings) => rings.send(bytes),
             Self::Slot(slot) => slot.send(bytes),
-            Self::Part(_) => Err(io::ErrorKind::Unsupported.into()),
+            Self::FloorPart(_) => Err(io::ErrorKind::Unsupported.into()),
             Self::Other(channel) => channel.send(bytes),
         }
     }
@@ -380,7 +380,7 @@ impl Channel for Connection {
             Self::Pipes(pipes) => pipes.receive(buffer),
             Self::Rings(rings) => rings.receive(buffer),
             Self::Slot(slot) => slot.receive(buffer),
-            Self::Part(_) => Err(io::ErrorKind::Unsupported.into()),
+            Self::FloorPart(_) => Err(io::ErrorKind::Unsupported.into()),
             Self::Other(channel) => channel.receive(buffer),
         }
     }
@@ -388,7 +388,7 @@ impl Channel for Connection {
     fn expect_checks(&mut self, checked: bool) {
         match self {
             // These copy in either case.
-            Self::Socket(_) | Self::Pipes(_) | Self::Slot(_) | Self::Part(_) => {}
+            Self::Socket(_) | Self::Pipes(_) | Self::Slot(_) | Self::FloorPart(_) => {}
             Self::Rings(rings) => rings.expect_checks(checked),
             Self::Other(channel) => channel.expect_checks(checked),
         }
@@ -401,9 +401,9 @@ impl From<Socket> for Connection {
     }
 }
 
-impl From<Part> for Connection {
-    fn from(part: Part) -> Self {
-        Self::Part(part)
+impl From<FloorPart> for Connection {
+    fn from(part: FloorPart) -> Self {
+        Self::FloorPart(part)
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use super::memcpy::Copier;
 
 /// What pattern `floor` repeats on one side of a cell.
-pub enum Part {
+pub enum FloorPart {
     /// A system call.
     Call(fn()),
     /// A copy of a message.

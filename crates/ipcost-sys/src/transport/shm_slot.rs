@@ -59,11 +59,11 @@ impl Transport for ShmSlot {
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        inherited::serve(CAPABILITIES.name, address, |memory, _| Side::open(memory, SERVERS, cell))
+        inherited::serve(CAPABILITIES.name, address, |memory, _| SlotSide::open(memory, SERVERS, cell))
     }
 
     fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
-        inherited::reach(CAPABILITIES.name, address, worker, |memory, _| Side::open(memory, 0, cell))
+        inherited::reach(CAPABILITIES.name, address, worker, |memory, _| SlotSide::open(memory, 0, cell))
     }
 }
 
@@ -75,7 +75,7 @@ const SLEEPS: u32 = 1 << 29;
 const COUNT: u32 = SLEEPS - 1;
 
 /// One side of a slot. It has the turn from receiving a message until it sends one, or wants another.
-pub struct Side {
+pub struct SlotSide {
     slot: SharedRing,
     wait: Wait,
     /// This side's turn, as the word expresses it.
@@ -86,7 +86,7 @@ pub struct Side {
     unread: std::ops::Range<u32>,
 }
 
-impl Side {
+impl SlotSide {
     fn open(memory: Descriptor, own: u32, cell: &Cell) -> Result<Self, TransportError> {
         let slot = SharedRing::map(memory)?;
         Ok(Self { slot, wait: Wait::of(cell), own, has_turn: own == 0, unread: 0..0 })
@@ -154,7 +154,7 @@ fn wake(word: &AtomicU32) {
     let _ = futex::wake(word);
 }
 
-impl Channel for Side {
+impl Channel for SlotSide {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.has_turn && !self.take()? {
@@ -179,7 +179,7 @@ impl Channel for Side {
     }
 }
 
-impl Drop for Side {
+impl Drop for SlotSide {
     fn drop(&mut self) {
         let word = self.slot.first_word();
         if word.fetch_or(CLOSED, AcqRel) & SLEEPS != 0 {
@@ -188,8 +188,8 @@ impl Drop for Side {
     }
 }
 
-impl From<Side> for Connection {
-    fn from(side: Side) -> Self {
+impl From<SlotSide> for Connection {
+    fn from(side: SlotSide) -> Self {
         Self::Slot(side)
     }
 }
@@ -204,15 +204,15 @@ mod tests {
     use super::*;
 
     /// A client and a server of one slot.
-    fn pair(wait: &str) -> [Side; 2] {
+    fn pair(wait: &str) -> [SlotSide; 2] {
         let mut cell = cell("shm-slot", 1);
         cell.options.set("wait", OptionValue::Text(wait.to_owned())).unwrap();
         let memory = shared_ring::create(LEAST_BYTES as usize, 80).unwrap();
         let again = memory.try_clone().unwrap();
-        [Side::open(memory, 0, &cell).unwrap(), Side::open(again, SERVERS, &cell).unwrap()]
+        [SlotSide::open(memory, 0, &cell).unwrap(), SlotSide::open(again, SERVERS, &cell).unwrap()]
     }
 
-    fn receive_all(side: &mut Side, buffer: &mut [u8]) -> bool {
+    fn receive_all(side: &mut SlotSide, buffer: &mut [u8]) -> bool {
         let mut at = 0;
         while at < buffer.len() {
             match side.receive(&mut buffer[at..]).unwrap() {

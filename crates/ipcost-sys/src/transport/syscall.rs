@@ -8,7 +8,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::inherited::{InheritedClient, InheritedServer};
-use super::part::Part;
+use super::part::FloorPart;
 use super::{Client, Place, Provision, Server, Transport, TransportError};
 use crate::system::cheapest_call::{call, probe};
 
@@ -38,7 +38,7 @@ impl Transport for Syscall {
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        Ok(Box::new(InheritedServer::new(address, vec![Part::Nothing])))
+        Ok(Box::new(InheritedServer::new(address, vec![FloorPart::Nothing])))
     }
 
     fn reach(
@@ -47,6 +47,6 @@ impl Transport for Syscall {
         _cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        Ok(Box::new(InheritedClient::new(Part::Call(call))))
+        Ok(Box::new(InheritedClient::new(FloorPart::Call(call))))
     }
 }

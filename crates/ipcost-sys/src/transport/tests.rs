@@ -289,7 +289,7 @@ fn a_copy_is_what_was_copied_wherever_it_goes() {
         cell.options.set("working_set", OptionValue::Int(working_set)).unwrap();
         let transport = find("memcpy").unwrap();
         let reached = transport.reach(&Address::new(), &cell, 0).unwrap().connect().unwrap();
-        let Connection::Part(Part::Copy(mut copier)) = reached else { panic!("a copy") };
+        let Connection::FloorPart(FloorPart::Copy(mut copier)) = reached else { panic!("a copy") };
         for message in 0..7_u8 {
             copier.copy(&[message, 1, 2, 3, message]);
             assert_eq!(copier.copied(), [message, 1, 2, 3, message]);

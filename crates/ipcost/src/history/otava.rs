@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use ipcost_features::history::Alike;
 use ipcost_model::Document;
-use ipcost_report::otava::Row;
+use ipcost_report::otava::OtavaRow;
 
 use super::ended;
 use super::find::find;
@@ -22,7 +22,7 @@ use crate::output::write_text;
 struct Candidate {
     id: String,
     alike: Alike,
-    row: Row,
+    row: OtavaRow,
 }
 
 /// Writes the runs that are like one of them: by default like the newest of a release build.
@@ -49,7 +49,7 @@ pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
         })
     })?;
     let total = runs.len();
-    let rows: Vec<Row> =
+    let rows: Vec<OtavaRow> =
         runs.into_iter().filter(|run| run.alike.is_like(&alike)).map(|run| run.row).collect();
     let others = total - rows.len();
     let limit = args.limit.unwrap_or(usize::MAX);
@@ -66,6 +66,6 @@ pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
 
 fn candidate(file: &RunFile, document: &Document) -> Candidate {
     let id = file.id.to_string();
-    let row = Row::of(document, &id);
+    let row = OtavaRow::of(document, &id);
     Candidate { id, alike: Alike::of(document), row }
 }

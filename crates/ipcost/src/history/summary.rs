@@ -16,12 +16,12 @@ struct Kept {
     program: String,
     file_bytes: u64,
     #[serde(flatten)]
-    found: Found,
+    found: StoredSummary,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Found {
+enum StoredSummary {
     Run(Box<RunSummary>),
     Unreadable(String),
 }
@@ -36,8 +36,8 @@ pub fn summary(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
     let kept = store.summary(&file.id).and_then(|bytes| read_record::<Kept>(&bytes).ok());
     let fits = |kept: &Kept| {
         let same_kind = match &kept.found {
-            Found::Run(run) => (run.state != RunState::Finished) == file.is_samples,
-            Found::Unreadable(_) => kept.program == PROGRAM,
+            StoredSummary::Run(run) => (run.state != RunState::Finished) == file.is_samples,
+            StoredSummary::Unreadable(_) => kept.program == PROGRAM,
         };
         kept.schema == SUMMARY_SCHEMA && kept.file_bytes == file.bytes && same_kind
     };
@@ -47,11 +47,11 @@ pub fn summary(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
     Ok(if running { RunSummary { state: RunState::Running, ..found } } else { found })
 }
 
-fn kept_or_made(store: &Store, file: &RunFile, kept: Option<Found>) -> Result<RunSummary, String> {
+fn kept_or_made(store: &Store, file: &RunFile, kept: Option<StoredSummary>) -> Result<RunSummary, String> {
     match kept {
         // Whatever it says of itself, it belongs to the file it is named after.
-        Some(Found::Run(summary)) if summary.id == file.id.as_str() => Ok(*summary),
-        Some(Found::Unreadable(reason)) => Err(reason),
+        Some(StoredSummary::Run(summary)) if summary.id == file.id.as_str() => Ok(*summary),
+        Some(StoredSummary::Unreadable(reason)) => Err(reason),
         _ if file.is_samples => of_samples(store, file),
         _ => made_again(store, file),
     }
@@ -76,7 +76,7 @@ fn made_again(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
         // A lack of memory or a bad disk may pass; a file that ends too early stays so.
         let reason = format!("half-written or no saved run: {error}");
         if documents::is_content(&error) {
-            keep(store, file, Found::Unreadable(reason.clone()));
+            keep(store, file, StoredSummary::Unreadable(reason.clone()));
         }
         reason
     })?;
@@ -88,7 +88,7 @@ fn made_again(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
         }
         Err(error) => {
             let reason = error.to_string();
-            keep(store, file, Found::Unreadable(reason.clone()));
+            keep(store, file, StoredSummary::Unreadable(reason.clone()));
             Err(reason)
         }
     }
@@ -96,10 +96,10 @@ fn made_again(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
 
 /// Keeps a summary for next time.
 pub fn keep_summary(store: &Store, file: &RunFile, summary: &RunSummary) {
-    keep(store, file, Found::Run(Box::new(summary.clone())));
+    keep(store, file, StoredSummary::Run(Box::new(summary.clone())));
 }
 
-fn keep(store: &Store, file: &RunFile, found: Found) {
+fn keep(store: &Store, file: &RunFile, found: StoredSummary) {
     let kept = Kept {
         schema: SUMMARY_SCHEMA.to_owned(),
         program: PROGRAM.to_owned(),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use ipcost_features::history::RunSummary;
-use ipcost_features::trend::{Asked, CellName, Gathered, TrendError, page, trend};
+use ipcost_features::trend::{CellName, Gathered, TrendError, TrendRequest, page, trend};
 use ipcost_model::{Document, RunState};
 
 use super::find::find;
@@ -38,7 +38,7 @@ pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;
     let against = args.trend.against.as_deref().map(CellName::new);
-    let asked = Asked { cell: CellName::new(cell), against, metric: args.trend.metric };
+    let asked = TrendRequest { cell: CellName::new(cell), against, metric: args.trend.metric };
     let like = args.trend.like.as_deref().map(|run| find(&store, run)).transpose();
     let like = like.map_err(Problem::usage)?.map(|file| file.id.to_string());
     let runs = gathered(&store, &all, &asked);
@@ -59,14 +59,14 @@ pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
 }
 
 /// What is asked of every run that has ended and has it, in the order of time.
-fn gathered(store: &Store, all: &Summaries, asked: &Asked) -> Vec<Gathered> {
+fn gathered(store: &Store, all: &Summaries, asked: &TrendRequest) -> Vec<Gathered> {
     let may = |run: &RunSummary| asked.cells().all(|cell| cell.may_be_in(run));
     let of = |(_, summary, document): (_, _, Document)| Gathered::of(&document, summary, asked);
     ended(store, all, may).rev().filter_map(of).collect()
 }
 
 /// Why there is nothing, with the nearest cell that some run has.
-fn nothing(store: &Store, all: &Summaries, asked: &Asked) -> anyhow::Error {
+fn nothing(store: &Store, all: &Summaries, asked: &TrendRequest) -> anyhow::Error {
     if all.runs.is_empty() {
         return anyhow!(
             "no run is saved in {}; ipcost run saves every run that it measures, and a trend takes 10 at least",

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, ensure};
 use ipcost_model::first_few;
-use ipcost_report::otava::{Row, render};
+use ipcost_report::otava::{OtavaRow, render};
 use ipcost_report::run_id::run_id;
 
 use crate::args::ReportArgs;
@@ -46,7 +46,7 @@ pub fn write(args: &ReportArgs) -> Result<ExitCode, Problem> {
             dataset.add(&document).map_err(Problem::failed)?;
         }
         if args.many.otava.is_some() {
-            rows.push(Row::of(&document, &run_id(&document)));
+            rows.push(OtavaRow::of(&document, &run_id(&document)));
         }
         count += 1;
         Ok(())
@@ -73,7 +73,7 @@ fn check(args: &ReportArgs) -> anyhow::Result<()> {
 }
 
 /// The rows as a table; names the cells without a column.
-pub fn table(rows: Vec<Row>, quiet: bool) -> String {
+pub fn table(rows: Vec<OtavaRow>, quiet: bool) -> String {
     let (table, missing) = render(rows);
     if !missing.is_empty() && !quiet {
         note(&format!(

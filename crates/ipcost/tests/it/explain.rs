@@ -4,7 +4,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Place, answer, assert_refused, in_own_process, missing, text};
+use crate::common::{Place, alone, answer, assert_refused, in_own_process, missing, text};
 
 /// Runs with `--json` and gives the explanation; `more` beside the cells, mostly a budget.
 fn explained(place: &Place, args: &[&str]) -> Value {
@@ -257,6 +257,9 @@ fn assert_told_apart(code: &str, planted: &str, clean: &str) {
 
 #[test]
 fn nagle() {
+    // One wait a burst, among thousands of messages: next to busy processors too few of them are seen to be sure. Where every operation
+    // waits, as in `nagle.rs`, nothing hides it.
+    let _alone = alone();
     assert_told_apart(
         "nagle",
         "stream/tcp/64/c1/free/tcp_nodelay=false",

@@ -3,7 +3,7 @@ use ipcost_report::fixture;
 use ipcost_report::picture::{Background, draw_saving};
 
 use super::*;
-use crate::app::{APP_SCHEMA, Burst, Checked, Met, Request, Side};
+use crate::app::{APP_SCHEMA, Burst, BurstOutcome, Checked, MeasuredRequest, ServerSocket};
 
 fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), verdict: Verdict) -> Saving {
     let median = unix_ns / tcp_ns;
@@ -31,9 +31,10 @@ fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), ve
 /// One core with a curve and a request of the user's own, two cores on which all is open.
 fn app() -> App {
     let Document { tool, host, started, .. } = fixture::document();
-    let side = |address: &str| Some(Side { address: address.to_owned(), process: Some(7) });
-    let request = |request: &str, least| Request { request: request.to_owned(), sent: 9, replied: 70, least };
-    let met = Met { backlog: Some(128), answered: 300, late: 0, refused: 100, failed: 0 };
+    let side = |address: &str| Some(ServerSocket { address: address.to_owned(), process: Some(7) });
+    let request =
+        |request: &str, least| MeasuredRequest { request: request.to_owned(), sent: 9, replied: 70, least };
+    let met = BurstOutcome { backlog: Some(128), answered: 300, late: 0, refused: 100, failed: 0 };
     let mut app = App {
         envelope: Envelope { schema: APP_SCHEMA.to_owned(), tool, host, started },
         server: "redis".to_owned(),

@@ -4,13 +4,13 @@ use ipcost_lab::percentiles::Percentiles;
 use ipcost_model::Metric;
 use ipcost_stats::{epochs_to_exclude, median};
 
-use super::{Measured, Test, Than};
+use super::{MeasuredCells, Test, Than};
 use crate::check::{CheckedTest, ClaimMetric, Level};
 use crate::claims::ClaimVerdict;
-use crate::claims::{Bounded, Bounds, Found};
+use crate::claims::{Bounded, Bounds, ClaimedValue};
 
 /// Decides one test at `level`.
-pub(super) fn decide_test(test: &Test, measured: &Measured<'_>, level: f64) -> CheckedTest {
+pub(super) fn decide_test(test: &Test, measured: &MeasuredCells<'_>, level: f64) -> CheckedTest {
     let id = |cell: usize| measured.cells[cell].id.clone();
     let mut checked = CheckedTest {
         host: None,
@@ -53,7 +53,7 @@ pub(super) fn decide_test(test: &Test, measured: &Measured<'_>, level: f64) -> C
             (ratio, then.interval(&logs, level).map(|(lo, hi)| (lo.exp(), hi.exp())))
         }
         Than::Nothing | Than::Cell(_) => {
-            let found = Found::of(&logs, level, f64::exp);
+            let found = ClaimedValue::of(&logs, level, f64::exp);
             (found.map(|found| found.value), found.and_then(|found| found.interval))
         }
     };
@@ -91,7 +91,7 @@ fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level:
 ///
 /// # Errors
 /// Why there is none, whatever the budget.
-fn log_values(measured: &Measured<'_>, test: &Test) -> Result<Vec<f64>, String> {
+fn log_values(measured: &MeasuredCells<'_>, test: &Test) -> Result<Vec<f64>, String> {
     let batches = &measured.batches;
     let bytes = |cell: usize| (measured.cells[cell].cell.bytes_per_op() as f64).ln();
     let costs = |metric: Metric| match test.than {
@@ -125,7 +125,7 @@ fn log_values(measured: &Measured<'_>, test: &Test) -> Result<Vec<f64>, String> 
 }
 
 /// The logarithm of each epoch's own percentile, or of the ratio of two.
-fn log_percentiles(measured: &Measured<'_>, test: &Test) -> Result<Vec<f64>, String> {
+fn log_percentiles(measured: &MeasuredCells<'_>, test: &Test) -> Result<Vec<f64>, String> {
     let quantile = test.metric.quantile().unwrap_or(0.5);
     // With fewer operations than this, the percentile would be no more than their largest.
     let least = (1.0 / (1.0 - quantile)).round() as u64;

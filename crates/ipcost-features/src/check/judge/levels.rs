@@ -7,14 +7,18 @@ use ipcost_stats::{
 };
 
 use super::preparing::metric_of;
-use super::{AskedClaim, Measured, Test, Than};
+use super::{AskedClaim, MeasuredCells, Test, Than};
 use crate::ab::{Pair, PairedArms};
 use crate::check::{CheckedTest, Level};
 use crate::claims::{Bounded, Bounds, ClaimVerdict};
 use crate::compare::{AskedGroup, CellGroup, Evidence, NamedCells, UnpairedRuns, all_together, with_parts};
 
 /// The tests of groups and of everything, each at `level`; none where a cell has no figures yet.
-pub(super) fn decide_groups(claim: &AskedClaim, measured: &Measured<'_>, level: f64) -> Vec<CheckedTest> {
+pub(super) fn decide_groups(
+    claim: &AskedClaim,
+    measured: &MeasuredCells<'_>,
+    level: f64,
+) -> Vec<CheckedTest> {
     let batches = &measured.batches;
     let Some(first) = claim.tests.first().filter(|_| !claim.groups.is_empty()) else { return Vec::new() };
     let metric = metric_of(first.metric);

@@ -8,7 +8,7 @@ use ipcost_lab::percentiles::Percentiles;
 use ipcost_model::{Document, PlannedCell};
 
 /// What was measured.
-pub struct Measured<'a> {
+pub struct MeasuredCells<'a> {
     pub(super) cells: Cow<'a, [PlannedCell]>,
     pub(super) batches: Batches<'a>,
     /// Complete epochs.
@@ -28,7 +28,7 @@ pub(super) struct Pace {
     pub epoch_s: f64,
 }
 
-impl<'a> From<&'a Outcome> for Measured<'a> {
+impl<'a> From<&'a Outcome> for MeasuredCells<'a> {
     fn from(outcome: &'a Outcome) -> Self {
         let epochs_s = outcome.elapsed_of_epochs().as_secs_f64();
         let ended = !outcome.elapsed.is_zero() && outcome.epochs > 0;
@@ -46,7 +46,7 @@ impl<'a> From<&'a Outcome> for Measured<'a> {
     }
 }
 
-impl<'a> Measured<'a> {
+impl<'a> MeasuredCells<'a> {
     /// Of a document; `cells` are its [`recorded_cells`].
     pub fn recorded(document: &'a Document, cells: &'a [PlannedCell]) -> Self {
         Self {

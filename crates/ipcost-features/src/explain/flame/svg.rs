@@ -10,7 +10,7 @@ use ipcost_report::numbers::three_digits;
 use ipcost_report::xml::attribute;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::tree::{Frame, Kind};
+use super::tree::{Frame, FrameKind};
 
 /// Zooms into the frame that is clicked on.
 pub const SCRIPT: &str = include_str!("zoom.js");
@@ -54,7 +54,7 @@ pub struct Picture<'a> {
 
 /// A frame in its place.
 struct Placed<'a> {
-    kind: Kind,
+    kind: FrameKind,
     name: &'a str,
     ns: f64,
     /// More than in the baseline, nanoseconds; negative if less. Not shown without a baseline.
@@ -153,7 +153,7 @@ fn draw_legend(out: &mut String, picture: &Picture<'_>, line: usize) {
 fn placed<'a>(picture: &Picture<'a>) -> Vec<Placed<'a>> {
     let baseline = picture.baseline.map(|(_, baseline)| baseline);
     let root = Placed {
-        kind: Kind::Whole,
+        kind: FrameKind::Whole,
         name: picture.label,
         ns: picture.frames.ns,
         more_ns: picture.frames.ns - baseline.map_or(0.0, |baseline| baseline.ns),
@@ -214,8 +214,9 @@ fn draw_frame(out: &mut String, picture: &Picture<'_>, scale: &Scale, frame: &Pl
         of_kind(frame.kind)
     };
     // A pattern of its own, whatever the colours mean.
-    let dashes = if frame.kind == Kind::Wait { " stroke-width=\"1\" stroke-dasharray=\"3 2\"" } else { "" };
-    let stroke = if frame.kind == Kind::Wait { "#555555" } else { PAPER };
+    let dashes =
+        if frame.kind == FrameKind::Wait { " stroke-width=\"1\" stroke-dasharray=\"3 2\"" } else { "" };
+    let stroke = if frame.kind == FrameKind::Wait { "#555555" } else { PAPER };
     let name = xml(frame.name);
     let _ = writeln!(
         out,
@@ -233,8 +234,8 @@ fn draw_frame(out: &mut String, picture: &Picture<'_>, scale: &Scale, frame: &Pl
 /// What a frame tells of itself.
 fn told(picture: &Picture<'_>, frame: &Placed<'_>) -> String {
     let place = match frame.kind {
-        Kind::Kernel => " (kernel)",
-        Kind::Whole | Kind::User | Kind::Wait => "",
+        FrameKind::Kernel => " (kernel)",
+        FrameKind::Whole | FrameKind::User | FrameKind::Wait => "",
     };
     let share = match frame.depth {
         0 | 1 => String::new(),
@@ -254,12 +255,12 @@ fn ns_text(ns: f64) -> String {
     format!("{} ns", three_digits(ns))
 }
 
-fn of_kind(kind: Kind) -> Colour {
+fn of_kind(kind: FrameKind) -> Colour {
     match kind {
-        Kind::Whole => WHOLE,
-        Kind::User => USER,
-        Kind::Kernel => KERNEL,
-        Kind::Wait => WAIT,
+        FrameKind::Whole => WHOLE,
+        FrameKind::User => USER,
+        FrameKind::Kernel => KERNEL,
+        FrameKind::Wait => WAIT,
     }
 }
 

@@ -15,7 +15,7 @@ const LONGEST_NS: f64 = 1e18;
 
 /// What a frame stands for, in the order of neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FrameKind {
     /// The cell, or one of its sides.
     Whole,
     /// A thread, or a function outside the kernel.
@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 /// Identifies a frame among its neighbours. A function may be named like a wait or a side.
-pub type Key = (Kind, String);
+pub type Key = (FrameKind, String);
 
 /// A frame, with those that it calls.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -49,11 +49,11 @@ impl Frame {
             let of_side = cell.sides.of(side);
             check(&cell.label, side, of_side)?;
             whole.ns += of_side.cpu_ns;
-            let frame = whole.inner.entry((Kind::Whole, side.to_string())).or_default();
+            let frame = whole.inner.entry((FrameKind::Whole, side.to_string())).or_default();
             frame.ns += of_side.cpu_ns;
             frame.add_stacks(of_side);
             for wait in &of_side.waits {
-                frame.add([(Kind::Wait, format!("waits in {}", wait.call))], wait.ns);
+                frame.add([(FrameKind::Wait, format!("waits in {}", wait.call))], wait.ns);
                 frame.ns += wait.ns;
                 whole.ns += wait.ns;
             }
@@ -103,8 +103,8 @@ fn collect_lacking(side: &str, ours: Option<&Frame>, theirs: &Frame, lacking: &m
 
 fn key(name: &str) -> Key {
     match name.strip_suffix(KERNEL) {
-        Some(name) => (Kind::Kernel, name.to_owned()),
-        None => (Kind::User, name.to_owned()),
+        Some(name) => (FrameKind::Kernel, name.to_owned()),
+        None => (FrameKind::User, name.to_owned()),
     }
 }
 

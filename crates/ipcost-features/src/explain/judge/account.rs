@@ -9,7 +9,7 @@ use ipcost_lab::system_calls::close;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Estimate, Manner};
 
-use super::kinds::{Kind, Sum, by_kind};
+use super::kinds::{CallKind, Sum, by_kind};
 use crate::explain::{
     Account, AccountItem, Act, Division, ExplainedCell, ExplainedDifference, Known, NamedCause, Part,
     PartDifference,
@@ -167,9 +167,9 @@ fn part_item(side: PeerRole, act: Act, ns: f64) -> AccountItem {
 /// The kinds of calls of which one makes more than the other, or takes longer for as many.
 fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountItem> {
     let (Some(of_a), Some(of_b)) = (by_kind(a, side), by_kind(b, side)) else { return Vec::new() };
-    let kinds: BTreeSet<&Kind> = of_a.keys().chain(of_b.keys()).collect();
+    let kinds: BTreeSet<&CallKind> = of_a.keys().chain(of_b.keys()).collect();
     let none = Sum::default();
-    let item = |kind: &Kind| {
+    let item = |kind: &CallKind| {
         let (in_a, in_b) = (of_a.get(kind).unwrap_or(&none), of_b.get(kind).unwrap_or(&none));
         let more = in_a.count - in_b.count;
         let dear = if more >= 0.0 { in_a } else { in_b };
@@ -190,7 +190,7 @@ fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIte
             ..AccountItem::new(side, Act::Calls)
         })
     };
-    let certain = |kind: &&Kind| kind.is_certain(a, of_a.get(kind)) && kind.is_certain(b, of_b.get(kind));
+    let certain = |kind: &&CallKind| kind.is_certain(a, of_a.get(kind)) && kind.is_certain(b, of_b.get(kind));
     kinds.into_iter().filter(certain).filter_map(item).collect()
 }
 

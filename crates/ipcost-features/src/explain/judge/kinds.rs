@@ -24,7 +24,7 @@ fn channel(transport: &str) -> Object {
 
 /// What calls are for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum CallKind {
     /// Receive messages.
     Receive,
     /// Send messages.
@@ -41,7 +41,7 @@ pub(crate) enum Kind {
     Other(String),
 }
 
-impl Kind {
+impl CallKind {
     /// That of a call in a cell of this transport.
     pub(crate) fn of(call: &CallRecord, transport: &str) -> Self {
         let aside = call.on.filter(|on| *on != channel(transport));
@@ -159,7 +159,7 @@ impl Sum {
 }
 
 /// What the threads of a side call that move messages, by kind; `None` where that could not be traced.
-pub(crate) fn by_kind(cell: &ExplainedCell, side: PeerRole) -> Option<BTreeMap<Kind, Sum>> {
+pub(crate) fn by_kind(cell: &ExplainedCell, side: PeerRole) -> Option<BTreeMap<CallKind, Sum>> {
     kinds(cell, side, false)
 }
 
@@ -170,15 +170,15 @@ pub(crate) fn calls_are_certain(cell: &ExplainedCell, side: PeerRole) -> bool {
 }
 
 /// The same of the threads that move none.
-pub(crate) fn aside_by_kind(cell: &ExplainedCell, side: PeerRole) -> BTreeMap<Kind, Sum> {
+pub(crate) fn aside_by_kind(cell: &ExplainedCell, side: PeerRole) -> BTreeMap<CallKind, Sum> {
     kinds(cell, side, true).unwrap_or_default()
 }
 
-fn kinds(cell: &ExplainedCell, side: PeerRole, aside: bool) -> Option<BTreeMap<Kind, Sum>> {
+fn kinds(cell: &ExplainedCell, side: PeerRole, aside: bool) -> Option<BTreeMap<CallKind, Sum>> {
     let calls = cell.sides.of(side).system_calls.as_ref()?;
-    let mut kinds: BTreeMap<Kind, Sum> = BTreeMap::new();
+    let mut kinds: BTreeMap<CallKind, Sum> = BTreeMap::new();
     for call in calls.iter().filter(|call| call.aside == aside) {
-        kinds.entry(Kind::of(call, &cell.transport)).or_default().add(call);
+        kinds.entry(CallKind::of(call, &cell.transport)).or_default().add(call);
     }
     Some(kinds)
 }

@@ -3,5 +3,5 @@
 mod spec;
 mod values;
 
-pub use spec::{Figure, Panel, Point, Series};
+pub use spec::{Figure, PanelSpec, Point, Series};
 pub use values::{check, published_figure};

@@ -28,13 +28,13 @@ pub struct Figure {
     #[serde(default)]
     pub note: Option<String>,
     /// Its parts.
-    pub panels: Vec<Panel>,
+    pub panels: Vec<PanelSpec>,
 }
 
 /// A part of the picture.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "PanelTable")]
-pub struct Panel {
+pub struct PanelSpec {
     /// What it shows.
     pub title: String,
     /// Of its values, unless they have the figure's.
@@ -118,7 +118,7 @@ enum Pointers {
     Each(Vec<String>),
 }
 
-impl TryFrom<PanelTable> for Panel {
+impl TryFrom<PanelTable> for PanelSpec {
     type Error = String;
 
     fn try_from(table: PanelTable) -> Result<Self, String> {
@@ -178,7 +178,7 @@ impl SeriesTable {
 mod tests {
     use super::*;
 
-    fn panel(text: &str) -> Result<Panel, String> {
+    fn panel(text: &str) -> Result<PanelSpec, String> {
         toml::from_str(text).map_err(|error| error.message().to_owned())
     }
 

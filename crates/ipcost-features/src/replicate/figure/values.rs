@@ -9,8 +9,8 @@ use ipcost_model::{
 use serde_json::Value;
 
 use super::super::{Replication, ReplicationRun, Software, Source};
-use super::{Figure, Panel, Point};
-use crate::claims::Found;
+use super::{Figure, PanelSpec, Point};
+use crate::claims::ClaimedValue;
 
 /// The figure of a replication with what its runs with the original software measured; `None` if it has no figure.
 ///
@@ -25,7 +25,7 @@ pub fn published_figure(
         .filter(|(software, _)| *software == Software::Original)
         .map(|(_, document)| *document)
         .collect();
-    let panel = |panel: &Panel| {
+    let panel = |panel: &PanelSpec| {
         let unit = panel.unit.unwrap_or(*unit);
         let value = |point: &Point| value(point, unit, &replication.results, &originals);
         let series = panel.series.iter().map(|series| FigureSeries {
@@ -102,7 +102,7 @@ fn measured(document: &Document, cell: usize, quantity: &Quantity) -> Option<Est
             let divisor = if *per_byte { record.size as f64 } else { 1.0 };
             let batches = Batches::new(&document.samples, document.cells.len());
             let series = batches.series(cell, |sample| Some(measure.of(sample)? / divisor));
-            let found = Found::of(&series.medians(), document.analysis.alpha, |value| value)?;
+            let found = ClaimedValue::of(&series.medians(), document.analysis.alpha, |value| value)?;
             let (lo, hi) = found.interval.unzip();
             Some(Estimate { median: found.value, lo, hi })
         }

@@ -8,8 +8,8 @@ use crate::trend::CellName;
 
 const PIPE: &str = "rr/pipe/64/c1";
 
-fn asked() -> Asked {
-    Asked { cell: CellName::new(PIPE), against: None, metric: Metric::Wall }
+fn asked() -> TrendRequest {
+    TrendRequest { cell: CellName::new(PIPE), against: None, metric: Metric::Wall }
 }
 
 /// A run whose cell costs so many times as much.
@@ -84,7 +84,7 @@ fn the_newest_are_taken_and_a_figure_is_needed() {
     assert_eq!((found.runs.len(), found.runs[0].id.as_str()), (3, "20260101-000000-0009"));
     assert!(found.too_few() && found.changes.is_empty());
     let summary = RunSummary::of(&fixture::document(), "x", "2026-01-01T00:00:00Z", 1);
-    let missing = Asked { cell: CellName::new("rr/tcp6/64/c1"), against: None, metric: Metric::Wall };
+    let missing = TrendRequest { cell: CellName::new("rr/tcp6/64/c1"), against: None, metric: Metric::Wall };
     assert!(Gathered::of(&fixture::document(), &summary, &missing).is_none());
 }
 
@@ -94,7 +94,8 @@ fn a_ratio_is_that_of_the_rounds() {
     let summary = RunSummary::of(&document, "x", "2026-01-01T00:00:00Z", 1);
     let [a, b] = [0, 1].map(|index| document.cells[index].id.clone());
     let ratio = |a: &str, b: &str| {
-        let asked = Asked { cell: CellName::new(a), against: Some(CellName::new(b)), metric: Metric::Wall };
+        let asked =
+            TrendRequest { cell: CellName::new(a), against: Some(CellName::new(b)), metric: Metric::Wall };
         Gathered::of(&document, &summary, &asked).unwrap().value.median
     };
     assert!((ratio(&a, &b) * ratio(&b, &a) - 1.0).abs() < 1e-9);

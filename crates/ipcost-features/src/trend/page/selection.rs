@@ -15,7 +15,7 @@ const OF_CHANGE: usize = 2;
 
 /// A line of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum TableLine {
     /// A run, by index.
     Run(usize),
     /// So many runs are not shown.
@@ -23,21 +23,21 @@ pub enum Shown {
 }
 
 /// The lines: all runs if they fit into so many; else the latest and those around changes, newer changes first.
-pub fn shown(trend: &Trend, lines: usize) -> Vec<Shown> {
+pub fn shown(trend: &Trend, lines: usize) -> Vec<TableLine> {
     let runs = trend.runs.len();
     let rows = lines.saturating_sub(OTHER_LINES + OF_CHANGE * trend.changes.len());
     let chosen = if runs <= rows { (0..runs).collect() } else { chosen(trend, rows) };
     let mut lines = Vec::new();
     let mut gap = 0;
-    let end_gap = |lines: &mut Vec<Shown>, gap: &mut usize| {
+    let end_gap = |lines: &mut Vec<TableLine>, gap: &mut usize| {
         if *gap > 0 {
-            lines.push(Shown::Gap(std::mem::take(gap)));
+            lines.push(TableLine::Gap(std::mem::take(gap)));
         }
     };
     for run in 0..runs {
         if chosen.contains(&run) {
             end_gap(&mut lines, &mut gap);
-            lines.push(Shown::Run(run));
+            lines.push(TableLine::Run(run));
         } else {
             gap += 1;
         }

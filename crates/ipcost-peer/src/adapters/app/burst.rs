@@ -11,7 +11,7 @@ use ipcost_sys::{Listens, programs};
 use serde::{Deserialize, Serialize};
 
 use super::client::{Asker, Trouble};
-use super::kind::{Kind, Login};
+use super::kind::{Login, ServerKind};
 use crate::PeerError;
 use crate::adapters::at::At;
 use crate::adapters::{refused, system};
@@ -25,7 +25,7 @@ const STACK_BYTES: usize = 128 * 1024;
 
 /// What clients that came at once met.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Met {
+pub struct BurstOutcome {
     /// Connections that may wait until the server accepts them, if the system tells.
     pub backlog: Option<u32>,
     /// Clients that were answered within a second.
@@ -38,7 +38,7 @@ pub struct Met {
     pub failed: u64,
 }
 
-impl Met {
+impl BurstOutcome {
     /// All clients.
     pub fn all(&self) -> u64 {
         self.answered + self.late + self.refused + self.failed
@@ -60,7 +60,13 @@ impl Met {
 ///
 /// # Errors
 /// One line: the request, or threads that cannot be started.
-pub fn burst(kind: &Kind, login: &Login, at: &At, request: &str, clients: u32) -> Result<Met, PeerError> {
+pub fn burst(
+    kind: &ServerKind,
+    login: &Login,
+    at: &At,
+    request: &str,
+    clients: u32,
+) -> Result<BurstOutcome, PeerError> {
     let to = at.path().map(Listens::Path).or_else(|| at.socket().map(Listens::Port));
     let to = to.ok_or_else(|| refused("the server has told no address"))?;
     let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Connect, at.transport, 1) };
@@ -77,15 +83,18 @@ pub fn burst(kind: &Kind, login: &Login, at: &At, request: &str, clients: u32) -
         };
         let started = askers.into_iter().map(client).collect::<io::Result<Vec<_>>>();
         let started = started.map_err(system("cannot start a thread for each client"))?;
-        Ok(started.into_iter().filter_map(|thread| thread.join().ok()).fold(Met::default(), Met::and))
+        Ok(started
+            .into_iter()
+            .filter_map(|thread| thread.join().ok())
+            .fold(BurstOutcome::default(), BurstOutcome::and))
     })
 }
 
 /// What became of one.
-fn one(asker: &mut Asker, to: Listens<'_>) -> Met {
+fn one(asker: &mut Asker, to: Listens<'_>) -> BurstOutcome {
     let began = Instant::now();
-    let refused = Met { refused: 1, ..Met::default() };
-    let failed = Met { failed: 1, ..Met::default() };
+    let refused = BurstOutcome { refused: 1, ..BurstOutcome::default() };
+    let failed = BurstOutcome { failed: 1, ..BurstOutcome::default() };
     let mut connection = match connect_at_once(to, PATIENCE) {
         Ok(connection) => connection,
         Err(error) if error.kind() == io::ErrorKind::TimedOut => return failed,
@@ -95,8 +104,8 @@ fn one(asker: &mut Asker, to: Listens<'_>) -> Met {
         return failed;
     }
     match asker.ask(&mut connection, 1) {
-        Ok(_) if began.elapsed() < LATE => Met { answered: 1, ..Met::default() },
-        Ok(_) => Met { late: 1, ..Met::default() },
+        Ok(_) if began.elapsed() < LATE => BurstOutcome { answered: 1, ..BurstOutcome::default() },
+        Ok(_) => BurstOutcome { late: 1, ..BurstOutcome::default() },
         Err(Trouble::Moving(_) | Trouble::Refused(_)) => failed,
     }
 }

@@ -9,7 +9,7 @@ use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven::{await_reply, let_wait, shut};
 use ipcost_sys::transport::{Channel, Client, Connection};
 
-use super::kind::{Kind, Login, Speech};
+use super::kind::{Login, ServerKind, Speech};
 use crate::adapters::at::{At, limit};
 use crate::adapters::beside;
 use crate::adapters::{refused, system};
@@ -25,7 +25,7 @@ const READ_BYTES: usize = 65_536;
 
 /// Connects the workers, each with a loop of its own.
 pub(super) fn prepare(
-    kind: &Kind,
+    kind: &ServerKind,
     (login, blocks): (&Login, bool),
     cell: &Cell,
     at: &At,
@@ -71,7 +71,7 @@ pub(super) struct Asker {
 impl Asker {
     /// One that has not connected yet.
     pub(super) fn new(
-        kind: &Kind,
+        kind: &ServerKind,
         login: &Login,
         cell: &Cell,
         (at, client): (&At, Box<dyn Client>),

@@ -6,13 +6,13 @@ use std::thread;
 use ipcost_sys::driven;
 
 use super::http::header_in;
-use super::kind::{Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of};
+use super::kind::{Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
 use crate::adapters::{refused, system};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ServerKind = ServerKind {
     name: "fastcgi",
     title: "FastCGI server",
     // Debian's programs have the version in their names.
@@ -145,13 +145,13 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
 }
 
 /// The version is in a header, also of the reply for a script that is missing.
-fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
+fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
     let mut scripts = Scripts::new(login, "ipcost-version.php", false)?;
     scripts.refuses = false;
     hear(&mut scripts, at)?;
     let version = scripts.header("x-powered-by").unwrap_or_else(|| "not told".to_owned());
     let how = if login.secret.is_some() { "names that only it knows" } else { NO_PASSWORD };
-    Ok(Told { login: how.to_owned(), ..Told::open(version) })
+    Ok(ServerTold { login: how.to_owned(), ..ServerTold::open(version) })
 }
 
 /// One script, again and again.

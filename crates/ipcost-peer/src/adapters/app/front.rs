@@ -5,14 +5,14 @@
 
 use super::fastcgi;
 use super::http;
-use super::kind::{Kind, Setup, Started};
+use super::kind::{ServerKind, Setup, Started};
 use super::service::held_port;
 use crate::PeerError;
 use crate::adapters::at::At;
 use crate::adapters::refused;
 
 /// nginx, which opens a connection to PHP-FPM for each request, as it does unless `fastcgi_keep_conn` is set.
-pub(super) const NGINX: Kind = Kind {
+pub(super) const NGINX: ServerKind = ServerKind {
     name: "nginx-php",
     title: "nginx before PHP-FPM",
     behind: Some(&fastcgi::KIND),
@@ -24,7 +24,7 @@ pub(super) const NGINX: Kind = Kind {
 };
 
 /// h2o, which keeps its connections to nginx.
-pub(super) const H2O: Kind = Kind {
+pub(super) const H2O: ServerKind = ServerKind {
     name: "h2o-nginx",
     title: "h2o before nginx",
     programs: &["h2o"],
@@ -43,7 +43,7 @@ struct Leg {
 /// Prepares the server behind and its front; writes the front's settings by a function, which returns its arguments.
 fn start(
     setup: &Setup<'_>,
-    behind: &Kind,
+    behind: &ServerKind,
     arguments: fn(&Setup<'_>, &[Leg; 2]) -> Result<Vec<String>, PeerError>,
 ) -> Result<Started, PeerError> {
     let program = behind.found().ok_or_else(|| refused(behind.unavailable().unwrap_or_default()))?;

@@ -4,7 +4,7 @@ use std::io;
 
 use ipcost_sys::transport::{Channel, Connection};
 
-use super::kind::{KINDS, Kind, LONGEST_LINE, Login, Speech};
+use super::kind::{KINDS, LONGEST_LINE, Login, ServerKind, Speech};
 
 /// A part of a reply that is looked at whole has at most so many bytes; the rest is passed over as it comes.
 const LONGEST_WAITING: usize = 2 * LONGEST_LINE;
@@ -51,14 +51,14 @@ pub fn logins(bytes: &[u8]) {
     }
 }
 
-fn chosen(bytes: &[u8]) -> Option<(&'static Kind, usize, &[u8])> {
+fn chosen(bytes: &[u8]) -> Option<(&'static ServerKind, usize, &[u8])> {
     let (kind, bytes) = bytes.split_first()?;
     let (step, bytes) = bytes.split_first()?;
     let kind = &KINDS[usize::from(*kind) % KINDS.len()];
     Some((kind, usize::from(*step).max(1), bytes))
 }
 
-fn speech(kind: &Kind) -> Option<Box<dyn Speech>> {
+fn speech(kind: &ServerKind) -> Option<Box<dyn Speech>> {
     let login = Login { user: Some("me".to_owned()), ..Login::default() };
     (kind.speech)(&login, kind.least, true).ok()
 }

@@ -4,13 +4,15 @@ use std::mem::MaybeUninit;
 
 use httparse::{Header, ParserConfig, Response, Status};
 
-use super::kind::{Kind, LONGEST_LINE, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of};
+use super::kind::{
+    LONGEST_LINE, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
+};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
 use crate::adapters::refused;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ServerKind = ServerKind {
     name: "http",
     title: "HTTP server",
     programs: &["nginx"],
@@ -106,14 +108,14 @@ http {{
 }
 
 /// The version is in a header that servers may leave out.
-fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
+fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
     let mut requests = Requests::new(login, KIND.least, false)?;
     // Any reply has it, also that the path is missing.
     requests.refuses = false;
     let reply = hear(&mut requests, at)?;
     let version = header_in(&reply, "server").unwrap_or_else(|| "not told".to_owned());
     let how = if login.secret.is_some() { "a path that only it knows" } else { NO_PASSWORD };
-    Ok(Told { login: how.to_owned(), ..Told::open(version) })
+    Ok(ServerTold { login: how.to_owned(), ..ServerTold::open(version) })
 }
 
 /// The value of a header in the head of a reply, whose first line may be a status.
@@ -141,13 +143,13 @@ struct Requests {
     is_reading: bool,
     /// Whether a status of 400 or above is an error.
     refuses: bool,
-    part: Part,
+    part: ReplyPart,
     head: Head,
 }
 
 /// What comes next of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ReplyPart {
     /// The status and the headers.
     Head,
     /// So many bytes.
@@ -209,7 +211,7 @@ impl Requests {
             is_kept,
             is_reading: READING.contains(&method),
             refuses: true,
-            part: Part::Head,
+            part: ReplyPart::Head,
             head: Head::default(),
         })
     }
@@ -218,27 +220,27 @@ impl Requests {
     fn whole(&mut self, bytes: &[u8]) -> Result<Parsed, String> {
         const LINE_END: &[u8] = b"\r\n";
         let parsed = match self.part {
-            Part::Head => return self.take_head(bytes),
-            Part::Chunk => match httparse::parse_chunk_size(bytes).map_err(|_| NOT_HTTP)? {
+            ReplyPart::Head => return self.take_head(bytes),
+            ReplyPart::Chunk => match httparse::parse_chunk_size(bytes).map_err(|_| NOT_HTTP)? {
                 Status::Complete((end, length)) => {
-                    self.part = if length == 0 { Part::Trailers } else { Part::InChunk(length) };
+                    self.part = if length == 0 { ReplyPart::Trailers } else { ReplyPart::InChunk(length) };
                     Some((end, false))
                 }
                 Status::Partial => None,
             },
-            Part::AfterChunk if bytes.starts_with(LINE_END) => {
-                self.part = Part::Chunk;
+            ReplyPart::AfterChunk if bytes.starts_with(LINE_END) => {
+                self.part = ReplyPart::Chunk;
                 Some((LINE_END.len(), false))
             }
-            Part::AfterChunk if LINE_END.starts_with(bytes) => None,
-            Part::Trailers => {
+            ReplyPart::AfterChunk if LINE_END.starts_with(bytes) => None,
+            ReplyPart::Trailers => {
                 let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
                 match httparse::parse_headers(bytes, &mut headers).map_err(|_| NOT_HTTP)? {
                     Status::Complete((end, _)) => Some((end, true)),
                     Status::Partial => None,
                 }
             }
-            Part::AfterChunk | Part::Body(_) | Part::Rest | Part::InChunk(_) => {
+            ReplyPart::AfterChunk | ReplyPart::Body(_) | ReplyPart::Rest | ReplyPart::InChunk(_) => {
                 return Err(NOT_HTTP.to_owned());
             }
         };
@@ -289,15 +291,15 @@ impl Requests {
         self.part = match (status, is_chunked, length) {
             (101, ..) => return Err("it changes the protocol; give a request that HTTP answers".to_owned()),
             // The reply proper comes after it.
-            (100..200, ..) => Part::Head,
+            (100..200, ..) => ReplyPart::Head,
             (204 | 304, ..) => return Ok(true),
             _ if self.is_head => return Ok(true),
-            (_, true, _) => Part::Chunk,
+            (_, true, _) => ReplyPart::Chunk,
             (_, false, Some(0)) => return Ok(true),
-            (_, false, Some(length)) => Part::Body(length),
+            (_, false, Some(length)) => ReplyPart::Body(length),
             (_, false, None) => {
                 self.head.closes = true;
-                Part::Rest
+                ReplyPart::Rest
             }
         };
         Ok(false)
@@ -314,8 +316,8 @@ impl Speech for Requests {
         loop {
             let there = bytes.len() - at;
             match &mut self.part {
-                Part::Rest => return Ok(Taken { bytes: bytes.len(), complete: false }),
-                Part::Body(left) | Part::InChunk(left) => {
+                ReplyPart::Rest => return Ok(Taken { bytes: bytes.len(), complete: false }),
+                ReplyPart::Body(left) | ReplyPart::InChunk(left) => {
                     let taken = there.min(usize::try_from(*left).unwrap_or(usize::MAX));
                     at += taken;
                     *left -= taken as u64;
@@ -323,11 +325,11 @@ impl Speech for Requests {
                         return Ok(Taken { bytes: at, complete: false });
                     }
                     match self.part {
-                        Part::InChunk(_) => self.part = Part::AfterChunk,
+                        ReplyPart::InChunk(_) => self.part = ReplyPart::AfterChunk,
                         _ => return Ok(self.complete(at)),
                     }
                 }
-                Part::Head | Part::Chunk | Part::AfterChunk | Part::Trailers => {
+                ReplyPart::Head | ReplyPart::Chunk | ReplyPart::AfterChunk | ReplyPart::Trailers => {
                     let Some((end, ends)) = self.whole(&bytes[at..])? else {
                         return match there > LONGEST_LINE {
                             true => Err(NOT_HTTP.to_owned()),
@@ -344,9 +346,9 @@ impl Speech for Requests {
     }
 
     fn ends_with_connection(&mut self) -> bool {
-        let ends = self.part == Part::Rest;
+        let ends = self.part == ReplyPart::Rest;
         if ends {
-            self.part = Part::Head;
+            self.part = ReplyPart::Head;
         }
         ends
     }
@@ -363,7 +365,7 @@ impl Speech for Requests {
 
 impl Requests {
     fn complete(&mut self, bytes: usize) -> Taken {
-        self.part = Part::Head;
+        self.part = ReplyPart::Head;
         Taken { bytes, complete: true }
     }
 }

@@ -16,7 +16,7 @@ use crate::adapters::port::Port;
 use crate::adapters::{refused, system};
 
 /// A kind of real server.
-pub struct Kind {
+pub struct ServerKind {
     /// Its name in commands.
     pub name: &'static str,
     /// Its name in sentences.
@@ -48,7 +48,7 @@ pub struct Kind {
     /// Whether its clients take TLS over TCP without being asked, where the server offers it.
     pub takes_tls: bool,
     /// The server that it stands in front of, if it does: what differs is then how it reaches that one.
-    pub behind: Option<&'static Kind>,
+    pub behind: Option<&'static ServerKind>,
     /// How many clients come at once to a private server to see what its queue does; 0 where each would cost a process.
     pub burst: u32,
     /// The most clients at once that a private server answers, where that is few.
@@ -60,21 +60,21 @@ pub struct Kind {
     /// A login with a secret is that of a private server: it proves who asks with it, and with nothing that is the user's.
     pub(super) speech: fn(&Login, &str, bool) -> Spoken,
     /// The version, and how the connection is protected, as a greeted connection tells.
-    pub(super) facts: fn(&Login, &At) -> Result<Told, PeerError>,
+    pub(super) facts: fn(&Login, &At) -> Result<ServerTold, PeerError>,
 }
 
 /// Every kind, in the order of help texts.
-pub const KINDS: &[Kind] =
+pub const KINDS: &[ServerKind] =
     &[postgres::KIND, mariadb::KIND, redis::KIND, memcached::KIND, http::KIND, fastcgi::KIND];
 
 /// Servers in front of others: only private ones, since what a front of the user's own reaches, and how, cannot be known.
-const FRONTS: &[Kind] = &[front::NGINX, front::H2O];
+const FRONTS: &[ServerKind] = &[front::NGINX, front::H2O];
 
 /// Finds a kind by its name, with those that only private servers have.
 ///
 /// # Errors
 /// One line with those that there are.
-pub fn find_any(name: &str) -> Result<&'static Kind, String> {
+pub fn find_any(name: &str) -> Result<&'static ServerKind, String> {
     FRONTS.iter().find(|kind| kind.name == name).map_or_else(|| find(name), Ok)
 }
 
@@ -82,7 +82,7 @@ pub fn find_any(name: &str) -> Result<&'static Kind, String> {
 ///
 /// # Errors
 /// One line with those that there are.
-pub fn find(name: &str) -> Result<&'static Kind, String> {
+pub fn find(name: &str) -> Result<&'static ServerKind, String> {
     KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
         let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         ipcost_model::unknown("server", name, known)
@@ -141,7 +141,7 @@ impl Setup<'_> {
     }
 }
 
-impl Kind {
+impl ServerKind {
     /// Why no private server can be started here; `None` if one can.
     pub fn unavailable(&self) -> Option<String> {
         self.missing().map(|(program, package)| {
@@ -303,7 +303,7 @@ pub(super) enum Ending {
 
 /// What a server tells of itself and of a connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct ServerTold {
     /// Its version.
     pub version: String,
     /// How it knows who asks: `no password`, `scram-sha-256`.
@@ -312,7 +312,7 @@ pub struct Told {
     pub offers_tls: bool,
 }
 
-impl Told {
+impl ServerTold {
     /// Of a server that lets everybody in and knows no TLS.
     pub(super) fn open(version: String) -> Self {
         Self { version, login: NO_PASSWORD.to_owned(), offers_tls: false }

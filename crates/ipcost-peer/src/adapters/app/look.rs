@@ -6,7 +6,7 @@ use ipcost_model::{Cell, Pattern};
 use ipcost_sys::transport::Channel;
 
 use super::client::{Asker, Trouble};
-use super::kind::{Kind, Login, Speech, Told};
+use super::kind::{Login, ServerKind, ServerTold, Speech};
 use super::server;
 use super::service::no_server;
 use crate::adapters::at::{At, no_reply};
@@ -24,16 +24,16 @@ pub struct Facts {
     /// Whether it is reached over more than loopback.
     pub is_remote: bool,
     /// What it tells of itself.
-    pub told: Told,
+    pub told: ServerTold,
     /// The process that listens, if the system tells.
     pub process: Option<u32>,
     /// For each request, the bytes of it and of its reply.
-    pub requests: Vec<Asked>,
+    pub requests: Vec<AskedRequest>,
 }
 
 /// A request that was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct AskedRequest {
     /// Bytes sent.
     pub sent: u64,
     /// Bytes of the reply.
@@ -44,7 +44,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// One line: nobody listens, the login is refused, a request fails.
-pub fn look(kind: &Kind, login: &Login, at: &At, requests: &[String]) -> Result<Facts, PeerError> {
+pub fn look(kind: &ServerKind, login: &Login, at: &At, requests: &[String]) -> Result<Facts, PeerError> {
     let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
     drop({ client }.connect().map_err(|error| no_server(kind, at, &error))?);
     let side = if at.path().is_some() { "the Unix socket" } else { "TCP" };
@@ -61,7 +61,7 @@ pub fn look(kind: &Kind, login: &Login, at: &At, requests: &[String]) -> Result<
     })
 }
 
-fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, PeerError> {
+fn asked(kind: &ServerKind, login: &Login, at: &At, request: &str) -> Result<AskedRequest, PeerError> {
     let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Rr, at.transport, 1) };
     let mut asker = Asker::new(kind, login, &cell, (at, at.client(None, 0)?))?;
     let mut connection = asker.connect_patiently()?;
@@ -86,7 +86,7 @@ fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, Pe
             "\"{request}\" returns nothing, as often do requests with a mistake; give one that returns something"
         )));
     }
-    Ok(Asked { sent: asker.request_bytes(), replied })
+    Ok(AskedRequest { sent: asker.request_bytes(), replied })
 }
 
 /// Asks once, on a connection for it alone; the reply as it came.

@@ -3,14 +3,15 @@
 use ipcost_sys::transport::Connection;
 
 use super::kind::{
-    Ending, Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line, passed,
+    Ending, LINE_END, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
+    line, passed,
 };
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::{At, be_let_in};
 use crate::adapters::refused;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ServerKind = ServerKind {
     name: "memcached",
     title: "Memcached",
     programs: &["memcached"],
@@ -73,11 +74,11 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     })
 }
 
-fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
+fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
     let reply = hear(&mut Commands::new(login, "version")?, at)?;
     let version = String::from_utf8_lossy(&reply).trim_start_matches("VERSION").trim().to_owned();
     let how = if login.secret.is_some() { "a password" } else { NO_PASSWORD };
-    Ok(Told { login: how.to_owned(), ..Told::open(version) })
+    Ok(ServerTold { login: how.to_owned(), ..ServerTold::open(version) })
 }
 
 /// One command, again and again.

@@ -1,6 +1,6 @@
 //! Real servers under requests of the user's own: a database, a cache, a web server.
 //!
-//! A [`Kind`] is one file here: how a private server is started, and how it is spoken to. The rest is common to all: `service`
+//! A [`ServerKind`] is one file here: how a private server is started, and how it is spoken to. The rest is common to all: `service`
 //! keeps a private server, `client` asks, `server` accounts for what the server's processes use.
 
 mod burst;
@@ -23,10 +23,10 @@ mod tool;
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern};
 
-pub use self::burst::{Met, backlog, burst};
+pub use self::burst::{BurstOutcome, backlog, burst};
 use self::kind::Settings;
-pub use self::kind::{KINDS, Kind, Login, Told, find, find_any};
-pub use self::look::{Asked, Facts, look};
+pub use self::kind::{KINDS, Login, ServerKind, ServerTold, find, find_any};
+pub use self::look::{AskedRequest, Facts, look};
 pub use self::tool::Tool;
 pub use crate::adapters::at::{At, Given};
 use crate::adapters::{Adapter, allow_options, hello, refused};
@@ -55,7 +55,7 @@ const OPTIONS: &[&str] = &["workers", "tcp_nodelay", "pipeline"];
 
 /// What follows `ipcost peer app`.
 pub(crate) struct Arguments {
-    kind: &'static Kind,
+    kind: &'static ServerKind,
     /// Whether this process keeps a private server; otherwise it plays a role.
     is_service: bool,
     given: Given,

@@ -22,13 +22,13 @@ use postgres_protocol::message::frontend;
 use sha2::{Digest, Sha256};
 
 use super::kind::{
-    Ending, Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, passed,
+    Ending, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of, passed,
 };
 use crate::adapters::at::{At, no_reply};
 use crate::adapters::{refused, system};
 use crate::{PeerError, ended, receive_all, send_all};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ServerKind = ServerKind {
     name: "postgres",
     title: "PostgreSQL",
     programs: &["postgres"],
@@ -138,13 +138,13 @@ fn run(setup: &Setup<'_>, program: &Path, words: &[&str], input: Option<&Path>) 
     setup.run(program, &arguments, input)
 }
 
-fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
+fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
     let mut queries = Queries::new(login, "SELECT 1")?;
     let mut connection = at.connect_patiently()?;
     queries.greet(&mut connection)?;
     let _ = send_all(&mut connection, queries.farewell());
     let version = queries.version.split(' ').next().unwrap_or_default().to_owned();
-    Ok(Told {
+    Ok(ServerTold {
         version,
         login: queries.how.to_owned(),
         offers_tls: agrees_to_tls(&mut at.connect_patiently()?)?,

@@ -6,15 +6,16 @@ use std::time::Duration;
 use ipcost_sys::transport::Connection;
 
 use super::kind::{
-    Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line, passed,
+    LINE_END, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of, line,
+    passed,
 };
 use crate::PeerError;
 use crate::adapters::at::{At, be_let_in};
 use crate::adapters::redis::resp::command;
-use crate::adapters::redis::{Desk, USER, WELCOME, access};
+use crate::adapters::redis::{ControlConnection, USER, WELCOME, access};
 use crate::adapters::refused;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ServerKind = ServerKind {
     name: "redis",
     title: "Redis",
     programs: &["redis-server", "valkey-server"],
@@ -162,8 +163,8 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     })
 }
 
-fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
-    let mut desk = Desk::open(at, PATIENCE)?;
+fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
+    let mut desk = ControlConnection::open(at, PATIENCE)?;
     let proof = proof(login);
     if let Some(words) = proof.as_ref().filter(|_| login.secret.is_none()) {
         desk.ask(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -180,7 +181,7 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
         version = version.or(told?);
     }
     let login = if proof.is_some() { "a password" } else { NO_PASSWORD };
-    Ok(Told { version: version.unwrap_or_default(), login: login.to_owned(), offers_tls: false })
+    Ok(ServerTold { version: version.unwrap_or_default(), login: login.to_owned(), offers_tls: false })
 }
 
 /// The command that proves who asks, if anything does: the secret of a private server, or the user's own password.

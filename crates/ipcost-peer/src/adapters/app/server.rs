@@ -9,7 +9,7 @@ use ipcost_sys::{driven, process_tree};
 use crate::adapters::at::At;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::refused;
-use crate::{Gathering, Order, Part, PeerError, Prepared, Role, Together};
+use crate::{Gathering, Order, PeerError, Prepared, Role, RoleState, Together};
 
 struct Accounting {
     words: Words,
@@ -31,7 +31,7 @@ pub(super) fn prepare(cell: &Cell, at: &At, is_private: bool) -> Result<Prepared
         told.insert(PROCESSES.to_owned(), processes.clone().into());
     }
     let server = beside::offer(cell, &mut told)?;
-    let part = Part::Gathering(Gathering::new(server, 1, move |channels| {
+    let part = RoleState::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;
         Ok(Box::new(Accounting { words, processes, is_placed: is_private, before: Used::default() }))
     }));

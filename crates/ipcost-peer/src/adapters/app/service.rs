@@ -18,12 +18,12 @@ use ipcost_sys::transport::TransportError;
 use ipcost_sys::{Launch, unguessable};
 
 use super::client::{Asker, Trouble};
-use super::kind::{Ending, Kind, Login, Setup, Started};
+use super::kind::{Ending, Login, ServerKind, Setup, Started};
 use super::{Arguments, PATTERNS, TRANSPORTS};
 use crate::adapters::at::{At, SECRET, no_reply, nobody_listens};
 use crate::adapters::port::Port;
 use crate::adapters::{hello, refused, system};
-use crate::{Order, Part, Peer, PeerError, Prepared, Role, Together};
+use crate::{Order, Peer, PeerError, Prepared, Role, RoleState, Together};
 
 /// How long a server may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -54,7 +54,7 @@ impl Peer for Service {
         };
         let dirs = (Path::new(dir), Path::new(kept.unwrap_or(dir)));
         let (private, address) = Private::start(&self.0, dirs)?;
-        Ok(Prepared { address, effective: Vec::new(), part: Part::Playing(Box::new(private)) })
+        Ok(Prepared { address, effective: Vec::new(), part: RoleState::Playing(Box::new(private)) })
     }
 }
 
@@ -168,7 +168,7 @@ impl Private {
         Ok(())
     }
 
-    fn await_answer(&mut self, kind: &Kind, at: &At) -> Result<(), PeerError> {
+    fn await_answer(&mut self, kind: &ServerKind, at: &At) -> Result<(), PeerError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(program) = self.programs.iter_mut().find(|program| program.has_ended()) {
@@ -249,7 +249,7 @@ pub(super) fn held_port() -> Result<(Port, Address), PeerError> {
 }
 
 /// Asks once, on a connection for it alone; the bytes of the reply.
-pub(super) fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<u64, PeerError> {
+pub(super) fn asked(kind: &ServerKind, login: &Login, at: &At, request: &str) -> Result<u64, PeerError> {
     let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
     let cell = Cell {
         request: Some(request.to_owned()),
@@ -268,7 +268,7 @@ pub(super) fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Resul
     })
 }
 
-pub(super) fn no_server(kind: &Kind, at: &At, error: &TransportError) -> PeerError {
+pub(super) fn no_server(kind: &ServerKind, at: &At, error: &TransportError) -> PeerError {
     match nobody_listens(error) {
         true => refused(format!(
             "no server listens at {at}; start one there ({}), or give no address to have a private one started",

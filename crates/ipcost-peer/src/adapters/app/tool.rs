@@ -10,11 +10,11 @@ use ipcost_sys::Launch;
 use ipcost_sys::driven::Driven;
 use ipcost_sys::programs;
 
-use super::kind::{Kind as ServerKind, Login};
+use super::kind::{Login, ServerKind};
 use crate::adapters::at::At;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::{refused, system};
-use crate::{Kind, Order, Part, PeerError, Prepared, Role, Together};
+use crate::{Order, PeerError, Prepared, Role, RoleState, Together, WorkKind};
 
 /// What a load tool is to the rest.
 pub struct Tool {
@@ -292,7 +292,11 @@ pub(super) fn prepare(
     let request = cell.request.clone().unwrap_or_else(|| kind.least.to_owned());
     let driving =
         Driving { tool, login: login.at(at), cell: cell.clone(), request, at: at.clone(), tls, words };
-    Ok(Prepared { address: Address::new(), effective: Vec::new(), part: Part::Playing(Box::new(driving)) })
+    Ok(Prepared {
+        address: Address::new(),
+        effective: Vec::new(),
+        part: RoleState::Playing(Box::new(driving)),
+    })
 }
 
 impl Role for Driving {
@@ -300,7 +304,7 @@ impl Role for Driving {
         let clients = u64::from(self.cell.concurrency);
         let (ops, times) = match self.tool.is_single {
             // Nothing that it says can be compared with anything, so once is enough to see that it works.
-            true if order.kind == Kind::Verify => (1, 1),
+            true if order.kind == WorkKind::Verify => (1, 1),
             true => (1, order.ops),
             false => (order.ops.max(clients), 1),
         };

@@ -6,7 +6,7 @@ use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven;
 use ipcost_sys::transport::{Channel, Client, Connection};
 
-use super::desk::{self, Desk, WELCOME};
+use super::desk::{self, ControlConnection, WELCOME};
 use super::key::{Key, REPLY_BYTES};
 use super::private::PATIENCE;
 use super::resp::{Reply, command};
@@ -15,7 +15,7 @@ use crate::adapters::at::{At, be_let_in};
 use crate::adapters::beside;
 use crate::adapters::refused;
 use crate::{
-    Crew, DescriptorTable, Kind, Meter, Metered, Order, PeerError, Prepared, Report, Unmetered, Work,
+    Crew, DescriptorTable, Meter, Metered, Order, PeerError, Prepared, Report, Unmetered, Work, WorkKind,
     send_all,
 };
 
@@ -82,7 +82,7 @@ fn spreads_sources(cell: &Cell, at: &At) -> Result<bool, PeerError> {
     if at.transport != "tcp" || cell.pattern != Pattern::Connect || asked == Some(false) {
         return Ok(false);
     }
-    let mut desk = Desk::of(desk::client(at, Some(cell), 0)?.connect()?, at, PATIENCE)?;
+    let mut desk = ControlConnection::of(desk::client(at, Some(cell), 0)?.connect()?, at, PATIENCE)?;
     // A server that refuses may say so before any request, and close.
     match desk.exchange(&["PING"]) {
         Ok(reply) if !matches!(reply, Reply::Error(_)) => Ok(true),
@@ -227,7 +227,7 @@ impl Work for Incr {
         let mut meter = Metered::of_order(order);
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
-            (Kind::Verify, _) => self.count_up(order.ops, &mut Unmetered, check)?,
+            (WorkKind::Verify, _) => self.count_up(order.ops, &mut Unmetered, check)?,
             (_, Some(meter)) => self.count_up(order.ops, meter, |_, _, _| Ok(()))?,
             (_, None) => self.count_up(order.ops, &mut Unmetered, |_, _, _| Ok(()))?,
         }

@@ -3,7 +3,7 @@
 use ipcost_model::Usage;
 use ipcost_sys::driven;
 
-use super::desk::Desk;
+use super::desk::ControlConnection;
 use super::key::Key;
 use crate::PeerError;
 use crate::adapters::refused;
@@ -24,7 +24,11 @@ pub struct Counts {
 
 impl Counts {
     /// Before a batch; requests that cost the server something come first.
-    pub fn at_begin(desk: &mut Desk, key: &Key, process: Option<u32>) -> Result<Self, PeerError> {
+    pub fn at_begin(
+        desk: &mut ControlConnection,
+        key: &Key,
+        process: Option<u32>,
+    ) -> Result<Self, PeerError> {
         let mut counts = Self::default();
         counts.ask_value(desk, key)?;
         counts.ask_commands(desk)?;
@@ -34,7 +38,7 @@ impl Counts {
     }
 
     /// After a batch; requests that cost the server something come last.
-    pub fn at_end(desk: &mut Desk, key: &Key, process: Option<u32>) -> Result<Self, PeerError> {
+    pub fn at_end(desk: &mut ControlConnection, key: &Key, process: Option<u32>) -> Result<Self, PeerError> {
         let mut counts = Self::default();
         counts.read_process(process);
         counts.ask_usage(desk)?;
@@ -43,7 +47,7 @@ impl Counts {
         Ok(counts)
     }
 
-    fn ask_value(&mut self, desk: &mut Desk, key: &Key) -> Result<(), PeerError> {
+    fn ask_value(&mut self, desk: &mut ControlConnection, key: &Key) -> Result<(), PeerError> {
         let value = desk.ask_text(&["GET", &key.padded])?.parse();
         let gone =
             |_| refused(format!("the key {} is gone from the redis server at {}", key.name, desk.server));
@@ -53,7 +57,7 @@ impl Counts {
 
     /// From a line such as `cmdstat_incr:calls=20,usec=31,usec_per_call=1.55,…`, which is missing before the first
     /// call.
-    fn ask_commands(&mut self, desk: &mut Desk) -> Result<(), PeerError> {
+    fn ask_commands(&mut self, desk: &mut ControlConnection) -> Result<(), PeerError> {
         let line = desk.ask_info("commandstats", "cmdstat_incr")?.unwrap_or_default();
         let number = |name: &str| {
             let value = line.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
@@ -64,7 +68,7 @@ impl Counts {
     }
 
     /// All threads, in microseconds, from getrusage(2).
-    fn ask_usage(&mut self, desk: &mut Desk) -> Result<(), PeerError> {
+    fn ask_usage(&mut self, desk: &mut ControlConnection) -> Result<(), PeerError> {
         let mut seconds = |name: &str| -> Result<u64, PeerError> {
             let value = desk.ask_info("cpu", name)?.and_then(|value| value.parse::<f64>().ok());
             let missing =

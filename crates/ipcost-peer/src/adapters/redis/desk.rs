@@ -32,13 +32,13 @@ impl Write for Bytes {
 }
 
 /// A connection for requests between batches.
-pub struct Desk {
+pub struct ControlConnection {
     connection: BufReader<Bytes>,
     /// Its address.
     pub server: String,
 }
 
-impl Desk {
+impl ControlConnection {
     /// Connects, and limits the wait for every reply.
     ///
     /// # Errors

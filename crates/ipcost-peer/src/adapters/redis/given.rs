@@ -8,7 +8,7 @@ use ipcost_sys::worker::Keeper;
 use ipcost_sys::{SysError, driven};
 
 use super::PROGRAM;
-use super::desk::Desk;
+use super::desk::ControlConnection;
 use super::key::Key;
 use super::resp::Reply;
 use crate::PeerError;
@@ -20,8 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const KEEPERS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Connects to it, once it has answered like redis.
-pub fn open(at: &At) -> Result<Desk, PeerError> {
-    let mut desk = Desk::open(at, PATIENCE).map_err(|error| no_server(at, error))?;
+pub fn open(at: &At) -> Result<ControlConnection, PeerError> {
+    let mut desk = ControlConnection::open(at, PATIENCE).map_err(|error| no_server(at, error))?;
     let server = &desk.server.clone();
     match desk.exchange(&["PING"]) {
         Ok(Reply::Simple(word)) if word == "PONG" => Ok(desk),
@@ -65,7 +65,7 @@ pub fn version(at: &At) -> Result<String, PeerError> {
 }
 
 /// Its process. In a container, the process may have another number than here: then its name decides.
-pub fn process(desk: &mut Desk) -> Result<Option<u32>, PeerError> {
+pub fn process(desk: &mut ControlConnection) -> Result<Option<u32>, PeerError> {
     if let Some(listener) = desk.listener() {
         return Ok(Some(listener));
     }
@@ -77,7 +77,7 @@ pub fn process(desk: &mut Desk) -> Result<Option<u32>, PeerError> {
 pub fn keep_clean(at: &At, key: &Key) -> Result<Keeper, PeerError> {
     let (at, key) = (at.clone(), key.padded.clone());
     Ok(Keeper::start(move || {
-        if let Ok(mut desk) = Desk::open(&at, KEEPERS_PATIENCE) {
+        if let Ok(mut desk) = ControlConnection::open(&at, KEEPERS_PATIENCE) {
             let _ = desk.exchange(&["DEL", &key]);
         }
     })?)

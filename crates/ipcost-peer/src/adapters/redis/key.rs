@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::iter;
 
-use super::desk::Desk;
+use super::desk::ControlConnection;
 use super::resp::{Reply, command};
 use crate::PeerError;
 use crate::adapters::refused;
@@ -74,7 +74,7 @@ impl Key {
     }
 
     /// Makes a key on a server. Never touches another's key: skips names that are taken.
-    pub fn make(desk: &mut Desk, request: usize) -> Result<Self, PeerError> {
+    pub fn make(desk: &mut ControlConnection, request: usize) -> Result<Self, PeerError> {
         let digits = (length(request)? - PREFIX.len()).min(MOST_DIGITS);
         for attempt in 0..ATTEMPTS {
             let random = format!("{:016x}", RandomState::new().hash_one(attempt));

@@ -9,7 +9,7 @@ mod private;
 pub mod resp;
 mod server;
 
-pub(in crate::adapters) use self::desk::{Desk, USER, WELCOME};
+pub(in crate::adapters) use self::desk::{ControlConnection, USER, WELCOME};
 pub(in crate::adapters) use self::private::access;
 
 use ipcost_model::protocol::{Address, Hello, PeerRole};

@@ -11,7 +11,7 @@ use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::{Launch, User, unguessable};
 use sha2::{Digest, Sha256};
 
-use super::desk::{Desk, USER};
+use super::desk::{ControlConnection, USER};
 use super::{PACKAGE, PROGRAM};
 use crate::PeerError;
 use crate::adapters::at::{At, SECRET, nobody_listens};
@@ -117,7 +117,7 @@ impl Private {
 
     /// Whether this very process answers.
     fn answers(&self, at: &At) -> Result<bool, PeerError> {
-        let mut desk = match Desk::open(at, PATIENCE) {
+        let mut desk = match ControlConnection::open(at, PATIENCE) {
             Ok(desk) => desk,
             Err(error) if nobody_listens(&error) => return Ok(false),
             Err(error) => return Err(error.into()),

@@ -6,14 +6,14 @@ use ipcost_sys::clock::now_ns;
 use ipcost_sys::worker::Keeper;
 
 use super::counts::Counts;
-use super::desk::Desk;
+use super::desk::ControlConnection;
 use super::given;
 use super::key::Key;
 use super::private::{PATIENCE, Private};
 use crate::adapters::at::At;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::refused;
-use crate::{Gathering, Order, Part, PeerError, Prepared, Role, Together};
+use crate::{Gathering, Order, PeerError, Prepared, Role, RoleState, Together};
 
 /// The member of the address with the key's name.
 pub const KEY: &str = "key";
@@ -26,7 +26,7 @@ enum Whose {
 
 struct Server {
     words: Words,
-    desk: Desk,
+    desk: ControlConnection,
     key: Key,
     process: Option<u32>,
     whose: Whose,
@@ -38,7 +38,7 @@ pub fn prepare(given: &[At], cell: &Cell, address: &Address) -> Result<Prepared,
     let size = cell.size as usize;
     let (mut desk, process, at, private) = if given.is_empty() {
         let (private, at) = Private::start(cell, address)?;
-        (Desk::open(&at, PATIENCE)?, Some(private.id()), at, Some(private))
+        (ControlConnection::open(&at, PATIENCE)?, Some(private.id()), at, Some(private))
     } else {
         if cell.options.int("backlog").is_some() {
             return Err(refused(
@@ -60,7 +60,7 @@ pub fn prepare(given: &[At], cell: &Cell, address: &Address) -> Result<Prepared,
     let mut told = at.address;
     told.insert(KEY.to_owned(), key.name.clone().into());
     let server = beside::offer(cell, &mut told)?;
-    let part = Part::Gathering(Gathering::new(server, 1, move |channels| {
+    let part = RoleState::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;
         Ok(Box::new(Server { words, desk, key, process, whose, before: Counts::default() }))
     }));

@@ -19,7 +19,7 @@ use super::sender::used_after;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::port::Port;
 use crate::adapters::{refused, system};
-use crate::{Checked, Gathering, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together};
+use crate::{Checked, Gathering, Order, Payload, PeerError, Prepared, Role, RoleState, Together, WorkKind};
 
 /// How long a receiver may take to get ready.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -79,7 +79,7 @@ pub fn prepare(mut route: Route) -> Result<Prepared, PeerError> {
         let effective = server.effective();
         (server, effective)
     };
-    let part = Part::Gathering(Gathering::new(server, 1, move |channels| {
+    let part = RoleState::Gathering(Gathering::new(server, 1, move |channels| {
         let words = if route.has_beside() { Words::of_client(channels)? } else { Words::over(channels)? };
         Ok(Box::new(Receiver { route, words, program: None, place }))
     }));
@@ -172,8 +172,8 @@ impl Receiver {
 impl Role for Receiver {
     fn arm(&mut self, order: Order) -> Result<(), PeerError> {
         let pipe = match order.kind {
-            Kind::Verify => Some(std::io::pipe().map_err(system("cannot make a pipe"))?),
-            Kind::Timed | Kind::Latency { .. } => None,
+            WorkKind::Verify => Some(std::io::pipe().map_err(system("cannot make a pipe"))?),
+            WorkKind::Timed | WorkKind::Latency { .. } => None,
         };
         let (payload, output) = pipe.unzip();
         let ends = match self.route.lends_ends() {

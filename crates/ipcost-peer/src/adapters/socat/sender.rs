@@ -13,7 +13,7 @@ use super::PROGRAM;
 use super::command::Route;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::{refused, system};
-use crate::{Checked, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together, ended};
+use crate::{Checked, Order, Payload, PeerError, Prepared, Role, RoleState, Together, WorkKind, ended};
 
 struct Sender {
     route: Route,
@@ -38,7 +38,7 @@ pub fn prepare(route: Route) -> Result<Prepared, PeerError> {
         let mut client = transport.reach(&route.address, &route.cell, 0)?;
         (Words(client.connect()?), client.effective())
     };
-    let part = Part::Playing(Box::new(Sender { route, words, held: None }));
+    let part = RoleState::Playing(Box::new(Sender { route, words, held: None }));
     Ok(Prepared { address: Address::new(), effective, part })
 }
 
@@ -63,7 +63,7 @@ impl Sender {
 
 impl Role for Sender {
     fn arm(&mut self, order: Order) -> Result<(), PeerError> {
-        if self.route.started && order.kind != Kind::Verify {
+        if self.route.started && order.kind != WorkKind::Verify {
             let program = self.start(order, None, true)?;
             let before = driven::used_by(program.id()).unwrap_or_default();
             self.held = Some((program, before));
@@ -80,7 +80,7 @@ impl Role for Sender {
                 program.release().map_err(system(format!("cannot let {PROGRAM} go on")))?;
                 used_after(program.finish().map_err(refused)?, before)
             }
-            None if order.kind == Kind::Verify => {
+            None if order.kind == WorkKind::Verify => {
                 let (payload, fed) = std::io::pipe().map_err(system("cannot make a pipe"))?;
                 let mut program = self.start(order, Some(payload), false)?;
                 let fed = feed(order.ops, self.route.cell.size as usize, fed);

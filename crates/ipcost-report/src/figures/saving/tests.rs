@@ -3,10 +3,10 @@ use super::*;
 const MARGIN: f64 = 0.05;
 
 /// A line for what is saved of the least request; it falls to the margin where `saved / (least + work)` is the margin.
-fn panel(name: &str, saved_ns: f64, least_ns: f64, requests: Vec<Measured>) -> Panel {
+fn panel(name: &str, saved_ns: f64, least_ns: f64, requests: Vec<MeasuredSaving>) -> PlacementPanel {
     let at = |work_ns: f64| (work_ns, saved_ns / (least_ns + work_ns));
     let until_ns = Some(saved_ns / MARGIN - least_ns).filter(|until_ns| *until_ns > 0.0);
-    Panel {
+    PlacementPanel {
         name: name.into(),
         said: until_ns.map_or_else(
             || "below 5 % from the start".to_owned(),
@@ -22,9 +22,9 @@ fn panel(name: &str, saved_ns: f64, least_ns: f64, requests: Vec<Measured>) -> P
     }
 }
 
-fn measured(request: &str, work_ns: f64, share: f64, ends: Option<(f64, f64)>) -> Measured {
+fn measured(request: &str, work_ns: f64, share: f64, ends: Option<(f64, f64)>) -> MeasuredSaving {
     let share = Estimate { median: share, lo: ends.map(|ends| ends.0), hi: ends.map(|ends| ends.1) };
-    Measured { request: request.into(), work_ns, share }
+    MeasuredSaving { request: request.into(), work_ns, share }
 }
 
 /// Panels with a mark and without, a request that takes no longer than the least, one without an interval, and one that

@@ -6,7 +6,7 @@ use crate::explain::NamedCause;
 
 /// Quotas, the hypervisor, neighbours.
 pub(super) fn of_the_machine(observed: &Observed) -> Vec<NamedCause> {
-    let named = |(found, weight): (ipcost_lab::rules::Found, f64)| NamedCause {
+    let named = |(found, weight): (ipcost_lab::rules::AppliedRule, f64)| NamedCause {
         code: found.rule.code.to_owned(),
         cell: None,
         sentence: found.found,

@@ -18,12 +18,12 @@ use self::wire::{
     HEADER_BYTES, Handshake, LONGEST_LOOKED_AT, LONGEST_PACKET, NOT_MARIADB, Wire, error_in, handshake,
     integer_bytes, known, length, packets, text, until_nul, xor,
 };
-use super::kind::{Kind, Login, NO_PASSWORD, Speech, Taken, Told, passed};
+use super::kind::{Login, NO_PASSWORD, ServerKind, ServerTold, Speech, Taken, passed};
 use crate::adapters::at::At;
 use crate::adapters::refused;
 use crate::{PeerError, send_all};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ServerKind = ServerKind {
     name: "mariadb",
     title: "MariaDB/MySQL",
     programs: &["mariadbd", "mysqld"],
@@ -77,14 +77,14 @@ const NATIVE: &str = "mysql_native_password";
 const CACHING: &str = "caching_sha2_password";
 const ED25519: &str = "client_ed25519";
 
-fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
+fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
     let mut queries = Queries::new(login, "SELECT 1")?;
     let mut connection = at.connect_patiently()?;
     queries.greet(&mut connection)?;
     let _ = send_all(&mut connection, queries.farewell());
     // Servers offer it over both sockets; the clients of both take it unasked over TCP alone.
     let offers_tls = queries.offers_tls && at.path().is_none();
-    Ok(Told { version: short(&queries.version), login: queries.how.to_owned(), offers_tls })
+    Ok(ServerTold { version: short(&queries.version), login: queries.how.to_owned(), offers_tls })
 }
 
 /// `10.11.19-MariaDB` of `5.5.5-10.11.19-MariaDB-0+deb12u1`: servers put a version before their own that old clients accept.
@@ -106,7 +106,7 @@ struct Queries {
     version: String,
     how: &'static str,
     offers_tls: bool,
-    part: Part,
+    part: ReplyPart,
     /// Bytes of a packet that are still to come.
     skip: usize,
     /// Whether the next packet continues the one before.
@@ -119,7 +119,7 @@ struct Queries {
 
 /// What comes next in a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ReplyPart {
     First,
     Columns,
     Rows,
@@ -148,7 +148,7 @@ impl Queries {
             version: String::new(),
             how: NO_PASSWORD,
             offers_tls: false,
-            part: Part::First,
+            part: ReplyPart::First,
             skip: 0,
             continues: false,
             rows: 0,
@@ -246,27 +246,27 @@ impl Queries {
     fn look_at(&mut self, packet: &[u8]) -> Result<bool, String> {
         let status = match (self.part, packet[0]) {
             (_, ERR) => return Err(format!("the query failed: {}", error_in(packet))),
-            (Part::First, OK) => {
+            (ReplyPart::First, OK) => {
                 // After the rows changed and the last number given, integers of variable length.
                 let at = [(); 2].iter().fold(1, |at, ()| at + integer_bytes(packet.get(at)));
                 packet.get(at..)
             }
-            (Part::First, FILE) => {
+            (ReplyPart::First, FILE) => {
                 return Err("it asks for a file, and none is sent; give a query without LOCAL".to_owned());
             }
-            (Part::First, _) => {
-                self.part = Part::Columns;
+            (ReplyPart::First, _) => {
+                self.part = ReplyPart::Columns;
                 return Ok(false);
             }
-            (Part::Columns, _) => {
-                self.part = Part::Rows;
+            (ReplyPart::Columns, _) => {
+                self.part = ReplyPart::Rows;
                 return Ok(false);
             }
             // After the number of warnings.
-            (Part::Rows, _) => packet.get(3..),
+            (ReplyPart::Rows, _) => packet.get(3..),
         };
         let status = status.and_then(|bytes| bytes.first_chunk()).ok_or(NOT_MARIADB)?;
-        self.part = Part::First;
+        self.part = ReplyPart::First;
         if u16::from_le_bytes(*status) & MORE_RESULTS != 0 {
             return Ok(false);
         }
@@ -320,7 +320,7 @@ impl Speech for Queries {
             if !self.continues {
                 let Some(kind) = rest.get(HEADER_BYTES) else { break };
                 let is_end = *kind == EOF && length < EOF_BELOW;
-                if self.part == Part::First || *kind == ERR || is_end {
+                if self.part == ReplyPart::First || *kind == ERR || is_end {
                     if !(1..=LONGEST_LOOKED_AT).contains(&length) {
                         return Err(NOT_MARIADB.to_owned());
                     }
@@ -328,7 +328,7 @@ impl Speech for Queries {
                     if self.look_at(packet)? {
                         return Ok(Taken { bytes: at + HEADER_BYTES + length, complete: true });
                     }
-                } else if self.part == Part::Rows {
+                } else if self.part == ReplyPart::Rows {
                     self.rows += 1;
                 }
             }

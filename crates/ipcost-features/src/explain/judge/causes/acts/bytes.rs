@@ -8,10 +8,10 @@ use ipcost_model::{Delivery, Object, Pattern};
 use ipcost_sys::transport;
 
 use super::waits::waits_for_storage;
-use super::{Doing, SLIGHT, SYNCING, Told, of_bytes};
+use super::{ActiveSide, NamedCalls, SLIGHT, SYNCING, of_bytes};
 use crate::explain::Act;
 use crate::explain::causes::count;
-use crate::explain::kinds::{Kind, Sum};
+use crate::explain::kinds::{CallKind, Sum};
 
 /// What receivers usually ask for, bytes.
 const USUAL_READ: f64 = 65_536.0;
@@ -24,24 +24,24 @@ const KNOWN_RECORDS: [f64; 3] = [21.0, 22.0, 29.0];
 /// The most that a record of TLS holds, bytes.
 const TLS_RECORD_BYTES: f64 = 16_384.0;
 
-pub(super) fn logging(doing: &Doing<'_>) -> Option<Told> {
-    let writes = |kind: &Kind| matches!(kind, Kind::WriteTo(on) if *on != Object::Event);
-    let syncs = |kind: &Kind| matches!(kind, Kind::Other(name) if SYNCING.contains(&name.as_str()));
+pub(super) fn logging(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
+    let writes = |kind: &CallKind| matches!(kind, CallKind::WriteTo(on) if *on != Object::Event);
+    let syncs = |kind: &CallKind| matches!(kind, CallKind::Other(name) if SYNCING.contains(&name.as_str()));
     if doing.often().any(|(kind, _, _)| syncs(kind)) {
         return None;
     }
     let to_a_thread =
-        |kind: &Kind| *kind == Kind::WriteTo(Object::Pipe) && doing.has(rules::THREAD_HAND_OVER);
+        |kind: &CallKind| *kind == CallKind::WriteTo(Object::Pipe) && doing.has(rules::THREAD_HAND_OVER);
     // What a stream's server receives may go on to a device.
     let forwards = doing.cell.pattern == Pattern::Stream && doing.side == PeerRole::Server;
     let (kind, sum, more) = doing
         .often()
         .find(|(kind, sum, _)| writes(kind) && !waits_for_storage(sum) && !forwards && !to_a_thread(kind))?;
     let to = match kind {
-        Kind::WriteTo(Object::File) => "a file",
-        Kind::WriteTo(Object::Device) => "a device",
+        CallKind::WriteTo(Object::File) => "a file",
+        CallKind::WriteTo(Object::Device) => "a device",
         _ if sum.in_manner(Manner::StandardError) > 0.0 => "standard error",
-        Kind::WriteTo(Object::Pipe) => "a pipe",
+        CallKind::WriteTo(Object::Pipe) => "a pipe",
         _ => "a socket",
     };
     let said =
@@ -52,8 +52,8 @@ pub(super) fn logging(doing: &Doing<'_>) -> Option<Told> {
 }
 
 /// A side asks for much less at a time than a message holds, and gets it.
-pub(super) fn small_reads(doing: &Doing<'_>) -> Option<Told> {
-    let sum = doing.kinds.get(&Kind::Receive)?;
+pub(super) fn small_reads(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
+    let sum = doing.kinds.get(&CallKind::Receive)?;
     let cell = doing.cell;
     let message = match (cell.pattern, doing.side) {
         (Pattern::Stream, PeerRole::Client) => return None,
@@ -96,15 +96,15 @@ fn asked_each(sum: &Sum) -> f64 {
 }
 
 /// What is sent is a little more than the message, record by record.
-pub(super) fn tls(doing: &Doing<'_>) -> Option<Told> {
+pub(super) fn tls(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let cell = doing.cell;
     if cell.transport == "tls" || cell.pattern == Pattern::Connect {
         return None;
     }
     let message = if doing.side == PeerRole::Client { cell.size } else { cell.reply } as f64;
     let records = |message: f64| (message / TLS_RECORD_BYTES).ceil().max(1.0);
-    let added = (doing.kinds.get(&Kind::Send)?.moved? - message) / records(message);
-    let received = doing.kinds.get(&Kind::Receive);
+    let added = (doing.kinds.get(&CallKind::Send)?.moved? - message) / records(message);
+    let received = doing.kinds.get(&CallKind::Receive);
     let headers = received.map_or(0.0, |sum| sum.in_manner(Manner::RecordHeader));
     let own = doing.ns_where(|item| item.act == Act::UserTime);
     // Who reads records in larger pieces is known by the same addition in both directions, and by the work for it.

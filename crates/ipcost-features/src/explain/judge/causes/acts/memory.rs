@@ -3,9 +3,9 @@
 use ipcost_lab::rules;
 use ipcost_model::and_joined;
 
-use super::{Doing, OFTEN, Told, total};
+use super::{ActiveSide, NamedCalls, OFTEN, total};
 use crate::explain::causes::count;
-use crate::explain::kinds::{Kind, Sum};
+use crate::explain::kinds::{CallKind, Sum};
 use crate::explain::{AccountItem, Act, ExplainedCell};
 
 /// Calls that get memory and give it back.
@@ -14,7 +14,7 @@ const ALLOCATING: [&str; 5] = ["mmap", "munmap", "brk", "mremap", "madvise"];
 const ADVICE: &str = "madvise";
 
 /// Pages of 2 MiB are cleared when they are first touched.
-pub(super) fn huge_pages(doing: &Doing<'_>) -> Option<Told> {
+pub(super) fn huge_pages(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let of = |cell: &ExplainedCell| cell.machine.get("huge_page_faults").copied();
     let more = of(doing.cell)? - doing.reference.and_then(of).unwrap_or(0.0);
     // They are counted for the whole machine; the side with faults of its own is the one.
@@ -32,11 +32,11 @@ pub(super) fn huge_pages(doing: &Doing<'_>) -> Option<Told> {
     })
 }
 
-pub(super) fn allocation(doing: &Doing<'_>) -> Option<Told> {
+pub(super) fn allocation(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     if doing.has(rules::HUGE_PAGES) {
         return None;
     }
-    let gets = |kind: &Kind| matches!(kind, Kind::Other(name) if ALLOCATING.contains(&name.as_str()));
+    let gets = |kind: &CallKind| matches!(kind, CallKind::Other(name) if ALLOCATING.contains(&name.as_str()));
     let seen: Vec<(&Sum, f64)> =
         doing.often().filter(|(kind, _, _)| gets(kind)).map(|(_, sum, more)| (sum, more)).collect();
     // Advice alone gives pages back and keeps the memory: what it costs are the faults.
@@ -60,7 +60,7 @@ pub(super) fn allocation(doing: &Doing<'_>) -> Option<Told> {
     Some((doing.cause(rules::ALLOCATION, &most.name, more, ns, said, remedy), told))
 }
 
-pub(super) fn page_faults(doing: &Doing<'_>) -> Option<Told> {
+pub(super) fn page_faults(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let more = doing.more_events("page_faults").filter(|more| *more >= 0.5)?;
     // Memory that was given back is touched anew: one cause.
     if doing.has(rules::HUGE_PAGES) || doing.has(rules::ALLOCATION) {

@@ -15,7 +15,7 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 
 use super::{Facts, SLIGHT, count, wall_ns};
-use crate::explain::kinds::{Kind, Sum, by_kind};
+use crate::explain::kinds::{CallKind, Sum, by_kind};
 use crate::explain::{Account, AccountItem, Act, ExplainedCell, ExplainedDifference, NamedCause};
 
 /// What happens less often for an operation is not its habit.
@@ -30,32 +30,32 @@ const STORAGE_BYTES: f64 = 512.0;
 const IN_MEMORY: &str = "keep in memory what is needed for every operation";
 
 /// One side of a cell, with what it does more than its like elsewhere.
-struct Doing<'a> {
+struct ActiveSide<'a> {
     cell: &'a ExplainedCell,
     side: PeerRole,
     /// Whether a buffer cuts its messages: they then take more calls.
     cut: bool,
-    kinds: BTreeMap<Kind, Sum>,
+    kinds: BTreeMap<CallKind, Sum>,
     /// What it does more than the cell it is compared with, the other way round where that is `b`; `None` without one.
     account: Option<(&'a Account, f64)>,
     reference: Option<&'a ExplainedCell>,
     /// What that one calls; nothing where there is none, or it could not be traced.
-    there: BTreeMap<Kind, Sum>,
+    there: BTreeMap<CallKind, Sum>,
     /// What has been recognised so far; the general rules come after those that know more.
     found: Vec<NamedCause>,
     /// The calls that this tells of.
     told: Vec<String>,
 }
 
-impl Doing<'_> {
+impl ActiveSide<'_> {
     /// Whether a rule has recognised something.
     fn has(&self, rule: Rule) -> bool {
         self.found.iter().any(|cause| cause.code == rule.code)
     }
 
     /// How many more of a kind there are; all of them where there is nothing to compare with.
-    fn more(&self, kind: &Kind) -> f64 {
-        let count = |kinds: &BTreeMap<Kind, Sum>| kinds.get(kind).map_or(0.0, |sum| sum.count);
+    fn more(&self, kind: &CallKind) -> f64 {
+        let count = |kinds: &BTreeMap<CallKind, Sum>| kinds.get(kind).map_or(0.0, |sum| sum.count);
         count(&self.kinds) - count(&self.there)
     }
 
@@ -108,7 +108,7 @@ impl Doing<'_> {
     }
 
     /// Sums of kinds of which there are often more, with how many.
-    fn often(&self) -> impl Iterator<Item = (&Kind, &Sum, f64)> {
+    fn often(&self) -> impl Iterator<Item = (&CallKind, &Sum, f64)> {
         self.kinds.iter().filter_map(|(kind, sum)| {
             let more = self.more(kind) - self.for_pieces(kind);
             let certain = self.reference.is_none_or(|there| {
@@ -120,14 +120,14 @@ impl Doing<'_> {
 
     /// How many of a kind a message in pieces takes, where it is told already why: a buffer cuts it, or one side holds the last of them
     /// back.
-    fn for_pieces(&self, kind: &Kind) -> f64 {
-        if self.cut && matches!(kind, Kind::Send | Kind::Receive | Kind::Poll) {
+    fn for_pieces(&self, kind: &CallKind) -> f64 {
+        if self.cut && matches!(kind, CallKind::Send | CallKind::Receive | CallKind::Poll) {
             return f64::INFINITY;
         }
         let sides = self.cell.sides.of(self.side);
         let (from, pieces) = match kind {
-            Kind::Send => (self.side, &sides.sends),
-            Kind::Receive | Kind::Poll => (self.side.other(), &sides.receives),
+            CallKind::Send => (self.side, &sides.sends),
+            CallKind::Receive | CallKind::Poll => (self.side.other(), &sides.receives),
             _ => return 0.0,
         };
         let weighs = |held: &HeldBackRecord| held.side == from && rules::weighs(held);
@@ -150,10 +150,10 @@ fn of_bytes(sum: &Sum) -> String {
 }
 
 /// What a rule recognises, and the names of calls that it tells of.
-type Told = (NamedCause, Vec<String>);
+type NamedCalls = (NamedCause, Vec<String>);
 
 /// The rules. One that would tell of the same in a more general way comes later.
-const RULES: [fn(&Doing<'_>) -> Option<Told>; 15] = [
+const RULES: [fn(&ActiveSide<'_>) -> Option<NamedCalls>; 15] = [
     waits::sync_writes,
     waits::storage,
     waits::sleep,
@@ -180,8 +180,17 @@ pub(super) fn of_cell(facts: &Facts<'_>, cell: &ExplainedCell, cut: bool) -> Vec
     for side in [PeerRole::Client, PeerRole::Server] {
         let Some(kinds) = by_kind(cell, side) else { continue };
         let there = reference.and_then(|other| by_kind(other, side)).unwrap_or_default();
-        let mut doing =
-            Doing { cell, side, cut, kinds, account, reference, there, found: Vec::new(), told: Vec::new() };
+        let mut doing = ActiveSide {
+            cell,
+            side,
+            cut,
+            kinds,
+            account,
+            reference,
+            there,
+            found: Vec::new(),
+            told: Vec::new(),
+        };
         for rule in RULES {
             if let Some((cause, calls)) = rule(&doing) {
                 doing.found.push(cause);
@@ -225,7 +234,7 @@ fn reference<'a>(
 }
 
 /// Calls of which there are more, and which no rule tells of.
-fn more_calls(doing: &Doing<'_>) -> Vec<NamedCause> {
+fn more_calls(doing: &ActiveSide<'_>) -> Vec<NamedCause> {
     let untold = doing
         .often()
         .filter(|(_, sum, _)| !doing.told.contains(&sum.name) && !OF_THE_MOMENT.contains(&sum.name.as_str()));
@@ -239,7 +248,7 @@ fn more_calls(doing: &Doing<'_>) -> Vec<NamedCause> {
 }
 
 /// Storage and migrations, where no cause tells of them.
-fn counted(doing: &Doing<'_>) -> Vec<NamedCause> {
+fn counted(doing: &ActiveSide<'_>) -> Vec<NamedCause> {
     let mut more = Vec::new();
     let told = [rules::SYNC_WRITES, rules::LOGGING, rules::STORAGE].into_iter().any(|rule| doing.has(rule));
     for (event, verb) in [("disk_bytes_written", "writes"), ("disk_bytes_read", "reads")] {

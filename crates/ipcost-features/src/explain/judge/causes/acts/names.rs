@@ -3,12 +3,12 @@
 use ipcost_lab::rules;
 use ipcost_model::and_joined;
 
-use super::{Doing, OFTEN, Told};
+use super::{ActiveSide, NamedCalls, OFTEN};
 use crate::explain::Act;
 use crate::explain::causes::count;
-use crate::explain::kinds::Kind;
+use crate::explain::kinds::CallKind;
 
-fn lookups(doing: &Doing<'_>, wanted: impl Fn(&str) -> bool) -> Vec<(String, f64)> {
+fn lookups(doing: &ActiveSide<'_>, wanted: impl Fn(&str) -> bool) -> Vec<(String, f64)> {
     let all = &doing.cell.sides.of(doing.side).lookups;
     all.iter()
         .filter(|(what, rate)| **rate >= OFTEN && wanted(what))
@@ -17,22 +17,22 @@ fn lookups(doing: &Doing<'_>, wanted: impl Fn(&str) -> bool) -> Vec<(String, f64
 }
 
 /// All that a side calls: what it does besides the message belongs to the name that it looks up.
-fn all_calls(doing: &Doing<'_>) -> Vec<String> {
+fn all_calls(doing: &ActiveSide<'_>) -> Vec<String> {
     doing.kinds.values().map(|sum| sum.name.clone()).collect()
 }
 
 /// A name is asked of a server.
-pub(super) fn dns(doing: &Doing<'_>) -> Option<Told> {
+pub(super) fn dns(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let asked = lookups(doing, |what| what == "htons(53)");
     let (_, rate) = asked.first()?;
-    let ns = doing.kinds.get(&Kind::Poll).and_then(|sum| sum.took_ns);
+    let ns = doing.kinds.get(&CallKind::Poll).and_then(|sum| sum.took_ns);
     let said = format!("asks a name server {} times an operation", count(*rate));
     let remedy = "resolve the name once, run a caching resolver, or connect to an address";
     Some((doing.cause(rules::DNS, "port 53", *rate, ns, said, remedy), all_calls(doing)))
 }
 
 /// A name is looked up in files for every operation.
-pub(super) fn name_resolution(doing: &Doing<'_>) -> Option<Told> {
+pub(super) fn name_resolution(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let touched = lookups(doing, |what| what != "htons(53)");
     let most = touched.iter().map(|(_, rate)| *rate).reduce(f64::max)?;
     let seen: Vec<String> = touched.iter().map(|(what, rate)| format!("{what} {}", count(*rate))).collect();

@@ -5,10 +5,10 @@ use ipcost_lab::strace::Manner;
 use ipcost_model::units::size_text;
 use ipcost_model::{Object, Pattern};
 
-use super::{Doing, IN_MEMORY, OFTEN, STORAGE_BYTES, SYNCING, Told, total};
+use super::{ActiveSide, IN_MEMORY, NamedCalls, OFTEN, STORAGE_BYTES, SYNCING, total};
 use crate::explain::Act;
 use crate::explain::causes::count;
-use crate::explain::kinds::{Kind, Sum, aside_by_kind};
+use crate::explain::kinds::{CallKind, Sum, aside_by_kind};
 
 /// A write to a file that takes longer than this waits for storage, nanoseconds.
 const SYNCED_WRITE_NS: f64 = 20_000.0;
@@ -19,10 +19,10 @@ pub(super) fn waits_for_storage(sum: &Sum) -> bool {
     sum.median_ns.is_some_and(|ns| ns >= SYNCED_WRITE_NS)
 }
 
-pub(super) fn sync_writes(doing: &Doing<'_>) -> Option<Told> {
-    let to_file = |kind: &Kind| *kind == Kind::WriteTo(Object::File);
+pub(super) fn sync_writes(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
+    let to_file = |kind: &CallKind| *kind == CallKind::WriteTo(Object::File);
     let synced = doing.often().find(|(kind, sum, _)| match kind {
-        Kind::Other(name) => SYNCING.contains(&name.as_str()),
+        CallKind::Other(name) => SYNCING.contains(&name.as_str()),
         kind => to_file(kind) && waits_for_storage(sum),
     });
     let (_, sum, more) = synced?;
@@ -35,9 +35,9 @@ pub(super) fn sync_writes(doing: &Doing<'_>) -> Option<Told> {
 }
 
 /// Reads that come from storage rather than from memory.
-pub(super) fn storage(doing: &Doing<'_>) -> Option<Told> {
+pub(super) fn storage(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let bytes = doing.more_events("disk_bytes_read").filter(|bytes| *bytes >= STORAGE_BYTES)?;
-    let (_, sum, more) = doing.often().find(|(kind, _, _)| **kind == Kind::ReadOf(Object::File))?;
+    let (_, sum, more) = doing.often().find(|(kind, _, _)| **kind == CallKind::ReadOf(Object::File))?;
     let said = format!(
         "reads {} of storage an operation, in {} `{}`",
         size_text(bytes.round() as u64),
@@ -48,8 +48,8 @@ pub(super) fn storage(doing: &Doing<'_>) -> Option<Told> {
     Some((doing.cause(rules::STORAGE, &sum.name, more, ns, said, IN_MEMORY), vec![sum.name.clone()]))
 }
 
-pub(super) fn sleep(doing: &Doing<'_>) -> Option<Told> {
-    let (_, sum, more) = doing.often().find(|(kind, _, _)| **kind == Kind::Sleep)?;
+pub(super) fn sleep(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
+    let (_, sum, more) = doing.often().find(|(kind, _, _)| **kind == CallKind::Sleep)?;
     let each = sum.sleep_ns / sum.count;
     let long = if each > 0.0 { format!(" of {}", nanoseconds(each)) } else { String::new() };
     let said = format!("sleeps in {} `{}`{long} an operation", count(more), sum.name);
@@ -59,8 +59,8 @@ pub(super) fn sleep(doing: &Doing<'_>) -> Option<Told> {
 }
 
 /// A connection that is not made at once is waited for by a poll that ends only when its time is over.
-pub(super) fn connect_poll(doing: &Doing<'_>) -> Option<Told> {
-    let sum = doing.kinds.get(&Kind::Poll).filter(|_| doing.cell.pattern == Pattern::Connect)?;
+pub(super) fn connect_poll(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
+    let sum = doing.kinds.get(&CallKind::Poll).filter(|_| doing.cell.pattern == Pattern::Connect)?;
     let timeouts = sum.timeouts;
     (timeouts >= OFTEN).then(|| {
         let ns = sum.took_ns;
@@ -77,17 +77,17 @@ pub(super) fn connect_poll(doing: &Doing<'_>) -> Option<Told> {
 }
 
 /// The thread that moves messages is not the one that handles them.
-pub(super) fn thread_hand_over(doing: &Doing<'_>) -> Option<Told> {
+pub(super) fn thread_hand_over(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let (threads, there) =
         (doing.threads(), doing.reference.map_or(1, |cell| cell.sides.of(doing.side).threads.len()));
-    let futex = Kind::Other("futex".to_owned());
+    let futex = CallKind::Other("futex".to_owned());
     let aside = aside_by_kind(doing.cell, doing.side);
     let by_all = [doing.kinds.get(&futex), aside.get(&futex)];
     let manner = |manner| by_all.iter().flatten().map(|sum| sum.in_manner(manner)).sum::<f64>();
     // A condition or a word of memory is waited for; what wakes it comes with that.
     let words = manner(Manner::WordWait);
     let both = |on: Object| {
-        let (reads, writes) = (doing.more(&Kind::ReadOf(on)), doing.more(&Kind::WriteTo(on)));
+        let (reads, writes) = (doing.more(&CallKind::ReadOf(on)), doing.more(&CallKind::WriteTo(on)));
         reads.min(writes).max(0.0)
     };
     let by_descriptor = both(Object::Event) + both(Object::Pipe);
@@ -107,8 +107,8 @@ pub(super) fn thread_hand_over(doing: &Doing<'_>) -> Option<Told> {
     Some((doing.cause(rules::THREAD_HAND_OVER, subject, hands, ns, said, remedy), told))
 }
 
-pub(super) fn lock_contention(doing: &Doing<'_>) -> Option<Told> {
-    let futex = doing.kinds.get(&Kind::Other("futex".to_owned()));
+pub(super) fn lock_contention(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
+    let futex = doing.kinds.get(&CallKind::Other("futex".to_owned()));
     let waits = futex.map_or(0.0, |sum| sum.in_manner(Manner::MutexWait));
     let file_lock = || {
         doing.often().find(|(_, sum, _)| sum.in_manner(Manner::FileLock) >= OFTEN && sum.took_ns.is_some())
@@ -131,14 +131,14 @@ pub(super) fn lock_contention(doing: &Doing<'_>) -> Option<Told> {
     Some((doing.cause(rules::LOCK_CONTENTION, &sum.name, more, ns, said, remedy), vec![sum.name.clone()]))
 }
 
-pub(super) fn event_loop(doing: &Doing<'_>) -> Option<Told> {
+pub(super) fn event_loop(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     // Who asks a name server polls for its answer.
     if doing.has(rules::DNS) {
         return None;
     }
-    let (_, sum, more) = doing
-        .often()
-        .find(|(kind, sum, more)| **kind == Kind::Poll && *more >= 0.5 && sum.timeouts < 0.5 * sum.count)?;
+    let (_, sum, more) = doing.often().find(|(kind, sum, more)| {
+        **kind == CallKind::Poll && *more >= 0.5 && sum.timeouts < 0.5 * sum.count
+    })?;
     let said = format!(
         "asks which descriptor is ready before it reads: {} `{}` an operation",
         count(more),
