@@ -299,6 +299,6 @@ mod tests {
         }
         let page = page(&app);
         let svg = (page.figures()[0].draw)(Frame::File(Background::White)).unwrap().svg();
-        assert!(svg.contains("PostgreSQL 15.18") && svg.contains("MeasuredSaving on"), "{svg}");
+        assert!(svg.contains("PostgreSQL 15.18") && svg.contains("Measured on"), "{svg}");
     }
 }

@@ -143,3 +143,10 @@ fn mistakes_are_told_before_anything_is_measured() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("sweep <COMMAND>") && said.contains("cores"), "{said}");
 }
+
+#[test]
+fn work_is_not_asked_of_a_server_that_nobody_waits_for() {
+    let place = Place::new();
+    let refused = place.run(&["sweep", "work", "--transports", "null,pipe", "--work", "0,10us"]);
+    assert_refused(&refused, &["server_work", "null"]);
+}
