@@ -22,7 +22,6 @@ use crate::args::{AppArgs, OutputArgs, Waiting};
 use crate::exit::{Problem, note, teller, warn};
 use crate::explain::explained;
 use crate::finish::{Finished, Outputs, finish};
-use crate::history;
 use crate::output::print;
 use crate::resume::Killed;
 use crate::run::{Recorder, begin_measuring, finished};
@@ -57,11 +56,8 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     }
     let job = lasting(job, kind, &seen);
     let (about, name) = (about(&job, plan.seed), args.name.clone());
-    let purpose = || Purpose { request: serde_json::to_value(&request).ok(), answer: None };
-    let begin = |plan: &Plan| {
-        let begin = || history::begin(&about, name.as_deref(), plan, purpose());
-        Recorder::new(args.quiet, about.clone(), if outputs.save { begin() } else { None })
-    };
+    let purpose = Purpose { request: serde_json::to_value(&request).ok(), answer: None };
+    let begin = |plan: &Plan| Recorder::begin(&outputs, &about, name.as_deref(), plan, purpose);
     let (outcome, recorder) = lab.run_on(bench, plan, &Contrasts, begin)?;
     let measured =
         finish(&outputs, saving(kind, &request, &seen, burst, finished(outcome, name, recorder)), None)?;
@@ -93,6 +89,9 @@ pub fn resume(
 ) -> Result<ExitCode, Problem> {
     let request: AppRequest = serde_json::from_value(request)
         .map_err(|error| Problem::usage(anyhow!("what the run was asked cannot be read: {error}")))?;
+    if request.requests.is_empty() {
+        return Err(Problem::usage(anyhow!("what the run was asked cannot be read: it names no request")));
+    }
     let kind = find(&request.server).map_err(|error| Problem::usage(anyhow!("{error}")))?;
     let others = guarded(kind, &request, request.others == Some(Others::Admitted))?;
     let request = AppRequest { others, ..request };

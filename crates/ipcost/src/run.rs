@@ -69,13 +69,8 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
         one_core_note(&job).into_iter().for_each(note);
         plan.notes.iter().for_each(|text| note(text));
     }
-    let (name, seed, save) = (args.name.clone(), plan.seed, outputs.save);
-    let about = about(&job, seed);
-    let begin = |plan: &Plan| {
-        let samples =
-            if save { history::begin(&about, name.as_deref(), plan, Purpose::default()) } else { None };
-        Recorder::new(args.quiet, about.clone(), samples)
-    };
+    let (about, name) = (about(&job, plan.seed), args.name.clone());
+    let begin = |plan: &Plan| Recorder::begin(&outputs, &about, name.as_deref(), plan, Purpose::default());
     let (outcome, recorder) = lab.run(plan, ab::question(&job), &interrupt, begin)?;
     finish(&outputs, finished(outcome, name, recorder), None)
 }
@@ -212,9 +207,8 @@ pub fn carry_out(
 ) -> Result<Finished, Problem> {
     let about = about(job, plan.seed);
     let begin = |plan: &Plan| {
-        let purpose = Purpose { answer: Some(answer.clone()), request: None };
-        let samples = if outputs.save { history::begin(&about, None, plan, purpose) } else { None };
-        Recorder::new(outputs.quiet, about.clone(), samples).answering(Some(answer.clone()))
+        let purpose = Purpose { answer: Some(answer), request: None };
+        Recorder::begin(outputs, &about, None, plan, purpose)
     };
     let (outcome, recorder) = lab.run(plan, &Contrasts, interrupt, begin)?;
     Ok(finished(outcome, None, recorder))
@@ -252,6 +246,19 @@ impl Recorder {
     /// One that draws, unless it was asked to be quiet.
     pub fn new(quiet: bool, about: About, samples: Option<SamplesFile>) -> Self {
         Self { line: Line::new(quiet), about, samples, answer: None }
+    }
+
+    /// One that draws unless the outputs are quiet, and begins a samples file if the run is to be saved.
+    pub fn begin(
+        outputs: &Outputs<'_>,
+        about: &About,
+        name: Option<&str>,
+        plan: &Plan,
+        purpose: Purpose,
+    ) -> Self {
+        let answer = purpose.answer.clone();
+        let samples = if outputs.save { history::begin(about, name, plan, purpose) } else { None };
+        Self::new(outputs.quiet, about.clone(), samples).answering(answer)
     }
 
     /// The same, with what the run answers where that is known before it ends.

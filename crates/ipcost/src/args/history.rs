@@ -1,6 +1,5 @@
 //! What the commands for saved runs take.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,6 +10,14 @@ use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("json", |arg| {
+        arg.help("Write the list, by default of all runs, or the trend as JSON; - or no FILE is standard output")
+            .num_args(0..=1)
+            .default_missing_value("-")
+    }),
+    mut_arg("html", |arg| arg.conflicts_with("otava")),
+    mut_arg("csv", |arg| arg.conflicts_with("otava")),
+    mut_arg("markdown", |arg| arg.conflicts_with("otava")),
     override_usage = "ipcost list [OPTIONS]\n       ipcost list [OPTIONS] --trend CELL [--against CELL]\n       ipcost list [OPTIONS] --otava FILE"
 )]
 pub struct ListArgs {
@@ -20,18 +27,8 @@ pub struct ListArgs {
     /// List all
     #[arg(long)]
     pub all: bool,
-    /// Write the list, by default of all runs, or the trend as JSON; - or no FILE is standard output
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    pub json: Option<PathBuf>,
-    /// Write a page that loads nothing
-    #[arg(long, value_name = "FILE", conflicts_with = "otava")]
-    pub html: Option<PathBuf>,
-    /// Write comma-separated values, one row a run
-    #[arg(long, value_name = "FILE", conflicts_with = "otava")]
-    pub csv: Option<PathBuf>,
-    /// Write Markdown, fit for a pull request
-    #[arg(long, value_name = "FILE", conflicts_with = "otava")]
-    pub markdown: Option<PathBuf>,
+    #[command(flatten)]
+    pub texts: TextFiles,
     /// Name each file that cannot be read as a saved run
     #[arg(long, short)]
     pub verbose: bool,
@@ -43,13 +40,8 @@ pub struct ListArgs {
 impl ListArgs {
     /// The files that were asked for.
     pub fn files(&self) -> RecordFiles {
-        let Self { json, html, csv, markdown, trend, .. } = self;
-        let [json, html, csv, markdown] = [json, html, csv, markdown].map(Clone::clone);
-        RecordFiles {
-            texts: TextFiles { json, html, csv, markdown },
-            svg: trend.svg.clone(),
-            png: trend.png.clone(),
-        }
+        let TrendArgs { svg, png, .. } = &self.trend;
+        RecordFiles { texts: self.texts.clone(), svg: svg.clone(), png: png.clone() }
     }
 }
 

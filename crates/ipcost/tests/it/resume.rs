@@ -224,6 +224,18 @@ fn what_a_server_was_asked_goes_on_with_a_server_that_is_started_again() {
     std::fs::set_permissions(place.tmp.path(), PermissionsExt::from_mode(0o711)).unwrap();
     let app = ["app", "redis", "--command", "GET key", "--burst", "4", "--epochs", "6"];
     let path = killed_of(&place, &app);
+    // What is written there may have been changed by hand.
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let asked = r#""requests":["PING","GET key"]"#;
+    assert!(whole.contains(asked), "{whole}");
+    for (changed, says) in [
+        (r#""requests":[]"#, "names no request"),
+        (r#""requests":7"#, "what the run was asked cannot be read"),
+    ] {
+        std::fs::write(&path, whole.replace(asked, changed)).unwrap();
+        assert_refused(&place.run(&["resume", &id(&path)]), &[says]);
+    }
+    std::fs::write(&path, &whole).unwrap();
     let resumed = place.run(&["resume", &id(&path), "--json", "resumed.json"]);
     assert!(resumed.status.success(), "{}", text(&resumed.stderr));
     assert!(text(&resumed.stdout).contains("what the Unix socket saves"), "{}", text(&resumed.stdout));
