@@ -112,6 +112,14 @@ impl Plan {
         self.cells.iter().enumerate().filter(|(_, cell)| cell.unavailable.is_none()).map(|(index, _)| index)
     }
 
+    /// Some cells by the table that compares them.
+    pub fn by_table(&self, cells: &[usize]) -> Vec<Vec<usize>> {
+        let of_table = |table: &Workload| -> Vec<usize> {
+            table.cells.iter().copied().filter(|cell| cells.contains(cell)).collect()
+        };
+        self.workloads.iter().map(of_table).filter(|cells| !cells.is_empty()).collect()
+    }
+
     /// The groups of [`Plan::groups`], in blocks that stay together in the order of an epoch: a block has a group an arm, or one
     /// group. Arms are thus compared within moments.
     pub fn blocks(&self) -> Vec<Vec<Vec<usize>>> {

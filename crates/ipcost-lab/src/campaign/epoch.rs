@@ -76,7 +76,7 @@ impl Campaign<'_> {
 
         let clocked = self.outcome.plan.latency;
         for round in 1..=self.outcome.plan.rounds {
-            self.random.shuffle(&mut order);
+            let order = self.order_of_round(&order);
             for (position, cell) in (position + 1..).zip(&order) {
                 for sample in self.time(*cell, epoch, latency)? {
                     epoch.samples.push(Sample {
@@ -109,6 +109,15 @@ impl Campaign<'_> {
         self.bench.end_epoch()?;
         epoch.timing.processes_s += (self.bench.elapsed() - ending).as_secs_f64();
         Ok(())
+    }
+
+    /// A random order of tables, and of the cells within each: what the machine does for a moment thus hits all cells of a
+    /// comparison, and which of two comes first remains a fair toss.
+    fn order_of_round(&mut self, cells: &[usize]) -> Vec<usize> {
+        let mut tables = self.outcome.plan.by_table(cells);
+        self.random.shuffle(&mut tables);
+        tables.iter_mut().for_each(|table| self.random.shuffle(table));
+        tables.concat()
     }
 
     /// A lead-in and a timed batch of a cell. Samples from before a suspension precede the one that counts.

@@ -203,6 +203,25 @@ fn every_round_has_every_cell_once_in_a_fresh_order_that_the_seed_gives() {
 }
 
 #[test]
+fn cells_that_are_compared_are_measured_in_close_succession() {
+    let job = "epochs = 40\nseed = 9\n[[cells]]\npattern = [\"rr\", \"stream\"]\ntransport = [\"one\", \"two\", \"three\"]\n";
+    let outcome = campaign(job, &mut noisy(&[1e4; 6], 0.1));
+    let tables: Vec<Vec<u32>> = (outcome.plan.workloads.iter())
+        .map(|table| table.cells.iter().map(|cell| *cell as u32).collect())
+        .collect();
+    assert_eq!(tables.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3]);
+    let mut firsts = BTreeMap::new();
+    for round in outcome.samples.chunks(6) {
+        let order: Vec<u32> = round.iter().map(|sample| sample.cell).collect();
+        *firsts.entry(order[0]).or_insert(0) += 1;
+        for half in order.chunks(3) {
+            assert!(tables.iter().any(|table| half.iter().all(|cell| table.contains(cell))), "{order:?}");
+        }
+    }
+    assert_eq!(firsts.len(), 6, "any cell may come first: {firsts:?}");
+}
+
+#[test]
 fn operation_counts_are_frozen_and_lead_ins_come_before_every_batch() {
     // A cell that becomes slower keeps its count: the batch grows longer.
     let mut script = Script::new(|cell, epoch| if cell == 0 && epoch > 2 { 20_000.0 } else { 5_000.0 });
