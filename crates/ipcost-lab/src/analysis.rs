@@ -1,7 +1,7 @@
 //! From costs to contrasts and verdicts; the same code decides when to stop and fills the document.
 
 use ipcost_model::{Metric, Multiplicity, Plan, PlannedContrast, Ran, Verdict, Workload};
-use ipcost_stats::{EpochInterval, MeanRatio, e_bh, epoch_e_value, epoch_interval, mean_ratio, spread_ratio};
+use ipcost_stats::{EpochInterval, MeanRatio, answered_together, epoch_interval, mean_ratio, spread_ratio};
 
 use crate::batches::Batches;
 use crate::question::{Answered, Needed};
@@ -65,7 +65,7 @@ pub struct Judge<'a> {
     compared: Vec<&'a Workload>,
     /// The level of contrasts with a baseline.
     level: f64,
-    /// How many of them are discoveries; 0 if all are guaranteed instead of selected.
+    /// How many of them have a verdict at that level; 0 if all are guaranteed instead of selected.
     discoveries: u32,
     /// The level at which a cell is called the cheapest of its table.
     level_of_cheapest: f64,
@@ -74,52 +74,48 @@ pub struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// A judge of the measurements so far.
     ///
-    /// In a headline every contrast stands at α/m. In an explored grid, those whose e-values against equality are
-    /// discoveries by e-BH are counted, R of them, and every interval is drawn at α·R/m: of the intervals of
-    /// selected contrasts, the share expected to miss is then at most α (e-BY: Xu, Wang and Ramdas,
-    /// "Post-selection inference for e-value based confidence intervals", EJS 18, 2024).
-    ///
-    /// Tables whose cheapest is known, or shared, are selected separately in the same way. A table's statement is
-    /// false only if the interval of a pair of its cells misses. So with R tables decided at α·R/m, where m counts
-    /// the pairs of all tables, at most α of the R are expected to be wrong.
+    /// In a headline every contrast stands at α/m. In an explored grid every interval is drawn at α·R/m, with the largest R for
+    /// which as many contrasts have a verdict, and so are tables whose cheapest is known, or shared ([`answered_together`]). A
+    /// table's statement is false only if the interval of a pair of its cells misses; so for tables, m counts the pairs of all.
     pub fn new(plan: &'a Plan, batches: &'a Batches<'a>) -> Self {
-        let (discoveries, level) = match plan.multiplicity {
-            Multiplicity::Headline => (0, plan.alpha_each),
-            Multiplicity::Explored => {
-                let evidence = |planned: &PlannedContrast| {
-                    epoch_e_value(&batches.log_ratios(Metric::Wall, planned.a, planned.b), 0.0)
-                };
-                let evidence: Vec<f64> = plan.contrasts.iter().map(evidence).collect();
-                let discoveries =
-                    e_bh(&evidence, plan.alpha).into_iter().filter(|discovery| *discovery).count();
-                (discoveries as u32, plan.alpha * discoveries.max(1) as f64 / evidence.len() as f64)
-            }
-        };
         // A table's contrasts are adjacent.
         let tables = plan.contrasts.chunk_by(|one, next| one.workload == next.workload);
         let compared = tables.map(|contrasts| &plan.workloads[contrasts[0].workload]).collect();
-        let judge = Self { plan, batches, compared, level, discoveries, level_of_cheapest: plan.alpha_each };
+        let level = plan.alpha_each;
+        let judge = Self { plan, batches, compared, level, discoveries: 0, level_of_cheapest: level };
         match plan.multiplicity {
             Multiplicity::Headline => judge,
-            Multiplicity::Explored => judge.with_tables_selected(),
+            Multiplicity::Explored => judge.selecting(),
         }
     }
 
-    /// Selects the largest number of tables that can be decided at the level that this number allows.
-    fn with_tables_selected(mut self) -> Self {
+    /// The same, at the levels that the number of answers allows.
+    fn selecting(self) -> Self {
+        let share = |alpha: f64, many: usize, all: usize| alpha * many.max(1) as f64 / all.max(1) as f64;
+        let (plan, all) = (self.plan, self.plan.contrasts.len());
+        let has_verdict = |planned: &PlannedContrast, level: f64| {
+            let found =
+                self.judged(level, planned.a, planned.b, &self.batches.log_ratios(Metric::Wall, planned.a, planned.b));
+            found.is_some_and(|found| found.verdict != Verdict::Undecided)
+        };
+        let told = answered_together(all, |many| {
+            let level = share(plan.alpha, many, all);
+            plan.contrasts.iter().filter(|planned| has_verdict(planned, level)).count()
+        });
         let pairs = |workload: &Workload| workload.cells.len() * (workload.cells.len().saturating_sub(1)) / 2;
         let pairs: usize = self.compared.iter().copied().map(pairs).sum();
-        let mut tables = self.compared.len();
-        loop {
-            self.level_of_cheapest = self.plan.alpha * tables.max(1) as f64 / pairs.max(1) as f64;
-            let is_told =
-                |workload: &&&Workload| self.cheapest(workload).is_some_and(|found| found.open.is_empty());
-            let told = self.compared.iter().filter(is_told).count();
-            if told >= tables {
-                return self;
-            }
-            // Fewer tables mean a stricter level, at which no other one can be decided.
-            tables = told;
+        let tables = answered_together(self.compared.len(), |many| {
+            let level = share(plan.alpha, many, pairs);
+            let is_told = |workload: &&&Workload| {
+                self.cheapest_at(level, workload).is_some_and(|found| found.open.is_empty())
+            };
+            self.compared.iter().filter(is_told).count()
+        });
+        Self {
+            level: share(plan.alpha, told, all),
+            discoveries: told as u32,
+            level_of_cheapest: share(plan.alpha, tables, pairs),
+            ..self
         }
     }
 
@@ -128,7 +124,7 @@ impl<'a> Judge<'a> {
         self.level
     }
 
-    /// How many contrasts of an explored grid are discoveries.
+    /// How many contrasts of an explored grid have a verdict at that level.
     pub fn discoveries(&self) -> u32 {
         self.discoveries
     }
@@ -198,10 +194,13 @@ impl<'a> Judge<'a> {
     ///
     /// The cell is chosen after looking, so a headline uses α/m, where m includes every pair with the truly cheapest.
     pub fn cheapest(&self, workload: &Workload) -> Option<Cheapest> {
+        self.cheapest_at(self.level_of_cheapest, workload)
+    }
+
+    fn cheapest_at(&self, level: f64, workload: &Workload) -> Option<Cheapest> {
         // Without a baseline these are floors, which are not compared.
         workload.baseline?;
         let first = self.lowest(workload)?;
-        let level = self.level_of_cheapest;
         let rivals = workload.cells.iter().filter(|cell| **cell != first);
         let beats: Vec<Contrast> =
             rivals.filter_map(|rival| self.contrast_at(level, Metric::Wall, *rival, first)).collect();

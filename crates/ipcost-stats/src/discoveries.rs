@@ -1,39 +1,40 @@
-//! Many contrasts explored at once.
+//! Many questions explored at once.
 
-/// Which of many e-values are discoveries, so that the expected share of false ones among them is at most `alpha`,
-/// however the e-values depend on each other: the e-BH procedure (Wang and Ramdas, "False discovery rate control with
-/// e-values", JRSS B 84, 2022).
+/// The largest number R of `all` questions that are answered if each is asked at R/`all` of the level; 0 if there is none.
 ///
-/// Takes natural logarithms of e-values; returns whether each is a discovery.
-///
-/// # Panics
-/// If `alpha` is not between 0 and 1.
-pub fn e_bh(ln_e_values: &[f64], alpha: f64) -> Vec<bool> {
-    assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
-    let count = ln_e_values.len() as f64;
-    let mut descending = ln_e_values.to_vec();
-    descending.sort_by(|a, b| b.total_cmp(a));
-    // The largest k whose k-th largest e-value is at least count / (alpha · k).
-    let enough = |k: usize| (count / (alpha * k as f64)).ln();
-    let discovered = (1..=descending.len()).rev().find(|k| descending[k - 1] >= enough(*k));
-    let least = discovered.map_or(f64::INFINITY, |k| descending[k - 1]);
-    ln_e_values.iter().map(|value| *value >= least).collect()
+/// `answered` counts the answers for a number R; it must not count more for a smaller one, whose intervals are wider. Of the
+/// intervals of the R, the expected share that misses is then at most the level, however the questions depend on each other and on
+/// whichever grounds they were selected, if the intervals come from e-values (e-BY: Xu, Wang and Ramdas, "Post-selection inference
+/// for e-value based confidence intervals", EJS 18, 2024).
+pub fn answered_together(all: usize, answered: impl Fn(usize) -> usize) -> usize {
+    let mut most = all;
+    loop {
+        let told = answered(most);
+        if told >= most {
+            return most;
+        }
+        // Fewer mean a stricter level, at which no other one can be answered.
+        most = told;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn discoveries(e_values: &[f64], alpha: f64) -> Vec<bool> {
-        e_bh(&e_values.iter().map(|e| e.ln()).collect::<Vec<_>>(), alpha)
+    /// Of questions that are answered at these shares of the level and above.
+    fn found(needed: &[f64]) -> usize {
+        let all = needed.len();
+        let answered = |many: usize| needed.iter().filter(|least| **least <= many as f64 / all as f64).count();
+        answered_together(all, answered)
     }
 
     #[test]
     fn one_alone_needs_what_bonferroni_asks_and_company_helps() {
-        assert_eq!(discoveries(&[79.0, 1.0, 1.0, 1.0], 0.05), [false; 4]);
-        assert_eq!(discoveries(&[80.0, 1.0, 1.0, 1.0], 0.05), [true, false, false, false]);
-        // Two at 40 count where neither would alone: 4 / (0.05 · 2) = 40.
-        assert_eq!(discoveries(&[1.0, 40.0, 1.0, 41.0], 0.05), [false, true, false, true]);
-        assert_eq!(discoveries(&[], 0.05), [false; 0]);
+        assert_eq!(found(&[0.26, 2.0, 2.0, 2.0]), 0);
+        assert_eq!(found(&[0.25, 2.0, 2.0, 2.0]), 1);
+        assert_eq!(found(&[2.0, 0.5, 2.0, 0.4]), 2);
+        assert_eq!(found(&[1.0; 4]), 4);
+        assert_eq!(found(&[]), 0);
     }
 }

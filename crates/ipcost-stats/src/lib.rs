@@ -35,8 +35,8 @@ pub use carry_over::{CarryOver, Placed, carry_over};
 pub use change_points::{
     ChangePoint, ChangePoints, FEWEST_IN_HISTORY, FEWEST_IN_LEVEL, Step, change_points, step,
 };
-pub use dependence::{EpochInterval, epoch_e_value, epoch_interval, epochs_to_expect, serial_correlation};
-pub use discoveries::e_bh;
+pub use dependence::{EpochInterval, epoch_interval, epochs_to_expect, serial_correlation};
+pub use discoveries::answered_together;
 pub use forecast::epochs_to_exclude;
 pub use histogram::Histogram;
 pub use interval::{Interval, epochs_needed, sign_e_value, sign_interval};

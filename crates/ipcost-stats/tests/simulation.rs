@@ -61,6 +61,17 @@ fn a_ratio_that_wanders_is_seldom_missed_once_there_are_many_epochs() {
     }
 }
 
+/// Neighbouring epochs that resemble each other a little, too little to show.
+#[test]
+fn a_ratio_that_wanders_a_little_is_seldom_missed_at_any_time() {
+    let design = Design { epochs: 120, rounds: 1, alpha: ALPHA };
+    let (noise, name) = Noise::SLIGHT;
+    let missed: u64 = (0..4).map(|block| misses(noise, 0.0, &design, 1 + block * CAMPAIGNS)).sum();
+    let (lo, hi) = clopper_pearson(missed, 4 * CAMPAIGNS, 0.9);
+    println!("{name}: {missed} of {}: ({:.2}–{:.2} %)", 4 * CAMPAIGNS, lo * 100.0, hi * 100.0);
+    assert!(hi < ALPHA, "{missed}");
+}
+
 /// Many contrasts share the level; each then lies far out in the tails, where the discount for dependence is too small.
 #[test]
 fn at_a_shared_level_a_ratio_that_wanders_breaks_the_promise() {

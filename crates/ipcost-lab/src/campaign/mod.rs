@@ -13,7 +13,7 @@ use ipcost_model::{
     Calibrated, Cell, Counts, Options, Pattern, Placement, Plan, PlannedContrast, Resumed, Samples, Stopped,
     Wait,
 };
-use ipcost_stats::{Random, Variances};
+use ipcost_stats::{Random, Variances, epochs_to_expect};
 use ipcost_sys::transport::{self, uses_tcp};
 
 pub use self::epoch::retry_if_suspended;
@@ -184,7 +184,8 @@ impl Campaign<'_> {
         self.answered = self.question.answered(&self.outcome);
         let Needed::Cells(needed) = &self.answered.needed else { return };
         let plan = &self.outcome.plan;
-        if plan.keep_all || plan.epochs_exact.is_some() || self.epoch < plan.epochs_needed {
+        // Fewer give no interval to the cost of a cell itself.
+        if plan.keep_all || plan.epochs_exact.is_some() || self.epoch < epochs_to_expect(plan.alpha) {
             return;
         }
         let needed: BTreeSet<usize> = needed.iter().copied().collect();

@@ -13,7 +13,9 @@ pub enum Noise {
     Wandering06,
     /// The same with coefficient 0.9.
     Wandering09,
-    /// The contrast itself wanders: AR(1) over epochs with coefficient 0.6, 5 %.
+    /// The contrast itself wanders: AR(1) over epochs with coefficient 0.3, 5 %.
+    Contrast03,
+    /// The same with coefficient 0.6.
     Contrast06,
     /// The same with coefficient 0.9.
     Contrast09,
@@ -44,6 +46,9 @@ impl Noise {
         (Self::Periodic, "periodic"),
         (Self::Drift, "drift"),
     ];
+
+    /// One under which it is kept all the same: the ratio itself wanders a little.
+    pub const SLIGHT: (Self, &'static str) = (Self::Contrast03, "contrast AR(1) 0.3");
 
     /// The ones under which it holds from [`EPOCHS_TO_NOTICE`](super::EPOCHS_TO_NOTICE) on: the ratio itself wanders.
     pub const LATER: [(Self, &'static str); 1] = [(Self::Contrast06, "contrast AR(1) 0.6")];
@@ -95,7 +100,7 @@ impl Machine {
         effect
             + match self.noise {
                 Noise::Independent | Noise::Hidden09 => 0.05 * normal,
-                Noise::Contrast06 | Noise::Contrast09 => 0.003 * normal,
+                Noise::Contrast03 | Noise::Contrast06 | Noise::Contrast09 => 0.003 * normal,
                 Noise::BetweenEpochs => 0.01 * normal,
                 Noise::Wandering06 => 0.1 * self.wander(0.6) + 0.02 * normal,
                 Noise::Wandering09 => 0.1 * self.wander(0.9) + 0.02 * normal,
@@ -112,6 +117,7 @@ impl Machine {
     /// The deviation of the coming epoch's contrast from its true value.
     pub fn contrast(&mut self) -> f64 {
         match self.noise {
+            Noise::Contrast03 => 0.05 * self.wander(0.3),
             Noise::Contrast06 => 0.05 * self.wander(0.6),
             Noise::Contrast09 | Noise::Hidden09 => 0.05 * self.wander(0.9),
             _ => 0.0,
@@ -143,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_wanders_is_correlated_as_it_says() {
-        for (noise, coefficient) in [(Noise::Contrast06, 0.6), (Noise::Contrast09, 0.9)] {
+        for (noise, coefficient) in [(Noise::Contrast03, 0.3), (Noise::Contrast06, 0.6), (Noise::Contrast09, 0.9)] {
             let mut machine = Machine::new(noise, 1);
             let values: Vec<f64> = (0..20_000).map(|_| machine.contrast()).collect();
             let found = crate::serial_correlation(&values);
