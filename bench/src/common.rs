@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use ipcost_lab::bench::Bench;
+use ipcost_lab::bench::{BatchKind, Bench};
 use ipcost_lab::{PeerProgram, ProcessBench, Settings, plan};
 use ipcost_model::{Offers, Placement, expand, parse_job};
 use ipcost_stats::{Interval, Random, epoch_interval, median};
@@ -61,8 +61,8 @@ impl Cells {
     /// # Errors
     /// If a peer fails.
     pub fn measure(&mut self, cell: usize, lead_in: u64, ops: u64) -> Result<f64> {
-        self.bench.batch(cell, lead_in, false)?;
-        Ok(self.bench.batch(cell, ops, false)?.wall_ns as f64 / ops as f64)
+        self.bench.batch(cell, lead_in, BatchKind::Plain)?;
+        Ok(self.bench.batch(cell, ops, BatchKind::Plain)?.wall_ns as f64 / ops as f64)
     }
 
     /// The latencies of a batch's operations, nanoseconds, after a warm-up batch.
@@ -70,8 +70,8 @@ impl Cells {
     /// # Errors
     /// If a peer fails.
     pub fn latencies(&mut self, cell: usize, warm: u64, ops: u64) -> Result<Vec<u64>> {
-        self.bench.batch(cell, warm, false)?;
-        Ok(self.bench.batch(cell, ops, true)?.latency_ns)
+        self.bench.batch(cell, warm, BatchKind::Plain)?;
+        Ok(self.bench.batch(cell, ops, BatchKind::Latency)?.latency_ns)
     }
 
     /// Where a cell's buffers begin in this epoch, as plain programs take it in `OFFSETS`.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use ipcost_features::replicate::{MeasuredSoftware, by_epoch, cells_of, quantity_of, sender_timed};
 use ipcost_features::replicate::{Replication, ReplicationRun, Software, Test};
 use ipcost_foreign::Cache;
-use ipcost_lab::bench::{BatchOutcome, Bench};
+use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{Contrasts, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run};
 use ipcost_model::{Expanded, Job, NATIVE, Offers, Placement, PlannedCell, Quantity, expand};
@@ -241,7 +241,7 @@ impl Bench for Turns<'_> {
         self.peers.verify(cell, ops)
     }
 
-    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
+    fn batch(&mut self, cell: usize, ops: u64, kind: BatchKind) -> Result<BatchOutcome, EngineError> {
         if let Some(turn) = self.figures.last_mut().filter(|_| self.current != Some(cell)) {
             std::thread::sleep(PAUSE);
             match self.programs.run(&self.cells[cell]) {
@@ -256,7 +256,7 @@ impl Bench for Turns<'_> {
             }
             self.current = Some(cell);
         }
-        self.peers.batch(cell, ops, latency)
+        self.peers.batch(cell, ops, kind)
     }
 
     fn end_epoch(&mut self) -> Result<(), EngineError> {

@@ -20,7 +20,8 @@ fn false_alarms() {
     Rival::ALL.iter().for_each(|(_, name)| print!(" {name} |"));
     println!("\n|---|---|---|---|---|---|");
     let design = Design { epochs: 120, rounds: 1, alpha: ALPHA };
-    for (noise, name) in Noise::ALL.iter().chain([&Noise::SLIGHT]).chain(&Noise::LATER).chain(&Noise::BEYOND) {
+    for (noise, name) in Noise::ALL.iter().chain([&Noise::SLIGHT]).chain(&Noise::LATER).chain(&Noise::BEYOND)
+    {
         let seeds = || 1..=CAMPAIGNS;
         let ours = seeds().filter(|seed| campaign(*noise, 0.0, &design, *seed).ever_missed).count();
         print!("| {name} | {} |", share(ours as u64));

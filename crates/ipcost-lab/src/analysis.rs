@@ -94,8 +94,12 @@ impl<'a> Judge<'a> {
         let share = |alpha: f64, many: usize, all: usize| alpha * many.max(1) as f64 / all.max(1) as f64;
         let (plan, all) = (self.plan, self.plan.contrasts.len());
         let has_verdict = |planned: &PlannedContrast, level: f64| {
-            let found =
-                self.judged(level, planned.a, planned.b, &self.batches.log_ratios(Metric::Wall, planned.a, planned.b));
+            let found = self.judged(
+                level,
+                planned.a,
+                planned.b,
+                &self.batches.log_ratios(Metric::Wall, planned.a, planned.b),
+            );
             found.is_some_and(|found| found.verdict != Verdict::Undecided)
         };
         let told = answered_together(all, |many| {

@@ -55,6 +55,11 @@ impl<'a> Batches<'a> {
         Series::complete(self.cells[cell].iter().map(|sample| (sample.epoch, sample.round, value(sample))))
     }
 
+    /// The part of a cell's batches that does not grow with their operations, nanoseconds, where it was seen.
+    pub fn waits(&self, cell: usize) -> Vec<f64> {
+        self.cells[cell].iter().filter_map(|sample| Some(sample.wait_ns? as f64)).collect()
+    }
+
     /// The logarithms of a cell's costs, nanoseconds for one operation.
     pub fn logs(&self, metric: Metric, cell: usize) -> &Series {
         let measure = Measure::from(metric);

@@ -28,7 +28,12 @@ pub trait Bench {
     ///
     /// # Errors
     /// If a peer failed.
-    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError>;
+    fn batch(&mut self, cell: usize, ops: u64, kind: BatchKind) -> Result<BatchOutcome, EngineError>;
+
+    /// Whether a cell's client follows [`BatchKind::Pushed`].
+    fn pushes(&self, _cell: usize) -> bool {
+        false
+    }
 
     /// Runs a batch that is not timed, and watches what the cell's connections wait for meanwhile; `None` if nothing of that can be
     /// seen.
@@ -47,6 +52,24 @@ pub trait Bench {
 
     /// Effective option values in a cell, by role and name, as far as the peers reported them.
     fn effective(&self, cell: usize) -> serde_json::Map<String, serde_json::Value>;
+}
+
+/// How a batch is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchKind {
+    /// As it is.
+    Plain,
+    /// With the clock read around every operation.
+    Latency,
+    /// As it is, but what Nagle's algorithm holds back at the end is pushed, by peers that can.
+    Pushed,
+}
+
+impl BatchKind {
+    /// With the clock, or as it is.
+    pub(crate) fn clocked(latency: bool) -> Self {
+        if latency { Self::Latency } else { Self::Plain }
+    }
 }
 
 /// A delayed acknowledgement waits this long, nanoseconds (`TCP_DELACK_MIN` of Linux: 40 ms).

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use ipcost_model::{Counts, Plan, PlannedCell};
+use ipcost_model::{Counts, Pattern, Plan, PlannedCell};
+use ipcost_sys::transport::uses_tcp;
 
-use crate::bench::{Bench, DELAYED_NS};
+use crate::bench::{BatchKind, Bench, DELAYED_NS};
 use crate::campaign::retry_if_suspended;
 use crate::error::EngineError;
 
@@ -17,8 +18,10 @@ const GROWTH: f64 = 64.0;
 
 /// Batches of this length need no longer ones, even if part is a fixed wait.
 const LONG: Duration = Duration::from_secs(2);
+/// The shortest burst of a stream whose connection learns: shorter ones vary with what it has learned so far.
+const LEARNING_BATCH: Duration = Duration::from_millis(40);
 /// A long transfer: enough for windows to grow and for pacing to settle, and short enough for some dozens in a minute.
-const STEADY_BATCH: Duration = Duration::from_millis(500);
+const STEADY_BATCH: Duration = Duration::from_millis(300);
 /// The transfer before it, in which it starts.
 const STEADY_LEAD_IN: Duration = Duration::from_millis(200);
 /// Growth between the two batches that separate a fixed wait from the cost of operations; and growth if the shorter
@@ -48,10 +51,11 @@ pub struct Rate {
 /// Finds the rate of a cell: batches grow until one is long enough.
 ///
 /// A batch may have a fixed wait (a program that starts, a delayed acknowledgement). The search for one happens if
-/// `may_wait` allows for it, or if a longer batch takes hardly longer.
+/// `may_wait` allows for it, or if a longer batch takes hardly longer. What a peer can push, it does.
 pub fn rate(bench: &mut dyn Bench, cell: usize, workers: u64, may_wait: bool) -> Result<Rate, EngineError> {
+    let kind = if may_wait && bench.pushes(cell) { BatchKind::Pushed } else { BatchKind::Plain };
     let mut time = |ops: u64| -> Result<f64, EngineError> {
-        Ok(retry_if_suspended(bench, cell, ops, false)?.0.wall_ns.max(1) as f64)
+        Ok(retry_if_suspended(bench, cell, ops, kind)?.0.wall_ns.max(1) as f64)
     };
     let (telling, aim) = (TELLING.as_nanos() as f64, AIM.as_nanos() as f64);
     let (mut ops, mut took) = (workers, time(workers)?);
@@ -124,37 +128,50 @@ pub fn alike(own: f64, table: &[f64]) -> f64 {
 
 /// How long the batches of a cell and its lead-ins last.
 pub(crate) fn lengths(plan: &Plan, cell: &PlannedCell) -> (Duration, Duration) {
-    let (batch, lead_in) = match cell.is_steady() {
-        true => (plan.batch.max(STEADY_BATCH), STEADY_LEAD_IN),
-        false => (plan.batch, plan.lead_in),
+    let learns = cell.cell.pattern == Pattern::Stream && uses_tcp(&cell.cell.transport);
+    let (batch, lead_in) = match () {
+        () if cell.is_steady() => (plan.batch.max(STEADY_BATCH), STEADY_LEAD_IN),
+        () if learns && plan.batch_exact.is_none() => (plan.batch.max(LEARNING_BATCH), plan.lead_in),
+        () => (plan.batch, plan.lead_in),
     };
     (batch, cell.lead_in.unwrap_or(lead_in))
 }
 
+/// How the batches of a cell end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// With the last operation.
+    AtOnce,
+    /// The last of a burst may be held back until the other side acknowledges.
+    Held,
+    /// It would be, but for the client, which pushes it.
+    Pushed,
+}
+
 /// The operation counts for a rate; frozen for the whole run. A number that the cell gives is kept, without a lead-in.
 ///
-/// If batches have a fixed wait, or may have one according to `slope`, the lead-in is timed as well, and the batch
+/// If batches have a fixed wait, or may have one according to `ends`, the lead-in is timed as well, and the batch
 /// made longer so that the difference reveals the cost of operations. A lead-in has at least `filling` operations, or
 /// none if the cell starts cold.
-pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, slope: bool, filling: u64) -> Counts {
+pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, ends: Ends, filling: u64) -> Counts {
     let workers = u64::from(cell.cell.concurrency);
     if let Some(batch) = cell.ops {
-        return Counts { batch, lead_in: 0, slope: false };
+        return Counts { batch, ..Counts::default() };
     }
     let lasting = |ns: f64| shared(ns / rate.ns_per_op, workers);
     let (batch, lead_in) = lengths(plan, cell);
     let (batch_ns, lead_in_ns) = (batch.as_nanos() as f64, lead_in.as_nanos() as f64);
     if cell.starts_cold() {
-        return Counts { batch: lasting(batch_ns), lead_in: 0, slope: false };
+        return Counts { batch: lasting(batch_ns), ..Counts::default() };
     }
     let lead_in = lasting(lead_in_ns).max(shared(filling as f64, workers));
-    if slope || rate.wait_ns > 0.0 {
+    if ends == Ends::Held || rate.wait_ns > 0.0 {
         // A batch that may wait does not always; the length of its wait is known.
-        let wait_ns = rate.wait_ns.max(if slope { DELAYED_NS as f64 } else { 0.0 });
+        let wait_ns = rate.wait_ns.max(if ends == Ends::Held { DELAYED_NS as f64 } else { 0.0 });
         let longer = lasting(batch_ns.max(BATCH_OVER_WAIT * wait_ns));
-        return Counts { batch: lead_in + longer, lead_in, slope: true };
+        return Counts { batch: lead_in + longer, lead_in, slope: true, push: false };
     }
-    Counts { batch: lasting(batch_ns), lead_in, slope: false }
+    Counts { batch: lasting(batch_ns), lead_in, slope: false, push: ends == Ends::Pushed }
 }
 
 /// The nearest number of operations that workers can share equally; at least one each.
@@ -183,7 +200,7 @@ mod tests {
             Ok(())
         }
 
-        fn batch(&mut self, _cell: usize, ops: u64, _latency: bool) -> Result<BatchOutcome, EngineError> {
+        fn batch(&mut self, _cell: usize, ops: u64, _: BatchKind) -> Result<BatchOutcome, EngineError> {
             Ok(BatchOutcome { wall_ns: (self.0)(ops), ..BatchOutcome::default() })
         }
 

@@ -195,8 +195,7 @@ fn cell(outcome: &Outcome, batches: &Batches<'_>, about: &About, index: usize) -
 
 /// The fixed part of batches, if it exceeds the usual difference of two batches.
 fn wait(batches: &Batches<'_>, cell: usize) -> Option<f64> {
-    let waits = batches.series(cell, |sample| Some(sample.wait_ns? as f64)).medians();
-    median(&waits).filter(|wait_ns| *wait_ns >= LEAST_WAIT_NS)
+    median(&batches.waits(cell)).filter(|wait_ns| *wait_ns >= LEAST_WAIT_NS)
 }
 
 /// What waits for delayed acknowledgements, by side, as a share of what an operation takes: `wall_ns`, or as long as in the batches that

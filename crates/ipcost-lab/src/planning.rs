@@ -33,7 +33,9 @@ const SLACK: f64 = 0.1;
 
 /// Aim for this many times the epochs that an interval needs: the first interval spans the least to the largest
 /// epoch, and batches twice as long do not narrow it.
-const ROOM: u32 = 2;
+const ROOM: u32 = 3;
+/// The share of the contrasts of an explored grid that are expected to be answered at least: the level grows with them.
+const ANSWERED: f64 = 0.25;
 /// Fallbacks where longer batches leave too few epochs, or no interval: short, but still long against the clock.
 const BRIEF: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(5)];
 /// The largest plausible ratio of pilots' costs to rates.
@@ -188,7 +190,11 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         None => family(&workloads, available),
     };
     let alpha_each = ALPHA / f64::from(family.max(1));
-    let epochs_needed = epochs_to_expect(settings.level.unwrap_or(alpha_each));
+    let expected = match multiplicity {
+        Multiplicity::Headline => alpha_each,
+        Multiplicity::Explored => ALPHA * ANSWERED,
+    };
+    let epochs_needed = epochs_to_expect(settings.level.unwrap_or(expected));
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
     // Costs are multiples of floors measured in the same rounds.
     let has_floors = cells.iter().any(|cell| cell.cell.pattern == Pattern::Floor);
@@ -254,6 +260,15 @@ fn beyond_usual(plan: &Plan, cell: usize) -> Duration {
 /// The epochs after which a plan's own contrasts have intervals, whatever else it is to answer.
 pub fn epochs_for_contrasts(plan: &Plan) -> u32 {
     epochs_to_expect(plan.alpha_each)
+}
+
+/// Whether the time left allows more than the shortest batches, so that it matters how contrasts vary.
+pub(crate) fn has_choice(plan: &Plan, left: Duration, overhead: Duration) -> bool {
+    let pace = Pace { overhead, stretch: None, extra: Duration::ZERO };
+    let epoch = pace.epoch(plan.measurable().count() as u32, &shortest());
+    plan.epochs_exact.is_none()
+        && plan.batch_exact.is_none()
+        && left.mul_f64(1.0 - SLACK) >= epoch * plan.epochs_needed.saturating_mul(ROOM)
 }
 
 /// Chooses rounds and batches for the time left, given the epoch overhead here and how contrasts vary; `false` if no

@@ -9,7 +9,7 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::programs;
 
-use crate::bench::Bench;
+use crate::bench::{BatchKind, Bench};
 use crate::conversation::PeerProgram;
 use crate::error::EngineError;
 use crate::processes::ProcessBench;
@@ -147,7 +147,7 @@ fn once(
     let bench = ProcessBench::new(&only, programs, setup.guard, setup.interrupt.clone())?;
     let mut bench = bench.within(setup.network).with_services(services)?;
     bench.start_epoch(1, &[cell])?;
-    let wall_ns = bench.batch(cell, ops, false)?.wall_ns;
+    let wall_ns = bench.batch(cell, ops, BatchKind::Plain)?.wall_ns;
     bench.end_epoch()?;
     // A server that is traced writes its last calls as it ends.
     drop(bench);

@@ -83,6 +83,10 @@ pub enum FromEngine {
         /// Whether the client reads the clock at every operation and answers `latency_ns`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         latency: bool,
+        /// Whether the client of `stream` over TCP pushes what Nagle's algorithm holds back after its last message: it sets
+        /// TCP_NODELAY, and clears it again. Only asked of peers whose hello says so.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        push: bool,
     },
     /// As [`FromEngine::Batch`], untimed, with a payload that is checked.
     Verify {
@@ -150,6 +154,9 @@ pub struct Hello {
     /// sends those only to peers that list them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+    /// Whether it follows `push` of a batch.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pushes: bool,
 }
 
 impl Hello {

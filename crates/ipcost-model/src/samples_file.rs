@@ -104,6 +104,9 @@ pub struct Counts {
     /// the difference of the two counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub slope: bool,
+    /// Whether what Nagle's algorithm holds back at the end of a batch is pushed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub push: bool,
 }
 
 /// Everything that a complete epoch adds to a run.

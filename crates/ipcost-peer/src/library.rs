@@ -36,6 +36,7 @@ impl Peer for Library {
             transports: self.transports.iter().map(|known| known.capabilities().name.to_owned()).collect(),
             patterns: self.patterns.to_vec(),
             options: OPTIONS.map(str::to_owned).to_vec(),
+            pushes: false,
         }
     }
 

@@ -29,6 +29,7 @@ impl Peer for Native {
             transports: usable.map(|state| state.capabilities.name.to_owned()).collect(),
             patterns: Pattern::ALL.to_vec(),
             options: options.map(|spec| spec.name.to_owned()).collect(),
+            pushes: cfg!(unix),
         }
     }
 
@@ -106,7 +107,7 @@ impl Role for Playing {
     }
 
     fn run(&mut self, order: Order) -> Result<Together, PeerError> {
-        let (mut together, cycles) = self.crew.run(Order { ops: self.each(order), kind: order.kind })?;
+        let (mut together, cycles) = self.crew.run(Order { ops: self.each(order), ..order })?;
         together.measures.extend(cycles.map(|cycles| (format!("{}_cycles", self.role), cycles as f64)));
         Ok(together)
     }

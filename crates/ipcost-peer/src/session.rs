@@ -120,11 +120,14 @@ impl Session {
             match serde_json::from_slice(&line).map_err(|error| protocol(&error))? {
                 FromEngine::Stop => return Ok(()),
                 FromEngine::Prepare { role, cell, address } => self.prepare(role, &cell, &address)?,
-                FromEngine::Batch { id, ops, latency } => {
+                FromEngine::Batch { id, ops, latency, push } => {
                     let kind = if latency { WorkKind::Latency { most: 0 } } else { WorkKind::Timed };
-                    self.batch(id, ops, kind)?;
+                    self.batch(id, Order { ops, kind, push })?;
                 }
-                FromEngine::Verify { id, ops } => self.batch(id, ops, WorkKind::Verify)?,
+                FromEngine::Verify { id, ops } => {
+                    // Only what arrives is of interest, and it need not wait.
+                    self.batch(id, Order { ops, kind: WorkKind::Verify, push: true })?;
+                }
             }
         }
     }
@@ -157,7 +160,8 @@ impl Session {
         ready(address, &effective)
     }
 
-    fn batch(&mut self, id: u64, ops: u64, kind: WorkKind) -> Result<(), PeerError> {
+    fn batch(&mut self, id: u64, order: Order) -> Result<(), PeerError> {
+        let Order { ops, kind, push } = order;
         // The engine has seen the client connect, so the missing channels are on their way.
         while let Some(RoleState::Gathering(gathering)) = &mut self.part {
             match gathering.server.try_accept()? {
@@ -183,7 +187,7 @@ impl Session {
             }
             kind => kind,
         };
-        let order = Order { ops, kind };
+        let order = Order { ops, kind, push };
         playing.arm(order)?;
         if self.role == PeerRole::Server {
             say(&FromPeer::Armed { id })?;

@@ -62,11 +62,10 @@ impl Work for StreamClient {
             WorkKind::Timed | WorkKind::Latency { .. } => self.send(order.ops, &Plain)?,
         }
         let sent_at_ns = Some(now_ns());
-        receive_all(&mut self.channel, &mut [0]).map_err(|source| PeerError::Moving {
-            operation: order.ops,
-            ops: order.ops,
-            source,
-        })?;
+        let pushed = if order.push { self.channel.push() } else { Ok(()) };
+        pushed
+            .and_then(|()| receive_all(&mut self.channel, &mut [0]))
+            .map_err(|source| PeerError::Moving { operation: order.ops, ops: order.ops, source })?;
         Ok(Report { began_ns, ended_ns: now_ns(), sent_at_ns, ..Report::default() })
     }
 }

@@ -15,6 +15,8 @@ pub struct Order {
     pub ops: u64,
     /// How to do them.
     pub kind: WorkKind,
+    /// Whether the client of `stream` pushes what its transport holds back at the end.
+    pub push: bool,
 }
 
 /// How operations are done.

@@ -25,7 +25,8 @@ mod tests {
     /// Of questions that are answered at these shares of the level and above.
     fn found(needed: &[f64]) -> usize {
         let all = needed.len();
-        let answered = |many: usize| needed.iter().filter(|least| **least <= many as f64 / all as f64).count();
+        let answered =
+            |many: usize| needed.iter().filter(|least| **least <= many as f64 / all as f64).count();
         answered_together(all, answered)
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ipcost_lab::bench::Bench;
+use ipcost_lab::bench::{BatchKind, Bench};
 use ipcost_lab::lab::fresh_seed;
 use ipcost_lab::{Lab, LabError, Settings, rate};
 use ipcost_model::units::{counted, duration_text};
@@ -147,7 +147,7 @@ pub fn repeat(
             watching.repetition(done.len() as u64, of, &format!("{id} ({repetition} of {repetitions})"));
             bench.start_epoch(repetition, &[cell])?;
             let batch = bench
-                .batch(cell, ops, false)
+                .batch(cell, ops, BatchKind::Plain)
                 .map_err(|error| failed(&format!("in the middle of a repetition: {error}")))?;
             bench.end_epoch()?;
             done.push(Repetition {

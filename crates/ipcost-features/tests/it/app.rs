@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipcost_features::app::{
     App, AppRequest, Given, Login, MeasuredRequest, RanShare, Saving, SeenServer, find, judge, page,
 };
-use ipcost_lab::bench::{BatchOutcome, Bench};
+use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{Contrasts, EngineError, Settings, plan, run};
 use ipcost_model::{
@@ -60,7 +60,7 @@ impl Bench for Planted {
         Ok(())
     }
 
-    fn batch(&mut self, cell: usize, ops: u64, _latency: bool) -> Result<BatchOutcome, EngineError> {
+    fn batch(&mut self, cell: usize, ops: u64, _kind: BatchKind) -> Result<BatchOutcome, EngineError> {
         let planned = &self.plan.cells[cell];
         let share = share_on_one_core(planned.cell.request.as_deref().unwrap(), planned.placement);
         let is_together = (self.random.below(1000) as f64) < share * 1000.0;

@@ -7,7 +7,7 @@ use ipcost_model::{CellLatency, Counts, EpochRecord, LatencyMode, Sample};
 use ipcost_stats::Histogram;
 
 use super::{Campaign, seconds, timed};
-use crate::bench::{BatchOutcome, Bench};
+use crate::bench::{BatchKind, BatchOutcome, Bench};
 use crate::error::EngineError;
 
 /// The most bytes a verification moves in each direction, and the most operations it does.
@@ -19,6 +19,8 @@ const VERIFY_TIME: Duration = Duration::from_millis(100);
 const VERIFY_REQUESTS: u64 = 5;
 /// How long a batch that is watched is meant to last, nanoseconds: several delayed acknowledgements.
 const WATCHED_NS: f64 = 0.3e9;
+/// In how many epochs a burst is not pushed, to see how long its end waits.
+const MOST_HELD: u32 = 4;
 /// In how many epochs a cell is watched.
 const MOST_WATCHED: u32 = 3;
 /// How often to repeat a batch during which the machine was suspended.
@@ -89,7 +91,12 @@ impl Campaign<'_> {
                 }
                 let planned = &self.outcome.plan.cells[*cell];
                 if clocked == LatencyMode::Tail && planned.cell.has_latency() && !planned.starts_cold() {
-                    let (tail, _) = retry_if_suspended(self.bench, *cell, self.counts[*cell].lead_in, true)?;
+                    let (tail, _) = retry_if_suspended(
+                        self.bench,
+                        *cell,
+                        self.counts[*cell].lead_in,
+                        BatchKind::Latency,
+                    )?;
                     epoch.timing.tails_s += seconds(tail.wall_ns);
                     note(epoch, latency, *cell, &tail);
                 }
@@ -129,16 +136,17 @@ impl Campaign<'_> {
     ) -> Result<Vec<Sample>, EngineError> {
         let counts = self.counts[cell];
         let clocked = self.outcome.plan.latency;
+        let kind = |latency: bool| if counts.push { BatchKind::Pushed } else { BatchKind::clocked(latency) };
         let mut samples = Vec::new();
         for attempt in 0.. {
             let lead_in = match counts.lead_in {
                 0 => BatchOutcome::default(),
-                ops => retry_if_suspended(self.bench, cell, ops, clocked == LatencyMode::LeadIn)?.0,
+                ops => retry_if_suspended(self.bench, cell, ops, kind(clocked == LatencyMode::LeadIn))?.0,
             };
             epoch.timing.lead_ins_s += seconds(lead_in.wall_ns);
             note(epoch, latency, cell, &lead_in);
             let (batch, suspended) =
-                retry_if_suspended(self.bench, cell, counts.batch, clocked == LatencyMode::Inline)?;
+                retry_if_suspended(self.bench, cell, counts.batch, kind(clocked == LatencyMode::Inline))?;
             epoch.timing.batches_s += seconds(batch.wall_ns);
             if batch.stood_still() {
                 self.still.insert(cell, batch.wall_ns as f64 / counts.batch as f64);
@@ -151,11 +159,30 @@ impl Campaign<'_> {
             let found = timed::sample(counts, &lead_in, &batch)
                 .or_else(|| timed::sample(plain, &lead_in, &batch).filter(|_| last));
             if let Some(sample) = found {
-                samples.push(sample);
+                samples
+                    .push(Sample { wait_ns: self.held(cell, &sample, epoch)?.or(sample.wait_ns), ..sample });
                 break;
             }
         }
         Ok(samples)
+    }
+
+    /// How long a burst waits at its end if nothing pushes it, in a few epochs: what it takes beyond its operations.
+    fn held(
+        &mut self,
+        cell: usize,
+        sample: &Sample,
+        epoch: &mut EpochRecord,
+    ) -> Result<Option<u64>, EngineError> {
+        let counts = self.counts[cell];
+        if !counts.push || self.outcome.plan.cells[cell].is_steady() || self.epoch > MOST_HELD {
+            return Ok(None);
+        }
+        let (burst, _) = retry_if_suspended(self.bench, cell, counts.lead_in, BatchKind::Plain)?;
+        epoch.timing.tails_s += seconds(burst.wall_ns);
+        let of_operations =
+            u128::from(sample.wall_ns) * u128::from(counts.lead_in) / u128::from(sample.ops.max(1));
+        Ok(Some(burst.wall_ns.saturating_sub(u64::try_from(of_operations).unwrap_or(u64::MAX))))
     }
 
     /// Watches cells whose batches stood still, in a batch that is not timed; not in every epoch, since what they wait for is the same.
@@ -208,11 +235,11 @@ pub fn retry_if_suspended(
     bench: &mut dyn Bench,
     cell: usize,
     ops: u64,
-    latency: bool,
+    kind: BatchKind,
 ) -> Result<(BatchOutcome, Vec<BatchOutcome>), EngineError> {
     let mut suspended = Vec::new();
     loop {
-        let batch = bench.batch(cell, ops, latency)?;
+        let batch = bench.batch(cell, ops, kind)?;
         if !batch.suspended {
             return Ok((batch, suspended));
         }

@@ -18,10 +18,10 @@ use ipcost_sys::transport::{self, uses_tcp};
 
 pub use self::epoch::retry_if_suspended;
 pub use self::outcome::Outcome;
-use crate::bench::Bench;
-use crate::calibration::{Rate, alike, counts_of, lengths, rate};
+use crate::bench::{BatchKind, Bench};
+use crate::calibration::{Ends, Rate, alike, counts_of, lengths, rate};
 use crate::error::EngineError;
-use crate::planning::{Pace, fit};
+use crate::planning::{Pace, fit, has_choice};
 use crate::progress::{Observer, Phase, Progress};
 use crate::question::{Answered, Needed, Question};
 use crate::surroundings::Surroundings;
@@ -232,7 +232,8 @@ impl Campaign<'_> {
         let plan = &self.outcome.plan;
         let epoch = cells * (overhead + PILOT_ROUNDS * plan.lead_in);
         // If there is nothing left to choose, pilots gain nothing.
-        let choosing = plan.epochs_exact.is_none() && plan.batch_exact.is_none();
+        let left = plan.budget.saturating_sub(self.spent + self.bench.elapsed());
+        let choosing = has_choice(plan, left, overhead);
         if choosing && epoch * MORE_PILOTS < plan.budget.mul_f64(MOST_FOR_PILOTS) {
             for _ in 0..MORE_PILOTS {
                 pilots.push(self.no_pilot());
@@ -288,9 +289,9 @@ impl Campaign<'_> {
         }
         for (cell, rate) in rates {
             let work = &plan.cells[cell].cell;
-            let slope = holds_back(&work.transport, work.pattern, &work.options);
             let fill = if plan.sender_timed.contains(&cell) { filling_ops(work, rate.ns_per_op) } else { 0 };
-            self.counts[cell] = counts_of(plan, &plan.cells[cell], rate, slope || fill > 0, fill);
+            let ends = if fill > 0 { Ends::Held } else { ends_of(work, self.bench.pushes(cell)) };
+            self.counts[cell] = counts_of(plan, &plan.cells[cell], rate, ends, fill);
         }
     }
 
@@ -320,7 +321,8 @@ impl Campaign<'_> {
                 |cell: &&usize| !self.counts[**cell].slope && !self.outcome.plan.cells[**cell].starts_cold();
             for cell in order.iter().filter(tells) {
                 let ops = self.pilot_ops(*cell);
-                let wall_ns = retry_if_suspended(self.bench, *cell, ops, false)?.0.wall_ns;
+                let kind = if self.counts[*cell].push { BatchKind::Pushed } else { BatchKind::Plain };
+                let wall_ns = retry_if_suspended(self.bench, *cell, ops, kind)?.0.wall_ns;
                 log_costs[*cell] = (wall_ns.max(1) as f64 / ops as f64).ln();
             }
             self.tell(Phase::Calibrating);
@@ -378,6 +380,15 @@ impl Campaign<'_> {
 /// acknowledged, and the other side delays that by up to 40 ms.
 pub(crate) fn holds_back(transport: &str, pattern: Pattern, options: &Options) -> bool {
     uses_tcp(transport) && pattern == Pattern::Stream && !options.sets_nodelay(pattern)
+}
+
+/// How the batches of a cell end whose client pushes, or does not.
+pub(crate) fn ends_of(cell: &Cell, pushes: bool) -> Ends {
+    match holds_back(&cell.transport, cell.pattern, &cell.options) {
+        true if pushes => Ends::Pushed,
+        true => Ends::Held,
+        false => Ends::AtOnce,
+    }
 }
 
 /// The number of operations that fill the buffers between the two sides more than once, where only the sender is

@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_cost_is_that_of_one_more_operation() {
-        let counts = Counts { batch: 1_100, lead_in: 100, slope: true };
+        let counts = Counts { batch: 1_100, lead_in: 100, slope: true, push: false };
         let sample = sample(counts, &batch(40_010_000, 1_000), &batch(40_110_000, 11_000)).unwrap();
         assert_eq!((sample.ops, sample.wall_ns, sample.wait_ns), (1_000, 100_000, Some(40_000_000)));
         assert_eq!((sample.client.user_ns, sample.sent_ns), (10_000, Some(50_000)));
@@ -89,7 +89,7 @@ mod tests {
             ..batch(wall_ns, 1)
         };
         let (short, long) = (40_010_000, 40_110_000);
-        let counts = Counts { batch: 1_100, lead_in: 100, slope: true };
+        let counts = Counts { batch: 1_100, lead_in: 100, slope: true, push: false };
         let of =
             |before, after| sample(counts, &ticks(short, before), &ticks(long, after)).unwrap().softirq_ns;
         assert_eq!(of(Some(0), Some(2)), Some(20_000_000));
@@ -102,14 +102,14 @@ mod tests {
 
     #[test]
     fn without_a_wait_it_is_the_batch_itself() {
-        let counts = Counts { batch: 1_000, lead_in: 100, slope: false };
+        let counts = Counts { batch: 1_000, lead_in: 100, slope: false, push: false };
         let sample = sample(counts, &batch(10, 1), &batch(100, 10)).unwrap();
         assert_eq!((sample.ops, sample.wall_ns, sample.wait_ns), (1_000, 100, None));
     }
 
     #[test]
     fn the_delayed_acknowledgement_of_a_batch_that_starts_cold_is_no_cost_of_its_operations() {
-        let counts = Counts { batch: 1_000, lead_in: 0, slope: false };
+        let counts = Counts { batch: 1_000, lead_in: 0, slope: false, push: false };
         let waited = BatchOutcome { sent_ns: Some(100_000), ..batch(41_000_000, 1) };
         let found = sample(counts, &BatchOutcome::default(), &waited).unwrap();
         assert_eq!((found.wall_ns, found.wait_ns), (1_000_000, Some(40_000_000)));
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_wait_that_only_one_of_them_had_is_no_cost() {
-        let counts = Counts { batch: 1_100, lead_in: 100, slope: true };
+        let counts = Counts { batch: 1_100, lead_in: 100, slope: true, push: false };
         let waiting =
             |wall_ns: u64| BatchOutcome { sent_ns: Some(wall_ns - 41_000_000), ..batch(wall_ns, 1) };
         assert_eq!(sample(counts, &batch(10_000, 1), &waiting(41_110_000)), None);
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_longer_batch_that_takes_no_longer_tells_nothing() {
-        let counts = Counts { batch: 1_100, lead_in: 100, slope: true };
+        let counts = Counts { batch: 1_100, lead_in: 100, slope: true, push: false };
         assert_eq!(sample(counts, &batch(50, 1), &batch(50, 1)), None);
     }
 }

@@ -6,9 +6,9 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
 
 use super::{Lab, LabError, fresh_seed};
-use crate::bench::{BatchOutcome, Bench};
+use crate::bench::{BatchKind, BatchOutcome, Bench};
 use crate::calibration::{Rate, counts_of, rate};
-use crate::campaign::{holds_back, retry_if_suspended, sample};
+use crate::campaign::{ends_of, retry_if_suspended, sample};
 use crate::error::EngineError;
 use crate::planning::Settings;
 
@@ -47,8 +47,8 @@ impl Lab {
         for cell in &cells {
             let planned = &plan.cells[*cell];
             let found = rate(&mut bench, *cell, u64::from(planned.cell.concurrency), true)?;
-            let slope = holds_back(&planned.cell.transport, planned.cell.pattern, &planned.cell.options);
-            let of = |planned: &PlannedCell, rate: Rate| counts_of(&plan, planned, rate, slope, 0);
+            let ends = ends_of(&planned.cell, bench.pushes(*cell));
+            let of = |planned: &PlannedCell, rate: Rate| counts_of(&plan, planned, rate, ends, 0);
             counts.push((of(planned, found), of(&steady(planned), found)));
         }
         let mut bursts = vec![Vec::new(); cells.len()];
@@ -93,8 +93,9 @@ fn matrix(point: &Point) -> Matrix {
 
 /// The cost of one operation in a batch after its lead-in, nanoseconds; `None` if the batch told nothing.
 fn cost(bench: &mut dyn Bench, cell: usize, counts: Counts) -> Result<Option<f64>, EngineError> {
+    let kind = if counts.push { BatchKind::Pushed } else { BatchKind::Plain };
     let time = |bench: &mut dyn Bench, ops: u64| -> Result<BatchOutcome, EngineError> {
-        Ok(retry_if_suspended(bench, cell, ops, false)?.0)
+        Ok(retry_if_suspended(bench, cell, ops, kind)?.0)
     };
     let (lead_in, batch) = (time(bench, counts.lead_in)?, time(bench, counts.batch)?);
     Ok(sample(counts, &lead_in, &batch).map(|sample| sample.wall_ns as f64 / sample.ops as f64))

@@ -38,7 +38,7 @@ use serde_json::{Map, Value};
 use services::{Services, user_in};
 
 use crate::account::{self, PeerRequest};
-use crate::bench::{BatchOutcome, Bench};
+use crate::bench::{BatchKind, BatchOutcome, Bench};
 use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, fault, in_short};
 use crate::error::EngineError;
 use crate::guard::Guard;
@@ -73,6 +73,8 @@ pub struct ProcessBench {
     seed: u64,
     /// The peers that place their buffers where they are told to.
     placing: BTreeSet<String>,
+    /// The peers that push what Nagle's algorithm holds back.
+    pushing: BTreeSet<String>,
     epoch: u32,
     /// The number of process starts: pilots also have epoch numbers, and need distinct names.
     starts: u32,
@@ -124,6 +126,7 @@ impl ProcessBench {
             began,
             seed: plan.seed,
             placing: BTreeSet::new(),
+            pushing: BTreeSet::new(),
             epoch: 0,
             starts: 0,
             last_id: 0,
@@ -224,7 +227,7 @@ impl ProcessBench {
                 needs.entry((cell.arm, name)).or_default().insert(need);
             }
         }
-        let mut placing = BTreeSet::new();
+        let (mut placing, mut pushing) = (BTreeSet::new(), BTreeSet::new());
         for ((arm, name), needs) in needs {
             let program = &self.programs[&(arm, name.to_owned())];
             let mut peer = self.guard.watch(|guard| {
@@ -235,6 +238,9 @@ impl ProcessBench {
                 Ok(FromPeer::Hello(hello)) => {
                     if hello.places_buffers() {
                         placing.insert(name.to_owned());
+                    }
+                    if hello.pushes {
+                        pushing.insert(name.to_owned());
                     }
                     check_hello(&hello, &needs)
                 }
@@ -254,7 +260,7 @@ impl ProcessBench {
             peer.see_off(Instant::now() + FAREWELL);
             self.guard.forget(&[peer.id()]);
         }
-        self.placing = placing;
+        (self.placing, self.pushing) = (placing, pushing);
         Ok(())
     }
 
@@ -501,7 +507,7 @@ impl ProcessBench {
         if self.pairs[cell].as_ref().is_some_and(|pair| pair.answering.is_none()) {
             let before = self.seen(cell);
             let ops = ops.min(OPS_TO_FIND);
-            self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency: false })?;
+            self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency: false, push: false })?;
             let found = before.zip(self.seen(cell));
             let found = found.and_then(|(before, after)| whereabouts::answering(&before, &after));
             self.pairs[cell].as_mut().expect("an epoch has been started").answering = found;
@@ -586,7 +592,7 @@ impl Bench for ProcessBench {
         self.play(cell, ops, |id| FromEngine::Verify { id, ops }).map(drop)
     }
 
-    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
+    fn batch(&mut self, cell: usize, ops: u64, kind: BatchKind) -> Result<BatchOutcome, EngineError> {
         if self.follows(cell) {
             self.follow(cell, ops)?;
         }
@@ -596,7 +602,8 @@ impl Bench for ProcessBench {
         let places = self.seen(cell);
         let softirq = self.softirq_ns(cell);
         let awake = Awake::now(&self.interrupt);
-        let (client, server) = self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency })?;
+        let (latency, push) = (kind == BatchKind::Latency, kind == BatchKind::Pushed);
+        let (client, server) = self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency, push })?;
         let suspended = awake != Awake::now(&self.interrupt);
         let softirq_ns =
             softirq.zip(self.softirq_ns(cell)).map(|(before, after)| after.saturating_sub(before));
@@ -631,6 +638,10 @@ impl Bench for ProcessBench {
         })
     }
 
+    fn pushes(&self, cell: usize) -> bool {
+        self.pushing.contains(&self.cells[cell].client)
+    }
+
     fn watch(&mut self, cell: usize, ops: u64) -> Result<Option<Watched>, EngineError> {
         let group = self.groups(cell).map(|(_, client)| client);
         let Some(client) = group.filter(|_| uses_tcp(&self.cells[cell].cell.transport)) else {
@@ -639,7 +650,7 @@ impl Bench for ProcessBench {
         let delayed = || counters::of_connections().get(DELAYED_ACKNOWLEDGEMENTS).copied();
         let before = delayed();
         let (done, seen) = watching::watch(client, || {
-            self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency: false })
+            self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency: false, push: false })
         });
         let (done, _) = done?;
         Ok(seen.map(|seen| Watched {

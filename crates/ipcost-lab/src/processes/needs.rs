@@ -71,6 +71,7 @@ mod tests {
             transports: vec!["unix".into(), "tcp".into()],
             patterns: vec![Pattern::Rr],
             options: vec!["send_offset".into()],
+            pushes: false,
         };
         let need = |role, transport: &str, pattern| {
             BTreeSet::from([Need { role, transport: transport.into(), pattern, offsets: Vec::new() }])

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::time::Duration;
 
-use ipcost_lab::bench::{BatchOutcome, Bench};
+use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{Contrasts, EngineError, run};
 use ipcost_model::{Calibrated, EpochRecord, SamplesLine, Usage};
@@ -37,12 +37,13 @@ impl Bench for Steady {
         Ok(())
     }
 
-    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
+    fn batch(&mut self, cell: usize, ops: u64, kind: BatchKind) -> Result<BatchOutcome, EngineError> {
         let wall_ns = ops * (5_000 + cell as u64);
         self.now += Duration::from_nanos(wall_ns);
         self.measured[cell] += 1;
         let spread = |index: u64| 5_000 + cell as u64 + index * index % 3_001;
-        let latency_ns = if latency { (0..1_000).map(spread).collect() } else { Vec::new() };
+        let latency_ns =
+            if kind == BatchKind::Latency { (0..1_000).map(spread).collect() } else { Vec::new() };
         let client = Usage { user_ns: wall_ns, ..Usage::default() };
         Ok(BatchOutcome { wall_ns, client, latency_ns, ..BatchOutcome::default() })
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ipcost_lab::bench::{BatchOutcome, Bench};
+use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{Contrasts, EngineError, run};
 use ipcost_model::Usage;
@@ -27,10 +27,10 @@ impl Bench for Steady {
         Ok(())
     }
 
-    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
+    fn batch(&mut self, cell: usize, ops: u64, kind: BatchKind) -> Result<BatchOutcome, EngineError> {
         let wall_ns = ops * (5_000 + cell as u64);
         self.0 += Duration::from_nanos(wall_ns);
-        let latency_ns = if latency { (5_000..6_000).collect() } else { Vec::new() };
+        let latency_ns = if kind == BatchKind::Latency { (5_000..6_000).collect() } else { Vec::new() };
         let client = Usage { user_ns: wall_ns, ..Usage::default() };
         Ok(BatchOutcome { wall_ns, client, latency_ns, ..BatchOutcome::default() })
     }

@@ -65,7 +65,7 @@ struct Client {
 
 impl Role for Client {
     fn run(&mut self, order: Order) -> Result<Together, PeerError> {
-        let (together, _) = self.crew.run(Order { ops: order.ops / self.workers, kind: order.kind })?;
+        let (together, _) = self.crew.run(Order { ops: order.ops / self.workers, ..order })?;
         // After reading the clock and the usage.
         self.words.say_done()?;
         Ok(together)

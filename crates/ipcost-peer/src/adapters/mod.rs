@@ -59,6 +59,7 @@ fn hello(peer: &str, runtime: String, transports: &[&str], patterns: &[Pattern],
         transports: transports.iter().map(|name| (*name).to_owned()).collect(),
         patterns: patterns.to_vec(),
         options: options.iter().map(|name| (*name).to_owned()).collect(),
+        pushes: false,
     }
 }
 

@@ -149,7 +149,9 @@ mod tests {
 
     #[test]
     fn what_wanders_is_correlated_as_it_says() {
-        for (noise, coefficient) in [(Noise::Contrast03, 0.3), (Noise::Contrast06, 0.6), (Noise::Contrast09, 0.9)] {
+        for (noise, coefficient) in
+            [(Noise::Contrast03, 0.3), (Noise::Contrast06, 0.6), (Noise::Contrast09, 0.9)]
+        {
             let mut machine = Machine::new(noise, 1);
             let values: Vec<f64> = (0..20_000).map(|_| machine.contrast()).collect();
             let found = crate::serial_correlation(&values);

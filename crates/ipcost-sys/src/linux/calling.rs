@@ -13,7 +13,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::control::engine_is_gone;
-use crate::system::channel::{Socket, read, write};
+use crate::system::channel::{Socket, push, read, write};
 use crate::transport::Channel;
 use crate::transport::spinning::spin_unless;
 
@@ -65,6 +65,10 @@ impl Channel for Sending {
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         Ok(retry_on_intr(|| recv(&self.0, &mut *buffer, RecvFlags::empty()))?.0)
     }
+
+    fn push(&mut self) -> io::Result<()> {
+        push(&self.0)
+    }
 }
 
 /// How often to call before yielding the core: tens of microseconds.
@@ -89,6 +93,10 @@ impl Channel for Looking {
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         spin_unless(CALLS, || at_once(read(&self.0, buffer)), engine_is_gone)?
+    }
+
+    fn push(&mut self) -> io::Result<()> {
+        push(&self.0)
     }
 }
 
@@ -272,6 +280,10 @@ impl Channel for Completed {
         let socket = types::Fd(self.socket.as_raw_fd());
         let length = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
         self.call(&opcode::Recv::new(socket, buffer.as_mut_ptr(), length).build())
+    }
+
+    fn push(&mut self) -> io::Result<()> {
+        push(&self.socket)
     }
 }
 

@@ -10,7 +10,7 @@ use rustix::net::sockopt::set_tcp_cork;
 use rustix::net::{SendFlags, send};
 
 use crate::contract::{Join, Pieces};
-use crate::system::channel::{Socket, read, write};
+use crate::system::channel::{Socket, push, read, write};
 use crate::transport::Channel;
 
 /// The bytes of a header, unless the pieces are equal and smaller.
@@ -100,6 +100,10 @@ impl Channel for InPieces {
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         read(&self.socket, buffer)
+    }
+
+    fn push(&mut self) -> io::Result<()> {
+        push(&self.socket)
     }
 }
 

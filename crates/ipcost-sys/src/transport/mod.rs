@@ -321,6 +321,14 @@ pub trait Channel: Send {
 
     /// Whether received bytes will be checked: a channel that can read them in place then copies them.
     fn expect_checks(&mut self, _checked: bool) {}
+
+    /// Sends at once what the transport holds back to send it with more, if it does so and can be told.
+    ///
+    /// # Errors
+    /// If a system call fails.
+    fn push(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// An open channel. Descriptors have their own variants, so that opening one allocates nothing; rings too, as a message
@@ -391,6 +399,14 @@ impl Channel for Connection {
             Self::Socket(_) | Self::Pipes(_) | Self::Slot(_) | Self::FloorPart(_) => {}
             Self::Rings(rings) => rings.expect_checks(checked),
             Self::Other(channel) => channel.expect_checks(checked),
+        }
+    }
+
+    fn push(&mut self) -> io::Result<()> {
+        match self {
+            Self::Socket(socket) => socket.push(),
+            Self::Other(channel) => channel.push(),
+            Self::Pipes(_) | Self::Rings(_) | Self::Slot(_) | Self::FloorPart(_) => Ok(()),
         }
     }
 }

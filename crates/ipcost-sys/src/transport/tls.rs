@@ -380,6 +380,10 @@ mod sessions {
                 result => result,
             }
         }
+
+        fn push(&mut self) -> io::Result<()> {
+            self.beneath.0.push()
+        }
     }
 
     impl<C: DerefMut<Target = ConnectionCommon<S>>, S: SideData> Drop for Secured<C, S> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ipcost_lab::bench::Bench;
+use ipcost_lab::bench::{BatchKind, Bench};
 use ipcost_lab::strace::{Tally, traced};
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{PeerProgram, ProcessBench, Settings, plan};
@@ -83,7 +83,7 @@ fn counted(plan: &Plan, cell: usize, dir: &Path) -> (f64, f64) {
         let interrupt = Interrupt::never().unwrap();
         let mut bench = ProcessBench::new(&only, programs.to_vec(), &own("guard"), interrupt).unwrap();
         bench.start_epoch(1, &[cell]).unwrap();
-        bench.batch(cell, ops, false).unwrap();
+        bench.batch(cell, ops, BatchKind::Plain).unwrap();
         bench.end_epoch().unwrap();
     }
     let calls = |side: &str| {

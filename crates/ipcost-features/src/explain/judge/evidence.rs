@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ipcost_lab::ProcessBench;
-use ipcost_lab::bench::Bench;
+use ipcost_lab::bench::{BatchKind, Bench};
 use ipcost_lab::error::EngineError;
 use ipcost_lab::profile::{ProfileError, Profiler};
 use ipcost_lab::stacks::Stacks;
@@ -264,7 +264,7 @@ impl<'a> Collector<'a> {
         let mut bench = bench.with_services(self.setup.services_of(cell))?;
         bench.start_epoch(1, &[cell])?;
         // What is done once is done now: threads start, memory is touched.
-        bench.batch(cell, workers * 4, false)?;
+        bench.batch(cell, workers * 4, BatchKind::Plain)?;
         let (server, client) = bench.groups(cell).unwrap_or_default();
         let server = bench.group_of_service(&plan.cells[cell].server).unwrap_or(server);
         evidence.table_sharers =
@@ -274,7 +274,8 @@ impl<'a> Collector<'a> {
         let disk = || Sides { client: DiskBytes::of_group(client), server: DiskBytes::of_group(server) };
         let (before, disk_before) = (counters::network(process), disk());
         let huge_before = counters::huge_page_faults();
-        let received = bench.batch(cell, ops, false)?.measures.get(RECEIVES).map(|count| count / ops as f64);
+        let received =
+            bench.batch(cell, ops, BatchKind::Plain)?.measures.get(RECEIVES).map(|count| count / ops as f64);
         let huge = counters::huge_page_faults().zip(huge_before);
         let (after, disk_after) = (counters::network(process), disk());
         let per_op = |counted: BTreeMap<String, f64>| -> BTreeMap<String, f64> {
@@ -305,7 +306,7 @@ impl<'a> Collector<'a> {
         evidence.alone = alone;
         evidence.counted_ops = ops;
         if depends_on_pace(&plan.cells[cell].point) {
-            let batch = |ops| bench.batch(cell, ops, false).map(drop);
+            let batch = |ops| bench.batch(cell, ops, BatchKind::Plain).map(drop);
             let lengths = Lengths { fewer: (ops / workers / 4).max(1) * workers, many: ops };
             count_calls([client, server], lengths, batch, evidence)?;
             take_received(received, evidence);
@@ -318,7 +319,8 @@ impl<'a> Collector<'a> {
             }
         }
         if self.sampled {
-            let mut batch = |ops: u64| Ok(bench.batch(cell, ops.div_ceil(workers) * workers, false)?.wall_ns);
+            let mut batch =
+                |ops: u64| Ok(bench.batch(cell, ops.div_ceil(workers) * workers, BatchKind::Plain)?.wall_ns);
             evidence.stacks = self.sample([client, server], || {
                 // Being sampled may take far longer than the operation: how long, tells a short batch.
                 let few = (ops / 50).max(1);

@@ -4,6 +4,7 @@ use ipcost_lab::Batches;
 use ipcost_lab::estimate::{estimate, estimate_of_logs};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Estimate, Measure, Metric, Pattern, PlannedCell, Ran, Sample};
+use ipcost_stats::median;
 
 use crate::explain::{Division, Part, PartCost, PartDifference, Sides};
 
@@ -84,7 +85,7 @@ impl Estimates<'_> {
 
     /// The part of a cell's batches that does not grow with their operations, nanoseconds.
     pub fn wait_ns(&self, cell: usize) -> Option<f64> {
-        self.over(cell, |sample| Some(sample.wait_ns? as f64)).map(|found| found.median)
+        median(&self.batches.waits(cell))
     }
 
     /// A cell's parts.

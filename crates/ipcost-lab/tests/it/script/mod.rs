@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ipcost_lab::bench::{BatchOutcome, Bench};
+use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{
     About, Contrasts, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run,
@@ -49,6 +49,10 @@ pub struct Script {
     pub softirq: Box<dyn FnMut(usize, u64) -> Option<u64>>,
     /// Where buffers begin in an epoch.
     pub layout: fn(u32) -> Option<Layout>,
+    /// How long the end of a batch waits unless it is pushed, nanoseconds; `None` if clients do not push.
+    pub held_ns: Option<u64>,
+    /// The batches by epoch and cell, and whether each was pushed.
+    pub pushed: Vec<(u32, usize, bool)>,
 }
 
 pub const START: Duration = Duration::from_millis(4);
@@ -71,6 +75,8 @@ impl Script {
             measures: |_, _, _| BTreeMap::new(),
             softirq: Box::new(|_, _| None),
             layout: |_| None,
+            held_ns: None,
+            pushed: Vec::new(),
         }
     }
 }
@@ -95,7 +101,7 @@ impl Bench for Script {
         Ok(())
     }
 
-    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
+    fn batch(&mut self, cell: usize, ops: u64, kind: BatchKind) -> Result<BatchOutcome, EngineError> {
         assert!(self.started);
         match self.fail_in_epoch {
             Some((epoch, true)) if epoch == self.epoch => return Err(EngineError::Interrupted),
@@ -106,11 +112,14 @@ impl Bench for Script {
             _ => {}
         }
         let per_op = (self.cost)(cell, self.epoch);
-        let wall_ns = (per_op * ops as f64) as u64;
+        let held_ns = self.held_ns.filter(|_| kind != BatchKind::Pushed && ops > 1).unwrap_or(0);
+        let wall_ns = (per_op * ops as f64) as u64 + held_ns;
+        self.pushed.push((self.epoch, cell, kind == BatchKind::Pushed));
         self.now += Duration::from_nanos(wall_ns);
         self.log.push((self.epoch, cell, ops));
         let used = (self.usage)(cell, self.epoch, wall_ns, ops);
-        let latency_ns = if latency { vec![per_op as u64; self.latencies] } else { Vec::new() };
+        let latency_ns =
+            if kind == BatchKind::Latency { vec![per_op as u64; self.latencies] } else { Vec::new() };
         let measures = (self.measures)(cell, self.epoch, ops);
         let softirq_ns = (self.softirq)(cell, wall_ns);
         let suspended = (self.sleeps)(self.epoch, cell);
@@ -126,6 +135,10 @@ impl Bench for Script {
             layout: (self.layout)(self.epoch),
             ..BatchOutcome::default()
         })
+    }
+
+    fn pushes(&self, _cell: usize) -> bool {
+        self.held_ns.is_some()
     }
 
     fn end_epoch(&mut self) -> Result<(), EngineError> {
