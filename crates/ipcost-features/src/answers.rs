@@ -209,6 +209,7 @@ fn of_ledger(ledger: Ledger) -> Document {
             discoveries: None,
             margin: 0.05,
             epochs_needed: 0,
+            longer: None,
         },
         cells: Vec::new(),
         workloads: Vec::new(),

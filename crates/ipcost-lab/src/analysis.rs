@@ -1,10 +1,18 @@
 //! From costs to contrasts and verdicts; the same code decides when to stop and fills the document.
 
 use ipcost_model::{Metric, Multiplicity, Plan, PlannedContrast, Ran, Verdict, Workload};
-use ipcost_stats::{EpochInterval, MeanRatio, answered_together, epoch_interval, mean_ratio, spread_ratio};
+use ipcost_stats::{
+    EpochInterval, MeanRatio, answered_together, epoch_interval, epochs_to_exclude, mean_ratio, median,
+    spread_ratio,
+};
 
 use crate::batches::Batches;
 use crate::question::{Answered, Needed};
+
+/// Fewer epochs do not say how long an answer would take.
+const ENOUGH_TO_FORESEE: usize = 16;
+/// What takes more than so many runs is left open.
+pub(crate) const MOST_RUNS: u32 = 10;
 
 /// The ratio of one cell's cost to another's, with its verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,6 +42,11 @@ impl Contrast {
     pub fn is_same(&self) -> bool {
         self.verdict == Verdict::Equivalent
             && self.mean.is_some_and(|(_, verdict)| verdict == Verdict::Equivalent)
+    }
+
+    /// Whether it says all that is asked: how much they differ, or that they do not, in the median and in the mean.
+    fn is_answer(&self) -> bool {
+        self.verdict == Verdict::Different || self.is_same_in_median()
     }
 
     /// Whether the medians are known to be the same, and the means to be so or not to be so.
@@ -231,7 +244,7 @@ impl<'a> Judge<'a> {
             if cell == baseline && !self.batches.log_costs(Metric::Wall, cell).is_empty() {
                 return Some(0.0);
             }
-            ipcost_stats::median(&self.batches.log_ratios(Metric::Wall, cell, baseline))
+            median(&self.batches.log_ratios(Metric::Wall, cell, baseline))
         };
         let costs = workload.cells.iter().filter_map(|cell| Some((cost(*cell)?, *cell)));
         costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, cell)| cell)
@@ -239,28 +252,67 @@ impl<'a> Judge<'a> {
 
     /// Counts the answers so far: contrasts that are `different`, or `equivalent` with a known mean, and tables whose
     /// cheapest is known or shared. `direction` is not an answer yet: more epochs may show whether the difference matters.
+    ///
+    /// What would take ten times the run and more needs nothing, unless all that is open would: its time goes to the others.
     pub fn answered(&self) -> Answered {
         let (mut resolved, mut of) = (0, 0);
-        let mut needed = Vec::new();
+        let (mut needed, mut hopeless) = (Vec::new(), Vec::new());
         for planned in &self.plan.contrasts {
-            let found = self.contrast(Metric::Wall, planned.a, planned.b);
-            match found {
-                Some(found) if found.verdict == Verdict::Different || found.is_same_in_median() => {
-                    resolved += 1
-                }
-                _ => needed.extend([planned.a, planned.b]),
+            let cells = [planned.a, planned.b];
+            match self.contrast(Metric::Wall, planned.a, planned.b) {
+                Some(found) if found.is_answer() => resolved += 1,
+                _ if self.is_hopeless(self.level, planned.a, planned.b) => hopeless.extend(cells),
+                _ => needed.extend(cells),
             }
             of += 1;
         }
         for workload in &self.compared {
             match self.cheapest(workload) {
                 Some(found) if found.open.is_empty() => resolved += 1,
-                Some(found) => needed.extend(found.open.iter().chain([&found.contrast.b])),
+                Some(found) => {
+                    for rival in &found.open {
+                        let cells = [*rival, found.contrast.b];
+                        match self.is_hopeless(self.level_of_cheapest, *rival, found.contrast.b) {
+                            true => hopeless.extend(cells),
+                            false => needed.extend(cells),
+                        }
+                    }
+                }
                 None => needed.extend(&workload.cells),
             }
             of += 1;
         }
         let all = of > 0 && resolved == of;
+        let needed = if needed.is_empty() { hopeless } else { needed };
         Answered { resolved, of, needed: if all { Needed::Nothing } else { Needed::Cells(needed) } }
+    }
+
+    /// The epochs that each open contrast would likely take in all; `None` where no honest number can be given.
+    pub fn likely_epochs(&self) -> Vec<Option<u32>> {
+        let open = self.plan.contrasts.iter().filter(|planned| {
+            let found = self.contrast(Metric::Wall, planned.a, planned.b);
+            !found.is_some_and(|found| found.is_answer())
+        });
+        open.map(|planned| self.likely_epochs_of(self.level, planned.a, planned.b, 1.0)).collect()
+    }
+
+    /// How many epochs would likely show that two cells differ by more than the margin, or that they do not.
+    fn likely_epochs_of(&self, level: f64, a: usize, b: usize, caution: f64) -> Option<u32> {
+        let logs = self.batches.log_ratios(Metric::Wall, a, b);
+        let at = median(&logs)?;
+        let margin = self.plan.margin.ln_1p();
+        let excluding = |bound: f64| epochs_to_exclude(&logs, bound, level, caution);
+        match at.abs() > margin {
+            true => excluding(margin.copysign(at)),
+            false => Some(excluding(margin)?.max(excluding(-margin)?)),
+        }
+    }
+
+    /// Whether an answer would likely take many times the run, judging by enough epochs.
+    fn is_hopeless(&self, level: f64, a: usize, b: usize) -> bool {
+        let epochs = self.batches.log_ratios(Metric::Wall, a, b).len();
+        let most = self.plan.epochs_expected.saturating_mul(MOST_RUNS);
+        epochs >= ENOUGH_TO_FORESEE
+            && self.likely_epochs_of(level, a, b, 0.0).is_none_or(|likely| likely > most)
     }
 }

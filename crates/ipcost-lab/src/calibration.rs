@@ -23,7 +23,7 @@ const LEARNING_BATCH: Duration = Duration::from_millis(40);
 /// A long transfer: enough for windows to grow and for pacing to settle, and short enough for some dozens in a minute.
 const STEADY_BATCH: Duration = Duration::from_millis(300);
 /// The transfer before it, in which it starts.
-const STEADY_LEAD_IN: Duration = Duration::from_millis(200);
+const STEADY_LEAD_IN: Duration = Duration::from_millis(100);
 /// Growth between the two batches that separate a fixed wait from the cost of operations; and growth if the shorter
 /// was nearly all wait.
 const LONGER: u64 = 3;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, HeldBack,
-    HeldBackRecord, Host, Job, LatencyMode, LatencySummary, MeanContrast, Measure, Metric, Mode,
+    HeldBackRecord, Host, Job, LatencyMode, LatencySummary, LongerRun, MeanContrast, Measure, Metric, Mode,
     Multiplicity, OptionValue, Pattern, Placement, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample,
     Schedule, SpreadContrast, Stopped, TCP_CONGESTION, Tool, UsagePerOp, Wait, Watched, WorkloadRecord,
 };
@@ -13,7 +13,7 @@ use ipcost_stats::{median, two_groups};
 use ipcost_sys::host::WINE;
 use ipcost_sys::transport::uses_tcp;
 
-use crate::analysis::{Cheapest, Contrast, Judge};
+use crate::analysis::{Cheapest, Contrast, Judge, MOST_RUNS};
 use crate::batches::Batches;
 use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
@@ -120,6 +120,7 @@ fn judged(
             discoveries: (plan.multiplicity == Multiplicity::Explored).then_some(judge.discoveries()),
             margin: plan.margin,
             epochs_needed: epochs_for_contrasts(plan),
+            longer: longer(outcome, judge),
         },
         cells: cells(outcome, batches, about),
         workloads: workloads(outcome, judge),
@@ -443,7 +444,14 @@ fn findings(
         if !answered.all() && answered.of > 0 {
             let open = answered.of - answered.resolved;
             let mixed = |cell: &CellRecord| cell.placement == Placement::Free && cell.modes.len() == 2;
-            findings.push(warnings::unresolved(open, answered.of, plan.budget, cells.iter().any(mixed)));
+            let mixed = cells.iter().any(mixed);
+            findings.push(warnings::unresolved(
+                open,
+                answered.of,
+                plan.budget,
+                mixed,
+                longer(outcome, judge),
+            ));
         }
     }
     if let Some(first) = outcome.suspended.first() {
@@ -483,6 +491,30 @@ fn findings(
         findings.push(rules::debug_build());
     }
     findings
+}
+
+/// What a longer run would likely answer: the budget for half of what ten times this one would, or more.
+fn longer(outcome: &Outcome, judge: &Judge<'_>) -> Option<LongerRun> {
+    let plan = &outcome.plan;
+    if outcome.stopped != Stopped::Budget || plan.epochs_exact.is_some() || outcome.epochs == 0 {
+        return None;
+    }
+    let open = judge.likely_epochs();
+    let most = plan.epochs_expected.max(outcome.epochs).saturating_mul(MOST_RUNS);
+    let mut likely: Vec<u32> = open.iter().copied().flatten().filter(|epochs| *epochs <= most).collect();
+    likely.sort_unstable();
+    let budget = likely.get(likely.len().saturating_sub(1) / 2).map(|epochs| {
+        let each = outcome.elapsed_of_epochs().as_secs_f64() / f64::from(outcome.epochs);
+        (outcome.timing.calibration_s + each * f64::from(*epochs), *epochs)
+    });
+    let answers = budget.map_or(0, |(_, epochs)| likely.iter().filter(|likely| **likely <= epochs).count());
+    // In steps of a ninth or less: it is a guess.
+    let rounded = |seconds: f64| {
+        let step = if seconds > 120.0 { 60.0 } else { 10.0 };
+        (seconds / step).ceil() * step
+    };
+    let budget_s = budget.map(|(seconds, _)| rounded(seconds));
+    (!open.is_empty()).then_some(LongerRun { open: open.len() as u32, answers: answers as u32, budget_s })
 }
 
 /// Where time in softirqs is in no process's account, the transports whose processor time is too low.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::units::{self, duration_text, size_text};
-use ipcost_model::{CellRecord, HeldBackRecord, LayoutEffect, Mode, Placement, Point};
+use ipcost_model::{CellRecord, HeldBackRecord, LayoutEffect, LongerRun, Mode, Placement, Point};
 
 use crate::layout_effect;
 use crate::rules::{self, AppliedRule, nanoseconds};
@@ -24,12 +24,21 @@ pub fn suspended(cell: &str, epoch: u32, batches: usize) -> AppliedRule {
 }
 
 /// The budget ended before some questions were answered; `mixed` if cells ran in two modes that `--placement` separates.
-pub fn unresolved(open: u32, of: u32, budget: Duration, mixed: bool) -> AppliedRule {
+pub fn unresolved(
+    open: u32,
+    of: u32,
+    budget: Duration,
+    mixed: bool,
+    longer: Option<LongerRun>,
+) -> AppliedRule {
     let found = format!("{open} of {of} questions are still open after {}", duration_text(budget));
-    let remedy = if mixed {
-        "--placement together,apart separates the two modes and narrows the intervals most; a larger --budget helps, too"
-    } else {
-        "a larger --budget narrows the intervals"
+    let likely = longer.and_then(|longer| Some((longer, longer.budget_s?)));
+    let remedy = match likely {
+        _ if mixed => "--placement together,apart separates the two modes and narrows the intervals most; a larger --budget helps, too".to_owned(),
+        Some((LongerRun { open, answers, .. }, budget)) => {
+            format!("--budget {budget:.0}s would likely answer {answers} of the {open} contrasts that are open")
+        }
+        None => "a larger --budget narrows the intervals".to_owned(),
     };
     AppliedRule::new(rules::UNRESOLVED, found, remedy)
 }

@@ -288,6 +288,21 @@ pub struct Analysis {
     pub margin: f64,
     /// Epochs needed for the first finite interval at `alpha_each`.
     pub epochs_needed: u32,
+    /// What a longer run would answer, if the budget ended before all contrasts were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longer: Option<LongerRun>,
+}
+
+/// What a longer run would likely answer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LongerRun {
+    /// Contrasts that are open.
+    pub open: u32,
+    /// How many of them it would answer; 0 if no budget of up to ten times this one would.
+    pub answers: u32,
+    /// Its budget; null if `answers` is 0.
+    pub budget_s: Option<f64>,
 }
 
 /// A median with its interval; the bounds are null while unbounded.

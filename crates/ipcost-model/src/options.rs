@@ -238,7 +238,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
         default: "false; a run tries both where the transport remembers earlier messages",
         group: OptionGroup::Lasting,
         patterns: &[Pattern::Stream],
-        summary: "one long transfer instead of bursts: batches of half a second after a fifth of a second of lead-in, long enough for what a connection learns over time (windows, pacing)",
+        summary: "one long transfer instead of bursts: batches of 300 ms after a lead-in of 100 ms, long enough for what a connection learns over time (windows, pacing)",
     },
     OptionSpec {
         name: "so_sndbuf",

@@ -49,8 +49,10 @@ pub fn footer(document: &Document) -> String {
     let schedule = &document.schedule;
     let conditions: String =
         words::conditions(document).iter().map(|text| format!("{}. ", capitalised(text))).collect();
+    let longer = document.analysis.longer.map(|longer| format!("{}. ", words::longer(longer)));
+    let longer = longer.unwrap_or_default();
     format!(
-        "{}. {conditions}{} in {}, {}{}; seed {}",
+        "{}. {conditions}{longer}{} in {}, {}{}; seed {}",
         capitalised(&words::promise(document)),
         counted(schedule.epochs, "epoch"),
         words::elapsed(document),

@@ -3,9 +3,9 @@
 pub use ipcost_model::escaped;
 use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text};
 use ipcost_model::{
-    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, MeanContrast, Metric, Multiplicity, Pattern,
-    Placement, Ran, RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Wait, Work, WorkloadRecord,
-    and_joined,
+    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LongerRun, MeanContrast, Metric,
+    Multiplicity, Pattern, Placement, Ran, RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Wait,
+    Work, WorkloadRecord, and_joined,
 };
 
 use crate::numbers::{bounds, interval, ratio, time};
@@ -435,6 +435,28 @@ pub fn promise(document: &Document) -> String {
         Multiplicity::Explored => {
             format!("on average at most {} of these verdicts are wrong", percent(alpha))
         }
+    }
+}
+
+/// What is open, and what a longer run would likely answer.
+pub fn longer(longer: LongerRun) -> String {
+    let LongerRun { open, answers, budget_s } = longer;
+    let is_open =
+        |open: u32| format!("{} {} open", counted(open, "contrast"), if open == 1 { "is" } else { "are" });
+    match budget_s {
+        Some(seconds) => {
+            let which = if answers == open {
+                (if open == 1 { "it" } else { "them all" }).to_owned()
+            } else {
+                format!("{answers} of them")
+            };
+            format!("{}; --budget {seconds:.0}s would likely answer {which}", capitalised(&is_open(open)))
+        }
+        None => format!(
+            "{}, and ten times this budget would hardly answer {}",
+            capitalised(&is_open(open)),
+            if open == 1 { "it" } else { "one" }
+        ),
     }
 }
 

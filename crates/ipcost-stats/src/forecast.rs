@@ -13,13 +13,13 @@ const STEP: f64 = 1.05;
 /// How many epochs [`epoch_interval`](crate::epoch_interval) at `alpha` would likely take to exclude `at`, if the
 /// epochs to come were like `values`.
 ///
-/// The share of epochs on the larger side of `at` is taken to be one standard error nearer to a half than found, so
-/// that more often than not fewer epochs do. `None` where that leaves nothing, or there are too few epochs for an
+/// The share of epochs on the larger side of `at` is taken to be `caution` standard errors nearer to a half than found; with one,
+/// fewer epochs do more often than not. `None` where that leaves nothing, or there are too few epochs for an
 /// honest number. It is for planning only; no interval depends on it.
 ///
 /// # Panics
 /// If `alpha` is not between 0 and 1.
-pub fn epochs_to_exclude(values: &[f64], at: f64, alpha: f64) -> Option<u32> {
+pub fn epochs_to_exclude(values: &[f64], at: f64, alpha: f64, caution: f64) -> Option<u32> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
     if values.len() < FEWEST {
         return None;
@@ -27,7 +27,7 @@ pub fn epochs_to_exclude(values: &[f64], at: f64, alpha: f64) -> Option<u32> {
     let n = values.len() as f64;
     let below = values.iter().filter(|value| **value < at).count() as f64;
     let equal = values.iter().filter(|value| **value == at).count() as f64;
-    let beyond_half = ((below + equal / 2.0) / n - 0.5).abs() - 0.5 / n.sqrt();
+    let beyond_half = ((below + equal / 2.0) / n - 0.5).abs() - caution * 0.5 / n.sqrt();
     if beyond_half <= 0.0 {
         return None;
     }
@@ -67,7 +67,7 @@ mod tests {
         let (mut told, mut sufficed, mut wild) = (0, 0, 0);
         for seed in 0..200 {
             let values = noise(3_000, seed);
-            let Some(forecast) = epochs_to_exclude(&values[..30], 0.5, 0.05) else { continue };
+            let Some(forecast) = epochs_to_exclude(&values[..30], 0.5, 0.05, 1.0) else { continue };
             told += 1;
             let needed = really(&values, 0.5).expect("a median of 0 is told from 0.5 in 3000 epochs");
             sufficed += u32::from(needed as u32 <= forecast);
@@ -82,9 +82,9 @@ mod tests {
     fn a_bound_amid_the_epochs_has_no_forecast() {
         let values: Vec<f64> = (0..40).map(|index| if index % 3 == 0 { 1.0 } else { -1.0 }).collect();
         let alternating: Vec<f64> = (0..40).map(|index| if index % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        assert_eq!(epochs_to_exclude(&alternating, 0.0, 0.05), None);
-        assert!(epochs_to_exclude(&values, 0.0, 0.05).is_some());
-        assert_eq!(epochs_to_exclude(&[], 0.0, 0.05), None);
-        assert_eq!(epochs_to_exclude(&[1.0, 2.0], 0.0, 0.05), None);
+        assert_eq!(epochs_to_exclude(&alternating, 0.0, 0.05, 1.0), None);
+        assert!(epochs_to_exclude(&values, 0.0, 0.05, 1.0).is_some());
+        assert_eq!(epochs_to_exclude(&[], 0.0, 0.05, 1.0), None);
+        assert_eq!(epochs_to_exclude(&[1.0, 2.0], 0.0, 0.05, 1.0), None);
     }
 }
