@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_tally_counts() {
         let mut tally = Tally::default();
-        for seed in 0..70 {
+        for seed in 0..150 {
             let ratios = noisy(0.0, 0.05, 20, seed);
             tally.alarms.push(alarm(&ratios));
             tally.equal.extend(ratios);
