@@ -243,8 +243,11 @@ impl Decided {
 
 /// As a whole if it holds so, in direction or altogether; else by its parts.
 fn decided(whole: Decided, mut parts: Decided, rule: Rule) -> Decided {
-    let holds = |word| rule == Rule::All && word == ClaimVerdict::Holds;
-    match (holds(whole.word()), whole.size().is_none_or(holds)) {
+    let all = |of: &dyn Fn(&Condition) -> Option<ClaimVerdict>| {
+        let mut words = whole.conditions.iter().filter_map(of);
+        rule == Rule::All && !whole.conditions.is_empty() && words.all(|word| word == ClaimVerdict::Holds)
+    };
+    match (all(&|condition| Some(condition.word)), all(&|condition| condition.size)) {
         (true, true) => whole,
         (true, false) => {
             for (part, whole) in parts.conditions.iter_mut().zip(whole.conditions) {
