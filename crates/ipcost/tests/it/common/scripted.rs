@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 const PEER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/common/scripted_peer.py");
 
-/// The command of a peer whose operations take planted times: `NS` or `NS/LONG_NS`, the second in batches of more than 100 ms, or `PREFIX=NS` of cells whose `PATTERN/TRANSPORT/SIZE` begins so.
+/// The command of a peer whose operations take planted times: `NS` or `NS/LONG_NS`, the second in batches of more than 80 ms, or `PREFIX=NS` of cells whose `PATTERN/TRANSPORT/SIZE` begins so.
 pub fn command(costs: &[&str]) -> Vec<String> {
     // Of Python itself: what finds the version of a user takes longer to start than a batch lasts.
     static PYTHON: OnceLock<String> = OnceLock::new();

@@ -3,7 +3,7 @@
 usage: scripted_peer.py [PREFIX=]NS[/LONG_NS] ...
 
 An operation of a cell takes NS nanoseconds, give or take a hundredth that differs from batch to batch. PREFIX is the beginning of
-PATTERN/TRANSPORT/SIZE; the longest that fits counts. In a batch that lasts longer than 100 ms an operation takes LONG_NS. The environment variable SCRIPTED_FACTOR multiplies all. A batch lasts as long as
+PATTERN/TRANSPORT/SIZE; the longest that fits counts. In a batch that lasts longer than 80 ms an operation takes LONG_NS. The environment variable SCRIPTED_FACTOR multiplies all. A batch lasts as long as
 it says, since the engine knows how much time has passed.
 """
 
@@ -13,7 +13,7 @@ import sys
 import time
 
 FACTOR = float(os.environ.get("SCRIPTED_FACTOR", "1"))
-LONG_BATCH_NS = 100e6
+LONG_BATCH_NS = 80e6
 # The cost in short batches and in long ones: the same, if one is given.
 COSTS = [("", (1000.0, 1000.0))] + [
     (prefix, (float(ns.partition("/")[0]), float(ns.rpartition("/")[2])))
