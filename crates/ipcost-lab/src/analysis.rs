@@ -296,9 +296,13 @@ impl<'a> Judge<'a> {
         open.map(|planned| self.likely_epochs_of(self.level, planned.a, planned.b, 1.0)).collect()
     }
 
-    /// How many epochs would likely show that two cells differ by more than the margin, or that they do not.
+    /// How many epochs would likely show that two cells differ by more than the margin, or that they do not. `None` where that is
+    /// known of the medians: how long the means take cannot be told.
     fn likely_epochs_of(&self, level: f64, a: usize, b: usize, caution: f64) -> Option<u32> {
         let logs = self.batches.log_ratios(Metric::Wall, a, b);
+        if self.judged(level, a, b, &logs)?.verdict == Verdict::Equivalent {
+            return None;
+        }
         let at = median(&logs)?;
         let margin = self.plan.margin.ln_1p();
         let excluding = |bound: f64| epochs_to_exclude(&logs, bound, level, caution);
@@ -310,9 +314,13 @@ impl<'a> Judge<'a> {
 
     /// Whether an answer would likely take many times the run, judging by enough epochs.
     fn is_hopeless(&self, level: f64, a: usize, b: usize) -> bool {
-        let epochs = self.batches.log_ratios(Metric::Wall, a, b).len();
+        let logs = self.batches.log_ratios(Metric::Wall, a, b);
+        let is_same =
+            self.judged(level, a, b, &logs).is_some_and(|found| found.verdict == Verdict::Equivalent);
+        let epochs = logs.len();
         let most = self.plan.epochs_expected.saturating_mul(MOST_RUNS);
         epochs >= ENOUGH_TO_FORESEE
+            && !is_same
             && self.likely_epochs_of(level, a, b, 0.0).is_none_or(|likely| likely > most)
     }
 }

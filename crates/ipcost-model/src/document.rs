@@ -299,7 +299,7 @@ pub struct Analysis {
 pub struct LongerRun {
     /// Contrasts that are open.
     pub open: u32,
-    /// How many of them it would answer; 0 if no budget of up to ten times this one would.
+    /// How many of them it would answer; 0 if no budget of up to ten times this one would, or that cannot be told.
     pub answers: u32,
     /// Its budget; null if `answers` is 0.
     pub budget_s: Option<f64>,

@@ -453,9 +453,9 @@ pub fn longer(longer: LongerRun) -> String {
             format!("{}; --budget {seconds:.0}s would likely answer {which}", capitalised(&is_open(open)))
         }
         None => format!(
-            "{}, and ten times this budget would hardly answer {}",
+            "{}; how much longer {} would take cannot be told",
             capitalised(&is_open(open)),
-            if open == 1 { "it" } else { "one" }
+            if open == 1 { "it" } else { "they" }
         ),
     }
 }
@@ -520,6 +520,18 @@ pub fn capitalised(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+
+    #[test]
+    fn what_a_longer_run_answers_is_said_of_one_and_of_many() {
+        let told = |open, answers, budget_s| longer(LongerRun { open, answers, budget_s });
+        assert_eq!(told(1, 1, Some(70.0)), "1 contrast is open; --budget 70s would likely answer it");
+        assert_eq!(told(3, 3, Some(70.0)), "3 contrasts are open; --budget 70s would likely answer them all");
+        assert_eq!(
+            told(3, 2, Some(180.0)),
+            "3 contrasts are open; --budget 180s would likely answer 2 of them"
+        );
+        assert_eq!(told(2, 0, None), "2 contrasts are open; how much longer they would take cannot be told");
+    }
 
     #[test]
     fn the_congestion_control_is_named_where_tcp_is() {

@@ -162,6 +162,24 @@ fn of_the_tables_of_a_grid_whose_cheapest_is_named_few_are_wrong() {
     assert!(told >= 140 && wrong <= told / 20, "{wrong} of {told} are wrong, of 150 that can be told");
 }
 
+/// Two that differ by the margin, so that no budget decides it, next to two that differ and two that nearly do.
+#[test]
+fn what_would_take_ten_times_the_run_leaves_and_a_longer_run_is_told() {
+    let job = "budget = \"3s\"\nbaseline = \"two\"\nlatency = \"off\"\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";
+    let mut random = Random::new(5);
+    let mut script = Script::new(move |cell, _| {
+        [10_500.0, 10_000.0, 11_200.0][cell] * ([0.4, 0.02, 0.06][cell] * random.normal()).exp()
+    });
+    let outcome = campaign(job, &mut script);
+    let epochs = outcome.epochs;
+    let document = report(outcome);
+    assert_eq!(document.stopped, Stopped::Budget);
+    assert!(document.contrasts[0].epochs < epochs, "it left: {} of {epochs}", document.contrasts[0].epochs);
+    let longer = document.analysis.longer.unwrap();
+    assert!(longer.open >= 1 && longer.answers <= longer.open, "{longer:?}");
+    assert!(longer.budget_s.is_none_or(|seconds| seconds > 3.0), "{longer:?}");
+}
+
 #[test]
 fn exactly_as_many_epochs_as_asked_for() {
     let mut script = noisy(&[5_000.0, 10_000.0], 0.02);
