@@ -30,6 +30,9 @@ const LEAST_WAIT_NS: f64 = 1e6;
 /// The least difference between two modes worth reporting: 10 %.
 const LEAST_MODE_RATIO: f64 = 1.1;
 
+/// The least that a longer run takes, as a multiple of this one.
+const MORE_THAN_THIS: f64 = 1.25;
+
 /// The host's fact that time in softirqs is in no process's account.
 const IRQ_TIME_ACCOUNTING_FACT: &str = "irq_time_accounting";
 
@@ -513,7 +516,9 @@ fn longer(outcome: &Outcome, judge: &Judge<'_>) -> Option<LongerRun> {
         let step = if seconds > 120.0 { 60.0 } else { 10.0 };
         (seconds / step).ceil() * step
     };
-    let budget_s = budget.map(|(seconds, _)| rounded(seconds));
+    // This one was not enough, whatever the forecast.
+    let more = plan.budget.as_secs_f64() * MORE_THAN_THIS;
+    let budget_s = budget.map(|(seconds, _)| rounded(seconds.max(more)));
     (!open.is_empty()).then_some(LongerRun { open: open.len() as u32, answers: answers as u32, budget_s })
 }
 
