@@ -12,7 +12,7 @@ use crate::question::{Answered, Needed};
 /// Fewer epochs do not say how long an answer would take.
 const ENOUGH_TO_FORESEE: usize = 16;
 /// What takes more than so many runs is left open.
-pub(crate) const MOST_RUNS: u32 = 10;
+const MOST_RUNS: u32 = 10;
 
 /// The ratio of one cell's cost to another's, with its verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -287,25 +287,25 @@ impl<'a> Judge<'a> {
         Answered { resolved, of, needed: if all { Needed::Nothing } else { Needed::Cells(needed) } }
     }
 
-    /// The epochs that each open contrast would likely take in all; `None` where no honest number can be given.
+    /// The epochs that each open contrast would likely take in all, ten times the run at most; `None` where it would take more, or
+    /// no honest number can be given.
     pub fn likely_epochs(&self) -> Vec<Option<u32>> {
-        let open = self.plan.contrasts.iter().filter(|planned| {
-            let found = self.contrast(Metric::Wall, planned.a, planned.b);
-            !found.is_some_and(|found| found.is_answer())
-        });
-        open.map(|planned| self.likely_epochs_of(self.level, planned.a, planned.b, 1.0)).collect()
+        let all = self.plan.contrasts.iter();
+        let found = all.map(|planned| self.contrast(Metric::Wall, planned.a, planned.b));
+        let open = found.filter(|found| !found.is_some_and(|found| found.is_answer()));
+        open.map(|found| self.likely_epochs_of(self.level, &found?, 1.0)).collect()
     }
 
     /// How many epochs would likely show that two cells differ by more than the margin, or that they do not. `None` where that is
     /// known of the medians: how long the means take cannot be told.
-    fn likely_epochs_of(&self, level: f64, a: usize, b: usize, caution: f64) -> Option<u32> {
-        let logs = self.batches.log_ratios(Metric::Wall, a, b);
-        if self.judged(level, a, b, &logs)?.verdict == Verdict::Equivalent {
+    fn likely_epochs_of(&self, level: f64, found: &Contrast, caution: f64) -> Option<u32> {
+        if found.verdict == Verdict::Equivalent {
             return None;
         }
-        let at = median(&logs)?;
-        let margin = self.plan.margin.ln_1p();
-        let excluding = |bound: f64| epochs_to_exclude(&logs, bound, level, caution);
+        let logs = self.batches.log_ratios(Metric::Wall, found.a, found.b);
+        let most = self.plan.epochs_expected.max(self.batches.epochs() as u32).saturating_mul(MOST_RUNS);
+        let (at, margin) = (found.ratio.ln(), self.plan.margin.ln_1p());
+        let excluding = |bound: f64| epochs_to_exclude(&logs, bound, level, caution, most);
         match at.abs() > margin {
             true => excluding(margin.copysign(at)),
             false => Some(excluding(margin)?.max(excluding(-margin)?)),
@@ -314,13 +314,11 @@ impl<'a> Judge<'a> {
 
     /// Whether an answer would likely take many times the run, judging by enough epochs.
     fn is_hopeless(&self, level: f64, a: usize, b: usize) -> bool {
-        let logs = self.batches.log_ratios(Metric::Wall, a, b);
-        let is_same =
-            self.judged(level, a, b, &logs).is_some_and(|found| found.verdict == Verdict::Equivalent);
-        let epochs = logs.len();
-        let most = self.plan.epochs_expected.saturating_mul(MOST_RUNS);
-        epochs >= ENOUGH_TO_FORESEE
-            && !is_same
-            && self.likely_epochs_of(level, a, b, 0.0).is_none_or(|likely| likely > most)
+        let found = self.judged(level, a, b, &self.batches.log_ratios(Metric::Wall, a, b));
+        found.is_some_and(|found| {
+            found.epochs >= ENOUGH_TO_FORESEE
+                && found.verdict != Verdict::Equivalent
+                && self.likely_epochs_of(level, &found, 0.0).is_none()
+        })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ipcost_model::{Layout, Usage, Watched, Whereabouts};
+use ipcost_model::{Counts, Layout, Usage, Watched, Whereabouts};
 
 use crate::error::EngineError;
 
@@ -66,9 +66,13 @@ pub enum BatchKind {
 }
 
 impl BatchKind {
-    /// With the clock, or as it is.
-    pub(crate) fn clocked(latency: bool) -> Self {
-        if latency { Self::Latency } else { Self::Plain }
+    /// Of a cell's batches, with the clock or without; a stream, which alone pushes, has no latency.
+    pub(crate) fn of(counts: Counts, latency: bool) -> Self {
+        match counts.push {
+            true => Self::Pushed,
+            false if latency => Self::Latency,
+            false => Self::Plain,
+        }
     }
 }
 

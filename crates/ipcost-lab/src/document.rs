@@ -13,7 +13,7 @@ use ipcost_stats::{median, two_groups};
 use ipcost_sys::host::WINE;
 use ipcost_sys::transport::uses_tcp;
 
-use crate::analysis::{Cheapest, Contrast, Judge, MOST_RUNS};
+use crate::analysis::{Cheapest, Contrast, Judge};
 use crate::batches::Batches;
 use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
@@ -71,7 +71,7 @@ pub fn document(outcome: Outcome, about: About) -> Document {
     // Many shuffles: once, at the end.
     let layouts = layout_effects(&outcome.plan, &batches);
     document.cells.iter_mut().zip(layouts).for_each(|(cell, layout)| cell.layout = layout);
-    let findings = findings(&outcome, &batches, &about, &document.cells, &judge);
+    let findings = findings(&outcome, &batches, &about, &document, &judge);
     let (notes, warnings): (Vec<&AppliedRule>, Vec<&AppliedRule>) =
         findings.iter().partition(|found| found.is_note);
     document.warnings = warnings.into_iter().map(AppliedRule::warning).collect();
@@ -123,7 +123,7 @@ fn judged(
             discoveries: (plan.multiplicity == Multiplicity::Explored).then_some(judge.discoveries()),
             margin: plan.margin,
             epochs_needed: epochs_for_contrasts(plan),
-            longer: longer(outcome, judge),
+            longer: if is_final { longer(outcome, judge) } else { None },
         },
         cells: cells(outcome, batches, about),
         workloads: workloads(outcome, judge),
@@ -430,10 +430,10 @@ fn findings(
     outcome: &Outcome,
     batches: &Batches<'_>,
     about: &About,
-    cells: &[CellRecord],
+    document: &Document,
     judge: &Judge<'_>,
 ) -> Vec<AppliedRule> {
-    let plan = &outcome.plan;
+    let (plan, cells) = (&outcome.plan, &document.cells);
     let epochs = outcome.epochs;
     let mut findings = Vec::new();
     if outcome.stopped == Stopped::Interrupted {
@@ -453,7 +453,7 @@ fn findings(
                 answered.of,
                 plan.budget,
                 mixed,
-                longer(outcome, judge),
+                document.analysis.longer,
             ));
         }
     }
@@ -503,8 +503,7 @@ fn longer(outcome: &Outcome, judge: &Judge<'_>) -> Option<LongerRun> {
         return None;
     }
     let open = judge.likely_epochs();
-    let most = plan.epochs_expected.max(outcome.epochs).saturating_mul(MOST_RUNS);
-    let mut likely: Vec<u32> = open.iter().copied().flatten().filter(|epochs| *epochs <= most).collect();
+    let mut likely: Vec<u32> = open.iter().copied().flatten().collect();
     likely.sort_unstable();
     let budget = likely.get(likely.len().saturating_sub(1) / 2).map(|epochs| {
         let each = outcome.elapsed_of_epochs().as_secs_f64() / f64::from(outcome.epochs);

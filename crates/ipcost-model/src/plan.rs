@@ -1,5 +1,6 @@
 //! A plan: everything decided before the first measurement.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -114,8 +115,9 @@ impl Plan {
 
     /// Some cells by the table that compares them.
     pub fn by_table(&self, cells: &[usize]) -> Vec<Vec<usize>> {
+        let wanted: BTreeSet<usize> = cells.iter().copied().collect();
         let of_table = |table: &Workload| -> Vec<usize> {
-            table.cells.iter().copied().filter(|cell| cells.contains(cell)).collect()
+            table.cells.iter().copied().filter(|cell| wanted.contains(cell)).collect()
         };
         self.workloads.iter().map(of_table).filter(|cells| !cells.is_empty()).collect()
     }

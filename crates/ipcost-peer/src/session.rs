@@ -161,7 +161,7 @@ impl Session {
     }
 
     fn batch(&mut self, id: u64, order: Order) -> Result<(), PeerError> {
-        let Order { ops, kind, push } = order;
+        let ops = order.ops;
         // The engine has seen the client connect, so the missing channels are on their way.
         while let Some(RoleState::Gathering(gathering)) = &mut self.part {
             match gathering.server.try_accept()? {
@@ -181,13 +181,13 @@ impl Session {
                 "{ops} operations cannot be shared by {workers} workers"
             )));
         }
-        let kind = match kind {
+        let kind = match order.kind {
             WorkKind::Latency { .. } => {
                 WorkKind::Latency { most: MAX_LATENCY_VALUES.div_ceil(workers as usize) }
             }
             kind => kind,
         };
-        let order = Order { ops, kind, push };
+        let order = Order { kind, ..order };
         playing.arm(order)?;
         if self.role == PeerRole::Server {
             say(&FromPeer::Armed { id })?;

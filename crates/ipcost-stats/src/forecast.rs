@@ -3,8 +3,6 @@
 use crate::dependence::{serial_correlation, worth};
 use crate::interval::sign_e_value;
 
-/// Forecasts above this number of epochs are not reported.
-const MOST: u32 = 200_000;
 /// Fewer epochs say nothing about those to come.
 const FEWEST: usize = 6;
 /// Candidates rise by this factor.
@@ -15,11 +13,11 @@ const STEP: f64 = 1.05;
 ///
 /// The share of epochs on the larger side of `at` is taken to be `caution` standard errors nearer to a half than found; with one,
 /// fewer epochs do more often than not. `None` where that leaves nothing, or there are too few epochs for an
-/// honest number. It is for planning only; no interval depends on it.
+/// honest number, or more than `most` would do. It is for planning only; no interval depends on it.
 ///
 /// # Panics
 /// If `alpha` is not between 0 and 1.
-pub fn epochs_to_exclude(values: &[f64], at: f64, alpha: f64, caution: f64) -> Option<u32> {
+pub fn epochs_to_exclude(values: &[f64], at: f64, alpha: f64, caution: f64, most: u32) -> Option<u32> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
     if values.len() < FEWEST {
         return None;
@@ -40,7 +38,7 @@ pub fn epochs_to_exclude(values: &[f64], at: f64, alpha: f64, caution: f64) -> O
     };
     let first = values.len() as u32 + 1;
     let candidates = std::iter::successors(Some(first), |n| Some((f64::from(*n) * STEP).ceil() as u32 + 1));
-    candidates.take_while(|n| *n <= MOST).find(enough)
+    candidates.take_while(|n| *n <= most).find(enough)
 }
 
 #[cfg(test)]
@@ -67,7 +65,7 @@ mod tests {
         let (mut told, mut sufficed, mut wild) = (0, 0, 0);
         for seed in 0..200 {
             let values = noise(3_000, seed);
-            let Some(forecast) = epochs_to_exclude(&values[..30], 0.5, 0.05, 1.0) else { continue };
+            let Some(forecast) = epochs_to_exclude(&values[..30], 0.5, 0.05, 1.0, 200_000) else { continue };
             told += 1;
             let needed = really(&values, 0.5).expect("a median of 0 is told from 0.5 in 3000 epochs");
             sufficed += u32::from(needed as u32 <= forecast);
@@ -82,9 +80,9 @@ mod tests {
     fn a_bound_amid_the_epochs_has_no_forecast() {
         let values: Vec<f64> = (0..40).map(|index| if index % 3 == 0 { 1.0 } else { -1.0 }).collect();
         let alternating: Vec<f64> = (0..40).map(|index| if index % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        assert_eq!(epochs_to_exclude(&alternating, 0.0, 0.05, 1.0), None);
-        assert!(epochs_to_exclude(&values, 0.0, 0.05, 1.0).is_some());
-        assert_eq!(epochs_to_exclude(&[], 0.0, 0.05, 1.0), None);
-        assert_eq!(epochs_to_exclude(&[1.0, 2.0], 0.0, 0.05, 1.0), None);
+        assert_eq!(epochs_to_exclude(&alternating, 0.0, 0.05, 1.0, 200_000), None);
+        assert!(epochs_to_exclude(&values, 0.0, 0.05, 1.0, 200_000).is_some());
+        assert_eq!(epochs_to_exclude(&[], 0.0, 0.05, 1.0, 200_000), None);
+        assert_eq!(epochs_to_exclude(&[1.0, 2.0], 0.0, 0.05, 1.0, 200_000), None);
     }
 }

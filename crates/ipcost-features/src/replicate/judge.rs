@@ -251,7 +251,7 @@ fn decided(whole: Decided, mut parts: Decided, rule: Rule) -> Decided {
         (true, true) => whole,
         (true, false) => {
             for (part, whole) in parts.conditions.iter_mut().zip(whole.conditions) {
-                part.word = whole.word;
+                *part = Condition { size: part.size, ..whole };
             }
             parts
         }

@@ -136,7 +136,7 @@ impl Campaign<'_> {
     ) -> Result<Vec<Sample>, EngineError> {
         let counts = self.counts[cell];
         let clocked = self.outcome.plan.latency;
-        let kind = |latency: bool| if counts.push { BatchKind::Pushed } else { BatchKind::clocked(latency) };
+        let kind = |latency: bool| BatchKind::of(counts, latency);
         let mut samples = Vec::new();
         for attempt in 0.. {
             let lead_in = match counts.lead_in {

@@ -321,7 +321,7 @@ impl Campaign<'_> {
                 |cell: &&usize| !self.counts[**cell].slope && !self.outcome.plan.cells[**cell].starts_cold();
             for cell in order.iter().filter(tells) {
                 let ops = self.pilot_ops(*cell);
-                let kind = if self.counts[*cell].push { BatchKind::Pushed } else { BatchKind::Plain };
+                let kind = BatchKind::of(self.counts[*cell], false);
                 let wall_ns = retry_if_suspended(self.bench, *cell, ops, kind)?.0.wall_ns;
                 log_costs[*cell] = (wall_ns.max(1) as f64 / ops as f64).ln();
             }

@@ -158,7 +158,9 @@ fn a_cell_that_leaves_something_behind() {
     let found: Vec<_> = document.warnings.iter().filter(|warning| warning.code == "carry-over").collect();
     assert_eq!(found.len(), 1, "{:?}", document.warnings);
     let message = &found[0].message;
-    assert!(message.contains("right after rr/three/64/c1 cost ") && message.contains("% more"), "{message}");
+    let (_, cost) = message.split_once("right after rr/three/64/c1 cost ").unwrap();
+    let percent: u32 = cost.split_once(" % more").unwrap().0.parse().unwrap();
+    assert!((25..=35).contains(&percent), "{message}");
 }
 
 #[test]
@@ -304,7 +306,7 @@ fn what_takes_longer_meets_more_interruptions_and_none_is_to_blame() {
 fn a_ratio_that_wanders_is_open_however_narrow_its_range() {
     let mut found = [0; 2];
     for (seed, correlation) in
-        (1..=60).flat_map(|seed| [0.9, 0.95, 0.98].map(|correlation| (seed, correlation)))
+        (1..=80).flat_map(|seed| [0.9, 0.95, 0.98].map(|correlation| (seed, correlation)))
     {
         let mut random = Random::new(seed * 31 + (correlation * 100.0) as u64);
         let mut state = random.normal();
@@ -323,7 +325,7 @@ fn a_ratio_that_wanders_is_open_however_narrow_its_range() {
             found[usize::from(contrast.range.is_some_and(|(least, most)| least > 1.0 || most < 1.0))] += 1;
         }
     }
-    assert!(found[1] >= 10, "ranges that exclude 1 among those without an interval: {found:?}");
+    assert!(found[1] >= 20, "ranges that exclude 1 among those without an interval: {found:?}");
 }
 
 /// One process in eight costs three times as much: the median does not see it.

@@ -74,6 +74,9 @@ pub(super) fn decide_test(test: &Test, measured: &MeasuredCells<'_>, level: f64)
     checked
 }
 
+/// Forecasts above this number of epochs are not reported.
+const MOST_LIKELY: u32 = 200_000;
+
 /// How many epochs would likely exclude every bound that the interval holds; `None` where that cannot be told.
 fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level: f64) -> Option<u32> {
     if matches!(test.than, Than::Baseline(_)) {
@@ -82,8 +85,9 @@ fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level:
     }
     let within = |bound: &f64| interval.is_none_or(|(lo, hi)| lo <= *bound && *bound <= hi);
     let open = [test.at_most, test.at_least].into_iter().flatten().filter(within);
-    let epochs: Vec<u32> =
-        open.map(|bound| epochs_to_exclude(logs, bound.ln(), level, 1.0)).collect::<Option<_>>()?;
+    let epochs: Vec<u32> = open
+        .map(|bound| epochs_to_exclude(logs, bound.ln(), level, 1.0, MOST_LIKELY))
+        .collect::<Option<_>>()?;
     epochs.into_iter().max()
 }
 
