@@ -230,7 +230,10 @@ fn every_way_of_calling_is_measured_where_the_kernel_has_it() {
             "--concurrency",
             "2",
         ];
-        [&args[..], &["--epochs", "1", "--option", ways, "--quiet", "--no-save"]].concat()
+        // Four polling threads of the kernel on few cores: an operation takes 2 µs, or milliseconds once each waits for
+        // the others' slices, and a batch may be sized in one state and measured in the other.
+        let patient = ["--timeout", "5min"];
+        [&args[..], &patient, &["--epochs", "1", "--option", ways, "--quiet", "--no-save"]].concat()
     };
     let rings = "io=uring,uring-sqpoll";
     let refused = place.run(&command(rings));
