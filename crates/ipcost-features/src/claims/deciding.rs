@@ -1,6 +1,6 @@
 //! Deciding claims, whoever asks: a value with its interval against bounds, tests together, conditions and cells together.
 
-use ipcost_model::{Verdict, named};
+use ipcost_model::Verdict;
 use ipcost_stats::{EpochInterval, epoch_interval};
 
 use super::ClaimVerdict;
@@ -98,35 +98,6 @@ impl Bounds {
     /// Whether the interval lies within the margin.
     fn is_small(&self, interval: Option<(f64, f64)>) -> bool {
         self.margin.is_some_and(|margin| Verdict::of(interval, margin) == Verdict::Equivalent)
-    }
-}
-
-named! {
-    /// How the tests of a claim decide it.
-    Rule, "rule" {
-        /// All must hold; one that does not refutes it.
-        All = "all",
-        /// More than half must hold, or must not.
-        Most = "most",
-    }
-}
-
-impl Rule {
-    /// What the tests of a claim say together.
-    pub(crate) fn decide(self, tests: &[ClaimVerdict]) -> ClaimVerdict {
-        let count = |verdict: ClaimVerdict| tests.iter().filter(|test| **test == verdict).count();
-        let (confirmed, refuted, all) = (count(ClaimVerdict::Holds), count(ClaimVerdict::Fails), tests.len());
-        let same = count(ClaimVerdict::NoDifference);
-        match self {
-            Self::All => all_hold(tests.iter().copied()),
-            Self::Most if 2 * confirmed > all => ClaimVerdict::Holds,
-            Self::Most if 2 * refuted > all => ClaimVerdict::Fails,
-            Self::Most if 2 * same > all => ClaimVerdict::NoDifference,
-            // Whichever way the open ones fall, what the tests differ in decides.
-            Self::Most if confirmed > 0 && refuted + same > 0 => ClaimVerdict::Depends,
-            Self::Most if refuted > 0 && refuted + same == all => ClaimVerdict::Fails,
-            Self::Most => ClaimVerdict::Open,
-        }
     }
 }
 

@@ -7,7 +7,6 @@ mod selector;
 mod verdict;
 
 pub use cell_name::CellName;
-pub use deciding::Rule;
 pub(crate) use deciding::{Bounded, Bounds, ClaimedValue, all_keep, over_conditions};
 pub use hosts::ClaimCounts;
 pub(crate) use hosts::{needed, over_hosts};

@@ -8,11 +8,12 @@ use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran};
 
-use crate::claims::{Bounded, Bounds, ClaimVerdict, ClaimedValue, Rule, Selector, over_conditions};
+use crate::claims::{Bounded, Bounds, ClaimVerdict, ClaimedValue, Selector};
 use crate::explain::Sides;
+use crate::replicate::table::direction;
 use crate::replicate::{
-    Claim, Condition, LedgerClaim, LedgerTest, Replication, ReplicationRun, Software, Stratum, Test, strata,
-    telling,
+    Claim, Compared, Condition, LedgerClaim, LedgerRun, LedgerTest, Replication, ReplicationRun, Software,
+    Stratum, Test, figure, retell, strata, telling,
 };
 
 /// Less than this of anything, for one operation, counts as this much.
@@ -184,8 +185,12 @@ pub fn traced_cells(replication: &Replication, software: Software, cells: &[Plan
 }
 
 /// Decides every claim, each at 5 %.
-pub fn decide(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> Vec<LedgerClaim> {
-    replication.claims.iter().map(|claim| decide_claim(replication, claim, measured)).collect()
+pub fn decide(
+    replication: &Replication,
+    measured: &[MeasuredSoftware<'_>],
+    runs: &[LedgerRun],
+) -> Vec<LedgerClaim> {
+    replication.claims.iter().map(|claim| decide_claim(replication, claim, measured, runs)).collect()
 }
 
 /// The smallest level of an interval with one kind of software.
@@ -204,81 +209,67 @@ fn level_of_part(replication: &Replication, claim: &Claim, software: Software) -
     ALPHA / (tests * (1 + replication.strata.len())).max(1) as f64
 }
 
-/// What tests say of a claim at a level of their own each, by run, and the conditions that decide it.
-struct Decided {
-    tests: Vec<LedgerTest>,
-    conditions: Vec<Condition>,
-}
-
-impl Decided {
-    fn of(claim: &Claim, measured: &[MeasuredSoftware<'_>], level: impl Fn(Software) -> f64) -> Self {
-        // The native peer stands in for software that is not here, and decides nothing beside it.
-        let original = measured.iter().any(|run| run.software == Software::Original)
-            && claim.tests.iter().any(|test| test.decides && test.is_for(Software::Original));
-        let mut decided = Self { tests: Vec::new(), conditions: Vec::new() };
-        for run in measured {
-            let mine = claim.tests.iter().filter(|test| run.takes(test));
-            let found: Vec<LedgerTest> =
-                mine.map(|test| decide_test(run, test, level(run.software))).collect();
-            let decides = !original || run.software == Software::Original;
-            decided.conditions.extend(condition(claim.rule, run, &found).filter(|_| decides));
-            decided.tests.extend(found);
-        }
-        decided
-    }
-
-    fn over(&self, of: impl Fn(&Condition) -> ClaimVerdict) -> ClaimVerdict {
-        over_conditions(&self.conditions.iter().map(of).collect::<Vec<_>>())
-    }
-
-    fn word(&self) -> ClaimVerdict {
-        self.over(|condition| condition.word)
-    }
-
-    fn size(&self) -> Option<ClaimVerdict> {
-        let is_sized = self.conditions.iter().any(|condition| condition.size.is_some());
-        is_sized.then(|| self.over(|condition| condition.size.unwrap_or(condition.word)))
-    }
-}
-
-/// As a whole if it holds so, in direction or altogether; else by its parts.
-fn decided(whole: Decided, mut parts: Decided, rule: Rule) -> Decided {
-    let all = |of: &dyn Fn(&Condition) -> Option<ClaimVerdict>| {
-        let mut words = whole.conditions.iter().filter_map(of);
-        rule == Rule::All && !whole.conditions.is_empty() && words.all(|word| word == ClaimVerdict::Holds)
+/// The tests of a claim as a whole if it holds so, in direction or altogether; else by its parts.
+fn as_decided(whole: Vec<LedgerTest>, parts: Vec<LedgerTest>) -> Vec<LedgerTest> {
+    // The native peer stands in for software that is not here, and decides nothing beside it.
+    let original = whole.iter().any(|test| test.decides && test.software == Software::Original);
+    let decides =
+        |test: &LedgerTest| test.decides && (!original || test.software == Software::Original);
+    let hold = |of: &dyn Fn(&LedgerTest) -> ClaimVerdict| {
+        whole.iter().any(decides)
+            && whole.iter().filter(|test| decides(test)).all(|test| of(test) == ClaimVerdict::Holds)
     };
-    match (all(&|condition| Some(condition.word)), all(&|condition| condition.size)) {
-        (true, true) => whole,
-        (true, false) => {
-            for (part, whole) in parts.conditions.iter_mut().zip(whole.conditions) {
-                *part = Condition { size: part.size, ..whole };
-            }
-            parts
-        }
-        (false, _) => parts,
+    if hold(&|test| test.word) {
+        return whole;
     }
+    if !hold(&direction) {
+        return parts;
+    }
+    let in_direction = |(whole, part): (LedgerTest, LedgerTest)| match whole.direction {
+        _ if !decides(&whole) => part,
+        Some(direction) => LedgerTest { direction: Some(direction), ..part },
+        None => whole,
+    };
+    whole.into_iter().zip(parts).map(in_direction).collect()
 }
 
-fn decide_claim(replication: &Replication, claim: &Claim, measured: &[MeasuredSoftware<'_>]) -> LedgerClaim {
-    let whole = Decided::of(claim, measured, |_| ALPHA);
-    let parts = Decided::of(claim, measured, |software| level_of_part(replication, claim, software));
-    let decided = decided(whole, parts, claim.rule);
-    let (word, size) = (decided.word(), decided.size());
-    let Decided { tests, conditions } = decided;
-    LedgerClaim {
+fn decide_claim(
+    replication: &Replication,
+    claim: &Claim,
+    measured: &[MeasuredSoftware<'_>],
+    runs: &[LedgerRun],
+) -> LedgerClaim {
+    let mine: Vec<(&MeasuredSoftware<'_>, &Test)> = measured
+        .iter()
+        .flat_map(|run| claim.tests.iter().filter(|test| run.takes(test)).map(move |test| (run, test)))
+        .collect();
+    let at = |level: &dyn Fn(Software) -> f64| -> Vec<LedgerTest> {
+        mine.iter().map(|(run, test)| decide_test(run, test, level(run.software))).collect()
+    };
+    let parts = at(&|software| level_of_part(replication, claim, software));
+    let mut tests = as_decided(at(&|_| ALPHA), parts);
+    for (test, (run, of)) in tests.iter_mut().zip(&mine) {
+        let costs = figure::published_costs(replication, run.published);
+        test.compared = Compared::of(of, run.published, &costs);
+    }
+    let mut decided = LedgerClaim {
         text: claim.text.clone(),
         published: claim.published.clone(),
-        word,
-        size,
-        sentence: telling::sentence(&conditions, word, size),
-        why: why(claim, measured, &conditions),
-        advice: telling::advice(&conditions, &replication.strata),
-        conditions,
+        word: ClaimVerdict::NotTested,
+        size: None,
+        on: Vec::new(),
+        sentence: String::new(),
+        why: None,
+        advice: None,
+        conditions: Vec::new(),
         behind: claim.behind.clone(),
         limit: claim.limit_on.values().next().cloned(),
         takes: claim.takes.clone(),
         tests,
-    }
+    };
+    retell(&mut decided, runs);
+    decided.why = why(claim, measured, &decided.conditions);
+    decided
 }
 
 /// Whether only the native peer can decide some claim, whatever software is here.
@@ -286,34 +277,6 @@ pub(super) fn needs_native(replication: &Replication) -> bool {
     replication.claims.iter().any(|claim| {
         let decided_by = |software| claim.tests.iter().any(|test| test.decides && test.is_for(software));
         decided_by(Software::Native) && !decided_by(Software::Original)
-    })
-}
-
-/// What tests say of a claim, or of its direction, and of its factor if it names one; `None` if none of them decides, or none
-/// could be measured.
-fn known(rule: Rule, tests: &[LedgerTest]) -> Option<(ClaimVerdict, Option<ClaimVerdict>)> {
-    let word = together(rule, tests, |test| test.direction.unwrap_or(test.word))?;
-    let sized = tests.iter().any(|test| test.decides && test.direction.is_some());
-    let size = sized.then(|| together(rule, tests, |test| test.word)).flatten();
-    let word = match (word, size) {
-        // Whichever it is, it is not by the factor that was claimed.
-        (ClaimVerdict::Open | ClaimVerdict::NoDifference, Some(ClaimVerdict::Fails)) => ClaimVerdict::Fails,
-        // The factor that was claimed is smaller than the margin.
-        (ClaimVerdict::NoDifference, Some(ClaimVerdict::Holds)) => ClaimVerdict::Holds,
-        _ => word,
-    };
-    Some((word, size))
-}
-
-/// What one run says of a claim, with the figures that say so.
-fn condition(rule: Rule, run: &MeasuredSoftware<'_>, tests: &[LedgerTest]) -> Option<Condition> {
-    let (word, size) = known(rule, tests)?;
-    Some(Condition {
-        stratum: run.stratum.map(|stratum| stratum.name.clone()),
-        software: run.software,
-        word,
-        size,
-        figures: telling::figures(tests, word),
     })
 }
 
@@ -340,7 +303,8 @@ fn why(claim: &Claim, measured: &[MeasuredSoftware<'_>], conditions: &[Condition
         let epochs = run.batches.series(cell, |sample| measure.of(sample)).medians();
         ipcost_stats::median(&epochs)
     };
-    for (measure, what) in telling::EVIDENCE {
+    let evidence = telling::EVIDENCE.into_iter().filter(|_| names[0] != names[1]);
+    for (measure, what) in evidence {
         let measure = Measure::named(measure);
         if let Some((of_a, of_b)) = median(a, &measure).zip(median(b, &measure)) {
             parts.extend(telling::evidence(what, names, of_a, of_b));
@@ -368,32 +332,32 @@ impl Question for ClaimsOfRun<'_> {
     }
 }
 
-/// Open claims need the cells of their deciding tests that are open. Those of other claims stay until they have an interval.
+/// Claims need the cells of their deciding tests that are open: a table has no field that is not worth its time. Those of other tests
+/// stay until they have an interval.
 fn answered(replication: &Replication, measured: &MeasuredSoftware<'_>) -> Answered {
     let (mut open, mut of) = (0, 0);
     let mut cells = Vec::new();
     for claim in &replication.claims {
-        let tests: Vec<&Test> = claim.tests.iter().filter(|test| measured.takes(test)).collect();
+        let tests: Vec<&Test> = claim.tests.iter().filter(|test| measured.takes(test) && test.decides).collect();
         let at = |level: f64| -> Vec<LedgerTest> {
             tests.iter().map(|test| decide_test(measured, test, level)).collect()
         };
         let whole = at(ALPHA);
+        if whole.iter().all(|test| test.value.is_none() && test.detail.is_none()) {
+            continue;
+        }
         // Until something speaks against it, a claim may hold as a whole.
-        let may_hold = claim.rule == Rule::All
-            && whole.iter().filter(|test| test.decides).all(|test| {
-                let word = test.direction.unwrap_or(test.word);
-                word.is_open() || word == ClaimVerdict::Holds
-            });
-        let found = if may_hold { whole } else { at(level_of_part(replication, claim, measured.software)) };
-        let Some((word, size)) = known(claim.rule, &found) else { continue };
+        let may_hold = |test: &LedgerTest| matches!(direction(test), ClaimVerdict::Open | ClaimVerdict::Holds);
+        let found = match whole.iter().all(may_hold) {
+            true => whole,
+            false => at(level_of_part(replication, claim, measured.software)),
+        };
         of += 1;
-        let is_open = word.is_open() || size.is_some_and(ClaimVerdict::is_open);
         let mut needs_more = false;
-        for (test, found) in tests.into_iter().zip(&found).filter(|(test, _)| test.decides) {
+        for (test, found) in tests.into_iter().zip(&found).filter(|(_, found)| found.word.is_open()) {
             // One that the article's own method contradicts tells all that it ever will with its interval.
-            let by_word = is_open && test.contradicted.is_none();
-            if found.word.is_open() && (by_word || found.lo.is_none()) {
-                needs_more |= is_open;
+            if test.contradicted.is_none() || found.lo.is_none() {
+                needs_more |= test.contradicted.is_none();
                 cells.extend(measured.cells_of(test).into_iter().flatten());
             }
         }
@@ -418,25 +382,13 @@ fn is_of(effect: &Test, software: Software) -> bool {
     effect.software.unwrap_or(Software::Original) == software
 }
 
-/// What tests say together; `None` where none of them decides, or none could be measured.
-fn together(
-    rule: Rule,
-    tests: &[LedgerTest],
-    of: impl Fn(&LedgerTest) -> ClaimVerdict,
-) -> Option<ClaimVerdict> {
-    let deciding: Vec<&LedgerTest> = tests.iter().filter(|test| test.decides).collect();
-    if deciding.iter().all(|test| test.value.is_none() && test.detail.is_none()) {
-        return None;
-    }
-    Some(rule.decide(&deciding.into_iter().map(of).collect::<Vec<_>>()))
-}
-
 fn decide_test(run: &MeasuredSoftware<'_>, test: &Test, alpha: f64) -> LedgerTest {
     let measure = quantity_of(test, &test.a).to_string();
     let mut ledger = LedgerTest {
         about: test.about.clone(),
         software: run.software,
         stratum: run.stratum.map(|stratum| stratum.name.clone()),
+        compared: None,
         measure,
         value: None,
         lo: None,
@@ -447,7 +399,7 @@ fn decide_test(run: &MeasuredSoftware<'_>, test: &Test, alpha: f64) -> LedgerTes
         below: test.below,
         is_ratio: test.b.is_some(),
         word: ClaimVerdict::Open,
-        direction: direction(test).map(|_| ClaimVerdict::Open),
+        direction: direction_of(test).map(|_| ClaimVerdict::Open),
         decides: test.decides,
         detail: None,
         contradicted: test.contradicted.clone(),
@@ -473,7 +425,7 @@ fn decide_test(run: &MeasuredSoftware<'_>, test: &Test, alpha: f64) -> LedgerTes
     (ledger.lo, ledger.hi) = found.interval.unzip();
     if test.contradicted.is_none() {
         ledger.word = bounds(test).decide(found.interval);
-        ledger.direction = direction(test).map(|bounds| bounds.decide(found.interval));
+        ledger.direction = direction_of(test).map(|bounds| bounds.decide(found.interval));
     }
     ledger
 }
@@ -523,7 +475,7 @@ fn bounds(test: &Test) -> Bounds {
 }
 
 /// The direction of a claim that also names a factor: on which side of 1 the ratio lies.
-fn direction(test: &Test) -> Option<Bounds> {
+fn direction_of(test: &Test) -> Option<Bounds> {
     let of_ratio = Bounds { margin: Some(SAME), ..Bounds::default() };
     let above = || Bounds { above: Some(Bounded::Strictly(1.0)), ..of_ratio };
     let below = || Bounds { below: Some(Bounded::Strictly(1.0)), ..of_ratio };
@@ -550,23 +502,6 @@ fn claimed(test: &Test) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_factor_that_is_refuted_fails_even_where_the_direction_is_open() {
-        let test = |word, direction| LedgerTest {
-            value: Some(1.1),
-            direction: Some(direction),
-            ..LedgerTest::known_as(word)
-        };
-        let (yes, no, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);
-        assert_eq!(known(Rule::All, &[test(no, open)]), Some((no, Some(no))));
-        assert_eq!(known(Rule::All, &[test(no, yes)]), Some((yes, Some(no))));
-        assert_eq!(known(Rule::All, &[test(open, open)]), Some((open, Some(open))));
-        let same = ClaimVerdict::NoDifference;
-        assert_eq!(known(Rule::All, &[test(no, same)]), Some((no, Some(no))));
-        assert_eq!(known(Rule::All, &[test(yes, same)]), Some((yes, Some(yes))));
-        assert_eq!(known(Rule::All, &[test(open, same)]), Some((same, Some(open))));
-    }
 
     /// What is known of "the first is faster" once it is known, or at the end, in so many runs out of 100.
     fn told(truth: f64, noise: f64, epochs: usize, seed: u64) -> BTreeMap<&'static str, u32> {
@@ -615,56 +550,26 @@ mod tests {
     fn a_claim_holds_as_a_whole_or_by_its_parts() {
         let (yes, no, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);
         type Words<'a> = &'a [(ClaimVerdict, Option<ClaimVerdict>)];
-        let of = |words: Words<'_>| Decided {
-            tests: vec![LedgerTest::known_as(words[0].0)],
-            conditions: words
-                .iter()
-                .map(|(word, size)| Condition {
-                    stratum: None,
-                    software: Software::Original,
-                    word: *word,
-                    size: *size,
-                    figures: String::new(),
-                })
-                .collect(),
+        let of = |words: Words<'_>| -> Vec<LedgerTest> {
+            let test = |(word, direction): &(_, _)| LedgerTest {
+                direction: *direction,
+                ..LedgerTest::known_as(*word)
+            };
+            words.iter().map(test).collect()
         };
         let told = |whole: Words<'_>, parts: Words<'_>| {
-            let found = decided(of(whole), of(parts), Rule::All);
-            (found.word(), found.size(), found.tests[0].word)
+            let found = as_decided(of(whole), of(parts));
+            found.into_iter().map(|test| (test.word, test.direction)).collect::<Vec<_>>()
         };
-        assert_eq!(told(&[(yes, None); 2], &[(yes, None), (open, None)]), (yes, None, yes));
+        assert_eq!(told(&[(yes, None); 2], &[(yes, None), (open, None)]), [(yes, None); 2]);
         // One that holds at 5 %, next to one that does not, has been chosen after looking.
-        assert_eq!(told(&[(yes, None), (open, None)], &[(open, None); 2]), (open, None, open));
-        assert_eq!(told(&[(no, None); 2], &[(open, None); 2]), (open, None, open));
-        assert_eq!(told(&[(yes, Some(open)); 2], &[(open, Some(open)); 2]), (yes, Some(open), open));
-        let most = decided(of(&[(yes, None)]), of(&[(open, None)]), Rule::Most);
-        assert_eq!(most.word(), open, "not every test need hold, so which do is chosen");
-    }
-
-    #[test]
-    fn claims_follow_from_their_tests() {
-        let ledger = |word| LedgerTest { value: Some(1.0), ..LedgerTest::known_as(word) };
-        let (yes, no, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);
-        let of = |rule, words: &[ClaimVerdict]| {
-            together(rule, &words.iter().map(|word| ledger(*word)).collect::<Vec<_>>(), |test| test.word)
-        };
-        assert_eq!(of(Rule::All, &[yes, yes]), Some(yes));
-        assert_eq!(of(Rule::All, &[yes, open]), Some(open));
-        assert_eq!(of(Rule::All, &[yes, no]), Some(ClaimVerdict::Depends));
-        assert_eq!(of(Rule::All, &[open, no]), Some(no));
-        assert_eq!(of(Rule::Most, &[yes, yes, no]), Some(yes));
-        assert_eq!(of(Rule::Most, &[no, no, yes]), Some(no));
-        assert_eq!(of(Rule::Most, &[yes, no]), Some(ClaimVerdict::Depends));
-        assert_eq!(of(Rule::Most, &[yes, open, open]), Some(open));
-        let same = ClaimVerdict::NoDifference;
-        assert_eq!(of(Rule::Most, &[same, same, yes]), Some(same));
-        assert_eq!(of(Rule::Most, &[same, no]), Some(no));
-        assert_eq!(of(Rule::Most, &[same, yes]), Some(ClaimVerdict::Depends));
-        assert_eq!(of(Rule::Most, &[same, no, open]), Some(open));
-        assert_eq!(of(Rule::All, &[]), None);
-        assert_eq!(
-            together(Rule::All, &[LedgerTest { value: None, ..ledger(open) }], |test| test.word),
-            None
-        );
+        assert_eq!(told(&[(yes, None), (open, None)], &[(open, None); 2]), [(open, None); 2]);
+        assert_eq!(told(&[(no, None); 2], &[(open, None); 2]), [(open, None); 2]);
+        // In direction, the factor stays with its parts.
+        assert_eq!(told(&[(no, Some(yes))], &[(open, Some(open))]), [(open, Some(yes))]);
+        assert!(as_decided(Vec::new(), Vec::new()).is_empty());
+        let native = LedgerTest { software: Software::Native, ..LedgerTest::known_as(no) };
+        let mixed = as_decided(vec![LedgerTest::known_as(yes), native.clone()], vec![native.clone(), native]);
+        assert_eq!(mixed[0].word, yes, "the native peer decides nothing beside the original");
     }
 }

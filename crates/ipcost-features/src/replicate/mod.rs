@@ -2,7 +2,9 @@
 
 mod as_published;
 pub mod catalogue;
+mod compared;
 pub mod figure;
+mod generalise;
 mod judge;
 mod multiples;
 pub mod needs;
@@ -10,9 +12,11 @@ mod page;
 mod peers;
 pub mod published;
 mod record;
+mod right;
 mod run;
 mod source;
 mod strata;
+mod table;
 mod telling;
 mod tracing;
 pub(crate) mod words;
@@ -23,6 +27,7 @@ use ipcost_report::page::Page;
 use crate::answer::{Answer, AnswerKind};
 
 pub use self::as_published::repeat;
+pub use self::compared::Compared;
 pub use self::judge::*;
 pub use self::multiples::claims;
 pub use self::page::{overview, page};
@@ -31,6 +36,7 @@ pub use self::record::*;
 pub use self::run::{ReplicateRequest, Watching, cells_of_run, run, scale};
 pub use self::source::Source;
 pub use self::strata::Stratum;
+use self::telling::retell;
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind =

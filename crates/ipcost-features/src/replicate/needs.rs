@@ -9,7 +9,6 @@ use ipcost_model::units::counted;
 use ipcost_report::words::escaped;
 use ipcost_sys::programs;
 
-use crate::claims::Rule;
 
 use super::{Claim, Replication, ReplicationRun, Software, Test, cells_of, cells_of_run, tracing};
 
@@ -202,11 +201,7 @@ fn decides(claim: &Claim, runs: &[Cells<'_>], lacking: &BTreeSet<&str>) -> Optio
             continue;
         }
         let count = measured.iter().filter(|test| test.contradicted.is_none()).count();
-        let can = match claim.rule {
-            Rule::All => count == deciding.len(),
-            Rule::Most => 2 * count > deciding.len(),
-        };
-        return can.then_some(software);
+        return (count > 0).then_some(software);
     }
     None
 }

@@ -9,15 +9,27 @@ use ipcost_report::picture::{
     published_reading,
 };
 
-use super::words::{congestion, counts, how, notes, remarks, word};
-use super::{Ledger, LedgerClaim, LedgerRun, LedgerTest, catalogue, claims};
+use super::compared::completed;
+use super::generalise::merged;
+use super::table::{ClaimTable, Part, Under, shown_under};
+use super::telling::{line, measure_text, shown, value};
+use super::words::{brief, congestion, counts, how, notes, remarks, word};
+use super::{Ledger, LedgerClaim, LedgerRun, LedgerTest, claims, right};
+use crate::claims::ClaimVerdict;
+
+/// The longest line of a summary.
+const LINE: usize = 100;
+/// Between columns of a summary.
+const GAP: usize = 2;
 
 /// What is known of the claims of an experiment, and every test.
 pub fn page(ledger: &Ledger) -> Page<'_> {
+    let told = completed(ledger);
+    let told = told.as_ref();
     let mut page = Page::new(format!("{}: {}", ledger.id, ledger.question));
     page.about.extend(ledger.source.iter().map(|source| format!("Source: {source}")));
     page.about.extend(congestion(ledger));
-    page.answer.push(Paragraph { text: counts(std::slice::from_ref(ledger)), tone: Tone::Strong }.into());
+    page.answer.push(Paragraph { text: counts(std::slice::from_ref(told)), tone: Tone::Strong }.into());
     let is_whole = |run: &&LedgerRun| run.missing.is_empty();
     let (whole, missing): (Vec<&LedgerRun>, Vec<&LedgerRun>) = ledger.runs.iter().partition(is_whole);
     let lines = missing.into_iter().flat_map(|run| {
@@ -29,9 +41,10 @@ pub fn page(ledger: &Ledger) -> Page<'_> {
     page.blocks.push(measured(ledger, &whole).folded());
     let of_claim = |(number, claim): (usize, &LedgerClaim)| {
         let tested = tested(claim).map(Section::folded);
-        Section::new(&format!("claim-{number}"), "").with(asserted(number, claim)).with_all(tested).open()
+        let section = Section::new(&format!("claim-{number}"), "").with(asserted(number, claim));
+        section.with_all(table(claim, &told.runs)).with_all(tested).open()
     };
-    let all = (1..).zip(&ledger.claims).map(of_claim);
+    let all = (1..).zip(&told.claims).map(of_claim);
     page.blocks.push(Section::new("claims", "What was claimed, and what holds").with_all(all).open());
     page.blocks.extend(ledger.figure.as_ref().map(|figure| published(ledger, figure).open()));
     let figure = Figure::new(claims_reading(&claims(ledger)), |frame| match frame {
@@ -47,30 +60,103 @@ pub fn page(ledger: &Ledger) -> Page<'_> {
 
 /// What is known of the claims of several experiments, and who was right of articles that contradict one another.
 pub fn overview(ledgers: &[Ledger]) -> Page<'_> {
-    let columns = [Column::text("claim"), Column::text(""), Column::text("here")];
-    let row = |name: String, claim: &LedgerClaim| {
-        let verdict = Field::from(Value::Name(word(claim))).toned(claim.word.tone());
-        vec![Value::Name(name).into(), verdict, Value::Brief(claim.sentence.clone()).into()]
-    };
-    let find = |side: &catalogue::ArticleAnswer| {
-        let ledger = ledgers.iter().find(|ledger| ledger.id == side.experiment)?;
-        let claim = ledger.claims.get(side.claim.checked_sub(1)?)?;
-        Some(row(format!("{} ({} {})", side.says, side.experiment, side.claim), claim))
-    };
-    let right = catalogue::contradictions().into_iter().filter_map(|contradiction| {
-        let rows: Option<Vec<Vec<Field>>> = contradiction.sides.iter().map(find).collect();
-        let untitled = columns.clone().map(|column| column.titled(String::new()));
-        Some(Section::new("", contradiction.question).with(Table::new(&untitled).rows(rows?)).open())
-    });
+    let ledgers: Vec<Ledger> = ledgers.iter().map(|ledger| completed(ledger).into_owned()).collect();
     let mut page = Page::new("What was claimed, and what holds");
-    page.answer.push(Paragraph { text: counts(ledgers), tone: Tone::Strong }.into());
-    page.blocks.push(Section::new("right", "Who was right").with_all(right).open());
-    let rows = ledgers.iter().flat_map(|ledger| {
-        (1..).zip(&ledger.claims).map(move |(number, claim): (usize, _)| (ledger, number, claim))
+    page.answer.push(Paragraph { text: counts(&ledgers), tone: Tone::Strong }.into());
+    page.blocks.push(Section::new("claims", "").with(summary(&ledgers)).open());
+    let questions = right::answers(&ledgers).into_iter().map(|answer| {
+        let said = [answer.here, answer.articles].map(Paragraph::plain);
+        Section::new("", answer.title).with(Block::List(said.into())).open()
     });
-    let rows = rows.map(|(ledger, number, claim)| row(format!("{} {number}", ledger.id), claim));
-    page.blocks.push(Section::new("claims", "").with(Table::new(&columns).rows(rows)).open());
+    page.blocks.push(Section::new("right", "Who was right").with_all(questions).open());
     page
+}
+
+/// A line a claim, each complete in itself.
+fn summary(ledgers: &[Ledger]) -> Table {
+    let columns = [Column::text("claim"), Column::text(""), Column::text("here")];
+    let all = || {
+        ledgers.iter().flat_map(|ledger| (1..).zip(&ledger.claims).map(move |(number, claim)| (ledger, number, claim)))
+    };
+    let name = |ledger: &Ledger, number: i32| format!("{} {number}", ledger.id);
+    let longest = |of: &dyn Fn((&Ledger, i32, &LedgerClaim)) -> String| {
+        all().map(of).map(|text| text.chars().count()).max().unwrap_or_default()
+    };
+    let taken = longest(&|(ledger, number, _)| name(ledger, number)) + longest(&|(.., claim)| brief(claim));
+    let room = LINE.saturating_sub(taken + 2 * GAP);
+    let row = |(ledger, number, claim): (&Ledger, i32, &LedgerClaim)| {
+        let verdict = Field::from(Value::Name(brief(claim))).toned(claim.word.tone());
+        let said = line(claim, &ledger.runs, room);
+        vec![Value::Name(name(ledger, number)).into(), verdict, Value::Name(said).into()]
+    };
+    Table::new(&columns).rows(all().map(row))
+}
+
+/// The table of a claim: a row for each load, a column for each condition.
+fn table(claim: &LedgerClaim, runs: &[LedgerRun]) -> Option<Table> {
+    let ClaimTable { columns, parts } = ClaimTable::of(claim, runs);
+    let parts: Vec<Part<'_>> = parts.into_iter().filter(|part| part.tests.iter().flatten().any(Option::is_some)).collect();
+    if columns.is_empty() || parts.is_empty() {
+        return None;
+    }
+    let has_published = parts.iter().any(|part| (0..part.loads.len()).any(|row| part.published((row, row)).is_some()));
+    let mut titles = vec![Column::text(""), Column::text("")];
+    titles.extend(has_published.then(|| Column::number("article")));
+    let under = |(index, under): (usize, &Under)| {
+        // What sets two things at once goes first where there is no room.
+        let rank = if under.sets.len() > 1 { 1 + index as u8 } else { 0 };
+        Column::number("").titled(shown_under(under)).dropped(rank)
+    };
+    titles.extend(columns.iter().enumerate().map(under));
+    let mut rows = Vec::new();
+    for part in &parts {
+        let name = match &part.sides {
+            (a, b) if part.is_ratio() => format!("{} over {}", shown(&a[0]), shown(&b[0])),
+            (a, _) if part.pattern.is_some() => format!("{}, {}", measure_text(part.measure), shown(&a[0])),
+            _ => part.about.to_owned(),
+        };
+        for (number, range) in merged(&part.grid(|test| test.word)).into_iter().enumerate() {
+            let says_load = part.has_load(range.0);
+            let mut row: Vec<Field> = vec![
+                Value::Name(if number == 0 { name.clone() } else { String::new() }).into(),
+                Value::Name(if says_load { part.loads(range) } else { String::new() }).into(),
+            ];
+            if has_published {
+                row.push(part.published(range).map_or_else(Field::default, |it| bare(part, it).into()));
+            }
+            row.extend((0..columns.len()).map(|column| field(part, range, column)));
+            rows.push(row);
+        }
+    }
+    Some(Table::new(&titles).rows(rows))
+}
+
+/// What was measured for neighbouring rows under a condition, and what is known of the claim there.
+fn field(part: &Part<'_>, (first, last): (usize, usize), column: usize) -> Field {
+    let tests: Vec<&LedgerTest> = (first..=last).filter_map(|row| part.tests[row][column]).collect();
+    let Some(test) = tests.iter().find(|test| test.value.is_some() || test.detail.is_some()) else {
+        return Field::default();
+    };
+    let values = || tests.iter().filter_map(|test| test.value);
+    let least = values().fold(f64::INFINITY, f64::min);
+    let most = values().fold(f64::NEG_INFINITY, f64::max);
+    let held = if least.is_finite() { format!("{} ", bare(part, (least, most))) } else { String::new() };
+    Field::from(Value::Name(format!("{held}{}", mark(test.word)))).toned(test.word.tone())
+}
+
+/// Figures of a column that says itself what they are.
+fn bare(part: &Part<'_>, values: (f64, f64)) -> String {
+    value(part, values).trim_end_matches(" ×").to_owned()
+}
+
+/// A verdict where colours are not seen.
+fn mark(word: ClaimVerdict) -> &'static str {
+    match word {
+        ClaimVerdict::Holds => "✓",
+        ClaimVerdict::Fails => "✗",
+        ClaimVerdict::NoDifference | ClaimVerdict::Depends => "·",
+        ClaimVerdict::Open | ClaimVerdict::NotTested => "?",
+    }
 }
 
 /// Where it was published, and how it was measured here.
@@ -88,22 +174,37 @@ fn measured<'a>(ledger: &Ledger, runs: &[&LedgerRun]) -> Section<'a> {
     }
 }
 
+/// What a reader of the table wants to know first.
+const FIRST: [&str; 4] = ["here", "depends on", "what to do", "to decide it"];
+
+fn noted((what, note): (&str, String)) -> String {
+    format!("{what}: {note}")
+}
+
 fn asserted(number: usize, claim: &LedgerClaim) -> Claim {
     Claim {
         text: format!("{number}. “{}”", claim.text),
         known: claim.word.known(),
         said: word(claim),
-        more: notes(claim).into_iter().map(|(what, note)| format!("{what}: {note}")).collect(),
+        more: notes(claim).into_iter().filter(|(what, _)| FIRST.contains(what)).map(noted).collect(),
         unfolded: true,
     }
 }
 
-/// The tests of a claim, if there are any.
+/// What else is to be said of a claim, and its tests.
 fn tested<'a>(claim: &LedgerClaim) -> Option<Section<'a>> {
-    let section = Section::new("", "Every test in numbers")
-        .with(tests(&claim.tests))
-        .with_all(remarks(claim).into_iter().map(Paragraph::quiet));
-    (!claim.tests.is_empty()).then_some(section)
+    let more = notes(claim).into_iter().filter(|(what, _)| !FIRST.contains(what)).map(noted);
+    let more: Vec<Paragraph> = more.map(Paragraph::plain).collect();
+    let section = match more.is_empty() {
+        true => Section::new("", "Every test in numbers"),
+        false => Section::new("", "Every test in numbers, and what lies behind it").with(Block::List(more)),
+    };
+    let section = match claim.tests.is_empty() {
+        true => section,
+        false => section.with(tests(&claim.tests)),
+    };
+    let section = section.with_all(remarks(claim).into_iter().map(Paragraph::quiet));
+    (!section.blocks.is_empty()).then_some(section)
 }
 
 fn tests(tests: &[LedgerTest]) -> Table {
@@ -226,13 +327,40 @@ mod tests {
     use ipcost_model::{Envelope, Host, Tool};
 
     use super::*;
-    use crate::claims::ClaimVerdict;
     use crate::replicate::{LEDGER_SCHEMA, Software, Source};
+
+    /// Five articles that contradict one another, as an earlier version measured them on an idle machine of two cores.
+    fn five() -> Vec<Ledger> {
+        serde_json::from_str(include_str!("../../tests/fixtures/five-amd.json")).unwrap()
+    }
+
+    #[test]
+    fn five_articles_are_told_in_a_line_a_claim_and_a_screen() {
+        let ledgers = five();
+        let shown = overview(&ledgers).terminal(false, LINE);
+        let shown = anstream::adapter::strip_str(&shown).to_string();
+        insta::assert_snapshot!("five", shown);
+        let (claims, right) = shown.split_once("Who was right").expect("a heading");
+        for line in claims.lines() {
+            assert!(line.chars().count() <= LINE && !line.contains('…'), "{line}");
+        }
+        assert!(right.lines().filter(|line| !line.is_empty()).count() <= 15 + 1, "{right}");
+    }
+
+    #[test]
+    fn each_claim_has_a_table() {
+        let plain =
+            |page: Page<'_>, room| anstream::adapter::strip_str(&page.terminal(false, room)).to_string();
+        for ledger in &five() {
+            insta::assert_snapshot!(format!("table-{}", ledger.id), plain(page(ledger), LINE));
+        }
+    }
 
     #[test]
     fn a_ledger_shows_what_was_published_and_what_holds() {
         let test = |software, value: Option<f64>, word, decides| LedgerTest {
             stratum: None,
+            compared: None,
             direction: None,
             about: "client CPU, tcp over unix".into(),
             software,
@@ -252,6 +380,7 @@ mod tests {
         };
         let run = |software, epochs, missing: &[&str]| LedgerRun {
             stratum: None,
+            sets: Default::default(),
             software,
             about: "Ruby".into(),
             elapsed_s: 61.0,
@@ -293,6 +422,7 @@ mod tests {
                 published: Some("48.27 against 2.53".into()),
                 word: ClaimVerdict::Holds,
                 size: Some(ClaimVerdict::Fails),
+                on: Vec::new(),
                 sentence: "in direction only, the factor differs: as published: 2.60 (2.34–2.86)".into(),
                 advice: None,
                 why: Some("tcp 2.00 sleeps an operation, unix 1.00".into()),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::figure::Figure;
-use super::{Peers, Source, Stratum};
-use crate::claims::{ClaimVerdict, Rule, Selector};
+use super::{Compared, Peers, Source, Stratum};
+use crate::claims::{ClaimVerdict, Selector};
 use ipcost_model::job::duration;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Envelope, Matrix, PublishedFigure, Quantity, named};
@@ -112,9 +112,6 @@ pub struct Claim {
     /// The figure that was published for it, in words.
     #[serde(default)]
     pub published: Option<String>,
-    /// How its tests decide it.
-    #[serde(default = "all")]
-    pub rule: Rule,
     /// What tests it; figures that only stand beside it have `decides = false`.
     #[serde(default)]
     pub tests: Vec<Test>,
@@ -162,10 +159,6 @@ impl Replication {
         }
         self
     }
-}
-
-fn all() -> Rule {
-    Rule::All
 }
 
 fn yes() -> bool {
@@ -342,6 +335,9 @@ pub struct LedgerRun {
     /// The condition; null as published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stratum: Option<String>,
+    /// What the condition sets, by name: `placement`, options, `peers`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sets: BTreeMap<String, String>,
     /// How long it took, seconds.
     pub elapsed_s: f64,
     /// Complete epochs.
@@ -366,7 +362,10 @@ pub struct LedgerClaim {
     /// What is known of the factor; null if it names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ClaimVerdict>,
-    /// With which figures and under which conditions, in words.
+    /// What the word depends on, or the factor's, most telling first: `size`, `concurrency`, `placement`, an option.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on: Vec<String>,
+    /// With which figures, for which loads and under which conditions, in words.
     #[serde(default)]
     pub sentence: String,
     /// What differs between the cells that decide, from what was measured.
@@ -418,6 +417,9 @@ pub struct LedgerTest {
     /// The condition; null as published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stratum: Option<String>,
+    /// The sides and the load; null in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Compared>,
     /// What is taken of the cells.
     pub measure: String,
     /// The ratio, or the value where there is no denominator; null where it could not be measured.
@@ -455,6 +457,28 @@ pub struct LedgerTest {
 }
 
 #[cfg(test)]
+impl LedgerClaim {
+    /// A claim without tests.
+    pub(crate) fn of(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            published: None,
+            word: ClaimVerdict::NotTested,
+            size: None,
+            on: Vec::new(),
+            sentence: String::new(),
+            why: None,
+            advice: None,
+            conditions: Vec::new(),
+            behind: None,
+            limit: None,
+            takes: None,
+            tests: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
 impl LedgerTest {
     /// A deciding test of which nothing but its verdict is known.
     pub(crate) fn known_as(word: ClaimVerdict) -> Self {
@@ -462,6 +486,7 @@ impl LedgerTest {
             about: String::new(),
             software: Software::Original,
             stratum: None,
+            compared: None,
             measure: "wall".to_owned(),
             value: None,
             lo: None,

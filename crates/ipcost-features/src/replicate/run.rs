@@ -13,6 +13,7 @@ use ipcost_model::{
 use ipcost_sys::interrupt::Interrupt;
 
 use super::as_published::full;
+use super::compared::settings;
 use super::figure::published_figure;
 use super::{
     ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, MeasuredSoftware, Peers, Replication, ReplicationRun,
@@ -113,7 +114,7 @@ pub fn run(
         differs: differs(replication, request.full.is_some()),
         seed,
         effects: effects(replication, &measured),
-        claims: decide(replication, &measured),
+        claims: decide(replication, &measured, &runs),
         figure: None,
         runs,
     };
@@ -198,6 +199,7 @@ impl<'a> Experiment<'a> {
             software: run.software,
             about: run.about.clone(),
             stratum: stratum.map(|stratum| stratum.name.clone()),
+            sets: stratum.map(settings).unwrap_or_default(),
             elapsed_s: 0.0,
             epochs: 0,
             missing: Vec::new(),

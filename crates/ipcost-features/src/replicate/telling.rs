@@ -1,11 +1,13 @@
-//! From the verdicts under each condition to one verdict and one sentence.
+//! From the table of a claim to its word, what that depends on, and what is said of it: in a sentence, and in a line.
 
 use ipcost_lab::rules::nanoseconds;
-use ipcost_model::{Placement, and_joined};
-use ipcost_report::numbers::{bounds, ratio};
+use ipcost_model::Measure;
+use ipcost_report::numbers::ratio;
 
-use super::{Condition, LedgerTest, Stratum};
-use crate::claims::ClaimVerdict;
+use super::generalise::{Grid, Segment, Statement, factors, statements};
+use super::table::{ClaimTable, Part, Under, direction};
+use super::{Condition, LedgerClaim, LedgerRun, LedgerTest};
+use crate::claims::{ClaimVerdict, over_conditions};
 
 /// What the cells of a test are compared by, to say what differs: measures of one operation, in words.
 pub(super) const EVIDENCE: [(&str, What); 4] = [
@@ -20,8 +22,10 @@ const VISIBLE: f64 = 1.5;
 const FEW: f64 = 0.05;
 /// Times below this are not told, nanoseconds.
 const SHORT_NS: f64 = 100.0;
-/// More labels than this are told by the first and the last.
-const MOST_LABELS: usize = 3;
+/// Values that differ by more than this factor between conditions are told for each.
+const APART: f64 = 1.25;
+/// So many things are named one by one.
+const MOST_NAMES: usize = 3;
 
 /// A figure in words.
 #[derive(Debug, Clone, Copy)]
@@ -45,225 +49,512 @@ pub(super) fn evidence(what: What, [a, b]: [&String; 2], of_a: f64, of_b: f64) -
     })
 }
 
+
 /// Whether conditions say different things, or the published one nothing.
 pub(super) fn differ(conditions: &[Condition]) -> bool {
     conditions.iter().any(|condition| condition.word != conditions[0].word) || conditions[0].word.is_open()
 }
 
-/// What a reader should do about a claim that depends: under which condition their own programs run decides.
-pub(super) fn advice(conditions: &[Condition], strata: &[Stratum]) -> Option<String> {
-    let verdict = |of: &dyn Fn(&Stratum) -> bool| -> Vec<ClaimVerdict> {
-        let of = |condition: &&Condition| {
-            strata.iter().any(|it| Some(&it.name) == condition.stratum.as_ref() && of(it))
-        };
-        conditions.iter().filter(of).map(|condition| condition.word).collect()
-    };
-    let differ = |a: &[ClaimVerdict], b: &[ClaimVerdict]| {
-        let holds = |list: &[ClaimVerdict]| list.contains(&ClaimVerdict::Holds);
-        let does_not = |list: &[ClaimVerdict]| {
-            list.iter().any(|verdict| matches!(verdict, ClaimVerdict::Fails | ClaimVerdict::NoDifference))
-        };
-        (holds(a) && does_not(b)) || (does_not(a) && holds(b))
-    };
-    let one = verdict(&|it| it.placement == Some(Placement::Together) && it.options.is_empty());
-    let two = verdict(&|it| it.placement == Some(Placement::Apart) && it.options.is_empty());
-    let (plain, set) = (verdict(&|it| it.options.is_empty()), verdict(&|it| !it.options.is_empty()));
-    let parts = [
-        differ(&one, &two).then_some(
+/// What a reader should do about a claim that depends, by what it depends on.
+fn advice(on: &[String]) -> Option<String> {
+    let of = |name: &String| match name.as_str() {
+        "placement" => Some(
             "whether your processes share a core decides: pin them (taskset), and measure with --placement together,apart",
         ),
-        differ(&plain, &set).then_some("whether TCP_NODELAY is set decides: set it for small messages that must not wait"),
-    ];
-    let said: Vec<&str> = parts.into_iter().flatten().collect();
+        "tcp_nodelay" => Some("whether TCP_NODELAY is set decides: set it for small messages that must not wait"),
+        "tcp_congestion" => Some(
+            "the congestion control decides: measure under yours (sysctl net.ipv4.tcp_congestion_control)",
+        ),
+        "size" => Some("the size of your messages decides: measure with it (--sizes)"),
+        _ => None,
+    };
+    let said: Vec<&str> = on.iter().filter_map(of).collect();
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// The claim in one sentence: its verdicts under each condition, with their figures.
-pub(super) fn sentence(conditions: &[Condition], word: ClaimVerdict, size: Option<ClaimVerdict>) -> String {
-    if conditions.is_empty() {
-        return String::new();
+/// Tells a claim again from its tests: what is known under each condition and of all of it, what that depends on, and in which
+/// words.
+pub(super) fn retell(claim: &mut LedgerClaim, runs: &[LedgerRun]) {
+    let table = ClaimTable::of(claim, runs);
+    let settings = table.settings();
+    let words = |of: &dyn Fn(&LedgerTest) -> ClaimVerdict, under: Option<usize>| {
+        let tests = table.parts.iter().flat_map(|part| &part.tests);
+        let tests = tests.flat_map(|row| row.iter().enumerate());
+        let tests = tests.filter(|(column, _)| under.is_none_or(|only| only == *column));
+        let known = tests.filter_map(|(_, test)| test.filter(|test| is_measured(test)));
+        known.map(of).collect::<Vec<_>>()
+    };
+    let is_sized = |test: &&LedgerTest| test.decides && test.direction.is_some();
+    let sized = claim.tests.iter().any(|test| is_sized(&test));
+    let known = |under: Option<usize>| {
+        let word = over_conditions(&words(&direction, under));
+        let size = sized.then(|| over_conditions(&words(&|test| test.word, under)));
+        together(word, size)
+    };
+    let grids: Vec<Grid> = table.parts.iter().map(|part| part.grid(direction)).collect();
+    let conditions: Vec<Condition> = (0..table.columns.len())
+        .filter(|column| !words(&direction, Some(*column)).is_empty())
+        .map(|column| {
+            let Under { stratum, software, .. } = table.columns[column].clone();
+            let (word, size) = known(Some(column));
+            let figures = Said::of(&table, Some(column)).whole();
+            Condition { stratum, software, word, size, figures }
+        })
+        .collect();
+    let (word, size) = known(None);
+    let on = match (word, size) {
+        (ClaimVerdict::Depends, _) => factors(&grids, &settings),
+        (_, Some(ClaimVerdict::Depends)) => {
+            let grids: Vec<Grid> = table.parts.iter().map(|part| part.grid(|test| test.word)).collect();
+            factors(&grids, &settings)
+        }
+        _ => Vec::new(),
+    };
+    let sentence = Said::of(&table, None).whole();
+    (claim.word, claim.size) = (word, size);
+    claim.sentence = sentence;
+    claim.advice = advice(&on);
+    claim.on = on;
+    claim.conditions = conditions;
+}
+
+fn is_measured(test: &LedgerTest) -> bool {
+    test.value.is_some() || test.detail.is_some()
+}
+
+/// What is known of a direction and of a factor, as they go together.
+fn together(word: ClaimVerdict, size: Option<ClaimVerdict>) -> (ClaimVerdict, Option<ClaimVerdict>) {
+    let word = match (word, size) {
+        // Whichever it is, it is not by the factor that was claimed.
+        (ClaimVerdict::Open | ClaimVerdict::NoDifference, Some(ClaimVerdict::Fails)) => ClaimVerdict::Fails,
+        // The factor that was claimed is smaller than the margin.
+        (ClaimVerdict::NoDifference, Some(ClaimVerdict::Holds)) => ClaimVerdict::Holds,
+        _ => word,
+    };
+    (word, size)
+}
+
+/// A claim in a line of so many letters, complete in itself: the longest form that fits.
+pub(super) fn line(claim: &LedgerClaim, runs: &[LedgerRun], room: usize) -> String {
+    let said = Said::of(&ClaimTable::of(claim, runs), None);
+    let forms = said.forms();
+    let fits = |form: &&String| form.chars().count() <= room;
+    forms.iter().find(fits).or(forms.last()).cloned().unwrap_or_default()
+}
+
+/// What is said of a table: a phrase for each thing that is compared, in parts that can be left out from the end.
+struct Said {
+    phrases: Vec<Phrase>,
+    /// How many deciding fields hold, and how many do not.
+    decided: [usize; 2],
+    /// All of them.
+    fields: usize,
+}
+
+/// What is said of one part of a table, without the names of what is compared.
+pub(super) fn said_of(columns: &[Under], part: &Part<'_>, grid: &Grid) -> Option<String> {
+    let Phrase { bare, more, .. } = phrase(columns, part, grid, false)?;
+    Some(std::iter::once(bare).chain(more).collect::<Vec<_>>().join(", "))
+}
+
+/// What is said of what is compared.
+#[derive(Debug, Default)]
+struct Phrase {
+    /// Under most conditions.
+    main: String,
+    /// The same without the names of what is compared.
+    bare: String,
+    /// What the article has.
+    article: String,
+    /// Under the others, and what is open.
+    more: Vec<String>,
+    /// Whether nothing is decided.
+    is_open: bool,
+}
+
+impl Said {
+    /// Of a table, under one of its conditions or all.
+    fn of(table: &ClaimTable<'_>, only: Option<usize>) -> Self {
+        let under = |grid: Grid| {
+            let rows = grid.rows.into_iter().map(|row| {
+                row.into_iter()
+                    .enumerate()
+                    .map(|(column, known)| known.filter(|_| only.is_none_or(|only| only == column)))
+                    .collect()
+            });
+            Grid { rows: rows.collect(), ..grid }
+        };
+        let parts = table.parts.iter().map(|part| (part.clone(), under(part.grid(direction)))).collect();
+        let parts: Vec<(Part<'_>, Grid)> = alike(parts);
+        let differ = parts.iter().any(|(part, _)| part.loads != parts[0].0.loads);
+        let phrases = parts.iter().filter_map(|(part, grid)| {
+            Some(Phrase { article: published(part), ..phrase(&table.columns, part, grid, differ)? })
+        });
+        let mut phrases: Vec<Phrase> = phrases.collect();
+        phrases.sort_by_key(|phrase| phrase.is_open);
+        let fields = || table.parts.iter().flat_map(|part| part.tests.iter().flatten().flatten());
+        let count = |all: &[ClaimVerdict]| fields().filter(|test| all.contains(&direction(test))).count();
+        let decided = [count(&[ClaimVerdict::Holds]), count(&[ClaimVerdict::Fails, ClaimVerdict::NoDifference])];
+        Self { phrases, decided, fields: fields().count() }
     }
-    let name = |condition: &Condition| match &condition.stratum {
-        Some(stratum) => stratum.clone(),
-        None => "as published".to_owned(),
+
+    fn whole(&self) -> String {
+        let each = self.phrases.iter().map(Phrase::whole);
+        match self.phrases.is_empty() {
+            true if self.fields > 0 => "not decided".to_owned(),
+            _ => each.collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    /// From the longest to the shortest.
+    fn forms(&self) -> Vec<String> {
+        let count = self.phrases.len();
+        let joined = |of: &dyn Fn(&Phrase) -> String, few: usize| {
+            self.phrases.iter().take(few).map(of).collect::<Vec<_>>().join("; ")
+        };
+        let some = |of: &dyn Fn(&Phrase) -> String, few: usize| match count - few {
+            0 => joined(of, count),
+            left => format!("{}; and {left} more", joined(of, few)),
+        };
+        let main = |it: &Phrase| it.main.clone();
+        let with_more = |it: &Phrase| format!("{}{}", it.main, it.more());
+        // What the article has stands in its table, too.
+        let mut forms = vec![joined(&Phrase::whole, count)];
+        forms.extend((1..=count).rev().map(|few| some(&with_more, few)));
+        forms.push(joined(&|it| format!("{}{}", it.main, it.article), count));
+        forms.extend((1..=count).rev().map(|few| some(&main, few)));
+        forms.extend((count == 1).then(|| joined(&|it| it.bare.clone(), 1)));
+        let [holds, fails] = self.decided;
+        let others = self.fields - holds - fails;
+        let each = [(holds, "holds in"), (fails, "fails in"), (others, "open in")];
+        let each: Vec<String> = each
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{word} {count}"))
+            .collect();
+        forms.push(format!("{} of {} comparisons", each.join(", "), self.fields));
+        forms.retain(|form| !form.is_empty());
+        if self.fields == 0 {
+            forms.clear();
+        }
+        forms
+    }
+}
+
+impl Phrase {
+    fn whole(&self) -> String {
+        format!("{}{}{}", self.main, self.article, self.more())
+    }
+
+    fn more(&self) -> String {
+        self.more.iter().map(|more| format!("; {more}")).collect()
+    }
+}
+
+/// Parts of which nothing contradictory is known are one: `pipe and fifo over unix and tcp`, if each of the first is compared
+/// with each of the second.
+fn alike(mut parts: Vec<(Part<'_>, Grid)>) -> Vec<(Part<'_>, Grid)> {
+    for numerators in [true, false] {
+        let mut found: Vec<(Part<'_>, Grid)> = Vec::new();
+        for (part, grid) in parts {
+            let joined = found.iter_mut().find_map(|(known, of_known)| {
+                let (mine, other) = (&part.sides, &known.sides);
+                let same = if numerators { mine.1 == other.1 } else { mine.0 == other.0 };
+                let is_like = same
+                    && part.is_ratio()
+                    && (part.measure, part.factor, &part.loads) == (known.measure, known.factor, &known.loads)
+                    && sense(&part) == sense(known);
+                is_like.then(|| of_known.with(&grid)).flatten().map(|both| (known, of_known, both))
+            });
+            match joined {
+                Some((known, of_known, both)) => {
+                    *of_known = both;
+                    let (mine, all) = match numerators {
+                        true => (&part.sides.0, &mut known.sides.0),
+                        false => (&part.sides.1, &mut known.sides.1),
+                    };
+                    all.extend(mine.iter().cloned());
+                }
+                None => found.push((part, grid)),
+            }
+        }
+        parts = found;
+    }
+    parts
+}
+
+/// On which side of 1 a ratio is claimed to be, in each row.
+fn sense(part: &Part<'_>) -> Vec<(bool, bool)> {
+    let bounds = |row| part.of_row(row).map_or((None, None), LedgerTest::bounds);
+    (0..part.loads.len()).map(|row| (bounds(row).0.is_some(), bounds(row).1.is_some())).collect()
+}
+
+/// What is said of one thing that is compared; `differ` where others have rows of other loads. `None` if nothing is decided.
+fn phrase(columns: &[Under], part: &Part<'_>, grid: &Grid, differ: bool) -> Option<Phrase> {
+    let all = statements(grid);
+    let Some((first, others)) = all.split_first() else { return undecided(part) };
+    let all_columns: Vec<usize> = all.iter().flat_map(|it| it.columns.iter().copied()).collect();
+    let name = |these: &[usize]| conditions_name(columns, these, &all_columns);
+    let rows = |statement: &Statement| {
+        let each = statement.segments.iter().map(|segment| {
+            if part.is_of_calls() {
+                let same = segment.word == ClaimVerdict::Holds;
+                return if same { "the same calls" } else { "other calls" }.to_owned();
+            }
+            let place = place(part, segment, differ);
+            format!("{}{place}", value(part, segment.values))
+        });
+        each.collect::<Vec<_>>()
     };
-    let told = |condition: &Condition| match condition.figures.as_str() {
-        "" => name(condition),
-        figures => format!("{}: {figures}", name(condition)),
+    let by_condition = by_condition(columns, part, grid, first, &all_columns).filter(|_| others.is_empty());
+    let measured = |column: &usize| grid.rows.iter().any(|row| row.get(*column).is_some_and(Option::is_some));
+    let conditions = (0..columns.len()).filter(measured).count();
+    // Most conditions need no name; few do, whether others contradict them or are open.
+    let is_main = 2 * first.columns.len() >= conditions && (others.is_empty() || first.columns.len() >= MOST_NAMES);
+    let is_named = by_condition.is_none() && !is_main;
+    let said = by_condition.unwrap_or_else(|| rows(first));
+    let under = if is_named { name(&first.columns) } else { String::new() };
+    let bare = format!("{}{under}", said.join(", "));
+    let main = format!("{}{under}", subject(part, said));
+    let mut more: Vec<String> = others
+        .iter()
+        .map(|statement| {
+            let name = name(&statement.columns);
+            format!("{} {}", name.trim_start(), rows(statement).join(", "))
+        })
+        .collect();
+    let open = open_rows(part, grid, &all);
+    more.extend((!open.is_empty()).then(|| format!("open {open}")));
+    Some(Phrase { main, bare, more, ..Phrase::default() })
+}
+
+/// How far the ratio may lie, where one load has an interval and no answer.
+fn undecided(part: &Part<'_>) -> Option<Phrase> {
+    let [row] = &part.tests[..] else { return None };
+    let mut held = row.iter().flatten().filter_map(|test| test.lo.zip(test.hi));
+    let bare = format!("{}, not decided", value(part, held.next().filter(|_| part.is_ratio())?));
+    Some(Phrase { main: subject(part, vec![bare.clone()]), bare, is_open: true, ..Phrase::default() })
+}
+
+/// `TCP 0.73–0.80 × unix up to 1 KiB, 1.4–2.7 × from 8 KiB`.
+fn subject(part: &Part<'_>, said: Vec<String>) -> String {
+    if part.pattern.is_none() {
+        return format!("{}: {}", part.about, said.join(", "));
+    }
+    if !part.is_ratio() {
+        let what = measure_text(part.measure);
+        return format!("{what}, {}: {}", shown(&part.sides.0[0]), said.join(", "));
+    }
+    let names = |all: &[String]| all.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ");
+    let (a, b) = (names(&part.sides.0), names(&part.sides.1));
+    let what = match Measure::named(part.measure) {
+        Measure::Wall | Measure::Sent => String::new(),
+        // A share of the one in the other.
+        _ if part.sides.0[0] == part.measure => String::new(),
+        _ if part.measure.ends_with("_per_byte") => "for a byte, ".to_owned(),
+        _ => format!("{}, ", measure_text(part.measure)),
     };
-    let is_one = conditions.iter().all(|condition| condition.word == conditions[0].word);
-    // What is known comes first.
-    let (known, open): (Vec<&Condition>, Vec<&Condition>) =
-        conditions.iter().partition(|condition| !condition.word.is_open());
-    let each = known.into_iter().chain(open).map(|condition| match condition.word {
-        _ if is_one => told(condition),
-        // It names what holds and what fails itself.
-        ClaimVerdict::Depends => told(condition),
-        verdict => format!("{verdict} {}", told(condition)),
+    let mut said = said.into_iter();
+    let first = said.next().unwrap_or_default();
+    // The denominator stands after the first ratio.
+    let first = match first.split_once(" ×") {
+        Some((value, rest)) => format!("{value} × {b}{rest}"),
+        None => format!("{first} × {b}"),
+    };
+    let others: String = said.map(|other| format!(", {other}")).collect();
+    format!("{what}{a} {first}{others}")
+}
+
+/// What is measured, in words.
+pub(super) fn measure_text(name: &str) -> String {
+    match Measure::named(name) {
+        Measure::Named(name) => name.replace('_', " ").replace("tcp", "TCP"),
+        known => measure_name(&known).to_owned(),
+    }
+}
+
+fn measure_name(measure: &Measure) -> &'static str {
+    match measure {
+        Measure::ClientCpu => "client CPU",
+        Measure::ServerCpu => "server CPU",
+        Measure::Cpu => "CPU of both",
+        Measure::ClientUser => "client's user time",
+        Measure::ClientSys => "client's system time",
+        Measure::ServerUser => "server's user time",
+        Measure::ServerSys => "server's system time",
+        Measure::Waiting => "waiting",
+        Measure::Switches | Measure::VoluntarySwitches | Measure::InvoluntarySwitches => "switches",
+        Measure::Wall | Measure::Sent | Measure::Named(_) => "time",
+    }
+}
+
+/// A side as readers write it.
+pub(super) fn shown(name: &str) -> String {
+    match name {
+        "tcp" | "tcp6" | "udp" | "sctp" => name.to_uppercase(),
+        _ => match Measure::named(name) {
+            Measure::Named(_) => name.to_owned(),
+            known => measure_name(&known).to_owned(),
+        },
+    }
+}
+
+/// The least and the largest value: of a ratio two digits, as it says how far, and not which of two is so.
+pub(super) fn value(part: &Part<'_>, (least, most): (f64, f64)) -> String {
+    let sign = if part.is_ratio() { " ×" } else { "" };
+    let (least, most) = (short(least), short(most));
+    match least == most {
+        true => format!("{least}{sign}"),
+        false => format!("{least}–{most}{sign}"),
+    }
+}
+
+/// Two significant digits; three where the second is a one or less away from 1, so that it does not vanish.
+pub(super) fn short(value: f64) -> String {
+    let places = match value.abs() {
+        v if v >= 9.95 => 0,
+        v if v >= 0.995 => 1,
+        v if v >= 0.0995 => 2,
+        0.0 => return "0".to_owned(),
+        v if v < 1e-3 => return ratio(value),
+        _ => 3,
+    };
+    format!("{value:.places$}")
+}
+
+/// ` up to 1 KiB`, ` from 8 KiB`, ` at 64 B`; nothing where all rows are one.
+fn place(part: &Part<'_>, segment: &Segment, differ: bool) -> String {
+    let last = part.loads.len() - 1;
+    let load = |row: usize| part.load(row);
+    let bridged = match segment.bridged[..] {
+        [] => String::new(),
+        _ => format!(" ({} not decided)", rows_text(part, &segment.bridged)),
+    };
+    let preposition = if part.factor == "size" { "at " } else { "" };
+    let place = match segment.rows {
+        (0, end) if end == last && !differ => String::new(),
+        (0, end) if end == last && last == 0 && !part.has_load(0) => String::new(),
+        (0, end) if end == last && last == 0 => format!(" {preposition}{}", load(0)),
+        (0, end) if end > 0 => format!(" up to {}", load(end)),
+        (begin, end) if end == last && begin < end => format!(" from {}", load(begin)),
+        (begin, end) if begin == end => format!(" {preposition}{}", load(begin)),
+        (begin, end) => format!(" from {} to {}", load(begin), load(end)),
+    };
+    format!("{place}{bridged}")
+}
+
+/// `1 KiB and 2 KiB`, `1 KiB to 8 KiB`: neighbours as a range.
+fn rows_text(part: &Part<'_>, rows: &[usize]) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for row in rows {
+        match ranges.last_mut() {
+            Some(range) if range.1 + 1 == *row => range.1 = *row,
+            _ => ranges.push((*row, *row)),
+        }
+    }
+    let said: Vec<String> = ranges.into_iter().map(|range| part.loads(range)).collect();
+    ipcost_model::and_joined(&said)
+}
+
+/// Rows of which no condition knows anything, where some say something.
+fn open_rows(part: &Part<'_>, grid: &Grid, all: &[Statement]) -> String {
+    let is_open = |row: &usize| {
+        let decided = |statement: &Statement| {
+            statement.segments.iter().any(|segment| (segment.rows.0..=segment.rows.1).contains(row))
+        };
+        grid.rows[*row].iter().any(Option::is_some) && !all.iter().any(decided)
+    };
+    let rows: Vec<usize> = (0..grid.rows.len()).filter(is_open).collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => format!("at {}", rows_text(part, &rows)),
+    }
+}
+
+/// The ratio that the article has, where a claim names a factor; where its figures are not at hand, the range that it claims.
+fn published(part: &Part<'_>) -> String {
+    let mut tests = part.tests.iter().flatten().flatten();
+    let Some(test) = tests.find(|test| test.direction.is_some()) else { return String::new() };
+    match part.published((0, part.loads.len() - 1)) {
+        Some(values) => format!(" (article {})", value(part, values)),
+        None => format!(" (claimed {} ×)", test.claimed.replace(" to ", "–")),
+    }
+}
+
+/// Each condition with its own value, where one load under few conditions has values that are far apart.
+fn by_condition(
+    under: &[Under],
+    part: &Part<'_>,
+    grid: &Grid,
+    statement: &Statement,
+    all: &[usize],
+) -> Option<Vec<String>> {
+    let [row] = &grid.rows[..] else { return None };
+    let (least, most) = statement.segments.first()?.values;
+    let set = |column: &&usize| under[**column].stratum.is_some();
+    let columns: Vec<usize> = match statement.columns.iter().filter(set).count() {
+        0 | 1 => statement.columns.clone(),
+        _ => statement.columns.iter().filter(set).copied().collect(),
+    };
+    if most <= least * APART {
+        return None;
+    }
+    let mut near: Vec<(Vec<usize>, (f64, f64))> = Vec::new();
+    for column in columns {
+        let (of_least, of_most) = row[column]?.values;
+        let is_near = |(_, (least, most)): &&mut (_, (f64, f64))| {
+            of_most.max(*most) <= APART * of_least.min(*least)
+        };
+        match near.iter_mut().find(is_near) {
+            Some((all, values)) => {
+                all.push(column);
+                *values = (values.0.min(of_least), values.1.max(of_most));
+            }
+            None => near.push((vec![column], (of_least, of_most))),
+        }
+    }
+    let each = near.iter().map(|(these, values)| {
+        format!("{}{}", value(part, *values), conditions_name(under, these, all))
     });
-    let whole = each.collect::<Vec<_>>().join("; ");
-    match size.filter(|_| word == ClaimVerdict::Holds) {
-        Some(ClaimVerdict::Fails) => format!("in direction only, the factor differs: {whole}"),
-        Some(ClaimVerdict::Depends) => format!("in direction; the factor depends: {whole}"),
-        Some(ClaimVerdict::Open | ClaimVerdict::NotTested) => {
-            format!("in direction; the factor is open: {whole}")
-        }
-        Some(ClaimVerdict::Holds | ClaimVerdict::NoDifference) | None => whole,
-    }
+    (1..=MOST_NAMES).contains(&near.len()).then(|| each.collect()).filter(|_| near.len() > 1)
 }
 
-/// The figures that say most: those of the test that fails, that is open or that is nearest to its bound; of tests that
-/// disagree, which hold and which fail.
-pub(super) fn figures(tests: &[LedgerTest], word: ClaimVerdict) -> String {
-    let deciding: Vec<&LedgerTest> = tests.iter().filter(|test| test.decides).collect();
-    let verdict = |test: &LedgerTest| test.direction.unwrap_or(test.word);
-    let labels = labels(&deciding);
-    let of = |wanted: ClaimVerdict| -> Vec<usize> {
-        (0..deciding.len()).filter(|index| verdict(deciding[*index]) == wanted).collect()
-    };
-    // An open claim of many tests is told by what is known of them, too.
-    let is_mixed = word.is_open() && !of(ClaimVerdict::Holds).is_empty();
-    if word == ClaimVerdict::Depends || is_mixed {
-        let part = |wanted: ClaimVerdict, words: &str| {
-            let which = of(wanted);
-            (!which.is_empty()).then(|| {
-                let names: Vec<&str> = which.iter().map(|index| labels[*index].as_str()).collect();
-                let figure = worst(which.iter().map(|index| deciding[*index]))
-                    .map_or_else(String::new, |it| format!(" ({})", figure(it)));
-                format!("{words} {}{figure}", some(&names))
-            })
-        };
-        let parts = [
-            part(ClaimVerdict::Holds, "holds for"),
-            part(ClaimVerdict::Fails, "fails for"),
-            part(ClaimVerdict::NoDifference, "no difference that matters for"),
-            part(ClaimVerdict::Open, "open for"),
-        ];
-        return parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    }
-    let telling = of(word);
-    let Some(test) = worst(telling.iter().map(|index| deciding[*index])) else { return String::new() };
-    match deciding.len() {
-        1 => figure(test),
-        _ => format!("{} {}", test.about, figure(test)),
-    }
-}
-
-/// The test nearest to no answer: the widest interval for its distance from 1.
-fn worst<'a>(tests: impl Iterator<Item = &'a LedgerTest>) -> Option<&'a LedgerTest> {
-    let distance = |test: &LedgerTest| test.value.map_or(f64::INFINITY, |value| value.max(1e-9).ln().abs());
-    tests
-        .filter(|test| test.value.is_some() || test.detail.is_some())
-        .min_by(|a, b| distance(a).total_cmp(&distance(b)))
-}
-
-/// `0.52 (0.49–0.55)`.
-fn figure(test: &LedgerTest) -> String {
-    match (test.value, &test.detail) {
-        (Some(value), _) => format!("{} {}", ratio(value), bounds(value, (test.lo, test.hi), test.range))
-            .trim_end()
-            .to_owned(),
-        // Their names and numbers fill lines.
-        (None, Some(_)) if test.word == ClaimVerdict::Holds => "the same calls".to_owned(),
-        (None, Some(_)) => "other calls".to_owned(),
-        (None, None) => "not measured".to_owned(),
-    }
-}
-
-/// What tells tests apart: what follows the last comma, if all begin alike; else all they say.
-fn labels(tests: &[&LedgerTest]) -> Vec<String> {
-    let split: Option<Vec<(&str, &str)>> = tests.iter().map(|test| test.about.rsplit_once(", ")).collect();
-    match split {
-        Some(parts) if parts.iter().all(|(begin, _)| *begin == parts[0].0) => {
-            parts.into_iter().map(|(_, end)| end.to_owned()).collect()
-        }
-        _ => tests.iter().map(|test| test.about.clone()).collect(),
-    }
-}
-
-/// Some names of a list in their order.
-fn some(names: &[&str]) -> String {
-    match names {
-        [first, .., last] if names.len() > MOST_LABELS => {
-            format!("{first} … {last}, {} in all", names.len())
-        }
-        _ => and_joined(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::claims::over_conditions;
-    use crate::replicate::Software;
-
-    fn condition(stratum: Option<&str>, word: ClaimVerdict) -> Condition {
-        Condition {
-            stratum: stratum.map(str::to_owned),
-            software: Software::Original,
-            word,
-            size: None,
-            figures: "0.52 (0.49–0.55)".to_owned(),
+/// Conditions by what they alone set, such as ` on one core`; else by name. Begins with a space.
+fn conditions_name(columns: &[Under], these: &[usize], all: &[usize]) -> String {
+    let is_set = |column: &&usize| !columns[**column].sets.is_empty();
+    let mine: Vec<usize> = these.iter().filter(is_set).copied().collect();
+    let settings = mine.iter().flat_map(|column| &columns[*column].sets);
+    for (name, value) in settings {
+        let have: Vec<usize> =
+            all.iter().filter(|column| columns[**column].sets.get(name) == Some(value)).copied().collect();
+        let is_same = have.len() == mine.len() && have.iter().all(|column| mine.contains(column));
+        if let Some(said) = setting_name(name, value).filter(|_| is_same && mine.len() > 1) {
+            return format!(" {said}");
         }
     }
+    let name = |column: &usize| columns[*column].stratum.clone().unwrap_or_else(|| "as published".to_owned());
+    let named = if mine.is_empty() { these } else { &mine };
+    format!(" {}", ipcost_model::and_joined(&named.iter().map(name).collect::<Vec<_>>()))
+}
 
-    #[test]
-    fn a_claim_depends_on_the_condition_under_which_it_fails() {
-        use ClaimVerdict::{Depends, Fails, Holds, NoDifference, NotTested, Open};
-        let of = |published, strata: &[ClaimVerdict]| {
-            let set = strata.iter().map(|word| condition(Some("x"), *word));
-            let all: Vec<Condition> = std::iter::once(condition(None, published)).chain(set).collect();
-            over_conditions(&all.iter().map(|condition| condition.word).collect::<Vec<_>>())
-        };
-        assert_eq!(of(Holds, &[Holds, Holds]), Holds);
-        assert_eq!(of(Fails, &[Fails]), Fails);
-        assert_eq!(of(Open, &[Holds, Fails]), Depends);
-        assert_eq!(of(Open, &[Holds, Holds]), Holds, "as published it is a mixture of the two");
-        assert_eq!(of(Open, &[Fails, Open]), Fails);
-        assert_eq!(of(Holds, &[Open, Open]), Holds, "nothing says that it depends");
-        assert_eq!(of(Fails, &[Holds, Holds]), Depends);
-        assert_eq!(of(Open, &[Open, Open]), Open);
-        assert_eq!(of(NoDifference, &[NoDifference, Open]), NoDifference);
-        assert_eq!(of(Holds, &[NoDifference]), Depends);
-        assert_eq!(of(NoDifference, &[Fails]), Fails);
-        assert_eq!(of(Open, &[]), Open);
-        assert_eq!(over_conditions(&[]), NotTested);
-    }
+/// What a setting is called after a figure.
+fn setting_name(name: &str, value: &str) -> Option<String> {
+    Some(match (name, value) {
+        ("placement", "together") => "on one core".to_owned(),
+        ("placement", "apart") => "on two cores".to_owned(),
+        ("tcp_nodelay", "true") => "with TCP_NODELAY".to_owned(),
+        ("tcp_congestion", control) => format!("under {control}"),
+        _ => return None,
+    })
+}
 
-    #[test]
-    fn the_sentence_names_the_conditions() {
-        let all = [
-            condition(Some("on one core"), ClaimVerdict::Holds),
-            condition(Some("on two"), ClaimVerdict::Fails),
-        ];
-        assert_eq!(
-            sentence(&all, ClaimVerdict::Depends, None),
-            "holds on one core: 0.52 (0.49–0.55); fails on two: 0.52 (0.49–0.55)"
-        );
-        assert!(
-            sentence(&all[..1], ClaimVerdict::Holds, Some(ClaimVerdict::Fails))
-                .starts_with("in direction only")
-        );
-    }
-
-    #[test]
-    fn sizes_at_which_a_claim_fails_are_named() {
-        let test = |about: &str, word, value: f64| LedgerTest {
-            about: format!("unix over tcp, {about}"),
-            value: Some(value),
-            lo: Some(value * 0.9),
-            hi: Some(value * 1.1),
-            ..LedgerTest::known_as(word)
-        };
-        let (yes, no) = (ClaimVerdict::Holds, ClaimVerdict::Fails);
-        let tests = [test("1 B", yes, 0.5), test("2 B", yes, 0.6), test("3 B", no, 1.5)];
-        let said = figures(&tests, ClaimVerdict::Depends);
-        assert!(said.starts_with("holds for 1 B and 2 B (0.60"), "{said}");
-        assert!(said.contains("fails for 3 B (1.50"), "{said}");
-        assert!(
-            figures(&tests[..2], yes).starts_with("unix over tcp, 2 B 0.60"),
-            "{}",
-            figures(&tests[..2], yes)
-        );
+/// What a word depends on, as readers call it.
+pub(super) fn factor_name(name: &str) -> String {
+    match name {
+        "pipeline" => "pipelining".to_owned(),
+        "tcp_nodelay" => "TCP_NODELAY".to_owned(),
+        "tcp_congestion" => "congestion control".to_owned(),
+        "peers" => "settings".to_owned(),
+        other => other.replace('_', " "),
     }
 }

@@ -4,7 +4,7 @@ use ipcost_model::escaped;
 use ipcost_model::units::{counted, duration_of, duration_text};
 
 use crate::claims::ClaimVerdict;
-use crate::replicate::{Ledger, LedgerClaim, LedgerRun};
+use crate::replicate::{Ledger, LedgerClaim, LedgerRun, telling};
 
 /// What was run, how long it took, and where.
 pub(super) fn how(run: &LedgerRun) -> String {
@@ -39,10 +39,13 @@ pub(super) fn remarks(claim: &LedgerClaim) -> Vec<String> {
 }
 
 /// What is to be said of a claim besides what is known of it, each with what it is.
-pub(super) fn notes(claim: &LedgerClaim) -> Vec<(&'static str, &str)> {
+pub(super) fn notes(claim: &LedgerClaim) -> Vec<(&'static str, String)> {
+    let factors: Vec<String> = claim.on.iter().map(|on| telling::factor_name(on)).collect();
+    let depends = if factors.len() > 1 { ipcost_model::and_joined(&factors) } else { String::new() };
     let is_undecided = claim.word.is_open() || claim.word == ClaimVerdict::NotTested;
     let all = [
         ("here", Some(claim.sentence.as_str())),
+        ("depends on", Some(depends.as_str())),
         ("published", claim.published.as_deref()),
         ("what differs", claim.why.as_deref()),
         ("what to do", claim.advice.as_deref()),
@@ -50,21 +53,28 @@ pub(super) fn notes(claim: &LedgerClaim) -> Vec<(&'static str, &str)> {
         ("to decide it", claim.takes.as_deref().filter(|_| is_undecided)),
     ];
     all.into_iter()
-        .filter_map(|(what, note)| Some((what, note?)))
+        .filter_map(|(what, note)| Some((what, note?.to_owned())))
         .filter(|(_, note)| !note.is_empty())
         .collect()
 }
 
-/// What is known of a claim, with what that is limited to.
+/// What is known of a claim, with what it depends on and what that is limited to.
 pub(super) fn word(claim: &LedgerClaim) -> String {
     let is_known = !matches!(claim.word, ClaimVerdict::Open | ClaimVerdict::NotTested);
     let limit = claim.limit.as_deref().filter(|_| is_known);
-    let size = match claim.size {
-        Some(ClaimVerdict::Fails) if claim.word == ClaimVerdict::Holds => " in direction",
-        _ => "",
-    };
     let limit = limit.map_or_else(String::new, |limit| format!(" {limit}"));
-    format!("{}{size}{limit}", claim.word)
+    format!("{}{limit}", brief(claim))
+}
+
+/// What is known of a claim, with what it depends on.
+pub(super) fn brief(claim: &LedgerClaim) -> String {
+    match (claim.word, claim.size, claim.on.first()) {
+        (ClaimVerdict::Depends, _, Some(on)) => format!("depends on {}", telling::factor_name(on)),
+        // Of two things that it asserts, one is so, and the other is not.
+        (ClaimVerdict::Depends, _, None) => "holds in part".to_owned(),
+        (ClaimVerdict::Holds, Some(size), _) if size != ClaimVerdict::Holds => "holds in direction".to_owned(),
+        (word, ..) => word.to_string(),
+    }
 }
 
 /// How many claims hold, fail and so on, and how long that took.

@@ -4,4 +4,5 @@ mod spec;
 mod values;
 
 pub use spec::{Figure, PanelSpec, Point, Series};
+pub(super) use values::published_costs;
 pub use values::{check, published_figure};

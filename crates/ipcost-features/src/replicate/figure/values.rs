@@ -74,6 +74,30 @@ fn value(point: &Point, unit: FigureUnit, results: &Value, documents: &[&Documen
     }
 }
 
+/// The costs that the article's figures give for cells: the cell, what is measured of it, and the cost in the unit of the figure. Rates are
+/// turned over.
+pub(in super::super) fn published_costs(
+    replication: &Replication,
+    cells: &[PlannedCell],
+) -> Vec<(usize, Quantity, f64)> {
+    let Some(figure) = &replication.figure else { return Vec::new() };
+    let mut found = Vec::new();
+    for panel in &figure.panels {
+        let is_rate = matches!(
+            panel.unit.unwrap_or(figure.unit),
+            FigureUnit::Mbits | FigureUnit::Rate | FigureUnit::Requests
+        );
+        for point in panel.series.iter().flat_map(|series| &series.points) {
+            let value = point.published.as_ref().and_then(|at| published(&replication.results, at).ok());
+            let cell = point.cell.find_any(cells).ok().flatten();
+            if let Some((cell, value)) = cell.zip(value.filter(|value| *value > 0.0)) {
+                found.push((cell, quantity(point), if is_rate { value.recip() } else { value }));
+            }
+        }
+    }
+    found
+}
+
 fn quantity(point: &Point) -> Quantity {
     point.cell.measure.clone().unwrap_or_default()
 }

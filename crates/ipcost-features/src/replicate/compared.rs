@@ -1,0 +1,153 @@
+//! What a test compares, and at which load: its place in the table of a claim.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use ipcost_model::{Pattern, PlannedCell, Point, Quantity};
+use serde::{Deserialize, Serialize};
+
+use super::judge::{cells_of, quantity_of};
+use super::table::about_size;
+use super::{Ledger, Replication, Software, Stratum, Test, catalogue, cells_of_run, figure, retell};
+
+/// What a test compares: two sides under the same load, or one alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Compared {
+    /// The numerator, by what tells it from the other side: a transport, options, a program.
+    pub a: String,
+    /// The denominator; null where one side is judged alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub b: Option<String>,
+    /// How messages go.
+    pub pattern: Pattern,
+    /// What of the load all sides have in common: `size` in bytes, `concurrency`, `pipeline`.
+    pub load: BTreeMap<String, u64>,
+    /// The ratio by the article's own figures, where it has both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<f64>,
+}
+
+/// What a condition sets, by name: `placement`, options, `peers`.
+pub type Settings = BTreeMap<String, String>;
+
+/// What the condition of a claim sets.
+pub(super) fn settings(stratum: &Stratum) -> Settings {
+    let placement = stratum.placement.map(|placement| ("placement".to_owned(), placement.to_string()));
+    let options = stratum.options.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+    let peers: Vec<&str> = stratum.peers.values().map(String::as_str).collect();
+    let peers = (!peers.is_empty()).then(|| ("peers".to_owned(), peers.join(", ")));
+    placement.into_iter().chain(options).chain(peers).collect()
+}
+
+/// The costs of published cells by the article's own figures, in any unit: the cell, the quantity, the cost.
+pub(super) type PublishedCosts = Vec<(usize, Quantity, f64)>;
+
+impl Compared {
+    /// What a test compares among published cells; `None` where it names none of them.
+    pub(super) fn of(test: &Test, cells: &[PlannedCell], costs: &PublishedCosts) -> Option<Self> {
+        // Calls are compared by name, whatever the load.
+        if test.same_system_calls {
+            return None;
+        }
+        let found = cells_of(test, cells)?;
+        let loads: Vec<BTreeMap<String, u64>> = found.iter().map(|index| load(&cells[*index].point)).collect();
+        let mut common = loads[0].clone();
+        common.retain(|name, value| loads.iter().all(|load| load.get(name) == Some(value)));
+        let a = &cells[found[0]];
+        // Of four cells, the first two are one gain, and the last two the other.
+        let (name_a, name_b) = match (&found[..], &test.b) {
+            ([_, index], Some(side)) => {
+                let quantities = [quantity_of(test, &test.a), quantity_of(test, side)];
+                let (a, b) = names(a, &cells[*index], &quantities);
+                (a, Some(b))
+            }
+            _ => (a.point.transport.clone(), None),
+        };
+        let cost = |index: usize, quantity: Quantity| {
+            costs.iter().find(|(cell, of, _)| (*cell, of) == (index, &quantity)).map(|(.., cost)| *cost)
+        };
+        let published = match (&test.b, &found[..]) {
+            (Some(b), [of_a, of_b]) => {
+                let costs = cost(*of_a, quantity_of(test, &test.a)).zip(cost(*of_b, quantity_of(test, b)));
+                costs.map(|(a, b)| a / b)
+            }
+            _ => None,
+        };
+        Some(Self { a: name_a, b: name_b, pattern: a.point.pattern, load: common, published })
+    }
+}
+
+fn load(point: &Point) -> BTreeMap<String, u64> {
+    let pipeline = point.options.int("pipeline").map(|pipeline| ("pipeline".to_owned(), pipeline));
+    let own = [("size", point.size), ("concurrency", u64::from(point.concurrency))];
+    own.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(pipeline).collect()
+}
+
+/// What tells two cells apart, each in its own words: the first of the things in which readers would name them.
+fn names(a: &PlannedCell, b: &PlannedCell, quantities: &[Quantity; 2]) -> (String, String) {
+    let set = |of: &PlannedCell, other: &PlannedCell| -> Vec<(String, String)> {
+        let own = of.point.options.iter().filter(|(name, value)| {
+            !other.point.options.iter().any(|(known, other)| (known, other) == (*name, *value))
+        });
+        own.map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    };
+    let listed = |set: &[(String, String)]| {
+        let all: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if all.is_empty() { "default".to_owned() } else { all.join(" ") }
+    };
+    let options = match (&set(a, b)[..], &set(b, a)[..]) {
+        // The name of the option is said once.
+        ([(name, of_a)], [(other, of_b)]) if name == other => (format!("{name} {of_a}"), of_b.clone()),
+        (of_a, of_b) => (listed(of_a), listed(of_b)),
+    };
+    let pairs = [
+        (a.point.transport.clone(), b.point.transport.clone()),
+        (about_size(a.point.size), about_size(b.point.size)),
+        (a.point.concurrency.to_string(), b.point.concurrency.to_string()),
+        (a.point.client.clone(), b.point.client.clone()),
+        (a.point.server.clone(), b.point.server.clone()),
+        options,
+        (quantities[0].to_string(), quantities[1].to_string()),
+        (a.point.placement.to_string(), b.point.placement.to_string()),
+    ];
+    pairs.into_iter().find(|(a, b)| a != b).unwrap_or_else(|| (a.label.clone(), b.label.clone()))
+}
+
+/// A ledger that says what its tests compare and what its conditions set, and what follows from that. Documents of earlier versions do not;
+/// the experiment does, if it travels along.
+pub(super) fn completed(ledger: &Ledger) -> Cow<'_, Ledger> {
+    let tests = || ledger.claims.iter().flat_map(|claim| &claim.tests);
+    if tests().any(|test| test.compared.is_some()) || tests().next().is_none() {
+        return Cow::Borrowed(ledger);
+    }
+    let known = catalogue::all().ok().and_then(|all| all.into_iter().find(|known| known.id == ledger.id));
+    let mut ledger = ledger.clone();
+    if let Some(replication) = known {
+        complete(&mut ledger, &replication);
+    }
+    for claim in &mut ledger.claims {
+        retell(claim, &ledger.runs);
+    }
+    Cow::Owned(ledger)
+}
+
+fn complete(ledger: &mut Ledger, replication: &Replication) {
+    for run in &mut ledger.runs {
+        let stratum = replication.strata.iter().find(|stratum| Some(&stratum.name) == run.stratum.as_ref());
+        run.sets = stratum.map(settings).unwrap_or_default();
+    }
+    for software in [Software::Original, Software::Native] {
+        let runs = replication.runs.iter().filter(|run| run.software == software);
+        for cells in runs.filter_map(|run| cells_of_run(run).ok()) {
+            let costs = figure::published_costs(replication, &cells);
+            for (claim, known) in ledger.claims.iter_mut().zip(&replication.claims) {
+                for test in claim.tests.iter_mut().filter(|test| test.software == software) {
+                    let known = known.tests.iter().filter(|it| it.about == test.about && it.is_for(software));
+                    let mut known = known.filter(|it| quantity_of(it, &it.a).to_string() == test.measure);
+                    test.compared = known.find_map(|it| Compared::of(it, &cells, &costs));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Who was right: by the question that readers have, and not by the claim. What several articles say of the same two transports under the
+//! same kind of load, what is so here, and what makes them differ.
+
+use ipcost_model::{Measure, Pattern, and_joined};
+
+use super::compared::Settings;
+use super::generalise::{Grid, Known, factors};
+use super::table::{ClaimTable, Part, Under};
+use super::telling::{factor_name, measure_text, said_of, shown};
+use super::{Ledger, LedgerClaim, LedgerTest};
+use crate::claims::ClaimVerdict;
+
+/// Messages up to this many bytes are small.
+const SMALL: u64 = 4096;
+/// What differs by less is the same.
+const SAME: f64 = 0.05;
+
+/// A load, as readers think of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Load {
+    Connection,
+    RoundTrip,
+    SmallRoundTrip,
+    LargeRoundTrip,
+    Stream,
+    SmallStream,
+    LargeStream,
+}
+
+impl Load {
+    /// The load of a row, by size if sizes matter; `None` for those of which articles speak rarely.
+    fn of(pattern: Pattern, size: Option<u64>, by_size: bool) -> Option<Self> {
+        let is_small = size.is_none_or(|size| size <= SMALL);
+        match (pattern, by_size) {
+            (Pattern::Connect, _) => Some(Self::Connection),
+            (Pattern::Rr, false) => Some(Self::RoundTrip),
+            (Pattern::Rr, true) => Some(if is_small { Self::SmallRoundTrip } else { Self::LargeRoundTrip }),
+            (Pattern::Stream, false) => Some(Self::Stream),
+            (Pattern::Stream, true) => Some(if is_small { Self::SmallStream } else { Self::LargeStream }),
+            _ => None,
+        }
+    }
+
+    /// The load whatever the size.
+    fn of_any_size(self) -> Self {
+        match self {
+            Self::SmallRoundTrip | Self::LargeRoundTrip => Self::RoundTrip,
+            Self::SmallStream | Self::LargeStream => Self::Stream,
+            other => other,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Connection => "A connection for each request",
+            Self::RoundTrip => "A round trip",
+            Self::SmallRoundTrip => "A small round trip",
+            Self::LargeRoundTrip => "A large round trip",
+            Self::Stream => "A stream",
+            Self::SmallStream => "A stream in small blocks",
+            Self::LargeStream => "A stream in large blocks",
+        }
+    }
+}
+
+/// What one claim says of two transports under a kind of load, and what was measured for it.
+#[derive(Debug)]
+struct Saying<'a> {
+    experiment: &'a str,
+    load: Load,
+    /// The transports; a Unix socket comes second where it is one of them.
+    sides: (String, String),
+    /// The range in which the article has the ratio of the first to the second.
+    bounds: (f64, f64),
+    measure: &'a str,
+    /// The conditions, and on which side of 1 the ratio lies under each: it holds above, and fails below.
+    columns: Vec<Under>,
+    part: Part<'a>,
+    grid: Grid,
+}
+
+impl Saying<'_> {
+    /// On which side of 1 the ratio lies, field by field.
+    fn words(&self) -> impl Iterator<Item = ClaimVerdict> {
+        self.grid.rows.iter().flatten().flatten().map(|known| known.word)
+    }
+}
+
+/// A question with what articles say of it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Answer {
+    /// The question, with its answer here.
+    pub(super) title: String,
+    /// What was measured.
+    pub(super) here: String,
+    /// Who says what, and who is right.
+    pub(super) articles: String,
+}
+
+/// The questions of a Unix socket and TCP, and those that articles answer differently.
+pub(super) fn answers(ledgers: &[Ledger]) -> Vec<Answer> {
+    let of = |by_size: bool| -> Vec<Saying<'_>> {
+        ledgers.iter().flat_map(|ledger| sayings(ledger, by_size)).collect()
+    };
+    let (whole, parts) = (of(false), of(true));
+    let mut keys: Vec<(Load, &(String, String))> = parts
+        .iter()
+        .map(|it| {
+            let load = it.load.of_any_size();
+            let all: Vec<&Saying<'_>> = whole.iter().filter(|other| (other.load, &other.sides) == (load, &it.sides)).collect();
+            (if is_of_one_mind(&all) { load } else { it.load }, &it.sides)
+        })
+        .collect();
+    // A Unix socket and TCP first.
+    keys.sort_by_key(|(load, sides)| (*load, sides.1 != "unix", sides.0 != "tcp", (*sides).clone()));
+    keys.dedup();
+    let answer = |(load, sides): (Load, &(String, String))| {
+        let both = parts.iter().chain(whole.iter().filter(|it| it.load != Load::Connection));
+        let mine: Vec<&Saying<'_>> = both.filter(|it| (it.load, &it.sides) == (load, sides)).collect();
+        let is_main = sides.0 == "tcp" && sides.1 == "unix";
+        (is_main || contradict(&mine)).then(|| told(load, &mine))
+    };
+    keys.into_iter().filter_map(answer).collect()
+}
+
+/// Whether the ratio lies on one side of 1, whatever the load and the condition.
+fn is_of_one_mind(all: &[&Saying<'_>]) -> bool {
+    let has = |word: ClaimVerdict| all.iter().any(|it| it.words().any(|known| known == word));
+    has(ClaimVerdict::Holds) != has(ClaimVerdict::Fails)
+}
+
+/// Whether two articles cannot both be right: what they say excludes one another, up to the conditions.
+fn contradict(all: &[&Saying<'_>]) -> bool {
+    let exclude = |a: &Saying<'_>, b: &Saying<'_>| {
+        a.experiment != b.experiment && (a.bounds.1 <= b.bounds.0 || b.bounds.1 <= a.bounds.0)
+    };
+    all.iter().any(|a| all.iter().any(|b| exclude(a, b)))
+}
+
+/// What the claims of an experiment say of costs.
+fn sayings<'a>(ledger: &'a Ledger, by_size: bool) -> Vec<Saying<'a>> {
+    let of_claim = |claim: &'a LedgerClaim| {
+        let ClaimTable { columns, parts } = ClaimTable::of(claim, &ledger.runs);
+        parts.into_iter().flat_map(|part| split(ledger, &columns, &part, by_size)).collect::<Vec<_>>()
+    };
+    ledger.claims.iter().flat_map(of_claim).collect()
+}
+
+/// A part of a table by kinds of load, if it compares costs of two transports.
+fn split<'a>(ledger: &'a Ledger, columns: &[Under], part: &Part<'a>, by_size: bool) -> Vec<Saying<'a>> {
+    let ([a], [b], Some(pattern)) = (&part.sides.0[..], &part.sides.1[..], part.pattern) else {
+        return Vec::new();
+    };
+    let is_cost =
+        matches!(Measure::named(part.measure), Measure::Wall | Measure::Sent | Measure::ClientCpu | Measure::Cpu);
+    let is_transport = |name: &String| ipcost_sys::transport::find(name).is_some();
+    if !is_cost || !is_transport(a) || !is_transport(b) {
+        return Vec::new();
+    }
+    let turned = a == "unix" || b != "unix" && a < b;
+    let sides = if turned { (b.clone(), a.clone()) } else { (a.clone(), b.clone()) };
+    let size = |row: usize| part.of_row(row)?.compared.as_ref()?.load.get("size").copied();
+    let mut found: Vec<Saying<'a>> = Vec::new();
+    for row in 0..part.loads.len() {
+        let (Some(load), Some(test)) = (Load::of(pattern, size(row), by_size), part.of_row(row)) else { continue };
+        let bounds = bounds(test, turned);
+        let known = part.tests[row].iter().map(|test| test.and_then(|test| side_of_1(test, turned)));
+        let index = found.iter().position(|it| it.load == load && it.bounds == bounds).unwrap_or_else(|| {
+            let empty = Part {
+                sides: (vec![sides.0.clone()], vec![sides.1.clone()]),
+                loads: Vec::new(),
+                tests: Vec::new(),
+                ..part.clone()
+            };
+            found.push(Saying {
+                experiment: &ledger.id,
+                load,
+                sides: sides.clone(),
+                bounds,
+                measure: part.measure,
+                columns: columns.to_vec(),
+                part: empty,
+                grid: Grid { factor: part.factor, is_ratio: true, rows: Vec::new() },
+            });
+            found.len() - 1
+        });
+        let saying = &mut found[index];
+        saying.part.loads.push(part.loads[row]);
+        saying.part.tests.push(part.tests[row].clone());
+        saying.grid.rows.push(known.collect());
+    }
+    found
+}
+
+/// The range of a claim; turned over with its ratio.
+fn bounds(test: &LedgerTest, turned: bool) -> (f64, f64) {
+    let (above, below) = test.bounds();
+    let (above, below) = (above.unwrap_or(0.0), below.unwrap_or(f64::INFINITY));
+    if turned { (below.recip(), above.recip()) } else { (above, below) }
+}
+
+/// On which side of 1 the ratio of a test lies, whatever is claimed of it: its whole interval, or both ends next to 1.
+fn side_of_1(test: &LedgerTest, turned: bool) -> Option<Known> {
+    let turn = |value: f64| if turned { value.recip() } else { value };
+    let value = turn(test.value?);
+    let word = match test.lo.zip(test.hi) {
+        Some((lo, hi)) => {
+            let (lo, hi) = if turned { (hi.recip(), lo.recip()) } else { (lo, hi) };
+            match () {
+                () if lo > 1.0 - SAME && hi < 1.0 + SAME => ClaimVerdict::NoDifference,
+                () if lo > 1.0 => ClaimVerdict::Holds,
+                () if hi < 1.0 => ClaimVerdict::Fails,
+                () => ClaimVerdict::Open,
+            }
+        }
+        None => ClaimVerdict::Open,
+    };
+    Some(Known { word, values: (value, value) })
+}
+
+fn told(load: Load, all: &[&Saying<'_>]) -> Answer {
+    let (a, b) = (shown(&all[0].sides.0), shown(&all[0].sides.1));
+    let has = |word: ClaimVerdict| all.iter().any(|it| it.words().any(|known| known == word));
+    let turns = turns_on(all);
+    let decides = if turns.is_empty() { "it depends".to_owned() } else { format!("depends on {}", and_joined(&turns)) };
+    let answer = match (has(ClaimVerdict::Holds), has(ClaimVerdict::Fails), has(ClaimVerdict::NoDifference)) {
+        (true, false, _) => format!("{b} costs less than {a}"),
+        (false, true, _) => format!("{a} costs less than {b}"),
+        (true, true, _) => format!("{a} or {b}, {decides}"),
+        (false, false, true) => format!("{a} and {b} cost the same"),
+        (false, false, false) => format!("{a} or {b}, not decided"),
+    };
+    Answer {
+        title: format!("{}: {answer}", load.name()),
+        here: format!("{a} over {b}: {}", here(all)),
+        articles: said(all),
+    }
+}
+
+/// What was measured, an experiment once for each quantity.
+fn here(all: &[&Saying<'_>]) -> String {
+    let mut seen = Vec::new();
+    let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+    for it in all {
+        let key = (it.experiment, it.measure, it.part.loads.clone());
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        let Some(said) = said_of(&it.columns, &it.part, &it.grid) else { continue };
+        let said = match Measure::named(it.measure) {
+            Measure::Wall | Measure::Sent => said,
+            _ => format!("{} {said}", measure_text(it.measure)),
+        };
+        match found.iter_mut().find(|(name, _)| *name == it.experiment) {
+            Some((_, all)) => all.push(said),
+            None => found.push((it.experiment, vec![said])),
+        }
+    }
+    let each: Vec<String> = found.iter().map(|(name, said)| format!("{} ({name})", said.join(", "))).collect();
+    if each.is_empty() { "nothing decided".to_owned() } else { each.join("; ") }
+}
+
+/// Who says that which of the two costs less, and who is right of them.
+fn said(all: &[&Saying<'_>]) -> String {
+    let (a, b) = (shown(&all[0].sides.0), shown(&all[0].sides.1));
+    let side = |it: &Saying<'_>| match it.bounds {
+        (above, _) if above >= 1.0 => Some(ClaimVerdict::Holds),
+        (_, below) if below <= 1.0 => Some(ClaimVerdict::Fails),
+        _ => None,
+    };
+    let mut parts = Vec::new();
+    for (wanted, name) in [(ClaimVerdict::Holds, b), (ClaimVerdict::Fails, a)] {
+        let mine: Vec<&Saying<'_>> = all.iter().copied().filter(|it| side(it) == Some(wanted)).collect();
+        let mut names: Vec<&str> = mine.iter().map(|it| it.experiment).collect();
+        names.dedup();
+        let who: Vec<String> = names
+            .into_iter()
+            .map(|name| {
+                let own = || mine.iter().filter(|it| it.experiment == name);
+                format!("{name} {}", mark(own().flat_map(|it| it.words()), wanted))
+            })
+            .collect();
+        if !who.is_empty() {
+            parts.push(format!("{name} costs less, by {}", and_joined(&who)));
+        }
+    }
+    if parts.is_empty() { "no article says which".to_owned() } else { format!("articles: {}", parts.join("; ")) }
+}
+
+/// Whether it is so, whatever the load and the condition; `·` for sometimes.
+fn mark(words: impl Iterator<Item = ClaimVerdict>, said: ClaimVerdict) -> &'static str {
+    let decided: Vec<ClaimVerdict> = words.filter(|word| !word.is_open()).collect();
+    match decided.iter().filter(|word| **word == said).count() {
+        _ if decided.is_empty() => "?",
+        0 => "✗",
+        so if so == decided.len() => "✓",
+        _ => "·",
+    }
+}
+
+/// What makes the sides differ: within an experiment a load or a condition; between experiments the loads, what was timed, or the
+/// programs, where one has only one side of 1 and the other only the other.
+fn turns_on(all: &[&Saying<'_>]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut add = |name: String| {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    };
+    for it in all {
+        let settings: Vec<Settings> = it.columns.iter().map(|column| column.sets.clone()).collect();
+        factors(std::slice::from_ref(&it.grid), &settings).iter().for_each(|name| add(factor_name(name)));
+    }
+    let only = |it: &Saying<'_>, word: ClaimVerdict| {
+        it.words().any(|known| known == word)
+            && !it.words().any(|known| [ClaimVerdict::Holds, ClaimVerdict::Fails].contains(&known) && known != word)
+    };
+    for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
+        if only(a, ClaimVerdict::Holds) && only(b, ClaimVerdict::Fails) {
+            let shares_a_load = a.part.loads.iter().any(|load| b.part.loads.contains(load));
+            add(match () {
+                () if a.measure != b.measure && a.experiment == b.experiment => "what is timed".to_owned(),
+                () if !shares_a_load => factor_name(a.part.factor),
+                () => "the programs".to_owned(),
+            });
+        }
+    }
+    found
+}
