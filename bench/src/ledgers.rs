@@ -1,51 +1,79 @@
 //! docs/ledgers.md, from what `ipcost replicate --all --json` wrote on several machines.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
-use ipcost_features::replicate::{Ledger, LedgerClaim};
+use ipcost_features::answers::{answer_as, documents_in};
+use ipcost_features::replicate::{Answer, Ledger, answers, told};
+use ipcost_report::words::capitalised;
 
 /// Writes the page to standard output.
 ///
 /// # Errors
-/// A file that cannot be read, or fewer machines than two.
+/// A file that cannot be read, or that holds no ledgers.
 pub fn print(paths: &[&str]) -> Result<()> {
-    let machines: Vec<Vec<Ledger>> = paths.iter().map(|path| read(path)).collect::<Result<_>>()?;
-    ensure!(machines.len() > 1, "one machine is no page; give the ledgers of two at least");
+    ensure!(!paths.is_empty(), "name what `ipcost replicate --json` wrote, a file for each machine");
+    // What one machine found may be in several files.
+    let mut machines: Vec<Vec<Ledger>> = Vec::new();
+    for path in paths {
+        let ledgers = read(path)?;
+        match machines.iter_mut().find(|known| machine(known) == machine(&ledgers)) {
+            Some(known) => known.extend(ledgers),
+            None => machines.push(ledgers),
+        }
+    }
     print!("{}", page(&machines));
     Ok(())
 }
 
 fn read(path: &str) -> Result<Vec<Ledger>> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
-    let ledgers: Vec<Ledger> =
-        serde_json::from_str(&text).with_context(|| format!("{path} holds no ledgers"))?;
-    ensure!(!ledgers.is_empty(), "{path} holds no ledgers");
-    Ok(ledgers)
+    let bytes = fs::read(path).with_context(|| format!("cannot read {path}"))?;
+    let documents = documents_in(&bytes).with_context(|| path.to_owned())?.unwrap_or_default();
+    let ledgers = documents.iter().map(|document| Ok(answer_as::<Ledger>(document)?.map(|ledger| *ledger)));
+    let ledgers: Option<Vec<Ledger>> = ledgers.collect::<Result<_>>()?;
+    ledgers.filter(|ledgers| !ledgers.is_empty()).with_context(|| format!("{path} holds no ledgers"))
+}
+
+/// The machine of some ledgers: one is named where congestion control differs only.
+fn machine(ledgers: &[Ledger]) -> String {
+    let host = &ledgers[0].envelope.host;
+    format!(
+        "{}, {} cores, {} {}{}, ipcost {}",
+        cell(&host.cpu),
+        host.physical_cores,
+        cell(&host.os),
+        cell(&host.kernel),
+        host.tcp_congestion().map(|name| format!(", TCP under {}", cell(name))).unwrap_or_default(),
+        cell(&ledgers[0].envelope.tool.version)
+    )
 }
 
 fn page(machines: &[Vec<Ledger>]) -> String {
     let mut out = String::from(
-        "# Ledgers\n\nWhat `ipcost replicate --all` found on several machines, written by `cargo xtask ledgers`. On your machine \
-         the answers may differ: run the command.\n\n| | machine | ipcost |\n|---|---|---|\n",
+        "# Ledgers\n\nWhat holds of the claims of published experiments, on these machines: a line for each claim and machine, written by \
+         `cargo xtask ledgers` from documents of `ipcost replicate --json`. On your machine the answers may differ: run the command.\n\n\
+         A ratio is what the first costs relative to the second, over all loads and conditions that decide. [Published experiments](replications.md) says what \
+         the words mean; `ipcost show FILE --details` has the tables and every test.\n\n| | machine |\n|---|---|\n",
     );
     for (letter, ledgers) in ('A'..).zip(machines) {
-        let host = &ledgers[0].envelope.host;
-        out.push_str(&format!(
-            "| {letter} | {}, {} cores, {} {}{} | {} |\n",
-            cell(&host.cpu),
-            host.physical_cores,
-            cell(&host.os),
-            cell(&host.kernel),
-            host.tcp_congestion().map(|name| format!(", TCP under {}", cell(name))).unwrap_or_default(),
-            cell(&ledgers[0].envelope.tool.version)
-        ));
+        out.push_str(&format!("| {letter} | {} |\n", machine(ledgers)));
+    }
+    for (letter, ledgers) in ('A'..).zip(machines) {
+        let title = if machines.len() > 1 {
+            format!("Who was right, on {letter}")
+        } else {
+            "Who was right".to_owned()
+        };
+        out.push_str(&format!("\n## {title}\n\n"));
+        for Answer { title, here, articles } in answers(ledgers) {
+            out.push_str(&format!("- **{title}.** {here}. {}.\n", capitalised(&articles)));
+        }
     }
     // In the order of the first machine that ran them.
-    let mut seen: BTreeMap<&str, ()> = BTreeMap::new();
+    let mut seen: Vec<&str> = Vec::new();
     for ledger in machines.iter().flatten() {
-        if seen.insert(&ledger.id, ()).is_none() {
+        if !seen.contains(&ledger.id.as_str()) {
+            seen.push(&ledger.id);
             out.push_str(&experiment(machines, ledger));
         }
     }
@@ -57,30 +85,21 @@ fn experiment(machines: &[Vec<Ledger>], first: &Ledger) -> String {
     if let Some(source) = &first.source {
         out.push_str(&format!("Source: {source}. Published on: {}.\n", first.machine));
     }
-    for (number, claim) in (1..).zip(&first.claims) {
-        out.push_str(&format!("\n**{number}. {}**", claim.text));
-        if let Some(published) = &claim.published {
-            out.push_str(&format!(" Published: {published}."));
-        }
-        out.push_str("\n\n| machine | verdict | here |\n|---|---|---|\n");
+    out.push_str("\n| claim | machine | verdict | here |\n|---|---|---|---|\n");
+    for number in 0..first.claims.len() {
         for (letter, ledgers) in ('A'..).zip(machines) {
+            let text = if letter == 'A' {
+                format!("{}. “{}”", number + 1, first.claims[number].text)
+            } else {
+                String::new()
+            };
             let found = ledgers.iter().find(|ledger| ledger.id == first.id);
-            let found = found.and_then(|ledger| ledger.claims.get(number - 1));
-            out.push_str(&match found {
-                Some(claim) => {
-                    format!("| {letter} | {} | {} |\n", cell(claim.word.name()), cell(&said(claim)))
-                }
-                None => format!("| {letter} | | not run |\n"),
-            });
+            let said = found.and_then(|ledger| told(ledger).into_iter().nth(number));
+            let (word, said) = said.unwrap_or_else(|| (String::new(), "not run".to_owned()));
+            out.push_str(&format!("| {} | {letter} | {word} | {} |\n", cell(&text), cell(&said)));
         }
     }
     out
-}
-
-/// The sentence, and what differs between the cells.
-fn said(claim: &LedgerClaim) -> String {
-    let parts = [Some(claim.sentence.as_str()), claim.why.as_deref()];
-    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ")
 }
 
 /// A text within a cell of a table.
@@ -101,13 +120,20 @@ mod tests {
                 "schema": "ipcost-replication/1", "tool": {"name": "ipcost", "version": "1"}, "started": "",
                 "host": {"os": "linux", "kernel": "6", "arch": "x86_64", "cpu": cpu, "cores": 2, "physical_cores": 2},
                 "id": "mine", "question": "Which?", "machine": "a laptop", "differs": null, "seed": 1, "runs": [],
-                "claims": [{"text": "A is faster.", "published": "2 x", "word": word, "sentence": "0.5 | 1", "behind": null,
-                    "tests": []}],
+                "claims": [{"text": "A is | faster.", "published": "2 x", "word": word, "sentence": "x 0.50 × y", "behind": null, "tests": [{
+                    "about": "x over y", "software": "native", "measure": "wall", "value": 0.5, "lo": 0.4, "hi": 0.6,
+                    "claimed": "< 1", "word": word, "decides": true, "detail": null,
+                    "compared": {"a": "x", "b": "y", "pattern": "rr", "load": {"size": 64}}}]}],
             }]))
             .unwrap()
         };
         let page = page(&[ledgers("AMD", "holds"), ledgers("Intel", "refuted")]);
-        assert!(page.contains("| A | AMD, 2 cores, linux 6 | 1 |\n"), "{page}");
-        assert!(page.contains("| A | holds | 0.5 \\| 1 |\n| B | fails | 0.5 \\| 1 |\n"), "{page}");
+        assert!(page.contains("| A | AMD, 2 cores, linux 6, ipcost 1 |\n"), "{page}");
+        assert!(
+            page.contains(
+                "| 1. “A is \\| faster.” | A | holds | x 0.50 × y |\n|  | B | fails | x 0.50 × y |\n"
+            ),
+            "{page}"
+        );
     }
 }

@@ -62,6 +62,11 @@ impl Measure {
         known.map_or_else(|| Self::Named(name.to_owned()), |(_, measure)| measure)
     }
 
+    /// Whether the kernel knows it by what it finds at its ticks alone, as it tells user and system time apart: the sum of both is exact.
+    pub fn is_in_ticks(&self) -> bool {
+        matches!(self, Self::ClientUser | Self::ClientSys | Self::ServerUser | Self::ServerSys)
+    }
+
     /// What a sample says of it, for one operation; of a name that ends in `_per_call`, as the peer counted it. `None` where
     /// the sample lacks it.
     pub fn of(&self, sample: &Sample) -> Option<f64> {

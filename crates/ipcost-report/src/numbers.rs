@@ -105,10 +105,20 @@ pub fn bounds(value: f64, (lo, hi): (Option<f64>, Option<f64>), range: Option<(f
     }
 }
 
+/// An end of an interval that is so many times as far off, or more, says nothing: a denominator was next to nothing.
+const NO_BOUND: f64 = 1e3;
+
 /// The interval of a ratio, as precise as the ratio itself; nothing while it is unbounded.
 pub fn interval(around: f64, lo: Option<f64>, hi: Option<f64>) -> Option<String> {
     let places = places(around);
-    Some(format!("{:.places$}–{:.places$}", lo?, hi?))
+    let (lo, hi) = (lo?, hi?);
+    let (no_lower, no_upper) = (lo > 0.0 && lo * NO_BOUND < around, around > 0.0 && hi > around * NO_BOUND);
+    match (no_lower, no_upper) {
+        (false, false) => Some(format!("{lo:.places$}–{hi:.places$}")),
+        (false, true) => Some(format!("{lo:.places$} or more, no upper bound")),
+        (true, false) => Some(format!("{hi:.places$} or less, no lower bound")),
+        (true, true) => None,
+    }
 }
 
 #[cfg(test)]
@@ -150,5 +160,10 @@ mod tests {
         assert_eq!(interval(0.53, Some(0.51), Some(0.55)).as_deref(), Some("0.51–0.55"));
         assert_eq!(interval(1.003, Some(0.98), Some(1.2)).as_deref(), Some("0.980–1.200"));
         assert_eq!(interval(1.0, None, None), None);
+        let far = |lo, hi| interval(2.5, Some(lo), Some(hi));
+        assert_eq!(far(1.24, 29_178_247.73).as_deref(), Some("1.24 or more, no upper bound"));
+        assert_eq!(far(1e-9, 3.0).as_deref(), Some("3.00 or less, no lower bound"));
+        assert_eq!(far(1e-9, 1e9), None);
+        assert_eq!(far(0.0, 3.0).as_deref(), Some("0.00–3.00"), "nothing is a bound");
     }
 }

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use flate2::read::MultiGzDecoder;
-use ipcost_features::answers::documents_in;
+use ipcost_features::answers::{answer_as, documents_in};
+use ipcost_features::replicate::Ledger;
 use ipcost_model::{Document, MAX_DOCUMENT_BYTES, read_document};
 use ipcost_sys::found_file;
 
@@ -24,6 +25,33 @@ pub fn load(name: &str) -> anyhow::Result<Document> {
     match find(name, |path| File::open(path))? {
         NamedDocument::Document(document) => Ok(*document),
         NamedDocument::Bytes(bytes) => read_document(&bytes).with_context(|| name.to_owned()),
+    }
+}
+
+/// What a name stands for where experiments can be several.
+pub enum NamedRun {
+    /// A document.
+    One(Box<Document>),
+    /// The ledgers of a file that `ipcost replicate --json` wrote of several experiments.
+    Ledgers(Vec<Ledger>),
+}
+
+/// The same, or the ledgers of several experiments in a file.
+///
+/// # Errors
+/// Where there is neither, or it cannot be read.
+pub fn load_ledgers(name: &str) -> anyhow::Result<NamedRun> {
+    let mut documents = load_all(name, false)?;
+    if documents.len() == 1 && documents[0].schedule.epochs > 0 {
+        return Ok(NamedRun::One(Box::new(documents.remove(0))));
+    }
+    let ledger = |document: &Document| anyhow::Ok(answer_as::<Ledger>(document)?.map(|ledger| *ledger));
+    let ledgers = documents.iter().map(ledger).collect::<anyhow::Result<Option<Vec<Ledger>>>>();
+    let ledgers = ledgers.with_context(|| name.to_owned())?;
+    match ledgers {
+        Some(ledgers) => Ok(NamedRun::Ledgers(ledgers)),
+        None if documents.len() == 1 => Ok(NamedRun::One(Box::new(documents.remove(0)))),
+        None => bail!("{name} holds {} documents; one of them can be shown at a time", documents.len()),
     }
 }
 

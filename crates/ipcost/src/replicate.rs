@@ -1,5 +1,6 @@
 //! `ipcost replicate`: published experiments, run again here, and what holds of their claims.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{anyhow, ensure};
@@ -18,7 +19,7 @@ use serde::Serialize;
 use crate::args::{OutputArgs, RecordFiles, ReplicateArgs};
 use crate::exit::{FAILED, INTERRUPTED, Problem, complain, ended, note, warn};
 use crate::finish::{Finished, Outputs, finish};
-use crate::output::{is_standard_output, print, room, write_pretty};
+use crate::output::{is_standard_output, print, room, write_pretty, write_text};
 use crate::progress::{Line, bar};
 use crate::redact::Redacting;
 use crate::run::begin_measuring;
@@ -98,9 +99,13 @@ fn decided(
     (ledger, document, interrupted): (Ledger, Option<Document>, bool),
 ) -> Result<Decided, Problem> {
     match ledger.unmeasured().filter(|_| args.full && !interrupted) {
-        Some(reason) => Err(Problem::failed(anyhow!("{}: {reason}", ledger.id))),
+        Some(reasons) => Err(Problem::failed(nothing_measured(&ledger, &reasons))),
         None => Ok(Decided { ledger: args.redacting.apply(ledger)?, document, interrupted }),
     }
+}
+
+fn nothing_measured(ledger: &Ledger, reasons: &[String]) -> anyhow::Error {
+    anyhow!("{}: nothing was measured: {}", ledger.id, reasons.join("; "))
 }
 
 impl Decided {
@@ -111,12 +116,19 @@ impl Decided {
     fn end(self, outputs: &Outputs<'_>) -> Result<ExitCode, Problem> {
         let ended = match self.document {
             Some(document) => finish(outputs, Finished { document, failure: None, samples: None }, None)?,
-            None if outputs.shown => {
+            None => {
+                // There is nothing to draw.
                 let files = RecordFiles::of(outputs.files).map_err(Problem::failed)?;
-                record_files::write(&self.ledger, &files, &page(&self.ledger), None, outputs.files.wide)?;
-                ExitCode::SUCCESS
+                let files = RecordFiles { svg: None, png: None, ..files };
+                if outputs.shown {
+                    record_files::write(&self.ledger, &files, &page(&self.ledger), None, outputs.files.wide)?;
+                }
+                let reasons = self.ledger.unmeasured().filter(|_| !self.interrupted);
+                return match reasons {
+                    Some(reasons) => Err(Problem::failed(nothing_measured(&self.ledger, &reasons))),
+                    None => Ok(ExitCode::from(if self.interrupted { INTERRUPTED } else { 0 })),
+                };
             }
-            None => ExitCode::SUCCESS,
         };
         Ok(if self.interrupted { ExitCode::from(INTERRUPTED) } else { ended })
     }
@@ -177,9 +189,15 @@ fn several(
         if args.outputs.json.is_some() {
             written.push(decided.written(args.redacting)?);
         }
+        let is_measured = decided.ledger.unmeasured().is_none();
         match decided.end(&each) {
             Ok(ended) => status = ended,
-            Err(problem) => problems.push(problem),
+            Err(problem) if is_measured => problems.push(problem),
+            // The others are as they are without it.
+            Err(problem) => {
+                problem.tell();
+                left_out.push(problem);
+            }
         }
         if interrupt.asked() {
             break;
@@ -188,10 +206,19 @@ fn several(
     if let Some(path) = &args.outputs.json {
         problems.extend(write_pretty(&written, path).map_err(Problem::failed).err());
     }
-    if ledgers.len() > 1 && !taken {
-        print(&format!("\n{}", overview(&ledgers).terminal(false, room()))).map_err(Problem::failed)?;
+    let page = overview(&ledgers);
+    for (path, text) in [
+        (&args.outputs.html, &(|| page.html()) as &dyn Fn() -> String),
+        (&args.outputs.tables.markdown, &|| page.markdown()),
+    ] {
+        if let Some(path) = path {
+            problems.extend(write_text(&text(), path).map_err(Problem::failed).err());
+        }
     }
-    if ledgers.is_empty() && !left_out.is_empty() {
+    if ledgers.len() > 1 && !taken {
+        print(&format!("\n{}", page.terminal(false, room()))).map_err(Problem::failed)?;
+    }
+    if ledgers.iter().all(|ledger: &Ledger| ledger.unmeasured().is_some()) && !left_out.is_empty() {
         status = ExitCode::from(FAILED);
     }
     ended(problems).map(|_| status)
@@ -216,15 +243,19 @@ fn check_counts(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::R
 /// If they hold one experiment, and these are several, or nothing is decided that they could show.
 fn check_files(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Result<()> {
     outputs::check(&args.outputs, None)?;
-    let Some(file) = args.outputs.files().find(|file| args.outputs.json.as_deref() != Some(*file)) else {
+    let of_several = [&args.outputs.json, &args.outputs.html, &args.outputs.tables.markdown];
+    let is_of_several = |file: &Path| of_several.iter().any(|known| known.as_deref() == Some(file));
+    if let Some(file) = args.outputs.files().find(|file| !is_of_several(file)) {
+        ensure!(
+            replications.len() == 1,
+            "{} takes one experiment at a time, and these are {}; name one, write --html, --markdown or --json, or write saved runs with ipcost report RUN",
+            file.display(),
+            replications.len()
+        );
+    }
+    if args.outputs.files().all(|file| args.outputs.json.as_deref() == Some(file)) {
         return Ok(());
-    };
-    ensure!(
-        replications.len() == 1,
-        "{} takes one experiment at a time, and these are {}; name one, or write saved runs with ipcost report RUN",
-        file.display(),
-        replications.len()
-    );
+    }
     ensure!(
         !args.as_published,
         "--as-published prints what the article printed; write files with --full, or without either"
@@ -238,6 +269,7 @@ fn request(args: &ReplicateArgs, replications: &[Replication]) -> ReplicateReque
     let full = args.full.then(|| args.divide.unwrap_or(1));
     ReplicateRequest {
         scale: scale(replications, args.budget),
+        budget: args.budget,
         seed: args.seed,
         full,
         given: given.collect(),

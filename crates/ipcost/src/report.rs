@@ -4,11 +4,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use ipcost_features::answers::answer_of;
+use ipcost_features::replicate::{Ledger, overview};
 
-use crate::args::ReportArgs;
+use crate::args::{RecordFiles, ReportArgs};
+use crate::documents::NamedRun;
 use crate::exit::{Problem, ended};
 use crate::output::{Showing, show};
-use crate::{documents, many, outputs};
+use crate::{documents, many, outputs, record_files};
 
 /// Writes every output that was asked for; without any, shows the document on the terminal.
 ///
@@ -20,7 +22,16 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
         return many::write(args);
     }
     let run = only(&args.runs).map_err(Problem::usage)?;
-    let document = documents::load(run).map_err(Problem::usage)?;
+    let document = match documents::load_ledgers(run).map_err(Problem::usage)? {
+        NamedRun::One(document) => *document,
+        NamedRun::Ledgers(ledgers) => {
+            let ledgers = ledgers.into_iter().map(|ledger| args.redacting.apply(ledger));
+            let ledgers: Vec<Ledger> = ledgers.collect::<Result<_, _>>()?;
+            let files = RecordFiles::of(&args.outputs).map_err(Problem::usage)?;
+            record_files::write(&ledgers, &files, &overview(&ledgers), None, args.outputs.wide)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
     let document = args.redacting.apply_to_document(document)?;
     // Nothing is written where a picture cannot be drawn: this can be asked again with another one.
     let answer = answer_of(&document).with_context(|| run.to_owned()).map_err(Problem::usage)?;

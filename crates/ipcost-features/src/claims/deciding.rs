@@ -19,6 +19,13 @@ pub(crate) struct ClaimedValue {
 impl ClaimedValue {
     /// What epochs say at 1 − `level`, `shown` as people read it; `None` of no epochs.
     pub(crate) fn of(epochs: &[f64], level: f64, shown: impl Fn(f64) -> f64) -> Option<Self> {
+        // Values that a clock gives never are all the same; counts may be. Were the median another, a series of n that are all the same would
+        // begin so with a probability of 2^(1−n) at most, however long it goes on.
+        let same = epochs.iter().all(|value| *value == epochs[0]) && epochs[0].is_finite();
+        if same && 0.5f64.powi(epochs.len() as i32 - 1) <= level {
+            let value = shown(epochs[0]);
+            return Some(Self { value, interval: Some((value, value)), range: None });
+        }
         let EpochInterval { interval, range, .. } = epoch_interval(epochs, level)?;
         let both = |(lo, hi)| (shown(lo), shown(hi));
         Some(Self {
@@ -166,6 +173,18 @@ mod tests {
         assert_eq!(of(Some(1.0), Some(0.9), (0.5, 0.8)), ClaimVerdict::Fails);
         assert_eq!(of(Some(1.0), Some(0.9), (0.8, 0.95)), ClaimVerdict::Open);
         assert_eq!(Bounds::default().decide(Some((0.0, 1.0))), ClaimVerdict::Open);
+    }
+
+    #[test]
+    fn a_count_that_is_the_same_in_every_epoch_is_known_exactly() {
+        let of = |epochs: &[f64], level| ClaimedValue::of(epochs, level, |value| value).unwrap().interval;
+        assert_eq!(of(&[0.0; 6], 0.05), Some((0.0, 0.0)));
+        assert_eq!(of(&[0.0; 5], 0.05), None, "one in sixteen");
+        assert_eq!(of(&[4.0; 6], 0.001), None, "more is asked of a smaller level");
+        assert_eq!(of(&[4.0; 11], 0.001), Some((4.0, 4.0)));
+        assert_eq!(of(&[4.0, 4.0, 4.0, 4.0, 4.0, 4.1], 0.05), None, "one that differs says that it varies");
+        let below = Bounds { below: Some(Bounded::Strictly(0.5)), ..Bounds::default() };
+        assert_eq!(below.decide(of(&[0.0; 6], 0.05)), ClaimVerdict::Holds);
     }
 
     #[test]

@@ -228,8 +228,8 @@ impl Gatherer {
     }
 
     fn ledger(&mut self, ledger: &Ledger) -> Result<FleetQuestion, String> {
-        if let Some(reason) = ledger.unmeasured() {
-            return Err(format!("nothing was measured: {reason}"));
+        if let Some(reasons) = ledger.unmeasured() {
+            return Err(format!("nothing was measured: {}", reasons.join("; ")));
         }
         let mut claims = Vec::new();
         for claim in &ledger.claims {

@@ -23,6 +23,9 @@ pub struct Compared {
     pub pattern: Pattern,
     /// What of the load all sides have in common: `size` in bytes, `concurrency`, `pipeline`.
     pub load: BTreeMap<String, u64>,
+    /// Whether a real server answers, with work of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub real_server: bool,
     /// The ratio by the article's own figures, where it has both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<f64>,
@@ -40,18 +43,43 @@ pub(super) fn settings(stratum: &Stratum) -> Settings {
     placement.into_iter().chain(options).chain(peers).collect()
 }
 
-/// The costs of published cells by the article's own figures, in any unit: the cell, the quantity, the cost.
-pub(super) type PublishedCosts = Vec<(usize, Quantity, f64)>;
+/// What an experiment says of its cells.
+pub(super) struct Article<'a> {
+    cells: &'a [PlannedCell],
+    /// Costs by its own figures, in any unit: the cell, the quantity, the cost.
+    costs: Vec<(usize, Quantity, f64)>,
+    /// The names of its real servers.
+    servers: Vec<&'a str>,
+}
+
+impl<'a> Article<'a> {
+    /// Of the published cells of a run.
+    pub(super) fn of(replication: &'a Replication, cells: &'a [PlannedCell]) -> Self {
+        let peers = replication.runs.iter().flat_map(|run| run.peers.keys());
+        Self {
+            cells,
+            costs: figure::published_costs(replication, cells),
+            servers: peers.map(String::as_str).collect(),
+        }
+    }
+
+    fn cost(&self, cell: usize, quantity: &Quantity) -> Option<f64> {
+        let found = self.costs.iter().find(|(known, of, _)| (*known, of) == (cell, quantity));
+        found.map(|(.., cost)| *cost)
+    }
+}
 
 impl Compared {
     /// What a test compares among published cells; `None` where it names none of them.
-    pub(super) fn of(test: &Test, cells: &[PlannedCell], costs: &PublishedCosts) -> Option<Self> {
+    pub(super) fn of(test: &Test, article: &Article<'_>) -> Option<Self> {
+        let cells = article.cells;
         // Calls are compared by name, whatever the load.
         if test.same_system_calls {
             return None;
         }
         let found = cells_of(test, cells)?;
-        let loads: Vec<BTreeMap<String, u64>> = found.iter().map(|index| load(&cells[*index].point)).collect();
+        let loads: Vec<BTreeMap<String, u64>> =
+            found.iter().map(|index| load(&cells[*index].point)).collect();
         let mut common = loads[0].clone();
         common.retain(|name, value| loads.iter().all(|load| load.get(name) == Some(value)));
         let a = &cells[found[0]];
@@ -64,17 +92,15 @@ impl Compared {
             }
             _ => (a.point.transport.clone(), None),
         };
-        let cost = |index: usize, quantity: Quantity| {
-            costs.iter().find(|(cell, of, _)| (*cell, of) == (index, &quantity)).map(|(.., cost)| *cost)
-        };
         let published = match (&test.b, &found[..]) {
             (Some(b), [of_a, of_b]) => {
-                let costs = cost(*of_a, quantity_of(test, &test.a)).zip(cost(*of_b, quantity_of(test, b)));
-                costs.map(|(a, b)| a / b)
+                let a = article.cost(*of_a, &quantity_of(test, &test.a));
+                a.zip(article.cost(*of_b, &quantity_of(test, b))).map(|(a, b)| a / b)
             }
             _ => None,
         };
-        Some(Self { a: name_a, b: name_b, pattern: a.point.pattern, load: common, published })
+        let real_server = article.servers.contains(&a.point.server.as_str());
+        Some(Self { a: name_a, b: name_b, pattern: a.point.pattern, load: common, real_server, published })
     }
 }
 
@@ -140,12 +166,12 @@ fn complete(ledger: &mut Ledger, replication: &Replication) {
     for software in [Software::Original, Software::Native] {
         let runs = replication.runs.iter().filter(|run| run.software == software);
         for cells in runs.filter_map(|run| cells_of_run(run).ok()) {
-            let costs = figure::published_costs(replication, &cells);
+            let article = Article::of(replication, &cells);
             for (claim, known) in ledger.claims.iter_mut().zip(&replication.claims) {
                 for test in claim.tests.iter_mut().filter(|test| test.software == software) {
                     let known = known.tests.iter().filter(|it| it.about == test.about && it.is_for(software));
                     let mut known = known.filter(|it| quantity_of(it, &it.a).to_string() == test.measure);
-                    test.compared = known.find_map(|it| Compared::of(it, &cells, &costs));
+                    test.compared = known.find_map(|it| Compared::of(it, &article));
                 }
             }
         }

@@ -287,7 +287,10 @@ mod tests {
 
     #[test]
     fn conditions_that_do_not_contradict_are_said_together() {
-        assert_eq!(said(&["hofoo", "hhoff", "hoffo", "hhoof", "fffoo"]), ["0+1+2+3: h0-1 f2-4", "4: f0-2 ?3,4"]);
+        assert_eq!(
+            said(&["hofoo", "hhoff", "hoffo", "hhoof", "fffoo"]),
+            ["0+1+2+3: h0-1 f2-4", "4: f0-2 ?3,4"]
+        );
         assert_eq!(said(&["oo", "hf"]), ["1: h0 f1"], "all that is open says nothing");
         assert_eq!(said(&["sf", "fs"]), ["0+1: f0-1"], "neither holds");
         assert_eq!(said(&["h", "s"]), ["0: h0", "1: n0"]);
@@ -330,7 +333,8 @@ mod tests {
 
     #[test]
     fn a_word_depends_on_what_contradicting_fields_differ_in() {
-        let (published, one, two) = (set(&[]), set(&[("placement", "together")]), set(&[("placement", "apart")]));
+        let (published, one, two) =
+            (set(&[]), set(&[("placement", "together")]), set(&[("placement", "apart")]));
         let both = set(&[("placement", "apart"), ("tcp_nodelay", "true")]);
         let settings = [published, one, two, both];
         let of = |columns: &[&str]| factors(&[grid(columns)], &settings);
@@ -339,7 +343,10 @@ mod tests {
         assert_eq!(of(&["oo", "oo", "hh", "ff"]), ["tcp_nodelay"]);
         assert_eq!(of(&["hf", "hf", "hf", "ff"]), ["size", "tcp_nodelay"], "what tells most comes first");
         assert!(of(&["ho", "ho", "oh", "oh"]).is_empty(), "nothing contradicts");
-        assert!(factors(&[grid(&["h"]), grid(&["f"])], &settings[..1]).is_empty(), "of two things, each is so");
+        assert!(
+            factors(&[grid(&["h"]), grid(&["f"])], &settings[..1]).is_empty(),
+            "of two things, each is so"
+        );
     }
 
     #[test]

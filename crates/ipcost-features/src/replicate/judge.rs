@@ -6,18 +6,23 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran};
+use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran, Sample};
 
 use crate::claims::{Bounded, Bounds, ClaimVerdict, ClaimedValue, Selector};
 use crate::explain::Sides;
+use crate::replicate::compared::Article;
 use crate::replicate::table::direction;
 use crate::replicate::{
     Claim, Compared, Condition, LedgerClaim, LedgerRun, LedgerTest, Replication, ReplicationRun, Software,
-    Stratum, Test, figure, retell, strata, telling,
+    Stratum, Test, retell, strata, telling,
 };
 
 /// Less than this of anything, for one operation, counts as this much.
 const NEXT_TO_NOTHING: f64 = 1e-3;
+/// What lies between two ticks of most kernels (`CONFIG_HZ=250`), nanoseconds.
+const TICK_NS: f64 = 4e6;
+/// So many ticks tell shares of processor time within a sixth.
+const TICKS: f64 = 10.0;
 /// What differs by less than this is the same, to a claim that one of two is faster.
 const SAME: f64 = 0.05;
 
@@ -213,8 +218,7 @@ fn level_of_part(replication: &Replication, claim: &Claim, software: Software) -
 fn as_decided(whole: Vec<LedgerTest>, parts: Vec<LedgerTest>) -> Vec<LedgerTest> {
     // The native peer stands in for software that is not here, and decides nothing beside it.
     let original = whole.iter().any(|test| test.decides && test.software == Software::Original);
-    let decides =
-        |test: &LedgerTest| test.decides && (!original || test.software == Software::Original);
+    let decides = |test: &LedgerTest| test.decides && (!original || test.software == Software::Original);
     let hold = |of: &dyn Fn(&LedgerTest) -> ClaimVerdict| {
         whole.iter().any(decides)
             && whole.iter().filter(|test| decides(test)).all(|test| of(test) == ClaimVerdict::Holds)
@@ -249,8 +253,7 @@ fn decide_claim(
     let parts = at(&|software| level_of_part(replication, claim, software));
     let mut tests = as_decided(at(&|_| ALPHA), parts);
     for (test, (run, of)) in tests.iter_mut().zip(&mine) {
-        let costs = figure::published_costs(replication, run.published);
-        test.compared = Compared::of(of, run.published, &costs);
+        test.compared = Compared::of(of, &Article::of(replication, run.published));
     }
     let mut decided = LedgerClaim {
         text: claim.text.clone(),
@@ -338,7 +341,8 @@ fn answered(replication: &Replication, measured: &MeasuredSoftware<'_>) -> Answe
     let (mut open, mut of) = (0, 0);
     let mut cells = Vec::new();
     for claim in &replication.claims {
-        let tests: Vec<&Test> = claim.tests.iter().filter(|test| measured.takes(test) && test.decides).collect();
+        let tests: Vec<&Test> =
+            claim.tests.iter().filter(|test| measured.takes(test) && test.decides).collect();
         let at = |level: f64| -> Vec<LedgerTest> {
             tests.iter().map(|test| decide_test(measured, test, level)).collect()
         };
@@ -347,7 +351,8 @@ fn answered(replication: &Replication, measured: &MeasuredSoftware<'_>) -> Answe
             continue;
         }
         // Until something speaks against it, a claim may hold as a whole.
-        let may_hold = |test: &LedgerTest| matches!(direction(test), ClaimVerdict::Open | ClaimVerdict::Holds);
+        let may_hold =
+            |test: &LedgerTest| matches!(direction(test), ClaimVerdict::Open | ClaimVerdict::Holds);
         let found = match whole.iter().all(may_hold) {
             true => whole,
             false => at(level_of_part(replication, claim, measured.software)),
@@ -440,20 +445,24 @@ pub fn quantity_of(test: &Test, side: &Selector) -> Quantity {
     side.measure.as_ref().or(test.measure.as_ref()).or(test.a.measure.as_ref()).cloned().unwrap_or_default()
 }
 
-/// A test's figure in every epoch: the natural logarithm of the ratio, or what a single cell says.
+/// A test's figure in every epoch: the natural logarithm of the ratio, or what a single cell says. Of times in ticks, in every block of
+/// epochs that has enough of them.
 ///
 /// `None` where a cell or one of its values is missing.
 pub fn by_epoch(run: &MeasuredSoftware<'_>, test: &Test) -> Option<Vec<f64>> {
     let cells = run.cells;
     let named = run.cells_of(test)?;
-    let of = |cell: usize, side: &Selector| {
-        let Quantity { measure, per_byte } = quantity_of(test, side);
-        let divisor = if per_byte { cells[cell].cell.size as f64 } else { 1.0 };
-        run.batches.series(cell, |sample| Some(measure.of(sample)? / divisor))
+    let sides: Vec<(usize, Quantity)> =
+        named.into_iter().zip(test.sides()).map(|(cell, side)| (cell, quantity_of(test, side))).collect();
+    if sides.iter().any(|(_, quantity)| quantity.measure.is_in_ticks()) {
+        return by_block(run, &sides);
+    }
+    let of = |(cell, Quantity { measure, per_byte }): &(usize, Quantity)| {
+        let divisor = if *per_byte { cells[*cell].cell.size as f64 } else { 1.0 };
+        run.batches.series(*cell, |sample| Some(measure.of(sample)? / divisor))
     };
-    // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
     let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
-    let sides: Vec<_> = named.into_iter().zip(test.sides()).map(|(cell, side)| of(cell, side)).collect();
+    let sides: Vec<_> = sides.iter().map(of).collect();
     let epochs = match &sides[..] {
         [a] => a.medians(),
         [a, b] => a.with(b, |a, b| ln(a) - ln(b)).medians(),
@@ -464,6 +473,46 @@ pub fn by_epoch(run: &MeasuredSoftware<'_>, test: &Test) -> Option<Vec<f64>> {
         _ => return None,
     };
     Some(epochs).filter(|epochs| !epochs.is_empty())
+}
+
+/// The same over blocks of epochs, in each of which every side has used so much processor time that its ticks tell user and system time
+/// apart. One batch has a tick or none: its ratios are nothing, or without end.
+fn by_block(run: &MeasuredSoftware<'_>, sides: &[(usize, Quantity)]) -> Option<Vec<f64>> {
+    #[derive(Clone, Copy, Default)]
+    struct Sum {
+        value: f64,
+        ops: f64,
+        used: f64,
+    }
+    let used_by = |measure: &Measure, sample: &Sample| match measure {
+        Measure::ServerUser | Measure::ServerSys | Measure::ServerCpu => sample.server.cpu_ns(),
+        _ => sample.client.cpu_ns(),
+    };
+    let mut blocks = Vec::new();
+    let mut sums = vec![Sum::default(); sides.len()];
+    let mut epochs: Vec<u32> = run.batches.of(sides.first()?.0).iter().map(|sample| sample.epoch).collect();
+    epochs.dedup();
+    for epoch in epochs {
+        for (sum, (cell, Quantity { measure, .. })) in sums.iter_mut().zip(sides) {
+            for sample in run.batches.of(*cell).iter().filter(|sample| sample.epoch == epoch) {
+                sum.value += measure.of(sample)? * sample.ops as f64;
+                sum.ops += sample.ops as f64;
+                sum.used += used_by(measure, sample) as f64;
+            }
+        }
+        if sums.iter().all(|sum| sum.used >= TICKS * TICK_NS) {
+            // None that was found is less than one.
+            let cost = |sum: &Sum| (sum.value.max(TICK_NS / 2.0) / sum.ops).ln();
+            blocks.push(match sums[..] {
+                [a] => a.value / a.ops,
+                [a, b] => cost(&a) - cost(&b),
+                [a, b, c, d] => cost(&a) - cost(&b) - (cost(&c) - cost(&d)),
+                _ => return None,
+            });
+            sums.fill(Sum::default());
+        }
+    }
+    Some(blocks).filter(|blocks| !blocks.is_empty())
 }
 
 fn bounds(test: &Test) -> Bounds {

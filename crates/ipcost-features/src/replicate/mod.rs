@@ -24,15 +24,16 @@ pub(crate) mod words;
 use ipcost_model::Document;
 use ipcost_report::page::Page;
 
-use crate::answer::{Answer, AnswerKind};
+use crate::answer::AnswerKind;
 
 pub use self::as_published::repeat;
 pub use self::compared::Compared;
 pub use self::judge::*;
 pub use self::multiples::claims;
-pub use self::page::{overview, page};
+pub use self::page::{overview, page, told};
 pub use self::peers::{Peers, RunPeer};
 pub use self::record::*;
+pub use self::right::{Answer, answers};
 pub use self::run::{ReplicateRequest, Watching, cells_of_run, run, scale};
 pub use self::source::Source;
 pub use self::strata::Stratum;
@@ -42,7 +43,7 @@ use self::telling::retell;
 pub(crate) const ANSWER: AnswerKind =
     AnswerKind::of::<Ledger>(LEDGER_SCHEMA, "replicate").told_apart_by("id");
 
-impl Answer for Ledger {
+impl crate::answer::Answer for Ledger {
     fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
         page(self)
     }

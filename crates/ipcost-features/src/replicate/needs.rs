@@ -9,7 +9,6 @@ use ipcost_model::units::counted;
 use ipcost_report::words::escaped;
 use ipcost_sys::programs;
 
-
 use super::{Claim, Replication, ReplicationRun, Software, Test, cells_of, cells_of_run, tracing};
 
 /// The program that compares system calls, and its package.

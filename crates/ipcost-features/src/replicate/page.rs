@@ -60,23 +60,37 @@ pub fn page(ledger: &Ledger) -> Page<'_> {
 
 /// What is known of the claims of several experiments, and who was right of articles that contradict one another.
 pub fn overview(ledgers: &[Ledger]) -> Page<'_> {
+    let each = ledgers.iter().map(|ledger| {
+        let Page { title, blocks, .. } = page(ledger);
+        Section::new(&ledger.id, title).with_all(blocks).folded()
+    });
+    let each: Vec<Block<'_>> = each.collect();
     let ledgers: Vec<Ledger> = ledgers.iter().map(|ledger| completed(ledger).into_owned()).collect();
     let mut page = Page::new("What was claimed, and what holds");
-    page.answer.push(Paragraph { text: counts(&ledgers), tone: Tone::Strong }.into());
-    page.blocks.push(Section::new("claims", "").with(summary(&ledgers)).open());
     let questions = right::answers(&ledgers).into_iter().map(|answer| {
         let said = [answer.here, answer.articles].map(Paragraph::plain);
         Section::new("", answer.title).with(Block::List(said.into())).open()
     });
-    page.blocks.push(Section::new("right", "Who was right").with_all(questions).open());
+    page.answer.push(Section::new("right", "Who was right").with_all(questions).open());
+    page.answer.push(Paragraph { text: counts(&ledgers), tone: Tone::Strong }.into());
+    page.blocks.push(Section::new("claims", "").with(summary(&ledgers)).open());
+    page.blocks.push(Section::new("experiments", "Claim by claim").with_all(each).open());
+    page.hint = "--details shows every claim, with its table.";
     page
+}
+
+/// What is known of each claim of an experiment, in a word or two, and what is so here, in a sentence.
+pub fn told(ledger: &Ledger) -> Vec<(String, String)> {
+    completed(ledger).claims.iter().map(|claim| (word(claim), claim.sentence.clone())).collect()
 }
 
 /// A line a claim, each complete in itself.
 fn summary(ledgers: &[Ledger]) -> Table {
     let columns = [Column::text("claim"), Column::text(""), Column::text("here")];
     let all = || {
-        ledgers.iter().flat_map(|ledger| (1..).zip(&ledger.claims).map(move |(number, claim)| (ledger, number, claim)))
+        ledgers
+            .iter()
+            .flat_map(|ledger| (1..).zip(&ledger.claims).map(move |(number, claim)| (ledger, number, claim)))
     };
     let name = |ledger: &Ledger, number: i32| format!("{} {number}", ledger.id);
     let longest = |of: &dyn Fn((&Ledger, i32, &LedgerClaim)) -> String| {
@@ -95,11 +109,13 @@ fn summary(ledgers: &[Ledger]) -> Table {
 /// The table of a claim: a row for each load, a column for each condition.
 fn table(claim: &LedgerClaim, runs: &[LedgerRun]) -> Option<Table> {
     let ClaimTable { columns, parts } = ClaimTable::of(claim, runs);
-    let parts: Vec<Part<'_>> = parts.into_iter().filter(|part| part.tests.iter().flatten().any(Option::is_some)).collect();
+    let parts: Vec<Part<'_>> =
+        parts.into_iter().filter(|part| part.tests.iter().flatten().any(Option::is_some)).collect();
     if columns.is_empty() || parts.is_empty() {
         return None;
     }
-    let has_published = parts.iter().any(|part| (0..part.loads.len()).any(|row| part.published((row, row)).is_some()));
+    let has_published =
+        parts.iter().any(|part| (0..part.loads.len()).any(|row| part.published((row, row)).is_some()));
     let mut titles = vec![Column::text(""), Column::text("")];
     titles.extend(has_published.then(|| Column::number("article")));
     let under = |(index, under): (usize, &Under)| {

@@ -317,10 +317,11 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Why nothing could be measured, where nothing was.
-    pub fn unmeasured(&self) -> Option<&str> {
+    /// Why nothing could be measured, where nothing was: of each run the first reason.
+    pub fn unmeasured(&self) -> Option<Vec<String>> {
         let nothing = self.runs.iter().all(|run| run.epochs == 0);
-        nothing.then(|| self.runs.iter().find_map(|run| run.missing.first()))?.map(String::as_str)
+        let reasons = self.runs.iter().filter_map(|run| run.missing.first().cloned());
+        nothing.then(|| reasons.collect()).filter(|reasons: &Vec<String>| !reasons.is_empty())
     }
 }
 

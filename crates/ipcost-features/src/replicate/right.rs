@@ -3,7 +3,7 @@
 
 use ipcost_model::{Measure, Pattern, and_joined};
 
-use super::compared::Settings;
+use super::compared::{Compared, Settings, completed};
 use super::generalise::{Grid, Known, factors};
 use super::table::{ClaimTable, Part, Under};
 use super::telling::{factor_name, measure_text, said_of, shown};
@@ -25,13 +25,15 @@ pub(super) enum Load {
     Stream,
     SmallStream,
     LargeStream,
+    Server,
 }
 
 impl Load {
     /// The load of a row, by size if sizes matter; `None` for those of which articles speak rarely.
-    fn of(pattern: Pattern, size: Option<u64>, by_size: bool) -> Option<Self> {
-        let is_small = size.is_none_or(|size| size <= SMALL);
-        match (pattern, by_size) {
+    fn of(compared: &Compared, by_size: bool) -> Option<Self> {
+        let is_small = compared.load.get("size").is_none_or(|size| *size <= SMALL);
+        match (compared.pattern, by_size) {
+            _ if compared.real_server => Some(Self::Server),
             (Pattern::Connect, _) => Some(Self::Connection),
             (Pattern::Rr, false) => Some(Self::RoundTrip),
             (Pattern::Rr, true) => Some(if is_small { Self::SmallRoundTrip } else { Self::LargeRoundTrip }),
@@ -57,6 +59,7 @@ impl Load {
             Self::SmallRoundTrip => "A small round trip",
             Self::LargeRoundTrip => "A large round trip",
             Self::Stream => "A stream",
+            Self::Server => "A request to a real server",
             Self::SmallStream => "A stream in small blocks",
             Self::LargeStream => "A stream in large blocks",
         }
@@ -88,17 +91,19 @@ impl Saying<'_> {
 
 /// A question with what articles say of it.
 #[derive(Debug, PartialEq)]
-pub(super) struct Answer {
+pub struct Answer {
     /// The question, with its answer here.
-    pub(super) title: String,
+    pub title: String,
     /// What was measured.
-    pub(super) here: String,
+    pub here: String,
     /// Who says what, and who is right.
-    pub(super) articles: String,
+    pub articles: String,
 }
 
 /// The questions of a Unix socket and TCP, and those that articles answer differently.
-pub(super) fn answers(ledgers: &[Ledger]) -> Vec<Answer> {
+pub fn answers(ledgers: &[Ledger]) -> Vec<Answer> {
+    let completed: Vec<Ledger> = ledgers.iter().map(|ledger| completed(ledger).into_owned()).collect();
+    let ledgers = &completed;
     let of = |by_size: bool| -> Vec<Saying<'_>> {
         ledgers.iter().flat_map(|ledger| sayings(ledger, by_size)).collect()
     };
@@ -107,7 +112,8 @@ pub(super) fn answers(ledgers: &[Ledger]) -> Vec<Answer> {
         .iter()
         .map(|it| {
             let load = it.load.of_any_size();
-            let all: Vec<&Saying<'_>> = whole.iter().filter(|other| (other.load, &other.sides) == (load, &it.sides)).collect();
+            let all: Vec<&Saying<'_>> =
+                whole.iter().filter(|other| (other.load, &other.sides) == (load, &it.sides)).collect();
             (if is_of_one_mind(&all) { load } else { it.load }, &it.sides)
         })
         .collect();
@@ -115,7 +121,7 @@ pub(super) fn answers(ledgers: &[Ledger]) -> Vec<Answer> {
     keys.sort_by_key(|(load, sides)| (*load, sides.1 != "unix", sides.0 != "tcp", (*sides).clone()));
     keys.dedup();
     let answer = |(load, sides): (Load, &(String, String))| {
-        let both = parts.iter().chain(whole.iter().filter(|it| it.load != Load::Connection));
+        let both = parts.iter().chain(whole.iter().filter(|it| matches!(it.load, Load::RoundTrip | Load::Stream)));
         let mine: Vec<&Saying<'_>> = both.filter(|it| (it.load, &it.sides) == (load, sides)).collect();
         let is_main = sides.0 == "tcp" && sides.1 == "unix";
         (is_main || contradict(&mine)).then(|| told(load, &mine))
@@ -148,21 +154,23 @@ fn sayings<'a>(ledger: &'a Ledger, by_size: bool) -> Vec<Saying<'a>> {
 
 /// A part of a table by kinds of load, if it compares costs of two transports.
 fn split<'a>(ledger: &'a Ledger, columns: &[Under], part: &Part<'a>, by_size: bool) -> Vec<Saying<'a>> {
-    let ([a], [b], Some(pattern)) = (&part.sides.0[..], &part.sides.1[..], part.pattern) else {
+    let ([a], [b]) = (&part.sides.0[..], &part.sides.1[..]) else {
         return Vec::new();
     };
-    let is_cost =
-        matches!(Measure::named(part.measure), Measure::Wall | Measure::Sent | Measure::ClientCpu | Measure::Cpu);
+    let is_cost = matches!(
+        Measure::named(part.measure),
+        Measure::Wall | Measure::Sent | Measure::ClientCpu | Measure::Cpu
+    );
     let is_transport = |name: &String| ipcost_sys::transport::find(name).is_some();
     if !is_cost || !is_transport(a) || !is_transport(b) {
         return Vec::new();
     }
     let turned = a == "unix" || b != "unix" && a < b;
     let sides = if turned { (b.clone(), a.clone()) } else { (a.clone(), b.clone()) };
-    let size = |row: usize| part.of_row(row)?.compared.as_ref()?.load.get("size").copied();
+    let load = |row: usize| Load::of(part.of_row(row)?.compared.as_ref()?, by_size);
     let mut found: Vec<Saying<'a>> = Vec::new();
     for row in 0..part.loads.len() {
-        let (Some(load), Some(test)) = (Load::of(pattern, size(row), by_size), part.of_row(row)) else { continue };
+        let Some((load, test)) = load(row).zip(part.of_row(row)) else { continue };
         let bounds = bounds(test, turned);
         let known = part.tests[row].iter().map(|test| test.and_then(|test| side_of_1(test, turned)));
         let index = found.iter().position(|it| it.load == load && it.bounds == bounds).unwrap_or_else(|| {
@@ -222,7 +230,8 @@ fn told(load: Load, all: &[&Saying<'_>]) -> Answer {
     let (a, b) = (shown(&all[0].sides.0), shown(&all[0].sides.1));
     let has = |word: ClaimVerdict| all.iter().any(|it| it.words().any(|known| known == word));
     let turns = turns_on(all);
-    let decides = if turns.is_empty() { "it depends".to_owned() } else { format!("depends on {}", and_joined(&turns)) };
+    let decides =
+        if turns.is_empty() { "it depends".to_owned() } else { format!("depends on {}", and_joined(&turns)) };
     let answer = match (has(ClaimVerdict::Holds), has(ClaimVerdict::Fails), has(ClaimVerdict::NoDifference)) {
         (true, false, _) => format!("{b} costs less than {a}"),
         (false, true, _) => format!("{a} costs less than {b}"),
@@ -248,6 +257,13 @@ fn here(all: &[&Saying<'_>]) -> String {
         }
         seen.push(key);
         let Some(said) = said_of(&it.columns, &it.part, &it.grid) else { continue };
+        let is_like = |other: &&&Saying<'_>| (other.experiment, other.measure) == (it.experiment, it.measure);
+        let loads = |it: &Saying<'_>| it.part.loads.clone();
+        let said = match all.iter().filter(is_like).any(|other| loads(other) != loads(it)) {
+            true if it.part.has_load(0) => format!("{said} with {}", it.part.loads((0, it.part.loads.len() - 1))),
+            true => said,
+            false => said,
+        };
         let said = match Measure::named(it.measure) {
             Measure::Wall | Measure::Sent => said,
             _ => format!("{} {said}", measure_text(it.measure)),
@@ -257,7 +273,8 @@ fn here(all: &[&Saying<'_>]) -> String {
             None => found.push((it.experiment, vec![said])),
         }
     }
-    let each: Vec<String> = found.iter().map(|(name, said)| format!("{} ({name})", said.join(", "))).collect();
+    let each: Vec<String> =
+        found.iter().map(|(name, said)| format!("{} ({name})", said.join(", "))).collect();
     if each.is_empty() { "nothing decided".to_owned() } else { each.join("; ") }
 }
 
@@ -285,7 +302,11 @@ fn said(all: &[&Saying<'_>]) -> String {
             parts.push(format!("{name} costs less, by {}", and_joined(&who)));
         }
     }
-    if parts.is_empty() { "no article says which".to_owned() } else { format!("articles: {}", parts.join("; ")) }
+    if parts.is_empty() {
+        "no article says which".to_owned()
+    } else {
+        format!("articles: {}", parts.join("; "))
+    }
 }
 
 /// Whether it is so, whatever the load and the condition; `·` for sometimes.
@@ -314,7 +335,9 @@ fn turns_on(all: &[&Saying<'_>]) -> Vec<String> {
     }
     let only = |it: &Saying<'_>, word: ClaimVerdict| {
         it.words().any(|known| known == word)
-            && !it.words().any(|known| [ClaimVerdict::Holds, ClaimVerdict::Fails].contains(&known) && known != word)
+            && !it
+                .words()
+                .any(|known| [ClaimVerdict::Holds, ClaimVerdict::Fails].contains(&known) && known != word)
     };
     for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
         if only(a, ClaimVerdict::Holds) && only(b, ClaimVerdict::Fails) {

@@ -7,6 +7,7 @@ use ipcost_lab::lab::{about, cells_anywhere, envelope, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{EngineError, Lab, LabError, Outcome, PlanError, Settings, document};
+use ipcost_model::units::duration_text;
 use ipcost_model::{
     Document, Job, Matrix, OptionValue, Plan, PlannedCell, Stopped, TCP_CONGESTION, first_few,
 };
@@ -36,6 +37,8 @@ const LONGEST_BATCH: Duration = Duration::from_millis(100);
 pub struct ReplicateRequest {
     /// What every run's own budget is multiplied by.
     pub scale: f64,
+    /// How long everything may take together, if the user said so.
+    pub budget: Option<Duration>,
     pub seed: Option<u64>,
     /// Measure the article's own counts, divided by this, in place of the runs.
     pub full: Option<u64>,
@@ -218,12 +221,29 @@ impl<'a> Experiment<'a> {
                     self.measured.push(MeasuredRun { software: run.software, stratum, finished });
                 }
             }
-            Err(error) => record.missing.push(error.to_string()),
+            Err(error) => record.missing.push(self.reason(run, &error)),
         }
         record.elapsed_s = at.elapsed().as_secs_f64();
         let is_measured = record.epochs > 0;
         self.runs.push(record);
         is_measured
+    }
+
+    /// Why a run was not measured. Of what the user gave for everything, it has a part: the whole that suffices is told.
+    fn reason(&self, run: &ReplicationRun, error: &LabError) -> String {
+        match (error, self.request.budget) {
+            (LabError::Plan(PlanError::BudgetTooSmall { enough, cells, needed, .. }), Some(budget)) => {
+                let own = own_budget(run).mul_f64(self.request.scale);
+                let whole = budget.as_secs_f64() * *enough as f64 / own.as_secs_f64().max(1e-9);
+                format!(
+                    "{} of --budget {} cannot reach an interval: {cells} cells take {needed} epochs, about {enough} s; give --budget {}s",
+                    duration_text(own),
+                    duration_text(budget),
+                    whole.ceil()
+                )
+            }
+            (error, _) => error.to_string(),
+        }
     }
 
     /// As published, until every claim is decided, or the budget is spent; the article's own counts to their end.

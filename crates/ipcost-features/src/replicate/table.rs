@@ -115,7 +115,9 @@ impl<'a> Key<'a> {
             let mut all = tests.iter().filter_map(|(_, test)| load(test, factor));
             all.next().is_some_and(|first| all.any(|other| other != first))
         };
-        let factor = FACTORS.into_iter().find(varies).unwrap_or(FACTORS[0]);
+        // Of connections one says how many there are at once, and not what they carry.
+        let usual = if self.pattern == Some(Pattern::Connect) { FACTORS[1] } else { FACTORS[0] };
+        let factor = FACTORS.into_iter().find(varies).unwrap_or(usual);
         let mut found: Vec<(BTreeMap<String, u64>, Part<'a>)> = Vec::new();
         for (column, test) in tests {
             let mut others = test.compared.as_ref().map(|it| it.load.clone()).unwrap_or_default();
@@ -265,6 +267,7 @@ mod tests {
             b: Some(sides.1.to_owned()),
             pattern: Pattern::Rr,
             load: [("size".to_owned(), size), ("concurrency".to_owned(), 1)].into(),
+            real_server: false,
             published: (size > 64).then_some(2.0),
         };
         LedgerTest {
@@ -309,7 +312,10 @@ mod tests {
         let all = [1, 65, 500, 1025, 8193, 10_000, 16_384, 32_769, 1_000_000, 262_144, 1_048_577];
         assert_eq!(
             all.map(about_size),
-            ["1 B", "65 B", "500 B", "1 KiB", "8 KiB", "10 kB", "16 KiB", "32 KiB", "1 MB", "256 KiB", "1 MiB"]
+            [
+                "1 B", "65 B", "500 B", "1 KiB", "8 KiB", "10 kB", "16 KiB", "32 KiB", "1 MB", "256 KiB",
+                "1 MiB"
+            ]
         );
     }
 }

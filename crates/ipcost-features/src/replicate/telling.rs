@@ -49,7 +49,6 @@ pub(super) fn evidence(what: What, [a, b]: [&String; 2], of_a: f64, of_b: f64) -
     })
 }
 
-
 /// Whether conditions say different things, or the published one nothing.
 pub(super) fn differ(conditions: &[Condition]) -> bool {
     conditions.iter().any(|condition| condition.word != conditions[0].word) || conditions[0].word.is_open()
@@ -61,7 +60,9 @@ fn advice(on: &[String]) -> Option<String> {
         "placement" => Some(
             "whether your processes share a core decides: pin them (taskset), and measure with --placement together,apart",
         ),
-        "tcp_nodelay" => Some("whether TCP_NODELAY is set decides: set it for small messages that must not wait"),
+        "tcp_nodelay" => {
+            Some("whether TCP_NODELAY is set decides: set it for small messages that must not wait")
+        }
         "tcp_congestion" => Some(
             "the congestion control decides: measure under yours (sysctl net.ipv4.tcp_congestion_control)",
         ),
@@ -186,7 +187,8 @@ impl Said {
         };
         let parts = table.parts.iter().map(|part| (part.clone(), under(part.grid(direction)))).collect();
         let parts: Vec<(Part<'_>, Grid)> = alike(parts);
-        let differ = parts.iter().any(|(part, _)| part.loads != parts[0].0.loads);
+        let loads = || parts.iter().filter(|(part, _)| part.has_load(0)).map(|(part, _)| &part.loads);
+        let differ = loads().any(|of| Some(of) != loads().next());
         let phrases = parts.iter().filter_map(|(part, grid)| {
             Some(Phrase { article: published(part), ..phrase(&table.columns, part, grid, differ)? })
         });
@@ -194,7 +196,8 @@ impl Said {
         phrases.sort_by_key(|phrase| phrase.is_open);
         let fields = || table.parts.iter().flat_map(|part| part.tests.iter().flatten().flatten());
         let count = |all: &[ClaimVerdict]| fields().filter(|test| all.contains(&direction(test))).count();
-        let decided = [count(&[ClaimVerdict::Holds]), count(&[ClaimVerdict::Fails, ClaimVerdict::NoDifference])];
+        let decided =
+            [count(&[ClaimVerdict::Holds]), count(&[ClaimVerdict::Fails, ClaimVerdict::NoDifference])];
         Self { phrases, decided, fields: fields().count() }
     }
 
@@ -262,7 +265,8 @@ fn alike(mut parts: Vec<(Part<'_>, Grid)>) -> Vec<(Part<'_>, Grid)> {
                 let same = if numerators { mine.1 == other.1 } else { mine.0 == other.0 };
                 let is_like = same
                     && part.is_ratio()
-                    && (part.measure, part.factor, &part.loads) == (known.measure, known.factor, &known.loads)
+                    && (part.measure, part.factor, &part.loads)
+                        == (known.measure, known.factor, &known.loads)
                     && sense(&part) == sense(known);
                 is_like.then(|| of_known.with(&grid)).flatten().map(|both| (known, of_known, both))
             });
@@ -310,7 +314,8 @@ fn phrase(columns: &[Under], part: &Part<'_>, grid: &Grid, differ: bool) -> Opti
     let measured = |column: &usize| grid.rows.iter().any(|row| row.get(*column).is_some_and(Option::is_some));
     let conditions = (0..columns.len()).filter(measured).count();
     // Most conditions need no name; few do, whether others contradict them or are open.
-    let is_main = 2 * first.columns.len() >= conditions && (others.is_empty() || first.columns.len() >= MOST_NAMES);
+    let is_main =
+        2 * first.columns.len() >= conditions && (others.is_empty() || first.columns.len() >= MOST_NAMES);
     let is_named = by_condition.is_none() && !is_main;
     let said = by_condition.unwrap_or_else(|| rows(first));
     let under = if is_named { name(&first.columns) } else { String::new() };
@@ -502,9 +507,8 @@ fn by_condition(
     let mut near: Vec<(Vec<usize>, (f64, f64))> = Vec::new();
     for column in columns {
         let (of_least, of_most) = row[column]?.values;
-        let is_near = |(_, (least, most)): &&mut (_, (f64, f64))| {
-            of_most.max(*most) <= APART * of_least.min(*least)
-        };
+        let is_near =
+            |(_, (least, most)): &&mut (_, (f64, f64))| of_most.max(*most) <= APART * of_least.min(*least);
         match near.iter_mut().find(is_near) {
             Some((all, values)) => {
                 all.push(column);
@@ -513,9 +517,9 @@ fn by_condition(
             None => near.push((vec![column], (of_least, of_most))),
         }
     }
-    let each = near.iter().map(|(these, values)| {
-        format!("{}{}", value(part, *values), conditions_name(under, these, all))
-    });
+    let each = near
+        .iter()
+        .map(|(these, values)| format!("{}{}", value(part, *values), conditions_name(under, these, all)));
     (1..=MOST_NAMES).contains(&near.len()).then(|| each.collect()).filter(|_| near.len() > 1)
 }
 

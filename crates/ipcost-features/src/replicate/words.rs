@@ -72,7 +72,9 @@ pub(super) fn brief(claim: &LedgerClaim) -> String {
         (ClaimVerdict::Depends, _, Some(on)) => format!("depends on {}", telling::factor_name(on)),
         // Of two things that it asserts, one is so, and the other is not.
         (ClaimVerdict::Depends, _, None) => "holds in part".to_owned(),
-        (ClaimVerdict::Holds, Some(size), _) if size != ClaimVerdict::Holds => "holds in direction".to_owned(),
+        (ClaimVerdict::Holds, Some(size), _) if size != ClaimVerdict::Holds => {
+            "holds in direction".to_owned()
+        }
         (word, ..) => word.to_string(),
     }
 }

@@ -52,8 +52,8 @@ pub struct ShowArgs {
     /// A saved run, or a document
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
-    /// Show rates, processor time and percentiles, too
-    #[arg(long)]
+    /// Show rates, processor time and percentiles, too, and the details of an answer
+    #[arg(long, visible_alias = "details")]
     pub wide: bool,
     /// Show nothing but its warnings and notes, in full
     #[arg(long, conflicts_with_all = ["wide", "quiet"])]

@@ -20,6 +20,7 @@ use anyhow::Context;
 use ipcost_features::answers::answer_of;
 use ipcost_features::compare::PastRuns;
 use ipcost_features::history::{Alike, RunSummary};
+use ipcost_features::replicate::overview;
 use ipcost_lab::About;
 use ipcost_model::{Document, Metric, Plan, Purpose, RunState, Samples, escaped, read_document};
 use ipcost_report::terminal;
@@ -32,7 +33,7 @@ use store::{RunFile, Store};
 use summary::Summaries;
 
 use crate::args::ShowArgs;
-use crate::documents;
+use crate::documents::{self, NamedRun};
 use crate::exit::{Problem, warn};
 use crate::output::{Showing, print, room, show as show_document, warnings_of};
 
@@ -190,7 +191,14 @@ pub fn load_samples(path: &Path, file: File) -> anyhow::Result<Document> {
 /// # Errors
 /// That there is no such run, or that it cannot be shown.
 pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
-    let mut document = documents::load(&args.run).map_err(Problem::usage)?;
+    let mut document = match documents::load_ledgers(&args.run).map_err(Problem::usage)? {
+        NamedRun::One(document) => *document,
+        NamedRun::Ledgers(ledgers) => {
+            let page = overview(&ledgers);
+            print(&page.terminal(args.wide, room())).map_err(Problem::failed)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
     let answer = answer_of(&document).map_err(|error| Problem::usage(error.into()))?;
     let answer = answer.as_deref();
     if args.warnings {
