@@ -7,8 +7,9 @@ use ipcost_model::{Pattern, PlannedCell, Point, Quantity};
 use serde::{Deserialize, Serialize};
 
 use super::judge::{cells_of, quantity_of};
-use super::table::about_size;
+use super::table::{about_size, load_text};
 use super::{Ledger, Replication, Software, Stratum, Test, catalogue, cells_of_run, figure, retell};
+use crate::claims::Selector;
 
 /// What a test compares: two sides under the same load, or one alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,9 +64,13 @@ impl<'a> Article<'a> {
         }
     }
 
-    fn cost(&self, cell: usize, quantity: &Quantity) -> Option<f64> {
-        let found = self.costs.iter().find(|(known, of, _)| (*known, of) == (cell, quantity));
-        found.map(|(.., cost)| *cost)
+    /// Of messages of one size, a byte costs as much as a message, relative to another.
+    fn cost(&self, cell: usize, quantity: &Quantity, is_of_one_size: bool) -> Option<f64> {
+        let is_same = |of: &Quantity| match is_of_one_size {
+            true => of.measure == quantity.measure,
+            false => of == quantity,
+        };
+        self.costs.iter().find(|(known, of, _)| *known == cell && is_same(of)).map(|(.., cost)| *cost)
     }
 }
 
@@ -94,8 +99,11 @@ impl Compared {
         };
         let published = match (&test.b, &found[..]) {
             (Some(b), [of_a, of_b]) => {
-                let a = article.cost(*of_a, &quantity_of(test, &test.a));
-                a.zip(article.cost(*of_b, &quantity_of(test, b))).map(|(a, b)| a / b)
+                let is_of_one_size = common.contains_key("size");
+                let cost = |cell: usize, side: &Selector| {
+                    article.cost(cell, &quantity_of(test, side), is_of_one_size)
+                };
+                cost(*of_a, &test.a).zip(cost(*of_b, b)).map(|(a, b)| a / b)
             }
             _ => None,
         };
@@ -127,10 +135,18 @@ fn names(a: &PlannedCell, b: &PlannedCell, quantities: &[Quantity; 2]) -> (Strin
         ([(name, of_a)], [(other, of_b)]) if name == other => (format!("{name} {of_a}"), of_b.clone()),
         (of_a, of_b) => (listed(of_a), listed(of_b)),
     };
+    // Loads of several transports may be compared, each with its own.
+    let of_transport = |load: String, other: String| match load == other {
+        true => (load, other),
+        false => (format!("{} {load}", a.point.transport), other),
+    };
     let pairs = [
         (a.point.transport.clone(), b.point.transport.clone()),
-        (about_size(a.point.size), about_size(b.point.size)),
-        (a.point.concurrency.to_string(), b.point.concurrency.to_string()),
+        of_transport(about_size(a.point.size), about_size(b.point.size)),
+        of_transport(
+            load_text("concurrency", a.point.concurrency.into()),
+            load_text("concurrency", b.point.concurrency.into()),
+        ),
         (a.point.client.clone(), b.point.client.clone()),
         (a.point.server.clone(), b.point.server.clone()),
         options,

@@ -71,8 +71,8 @@ pub fn overview(ledgers: &[Ledger]) -> Page<'_> {
         let said = [answer.here, answer.articles].map(Paragraph::plain);
         Section::new("", answer.title).with(Block::List(said.into())).open()
     });
-    page.answer.push(Section::new("right", "Who was right").with_all(questions).open());
     page.answer.push(Paragraph { text: counts(&ledgers), tone: Tone::Strong }.into());
+    page.answer.push(Section::new("right", "Who was right").with_all(questions).open());
     page.blocks.push(Section::new("claims", "").with(summary(&ledgers)).open());
     page.blocks.push(Section::new("experiments", "Claim by claim").with_all(each).open());
     page.hint = "--details shows every claim, with its table.";

@@ -121,7 +121,8 @@ pub fn answers(ledgers: &[Ledger]) -> Vec<Answer> {
     keys.sort_by_key(|(load, sides)| (*load, sides.1 != "unix", sides.0 != "tcp", (*sides).clone()));
     keys.dedup();
     let answer = |(load, sides): (Load, &(String, String))| {
-        let both = parts.iter().chain(whole.iter().filter(|it| matches!(it.load, Load::RoundTrip | Load::Stream)));
+        let both =
+            parts.iter().chain(whole.iter().filter(|it| matches!(it.load, Load::RoundTrip | Load::Stream)));
         let mine: Vec<&Saying<'_>> = both.filter(|it| (it.load, &it.sides) == (load, sides)).collect();
         let is_main = sides.0 == "tcp" && sides.1 == "unix";
         (is_main || contradict(&mine)).then(|| told(load, &mine))
@@ -260,7 +261,10 @@ fn here(all: &[&Saying<'_>]) -> String {
         let is_like = |other: &&&Saying<'_>| (other.experiment, other.measure) == (it.experiment, it.measure);
         let loads = |it: &Saying<'_>| it.part.loads.clone();
         let said = match all.iter().filter(is_like).any(|other| loads(other) != loads(it)) {
-            true if it.part.has_load(0) => format!("{said} with {}", it.part.loads((0, it.part.loads.len() - 1))),
+            true if it.part.has_load(0) => {
+                let preposition = if it.part.factor == "size" { "at" } else { "with" };
+                format!("{said} {preposition} {}", it.part.loads((0, it.part.loads.len() - 1)))
+            }
             true => said,
             false => said,
         };

@@ -173,7 +173,8 @@ impl<'a> Experiment<'a> {
                 Software::Native if !self.measured.is_empty() => &[][..],
                 _ => &self.replication.strata[..],
             };
-            let strata: Vec<&Stratum> = strata.iter().filter(|stratum| !is_as_here(stratum, &own)).collect();
+            let strata: Vec<&Stratum> =
+                strata.iter().filter(|stratum| !is_measured_by_others(stratum, strata, &own)).collect();
             let first = if strata.is_empty() { whole } else { whole.mul_f64(PUBLISHED_SHARE) };
             let is_measured = self.measure(run, None, Budget { usual: first, most: whole }, watching);
             for (index, stratum) in strata.iter().enumerate().filter(|_| is_measured) {
@@ -357,10 +358,18 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// Whether a condition sets the congestion control that this machine uses anyway: other conditions measure it already.
-fn is_as_here(stratum: &Stratum, own: &Option<String>) -> bool {
+/// Whether a condition sets the congestion control that this machine uses anyway, and another sets all else that it does, or it sets nothing
+/// else.
+fn is_measured_by_others(stratum: &Stratum, all: &[Stratum], own: &Option<String>) -> bool {
     let set = stratum.options.iter().find(|(name, _)| name.spec().name == TCP_CONGESTION);
-    set.is_some_and(|(_, value)| matches!((value, own), (OptionValue::Text(set), Some(own)) if set == own))
+    let Some((name, OptionValue::Text(control))) = set else { return false };
+    let mut others = stratum.options.clone();
+    others.remove(name);
+    let is_like = |other: &Stratum| {
+        (&other.placement, &other.peers, &other.options) == (&stratum.placement, &stratum.peers, &others)
+    };
+    let sets_more = stratum.placement.is_some() || !stratum.peers.is_empty() || !others.is_empty();
+    own.as_ref() == Some(control) && (!sets_more || all.iter().any(is_like))
 }
 
 /// How long a run may take.

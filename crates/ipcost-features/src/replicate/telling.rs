@@ -337,8 +337,11 @@ fn phrase(columns: &[Under], part: &Part<'_>, grid: &Grid, differ: bool) -> Opti
 fn undecided(part: &Part<'_>) -> Option<Phrase> {
     let [row] = &part.tests[..] else { return None };
     let mut held = row.iter().flatten().filter_map(|test| test.lo.zip(test.hi));
-    let bare = format!("{}, not decided", value(part, held.next().filter(|_| part.is_ratio())?));
-    Some(Phrase { main: subject(part, vec![bare.clone()]), bare, is_open: true, ..Phrase::default() })
+    let bare = value(part, held.next().filter(|_| part.is_ratio())?);
+    // A factor may be excluded where the direction is not known.
+    let is_open = row.iter().flatten().all(|test| test.word.is_open());
+    let bare = if is_open { format!("{bare}, not decided") } else { bare };
+    Some(Phrase { main: subject(part, vec![bare.clone()]), bare, is_open, ..Phrase::default() })
 }
 
 /// `TCP 0.73–0.80 × unix up to 1 KiB, 1.4–2.7 × from 8 KiB`.

@@ -78,6 +78,64 @@ fn claims_are_decided_by_what_is_measured() {
 }
 
 #[test]
+fn several_experiments_are_told_in_a_line_each_and_shown_again_from_their_file() {
+    let place = Place::new();
+    place.write("mine.toml", MINE);
+    place.write("yours.toml", &MINE.replace("id = \"mine\"", "id = \"yours\""));
+    let files = ["--json", "two.json", "--html", "two.html", "--markdown", "two.md"];
+    let output = place.run(&[&["replicate", "mine.toml", "yours.toml", "--quiet"][..], &files].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines = |shown: &str| -> Vec<String> {
+        let is_of_a_claim = |line: &&str| line.starts_with("mine ") || line.starts_with("yours ");
+        shown.lines().filter(is_of_a_claim).map(str::to_owned).collect()
+    };
+    let told = lines(&text(&output.stdout));
+    assert_eq!(told.len(), 6, "{}", text(&output.stdout));
+    assert!(told[0].starts_with("mine 1   holds") && told[4].starts_with("yours 2  fails"), "{told:?}");
+    assert!(told.iter().all(|line| line.chars().count() <= 100 && !line.contains('…')), "{told:?}");
+    let again = place.run(&["show", "two.json"]);
+    assert_eq!(lines(&text(&again.stdout)), told, "{}", text(&again.stderr));
+    let details = place.run(&["show", "two.json", "--details"]);
+    assert!(text(&details.stdout).contains("2. “A mebibyte is cheaper.”"), "{}", text(&details.stdout));
+    let report = place.run(&["report", "two.json", "--html", "again.html", "--markdown", "again.md"]);
+    assert!(report.status.success(), "{}", text(&report.stderr));
+    for file in ["two.html", "again.html", "two.md", "again.md"] {
+        let page = std::fs::read_to_string(place.file(file)).unwrap();
+        assert!(page.contains("Claim by claim") && page.contains("yours 3"), "{file}: {page}");
+    }
+    assert_refused(
+        &place.run(&["replicate", "mine.toml", "yours.toml", "--svg", "x.svg"]),
+        &["one experiment at a time"],
+    );
+    place.assert_clean();
+}
+
+#[test]
+fn a_budget_in_which_nothing_can_be_measured_is_an_error_that_says_what_would_do() {
+    let place = Place::new();
+    place.write("mine.toml", MINE);
+    let args = [
+        "replicate",
+        "mine.toml",
+        "--budget",
+        "100ms",
+        "--quiet",
+        "--svg",
+        "mine.svg",
+        "--json",
+        "mine.json",
+    ];
+    let output = place.run(&args);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("mine: nothing was measured") && said.contains("give --budget "), "{said}");
+    assert!(!place.file("mine.svg").exists(), "there is nothing to draw");
+    let ledger: Value = serde_json::from_slice(&std::fs::read(place.file("mine.json")).unwrap()).unwrap();
+    assert_eq!(ledger["claims"][0]["word"], "not tested");
+    place.assert_clean();
+}
+
+#[test]
 fn claims_are_decided_under_each_condition_too() {
     let place = Place::new();
     let strata = "[[strata]]\nname = \"on one core\"\nplacement = \"together\"\n[[strata]]\nname = \"with a small buffer\"\n\
@@ -101,7 +159,8 @@ fn claims_are_decided_under_each_condition_too() {
         assert_eq!(claim["word"], word, "{claim}");
         assert_eq!(names(&claim["conditions"]), all, "{claim}");
     }
-    assert!(claims[0]["sentence"].as_str().unwrap().contains("on one core: "), "{}", claims[0]);
+    assert!(claims[0]["sentence"].as_str().unwrap().starts_with("large "), "{}", claims[0]);
+    assert_eq!(ledger["runs"][2]["sets"], json!({"placement": "together", "so_sndbuf": "4096"}), "{ledger}");
     let page = place.run(&["report", "last", "--html", "page.html"]);
     assert!(page.status.success(), "{}", text(&page.stderr));
     for (from, to, part) in [
