@@ -67,6 +67,11 @@ impl Measure {
         matches!(self, Self::ClientUser | Self::ClientSys | Self::ServerUser | Self::ServerSys)
     }
 
+    /// Whether it counts what happened, and is no time.
+    pub fn is_count(&self) -> bool {
+        matches!(self, Self::Switches | Self::VoluntarySwitches | Self::InvoluntarySwitches | Self::Named(_))
+    }
+
     /// What a sample says of it, for one operation; of a name that ends in `_per_call`, as the peer counted it. `None` where
     /// the sample lacks it.
     pub fn of(&self, sample: &Sample) -> Option<f64> {

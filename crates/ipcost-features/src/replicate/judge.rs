@@ -423,9 +423,12 @@ fn decide_test(run: &MeasuredSoftware<'_>, test: &Test, alpha: f64) -> LedgerTes
     }
     let values = by_epoch(run, test);
     let shown = |value: f64| if test.b.is_some() { value.exp() } else { value };
-    let Some(found) = values.and_then(|values| ClaimedValue::of(&values, alpha, shown)) else {
-        return ledger;
-    };
+    let is_count = test.sides().all(|side| quantity_of(test, side).measure.is_count());
+    let found = values.and_then(|values| {
+        let constant = is_count.then(|| ClaimedValue::of_constant(&values, alpha, shown)).flatten();
+        constant.or_else(|| ClaimedValue::of(&values, alpha, shown))
+    });
+    let Some(found) = found else { return ledger };
     (ledger.value, ledger.range) = (Some(found.value), found.range);
     (ledger.lo, ledger.hi) = found.interval.unzip();
     if test.contradicted.is_none() {

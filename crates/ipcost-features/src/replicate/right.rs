@@ -5,7 +5,7 @@ use ipcost_model::{Measure, Pattern, and_joined};
 
 use super::compared::{Compared, Settings, completed};
 use super::generalise::{Grid, Known, factors};
-use super::table::{ClaimTable, Part, Under};
+use super::table::{ClaimTable, Part, Under, direction};
 use super::telling::{factor_name, measure_text, said_of, shown};
 use super::{Ledger, LedgerClaim, LedgerTest};
 use crate::claims::ClaimVerdict;
@@ -212,6 +212,15 @@ fn bounds(test: &LedgerTest, turned: bool) -> (f64, f64) {
 fn side_of_1(test: &LedgerTest, turned: bool) -> Option<Known> {
     let turn = |value: f64| if turned { value.recip() } else { value };
     let value = turn(test.value?);
+    // Where a claim holds as a whole in its direction, that is decided at another level than the interval is for.
+    let claimed = match bounds(test, turned) {
+        (above, _) if above >= 1.0 => Some(ClaimVerdict::Holds),
+        (_, below) if below <= 1.0 => Some(ClaimVerdict::Fails),
+        _ => None,
+    };
+    if let Some(word) = claimed.filter(|_| direction(test) == ClaimVerdict::Holds) {
+        return Some(Known { word, values: (value, value) });
+    }
     let word = match test.lo.zip(test.hi) {
         Some((lo, hi)) => {
             let (lo, hi) = if turned { (hi.recip(), lo.recip()) } else { (lo, hi) };

@@ -20,9 +20,11 @@ pub fn published_figure(
     runs: &[(Software, &Document)],
 ) -> Option<PublishedFigure> {
     let Figure { title, kind, logarithmic, across, note, panels, unit } = replication.figure.as_ref()?;
+    // Where no software of the article is at hand, this program's own peers stand for it.
+    let has_original = replication.runs.iter().any(|run| run.software == Software::Original);
     let originals: Vec<&Document> = runs
         .iter()
-        .filter(|(software, _)| *software == Software::Original)
+        .filter(|(software, _)| !has_original || *software == Software::Original)
         .map(|(_, document)| *document)
         .collect();
     let panel = |panel: &PanelSpec| {

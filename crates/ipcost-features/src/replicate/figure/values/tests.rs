@@ -53,11 +53,12 @@ fn every_point_names_one_cell() {
             let text =
                 std::fs::read_to_string(format!("{}/replications/{id}.toml", env!("CARGO_MANIFEST_DIR")));
             let replication: Replication = toml::from_str(&text.unwrap()).unwrap();
+            let has_original = replication.runs.iter().any(|run| run.software == Software::Original);
             let replication = replication.on(os);
             check(&replication, &|run| cells_of_run(run).map_err(|error| error.to_string())).unwrap();
             let Some(original) = replication.runs.iter().find(|run| run.software == Software::Original)
             else {
-                assert_eq!(os, "windows", "{id}");
+                assert!(os == "windows" || !has_original, "{id}");
                 continue;
             };
             let cells = cells_of_run(original).unwrap();
