@@ -230,7 +230,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
         default: "the system's (net.ipv4.tcp_congestion_control)",
         group: OptionGroup::Tcp,
         patterns: ALL,
-        summary: "congestion control of both sides (TCP_CONGESTION): cubic, bbr, reno, or what else the kernel allows; it decides how fast TCP streams, over loopback too (native, C and socat peers; Linux)",
+        summary: "congestion control of both sides (TCP_CONGESTION): cubic, bbr, reno, or what else the kernel allows; it decides how fast TCP streams, over loopback too (native, C, Go and socat peers; Linux)",
     },
     OptionSpec {
         name: STEADY,

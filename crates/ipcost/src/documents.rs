@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use flate2::read::MultiGzDecoder;
 use ipcost_features::answers::{answer_as, documents_in};
 use ipcost_features::replicate::Ledger;
-use ipcost_model::{Document, MAX_DOCUMENT_BYTES, read_document};
+use ipcost_model::{Document, MAX_DOCUMENT_BYTES, ReadError, read_document};
 use ipcost_sys::found_file;
 
 use crate::history;
@@ -41,16 +41,22 @@ pub enum NamedRun {
 /// # Errors
 /// Where there is neither, or it cannot be read.
 pub fn load_ledgers(name: &str) -> anyhow::Result<NamedRun> {
-    let mut documents = load_all(name, false)?;
-    if documents.len() == 1 && documents[0].schedule.epochs > 0 {
-        return Ok(NamedRun::One(Box::new(documents.remove(0))));
+    let bytes = match find(name, |path| File::open(path))? {
+        NamedDocument::Document(document) => return Ok(NamedRun::One(document)),
+        NamedDocument::Bytes(bytes) => bytes,
+    };
+    // Several are a list.
+    if !bytes.trim_ascii_start().starts_with(b"[") {
+        let document = read_document(&bytes).with_context(|| name.to_owned())?;
+        return Ok(NamedRun::One(Box::new(document)));
     }
+    let documents = documents_in(&bytes).and_then(|found| found.ok_or(ReadError::Foreign));
+    let documents = documents.with_context(|| name.to_owned())?;
     let ledger = |document: &Document| anyhow::Ok(answer_as::<Ledger>(document)?.map(|ledger| *ledger));
     let ledgers = documents.iter().map(ledger).collect::<anyhow::Result<Option<Vec<Ledger>>>>();
     let ledgers = ledgers.with_context(|| name.to_owned())?;
     match ledgers {
         Some(ledgers) => Ok(NamedRun::Ledgers(ledgers)),
-        None if documents.len() == 1 => Ok(NamedRun::One(Box::new(documents.remove(0)))),
         None => bail!("{name} holds {} documents; one of them can be shown at a time", documents.len()),
     }
 }

@@ -8,7 +8,6 @@ use ipcost_lab::LabError;
 use ipcost_model::units::counted;
 use ipcost_model::{Matrix, unknown};
 use ipcost_sys::OS;
-use serde::Deserialize;
 
 use super::Replication;
 use super::needs::Needs;
@@ -118,42 +117,6 @@ fn parse(name: &str, text: &str) -> Result<Replication, LabError> {
     Ok(replication)
 }
 
-/// A question that articles answer differently.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Contradiction {
-    /// The question.
-    pub question: String,
-    /// The answers.
-    pub sides: Vec<ArticleAnswer>,
-}
-
-/// An article's answer.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ArticleAnswer {
-    /// In short.
-    pub says: String,
-    /// The experiment.
-    pub experiment: String,
-    /// Its claim, from 1.
-    pub claim: usize,
-}
-
-/// The questions that the articles answer differently.
-///
-/// # Panics
-/// Never: the tests read the file.
-pub fn contradictions() -> Vec<Contradiction> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct File {
-        contradictions: Vec<Contradiction>,
-    }
-    let file: File = toml::from_str(text("contradictions")).expect("a file of this program");
-    file.contradictions
-}
-
 /// All of them, with what they ask, how long they take, and what is missing for them here.
 ///
 /// # Errors
@@ -213,21 +176,6 @@ mod tests {
         let asks = "request = \"@/etc/passwd\"";
         let error = refused("request = \"GET ipcost:small\"", asks);
         assert!(error.contains("only a command line"), "{error}");
-    }
-
-    #[test]
-    fn contradictions_name_claims() {
-        for contradiction in contradictions() {
-            assert!(contradiction.sides.len() > 1, "{}", contradiction.question);
-            for ArticleAnswer { experiment, claim, .. } in contradiction.sides {
-                let name = FILES.iter().find(|name| **name == experiment).unwrap();
-                let text = text(name);
-                assert!(
-                    (1..=parse(name, text).unwrap().claims.len()).contains(&claim),
-                    "{experiment} {claim}"
-                );
-            }
-        }
     }
 
     #[test]

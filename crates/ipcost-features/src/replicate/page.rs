@@ -127,6 +127,7 @@ fn table(claim: &LedgerClaim, runs: &[LedgerRun]) -> Option<Table> {
     let mut rows = Vec::new();
     for part in &parts {
         let name = match &part.sides {
+            _ if part.is_by_about => part.about.to_owned(),
             (a, b) if part.is_ratio() => format!("{} over {}", shown(&a[0]), shown(&b[0])),
             (a, _) if part.pattern.is_some() => format!("{}, {}", measure_text(part.measure), shown(&a[0])),
             _ => part.about.to_owned(),

@@ -364,3 +364,112 @@ fn turns_on(all: &[&Saying<'_>]) -> Vec<String> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// An experiment with one claim on the ratio of two transports: a pattern, the bound as it is written, and the ratio measured at
+    /// each size.
+    fn ledger(
+        id: &str,
+        pattern: &str,
+        (a, b): (&str, &str),
+        claimed: &str,
+        measured: &[(u64, f64)],
+    ) -> Ledger {
+        let number = |text: &str| text.trim_matches(['<', '>', ' ']).parse::<f64>().unwrap();
+        let range = match claimed.split_once(" to ") {
+            Some((above, below)) => number(above)..number(below),
+            None if claimed.starts_with('<') => 0.0..number(claimed),
+            None => number(claimed)..f64::INFINITY,
+        };
+        let test = |(size, value): &(u64, f64)| -> Value {
+            let ends = [value * 0.98, value * 1.02].map(|end| range.contains(&end));
+            let word = match ends {
+                [true, true] => "holds",
+                [false, false] => "fails",
+                _ => "open",
+            };
+            json!({
+                "about": format!("{a} over {b}"), "software": "original", "measure": "wall", "value": value,
+                "lo": value * 0.98, "hi": value * 1.02, "claimed": claimed, "word": word, "decides": true,
+                "detail": null,
+                "compared": {"a": a, "b": b, "pattern": pattern, "load": {"size": size, "concurrency": 1},
+                    "real_server": id == "server"},
+            })
+        };
+        let tests: Vec<Value> = measured.iter().map(test).collect();
+        serde_json::from_value(json!({
+            "schema": "ipcost-replication/1", "tool": {"name": "ipcost", "version": "1"}, "started": "",
+            "host": {"os": "linux", "kernel": "6", "arch": "x86_64", "cpu": "", "cores": 2, "physical_cores": 2},
+            "id": id, "question": "Which?", "machine": "a laptop", "differs": null, "seed": 1,
+            "runs": [{"software": "original", "about": "", "elapsed_s": 1.0, "epochs": 9, "missing": []}],
+            "claims": [{"text": "", "published": null, "word": "holds", "behind": null, "tests": tests}],
+        }))
+        .unwrap()
+    }
+
+    fn told(ledgers: &[Ledger]) -> Vec<[String; 3]> {
+        answers(ledgers).into_iter().map(|it| [it.title, it.here, it.articles]).collect()
+    }
+
+    #[test]
+    fn of_two_articles_that_exclude_one_another_one_is_right() {
+        let sizes = [(64, 1.25), (65_536, 1.5)];
+        let one = ledger("one", "stream", ("tcp", "unix"), "< 1", &sizes);
+        let other = ledger("other", "stream", ("unix", "tcp"), "< 1", &[(64, 0.8)]);
+        assert_eq!(
+            told(&[one, other]),
+            [[
+                "A stream: unix costs less than TCP",
+                "TCP over unix: 1.2–1.5 × (one); 1.2 × (other)",
+                "articles: unix costs less, by other ✓; TCP costs less, by one ✗"
+            ]]
+        );
+    }
+
+    #[test]
+    fn loads_are_told_by_size_where_size_decides() {
+        let sizes = [(64, 0.7), (1024, 0.8), (65_536, 1.5)];
+        let found = told(&[ledger("one", "stream", ("tcp", "unix"), "< 1", &sizes)]);
+        assert_eq!(
+            found.iter().map(|[title, ..]| title.as_str()).collect::<Vec<_>>(),
+            [
+                "A stream in small blocks: TCP costs less than unix",
+                "A stream in large blocks: unix costs less than TCP"
+            ]
+        );
+        assert_eq!(found[0][2], "articles: TCP costs less, by one ✓");
+        assert_eq!(found[1][2], "articles: TCP costs less, by one ✗");
+    }
+
+    #[test]
+    fn other_pairs_are_told_where_articles_contradict_one_another() {
+        let pipe = |id, claimed, ratio| ledger(id, "rr", ("pipe", "fifo"), claimed, &[(64, ratio)]);
+        assert!(told(&[pipe("one", "< 1", 0.9)]).is_empty());
+        assert!(told(&[pipe("one", "< 1", 0.9), pipe("two", "< 0.8", 0.9)]).is_empty(), "both may be right");
+        let found = told(&[pipe("one", "< 1", 0.9), pipe("two", "1.3 to 2", 1.4)]);
+        assert_eq!(found[0][0], "A small round trip: pipe or fifo, depends on the programs");
+        assert_eq!(found[0][2], "articles: fifo costs less, by two ✓; pipe costs less, by one ✓");
+    }
+
+    #[test]
+    fn a_real_server_is_a_question_of_its_own_and_what_is_open_is_said() {
+        let unix = |id, ratio| ledger(id, "rr", ("tcp", "unix"), "> 1", &[(64, ratio)]);
+        let found = told(&[unix("bare", 1.5), unix("server", 1.001)]);
+        assert_eq!(
+            found.iter().map(|[title, ..]| title.as_str()).collect::<Vec<_>>(),
+            [
+                "A round trip: unix costs less than TCP",
+                "A request to a real server: TCP and unix cost the same"
+            ]
+        );
+        let mut open = unix("bare", 1.0);
+        (open.claims[0].tests[0].lo, open.claims[0].tests[0].hi) = (Some(0.5), Some(2.0));
+        open.claims[0].tests[0].word = ClaimVerdict::Open;
+        assert_eq!(told(&[open])[0][0], "A small round trip: TCP or unix, not decided");
+    }
+}

@@ -65,9 +65,14 @@ pub trait Watching {
 
 /// By how much every run's own budget is stretched so that all of them take what the user said.
 pub fn scale(replications: &[Replication], budget: Option<Duration>) -> f64 {
-    let runs = replications.iter().flat_map(|replication| &replication.runs);
-    let usual: f64 =
-        runs.filter(|run| run.software == Software::Original).map(|run| own_budget(run).as_secs_f64()).sum();
+    // The native peer has no time of its own where it only stands in.
+    let of_one = |replication: &Replication| -> f64 {
+        let is_original = |run: &&ReplicationRun| run.software == Software::Original;
+        let has_original = replication.runs.iter().any(|run| is_original(&run));
+        let counted = replication.runs.iter().filter(|run| !has_original || is_original(run));
+        counted.map(|run| own_budget(run).as_secs_f64()).sum()
+    };
+    let usual: f64 = replications.iter().map(of_one).sum();
     budget.map_or(1.0, |budget| budget.as_secs_f64() / usual.max(1e-9))
 }
 

@@ -37,6 +37,8 @@ pub(super) struct Under {
 pub(super) struct Part<'a> {
     /// What its first test says of itself.
     pub(super) about: &'a str,
+    /// Whether only that tells it from another part.
+    pub(super) is_by_about: bool,
     /// The numerators and the denominators, which are several only where the same is known of all; no denominator where a
     /// value is judged by itself.
     pub(super) sides: (Vec<String>, Vec<String>),
@@ -76,7 +78,14 @@ impl<'a> ClaimTable<'a> {
                 None => keyed.push((key, vec![(column, test)])),
             }
         }
-        let parts = keyed.into_iter().flat_map(|(key, tests)| key.parts(&tests, columns.len())).collect();
+        let mut parts: Vec<Part<'_>> =
+            keyed.into_iter().flat_map(|(key, tests)| key.parts(&tests, columns.len())).collect();
+        let alike = |a: &Part<'_>, b: &Part<'_>| {
+            (&a.sides, a.measure, a.pattern, &a.loads) == (&b.sides, b.measure, b.pattern, &b.loads)
+        };
+        let by_about: Vec<bool> =
+            parts.iter().map(|part| parts.iter().filter(|other| alike(part, other)).count() > 1).collect();
+        parts.iter_mut().zip(by_about).for_each(|(part, by_about)| part.is_by_about = by_about);
         Self { columns, parts }
     }
 
@@ -146,6 +155,7 @@ impl<'a> Key<'a> {
     fn part(&self, about: &'a str, factor: &'static str) -> Part<'a> {
         Part {
             about,
+            is_by_about: false,
             sides: (vec![self.a.to_owned()], self.b.map(str::to_owned).into_iter().collect()),
             measure: self.measure,
             pattern: self.pattern,
@@ -303,7 +313,8 @@ mod tests {
         claim.tests = vec![test("x", ("a", "b"), 1, None), test("y", ("a", "b"), 1, None)];
         claim.tests.push(LedgerTest { compared: None, ..test("calls", ("", ""), 1, None) });
         let table = ClaimTable::of(&claim, &[]);
-        assert_eq!(table.parts.iter().map(|part| part.about).collect::<Vec<_>>(), ["x", "y", "calls"]);
+        let told: Vec<(&str, bool)> = table.parts.iter().map(|part| (part.about, part.is_by_about)).collect();
+        assert_eq!(told, [("x", true), ("y", true), ("calls", false)]);
         assert!(!table.parts[2].is_ratio());
     }
 

@@ -265,6 +265,7 @@ fn alike(mut parts: Vec<(Part<'_>, Grid)>) -> Vec<(Part<'_>, Grid)> {
                 let same = if numerators { mine.1 == other.1 } else { mine.0 == other.0 };
                 let is_like = same
                     && part.is_ratio()
+                    && !part.is_by_about
                     && (part.measure, part.factor, &part.loads)
                         == (known.measure, known.factor, &known.loads)
                     && sense(&part) == sense(known);
@@ -346,7 +347,7 @@ fn undecided(part: &Part<'_>) -> Option<Phrase> {
 
 /// `TCP 0.73–0.80 × unix up to 1 KiB, 1.4–2.7 × from 8 KiB`.
 fn subject(part: &Part<'_>, said: Vec<String>) -> String {
-    if part.pattern.is_none() {
+    if part.pattern.is_none() || part.is_by_about {
         return format!("{}: {}", part.about, said.join(", "));
     }
     if !part.is_ratio() {
@@ -362,6 +363,10 @@ fn subject(part: &Part<'_>, said: Vec<String>) -> String {
         _ if part.measure.ends_with("_per_byte") => "for a byte, ".to_owned(),
         _ => format!("{}, ", measure_text(part.measure)),
     };
+    // A number next to a number would read as one.
+    if b.starts_with(|first: char| first.is_ascii_digit()) {
+        return format!("{what}{a} over {b}: {}", said.join(", "));
+    }
     let mut said = said.into_iter();
     let first = said.next().unwrap_or_default();
     // The denominator stands after the first ratio.

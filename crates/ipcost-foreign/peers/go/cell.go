@@ -56,6 +56,7 @@ type options struct {
 	Touch         *string `json:"touch"`
 	Workers       *string `json:"workers"`
 	TCPNodelay    *bool   `json:"tcp_nodelay"`
+	TCPCongestion *string `json:"tcp_congestion"`
 	SoSndbuf      *uint64 `json:"so_sndbuf"`
 	SoRcvbuf      *uint64 `json:"so_rcvbuf"`
 	PipeSize      *uint64 `json:"pipe_size"`

@@ -2,7 +2,10 @@
 
 package main
 
-import "errors"
+import (
+	"errors"
+	"syscall"
+)
 
 // spreadSources refuses what this system lacks: its loopback has only one address.
 func spreadSources(_ *dialing, cell *cell, _ int) error {
@@ -10,4 +13,9 @@ func spreadSources(_ *dialing, cell *cell, _ int) error {
 		return errors.New("spread_sources=true cannot be followed on this system")
 	}
 	return nil
+}
+
+// setCongestion refuses what this system lacks.
+func setCongestion(syscall.RawConn, string) error {
+	return errors.New("this system cannot set it")
 }

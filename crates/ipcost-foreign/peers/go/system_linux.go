@@ -16,6 +16,7 @@ const (
 	setPipeSizeCommand = 1031 // F_SETPIPE_SZ, fcntl(2)
 	getPipeSizeCommand = 1032 // F_GETPIPE_SZ
 	bindAddressNoPort  = 24   // IP_BIND_ADDRESS_NO_PORT, ip(7)
+	tcpCongestion      = 13   // TCP_CONGESTION, tcp(7)
 )
 
 // init asks the kernel to end this process with the engine, also from within a batch.
@@ -45,6 +46,13 @@ func spreadSources(client *dialing, cell *cell, worker int) error {
 		return setSocketOption(socket, syscall.IPPROTO_IP, bindAddressNoPort, 1)
 	}
 	return nil
+}
+
+// setCongestion sets a connection's congestion control.
+func setCongestion(socket syscall.RawConn, name string) error {
+	return withDescriptor(socket, func(descriptor uintptr) error {
+		return syscall.SetsockoptString(int(descriptor), syscall.IPPROTO_TCP, tcpCongestion, name)
+	})
 }
 
 // setPipeSize sets a pipe's capacity and returns the effective one. The kernel rounds it up, and refuses unprivileged

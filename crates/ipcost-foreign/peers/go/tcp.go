@@ -47,7 +47,7 @@ func (t tcp) serve(address json.RawMessage, cell *cell) (server, error) {
 	}
 	bound := server.listener.Addr().(*net.TCPAddr)
 	server.where = hostPort{Host: bound.IP.String(), Port: uint16(bound.Port)}
-	server.adjust = nagle(cell)
+	server.adjust = connectionOptions(cell)
 	return server, nil
 }
 
@@ -57,20 +57,37 @@ func (t tcp) reach(address json.RawMessage, cell *cell, worker int) (client, err
 		return nil, err
 	}
 	client := dialTo(t.network, to, cell)
-	client.adjust = nagle(cell)
+	client.adjust = connectionOptions(cell)
 	if t == tcpOverIPv4 && cell.Pattern == patternConnect {
 		err = spreadSources(client, cell, worker)
 	}
 	return client, err
 }
 
-// nagle turns Nagle's algorithm back on if the cell wants it: package net sets TCP_NODELAY on every connection.
-func nagle(cell *cell) func(net.Conn) error {
-	if cell.setsNodelay() {
+// connectionOptions turns Nagle's algorithm back on if the cell wants it, since package net sets TCP_NODELAY on every
+// connection, and sets the congestion control that the cell names.
+func connectionOptions(cell *cell) func(net.Conn) error {
+	congestion := cell.Options.TCPCongestion
+	if cell.setsNodelay() && congestion == nil {
 		return nil
 	}
 	return func(connection net.Conn) error {
-		return connection.(*net.TCPConn).SetNoDelay(false)
+		if !cell.setsNodelay() {
+			if err := connection.(*net.TCPConn).SetNoDelay(false); err != nil {
+				return err
+			}
+		}
+		if congestion == nil {
+			return nil
+		}
+		socket, err := connection.(*net.TCPConn).SyscallConn()
+		if err != nil {
+			return err
+		}
+		if err := setCongestion(socket, *congestion); err != nil {
+			return fmt.Errorf("cannot set TCP_CONGESTION to %s: %w", *congestion, err)
+		}
+		return nil
 	}
 }
 

@@ -3,10 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"syscall"
 	"testing"
+	"unsafe"
 )
 
 func TestNaglesAlgorithmFollowsThePatternAndTheOption(t *testing.T) {
@@ -59,4 +62,34 @@ func nodelay(t *testing.T, of channel) bool {
 		return err
 	}))
 	return value != 0
+}
+
+func TestCongestionControlIsSetOnBothEnds(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("this system cannot set it")
+	}
+	// Every Linux has reno.
+	for side, end := range connectedPair(t, patternRr, `{"tcp_congestion":"reno"}`) {
+		if found := congestion(t, end); found != "reno" {
+			t.Errorf("end %d: %q", side, found)
+		}
+	}
+}
+
+func congestion(t *testing.T, of channel) string {
+	t.Helper()
+	socket, err := rawConnection(of)
+	must(t, err)
+	var name [16]byte
+	length := uint32(len(name))
+	must(t, withDescriptor(socket, func(descriptor uintptr) error {
+		const tcpCongestion = 13
+		_, _, failed := syscall.Syscall6(syscall.SYS_GETSOCKOPT, descriptor, syscall.IPPROTO_TCP, tcpCongestion,
+			uintptr(unsafe.Pointer(&name)), uintptr(unsafe.Pointer(&length)), 0)
+		if failed != 0 {
+			return failed
+		}
+		return nil
+	}))
+	return string(bytes.TrimRight(name[:], "\x00"))
 }

@@ -114,17 +114,8 @@ fn several_experiments_are_told_in_a_line_each_and_shown_again_from_their_file()
 fn a_budget_in_which_nothing_can_be_measured_is_an_error_that_says_what_would_do() {
     let place = Place::new();
     place.write("mine.toml", MINE);
-    let args = [
-        "replicate",
-        "mine.toml",
-        "--budget",
-        "100ms",
-        "--quiet",
-        "--svg",
-        "mine.svg",
-        "--json",
-        "mine.json",
-    ];
+    let args =
+        ["replicate", "mine.toml", "--budget", "1ms", "--quiet", "--svg", "mine.svg", "--json", "mine.json"];
     let output = place.run(&args);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
