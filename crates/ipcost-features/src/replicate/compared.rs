@@ -91,8 +91,10 @@ impl Compared {
         // Of four cells, the first two are one gain, and the last two the other.
         let (name_a, name_b) = match (&found[..], &test.b) {
             ([_, index], Some(side)) => {
+                // Labels are names already.
+                let labels = test.a.label.clone().zip(side.label.clone());
                 let quantities = [quantity_of(test, &test.a), quantity_of(test, side)];
-                let (a, b) = names(a, &cells[*index], &quantities);
+                let (a, b) = labels.unwrap_or_else(|| names(a, &cells[*index], &quantities));
                 (a, Some(b))
             }
             _ => (a.point.transport.clone(), None),

@@ -358,15 +358,14 @@ fn answered(replication: &Replication, measured: &MeasuredSoftware<'_>) -> Answe
             false => at(level_of_part(replication, claim, measured.software)),
         };
         of += 1;
-        let mut needs_more = false;
+        let before = cells.len();
         for (test, found) in tests.into_iter().zip(&found).filter(|(_, found)| found.word.is_open()) {
             // One that the article's own method contradicts tells all that it ever will with its interval.
             if test.contradicted.is_none() || found.lo.is_none() {
-                needs_more |= test.contradicted.is_none();
                 cells.extend(measured.cells_of(test).into_iter().flatten());
             }
         }
-        open += u32::from(needs_more);
+        open += u32::from(cells.len() > before);
     }
     let needed = if open > 0 { Needed::Cells(cells) } else { Needed::Nothing };
     Answered { resolved: of - open, of, needed }

@@ -192,7 +192,7 @@ fn measured<'a>(ledger: &Ledger, runs: &[&LedgerRun]) -> Section<'a> {
 }
 
 /// What a reader of the table wants to know first.
-const FIRST: [&str; 4] = ["here", "depends on", "what to do", "to decide it"];
+const FIRST: [&str; 5] = ["here", "depends on", "published", "what to do", "to decide it"];
 
 fn noted((what, note): (&str, String)) -> String {
     format!("{what}: {note}")

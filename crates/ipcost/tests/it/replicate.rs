@@ -439,8 +439,13 @@ fn servers_are_loaded_by_their_own_tools_and_leave_nothing() {
         }
         std::fs::write(&file, text_of).unwrap();
         let output = place.run(&["replicate", argument(&file), "--quiet", "--json", "-"]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        let ledger = answer(&output.stdout);
+        // Where nothing could be measured, the ledger stands alone.
+        let ledger: Value = match output.status.success() {
+            true => answer(&output.stdout),
+            false => {
+                serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
+            }
+        };
         let run = &ledger["runs"][0];
         if run["missing"].to_string().contains("is not installed") {
             missing(package_of(app), &run["missing"].to_string());

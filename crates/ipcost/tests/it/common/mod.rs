@@ -80,10 +80,13 @@ impl Place {
         on_one_processor(&self.command(args)).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// Runs with `--json` and gives the document.
+    /// Runs with `--json` and gives the document. Other tests run beside it, and others' machines beside this one: a peer may take its
+    /// time.
     pub fn document(&self, args: &[&str]) -> Value {
         let file = self.file("document.json");
-        let output = self.run(&[args, &["--json", file.to_str().unwrap()]].concat());
+        let takes_timeout = args.first() == Some(&"run") && !args.contains(&"--timeout");
+        let timeout: &[&str] = if takes_timeout { &["--timeout", "1min"] } else { &[] };
+        let output = self.run(&[args, timeout, &["--json", file.to_str().unwrap()]].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
         serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
     }
