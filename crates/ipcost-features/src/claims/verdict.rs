@@ -46,6 +46,16 @@ impl ClaimVerdict {
         }
     }
 
+    /// A mark where colours are not seen.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Holds => "✓",
+            Self::Fails => "✗",
+            Self::Depends | Self::NoDifference => "·",
+            Self::Open | Self::NotTested => "?",
+        }
+    }
+
     /// `1 holds`, `2 hold`.
     pub fn counted(self, count: usize) -> String {
         let verb = match self {

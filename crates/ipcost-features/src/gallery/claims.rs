@@ -91,8 +91,7 @@ fn overview(gallery: &Gallery, id: &str, title: &str, part: &[(usize, (usize, &F
     let (matrix, left) = matrix(gallery, part[0].1.0, part);
     let mut section = Section::new(id, title);
     // An experiment that travels with the program is known by its id.
-    let known =
-        catalogue::all().ok().and_then(|all| all.into_iter().find(|known| known.id == part[0].1.1.of));
+    let known = catalogue::known(&part[0].1.1.of);
     if let Some(known) = known {
         section = section.paragraph(&known.question);
         if let Some(source) = &known.source {

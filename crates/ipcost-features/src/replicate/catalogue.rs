@@ -59,6 +59,11 @@ pub fn all() -> Result<Vec<Replication>, LabError> {
     FILES.iter().map(|name| parse_here(name, text(name))).collect()
 }
 
+/// One that travels along, by its name; `None` if there is none.
+pub fn known(name: &str) -> Option<Replication> {
+    FILES.contains(&name).then(|| parse_here(name, text(name)).ok()).flatten()
+}
+
 /// The ones that were asked for, in that order.
 ///
 /// # Errors

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{cells_of, quantity_of};
 use super::table::{about_size, load_text};
-use super::{Ledger, Replication, Software, Stratum, Test, catalogue, cells_of_run, figure, retell};
+use super::{
+    Ledger, LedgerTest, Replication, Software, Stratum, Test, catalogue, cells_of_run, figure, retell,
+};
 use crate::claims::Selector;
 
 /// What a test compares: two sides under the same load, or one alone.
@@ -165,9 +167,8 @@ pub(super) fn completed(ledger: &Ledger) -> Cow<'_, Ledger> {
     if tests().any(|test| test.compared.is_some()) || tests().next().is_none() {
         return Cow::Borrowed(ledger);
     }
-    let known = catalogue::all().ok().and_then(|all| all.into_iter().find(|known| known.id == ledger.id));
     let mut ledger = ledger.clone();
-    if let Some(replication) = known {
+    if let Some(replication) = catalogue::known(&ledger.id) {
         complete(&mut ledger, &replication);
     }
     for claim in &mut ledger.claims {
@@ -186,7 +187,8 @@ fn complete(ledger: &mut Ledger, replication: &Replication) {
         for cells in runs.filter_map(|run| cells_of_run(run).ok()) {
             let article = Article::of(replication, &cells);
             for (claim, known) in ledger.claims.iter_mut().zip(&replication.claims) {
-                for test in claim.tests.iter_mut().filter(|test| test.software == software) {
+                let unknown = |test: &&mut LedgerTest| test.software == software && test.compared.is_none();
+                for test in claim.tests.iter_mut().filter(unknown) {
                     let known = known.tests.iter().filter(|it| it.about == test.about && it.is_for(software));
                     let mut known = known.filter(|it| quantity_of(it, &it.a).to_string() == test.measure);
                     test.compared = known.find_map(|it| Compared::of(it, &article));

@@ -11,7 +11,7 @@ use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran, Sample};
 use crate::claims::{Bounded, Bounds, ClaimVerdict, ClaimedValue, Selector};
 use crate::explain::Sides;
 use crate::replicate::compared::Article;
-use crate::replicate::table::direction;
+use crate::replicate::table::{deciding, direction};
 use crate::replicate::{
     Claim, Compared, Condition, LedgerClaim, LedgerRun, LedgerTest, Replication, ReplicationRun, Software,
     Stratum, Test, retell, strata, telling,
@@ -24,7 +24,7 @@ const TICK_NS: f64 = 4e6;
 /// So many ticks tell shares of processor time within a sixth.
 const TICKS: f64 = 10.0;
 /// What differs by less than this is the same, to a claim that one of two is faster.
-const SAME: f64 = 0.05;
+pub(super) const SAME: f64 = 0.05;
 
 /// What was measured with one kind of software, as published or under a condition.
 pub struct MeasuredSoftware<'a> {
@@ -195,7 +195,9 @@ pub fn decide(
     measured: &[MeasuredSoftware<'_>],
     runs: &[LedgerRun],
 ) -> Vec<LedgerClaim> {
-    replication.claims.iter().map(|claim| decide_claim(replication, claim, measured, runs)).collect()
+    let all: Vec<(&MeasuredSoftware<'_>, Article<'_>)> =
+        measured.iter().map(|run| (run, Article::of(replication, run.published))).collect();
+    replication.claims.iter().map(|claim| decide_claim(replication, claim, &all, runs)).collect()
 }
 
 /// The smallest level of an interval with one kind of software.
@@ -216,11 +218,9 @@ fn level_of_part(replication: &Replication, claim: &Claim, software: Software) -
 
 /// The tests of a claim as a whole if it holds so, in direction or altogether; else by its parts.
 fn as_decided(whole: Vec<LedgerTest>, parts: Vec<LedgerTest>) -> Vec<LedgerTest> {
-    // The native peer stands in for software that is not here, and decides nothing beside it.
-    let original = whole.iter().any(|test| test.decides && test.software == Software::Original);
-    let decides = |test: &LedgerTest| test.decides && (!original || test.software == Software::Original);
+    let decides = deciding(&whole);
     let hold = |of: &dyn Fn(&LedgerTest) -> ClaimVerdict| {
-        whole.iter().any(decides)
+        whole.iter().any(&decides)
             && whole.iter().filter(|test| decides(test)).all(|test| of(test) == ClaimVerdict::Holds)
     };
     if hold(&|test| test.word) {
@@ -240,35 +240,30 @@ fn as_decided(whole: Vec<LedgerTest>, parts: Vec<LedgerTest>) -> Vec<LedgerTest>
 fn decide_claim(
     replication: &Replication,
     claim: &Claim,
-    measured: &[MeasuredSoftware<'_>],
+    measured: &[(&MeasuredSoftware<'_>, Article<'_>)],
     runs: &[LedgerRun],
 ) -> LedgerClaim {
-    let mine: Vec<(&MeasuredSoftware<'_>, &Test)> = measured
+    let mine: Vec<(&MeasuredSoftware<'_>, &Article<'_>, &Test)> = measured
         .iter()
-        .flat_map(|run| claim.tests.iter().filter(|test| run.takes(test)).map(move |test| (run, test)))
+        .flat_map(|(run, article)| {
+            claim.tests.iter().filter(|test| run.takes(test)).map(move |test| (*run, article, test))
+        })
         .collect();
     let at = |level: &dyn Fn(Software) -> f64| -> Vec<LedgerTest> {
-        mine.iter().map(|(run, test)| decide_test(run, test, level(run.software))).collect()
+        mine.iter().map(|(run, _, test)| decide_test(run, test, level(run.software))).collect()
     };
     let parts = at(&|software| level_of_part(replication, claim, software));
     let mut tests = as_decided(at(&|_| ALPHA), parts);
-    for (test, (run, of)) in tests.iter_mut().zip(&mine) {
-        test.compared = Compared::of(of, &Article::of(replication, run.published));
+    for (test, (_, article, of)) in tests.iter_mut().zip(&mine) {
+        test.compared = Compared::of(of, article);
     }
     let mut decided = LedgerClaim {
-        text: claim.text.clone(),
         published: claim.published.clone(),
-        word: ClaimVerdict::NotTested,
-        size: None,
-        on: Vec::new(),
-        sentence: String::new(),
-        why: None,
-        advice: None,
-        conditions: Vec::new(),
         behind: claim.behind.clone(),
         limit: claim.limit_on.values().next().cloned(),
         takes: claim.takes.clone(),
         tests,
+        ..LedgerClaim::of(&claim.text)
     };
     retell(&mut decided, runs);
     decided.why = why(claim, measured, &decided.conditions);
@@ -284,8 +279,12 @@ pub(super) fn needs_native(replication: &Replication) -> bool {
 }
 
 /// What differs between the cells of the test that tells most: where they ran, how often they slept, what they took.
-fn why(claim: &Claim, measured: &[MeasuredSoftware<'_>], conditions: &[Condition]) -> Option<String> {
-    let run = measured.iter().find(|run| run.stratum.is_none())?;
+fn why(
+    claim: &Claim,
+    measured: &[(&MeasuredSoftware<'_>, Article<'_>)],
+    conditions: &[Condition],
+) -> Option<String> {
+    let (run, _) = measured.iter().find(|(run, _)| run.stratum.is_none())?;
     let test = claim.tests.iter().find(|test| run.takes(test) && test.decides && test.b.is_some())?;
     let [a, b, ..] = run.cells_of(test)?[..] else { return None };
     let mut parts = Vec::new();

@@ -1,5 +1,7 @@
 //! Ledgers of replications as pages.
 
+use std::borrow::Cow;
+
 use ipcost_model::{FigurePanel, PublishedFigure};
 use ipcost_report::page::{
     Block, Claim, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
@@ -11,11 +13,10 @@ use ipcost_report::picture::{
 
 use super::compared::completed;
 use super::generalise::merged;
-use super::table::{ClaimTable, Part, Under, shown_under};
+use super::table::{ClaimTable, Part, Under, shown_under, span};
 use super::telling::{line, measure_text, shown, value};
 use super::words::{brief, congestion, counts, how, notes, remarks, word};
 use super::{Ledger, LedgerClaim, LedgerRun, LedgerTest, claims, right};
-use crate::claims::ClaimVerdict;
 
 /// The longest line of a summary.
 const LINE: usize = 100;
@@ -24,12 +25,15 @@ const GAP: usize = 2;
 
 /// What is known of the claims of an experiment, and every test.
 pub fn page(ledger: &Ledger) -> Page<'_> {
-    let told = completed(ledger);
-    let told = told.as_ref();
+    page_of(ledger, &completed(ledger))
+}
+
+/// The same of a ledger that has been completed.
+fn page_of<'a>(ledger: &'a Ledger, told: &Ledger) -> Page<'a> {
     let mut page = Page::new(format!("{}: {}", ledger.id, ledger.question));
     page.about.extend(ledger.source.iter().map(|source| format!("Source: {source}")));
     page.about.extend(congestion(ledger));
-    page.answer.push(Paragraph { text: counts(std::slice::from_ref(told)), tone: Tone::Strong }.into());
+    page.answer.push(Paragraph { text: counts(&[told]), tone: Tone::Strong }.into());
     let is_whole = |run: &&LedgerRun| run.missing.is_empty();
     let (whole, missing): (Vec<&LedgerRun>, Vec<&LedgerRun>) = ledger.runs.iter().partition(is_whole);
     let lines = missing.into_iter().flat_map(|run| {
@@ -47,9 +51,10 @@ pub fn page(ledger: &Ledger) -> Page<'_> {
     let all = (1..).zip(&told.claims).map(of_claim);
     page.blocks.push(Section::new("claims", "What was claimed, and what holds").with_all(all).open());
     page.blocks.extend(ledger.figure.as_ref().map(|figure| published(ledger, figure).open()));
-    let figure = Figure::new(claims_reading(&claims(ledger)), |frame| match frame {
-        Frame::Page => plain_claims(&claims(ledger)),
-        Frame::File(background) => draw_claims(&claims(ledger), &ledger.envelope, background),
+    let claims = claims(told);
+    let figure = Figure::new(claims_reading(&claims), move |frame| match frame {
+        Frame::Page => plain_claims(&claims),
+        Frame::File(background) => draw_claims(&claims, &ledger.envelope, background),
     })
     .named(Chart::Claims);
     page.blocks.push(Section::new("conditions", "Every claim by condition").with(figure).open());
@@ -60,20 +65,19 @@ pub fn page(ledger: &Ledger) -> Page<'_> {
 
 /// What is known of the claims of several experiments, and who was right of articles that contradict one another.
 pub fn overview(ledgers: &[Ledger]) -> Page<'_> {
-    let each = ledgers.iter().map(|ledger| {
-        let Page { title, blocks, .. } = page(ledger);
+    let told: Vec<Cow<'_, Ledger>> = ledgers.iter().map(completed).collect();
+    let each = ledgers.iter().zip(&told).map(|(ledger, told)| {
+        let Page { title, blocks, .. } = page_of(ledger, told);
         Section::new(&ledger.id, title).with_all(blocks).folded()
     });
-    let each: Vec<Block<'_>> = each.collect();
-    let ledgers: Vec<Ledger> = ledgers.iter().map(|ledger| completed(ledger).into_owned()).collect();
     let mut page = Page::new("What was claimed, and what holds");
-    let questions = right::answers(&ledgers).into_iter().map(|answer| {
+    let questions = right::of_completed(&told).into_iter().map(|answer| {
         let said = [answer.here, answer.articles].map(Paragraph::plain);
         Section::new("", answer.title).with(Block::List(said.into())).open()
     });
-    page.answer.push(Paragraph { text: counts(&ledgers), tone: Tone::Strong }.into());
+    page.answer.push(Paragraph { text: counts(&told), tone: Tone::Strong }.into());
     page.answer.push(Section::new("right", "Who was right").with_all(questions).open());
-    page.blocks.push(Section::new("claims", "").with(summary(&ledgers)).open());
+    page.blocks.push(Section::new("claims", "").with(summary(&told)).open());
     page.blocks.push(Section::new("experiments", "Claim by claim").with_all(each).open());
     page.hint = "--details shows every claim, with its table.";
     page
@@ -85,12 +89,12 @@ pub fn told(ledger: &Ledger) -> Vec<(String, String)> {
 }
 
 /// A line a claim, each complete in itself.
-fn summary(ledgers: &[Ledger]) -> Table {
+fn summary(ledgers: &[Cow<'_, Ledger>]) -> Table {
     let columns = [Column::text("claim"), Column::text(""), Column::text("here")];
     let all = || {
-        ledgers
-            .iter()
-            .flat_map(|ledger| (1..).zip(&ledger.claims).map(move |(number, claim)| (ledger, number, claim)))
+        ledgers.iter().flat_map(|ledger| {
+            (1..).zip(&ledger.claims).map(move |(number, claim)| (&**ledger, number, claim))
+        })
     };
     let name = |ledger: &Ledger, number: i32| format!("{} {number}", ledger.id);
     let longest = |of: &dyn Fn((&Ledger, i32, &LedgerClaim)) -> String| {
@@ -154,26 +158,14 @@ fn field(part: &Part<'_>, (first, last): (usize, usize), column: usize) -> Field
     let Some(test) = tests.iter().find(|test| test.value.is_some() || test.detail.is_some()) else {
         return Field::default();
     };
-    let values = || tests.iter().filter_map(|test| test.value);
-    let least = values().fold(f64::INFINITY, f64::min);
-    let most = values().fold(f64::NEG_INFINITY, f64::max);
-    let held = if least.is_finite() { format!("{} ", bare(part, (least, most))) } else { String::new() };
-    Field::from(Value::Name(format!("{held}{}", mark(test.word)))).toned(test.word.tone())
+    let held = span(tests.iter().filter_map(|test| test.value));
+    let held = held.map_or_else(String::new, |values| format!("{} ", bare(part, values)));
+    Field::from(Value::Name(format!("{held}{}", test.word.mark()))).toned(test.word.tone())
 }
 
 /// Figures of a column that says itself what they are.
 fn bare(part: &Part<'_>, values: (f64, f64)) -> String {
     value(part, values).trim_end_matches(" ×").to_owned()
-}
-
-/// A verdict where colours are not seen.
-fn mark(word: ClaimVerdict) -> &'static str {
-    match word {
-        ClaimVerdict::Holds => "✓",
-        ClaimVerdict::Fails => "✗",
-        ClaimVerdict::NoDifference | ClaimVerdict::Depends => "·",
-        ClaimVerdict::Open | ClaimVerdict::NotTested => "?",
-    }
 }
 
 /// Where it was published, and how it was measured here.
@@ -344,6 +336,7 @@ mod tests {
     use ipcost_model::{Envelope, Host, Tool};
 
     use super::*;
+    use crate::claims::ClaimVerdict;
     use crate::replicate::{LEDGER_SCHEMA, Software, Source};
 
     /// Five articles that contradict one another, as an earlier version measured them on an idle machine of two cores.

@@ -457,7 +457,6 @@ pub struct LedgerTest {
     pub contradicted: Option<String>,
 }
 
-#[cfg(test)]
 impl LedgerClaim {
     /// A claim without tests.
     pub(crate) fn of(text: &str) -> Self {

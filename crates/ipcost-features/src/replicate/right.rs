@@ -1,20 +1,20 @@
 //! Who was right: by the question that readers have, and not by the claim. What several articles say of the same two transports under the
 //! same kind of load, what is so here, and what makes them differ.
 
+use std::borrow::Cow;
+
 use ipcost_model::{Measure, Pattern, and_joined};
 
 use super::compared::{Compared, Settings, completed};
 use super::generalise::{Grid, Known, factors};
+use super::judge::SAME;
 use super::table::{ClaimTable, Part, Under, direction};
 use super::telling::{factor_name, measure_text, said_of, shown};
 use super::{Ledger, LedgerClaim, LedgerTest};
-use crate::claims::ClaimVerdict;
+use crate::claims::{Bounded, Bounds, ClaimVerdict};
 
 /// Messages up to this many bytes are small.
 const SMALL: u64 = 4096;
-/// What differs by less is the same.
-const SAME: f64 = 0.05;
-
 /// A load, as readers think of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Load {
@@ -75,7 +75,6 @@ struct Saying<'a> {
     sides: (String, String),
     /// The range in which the article has the ratio of the first to the second.
     bounds: (f64, f64),
-    measure: &'a str,
     /// The conditions, and on which side of 1 the ratio lies under each: it holds above, and fails below.
     columns: Vec<Under>,
     part: Part<'a>,
@@ -102,8 +101,11 @@ pub struct Answer {
 
 /// The questions of a Unix socket and TCP, and those that articles answer differently.
 pub fn answers(ledgers: &[Ledger]) -> Vec<Answer> {
-    let completed: Vec<Ledger> = ledgers.iter().map(|ledger| completed(ledger).into_owned()).collect();
-    let ledgers = &completed;
+    of_completed(&ledgers.iter().map(completed).collect::<Vec<_>>())
+}
+
+/// The same of ledgers that have been completed.
+pub(super) fn of_completed(ledgers: &[Cow<'_, Ledger>]) -> Vec<Answer> {
     let of = |by_size: bool| -> Vec<Saying<'_>> {
         ledgers.iter().flat_map(|ledger| sayings(ledger, by_size)).collect()
     };
@@ -186,7 +188,6 @@ fn split<'a>(ledger: &'a Ledger, columns: &[Under], part: &Part<'a>, by_size: bo
                 load,
                 sides: sides.clone(),
                 bounds,
-                measure: part.measure,
                 columns: columns.to_vec(),
                 part: empty,
                 grid: Grid { factor: part.factor, is_ratio: true, rows: Vec::new() },
@@ -213,27 +214,22 @@ fn side_of_1(test: &LedgerTest, turned: bool) -> Option<Known> {
     let turn = |value: f64| if turned { value.recip() } else { value };
     let value = turn(test.value?);
     // Where a claim holds as a whole in its direction, that is decided at another level than the interval is for.
-    let claimed = match bounds(test, turned) {
-        (above, _) if above >= 1.0 => Some(ClaimVerdict::Holds),
-        (_, below) if below <= 1.0 => Some(ClaimVerdict::Fails),
-        _ => None,
-    };
-    if let Some(word) = claimed.filter(|_| direction(test) == ClaimVerdict::Holds) {
-        return Some(Known { word, values: (value, value) });
-    }
-    let word = match test.lo.zip(test.hi) {
-        Some((lo, hi)) => {
-            let (lo, hi) = if turned { (hi.recip(), lo.recip()) } else { (lo, hi) };
-            match () {
-                () if lo > 1.0 - SAME && hi < 1.0 + SAME => ClaimVerdict::NoDifference,
-                () if lo > 1.0 => ClaimVerdict::Holds,
-                () if hi < 1.0 => ClaimVerdict::Fails,
-                () => ClaimVerdict::Open,
-            }
-        }
-        None => ClaimVerdict::Open,
-    };
+    let claimed = claimed_side(bounds(test, turned)).filter(|_| direction(test) == ClaimVerdict::Holds);
+    let word = claimed.unwrap_or_else(|| {
+        let interval = test.lo.zip(test.hi);
+        let interval = interval.map(|(lo, hi)| if turned { (turn(hi), turn(lo)) } else { (lo, hi) });
+        Bounds { above: Some(Bounded::Strictly(1.0)), margin: Some(SAME), below: None }.decide(interval)
+    });
     Some(Known { word, values: (value, value) })
+}
+
+/// On which side of 1 a range lies.
+fn claimed_side((above, below): (f64, f64)) -> Option<ClaimVerdict> {
+    match () {
+        () if above >= 1.0 => Some(ClaimVerdict::Holds),
+        () if below <= 1.0 => Some(ClaimVerdict::Fails),
+        () => None,
+    }
 }
 
 fn told(load: Load, all: &[&Saying<'_>]) -> Answer {
@@ -261,25 +257,23 @@ fn here(all: &[&Saying<'_>]) -> String {
     let mut seen = Vec::new();
     let mut found: Vec<(&str, Vec<String>)> = Vec::new();
     for it in all {
-        let key = (it.experiment, it.measure, it.part.loads.clone());
+        let key = (it.experiment, it.part.measure, &it.part.loads);
         if seen.contains(&key) {
             continue;
         }
         seen.push(key);
         let Some(said) = said_of(&it.columns, &it.part, &it.grid) else { continue };
-        let is_like = |other: &&&Saying<'_>| (other.experiment, other.measure) == (it.experiment, it.measure);
-        let loads = |it: &Saying<'_>| it.part.loads.clone();
-        let said = match all.iter().filter(is_like).any(|other| loads(other) != loads(it)) {
-            true if it.part.has_load(0) => {
-                let preposition = if it.part.factor == "size" { "at" } else { "with" };
-                format!("{said} {preposition} {}", it.part.loads((0, it.part.loads.len() - 1)))
-            }
-            true => said,
+        let of_other_loads = |other: &&Saying<'_>| {
+            (other.experiment, other.part.measure) == (it.experiment, it.part.measure)
+                && other.part.loads != it.part.loads
+        };
+        let said = match it.part.has_load(0) && it.part.loads[0] > 0 && all.iter().any(of_other_loads) {
+            true => format!("{said} {}", it.part.at_loads((0, it.part.loads.len() - 1))),
             false => said,
         };
-        let said = match Measure::named(it.measure) {
+        let said = match Measure::named(it.part.measure) {
             Measure::Wall | Measure::Sent => said,
-            _ => format!("{} {said}", measure_text(it.measure)),
+            _ => format!("{} {said}", measure_text(it.part.measure)),
         };
         match found.iter_mut().find(|(name, _)| *name == it.experiment) {
             Some((_, all)) => all.push(said),
@@ -294,21 +288,17 @@ fn here(all: &[&Saying<'_>]) -> String {
 /// Who says that which of the two costs less, and who is right of them.
 fn said(all: &[&Saying<'_>]) -> String {
     let (a, b) = (shown(&all[0].sides.0), shown(&all[0].sides.1));
-    let side = |it: &Saying<'_>| match it.bounds {
-        (above, _) if above >= 1.0 => Some(ClaimVerdict::Holds),
-        (_, below) if below <= 1.0 => Some(ClaimVerdict::Fails),
-        _ => None,
-    };
     let mut parts = Vec::new();
     for (wanted, name) in [(ClaimVerdict::Holds, b), (ClaimVerdict::Fails, a)] {
-        let mine: Vec<&Saying<'_>> = all.iter().copied().filter(|it| side(it) == Some(wanted)).collect();
+        let mine: Vec<&Saying<'_>> =
+            all.iter().copied().filter(|it| claimed_side(it.bounds) == Some(wanted)).collect();
         let mut names: Vec<&str> = mine.iter().map(|it| it.experiment).collect();
         names.dedup();
         let who: Vec<String> = names
             .into_iter()
             .map(|name| {
                 let own = || mine.iter().filter(|it| it.experiment == name);
-                format!("{name} {}", mark(own().flat_map(|it| it.words()), wanted))
+                format!("{name} {}", is_so(own().flat_map(|it| it.words()), wanted).mark())
             })
             .collect();
         if !who.is_empty() {
@@ -322,14 +312,14 @@ fn said(all: &[&Saying<'_>]) -> String {
     }
 }
 
-/// Whether it is so, whatever the load and the condition; `·` for sometimes.
-fn mark(words: impl Iterator<Item = ClaimVerdict>, said: ClaimVerdict) -> &'static str {
+/// Whether it is so: whatever the load and the condition, or sometimes, or never.
+fn is_so(words: impl Iterator<Item = ClaimVerdict>, said: ClaimVerdict) -> ClaimVerdict {
     let decided: Vec<ClaimVerdict> = words.filter(|word| !word.is_open()).collect();
     match decided.iter().filter(|word| **word == said).count() {
-        _ if decided.is_empty() => "?",
-        0 => "✗",
-        so if so == decided.len() => "✓",
-        _ => "·",
+        _ if decided.is_empty() => ClaimVerdict::Open,
+        0 => ClaimVerdict::Fails,
+        so if so == decided.len() => ClaimVerdict::Holds,
+        _ => ClaimVerdict::Depends,
     }
 }
 
@@ -356,7 +346,9 @@ fn turns_on(all: &[&Saying<'_>]) -> Vec<String> {
         if only(a, ClaimVerdict::Holds) && only(b, ClaimVerdict::Fails) {
             let shares_a_load = a.part.loads.iter().any(|load| b.part.loads.contains(load));
             add(match () {
-                () if a.measure != b.measure && a.experiment == b.experiment => "what is timed".to_owned(),
+                () if a.part.measure != b.part.measure && a.experiment == b.experiment => {
+                    "what is timed".to_owned()
+                }
                 () if !shares_a_load => factor_name(a.part.factor),
                 () => "the programs".to_owned(),
             });

@@ -55,9 +55,8 @@ pub(super) struct Part<'a> {
 impl<'a> ClaimTable<'a> {
     /// Of the tests that decide a claim; the native peer's only where the original software decides nothing.
     pub(super) fn of(claim: &'a LedgerClaim, runs: &[LedgerRun]) -> Self {
-        let deciding = || claim.tests.iter().filter(|test| test.decides);
-        let original = deciding().any(|test| test.software == Software::Original);
-        let tests = deciding().filter(|test| !original || test.software == Software::Original);
+        let decides = deciding(&claim.tests);
+        let tests = claim.tests.iter().filter(|test| decides(test));
         let mut columns: Vec<Under> = Vec::new();
         let mut keyed: Vec<(Key<'a>, Vec<(usize, &'a LedgerTest)>)> = Vec::new();
         for test in tests {
@@ -166,6 +165,18 @@ impl<'a> Key<'a> {
     }
 }
 
+/// Which of these tests decide: the native peer stands in for software that is not here, and decides nothing beside it.
+pub(super) fn deciding(tests: &[LedgerTest]) -> impl Fn(&LedgerTest) -> bool + use<> {
+    let original = tests.iter().any(|test| test.decides && test.software == Software::Original);
+    move |test| test.decides && (!original || test.software == Software::Original)
+}
+
+/// The least and the largest of some values; `None` of none.
+pub(super) fn span(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let both = values.into_iter().map(|value| (value, value));
+    both.reduce(|(least, most), (value, _)| (least.min(value), most.max(value)))
+}
+
 /// What is known of the direction of a test, where it also names a factor; else of all of it.
 pub(super) fn direction(test: &LedgerTest) -> ClaimVerdict {
     test.direction.unwrap_or(test.word)
@@ -191,8 +202,7 @@ impl Part<'_> {
     /// The ratio that was published for some rows, if it was for all of them: the least and the largest.
     pub(super) fn published(&self, (first, last): (usize, usize)) -> Option<(f64, f64)> {
         let of_row = |row: usize| self.of_row(row)?.compared.as_ref()?.published;
-        let all: Vec<f64> = (first..=last).map(of_row).collect::<Option<_>>()?;
-        Some((all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max)))
+        span((first..=last).map(of_row).collect::<Option<Vec<f64>>>()?)
     }
 
     /// Whether calls are compared, by name and number.
@@ -209,6 +219,12 @@ impl Part<'_> {
     /// Whether a ratio of two things is compared, and not one value judged by itself.
     pub(super) fn is_ratio(&self) -> bool {
         !self.sides.1.is_empty()
+    }
+
+    /// Rows that belong together, with the preposition that they take: `at 1 KiB`, `with 10 at once`.
+    pub(super) fn at_loads(&self, rows: (usize, usize)) -> String {
+        let preposition = if self.factor == FACTORS[0] { "at" } else { "with" };
+        format!("{preposition} {}", self.loads(rows))
     }
 
     /// What a row has of the factor: `1 KiB`, `10 at once`.

@@ -85,12 +85,10 @@ pub(super) fn retell(claim: &mut LedgerClaim, runs: &[LedgerRun]) {
         let known = tests.filter_map(|(_, test)| test.filter(|test| is_measured(test)));
         known.map(of).collect::<Vec<_>>()
     };
-    let is_sized = |test: &&LedgerTest| test.decides && test.direction.is_some();
-    let sized = claim.tests.iter().any(|test| is_sized(&test));
+    let is_sized = claim.tests.iter().any(|test| test.decides && test.direction.is_some());
     let known = |under: Option<usize>| {
-        let word = over_conditions(&words(&direction, under));
-        let size = sized.then(|| over_conditions(&words(&|test| test.word, under)));
-        together(word, size)
+        let size = is_sized.then(|| over_conditions(&words(&|test| test.word, under)));
+        (together(over_conditions(&words(&direction, under)), size), size)
     };
     let grids: Vec<Grid> = table.parts.iter().map(|part| part.grid(direction)).collect();
     let conditions: Vec<Condition> = (0..table.columns.len())
@@ -123,16 +121,15 @@ fn is_measured(test: &LedgerTest) -> bool {
     test.value.is_some() || test.detail.is_some()
 }
 
-/// What is known of a direction and of a factor, as they go together.
-fn together(word: ClaimVerdict, size: Option<ClaimVerdict>) -> (ClaimVerdict, Option<ClaimVerdict>) {
-    let word = match (word, size) {
+/// What is known of a direction, next to what is known of a factor.
+fn together(word: ClaimVerdict, size: Option<ClaimVerdict>) -> ClaimVerdict {
+    match (word, size) {
         // Whichever it is, it is not by the factor that was claimed.
         (ClaimVerdict::Open | ClaimVerdict::NoDifference, Some(ClaimVerdict::Fails)) => ClaimVerdict::Fails,
         // The factor that was claimed is smaller than the margin.
         (ClaimVerdict::NoDifference, Some(ClaimVerdict::Holds)) => ClaimVerdict::Holds,
         _ => word,
-    };
-    (word, size)
+    }
 }
 
 /// A claim in a line of so many letters, complete in itself: the longest form that fits.
@@ -211,6 +208,9 @@ impl Said {
 
     /// From the longest to the shortest.
     fn forms(&self) -> Vec<String> {
+        if self.fields == 0 {
+            return Vec::new();
+        }
         let count = self.phrases.len();
         let joined = |of: &dyn Fn(&Phrase) -> String, few: usize| {
             self.phrases.iter().take(few).map(of).collect::<Vec<_>>().join("; ")
@@ -237,9 +237,6 @@ impl Said {
             .collect();
         forms.push(format!("{} of {} comparisons", each.join(", "), self.fields));
         forms.retain(|form| !form.is_empty());
-        if self.fields == 0 {
-            forms.clear();
-        }
         forms
     }
 }
@@ -422,7 +419,7 @@ pub(super) fn value(part: &Part<'_>, (least, most): (f64, f64)) -> String {
     }
 }
 
-/// Two significant digits; three where the second is a one or less away from 1, so that it does not vanish.
+/// Two significant digits, or whole numbers from 10 on.
 pub(super) fn short(value: f64) -> String {
     let places = match value.abs() {
         v if v >= 9.95 => 0,
@@ -443,14 +440,13 @@ fn place(part: &Part<'_>, segment: &Segment, differ: bool) -> String {
         [] => String::new(),
         _ => format!(" ({} not decided)", rows_text(part, &segment.bridged)),
     };
-    let preposition = if part.factor == "size" { "at " } else { "" };
     let place = match segment.rows {
         (0, end) if end == last && !differ => String::new(),
         (0, end) if end == last && last == 0 && !part.has_load(0) => String::new(),
-        (0, end) if end == last && last == 0 => format!(" {preposition}{}", load(0)),
+        (0, end) if end == last && last == 0 => format!(" {}", part.at_loads((0, 0))),
         (0, end) if end > 0 => format!(" up to {}", load(end)),
         (begin, end) if end == last && begin < end => format!(" from {}", load(begin)),
-        (begin, end) if begin == end => format!(" {preposition}{}", load(begin)),
+        (begin, end) if begin == end => format!(" {}", part.at_loads((begin, end))),
         (begin, end) => format!(" from {} to {}", load(begin), load(end)),
     };
     format!("{place}{bridged}")
@@ -568,5 +564,114 @@ pub(super) fn factor_name(name: &str) -> String {
         "tcp_congestion" => "congestion control".to_owned(),
         "peers" => "settings".to_owned(),
         other => other.replace('_', " "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::Pattern;
+
+    use super::*;
+    use crate::replicate::Compared;
+
+    #[test]
+    fn a_claim_depends_on_the_condition_under_which_it_fails() {
+        use ClaimVerdict::{Depends, Fails, Holds, NoDifference, NotTested, Open};
+        let of = |published, strata: &[ClaimVerdict]| {
+            over_conditions(&std::iter::once(published).chain(strata.iter().copied()).collect::<Vec<_>>())
+        };
+        assert_eq!(of(Holds, &[Holds, Holds]), Holds);
+        assert_eq!(of(Fails, &[Fails]), Fails);
+        assert_eq!(of(Open, &[Holds, Fails]), Depends);
+        assert_eq!(of(Open, &[Holds, Holds]), Holds, "as published it is a mixture of the two");
+        assert_eq!(of(Open, &[Fails, Open]), Fails);
+        assert_eq!(of(Holds, &[Open, Open]), Holds, "nothing says that it depends");
+        assert_eq!(of(Fails, &[Holds, Holds]), Depends);
+        assert_eq!(of(Open, &[Open, Open]), Open);
+        assert_eq!(of(NoDifference, &[NoDifference, Open]), NoDifference);
+        assert_eq!(of(Holds, &[NoDifference]), Depends);
+        assert_eq!(of(NoDifference, &[Fails]), Fails);
+        assert_eq!(of(Open, &[]), Open);
+        assert_eq!(over_conditions(&[]), NotTested);
+    }
+
+    #[test]
+    fn a_factor_that_is_refuted_fails_even_where_the_direction_is_open() {
+        let (yes, no, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);
+        assert_eq!(together(open, Some(no)), no);
+        assert_eq!(together(yes, Some(no)), yes);
+        assert_eq!(together(open, Some(open)), open);
+        let same = ClaimVerdict::NoDifference;
+        assert_eq!(together(same, Some(no)), no);
+        assert_eq!(together(same, Some(yes)), yes);
+        assert_eq!(together(same, Some(open)), same);
+    }
+
+    /// A claim that TCP costs less than a Unix socket, by size: what is known, and the ratio.
+    fn claim(rows: &[(Option<&str>, u64, ClaimVerdict, f64)]) -> LedgerClaim {
+        let test = |(stratum, size, word, value): &(Option<&str>, u64, ClaimVerdict, f64)| LedgerTest {
+            about: "tcp over unix".to_owned(),
+            stratum: stratum.map(str::to_owned),
+            value: Some(*value),
+            lo: Some(value * 0.9),
+            hi: Some(value * 1.1),
+            below: Some(1.0),
+            compared: Some(Compared {
+                a: "tcp".to_owned(),
+                b: Some("unix".to_owned()),
+                pattern: Pattern::Stream,
+                load: [("size".to_owned(), *size)].into(),
+                real_server: false,
+                published: None,
+            }),
+            ..LedgerTest::known_as(*word)
+        };
+        let mut claim = LedgerClaim::of("TCP costs less");
+        claim.tests = rows.iter().map(test).collect();
+        retell(&mut claim, &[]);
+        claim
+    }
+
+    #[test]
+    fn the_sentence_says_where_the_sign_changes_and_the_word_says_so_too() {
+        use ClaimVerdict::{Depends, Fails, Holds, Open};
+        let found = claim(&[
+            (None, 65, Holds, 0.73),
+            (None, 1025, Holds, 0.8),
+            (None, 4096, Open, 0.97),
+            (None, 8193, Fails, 1.4),
+            (None, 16_385, Fails, 2.7),
+        ]);
+        assert_eq!((found.word, found.on.as_slice()), (Depends, ["size".to_owned()].as_slice()));
+        assert_eq!(found.sentence, "TCP 0.73–0.80 × unix up to 1 KiB, 1.4–2.7 × from 8 KiB; open at 4 KiB");
+        let found = claim(&[(None, 64, Holds, 0.5), (None, 1024, Holds, 0.6), (None, 65_536, Open, 1.0)]);
+        assert_eq!((found.word, found.on.len()), (Holds, 0), "nothing decided says anything against it");
+        assert_eq!(found.sentence, "TCP 0.50–0.60 × unix up to 1 KiB; open at 64 KiB");
+        let found = claim(&[(None, 64, Open, 1.0)]);
+        assert_eq!((found.word, found.sentence.as_str()), (Open, "TCP 0.90–1.1 × unix, not decided"));
+        assert_eq!((claim(&[]).word, claim(&[]).sentence.as_str()), (ClaimVerdict::NotTested, ""));
+    }
+
+    #[test]
+    fn one_load_under_two_conditions_has_a_value_for_each() {
+        use ClaimVerdict::Holds;
+        let found = claim(&[
+            (None, 64, Holds, 0.6),
+            (Some("on one core"), 64, Holds, 0.4),
+            (Some("on two cores"), 64, Holds, 0.8),
+        ]);
+        assert_eq!(found.sentence, "TCP 0.40 × unix on one core, 0.80 × on two cores");
+        assert_eq!(found.conditions.len(), 3);
+    }
+
+    #[test]
+    fn a_line_is_the_longest_form_that_fits() {
+        use ClaimVerdict::{Fails, Holds, Open};
+        let found = claim(&[(None, 64, Holds, 0.5), (None, 1024, Open, 1.0), (None, 65_536, Fails, 2.0)]);
+        let told = |room| line(&found, &[], room);
+        assert_eq!(told(100), found.sentence);
+        assert_eq!(told(45), "TCP 0.50 × unix at 64 B, 2.0 × at 64 KiB");
+        assert_eq!(told(32), "0.50 × at 64 B, 2.0 × at 64 KiB");
+        assert_eq!(told(3), "holds in 1, fails in 1, open in 1 of 3 comparisons", "nothing is ever cut");
     }
 }

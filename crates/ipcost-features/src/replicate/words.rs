@@ -1,5 +1,7 @@
 //! The words of a ledger: what is known of its claims, and what else is to be said of them.
 
+use std::ops::Deref;
+
 use ipcost_model::escaped;
 use ipcost_model::units::{counted, duration_of, duration_text};
 
@@ -80,7 +82,7 @@ pub(super) fn brief(claim: &LedgerClaim) -> String {
 }
 
 /// How many claims hold, fail and so on, and how long that took.
-pub(super) fn counts(ledgers: &[Ledger]) -> String {
+pub(super) fn counts(ledgers: &[impl Deref<Target = Ledger>]) -> String {
     let claims = || ledgers.iter().flat_map(|ledger| &ledger.claims);
     let count = |verdict: ClaimVerdict| claims().filter(|claim| claim.word == verdict).count();
     let counts: Vec<String> = ClaimVerdict::ALL
