@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::args::{OutputArgs, RecordFiles, ReplicateArgs};
 use crate::exit::{FAILED, INTERRUPTED, Problem, complain, ended, note, warn};
 use crate::finish::{Finished, Outputs, finish};
-use crate::output::{is_standard_output, print, room, write_pretty, write_text};
+use crate::output::{is_standard_output, print, room};
 use crate::progress::{Line, bar};
 use crate::redact::Redacting;
 use crate::run::begin_measuring;
@@ -203,21 +203,14 @@ fn several(
             break;
         }
     }
-    if let Some(path) = &args.outputs.json {
-        problems.extend(write_pretty(&written, path).map_err(Problem::failed).err());
-    }
+    let files = RecordFiles::of(&args.outputs).map_err(Problem::failed)?;
     let page = overview(&ledgers);
-    for (path, text) in [
-        (&args.outputs.html, &(|| page.html()) as &dyn Fn() -> String),
-        (&args.outputs.tables.markdown, &|| page.markdown()),
-    ] {
-        if let Some(path) = path {
-            problems.extend(write_text(&text(), path).map_err(Problem::failed).err());
-        }
-    }
-    if ledgers.len() > 1 && !taken {
-        print(&format!("\n{}", page.terminal(false, room()))).map_err(Problem::failed)?;
-    }
+    // One has been shown.
+    let terminal = || match ledgers.len() {
+        0 | 1 => String::new(),
+        _ => format!("\n{}", page.terminal(false, room())),
+    };
+    problems.extend(record_files::write_and_show(&written, &files, &page, None, &terminal).err());
     if ledgers.iter().all(|ledger: &Ledger| ledger.unmeasured().is_some()) && !left_out.is_empty() {
         status = ExitCode::from(FAILED);
     }

@@ -59,6 +59,8 @@ impl<'a> ClaimTable<'a> {
         let tests = claim.tests.iter().filter(|test| decides(test));
         let mut columns: Vec<Under> = Vec::new();
         let mut keyed: Vec<(Key<'a>, Vec<(usize, &'a LedgerTest)>)> = Vec::new();
+        // A stranger's file may have many.
+        let mut places: BTreeMap<Key<'a>, usize> = BTreeMap::new();
         for test in tests {
             let is_mine = |it: &Under| (&it.stratum, it.software) == (&test.stratum, test.software);
             let column = columns.iter().position(is_mine).unwrap_or_else(|| {
@@ -72,19 +74,19 @@ impl<'a> ClaimTable<'a> {
                 columns.len() - 1
             });
             let key = Key::of(test);
-            match keyed.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, tests)) => tests.push((column, test)),
-                None => keyed.push((key, vec![(column, test)])),
+            let place = *places.entry(key).or_insert(keyed.len());
+            if place == keyed.len() {
+                keyed.push((key, Vec::new()));
             }
+            keyed[place].1.push((column, test));
         }
         let mut parts: Vec<Part<'_>> =
             keyed.into_iter().flat_map(|(key, tests)| key.parts(&tests, columns.len())).collect();
-        let alike = |a: &Part<'_>, b: &Part<'_>| {
-            (&a.sides, a.measure, a.pattern, &a.loads) == (&b.sides, b.measure, b.pattern, &b.loads)
-        };
-        let by_about: Vec<bool> =
-            parts.iter().map(|part| parts.iter().filter(|other| alike(part, other)).count() > 1).collect();
-        parts.iter_mut().zip(by_about).for_each(|(part, by_about)| part.is_by_about = by_about);
+        let mut alike: BTreeMap<_, usize> = BTreeMap::new();
+        let told =
+            |part: &Part<'_>| (part.sides.clone(), part.measure.to_owned(), part.pattern, part.loads.clone());
+        parts.iter().for_each(|part| *alike.entry(told(part)).or_default() += 1);
+        parts.iter_mut().for_each(|part| part.is_by_about = alike[&told(part)] > 1);
         Self { columns, parts }
     }
 
@@ -94,7 +96,7 @@ impl<'a> ClaimTable<'a> {
 }
 
 /// What tests have in common that are rows and columns of one part.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key<'a> {
     /// Where a test does not say what it compares, what it says of itself stands for that.
     alone: Option<&'a str>,

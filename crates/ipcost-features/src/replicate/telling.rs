@@ -24,6 +24,10 @@ const FEW: f64 = 0.05;
 const SHORT_NS: f64 = 100.0;
 /// Values that differ by more than this factor between conditions are told for each.
 const APART: f64 = 1.25;
+/// More phrases than this take more than a line.
+const MOST_IN_A_LINE: usize = 16;
+/// More parts than this, which only a stranger's file has, are not compared with one another.
+const MOST_PARTS: usize = 256;
 /// So many things are named one by one.
 const MOST_NAMES: usize = 3;
 
@@ -182,7 +186,10 @@ impl Said {
             });
             Grid { rows: rows.collect(), ..grid }
         };
-        let parts = table.parts.iter().map(|part| (part.clone(), under(part.grid(direction)))).collect();
+        let is_in =
+            |part: &&Part<'_>| only.is_none_or(|only| part.tests.iter().any(|row| row[only].is_some()));
+        let parts = table.parts.iter().filter(is_in);
+        let parts = parts.map(|part| (part.clone(), under(part.grid(direction)))).collect();
         let parts: Vec<(Part<'_>, Grid)> = alike(parts);
         let loads = || parts.iter().filter(|(part, _)| part.has_load(0)).map(|(part, _)| &part.loads);
         let differ = loads().any(|of| Some(of) != loads().next());
@@ -223,9 +230,11 @@ impl Said {
         let with_more = |it: &Phrase| format!("{}{}", it.main, it.more());
         // What the article has stands in its table, too.
         let mut forms = vec![joined(&Phrase::whole, count)];
-        forms.extend((1..=count).rev().map(|few| some(&with_more, few)));
+        // More do not fit in any line.
+        let most = count.min(MOST_IN_A_LINE);
+        forms.extend((1..=most).rev().map(|few| some(&with_more, few)));
         forms.push(joined(&|it| format!("{}{}", it.main, it.article), count));
-        forms.extend((1..=count).rev().map(|few| some(&main, few)));
+        forms.extend((1..=most).rev().map(|few| some(&main, few)));
         forms.extend((count == 1).then(|| joined(&|it| it.bare.clone(), 1)));
         let [holds, fails] = self.decided;
         let others = self.fields - holds - fails;
@@ -254,6 +263,9 @@ impl Phrase {
 /// Parts of which nothing contradictory is known are one: `pipe and fifo over unix and tcp`, if each of the first is compared
 /// with each of the second.
 fn alike(mut parts: Vec<(Part<'_>, Grid)>) -> Vec<(Part<'_>, Grid)> {
+    if parts.len() > MOST_PARTS {
+        return parts;
+    }
     for numerators in [true, false] {
         let mut found: Vec<(Part<'_>, Grid)> = Vec::new();
         for (part, grid) in parts {
@@ -294,7 +306,7 @@ fn sense(part: &Part<'_>) -> Vec<(bool, bool)> {
 /// What is said of one thing that is compared; `differ` where others have rows of other loads. `None` if nothing is decided.
 fn phrase(columns: &[Under], part: &Part<'_>, grid: &Grid, differ: bool) -> Option<Phrase> {
     let all = statements(grid);
-    let Some((first, others)) = all.split_first() else { return undecided(part) };
+    let Some((first, others)) = all.split_first() else { return undecided(part, grid) };
     let all_columns: Vec<usize> = all.iter().flat_map(|it| it.columns.iter().copied()).collect();
     let name = |these: &[usize]| conditions_name(columns, these, &all_columns);
     let rows = |statement: &Statement| {
@@ -332,12 +344,13 @@ fn phrase(columns: &[Under], part: &Part<'_>, grid: &Grid, differ: bool) -> Opti
 }
 
 /// How far the ratio may lie, where one load has an interval and no answer.
-fn undecided(part: &Part<'_>) -> Option<Phrase> {
-    let [row] = &part.tests[..] else { return None };
-    let mut held = row.iter().flatten().filter_map(|test| test.lo.zip(test.hi));
+fn undecided(part: &Part<'_>, grid: &Grid) -> Option<Phrase> {
+    let ([row], [known]) = (&part.tests[..], &grid.rows[..]) else { return None };
+    let tests = || row.iter().zip(known).filter(|(_, known)| known.is_some()).filter_map(|(test, _)| *test);
+    let mut held = tests().filter_map(|test| test.lo.zip(test.hi));
     let bare = value(part, held.next().filter(|_| part.is_ratio())?);
     // A factor may be excluded where the direction is not known.
-    let is_open = row.iter().flatten().all(|test| test.word.is_open());
+    let is_open = tests().all(|test| test.word.is_open());
     let bare = if is_open { format!("{bare}, not decided") } else { bare };
     Some(Phrase { main: subject(part, vec![bare.clone()]), bare, is_open, ..Phrase::default() })
 }
@@ -653,6 +666,14 @@ mod tests {
     }
 
     #[test]
+    fn an_open_condition_has_its_own_interval() {
+        use ClaimVerdict::Open;
+        let found = claim(&[(None, 64, Open, 1.0), (Some("on one core"), 64, Open, 0.5)]);
+        let figures: Vec<&str> = found.conditions.iter().map(|it| it.figures.as_str()).collect();
+        assert_eq!(figures, ["TCP 0.90–1.1 × unix, not decided", "TCP 0.45–0.55 × unix, not decided"]);
+    }
+
+    #[test]
     fn one_load_under_two_conditions_has_a_value_for_each() {
         use ClaimVerdict::Holds;
         let found = claim(&[
@@ -673,5 +694,19 @@ mod tests {
         assert_eq!(told(45), "TCP 0.50 × unix at 64 B, 2.0 × at 64 KiB");
         assert_eq!(told(32), "0.50 × at 64 B, 2.0 × at 64 KiB");
         assert_eq!(told(3), "holds in 1, fails in 1, open in 1 of 3 comparisons", "nothing is ever cut");
+    }
+
+    /// In squares and cubes of their number, a file of a few megabytes would take hours.
+    #[test]
+    fn a_strangers_claim_of_thousands_of_tests_is_told_at_once() {
+        let mut claim = claim(&[(None, 64, ClaimVerdict::Holds, 0.5)]);
+        let one = claim.tests[0].clone();
+        claim.tests.extend((0..20_000).map(|number| {
+            let compared = one.compared.clone().map(|it| Compared { a: format!("a{number}"), ..it });
+            LedgerTest { compared, stratum: Some(format!("s{}", number % 50)), ..one.clone() }
+        }));
+        retell(&mut claim, &[]);
+        assert_eq!(claim.conditions.len(), 51);
+        assert_eq!(line(&claim, &[], 100).split_once("; and ").unwrap().1, "19996 more");
     }
 }
