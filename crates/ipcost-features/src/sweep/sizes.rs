@@ -102,7 +102,12 @@ pub fn sizes(
         if document.schedule.epochs > 0 {
             documents.push(document);
         }
-        if ended || is_last {
+        if ended {
+            break;
+        }
+        if is_last {
+            // A crossing that only the last step has found is as wide as it was.
+            out_of_budget = !next_sizes(&points, 1.0 + request.resolution).is_empty();
             break;
         }
         if !unknown(&points) {
