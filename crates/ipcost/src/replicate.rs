@@ -260,9 +260,10 @@ fn request(args: &ReplicateArgs, replications: &[Replication]) -> ReplicateReque
     let given = [("--tcp", &args.redis_tcp), ("--unix", &args.redis_unix)].into_iter();
     let given = given.filter_map(|(flag, address)| Some(("redis", [flag.to_owned(), address.clone()?])));
     let full = args.full.then(|| args.divide.unwrap_or(1));
+    let (budget, scale) = scale(replications, args.budget);
     ReplicateRequest {
-        scale: scale(replications, args.budget),
-        budget: args.budget,
+        scale,
+        budget,
         seed: args.seed,
         full,
         given: given.collect(),

@@ -37,8 +37,8 @@ const LONGEST_BATCH: Duration = Duration::from_millis(100);
 pub struct ReplicateRequest {
     /// What every run's own budget is multiplied by.
     pub scale: f64,
-    /// How long everything may take together, if the user said so.
-    pub budget: Option<Duration>,
+    /// How long everything may take together.
+    pub budget: Duration,
     pub seed: Option<u64>,
     /// Measure the article's own counts, divided by this, in place of the runs.
     pub full: Option<u64>,
@@ -63,8 +63,8 @@ pub trait Watching {
     fn repetition(&mut self, done: u64, of: u64, what: &str);
 }
 
-/// By how much every run's own budget is stretched so that all of them take what the user said.
-pub fn scale(replications: &[Replication], budget: Option<Duration>) -> f64 {
+/// How long all of them may take, what the user said or their own budgets, and by how much every run's own budget is stretched for that.
+pub fn scale(replications: &[Replication], budget: Option<Duration>) -> (Duration, f64) {
     // The native peer has no time of its own where it only stands in.
     let of_one = |replication: &Replication| -> f64 {
         let is_original = |run: &&ReplicationRun| run.software == Software::Original;
@@ -73,7 +73,8 @@ pub fn scale(replications: &[Replication], budget: Option<Duration>) -> f64 {
         counted.map(|run| own_budget(run).as_secs_f64()).sum()
     };
     let usual: f64 = replications.iter().map(of_one).sum();
-    budget.map_or(1.0, |budget| budget.as_secs_f64() / usual.max(1e-9))
+    let whole = budget.unwrap_or(Duration::from_secs_f64(usual));
+    (whole, budget.map_or(1.0, |budget| budget.as_secs_f64() / usual.max(1e-9)))
 }
 
 fn own_budget(run: &ReplicationRun) -> Duration {
@@ -227,7 +228,7 @@ impl<'a> Experiment<'a> {
                     self.measured.push(MeasuredRun { software: run.software, stratum, finished });
                 }
             }
-            Err(error) => record.missing.push(self.reason(run, &error)),
+            Err(error) => record.missing.push(self.reason(budget, &error)),
         }
         record.elapsed_s = at.elapsed().as_secs_f64();
         let is_measured = record.epochs > 0;
@@ -235,21 +236,20 @@ impl<'a> Experiment<'a> {
         is_measured
     }
 
-    /// Why a run was not measured. Of what the user gave for everything, it has a part: the whole that suffices is told.
-    fn reason(&self, run: &ReplicationRun, error: &LabError) -> String {
-        match (error, self.request.budget) {
-            (LabError::Plan(PlanError::BudgetTooSmall { enough, cells, needed, .. }), Some(budget)) => {
-                let own = own_budget(run).mul_f64(self.request.scale);
-                let whole = budget.as_secs_f64() * *enough as f64 / own.as_secs_f64().max(1e-9);
-                format!(
-                    "{} of --budget {} cannot reach an interval: {cells} cells take {needed} epochs, about {enough} s; give --budget {}s",
-                    duration_text(own),
-                    duration_text(budget),
-                    whole.ceil()
-                )
-            }
-            (error, _) => error.to_string(),
-        }
+    /// Why a run was not measured. It had a part of the whole budget: the whole that suffices is named.
+    fn reason(&self, part: Budget, error: &LabError) -> String {
+        let LabError::Plan(PlanError::BudgetTooSmall { enough, cells, needed, .. }) = error else {
+            return error.to_string();
+        };
+        let whole = self.request.budget;
+        let sufficient = whole.mul_f64(*enough as f64 / part.usual.as_secs_f64().max(1e-9));
+        format!(
+            "its {} of a budget of {} cannot reach an interval: {cells} cells take {needed} epochs, about {enough} s; \
+             give --budget {}s",
+            duration_text(part.usual),
+            duration_text(whole),
+            sufficient.as_secs_f64().ceil()
+        )
     }
 
     /// As published, until every claim is decided, or the budget is spent; the article's own counts to their end.
