@@ -129,10 +129,9 @@ fn a_run_is_saved_told_listed_and_shown_again() {
 fn nothing_is_saved_where_nothing_was_asked_for_or_measured() {
     let place = Place::new();
     run(&place, &["--no-save"]);
-    run(&place, &["--save", "--no-save"]);
     run(&place, &["--plan"]);
     assert_eq!(files(&place), Vec::<String>::new());
-    let quiet = run(&place, &["--quiet", "--no-save", "--save"]);
+    let quiet = run(&place, &["--quiet"]);
     assert_eq!((text(&quiet.stderr).as_str(), files(&place).len()), ("", 1));
     let none = Place::new();
     assert_refused(&none.run(&["show"]), &["no run is saved in"]);
