@@ -17,7 +17,7 @@ const BEGIN: &str = "<!-- figures: ";
 const END: &str = "<!-- /figures -->";
 const CHECK: &str = "--check";
 
-/// Writes every figure, table and picture anew from the documents of a directory, which are kept compressed in docs/figures; with
+/// Writes every figure, table and picture again from the documents of a directory, which are kept compressed in docs/figures; with
 /// `--check` it writes nothing.
 ///
 /// # Errors

@@ -132,7 +132,7 @@ pub enum Command {
     Peer {
         /// A peer that drives a real program, such as redis or socat, instead of the built-in one
         name: Option<String>,
-        /// What that peer is told
+        /// The arguments of that peer
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -170,12 +170,12 @@ pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, ExitCode> {
     let read = table().try_get_matches_from(args).and_then(|mut found| Cli::from_arg_matches_mut(&mut found));
     let cli = read.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // Somebody who pages the help and leaves early is fine.
+            // Someone who pages the help and leaves early is fine.
             let _ = error.print();
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Which one is meant is told by what there is.
+            // The list of what there is shows which one is meant.
             let _ = error.print();
             ExitCode::from(USAGE)
         }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use clap::Command;
 use ipcost_model::{CATALOGUE, Capabilities, NATIVE, OptionGroup, TransportState, unknown};
+use ipcost_report::picture::Chart;
 use ipcost_report::wrap::wrapped_under;
 use ipcost_sys::OS;
 use ipcost_sys::transport;
@@ -22,7 +23,7 @@ pub(super) const TOPICS: [(&str, fn() -> Vec<Section>); 4] =
 const FORMATS: [(&str, &str); 13] = [
     ("--json FILE", "the document, with every sample; schema: ipcost schema document"),
     ("--html FILE", "a page with verdicts, tables and charts, in one file"),
-    ("--svg FILE, --png FILE", "a picture; --chart says which"),
+    ("--svg FILE, --png FILE", "a picture; --chart NAME, as below"),
     ("--markdown FILE", "for a pull request"),
     ("--csv FILE", "one row a cell; with --samples one row a timed batch"),
     ("report --benchfmt FILE", "Go benchmark lines, for benchstat"),
@@ -33,6 +34,16 @@ const FORMATS: [(&str, &str); 13] = [
     ("report --otava FILE", "costs for Apache Otava, one row a run"),
     ("schema", "the JSON Schema of each document"),
     ("list --json FILE", "the saved runs"),
+];
+const CHARTS: [(Chart, &str); 8] = [
+    (Chart::Cost, "what each workload costs"),
+    (Chart::Size, "cost against the size of a message"),
+    (Chart::Forest, "ratios to the baseline, with their intervals"),
+    (Chart::Throughput, "bits a second of streams"),
+    (Chart::Layout, "cost against the place of receive buffers"),
+    (Chart::Cheapest, "the cheapest transport by size of message"),
+    (Chart::Claims, "the claims of a replication, by condition"),
+    (Chart::Saving, "what a Unix socket saves of a server's requests, by its work on them"),
 ];
 /// Names as long as this, or shorter, have what they are in the same line.
 const MOST_BESIDE: usize = 24;
@@ -159,7 +170,11 @@ fn options() -> Vec<Section> {
 
 fn formats() -> Vec<Section> {
     let entries = FORMATS.iter().map(|(flag, what)| ((*flag).to_owned(), (*what).to_owned())).collect();
-    vec![Section { title: "Outputs; FILE may be -, for standard output".to_owned(), entries }]
+    let charts = CHARTS.iter().map(|(chart, what)| (chart.name().to_owned(), (*what).to_owned())).collect();
+    vec![
+        Section { title: "Outputs; FILE may be -, for standard output".to_owned(), entries },
+        Section { title: "Pictures (--chart NAME, with --svg or --png)".to_owned(), entries: charts },
+    ]
 }
 
 /// As wide as clap's help is.

@@ -422,7 +422,7 @@ fn ten_thousand_runs_are_listed_without_reading_them() {
     put_document(&place, "20260101-000000-0000", &document, None);
     list(&place);
     let summaries = place.data.path().join("summaries");
-    // Runs of which a summary is kept are not read: nobody can read these.
+    // Runs of which a summary is kept are not read: no one can read these.
     let bytes = std::fs::read(place.data.path().join("runs/20260101-000000-0000.json.gz")).unwrap();
     let unreadable = vec![0; bytes.len()];
     let summary = std::fs::read_to_string(summaries.join("20260101-000000-0000.json")).unwrap();
