@@ -225,6 +225,8 @@ fn examples(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::ExitCode;
+
     use super::*;
     use crate::args::parse;
 
@@ -247,25 +249,51 @@ mod tests {
     fn every_example_is_a_command_line_that_works() {
         for (name, examples) in EXAMPLES {
             for (line, _) in examples {
-                let words = shell_words(line);
+                let words = shlex::split(line).unwrap();
                 assert!(parse(words.iter().map(Into::into)).is_ok(), "{line}");
                 assert!(name.is_empty() || words[1] == name, "{line} is no example of {name}");
             }
         }
     }
 
-    /// As a shell splits it, with single quotes.
-    fn shell_words(line: &str) -> Vec<String> {
-        let mut words = vec![String::new()];
-        let mut is_quoted = false;
-        for letter in line.chars() {
-            match letter {
-                '\'' => is_quoted = !is_quoted,
-                ' ' if !is_quoted => words.push(String::new()),
-                letter => words.last_mut().unwrap().push(letter),
+    #[test]
+    fn every_command_line_of_the_pages_works() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+        let pages = docs.chain(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name)));
+        let pages = pages.filter(|path| path.extension().is_some_and(|end| end == "md"));
+        let (mut count, mut wrong) = (0, Vec::new());
+        for page in pages.filter(|path| !path.ends_with("command-line.md")) {
+            let text = std::fs::read_to_string(&page).unwrap().replace("\\\n", " ");
+            for line in commands(&text) {
+                count += 1;
+                if parse(line.iter().map(Into::into)).is_err_and(|exit| exit != ExitCode::SUCCESS) {
+                    wrong.push(format!("{}: {}", page.display(), line.join(" ")));
+                }
             }
         }
-        words
+        assert!(count > 100 && wrong.is_empty(), "{count}\n{}", wrong.join("\n"));
+    }
+
+    /// The words of each command line of this program in blocks of code, without what a shell does with it.
+    fn commands(page: &str) -> Vec<Vec<String>> {
+        let mut is_code = false;
+        let lines = page.lines().filter(|line| {
+            is_code ^= line.starts_with("```");
+            is_code
+        });
+        // What stands for something else, and synopses.
+        let is_whole = |line: &&str| !line.contains(['…', '[', '<', '(']) && !line.contains("...");
+        let lines = lines.filter(is_whole).filter_map(|line| shlex::split(line.trim_start_matches("$ ")));
+        let of_program = lines.filter_map(|words| {
+            let is_before = |word: &&String| *word == "sudo" || word.contains('=');
+            let rest: Vec<String> = words.iter().skip_while(is_before).cloned().collect();
+            let of_shell =
+                |word: &&String| !["|", "&&", "||", ">", ">>", "2>", "&", ";"].contains(&word.as_str());
+            let words: Vec<String> = rest.iter().take_while(of_shell).cloned().collect();
+            (words.first()? == "ipcost").then_some(words)
+        });
+        of_program.collect()
     }
 
     #[test]
