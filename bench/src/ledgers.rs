@@ -1,37 +1,18 @@
 //! docs/ledgers.md, from what `ipcost replicate --all --json` wrote on several machines.
 
-use std::fs;
-
-use anyhow::{Context, Result, ensure};
-use ipcost_features::answers::{answer_as, documents_in};
 use ipcost_features::replicate::{Answer, Ledger, answers, told};
 use ipcost_report::words::capitalised;
 
-/// Writes the page to standard output.
-///
-/// # Errors
-/// A file that cannot be read, or that holds no ledgers.
-pub fn print(paths: &[&str]) -> Result<()> {
-    ensure!(!paths.is_empty(), "name what `ipcost replicate --json` wrote, a file for each machine");
-    // What one machine found may be in several files.
+/// The ledgers of each machine: what one found may be in several files.
+pub fn by_machine(files: impl IntoIterator<Item = Vec<Ledger>>) -> Vec<Vec<Ledger>> {
     let mut machines: Vec<Vec<Ledger>> = Vec::new();
-    for path in paths {
-        let ledgers = read(path)?;
+    for ledgers in files {
         match machines.iter_mut().find(|known| machine(known) == machine(&ledgers)) {
             Some(known) => known.extend(ledgers),
             None => machines.push(ledgers),
         }
     }
-    print!("{}", page(&machines));
-    Ok(())
-}
-
-fn read(path: &str) -> Result<Vec<Ledger>> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {path}"))?;
-    let documents = documents_in(&bytes).with_context(|| path.to_owned())?.unwrap_or_default();
-    let ledgers = documents.iter().map(|document| Ok(answer_as::<Ledger>(document)?.map(|ledger| *ledger)));
-    let ledgers: Option<Vec<Ledger>> = ledgers.collect::<Result<_>>()?;
-    ledgers.filter(|ledgers| !ledgers.is_empty()).with_context(|| format!("{path} holds no ledgers"))
+    machines
 }
 
 /// The machine of some ledgers: one is named where congestion control differs only.
@@ -48,10 +29,11 @@ fn machine(ledgers: &[Ledger]) -> String {
     )
 }
 
-fn page(machines: &[Vec<Ledger>]) -> String {
+/// The page.
+pub fn page(machines: &[Vec<Ledger>]) -> String {
     let mut out = String::from(
         "# Ledgers\n\nWhat holds of the claims of published experiments, on these machines: a line for each claim and machine, written by \
-         `cargo xtask ledgers` from documents of `ipcost replicate --json`. On your machine the answers may differ: run the command.\n\n\
+         `cargo xtask figures` from documents of `ipcost replicate --json`. On your machine the answers may differ: run the command.\n\n\
          A ratio is what the first costs relative to the second, over all loads and conditions that decide. [Published experiments](replications.md) says what \
          the words mean; `ipcost show FILE --details` has the tables and every test.\n\n| | machine |\n|---|---|\n",
     );

@@ -1,6 +1,7 @@
 //! The docs' figures, measured: `cargo xtask bench`, `cargo xtask ledgers` and `cargo xtask tables`.
 
 mod apps;
+mod book;
 mod causes;
 mod common;
 mod faithful;
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
 
 fn run(words: &[&str]) -> Result<()> {
     let (bench, rest) = match words {
-        ["ledgers", paths @ ..] => return ledgers::print(paths),
+        ["figures", rest @ ..] => return book::run(rest),
         ["tables"] => {
             tables::print();
             return Ok(());

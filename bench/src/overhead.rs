@@ -31,7 +31,7 @@ const ROUNDS: usize = 2;
 /// The probability that any of a column's intervals misses.
 const ALPHA: f64 = 0.05;
 const CONTENDERS: [&str; 3] = ["bare", "native", "c"];
-/// The native peer of the packaged binary, in the place of the C peer.
+/// The native peer of the packaged binary, in place of the C peer.
 const STATIC: &str = "static";
 
 /// One loop over one transport in one placement.

@@ -30,7 +30,7 @@ struct Way {
     seconds: Vec<f64>,
 }
 
-/// The result of one decision: `Some(true)` if the second is found dearer.
+/// The result of one decision: `Some(true)` if the second is found costlier.
 type Decision = Option<bool>;
 
 /// Repeats each question `times` times, alternating between all methods.

@@ -1,6 +1,7 @@
-//! Habits of English that a pattern can find, in README and docs/.
+//! Habits of English that a pattern can find, in README, docs/, help texts and comments.
 
 use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
@@ -26,8 +27,23 @@ const STIFF: [&str; 17] = [
     "what is made",
     "what is measured",
 ];
-/// The longest sentence, in words.
+/// Those that comments may have: what is said and told there is mostly so of a program's own output.
+const IN_COMMENTS: [&str; 9] = [
+    "beside",
+    "bends",
+    "is told",
+    "are told",
+    "is said",
+    "are said",
+    "what is seen",
+    "what is made",
+    "what is measured",
+];
+/// The longest sentence, in words; in comments, formulas count as words.
 const MOST_WORDS: usize = 40;
+const MOST_WORDS_OF_COMMENTS: usize = 48;
+/// Where comments are help texts.
+const HELP: &str = "crates/ipcost/src/args";
 /// Pages whose sentences are mostly quotations and lists.
 const QUOTING: [&str; 1] = ["ledgers.md"];
 
@@ -49,23 +65,64 @@ pub fn check() -> Result<()> {
             continue;
         }
         let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
-        wrong.extend(findings(&text).into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
+        let found = findings(&text, &STIFF, MOST_WORDS);
+        wrong.extend(found.into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
+    }
+    for path in sources()? {
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+        let said = comments(&text);
+        let found = if name.starts_with(HELP) {
+            findings(&said, &STIFF, MOST_WORDS)
+        } else {
+            let stiff: Vec<&str> = STIFF.into_iter().filter(|stiff| !IN_COMMENTS.contains(stiff)).collect();
+            findings(&said, &stiff, MOST_WORDS_OF_COMMENTS)
+        };
+        wrong.extend(found.into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
 
+/// Every source of the program.
+fn sources() -> Result<Vec<PathBuf>> {
+    let mut dirs = vec![root().join("crates"), root().join("bench"), root().join("xtask")];
+    let mut found = Vec::new();
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(&dir).with_context(|| dir.display().to_string())? {
+            let path = entry?.path();
+            match path.extension().and_then(|end| end.to_str()) {
+                _ if path.is_dir() => dirs.push(path),
+                Some("rs") => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The comments of a source, each in its line; help texts are comments, too. What is code is an empty line.
+fn comments(source: &str) -> String {
+    let comment = |line: &str| {
+        let line = line.trim_start();
+        let text = ["///", "//!", "//"].iter().find_map(|mark| line.strip_prefix(mark));
+        text.unwrap_or_default().trim().to_owned()
+    };
+    source.lines().map(comment).collect::<Vec<_>>().join("\n")
+}
+
 /// Lines and what to rewrite there.
-fn findings(text: &str) -> Vec<(usize, String)> {
+fn findings(text: &str, stiff: &[&str], most_words: usize) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (line, sentence) in sentences(text) {
         let words = sentence.split_whitespace().count();
-        if words > MOST_WORDS {
+        if words > most_words {
             let start: Vec<&str> = sentence.split_whitespace().take(6).collect();
             found.push((line, format!("a sentence of {words} words: {} …", start.join(" "))));
         }
         let plain = format!(" {} ", sentence.to_lowercase().replace(|c: char| !c.is_alphanumeric(), " "));
-        let stiff = STIFF.iter().filter(|stiff| plain.contains(&format!(" {stiff} ")));
+        let stiff = stiff.iter().filter(|stiff| plain.contains(&format!(" {stiff} ")));
         found.extend(stiff.map(|stiff| (line, format!("\"{stiff}\""))));
     }
     found
@@ -134,22 +191,33 @@ fn ends_sentence(line: &str, piece: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn found(text: &str) -> Vec<(usize, String)> {
+        findings(text, &STIFF, MOST_WORDS)
+    }
+
     #[test]
     fn long_sentences_and_stiff_words_are_found_where_they_begin() {
         let long = format!("Short one.\n\n{}end.", "word ".repeat(41));
-        let found = findings(&long);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].0 == 3 && found[0].1.contains("42 words"), "{found:?}");
-        assert_eq!(findings("A peer stands beside\nit."), [(1, "\"beside\"".to_owned())]);
-        assert!(findings("Besides, `beside` is a word, and 1.5 is a number.").is_empty());
-        assert!(findings("```text\nwhoever\n```\n").is_empty());
+        let all = found(&long);
+        assert_eq!(all.len(), 1);
+        assert!(all[0].0 == 3 && all[0].1.contains("42 words"), "{all:?}");
+        assert_eq!(found("A peer stands beside\nit."), [(1, "\"beside\"".to_owned())]);
+        assert!(found("Besides, `beside` is a word, and 1.5 is a number.").is_empty());
+        assert!(found("```text\nwhoever\n```\n").is_empty());
+    }
+
+    #[test]
+    fn comments_are_read_and_code_is_not() {
+        let source = "/// A peer stands\n/// beside it.\nlet beside = 1; // beside\n    // whoever\n";
+        let all = found(&comments(source));
+        assert_eq!(all, [(1, "\"beside\"".to_owned()), (4, "\"whoever\"".to_owned())]);
     }
 
     #[test]
     fn items_and_cells_are_sentences_of_their_own() {
         let items = format!("- {}\n- {}\n", "word ".repeat(30), "word ".repeat(30));
-        assert!(findings(&items).is_empty());
+        assert!(found(&items).is_empty());
         let cells = format!("| {} | {} |\n", "word ".repeat(30), "word ".repeat(30));
-        assert!(findings(&cells).is_empty());
+        assert!(found(&cells).is_empty());
     }
 }

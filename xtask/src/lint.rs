@@ -12,7 +12,7 @@ const STEPS: &[Step<'static>] = &[
     Step { name: "install what is missing", run: &install },
     Step { name: "formatting (cargo fmt)", run: &formatting },
     Step { name: "links of README and docs/", run: &docs::check },
-    Step { name: "English of README and docs/", run: &english::check },
+    Step { name: "English of README, docs/ and comments", run: &english::check },
     Step { name: "rules of docs/architecture.md", run: &architecture::check },
     Step { name: "workflows: pinned, and nothing of others beside a token", run: &workflows::check },
     Step { name: "lints (cargo clippy)", run: &lints },

@@ -42,7 +42,8 @@ usage: cargo xtask <command>
                [--placement together|free|apart] [--beside-hog] [--markdown]
                    causes that are planted in real runs against what ipcost explain names, each N times (1); fails if one is not
                    named, or if something absent is blamed
-  ledgers FILE ... docs/ledgers.md, from what `ipcost replicate --all --json FILE` wrote on two machines or more
+  figures [DIR]    every figure, table and picture of README and docs/, from the documents in DIR, which are kept in docs/figures; with
+                   --check it writes nothing, and fails if one is not as those documents have it
   tables           the simulated table of docs/statistics.md
   dist [--twice] [--profile NAME] [--out DIR] [PART ...]
                    packages of all kinds in target/packages, with checksums; only these: x86_64, aarch64, windows, deb, npm,
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
         ["soak"] => soak::run(20),
         ["soak", times] => repetitions(times).and_then(soak::run),
         ["miri"] => miri::run(),
-        ["bench" | "ledgers" | "tables", ..] => bench(&words),
+        ["bench" | "figures" | "tables", ..] => bench(&words),
         ["dist", words @ ..] => dist::Options::read(words).and_then(|options| dist::run(&options)),
         ["--help" | "-h" | "help"] => {
             println!("{USAGE}");

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::shell::command;
 use crate::tally::Tally;
 
-/// When to give up, in seconds since 1970: whoever ends this program from outside learns nothing about the tests.
+/// When to give up, in seconds since 1970: anyone who ends this program from outside learns nothing about the tests.
 const DEADLINE: &str = "IPCOST_DEADLINE";
 /// How often to look whether a program has ended.
 const POLL: Duration = Duration::from_millis(100);

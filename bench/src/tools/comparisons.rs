@@ -66,7 +66,7 @@ pub struct Comparison {
     pub run: fn(&Place) -> Result<f64>,
     /// What the tool does differently, as strace showed it.
     pub does: &'static str,
-    /// Calls that the tool makes and ipcost does not, if they make it more than 15 % dearer.
+    /// Calls that the tool makes and ipcost does not, if they make it more than 15 % costlier.
     pub differs: Option<&'static str>,
     /// What the installed version of the tool cannot do.
     unfit: fn() -> Option<&'static str>,

@@ -114,8 +114,8 @@ fn is_mostly_a_wait((fewer, took): (u64, f64), (ops, longer): (u64, f64)) -> boo
     more >= 2.0 && longer / took < more / 2.0
 }
 
-/// The assumed cost of an operation, in nanoseconds, for operation counts of cells that the scheduler places: the
-/// geometric mean over the table, but within a factor of four of the cell's own cost, so that batches last at most
+/// The assumed cost of an operation, in nanoseconds, for operation counts of cells that the scheduler places. It is
+/// the geometric mean over the table, but within a factor of four of the cell's own cost. So batches last at most
 /// four times their target and at least a quarter of it.
 ///
 /// A single look may see the fast mode or the slow one, and the scheduler moves batches of different lengths

@@ -77,7 +77,7 @@ fn drift(plan: &Plan, batches: &Batches<'_>) -> Option<AppliedRule> {
     Some(warnings::drift(&plan.cells[worst].id, shift.exp(), found.len() - 1))
 }
 
-/// The cell after which others most surely cost more or less. Report only one: since cells after it are dearer, cells
+/// The cell after which others most surely cost more or less. Report only one: since cells after it are costlier, cells
 /// after every other one look cheaper than usual.
 fn carried_over(outcome: &Outcome) -> Option<AppliedRule> {
     let plan = &outcome.plan;

@@ -213,7 +213,7 @@ pub fn held_back(
         return Vec::new();
     };
     let ends = if pattern == Pattern::Stream { watched.batches } else { 0 };
-    // What nobody delays is not waited for.
+    // What no one delays is not waited for.
     let delayed = watched.delayed_acknowledgements.unwrap_or(u64::MAX);
     let record = |(side, held): (PeerRole, &HeldBack)| {
         let waits = held.waits.saturating_sub(ends).min(delayed);

@@ -80,7 +80,7 @@ pub trait Surroundings {
         Vec::new()
     }
 
-    /// The processor time of the kernel's threads since then, in clock ticks: they work for whoever asked for it.
+    /// The processor time of the kernel's threads since then, in clock ticks: they work for anyone who asked for it.
     fn kernel_ticks(&mut self) -> u64 {
         0
     }

@@ -1,7 +1,7 @@
 //! The parts of a cell's least cost: each is a cell of its own, measured in the same rounds.
 //!
 //! A floor is a lower bound, so it counts work that two processes may do at the same moment once: on one core, the
-//! work of both sides adds up; otherwise only the dearer side's counts.
+//! work of both sides adds up; otherwise only the costlier side's counts.
 
 use serde::{Deserialize, Serialize};
 

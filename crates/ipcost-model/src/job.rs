@@ -131,8 +131,8 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// What is wrong with its requests in a file that anybody may have written: whoever types `@FILE` on a command line means a file of
-    /// theirs to be sent, whoever runs such a file may not.
+    /// What is wrong with its requests in a file that anybody may have written: a user who types `@FILE` on a command line means a file of
+    /// theirs to be sent, one who runs such a file may not.
     ///
     /// # Errors
     /// One line that says what to write.

@@ -46,7 +46,7 @@ const RENDERERS: &[(&str, Render)] = &[
     }),
 ];
 
-/// Draws it with everything; what is drawn is text that obeys nobody.
+/// Draws it with everything; what is drawn is text that obeys no one.
 fn draw_all(document: &Document) {
     draw(document, &|_| true);
 }

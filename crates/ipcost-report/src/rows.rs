@@ -172,7 +172,7 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
 
 /// A cell that surely varies much more, or much less, from start to start than its baseline.
 fn varies(spread: &SpreadContrast) -> Option<Under> {
-    /// Below this factor nobody plans otherwise.
+    /// Below this factor no one plans otherwise.
     const MUCH: f64 = 1.5;
     let verdict = match () {
         () if spread.lo > MUCH => "varies more",

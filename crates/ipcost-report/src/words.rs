@@ -210,7 +210,7 @@ fn finding_of(document: &Document, table: &WorkloadRecord, fastest: Option<&Fast
             (false, None) => format!("{names} is cheapest; {}", runner_up(document, fastest)),
         };
     }
-    // What it is compared with is named already, where it is known to be dearer.
+    // What it is compared with is named already, where it is known to be costlier.
     let beaten = against.filter(|against| is_beaten(against));
     let others: Vec<&String> =
         open.into_iter().filter(|id| beaten.is_none_or(|against| **id != against.b)).collect();

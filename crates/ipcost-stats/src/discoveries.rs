@@ -3,8 +3,8 @@
 /// The largest number R of `all` questions that are answered if each is asked at R/`all` of the level; 0 if there is none.
 ///
 /// `answered` counts the answers for a number R; it must not count more for a smaller one, whose intervals are wider. Of the
-/// intervals of the R, the expected share that misses is then at most the level, however the questions depend on each other and on
-/// whichever grounds they were selected, if the intervals come from e-values (e-BY: Xu, Wang and Ramdas, "Post-selection inference
+/// intervals of the R, the expected share that misses is then at most the level, however the questions depend on each other, and on
+/// whichever grounds they were selected. That is so if the intervals come from e-values (e-BY: Xu, Wang and Ramdas, "Post-selection inference
 /// for e-value based confidence intervals", EJS 18, 2024).
 pub fn answered_together(all: usize, answered: impl Fn(usize) -> usize) -> usize {
     let mut most = all;

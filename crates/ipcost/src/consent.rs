@@ -1,4 +1,4 @@
-//! Commands that a file names, and whether they may be started: a file may be somebody else's.
+//! Commands that a file names, and whether they may be started: a file may be someone else's.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -10,8 +10,8 @@ use ipcost_sys::private_dir::check_own;
 
 /// Shows every command that a file would have started, and asks whether it may be; nothing has been started yet.
 ///
-/// On a terminal the user is asked, unless `yes` says so already. Elsewhere nobody can be: then the file and its directory must be
-/// this user's or root's, and nobody else may be able to write to them.
+/// On a terminal the user is asked, unless `yes` says so already. Elsewhere no one can be: then the file and its directory must be
+/// this user's or root's, and no one else may be able to write to them.
 ///
 /// # Errors
 /// That they may not be started, with what to do.

@@ -73,6 +73,7 @@ fn main() -> ExitCode {
         Command::Conformance(args) => conformance::run(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),
+        Command::Help(args) => shell::help(&args),
         Command::Peer { name, arguments } => {
             let well = match name {
                 None => ipcost_peer::run(Ok(Box::new(ipcost_peer::Native))),

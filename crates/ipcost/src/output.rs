@@ -73,7 +73,7 @@ pub fn warnings_of(document: &Document, answer: Option<&dyn Answer>) -> Vec<Warn
 /// Writes to standard output, as [`tell`] does to standard error.
 ///
 /// # Errors
-/// Where it cannot be written, except that nobody reads it any more.
+/// Where it cannot be written, except that no one reads it any more.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let text = escaped_but_styles(text);
@@ -84,7 +84,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 /// Writes to standard error; nothing else does while the program runs. Whatever a text quotes, a terminal obeys only the program's own
 /// styles.
 pub fn tell(text: &str) {
-    // Where standard error is gone there is nobody left to tell.
+    // Where standard error is gone there is no one left to tell.
     let _ = anstream::stderr().lock().write_all(escaped_but_styles(text).as_bytes());
 }
 
@@ -146,7 +146,7 @@ pub fn write_bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| out.write_all(bytes))
 }
 
-/// Writes a file, whole or not at all; `-` is standard output. Whoever may read a new file of the user may read it.
+/// Writes a file, whole or not at all; `-` is standard output. Anyone who may read a new file of the user may read it.
 ///
 /// # Errors
 /// Where it cannot be written.
@@ -171,7 +171,7 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     let mut out = BufWriter::new(file.as_file_mut());
     write(&mut out).and_then(|()| out.flush()).with_context(context)?;
     drop(out);
-    // Whoever made a file that only they may read wants no other in its place.
+    // Anyone who made a file that only they may read wants no other in its place.
     if let Some(there) = there.filter(Metadata::is_file) {
         fs::set_permissions(file.path(), there.permissions()).with_context(context)?;
     }

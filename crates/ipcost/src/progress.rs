@@ -51,7 +51,7 @@ impl Line {
         self.needed = epoch;
     }
 
-    /// Shows text above the line that `draw` makes to fit so many columns and lines; does nothing where nobody looks on.
+    /// Shows text above the line that `draw` makes to fit so many columns and lines; does nothing where no one looks on.
     pub fn above(&self, draw: impl FnOnce(usize, usize) -> String) {
         if let Some((width, height)) = room().filter(|_| !self.bar.is_hidden()) {
             let styles = anstream::stderr();

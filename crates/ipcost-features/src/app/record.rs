@@ -53,9 +53,9 @@ pub struct App {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Others {
-    /// A secret that it was given, and that nobody else has.
+    /// A secret that it was given, and that no one else has.
     Secret,
-    /// A network namespace, in which nobody else is.
+    /// A network namespace, in which no one else is.
     Network,
     /// Nothing: the user said that this does no harm.
     Admitted,

@@ -108,7 +108,7 @@ pub fn prepare(kind: &ServerKind, asked: &AppRequest, several_cores: bool) -> Re
         matrix(Pattern::Connect, least, placed.clone()),
     ];
     if !is_private && several_cores && is_seen(&asked.given) {
-        // The client follows the server, which nobody moves: next to it and apart from it.
+        // The client follows the server, which no one moves: next to it and apart from it.
         cells.push(matrix(Pattern::Rr, &asked.requests, vec![Placement::Together, Placement::Apart]));
     }
     if asked.concurrency > 1 {

@@ -1,4 +1,4 @@
-//! Deciding claims, whoever asks: a value with its interval against bounds, tests together, conditions and cells together.
+//! Deciding claims, for every command that asks: a value with its interval against bounds, tests together, conditions and cells together.
 
 use ipcost_model::Verdict;
 use ipcost_stats::{EpochInterval, epoch_interval};

@@ -3,8 +3,8 @@
 //!
 //! A group relative to the rest is free of whatever affects a whole run, so it is the first question and has half of alpha.
 //! Everything together has a tenth, and single cells share the rest. The alpha of a group that is found to have changed passes
-//! to its cells, and that of everything to all of them: a sequentially rejective Bonferroni procedure along a graph, which keeps the
-//! chance of any wrong finding at alpha however the questions depend on each other (Bretz, Maurer, Brannath and Posch, "A
+//! to its cells, and that of everything to all of them. That is a sequentially rejective Bonferroni procedure along a graph. It keeps the
+//! chance of any wrong finding at alpha, however the questions depend on each other (Bretz, Maurer, Brannath and Posch, "A
 //! graphical approach to sequentially rejective multiple test procedures", *Statistics in Medicine* 28, 2009).
 
 use ipcost_lab::planning::ALPHA;

@@ -51,7 +51,7 @@ pub struct Finding {
     pub state: State,
     /// What was found, with the value.
     pub found: String,
-    /// A detail for the terminal alone, such as the name of a process of somebody else.
+    /// A detail for the terminal alone, such as the name of a process of someone else.
     #[serde(skip)]
     pub aside: Option<String>,
     /// How it bends what is measured, in one sentence.

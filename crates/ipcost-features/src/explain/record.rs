@@ -141,7 +141,7 @@ pub struct ExplainedCell {
     /// What the machine did meanwhile, by counter: `huge_page_faults`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub machine: BTreeMap<String, f64>,
-    /// Whether the network was counted in a namespace that nobody else used.
+    /// Whether the network was counted in a namespace that no one else used.
     pub alone: bool,
     /// Operations of the pass in which system calls were traced; 0 where they were not.
     pub traced_ops: u64,
@@ -303,7 +303,7 @@ named! {
 named! {
     /// How the time of an item is known.
     Known, "known" {
-        /// Traced calls took so much longer than tracing does, and nobody ran meanwhile.
+        /// Traced calls took so much longer than tracing does, and no one ran meanwhile.
         Waits = "waits",
         /// Traced calls took so much longer than tracing does, while the processor worked.
         Works = "works",

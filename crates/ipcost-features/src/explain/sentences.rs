@@ -136,7 +136,7 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
             a.label, b.label
         );
     };
-    // The dearer one is the subject.
+    // The costlier one is the subject.
     let sign = direction(difference, wall.median);
     let (dear, cheap) = if sign > 0.0 { (a, b) } else { (b, a) };
     let cheap_name = &cheap.label;
@@ -195,7 +195,7 @@ fn oriented(estimate: &Estimate, sign: f64) -> Estimate {
     Estimate { median: -estimate.median, lo: estimate.hi.map(|hi| -hi), hi: estimate.lo.map(|lo| -lo) }
 }
 
-/// The parts that differ, the dearer cell's more first; then what does not.
+/// The parts that differ, the costlier cell's more first; then what does not.
 fn parts_text(
     difference: &ExplainedDifference,
     sign: f64,

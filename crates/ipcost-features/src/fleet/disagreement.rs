@@ -56,8 +56,8 @@ impl<'a> Split<'a> {
     /// Of all dissents of a fleet.
     ///
     /// Many facts with many values are compared in many contrasts, and some pair of them fits by chance. How well the best one fits if the
-    /// facts of hosts have nothing to do with their results is counted: hosts change their facts with each other at random, all facts of
-    /// a host together, and the smallest probability over all facts, values and dissents is taken (Westfall and Young, *Resampling-Based
+    /// facts of hosts have nothing to do with their results is counted. For that, hosts change their facts with each other at random, all facts of
+    /// a host together. The smallest probability over all facts, values and dissents is taken (Westfall and Young, *Resampling-Based
     /// Multiple Testing*, Wiley 1993).
     pub fn new(facts: &'a Facts, hosts: &'a [HostFacts], dissents: &[&Dissent]) -> Self {
         let of_fact = |(number, _): (usize, &str)| {

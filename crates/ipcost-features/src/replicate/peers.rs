@@ -64,7 +64,7 @@ impl RunPeer {
 
     fn command(&self) -> Result<PeerCommand, LabError> {
         let mut command = peer_of(self.kind()?)?;
-        // From values alone: a file that somebody sent has no say in whom a peer talks to, and as whom.
+        // From values alone: a file that someone sent has no say in whom a peer talks to, and as whom.
         let numbers = [("--backlog", self.backlog), ("--rows", self.rows)];
         let numbers =
             numbers.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?.to_string()]));

@@ -19,7 +19,7 @@ pub struct Stratum {
     /// Where the processes run, if the article let the scheduler choose.
     #[serde(default)]
     pub placement: Option<Placement>,
-    /// Peers in the place of others: servers with other settings, or other ways to ask them.
+    /// Peers in place of others: servers with other settings, or other ways to ask them.
     #[serde(default)]
     pub peers: BTreeMap<String, String>,
     /// Options of the cells that they act on.

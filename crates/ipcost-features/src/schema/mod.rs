@@ -1,7 +1,7 @@
 //! JSON Schemas (draft 2020-12) of what this program writes.
 //!
 //! They are derived from the types that write it (feature `schema`), which takes far longer to compile than the types
-//! themselves. So the texts are kept under `schemas/`, and a test derives them anew.
+//! themselves. So the texts are kept under `schemas/`, and a test derives them again.
 
 #[cfg(feature = "schema")]
 mod derived;

@@ -156,7 +156,7 @@ impl Tally {
         rate("repeatability", "two runs' intervals for the same contrast lie apart", apart, of, None)
     }
 
-    /// How soon slowdowns are found, in campaigns of two cells that begin anew whenever one was found.
+    /// How soon slowdowns are found, in campaigns of two cells that begin again whenever one was found.
     pub fn detections(&self) -> Vec<Detection> {
         let pair_epoch_s = median(&self.pair_epoch_s).unwrap_or(0.0);
         let most = if pair_epoch_s > 0.0 { (PATIENCE.as_secs_f64() / pair_epoch_s) as usize } else { 0 };
@@ -203,7 +203,7 @@ fn prefixes(log_ratios: &[f64]) -> impl Iterator<Item = Option<(f64, f64)>> + '_
     (1..=log_ratios.len()).map(|epochs| epoch_interval(&log_ratios[..epochs], ALPHA)?.interval.bounds)
 }
 
-/// Searches that start anew whenever one has found that the two differ: after how many epochs each did, and how
+/// Searches that start again whenever one has found that the two differ: after how many epochs each did, and how
 /// many went on for `most` without finding it. One that is cut short by the end of the epochs does not count.
 fn searches(log_ratios: &[f64], most: usize) -> (Vec<usize>, u64) {
     let (mut found, mut unfound, mut start) = (Vec::new(), 0, 0);

@@ -172,7 +172,7 @@ impl Lab {
         bench.within(self.entrance()).with_services(self.services.clone())
     }
 
-    /// From now on, peers and servers run in a network of their own, which nobody else of this machine reaches; the names of
+    /// From now on, peers and servers run in a network of their own, which no one else of this machine reaches; the names of
     /// settings that differ there.
     ///
     /// # Errors

@@ -550,7 +550,7 @@ impl ProcessBench {
 impl Drop for ProcessBench {
     /// Servers that last the run end with it, and the guard forgets them: their numbers may soon belong to other processes.
     fn drop(&mut self) {
-        // Whoever cares for a failure has asked before.
+        // Anyone who cares for a failure has asked before.
         let _ = self.restore();
         let gone = self.services.end(true, Instant::now() + FAREWELL);
         self.guard.forget(&gone);

@@ -123,7 +123,7 @@ fn a_clean_machine_raises_nothing() {
 
 #[test]
 fn epochs_that_resemble_their_neighbours() {
-    // One cell is dearer for ten epochs on end, then not.
+    // One cell is costlier for ten epochs on end, then not.
     let script = &mut with(|cell, epoch| if cell == 0 && epoch / 10 % 2 == 0 { 0.12 } else { 0.0 }, 1);
     let document = measured(script, &mut Known::default());
     assert_only(&document, "correlated-epochs", &["rr/one/64/c1", "changed during the run"]);

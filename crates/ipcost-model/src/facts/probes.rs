@@ -77,13 +77,13 @@ pub struct PermissionFacts {
     pub perf_event_paranoid: Option<i64>,
     /// Whether instructions and cycles can be counted.
     pub counting: Option<Counting>,
-    /// Whom ordinary users may trace: 0 their own processes, 1 their children, 2 nobody, 3 not even root.
+    /// Whom ordinary users may trace: 0 their own processes, 1 their children, 2 no one, 3 not even root.
     pub ptrace_scope: Option<u64>,
     /// Whether strace can follow a program; `None` without strace.
     pub tracing: Option<bool>,
     /// Why a private network namespace is unavailable; `Ok` if it is available.
     pub network_namespace: Option<Result<(), String>>,
-    /// Who may use io_uring: 0 everybody, 1 a group, 2 nobody.
+    /// Who may use io_uring: 0 everyone, 1 a group, 2 no one.
     pub io_uring_disabled: Option<u64>,
     /// The number of packet-filter rules, or why it is unknown.
     pub packet_rules: Option<Result<u64, String>>,

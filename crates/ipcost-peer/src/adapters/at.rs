@@ -229,7 +229,7 @@ impl At {
     /// A connection on which a call that takes longer than a few seconds fails.
     ///
     /// # Errors
-    /// If nobody listens, or a system call fails.
+    /// If no one listens, or a system call fails.
     pub fn connect_patiently(&self) -> Result<Connection, TransportError> {
         let connection = self.client(None, 0)?.connect()?;
         limit(&connection)?;

@@ -17,7 +17,7 @@ use crate::words::{capitalised, escaped, verdict, workload};
 
 /// With more pairs of cells in its tables, a document's page has the ratios of the run, and no quotients of any two values.
 const MOST_PAIRS: usize = 10_000;
-/// Tables of at least so many cells have an order from cheap to dear, of which the page draws the first.
+/// Tables of at least so many cells have an order from cheap to costly, of which the page draws the first.
 const ORDERED: usize = 40;
 /// The most batches of a cell.
 const MOST_BATCHES: usize = 4_000;

@@ -72,7 +72,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Below 0 if the cell is known to be cheaper, above 0 if known to be dearer.
+    /// Below 0 if the cell is known to be cheaper, above 0 if known to be costlier.
     pub fn direction(&self) -> i8 {
         match self.verdict {
             Some(Verdict::Different | Verdict::Direction) if self.ratio < 1.0 => -1,

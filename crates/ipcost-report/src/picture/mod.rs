@@ -292,7 +292,7 @@ fn paragraph(canvas: &mut Canvas, content: &str, face: Face, colour: &'static st
     let mut y = top;
     let mut lines = wrapped(&text::clean(content), RIGHT - LEFT, face);
     if lines.len() > MOST_LINES {
-        // What comes from outside may be of any length; nobody reads on for longer than this.
+        // What comes from outside may be of any length; no one reads on for longer than this.
         lines.truncate(MOST_LINES);
         lines.push("…".to_owned());
     }

@@ -123,7 +123,7 @@ fn letters(text: &str, (x, y): Point, anchor: Anchor, face: Face) -> Option<Path
     let typeface = typeface::of(face);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut letters: Vec<char> = text.chars().collect();
-    // The typeface has few scripts; an ellipsis in the place of a run of letters of another is better than a box for each.
+    // The typeface has few scripts; an ellipsis in place of a run of letters of another is better than a box for each.
     letters
         .iter_mut()
         .filter(|letter| typeface.advance(**letter).is_none())

@@ -1,6 +1,6 @@
 //! How wide text is, and text that fits.
 //!
-//! Whoever shows an SVG picture sets its text in a typeface that is there, and most are about as wide as the embedded
+//! Anyone who shows an SVG picture sets its text in a typeface that is there, and most are about as wide as the embedded
 //! one; what is reserved for text is therefore a little more than it takes in that.
 
 use super::typeface;
@@ -12,7 +12,7 @@ const OTHERS_ARE_WIDER: f64 = 1.12;
 const UNKNOWN_LETTER: f64 = 1.0;
 /// How much more than the room text may take: what is measured for it is not cut for the sake of a rounding.
 const TOLERANCE: f64 = 0.01;
-/// In the place of what is left out.
+/// In place of what is left out.
 pub const ELLIPSIS: char = '…';
 
 /// How text is set.

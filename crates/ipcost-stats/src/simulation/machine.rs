@@ -27,7 +27,7 @@ pub enum Noise {
     HeavyTailed,
     /// One process in four starts in a mode that costs twice as much.
     Bimodal,
-    /// Something interferes with every third batch and makes it 30 % dearer.
+    /// Something interferes with every third batch and makes it 30 % costlier.
     Periodic,
     /// The machine grows slower by 0.2 % with every batch.
     Drift,

@@ -266,9 +266,9 @@ pub fn instead_of_root(names: &[&str]) -> Option<User> {
     })
 }
 
-/// Makes a directory of this process's that the user given can pass, if one is given, and nobody else can list.
+/// Makes a directory of this process's that the user given can pass, if one is given, and no one else can list.
 ///
-/// What this process writes goes there, and never below a directory that it gave away: whoever owns one may have put a link there.
+/// What this process writes goes there, and never below a directory that it gave away: anyone who owns one may have put a link there.
 ///
 /// # Errors
 /// If it cannot be made.
@@ -481,7 +481,7 @@ pub fn listener(connection: &Connection) -> Option<u32> {
 /// TCP tries again for as long as `patience` lasts.
 ///
 /// # Errors
-/// If nobody listens, the queue is full, or `patience` has ended (`TimedOut`).
+/// If no one listens, the queue is full, or `patience` has ended (`TimedOut`).
 pub fn connect_at_once(to: Listens<'_>, patience: Duration) -> io::Result<Connection> {
     let family = match to {
         Listens::Path(_) => AddressFamily::UNIX,

@@ -1,4 +1,4 @@
-//! Processes of this program that measure, whichever user runs them: their names in `/proc` (`proc_pid_comm(5)`), which everybody
+//! Processes of this program that measure, whichever user runs them: their names in `/proc` (`proc_pid_comm(5)`), which everyone
 //! can read. Nothing is shared between users, and no user can hold another up. A name ends with its process.
 
 use std::ffi::CStr;

@@ -117,7 +117,7 @@ impl Entrance {
     }
 }
 
-/// Moves this process into a network of its own, which nobody else can reach; returns the names of settings that differ there.
+/// Moves this process into a network of its own, which no one else can reach; returns the names of settings that differ there.
 ///
 /// # Errors
 /// Why this user cannot have one; also if this process has several threads and is not root.

@@ -122,7 +122,7 @@ impl Counters {
     }
 }
 
-/// The directory of what the kernel tells of system calls. Where nobody has mounted its file system, one is made that no path leads to.
+/// The directory of what the kernel tells of system calls. Where no one has mounted its file system, one is made that no path leads to.
 fn system_calls() -> io::Result<OwnedFd> {
     const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
     let (directory, within) = (OFlags::DIRECTORY | OFlags::CLOEXEC, "events/syscalls");

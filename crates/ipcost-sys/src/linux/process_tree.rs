@@ -151,7 +151,7 @@ fn place(processes: &[u32], set: &CpuSet) -> io::Result<()> {
     Ok(())
 }
 
-/// The process that listens at a port of loopback, if this user may look: the socket's number from `/proc/net/tcp`, then whoever
+/// The process that listens at a port of loopback, if this user may look: the socket's number from `/proc/net/tcp`, then the process that
 /// has it open. Of several that share it, the first that was started.
 pub fn listener_at(port: u16) -> Option<u32> {
     const LISTENS: &str = "0A";

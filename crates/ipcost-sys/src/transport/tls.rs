@@ -70,7 +70,7 @@ impl Transport for Tls {
     }
 }
 
-/// Encrypts a connection from here on, as a client that trusts whoever answers; it shakes hands when it first moves something.
+/// Encrypts a connection from here on, as a client that trusts anyone who answers; it shakes hands when it first moves something.
 ///
 /// # Errors
 /// If this program was built without TLS.

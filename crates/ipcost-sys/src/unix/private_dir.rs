@@ -252,7 +252,7 @@ pub fn ensure_private(path: &Path) -> Result<(), SysError> {
     Ok(())
 }
 
-/// Checks that an open file and its directory are this user's or root's, and that nobody else may write to them.
+/// Checks that an open file and its directory are this user's or root's, and that no one else may write to them.
 ///
 /// # Errors
 /// What others may do.

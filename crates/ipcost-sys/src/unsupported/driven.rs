@@ -77,12 +77,12 @@ pub fn make_link(_to: &Path, _path: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Nobody here.
+/// No one here.
 pub fn name_of(_user: Option<User>) -> String {
     String::new()
 }
 
-/// Nobody here.
+/// No one here.
 pub fn instead_of_root(_names: &[&str]) -> Option<User> {
     None
 }

@@ -79,7 +79,7 @@ impl Drop for PrivateDir {
     }
 }
 
-/// Checks that nobody else may write to a file and its directory: that is not read here.
+/// Checks that no one else may write to a file and its directory: that is not read here.
 ///
 /// # Errors
 /// Always: this system's lists of rights are not read, so the user has to say that the file is theirs.

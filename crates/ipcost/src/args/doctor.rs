@@ -33,7 +33,7 @@ pub struct DoctorArgs {
     pub redacting: Redacting,
 }
 
-/// From the least in which the kernel's clock ticks say anything to what somebody would wait for.
+/// From the least in which the kernel's clock ticks say anything to what someone would wait for.
 fn parse_window(text: &str) -> Result<Duration, String> {
     const LEAST: Duration = Duration::from_millis(100);
     const MOST: Duration = Duration::from_secs(60);

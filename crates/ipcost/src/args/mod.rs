@@ -11,6 +11,7 @@ mod explain;
 mod files;
 mod fleet;
 mod gallery;
+mod help;
 mod history;
 mod many;
 mod measuring;
@@ -31,7 +32,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 
 pub use ab::AbArgs;
 pub use app::AppArgs;
@@ -44,6 +45,7 @@ pub use explain::ExplainArgs;
 pub use files::{RecordFiles, TextFiles};
 pub use fleet::FleetArgs;
 pub use gallery::GalleryArgs;
+pub use help::{table, whole_table};
 pub use history::{ListArgs, PruneArgs, ResumeArgs, ShowArgs};
 pub use many::ManyArgs;
 pub use measuring::Measuring;
@@ -54,7 +56,7 @@ pub use run::RunArgs;
 pub use saving::Saving;
 pub use schema::SchemaArgs;
 pub use selftest::SelfTestArgs;
-pub use shell::{CompletionsArgs, ManArgs};
+pub use shell::{CompletionsArgs, HelpArgs, ManArgs};
 pub use sweep::{
     CoreSweepArgs, LayoutSweepArgs, OneRunArgs, SizeSweepArgs, SweepArgs, SweepOver, WorkSweepArgs,
 };
@@ -71,7 +73,10 @@ use crate::exit::{USAGE, complain};
 /// job files work without the word, too: ipcost --transports unix,tcp, or ipcost job.toml.
 #[derive(Debug, Parser)]
 #[command(name = "ipcost", version = crate::build::version(), max_term_width = 100)]
-#[command(override_usage = "ipcost [COMMAND]\n       ipcost [FLAGS OF RUN] [JOB.toml]")]
+#[command(
+    override_usage = "ipcost [COMMAND]\n       ipcost [FLAGS OF RUN] [JOB.toml]",
+    disable_help_subcommand = true
+)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -79,15 +84,15 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure cells and compare them: the default suite, a matrix from flags, or a job file
+    /// Measure transports under a load: by flags, or from a job file
     Run(Box<RunArgs>),
-    /// Measure what a Unix socket saves your database, cache or web server
+    /// Measure what a Unix socket saves a database, cache or web server
     App(Box<AppArgs>),
     /// Show a document again, or convert it to another format
     Report(ReportArgs),
-    /// Show where a cell's time goes, or what makes two cells differ, and why
+    /// Show where a cell's time goes, or why two cells differ
     Explain(Box<ExplainArgs>),
-    /// Find out whether a setting, a library or a build changes anything: two arms that alternate in one run
+    /// Measure whether a setting, a library or a build changes anything
     Ab(Box<AbArgs>),
     /// Show what changed between two runs, or two sets of runs
     Compare(CompareArgs),
@@ -95,23 +100,23 @@ pub enum Command {
     Check(CheckArgs),
     /// Show what many hosts say together
     Fleet(FleetArgs),
-    /// Write a site of what holds where, by kernel and processor, from the documents of many hosts
+    /// Write a site of what many hosts show, by kernel and processor
     Gallery(GalleryArgs),
     /// Show a saved run again
     Show(ShowArgs),
-    /// List saved runs, or show when the cost of a cell changed over them
+    /// List saved runs, or show when the cost of a cell changed
     List(ListArgs),
     /// Continue a run that was killed
     Resume(ResumeArgs),
     /// Remove saved runs
     Prune(PruneArgs),
-    /// Find the size at which one transport overtakes another, or what the place of two processes costs
+    /// Find where a transport overtakes another, or what placement costs
     Sweep(SweepArgs),
-    /// Repeat published experiments with their kind of software, and decide their claims
+    /// Repeat published experiments, and decide their claims
     Replicate(ReplicateArgs),
-    /// Examine this machine: what distorts results, what is missing, and the remedies
+    /// Examine this machine: what distorts results, and the remedies
     Doctor(DoctorArgs),
-    /// Test the tool on this machine: error rates, and time to detect a difference
+    /// Test this program here: error rates, and time to a verdict
     Selftest(SelfTestArgs),
     /// Test a peer against the control protocol
     Conformance(ConformanceArgs),
@@ -119,13 +124,15 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page
     Man(ManArgs),
+    /// Show a command's flags, or transports, peers, options, formats
+    Help(HelpArgs),
     /// Print the JSON Schema of the output files
     Schema(SchemaArgs),
-    /// Run the built-in peer: the control protocol on standard input and output
+    /// Run the built-in peer: the control protocol on standard input
     Peer {
         /// A peer that drives a real program, such as redis or socat, instead of the built-in one
         name: Option<String>,
-        /// What that peer is told
+        /// The arguments of that peer
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -160,14 +167,15 @@ pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, ExitCode> {
     if without_command {
         args.insert(1, "run".into());
     }
-    let cli = Cli::try_parse_from(args).map_err(|error| match error.kind() {
+    let read = table().try_get_matches_from(args).and_then(|mut found| Cli::from_arg_matches_mut(&mut found));
+    let cli = read.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // Somebody who pages the help and leaves early is fine.
+            // Someone who pages the help and leaves early is fine.
             let _ = error.print();
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Which one is meant is told by what there is.
+            // The list of what there is shows which one is meant.
             let _ = error.print();
             ExitCode::from(USAGE)
         }

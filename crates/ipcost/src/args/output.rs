@@ -24,10 +24,8 @@ pub struct OutputArgs {
     /// Write a picture as PNG; - is standard output
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
-    /// What the picture shows: cost (each workload), size (cost against size of message), forest (ratios to the
-    /// baseline), throughput (bits a second of streams), layout (cost against the place of receive buffers),
-    /// cheapest (the cheapest transport by size of message), claims (of a replication, by condition), saving (of a
-    /// server, what a Unix socket saves by the server's work) [default: cost; of app saving]
+    /// What the picture shows: cost, size, forest, throughput, layout, cheapest, claims, saving; ipcost help formats says what they are
+    /// [default: cost; of app saving]
     #[arg(long, value_name = "CHART")]
     pub chart: Option<Chart>,
     /// What lies behind the picture: white, transparent [default: white]

@@ -28,7 +28,7 @@ pub struct ReplicateArgs {
     /// Do not decide claims but repeat the experiment with the article's own counts and repetitions, and print what it printed; that can take hours, and says so first
     #[arg(long)]
     pub as_published: bool,
-    /// Decide the claims from the article's own counts and repetitions instead of brief batches; how long that takes is said first, and what takes more than an hour is left out
+    /// Decide the claims from the article's own counts and repetitions instead of brief batches; the estimated time is shown first, and what takes more than an hour is left out
     #[arg(long, conflicts_with_all = ["as_published", "budget"])]
     pub full: bool,
     /// With --as-published or --full: divide the counts by N; --as-published then repeats once

@@ -16,3 +16,10 @@ pub struct ManArgs {
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
 }
+
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// A command, or one of transports, peers, options and formats
+    #[arg(value_name = "COMMAND")]
+    pub words: Vec<String>,
+}

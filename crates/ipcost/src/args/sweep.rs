@@ -24,7 +24,7 @@ pub enum SweepOver {
     Cores(CoreSweepArgs),
     /// Measure what it costs where receive buffers begin within a page
     Layout(LayoutSweepArgs),
-    /// Find from how much work of the server on a transport stops mattering
+    /// Find how slow a request must be before the transport stops mattering
     Work(WorkSweepArgs),
 }
 

@@ -154,7 +154,7 @@ fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
     Ok(Prepared { file, source, job, questions, plan, lab, warnings })
 }
 
-/// Puts documents in the place of the baselines that claims name.
+/// Puts documents in place of the baselines that claims name.
 fn compare_with(claims: &mut ClaimsFile, documents: &[String]) -> anyhow::Result<()> {
     let references = claims.claims.iter_mut().map(|claim| &mut claim.reference);
     let mut count = 0;

@@ -72,7 +72,7 @@ fn doomed<'a>(
     let old = |file: &RunFile| args.older_than.is_none_or(|limit| file.id.age(now) > limit);
     let mut doomed = Vec::new();
     if args.keep.is_some() || args.older_than.is_some() {
-        // What is being measured is nobody's to remove.
+        // What is being measured is no one's to remove.
         let ended = all.runs.iter().filter(|(_, run)| run.state != RunState::Running);
         let may_go = ended.filter(|(_, run)| args.named || run.name.is_none());
         let kept = args.keep.unwrap_or(0);

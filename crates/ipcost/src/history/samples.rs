@@ -18,7 +18,7 @@ use super::store::{RunFile, Store};
 use crate::exit::warn;
 use crate::run::with_answer;
 
-/// A samples file that is being written; nobody else writes to it, or takes the run for killed, meanwhile.
+/// A samples file that is being written; no one else writes to it, or takes the run for killed, meanwhile.
 #[derive(Debug)]
 pub struct SamplesFile {
     id: RunId,

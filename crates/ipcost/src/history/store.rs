@@ -23,7 +23,7 @@ const END: &str = ".json.gz";
 pub const SAMPLES_END: &str = ".samples.jsonl";
 /// What files are called while they are written.
 const UNFINISHED: &str = ".unfinished-";
-/// After so long, nobody is writing an unfinished file any more.
+/// After so long, no one is writing an unfinished file any more.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// So much of a summary is read; one that is longer is made again.
 const MOST_SUMMARY_BYTES: u64 = 1 << 24;
@@ -288,7 +288,7 @@ impl Store {
                 id.is_some_and(|id| self.path(&id).exists())
             };
             if (unfinished && old()) || of_ended() {
-                // Whoever else sweeps may be faster.
+                // Anyone who else sweeps may be faster.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -306,7 +306,7 @@ fn fresh_ids() -> impl Iterator<Item = RunId> {
     (0..MOST_TRIES).map(move |attempt| RunId::new(now, u64::from(std::process::id()) << 32 | attempt))
 }
 
-/// Commands of peers and facts about the machine are nobody else's business, and nobody else is to put runs there.
+/// Commands of peers and facts about the machine are no one else's business, and no one else is to put runs there.
 fn make_own(dir: &Path) -> io::Result<()> {
     make_private(dir)?;
     ensure_private(dir).map_err(io::Error::other)

@@ -31,6 +31,7 @@ fn script(shell: clap_complete::Shell) -> String {
 /// The table without the commands that only the program itself gives.
 fn shown(table: &Command) -> Command {
     Command::new("ipcost")
+        .disable_help_subcommand(true)
         .version(env!("CARGO_PKG_VERSION"))
         .args(table.get_arguments().cloned())
         .subcommands(table.get_subcommands().filter(|command| !command.is_hide_set()).cloned())
@@ -73,7 +74,11 @@ fn with_values(table: Command) -> Command {
         .mut_subcommand("selftest", |command| {
             command.mut_arg("noise", one_of(names(Noise::ALL, |it| it.name())))
         })
-        .mut_subcommand("man", |command| command.mut_arg("command", one_of(commands)))
+        .mut_subcommand("man", |command| command.mut_arg("command", one_of(commands.clone())))
+        .mut_subcommand("help", |command| {
+            let lists = super::help::TOPICS.map(|(name, _)| PossibleValue::new(name));
+            command.mut_arg("words", one_of(commands.into_iter().chain(lists).collect()))
+        })
 }
 
 fn one_of(values: Vec<PossibleValue>) -> impl FnOnce(Arg) -> Arg {

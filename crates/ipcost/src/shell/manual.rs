@@ -86,7 +86,7 @@ fn body(command: &Command) -> String {
         man.render_description_section(out)?;
         man.render_options_section(out)
     });
-    if let Some(after) = command.get_after_long_help() {
+    if let Some(after) = command.get_after_long_help().or(command.get_after_help()) {
         body.push_str(&notes(&after.to_string()));
     }
     body

@@ -1,18 +1,18 @@
 //! What the shell and the manual need, made from the same table of flags as everything else.
 
 mod completions;
+mod help;
 mod manual;
 
 pub use completions::run as completions;
+pub use help::run as help;
 pub use manual::run as man;
 
-use clap::{Command, CommandFactory};
-
-use crate::args::Cli;
+use clap::Command;
 
 /// Every command with its flags, names filled in.
 fn table() -> Command {
-    let mut table = Cli::command();
+    let mut table = crate::args::whole_table();
     table.build();
     table
 }

@@ -274,7 +274,7 @@ fn a_journal_that_does_not_fit_what_is_there_is_not_used() {
         let said = text(&next.stderr);
         assert!(said.contains(says) && left.symlink_metadata().is_ok(), "{said}");
     };
-    // Somebody has set it since.
+    // Someone has set it since.
     std::fs::write(&setting.file, "by hand\n").unwrap();
     refused("which that run did not set; by hand: ");
     assert_eq!(setting.is(), "by hand");

@@ -65,7 +65,7 @@ fn a_private_server_does_the_same_work_on_both_sides_and_leaves_nothing() {
         let savings: Vec<&Value> = savings.collect();
         let count = |field: &str, value: &Value| savings.iter().filter(|it| it[field] == *value).count();
         assert!(count("pattern", &"connect".into()) > 0 && count("concurrency", &2.into()) == 2, "{kind}");
-        // The processes of the server are found and counted, and nobody else's time is taken for theirs.
+        // The processes of the server are found and counted, and no one else's time is taken for theirs.
         let mut of_connections = 0;
         for sample in document["samples"].as_array().unwrap() {
             let used = &sample["server"];

@@ -116,7 +116,7 @@ fn of_a_peer_that_leaves_the_status_and_the_last_words_are_told() {
 /// The native peer behind a script that spoils it; what of `only` then fails.
 fn failures(script: &str, only: &str) -> String {
     let command = format!("spoilt=sh -c '{}'", script.replace("PEER", &format!("{PROGRAM} peer")));
-    // What the script leaves of its own where it is killed is nobody's fault.
+    // What the script leaves of its own where it is killed is no one's fault.
     let output = Place::new().run(&["conformance", "--quiet", &command, "--only", only]);
     let shown = text(&output.stdout);
     let failed = shown.lines().any(|line| line.starts_with("FAILED"));

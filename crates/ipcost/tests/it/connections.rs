@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::common::{Place, missing, text};
 
-/// Runs the program in a network namespace of its own, whose counters and ports nobody else has; `None` where that may
+/// Runs the program in a network namespace of its own, whose counters and ports no one else has; `None` where that may
 /// not be done.
 fn in_namespace(place: &Place, setup: &str, args: &str) -> Option<Output> {
     in_namespace_with(place, setup, "--patterns connect", args)

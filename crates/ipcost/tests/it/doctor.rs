@@ -130,7 +130,7 @@ fn it_looks_as_nobody_as_well() {
         missing("root", "only root can become nobody");
         return;
     }
-    // Nobody may not come into the directory of a checkout.
+    // No one may not come into the directory of a checkout.
     let program = place.file("ipcost");
     copy_of_the_program(&program);
     std::fs::set_permissions(place.files.path(), std::os::unix::fs::PermissionsExt::from_mode(0o711))

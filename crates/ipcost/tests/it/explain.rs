@@ -115,7 +115,7 @@ fn two_cells_are_told_apart_by_their_parts() {
             }
         }
     }
-    // Each direction is a segment, in a network where nobody else sends any.
+    // Each direction is a segment, in a network where no one else sends any.
     let tcp = &explanation["cells"][0];
     if tcp["alone"] == true {
         assert_eq!(tcp["network"]["segments"].as_f64().map(f64::round), Some(2.0), "{tcp}");

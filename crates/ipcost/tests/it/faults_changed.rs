@@ -67,7 +67,7 @@ impl Somebody {
         let is_root = Command::new(words[0]).args(&words[1..]).arg("true").stderr(Stdio::null()).status();
         if is_root.is_ok_and(|status| status.success()) {
             before = words.map(str::to_owned).to_vec();
-            // Nobody has to reach it.
+            // No one has to reach it.
             program = place.file("ipcost");
             copy_of_the_program(&program);
             for dir in [&place.tmp, &place.files, &place.data] {

@@ -178,7 +178,7 @@ fn what_engine_and_guard_killed_together_leave_the_next_start_removes() {
     place.wait_until("the peers have noticed", || place.processes().is_empty());
     let left = || std::fs::read_dir(place.tmp.path()).unwrap().flatten().next().map(|entry| entry.path());
     let dir = left().expect("nobody could remove it");
-    // A run that starts right afterwards cannot know whether somebody is just beginning there.
+    // A run that starts right afterwards cannot know whether someone is just beginning there.
     assert!(
         place.run(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "1"]).status.success()
     );

@@ -110,7 +110,7 @@ fn a_directory_of_data_that_may_not_be_written() {
         std::fs::set_permissions(place.data.path(), PermissionsExt::from_mode(0o700)).unwrap();
         return;
     }
-    // Root may write anywhere; nobody may not. Nobody has to reach the program, too.
+    // Root may write anywhere; no one may not. No one has to reach the program, too.
     let program = place.file("ipcost");
     copy_of_the_program(&program);
     for dir in [place.tmp.path(), place.files.path()] {
@@ -220,7 +220,7 @@ fn standard_output_or_standard_error_that_is_closed() {
         assert!(output.status.success(), "{redirection}: {}", text(&output.stderr));
     }
     assert_eq!(text(&place.run(&["list", "--json"]).stdout).matches("\"id\"").count(), 5);
-    // Somebody who reads neither, while it measures.
+    // Someone who reads neither, while it measures.
     let mut child = place.start(&[
         "run",
         "--transports",
@@ -293,7 +293,7 @@ fn a_terminal_that_is_resized_or_goes_away() {
     let resized = on_terminal("resize", "30");
     assert!(resized.contains("status 0") && resized.contains("shown True"), "{resized}");
     assert!(!resized.contains("resized 0"), "{resized}");
-    // SIGHUP is a request to stop; that nobody sees the rest is no error.
+    // SIGHUP is a request to stop; that no one sees the rest is no error.
     let closed = on_terminal("close", "100000");
     assert!(closed.contains("status 130"), "{closed}");
     let listed: Value = serde_json::from_slice(&place.run(&["list", "--json"]).stdout).unwrap();

@@ -1,4 +1,4 @@
-//! Floors, measured for real: what they are, how they hang together, and that nobody is left spinning.
+//! Floors, measured for real: what they are, how they hang together, and that no one is left spinning.
 
 use crate::common::{Place, assert_refused, signal, text, wait};
 use serde_json::Value;
@@ -69,7 +69,7 @@ fn copies_twice_and_out_of_cache_are_options() {
     ]);
     let id = |copies: u32, set: u64| format!("floor/memcpy/4096/c1/copies={copies},working_set={set}");
     assert_eq!(document["cells"].as_array().unwrap().len(), 4);
-    // That copies go around in the whole of it is told in `ipcost-sys`; by how much that is dearer differs by machine.
+    // That copies go around in the whole of it is told in `ipcost-sys`; by how much that is costlier differs by machine.
     assert!(cost(&document, &id(1, 64 << 20)) > 0.0);
     let figure = |id: &str, key: &str| cell(&document, id)[key].as_f64().unwrap();
     // Rates come from means.

@@ -38,16 +38,42 @@ fn of_run() {
     insta::assert_snapshot!(help(&["run", "--help"]));
 }
 
+#[test]
+fn of_lists() {
+    for list in ["transports", "peers", "options", "formats"] {
+        let shown = help(&["help", list]);
+        assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+        assert!(shown.lines().count() > 10, "{shown}");
+    }
+    assert_eq!(help(&["help"]), help(&["--help"]));
+    assert_eq!(help(&["help", "sweep", "size"]), help(&["sweep", "size", "--help"]));
+}
+
+#[test]
+fn of_what_is_not_there() {
+    for words in [&["help", "transport"][..], &["help", "runn"], &["help", "sweep", "sizes"]] {
+        let output = Place::new().command(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let line = text(&output.stderr);
+        assert!(line.lines().count() == 1 && line.contains("did you mean"), "{line}");
+    }
+}
+
 /// The help of a command and of all below it, in the program's order, each under its name.
 fn reference(command: &[&str]) -> String {
     let shown = help(&[command, &["--help"][..]].concat());
     let name = [&["ipcost"][..], command].concat().join(" ");
     let page = format!("\n## {name}\n\n```text\n{}\n```\n", shown.trim_end());
+    // A command a line, under the title of its group.
     let listed =
-        shown.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // A description that goes on in the next line is set in further.
-    let names =
-        listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
+        shown.lines().skip_while(|line| !line.ends_with(':')).take_while(|line| *line != "Examples:");
+    let mut is_list = false;
+    let names = listed.filter_map(|line| {
+        if line.ends_with(':') {
+            is_list = command.is_empty() || line == "Commands:";
+        }
+        line.strip_prefix("  ")?.split(' ').next().filter(|name| is_list && !name.is_empty())
+    });
     let below = names.filter(|name| *name != "help");
     std::iter::once(page).chain(below.map(|name| reference(&[command, &[name][..]].concat()))).collect()
 }
@@ -56,8 +82,15 @@ fn reference(command: &[&str]) -> String {
 #[test]
 fn the_reference_in_the_docs_is_what_the_program_says() {
     let page = format!(
-        "# Command line\n\nThe help of every command, as the program prints it with `--help`.\n{}",
-        reference(&[])
+        "# Command line\n\nThe help of every command, as the program prints it with `--help`, and \
+         at the end the lists of `ipcost help`.\n{}{}",
+        reference(&[]),
+        ["transports", "peers", "options", "formats"]
+            .map(|list| format!(
+                "\n## ipcost help {list}\n\n```text\n{}\n```\n",
+                help(&["help", list]).trim_end()
+            ))
+            .concat()
     );
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/command-line.md");
     if std::env::var_os("IPCOST_WRITE_DOCS").is_some() {

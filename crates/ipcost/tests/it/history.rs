@@ -129,10 +129,9 @@ fn a_run_is_saved_told_listed_and_shown_again() {
 fn nothing_is_saved_where_nothing_was_asked_for_or_measured() {
     let place = Place::new();
     run(&place, &["--no-save"]);
-    run(&place, &["--save", "--no-save"]);
     run(&place, &["--plan"]);
     assert_eq!(files(&place), Vec::<String>::new());
-    let quiet = run(&place, &["--quiet", "--no-save", "--save"]);
+    let quiet = run(&place, &["--quiet"]);
     assert_eq!((text(&quiet.stderr).as_str(), files(&place).len()), ("", 1));
     let none = Place::new();
     assert_refused(&none.run(&["show"]), &["no run is saved in"]);
@@ -423,7 +422,7 @@ fn ten_thousand_runs_are_listed_without_reading_them() {
     put_document(&place, "20260101-000000-0000", &document, None);
     list(&place);
     let summaries = place.data.path().join("summaries");
-    // Runs of which a summary is kept are not read: nobody can read these.
+    // Runs of which a summary is kept are not read: no one can read these.
     let bytes = std::fs::read(place.data.path().join("runs/20260101-000000-0000.json.gz")).unwrap();
     let unreadable = vec![0; bytes.len()];
     let summary = std::fs::read_to_string(summaries.join("20260101-000000-0000.json")).unwrap();

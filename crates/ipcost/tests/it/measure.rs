@@ -158,7 +158,7 @@ fn an_answer_is_given_in_tables_sentences_and_one_line_of_how() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(shown.starts_with("64 B round trip\ntransport "), "{shown}");
     let footer = shown.replace('\n', " ");
-    // Handing nothing to nobody costs less than a hundredth of TCP on every machine; the run ends once it is known.
+    // Handing nothing to no one costs less than a hundredth of TCP on every machine; the run ends once it is known.
     assert!(shown.contains("\n64 B round trip  any core  null 0.00"), "{shown}");
     assert!(shown.contains(" × tcp ("), "{shown}");
     assert!(footer.contains("every question answered") && footer.contains("TCP under "), "{shown}");

@@ -1,4 +1,4 @@
-//! Waits for delayed acknowledgements: told from servers that take as long for reasons of their own, whoever wrote them.
+//! Waits for delayed acknowledgements: told from servers that take as long for reasons of their own.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

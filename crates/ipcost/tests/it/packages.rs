@@ -196,7 +196,7 @@ fn tarballs_hold_a_small_program_that_needs_nothing_and_all_that_belongs_to_it()
     }
 }
 
-/// Neither the home of whoever built it nor the directory of the sources.
+/// Neither the home of the user who built it nor the directory of the sources.
 #[test]
 fn no_package_names_a_path_of_the_machine_that_built_it() {
     let (_dir, folder) = unpacked(LINUX);

@@ -1,5 +1,5 @@
-//! Private servers beside other users of the machine: whoever reaches a port and has no secret gets nothing, whether root has
-//! started the server or somebody without rights.
+//! Private servers beside other users of the machine: anyone who reaches a port and has no secret gets nothing, whether root has
+//! started the server or someone without rights.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -88,7 +88,7 @@ fn nobody_gets_anything_from_a_redis_without_its_password_and_little_with_it() {
         }
         let said = said(&server, format!("{auth}PING\r\n").as_bytes());
         assert!(said.starts_with("+OK"), "{said}");
-        // Its command line, which everybody can read, has no password on it.
+        // Its command line, which everyone can read, has no password on it.
         assert!(!command_lines().contains(&server.secret));
     }
 }
@@ -231,7 +231,7 @@ fn nobody_runs_a_script_in_a_private_server_of_scripts() {
     let _alone = alone();
     let place = Place::new();
     fs::set_permissions(place.tmp.path(), fs::Permissions::from_mode(0o711)).unwrap();
-    // Anybody's, in a directory that everybody may read and write.
+    // Anybody's, in a directory that everyone may read and write.
     let dir = tempfile::TempDir::new().unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let (script, ran) = (dir.path().join("e.php"), dir.path().join("ran"));

@@ -262,7 +262,7 @@ fn commands_of_a_file_that_others_can_write_to_are_shown_and_not_started() {
     modes(0o755, 0o644);
     place.run(&["run", "job.toml", "--epochs", "1"]);
     assert!(started());
-    // Somebody else's does, also where only they can write to it.
+    // Someone else's does, also where only they can write to it.
     if std::os::unix::fs::chown(place.file("job.toml"), Some(65534), None).is_ok() {
         let output = place.run(&["run", "job.toml", "--epochs", "1"]);
         assert!(text(&output.stderr).contains("belongs to user 65534"), "{}", text(&output.stderr));

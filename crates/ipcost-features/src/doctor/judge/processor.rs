@@ -132,7 +132,7 @@ fn idle_states(facts: &Facts) -> Vec<Answer> {
     }
 }
 
-/// Vulnerability, what the kernel says where its mitigation is dear, and that in plain words. Most are described in
+/// Vulnerability, what the kernel says where its mitigation is costly, and that in plain words. Most are described in
 /// the kernel's documentation of hardware vulnerabilities.
 const DEAR: &[(&str, &str, &str)] = &[
     ("meltdown", "PTI", "page tables are switched at every system call"),

@@ -57,7 +57,7 @@ pub struct Evidence {
     pub network: BTreeMap<String, f64>,
     /// What the whole machine did.
     pub machine: BTreeMap<String, f64>,
-    /// Whether nobody else was in that network.
+    /// Whether no one else was in that network.
     pub alone: bool,
     /// Operations of the counted batch.
     pub counted_ops: u64,

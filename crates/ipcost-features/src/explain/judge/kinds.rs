@@ -49,7 +49,7 @@ impl CallKind {
         if call.count > 0.0 && call.failures.values().sum::<f64>() >= call.count {
             return Self::Other(call.name.clone());
         }
-        // Standard error is a pipe of whoever started the peer.
+        // Standard error is a pipe to the program that started the peer.
         let to_standard_error = call.in_manner(Manner::StandardError) > 0.5 * call.count;
         match (Direction::of(&call.name), aside) {
             (Some(Direction::Write), _) if to_standard_error => Self::WriteTo(Object::Pipe),

@@ -43,7 +43,7 @@ use crate::explain::{
 const PIPE_BYTES: u64 = 65_536;
 /// In shorter batches, ticks tell user from system time badly. The median of what ticks count is within ln 2 of a tick of
 /// the mean (Hamza, "The smallest uniform upper bound on the distance between the mean and the median of the binomial
-/// and Poisson distributions", 1995): with ticks of 4 ms, 3 % of such a batch.
+/// and Poisson distributions", 1995). With ticks of 4 ms, that is 3 % of such a batch.
 const TELLING_BATCH: Duration = Duration::from_millis(100);
 /// Intervals of a difference: its ratio, its elapsed time, its parts.
 const INTERVALS_OF_DIFFERENCE: u32 = 7;
@@ -372,7 +372,7 @@ fn buffer(outcome: &Outcome, cell: usize) -> Option<u64> {
     became.or(asked).or(is_pipe.then_some(PIPE_BYTES))
 }
 
-/// How many bytes lie between the sides of the same cell whose buffers are not set, if that is more: what somebody made smaller.
+/// How many bytes lie between the sides of the same cell whose buffers are not set, if that is more: what someone made smaller.
 fn larger_by_default(planned: &PlannedCell) -> Option<u64> {
     let transport = transport::find(&planned.cell.transport)?;
     let mut unset = planned.cell.clone();

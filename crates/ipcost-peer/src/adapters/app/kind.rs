@@ -313,7 +313,7 @@ pub struct ServerTold {
 }
 
 impl ServerTold {
-    /// Of a server that lets everybody in and knows no TLS.
+    /// Of a server that lets everyone in and knows no TLS.
     pub(super) fn open(version: String) -> Self {
         Self { version, login: NO_PASSWORD.to_owned(), offers_tls: false }
     }

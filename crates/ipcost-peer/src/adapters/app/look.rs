@@ -43,7 +43,7 @@ pub struct AskedRequest {
 /// Looks at a server.
 ///
 /// # Errors
-/// One line: nobody listens, the login is refused, a request fails.
+/// One line: no one listens, the login is refused, a request fails.
 pub fn look(kind: &ServerKind, login: &Login, at: &At, requests: &[String]) -> Result<Facts, PeerError> {
     let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
     drop({ client }.connect().map_err(|error| no_server(kind, at, &error))?);

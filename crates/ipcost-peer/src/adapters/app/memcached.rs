@@ -58,7 +58,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     // It takes no command before a set with the user and the password of this file (doc/protocol.txt, "Authentication").
     let users = setup.file("users", format!("{USER}:{}\n", setup.secret).as_bytes())?;
     let users = users.to_string_lossy();
-    // -F: nobody can empty the cache. -U 0: it listens on no UDP port.
+    // -F: no one can empty the cache. -U 0: it listens on no UDP port.
     let with = |words: &[&str]| -> Vec<String> {
         ["-U", "0", "-F", "-Y", &users].iter().chain(words).map(|word| (*word).to_owned()).collect()
     };

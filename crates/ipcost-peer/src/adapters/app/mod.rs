@@ -96,7 +96,7 @@ impl Arguments {
             let value = words.next().ok_or_else(|| refused(format!("{name} needs a value")))?;
             match name.as_str() {
                 "--unix" => read.given.unix = Some(At::of_path(value).map_err(refused)?),
-                // Whoever starts this peer has asked its user whether it may be elsewhere.
+                // Anyone who starts this peer has asked its user whether it may be elsewhere.
                 "--tcp" => read.given.tcp = Some(At::of_host_and_port(value, true).map_err(refused)?),
                 "--user" => read.login.user = Some(value.clone()),
                 "--database" => read.login.database = Some(value.clone()),

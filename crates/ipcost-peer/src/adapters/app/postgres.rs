@@ -125,7 +125,7 @@ fn verifier(secret: &str) -> Result<String, PeerError> {
     Ok(format!("SCRAM-SHA-256$1:{salt}${stored}:{server}"))
 }
 
-/// A certificate that nobody vouches for, as Debian's package makes one.
+/// A certificate that no one vouches for, as Debian's package makes one.
 fn make_certificate(setup: &Setup<'_>) -> Result<(), PeerError> {
     let words = ["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
     let files = ["-subj", "/CN=localhost", "-days", "2", "-out", CERTIFICATE, "-keyout", KEY];

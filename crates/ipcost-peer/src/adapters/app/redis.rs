@@ -119,7 +119,7 @@ const READING: &[&str] = &[
     "ZUNION",
 ];
 
-/// What the one user of a private server may ask for; everything else is off, also for whoever reaches its port and does not know
+/// What the one user of a private server may ask for; everything else is off, also for others who reach its port and do not know
 /// its password.
 const ALLOWED: &str = "-@all +@read -@dangerous -@scripting +ping +echo +time +info +set";
 /// The same where the user's own command may change data.

@@ -58,7 +58,7 @@ impl Peer for Service {
     }
 }
 
-/// What the servers of a run know their clients by: drawn by the first, and kept from everybody but this user.
+/// What the servers of a run know their clients by: drawn by the first, and kept from everyone but this user.
 fn secret_in(kept: &Path) -> Result<String, PeerError> {
     let path = kept.join("secret");
     if let Ok(known) = fs::read_to_string(&path) {
@@ -242,7 +242,7 @@ impl Drop for Guard {
     }
 }
 
-/// A free port of loopback, which nobody else gets while it is held.
+/// A free port of loopback, which no one else gets while it is held.
 pub(super) fn held_port() -> Result<(Port, Address), PeerError> {
     let mut address = At::of_port(Ipv4Addr::LOCALHOST.into(), 0).address;
     Ok((Port::hold(&mut address)?, address))

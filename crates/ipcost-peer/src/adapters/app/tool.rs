@@ -26,7 +26,7 @@ pub struct Tool {
     kinds: &'static [&'static str],
     /// Whether it does one operation each time that it is started.
     is_single: bool,
-    /// Why everybody sees what it proves itself with; `None` if nobody does.
+    /// Why everyone sees what it proves itself with; `None` if no one does.
     pub(super) shows_secret: Option<&'static str>,
     /// The variable that it takes a password from, if it takes it so.
     password: Option<&'static str>,
@@ -142,7 +142,7 @@ pub const TOOLS: &[Tool] = &[
             words.extend(owned(&["--time=0", "--config-file=/dev/stdin", "run"]));
             Ok(words)
         },
-        // Everybody can read its command line.
+        // Everyone can read its command line.
         input: |task| task.login.secret.iter().map(|secret| format!("mysql-password={secret}\n")).collect(),
         read: |output, _| {
             let seconds = number_after(output, "total time:")?;

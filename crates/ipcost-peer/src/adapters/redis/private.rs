@@ -27,7 +27,7 @@ pub const USERS: [&str; 3] = ["redis", "valkey", "nobody"];
 /// What the one user of a server that counts may ask for; everything else is off.
 const ALLOWED: &str = "-@all +ping +info +exists +get +set +incr";
 
-/// The rules of access of a private server (`user` in redis.conf): its command line shows everybody a hash of the secret.
+/// The rules of access of a private server (`user` in redis.conf): its command line shows everyone a hash of the secret.
 pub fn access(secret: &str, allowed: &str) -> Vec<String> {
     let hash: String = Sha256::digest(secret).iter().map(|byte| format!("{byte:02x}")).collect();
     let words = format!("--user default off --user {USER} on #{hash} ~* {allowed}");
@@ -140,7 +140,7 @@ impl Drop for Private {
 
 /// The name of its socket.
 const SOCKET: &str = "s";
-/// It needs a working directory, though started this way it writes nothing. Nothing can be written to this one, and nobody
+/// It needs a working directory, though started this way it writes nothing. Nothing can be written to this one, and no one
 /// has to remove it.
 const NOWHERE: &str = "/proc";
 

@@ -58,7 +58,7 @@ pub(crate) fn curves() -> Curves {
     }
 }
 
-/// Curves that no measurement gives, with text that obeys nobody.
+/// Curves that no measurement gives, with text that obeys no one.
 pub(crate) fn absurd() -> Vec<Curves> {
     const HOSTILE: &str = "</title><script>alert(1)</script><img src=x onerror=alert(1)>\"'&\u{1b}\u{202e}";
     let mut all = Vec::new();

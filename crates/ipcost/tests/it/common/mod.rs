@@ -26,7 +26,7 @@ pub struct Place {
     mark: String,
     pub tmp: TempDir,
     pub files: TempDir,
-    /// Where its runs are saved, and nobody else's.
+    /// Where its runs are saved, and no one else's.
     pub data: TempDir,
     _turn: Rc<Turn>,
 }

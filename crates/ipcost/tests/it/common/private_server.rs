@@ -93,7 +93,7 @@ impl Drop for Server {
 pub const NOBODY: u32 = 65534;
 
 /// The same command by a user without rights, where this one is root: with directories of that user's own, and a copy of the program
-/// that everybody may start. As it is where this user is none anyway.
+/// that everyone may start. As it is where this user is none anyway.
 pub fn by_nobody(place: &Place, args: &[&str]) -> Command {
     let ours = place.command(args);
     if fs::metadata("/proc/self").map(|own| std::os::unix::fs::MetadataExt::uid(&own)).unwrap() != 0 {

@@ -70,7 +70,7 @@ fn build() -> PathBuf {
 }
 
 /// Keeps Wine's server and its services up until these tests end. The first program that runs starts them, and they keep
-/// its standard error open: whoever reads that to its end would wait for all programs of all other tests.
+/// its standard error open: anyone who reads that to its end would wait for all programs of all other tests.
 fn keep_up() {
     static SHELL: OnceLock<Child> = OnceLock::new();
     SHELL.get_or_init(|| {

@@ -45,7 +45,7 @@ pub(super) fn small_buffer(
     let few = match buffer_bytes.map(|bytes| bytes as f64) {
         // Not even one message fits.
         Some(bytes) if bytes < message => true,
-        // A few fit, and yet nearly every write waits; or somebody made it smaller than it usually is.
+        // A few fit, and yet nearly every write waits; or someone made it smaller than it usually is.
         Some(bytes) => {
             (bytes <= FEW_MESSAGES * message && sleeps >= FULL * writes.count) || (set && bytes < USUAL_BYTES)
         }

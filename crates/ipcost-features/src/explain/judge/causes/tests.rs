@@ -205,7 +205,7 @@ fn a_buffer_that_is_always_full() {
     cell.sides.client.voluntary_switches = Some(0.9);
     assert_only("small-buffer", cell.clone(), &Case { buffer: Some(65_536), ..Case::default() });
     assert_eq!(found(&[cell.clone()], &Case { buffer: Some(16 << 20), ..Case::default() }), []);
-    // One that somebody made smaller is told as that.
+    // One that someone made smaller is told as that.
     let less = Case { buffer: Some(65_536), usual_buffer: Some(212_992), ..Case::default() };
     let cause = found(&[cell.clone()], &less).remove(0);
     assert!(cause.sentence.contains("64 KiB, less than the default,"), "{}", cause.sentence);
@@ -593,7 +593,7 @@ fn descriptors_that_threads_share() {
         assert_eq!((found.len(), found[0].code.as_str()), (1, "descriptor-table"), "{found:?}");
         assert_eq!(found[0].cell.as_deref(), Some("shared"));
     }
-    // Other sizes differ for other reasons, and what is cheaper with threads is not dearer for them.
+    // Other sizes differ for other reasons, and what is cheaper with threads is not costlier for them.
     let mut larger = alone.clone();
     larger.point.size = 128;
     for (other, more) in [(&larger, 800.0), (&alone, -800.0)] {

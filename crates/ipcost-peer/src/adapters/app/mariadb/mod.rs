@@ -225,7 +225,7 @@ impl Queries {
                 // The server has the password's hash in its memory.
                 Some((&MORE, [3])) => {}
                 Some((&MORE, [4])) if driven::is_unix(wire.connection) => {
-                    // Nobody else hears it there.
+                    // No one else hears it there.
                     wire.send(&[self.password.as_bytes(), &[0]].concat())?;
                 }
                 Some((&MORE, [4])) => {

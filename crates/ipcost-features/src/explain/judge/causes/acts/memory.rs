@@ -62,7 +62,7 @@ pub(super) fn allocation(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
 
 pub(super) fn page_faults(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let more = doing.more_events("page_faults").filter(|more| *more >= 0.5)?;
-    // Memory that was given back is touched anew: one cause.
+    // Memory that was given back is touched again: one cause.
     if doing.has(rules::HUGE_PAGES) || doing.has(rules::ALLOCATION) {
         return None;
     }

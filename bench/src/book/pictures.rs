@@ -1,0 +1,126 @@
+//! The pictures of README and docs/.
+
+use anstyle::{Color, RgbColor};
+use anstyle_svg::Term;
+use anyhow::{Context, Result};
+use ipcost_features::app::{App, Saving, page as page_of_app};
+use ipcost_features::replicate::{Ledger, page as page_of_ledger};
+use ipcost_model::{ContrastRecord, Document, Metric, Pattern, Placement, WorkloadRecord};
+use ipcost_report::forest::{Forest, ForestGroup, ForestRow};
+use ipcost_report::numbers::ratio;
+use ipcost_report::page::{Frame, Page};
+use ipcost_report::picture::{Background, draw_forest};
+use ipcost_report::summary::summary;
+use ipcost_report::words::work;
+
+use super::shelf::{Shelf, origin, origin_of_answer};
+
+/// The columns of the terminal that is shown.
+const ROOM: usize = 118;
+/// The same, for shorter lines.
+const NARROW: usize = 92;
+/// The heading of the table that an answer of `app` has.
+const TABLE: &str = "What a request costs";
+
+/// Every picture, by the name of its file.
+///
+/// # Errors
+/// A document that is missing, or that lacks what a picture shows.
+pub fn all(shelf: &Shelf) -> Result<Vec<(&'static str, String)>> {
+    let default = shelf.one("default-cubic")?;
+    let redis = shelf.app("app-redis")?;
+    let answer = page_of_app(&redis).terminal(false, ROOM);
+    Ok(vec![
+        ("terminal.svg", terminal("ipcost", &summary(&default, NARROW))),
+        ("terminal-app.svg", terminal("ipcost app redis", table_of(&answer)?)),
+        ("unix-over-tcp.svg", unix_over_tcp(&default, &redis)?),
+        ("saving.svg", drawn(&page_of_app(&redis), 0)?),
+        ("published-and-measured.svg", drawn(&page_of_ledger(&ledger(shelf, "socat-bulk")?), 0)?),
+        ("claims.svg", drawn(&page_of_ledger(&ledger(shelf, "go-pingpong")?), 1)?),
+    ])
+}
+
+/// A ledger among those of all files.
+fn ledger(shelf: &Shelf, id: &str) -> Result<Ledger> {
+    let found = shelf.ledgers()?.into_iter().flatten().find(|ledger| ledger.id == id);
+    found.with_context(|| format!("no ledger of {id}"))
+}
+
+/// What a terminal shows, below the command.
+fn terminal(command: &str, shown: &str) -> String {
+    let light = |grey: u8| Color::Rgb(RgbColor(grey, grey, grey));
+    let svg = Term::new()
+        .fg_color(light(0xdd))
+        .bg_color(light(0x1e))
+        .render_svg(&format!("$ {command}\n{}", shown.trim_end()));
+    // Its own is too dark to read.
+    svg.replace(".dimmed { opacity: 0.4; }", ".dimmed { opacity: 0.7; }")
+}
+
+/// The table of what requests cost, of the answer that has it.
+fn table_of(answer: &str) -> Result<&str> {
+    let from = answer.find(TABLE).context("the document has no table of requests")?;
+    let from = answer[..from].rfind('\n').map_or(0, |end| end + 1);
+    Ok(answer[from..].split("\n\n").next().unwrap_or_default())
+}
+
+/// What most people ask: a Unix socket relative to TCP, for a connection, a round trip and a real server.
+fn unix_over_tcp(document: &Document, redis: &App) -> Result<String> {
+    let group = |title: &str, placement: Placement| -> Result<ForestGroup> {
+        let of = |pattern: Pattern| {
+            let is = |table: &&WorkloadRecord| {
+                (table.pattern, table.size, table.placement) == (pattern, 64, placement)
+            };
+            let table =
+                document.workloads.iter().find(is).context("a load of the default suite is missing")?;
+            let found = document.contrasts.iter().find(|it| {
+                it.metric == Metric::Wall
+                    && table.cells.contains(&it.a)
+                    && it.a.split('/').nth(1) == Some("unix")
+            });
+            Ok::<_, anyhow::Error>((work(table), found.context("no ratio of unix to tcp")?))
+        };
+        let (connection, round_trip) = (of(Pattern::Connect)?, of(Pattern::Rr)?);
+        let ping = redis.savings.iter().find(|saving: &&Saving| {
+            saving.pattern == Pattern::Rr
+                && saving.placement == placement
+                && (saving.concurrency, saving.pipeline) == (1, 1)
+        });
+        let ping = ping.context("Redis was not measured there")?;
+        let row = |label: String, median: f64, lo: Option<f64>, hi: Option<f64>| {
+            let bounds = match (lo, hi) {
+                (Some(lo), Some(hi)) => format!("{} ({}–{})", ratio(median), ratio(lo), ratio(hi)),
+                _ => ratio(median),
+            };
+            ForestRow { label, strong: false, slot: 0, ratio: median, lo, hi, figures: bounds }
+        };
+        let of_contrast = |(label, it): (String, &ContrastRecord)| row(label, it.ratio, it.lo, it.hi);
+        let of_ping =
+            row(format!("Redis: {}", ping.request), ping.ratio.median, ping.ratio.lo, ping.ratio.hi);
+        Ok(ForestGroup {
+            title: title.to_owned(),
+            rows: vec![of_contrast(connection), of_contrast(round_trip), of_ping],
+        })
+    };
+    let forest = Forest {
+        title: "A Unix socket relative to TCP on localhost".to_owned(),
+        about: String::new(),
+        reading: "The time of one operation over a Unix socket, divided by that over TCP, with its interval."
+            .to_owned(),
+        panels: vec![
+            group("both processes on one core", Placement::Together)?,
+            group("on two cores", Placement::Apart)?,
+        ],
+        band: (1.0 - document.analysis.margin, 1.0 + document.analysis.margin),
+        notes: Vec::new(),
+        how: format!("{}. Redis: {}.", origin(document), origin_of_answer(&redis.envelope)),
+    };
+    Ok(draw_forest(&forest, Background::White)?.svg())
+}
+
+/// A picture of a page, by its place among them.
+fn drawn(page: &Page<'_>, place: usize) -> Result<String> {
+    let figures = page.figures();
+    let figure = figures.get(place).context("it was not measured")?;
+    Ok((figure.draw)(Frame::File(Background::White))?.svg())
+}

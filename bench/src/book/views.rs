@@ -1,0 +1,190 @@
+//! What marks can name: texts made from a document.
+
+use anyhow::{Context, Result, bail, ensure};
+use ipcost_features::app::{App, Saving, page as page_of_app};
+use ipcost_model::{ContrastRecord, Document, Metric, Pattern, Placement, Verdict, WorkloadRecord};
+use ipcost_report::numbers::{ratio, time};
+use ipcost_report::summary::summary;
+use ipcost_report::words::{capitalised, congestion, cores, work};
+
+use super::shelf::{Shelf, origin, origin_of_answer, origins};
+
+/// The width of a block of output.
+const ROOM: usize = 100;
+/// What is compared with what, where a view is about both.
+const UNIX: &str = "unix";
+const TCP: &str = "tcp";
+
+/// The text of a view, by the words of its mark.
+///
+/// # Errors
+/// That there is no such view, what is wrong with its document, or that this holds nothing of what the view shows.
+pub fn view(words: &[&str], shelf: &Shelf) -> Result<String> {
+    match words {
+        ["cheapest", name] => cheapest(&shelf.one(name)?),
+        ["verdict", name] => verdict(&shelf.one(name)?),
+        ["ratios", names @ ..] if !names.is_empty() => {
+            let documents: Vec<Document> = names.iter().map(|name| shelf.one(name)).collect::<Result<_>>()?;
+            ratios(&documents)
+        }
+        ["costs", name] => costs(&shelf.one(name)?),
+        ["app", name] => app(&shelf.app(name)?),
+        ["saving", name] => saving(&shelf.app(name)?),
+        _ => bail!("there is no such view"),
+    }
+}
+
+/// A text with the line that says where its figures come from.
+fn measured(text: &str, document: &Document) -> String {
+    format!("{}\n\n*{}.*", text.trim_end(), origin(document))
+}
+
+/// The block "Cheapest", as a terminal shows it.
+fn cheapest(document: &Document) -> Result<String> {
+    let text = plain(&summary(document, ROOM));
+    ensure!(!text.is_empty(), "the document answers nothing");
+    Ok(measured(&format!("```text\n{}\n```", text.trim_end()), document))
+}
+
+/// Without colours.
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+/// What a Unix socket costs relative to TCP, in a sentence.
+fn verdict(document: &Document) -> Result<String> {
+    let on_one = |pattern, size| {
+        let table = tables(document).find(|table| {
+            (table.pattern, table.size, table.placement) == (pattern, size, Placement::Together)
+        });
+        table
+            .and_then(|table| unix_over_tcp(document, table))
+            .context("the document lacks a load of the default suite")
+    };
+    let connection = on_one(Pattern::Connect, 64)?;
+    let round_trip = on_one(Pattern::Rr, 64)?;
+    let stream = on_one(Pattern::Stream, 65536)?;
+    Ok(format!(
+        "**On one core, a Unix socket takes {} × the time of TCP for a connection per request, and {} × for a round trip of 64 B. For a stream of \
+         64 KiB messages it takes {} ×{}.**\n\n*{}.*",
+        with_bounds(connection),
+        with_bounds(round_trip),
+        with_bounds(stream),
+        document.host.tcp_congestion().map(|name| format!(" under {name}")).unwrap_or_default(),
+        origin(document)
+    ))
+}
+
+fn with_bounds(contrast: &ContrastRecord) -> String {
+    let open = if contrast.verdict == Verdict::Undecided { ", open" } else { "" };
+    let bounds = match (contrast.lo, contrast.hi) {
+        (Some(lo), Some(hi)) => format!(" ({}–{}{open})", ratio(lo), ratio(hi)),
+        _ => " (no interval)".to_owned(),
+    };
+    format!("{}{bounds}", ratio(contrast.ratio))
+}
+
+fn tables(document: &Document) -> impl Iterator<Item = &WorkloadRecord> {
+    document.workloads.iter().filter(|table| table.pattern != Pattern::Floor)
+}
+
+/// A cell of a table over a transport, without options of its own.
+fn plain_cell<'a>(document: &'a Document, table: &WorkloadRecord, transport: &str) -> Option<&'a str> {
+    let of_table = document.cells.iter().filter(|cell| table.cells.contains(&cell.id));
+    let plain = of_table.filter(|cell| cell.transport == transport && cell.options.is_empty());
+    plain.map(|cell| &*cell.id).next()
+}
+
+fn unix_over_tcp<'a>(document: &'a Document, table: &WorkloadRecord) -> Option<&'a ContrastRecord> {
+    let (unix, tcp) = (plain_cell(document, table, UNIX)?, plain_cell(document, table, TCP)?);
+    document.contrasts.iter().find(|it| it.metric == Metric::Wall && it.a == unix && it.b == tcp)
+}
+
+/// A Unix socket relative to TCP: a row a load, a column for each document and placement.
+fn ratios(documents: &[Document]) -> Result<String> {
+    let places = [Placement::Together, Placement::Apart];
+    let name = |document: &Document| document.host.tcp_congestion().unwrap_or("TCP").to_owned();
+    let columns: Vec<(Placement, &Document)> =
+        places.iter().flat_map(|place| documents.iter().map(move |document| (*place, document))).collect();
+    let titles = columns.iter().map(|(place, document)| format!(" {}, {} |", cores(*place), name(document)));
+    let mut out = format!("| load |{}\n|---|{}\n", titles.collect::<String>(), "---|".repeat(columns.len()));
+    for table in tables(&documents[0]).filter(|table| table.placement == places[0]) {
+        let cells = columns.iter().map(|(place, document)| {
+            let same = |other: &&WorkloadRecord| work(other) == work(table) && other.placement == *place;
+            let found = tables(document).find(same).and_then(|table| unix_over_tcp(document, table));
+            found.map(with_bounds).unwrap_or_default()
+        });
+        let cells: Vec<String> = cells.collect();
+        out.push_str(&format!("| {} | {} |\n", capitalised(&work(table)), cells.join(" | ")));
+    }
+    Ok(format!("{out}\n*{}.*", origins(documents)))
+}
+
+/// What both cost: a row a load.
+fn costs(document: &Document) -> Result<String> {
+    let places = [Placement::Together, Placement::Apart];
+    let mut out = String::from("| one operation |");
+    for place in places {
+        out.push_str(&format!(" Unix socket, {0} | TCP, {0} |", cores(place)));
+    }
+    out.push_str("\n|---|---|---|---|---|\n");
+    for table in tables(document).filter(|table| table.placement == places[0]) {
+        out.push_str(&format!("| {} |", capitalised(&work(table))));
+        for place in places {
+            let same = |other: &&WorkloadRecord| work(other) == work(table) && other.placement == place;
+            let other = tables(document).find(same);
+            for transport in [UNIX, TCP] {
+                let id = other.and_then(|table| plain_cell(document, table, transport));
+                let cell = id.and_then(|id| document.cells.iter().find(|cell| cell.id == id));
+                let cost = cell.and_then(|cell| cell.wall_ns_per_op.as_ref()).map(|it| time(it.median));
+                out.push_str(&format!(" {} |", cost.unwrap_or_default()));
+            }
+        }
+        out.push('\n');
+    }
+    let under = congestion(document).map(|text| format!(" {}.", capitalised(&text))).unwrap_or_default();
+    Ok(format!("{out}\n*{}.{under}*", origin(document)))
+}
+
+/// The table of what requests cost, as a terminal shows it.
+fn app(app: &App) -> Result<String> {
+    let shown = plain(&page_of_app(app).terminal(false, ROOM));
+    let mut lines = shown.lines().skip_while(|line| !line.starts_with("What a request costs")).skip(1);
+    let table: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+    ensure!(!table.is_empty(), "the document has no table of requests");
+    Ok(format!(
+        "```text\n{}\n```\n\n*{} {}. {}.*",
+        table.join("\n"),
+        app.title,
+        app.version,
+        origin_of_answer(&app.envelope)
+    ))
+}
+
+/// What a Unix socket saves of the least request, and of a connection, in a sentence.
+fn saving(app: &App) -> Result<String> {
+    let on_one = |pattern: Pattern| {
+        app.savings.iter().find(|saving| {
+            let plain = saving.concurrency == 1 && saving.pipeline == 1 && saving.ran.is_none();
+            plain && saving.pattern == pattern && saving.placement == Placement::Together
+        })
+    };
+    let least = on_one(Pattern::Rr).context("no request was measured on one core")?;
+    let said = |saving: &Saving| {
+        let ratio_text = match (saving.ratio.lo, saving.ratio.hi) {
+            (Some(lo), Some(hi)) => format!("{} × ({}–{})", ratio(saving.ratio.median), ratio(lo), ratio(hi)),
+            _ => format!("{} ×", ratio(saving.ratio.median)),
+        };
+        format!("{} in place of {}, {ratio_text}", time(saving.unix_ns), time(saving.tcp_ns))
+    };
+    let connection =
+        on_one(Pattern::Connect).map(|saving| format!("; on a connection of its own, {}", said(saving)));
+    Ok(format!(
+        "**Over a Unix socket, {} takes `{}` {} on one core{}.**\n\n*{}.*",
+        app.title,
+        least.request,
+        said(least),
+        connection.unwrap_or_default(),
+        origin_of_answer(&app.envelope)
+    ))
+}

@@ -1,0 +1,283 @@
+//! What help shows besides flags: the commands in groups, and examples. It is data, so that a test can try it.
+
+use clap::{Arg, Command, CommandFactory};
+
+use super::Cli;
+
+/// Every command that users see, in the order of their work.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Measure", &["run", "app", "ab", "sweep", "replicate"]),
+    ("Understand", &["explain", "doctor", "compare", "check"]),
+    ("Saved runs", &["show", "list", "report", "resume", "prune"]),
+    ("Fleet", &["fleet", "gallery"]),
+    ("For developers", &["peer", "conformance", "schema", "selftest", "man", "completions", "help"]),
+];
+
+/// Examples, a command line and what it does; of the whole program under the empty name.
+const EXAMPLES: [(&str, &[(&str, &str)]); 24] = [
+    (
+        "",
+        &[
+            ("ipcost", "the default suite: which transport is cheapest here"),
+            ("ipcost --transports unix,tcp --sizes 4KiB", "your own load"),
+            ("ipcost app redis", "what a Unix socket would save a Redis client"),
+        ],
+    ),
+    (
+        "run",
+        &[
+            (
+                "ipcost run --transports unix,tcp --patterns rr --sizes 200 --replies 4KiB",
+                "requests of 200 B, replies of 4 KiB",
+            ),
+            ("ipcost run job.toml --budget 2min --html report.html", "a job file, for longer, as a page"),
+        ],
+    ),
+    (
+        "app",
+        &[
+            ("ipcost app postgres --query 'SELECT 1'", "a private server, started for this and removed"),
+            (
+                "ipcost app redis --unix /run/redis/redis-server.sock --tcp 127.0.0.1:6379",
+                "your own server, on both its sockets",
+            ),
+        ],
+    ),
+    (
+        "ab",
+        &[
+            (
+                "ipcost ab --a 'sysctl -w net.core.busy_poll=0' --b 'sysctl -w net.core.busy_poll=50'",
+                "a setting; it is put back afterwards",
+            ),
+            (
+                "ipcost ab --b-env LD_PRELOAD=libjemalloc.so.2 --patterns rr --client c --server c",
+                "a library, for peers in C",
+            ),
+        ],
+    ),
+    (
+        "sweep",
+        &[(
+            "ipcost sweep size --transports unix,tcp --pattern stream",
+            "the size from which the other one costs less",
+        )],
+    ),
+    (
+        "replicate",
+        &[
+            ("ipcost replicate", "the experiments that are known"),
+            ("ipcost replicate c-stream --html c-stream.html", "one of them, as a page"),
+        ],
+    ),
+    (
+        "explain",
+        &[
+            ("ipcost explain rr/tcp/64/c1/together rr/unix/64/c1/together", "why these two differ"),
+            ("ipcost explain job.toml", "the two cells of a job file"),
+        ],
+    ),
+    ("doctor", &[("ipcost doctor --all", "everything that was examined")]),
+    (
+        "compare",
+        &[
+            ("ipcost compare before after", "two runs, by their names"),
+            ("ipcost compare a1.json a2.json a3.json -- b1.json b2.json b3.json", "three of each"),
+        ],
+    ),
+    ("check", &[("ipcost check claims.toml", "exit status 1 if a claim fails")]),
+    (
+        "show",
+        &[
+            ("ipcost show", "the last run again"),
+            ("ipcost show before --wide", "one by its name, with rates and percentiles"),
+        ],
+    ),
+    (
+        "list",
+        &[
+            ("ipcost list", "what is saved"),
+            ("ipcost list --trend rr/unix/64/c1/together", "when that cell's cost changed"),
+        ],
+    ),
+    (
+        "report",
+        &[
+            ("ipcost report last --html report.html", "the last run as a page"),
+            ("ipcost report a.json --markdown -", "a document for a pull request"),
+        ],
+    ),
+    ("resume", &[("ipcost resume", "the newest run that was killed")]),
+    ("prune", &[("ipcost prune --keep 20", "all but the newest twenty")]),
+    ("fleet", &[("ipcost fleet results/documents", "what all these hosts show together")]),
+    ("gallery", &[("ipcost gallery results/documents --out site", "a site of them, in the directory site")]),
+    ("peer", &[("ipcost peer", "what other programs start as their counterpart")]),
+    (
+        "conformance",
+        &[
+            ("ipcost conformance go", "a built-in peer"),
+            ("ipcost conformance mine='./my-server --fast'", "your own"),
+        ],
+    ),
+    ("schema", &[("ipcost schema document", "what --json writes")]),
+    ("selftest", &[("ipcost selftest --budget 2min", "how often verdicts are wrong here")]),
+    ("man", &[("ipcost man run", "the page of a command")]),
+    ("completions", &[("ipcost completions bash", "for ~/.local/share/bash-completion/completions/ipcost")]),
+    ("help", &[("ipcost help run", "a command"), ("ipcost help transports", "what can be compared here")]),
+];
+
+/// Formats that other programs' stores take; they are shown where documents are converted.
+const OF_COLLECTORS: [&str; 4] = ["benchfmt", "bmf", "conbench", "lkp"];
+/// Where all formats are shown.
+const CONVERTS: &str = "report";
+
+/// Commands that take the flags of `run`, too, with the heading of their own and the line in place of the others.
+const LIKE_RUN: [(&str, &[&str], &str); 2] = [
+    (
+        "ab",
+        &["The two arms"],
+        "All flags of run work, too, for cells, measuring and output: ipcost help run.",
+    ),
+    (
+        "app",
+        &["Which server, and what it is asked", "How to measure"],
+        "The outputs of run work, too, such as --html, --json and --png: ipcost help run.",
+    ),
+];
+
+const ROOT: &str = "{about-with-newline}\n{usage-heading} {usage}\n{after-help}\n\nOptions:\n{options}";
+
+/// The table of all commands, with their help.
+pub fn table() -> Command {
+    decorated(|name, command| examples_after(name, with_own_flags(name, command)))
+}
+
+/// The same with every flag that works, as a reference has them.
+pub fn whole_table() -> Command {
+    decorated(examples_after)
+}
+
+fn decorated(each: fn(&str, Command) -> Command) -> Command {
+    let table = Cli::command().help_template(ROOT);
+    let groups = grouped(&table);
+    let table = table.mut_subcommands(|command| {
+        let name = command.get_name().to_owned();
+        each(&name, command)
+    });
+    table.after_help(format!(
+        "{groups}{}\n\nipcost help COMMAND shows its flags; ipcost help transports, peers, options or formats lists those.",
+        examples("")
+    ))
+}
+
+/// The commands with what each does, a line each.
+fn grouped(table: &Command) -> String {
+    let about =
+        |name: &str| table.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
+    let group = |(title, names): &(&str, &[&str])| {
+        let lines = names.iter().map(|name| format!("  {name:<13}{}\n", about(name).unwrap_or_default()));
+        format!("{title}:\n{}\n", lines.collect::<String>())
+    };
+    GROUPS.iter().map(group).collect()
+}
+
+/// A command that hides those flags that another's help shows.
+fn with_own_flags(name: &str, command: Command) -> Command {
+    let like_run = LIKE_RUN.iter().find(|(known, ..)| *known == name);
+    let is_own = |arg: &Arg| {
+        like_run.is_none_or(|(_, own, _)| {
+            arg.is_positional() || arg.get_help_heading().is_some_and(|heading| own.contains(&heading))
+        })
+    };
+    let command = command.mut_args(|arg| {
+        let is_for_stores = OF_COLLECTORS.contains(&arg.get_id().as_str()) && name != CONVERTS;
+        let is_shown = is_own(&arg) && !is_for_stores;
+        if is_shown { arg } else { arg.hide(true) }
+    });
+    let command = command.mut_subcommands(|below| with_own_flags(name, below));
+    match like_run {
+        None => command,
+        Some((_, _, line)) => ending_with(command, |more| vec![(*line).to_owned(), more]),
+    }
+}
+
+fn examples_after(name: &str, command: Command) -> Command {
+    ending_with(command, |more| vec![examples(name), more])
+}
+
+/// The command with another end of its help. It has one help only: a second, longer one for the same question would hide what it says.
+fn ending_with(command: Command, parts: impl FnOnce(String) -> Vec<String>) -> Command {
+    let more = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
+    let mut after = parts(more.unwrap_or_default());
+    after.retain(|part| !part.is_empty());
+    command.after_long_help(None::<&str>).after_help(after.join("\n\n"))
+}
+
+/// The examples of a command.
+fn examples(name: &str) -> String {
+    let Some((_, examples)) = EXAMPLES.iter().find(|(known, _)| *known == name) else { return String::new() };
+    let mut out = "Examples:".to_owned();
+    for (line, what) in *examples {
+        out.push_str(&format!("\n  {line}\n      {what}"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::parse;
+
+    #[test]
+    fn every_command_is_in_one_group_and_has_an_example() {
+        let table = Cli::command();
+        let visible = table.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
+        for name in visible {
+            let groups = GROUPS.iter().filter(|(_, names)| names.contains(&name)).count();
+            assert_eq!(groups, 1, "{name}");
+            assert!(EXAMPLES.iter().any(|(known, _)| *known == name), "{name} has no example");
+        }
+        assert!(grouped(&table).lines().all(|line| line.len() <= 80), "a line each");
+        for name in GROUPS.iter().flat_map(|(_, names)| *names) {
+            assert!(table.find_subcommand(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_example_is_a_command_line_that_works() {
+        for (name, examples) in EXAMPLES {
+            for (line, _) in examples {
+                let words = shell_words(line);
+                assert!(parse(words.iter().map(Into::into)).is_ok(), "{line}");
+                assert!(name.is_empty() || words[1] == name, "{line} is no example of {name}");
+            }
+        }
+    }
+
+    /// As a shell splits it, with single quotes.
+    fn shell_words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut is_quoted = false;
+        for letter in line.chars() {
+            match letter {
+                '\'' => is_quoted = !is_quoted,
+                ' ' if !is_quoted => words.push(String::new()),
+                letter => words.last_mut().unwrap().push(letter),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn a_flag_that_help_leaves_out_still_works() {
+        let help = |name: &str| {
+            let mut table = table();
+            table.build();
+            table.find_subcommand_mut(name).unwrap().render_long_help().to_string()
+        };
+        assert!(help("report").contains("--conbench") && !help("run").contains("--conbench"));
+        assert!(!help("ab").contains("--transports") && help("ab").contains("--a-env"));
+        let line = ["ipcost", "ab", "--b-env", "A=1", "--transports", "unix", "--lkp", "-"];
+        assert!(parse(line.iter().map(Into::into)).is_ok());
+    }
+}

@@ -1,0 +1,183 @@
+//! `ipcost help`: a command's flags, or what can be named in them, from the registries.
+
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use clap::Command;
+use ipcost_model::{CATALOGUE, Capabilities, NATIVE, OptionGroup, TransportState, unknown};
+use ipcost_report::picture::Chart;
+use ipcost_report::wrap::wrapped_under;
+use ipcost_sys::OS;
+use ipcost_sys::transport;
+
+use super::{table, visible};
+use crate::args::{HelpArgs, parse};
+use crate::exit::Problem;
+use crate::output::print;
+
+/// Lists with a name of their own.
+pub(super) const TOPICS: [(&str, fn() -> Vec<Section>); 4] =
+    [("transports", transports), ("peers", peers), ("options", options), ("formats", formats)];
+
+/// The outputs of a document, by flag, and for what.
+const FORMATS: [(&str, &str); 13] = [
+    ("--json FILE", "the document, with every sample; schema: ipcost schema document"),
+    ("--html FILE", "a page with verdicts, tables and charts, in one file"),
+    ("--svg FILE, --png FILE", "a picture; --chart NAME, as below"),
+    ("--markdown FILE", "for a pull request"),
+    ("--csv FILE", "one row a cell; with --samples one row a timed batch"),
+    ("report --benchfmt FILE", "Go benchmark lines, for benchstat"),
+    ("report --bmf FILE", "Bencher Metric Format"),
+    ("report --conbench FILE", "benchmark results as the API of Conbench takes them"),
+    ("report --lkp FILE", "lines of key: value, for the parsers of LKP"),
+    ("report --parquet DIR", "samples, cells and contrasts of one or many runs"),
+    ("report --otava FILE", "costs for Apache Otava, one row a run"),
+    ("schema", "the JSON Schema of each document"),
+    ("list --json FILE", "the saved runs"),
+];
+const CHARTS: [(Chart, &str); 8] = [
+    (Chart::Cost, "what each workload costs"),
+    (Chart::Size, "cost against the size of a message"),
+    (Chart::Forest, "ratios to the baseline, with their intervals"),
+    (Chart::Throughput, "bits a second of streams"),
+    (Chart::Layout, "cost against the place of receive buffers"),
+    (Chart::Cheapest, "the cheapest transport by size of message"),
+    (Chart::Claims, "the claims of a replication, by condition"),
+    (Chart::Saving, "what a Unix socket saves of a server's requests, by its work on them"),
+];
+/// Names as long as this, or shorter, have what they are in the same line.
+const MOST_BESIDE: usize = 24;
+/// Where it begins in a line of its own.
+const INDENT: &str = "      ";
+
+pub(super) struct Section {
+    title: String,
+    /// A name with a remark, and what it is.
+    entries: Vec<(String, String)>,
+}
+
+/// Prints it.
+///
+/// # Errors
+/// That there is no such command or list.
+pub fn run(args: &HelpArgs) -> Result<ExitCode, Problem> {
+    if let [list] = &args.words[..]
+        && let Some((_, sections)) = TOPICS.iter().find(|(name, _)| name == list)
+    {
+        print(&text(&sections(), room())).map_err(Problem::failed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut at = &table();
+    for (depth, name) in args.words.iter().enumerate() {
+        at = at.find_subcommand(name).filter(|command| !command.is_hide_set()).ok_or_else(|| {
+            let lists = TOPICS.iter().map(|(name, _)| *name).filter(|_| depth == 0);
+            let known: Vec<&str> = visible(at).map(Command::get_name).chain(lists).collect();
+            let what = if depth == 0 { "command or list" } else { "command" };
+            Problem::usage(anyhow!("{}", unknown(what, name, known)))
+        })?;
+    }
+    // As the command itself shows it.
+    let words = ["ipcost"].into_iter().chain(args.words.iter().map(String::as_str)).chain(["--help"]);
+    Ok(parse(words.map(Into::into)).err().unwrap_or(ExitCode::SUCCESS))
+}
+
+fn text(sections: &[Section], room: usize) -> String {
+    let mut out = String::new();
+    for Section { title, entries } in sections {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&format!("{title}:\n"));
+        let widest = entries.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        for (name, what) in entries {
+            if widest <= MOST_BESIDE {
+                let indent = " ".repeat(widest + 4);
+                let line = wrapped_under(&format!("  {name:<widest$}  {what}"), room, &indent);
+                out.push_str(&format!("{line}\n"));
+            } else {
+                let name = wrapped_under(&format!("  {name}"), room, "    ");
+                let what = wrapped_under(&format!("{INDENT}{what}"), room, INDENT);
+                out.push_str(&format!("{name}\n{what}\n"));
+            }
+        }
+    }
+    out
+}
+
+/// Those that exist on this system, moving ones first, then floors.
+fn transports() -> Vec<Section> {
+    let here = |state: &TransportState| state.capabilities.exists_on(OS);
+    let (floors, moving): (Vec<_>, Vec<_>) =
+        transport::states().into_iter().filter(here).partition(|state| state.capabilities.floor.is_some());
+    let entry = |state: TransportState| {
+        let note = state.unavailable.map_or(String::new(), |reason| format!(" (unavailable here: {reason})"));
+        (state.capabilities.name.to_owned(), format!("{}{note}", state.capabilities.summary))
+    };
+    vec![
+        Section {
+            title: "Transports (--transports LIST)".to_owned(),
+            entries: moving.into_iter().map(entry).collect(),
+        },
+        Section {
+            title: "Floors (--floor measures those it needs; alone: --patterns floor --transports NAME)"
+                .to_owned(),
+            entries: floors.into_iter().map(entry).collect(),
+        },
+    ]
+}
+
+fn peers() -> Vec<Section> {
+    let own = (NATIVE.to_string(), "the built-in one, which every peer is measured against".to_owned());
+    let others = ipcost_foreign::all().map(|peer| {
+        let packages = match peer.packages {
+            [] => String::new(),
+            names => format!(" ({})", names.join(", ")),
+        };
+        (format!("{}{packages}", peer.name), peer.summary.to_string())
+    });
+    vec![Section {
+        title: "Peers (--client NAME, --server NAME), and the Debian packages that they need".to_owned(),
+        entries: std::iter::once(own).chain(others).collect(),
+    }]
+}
+
+fn options() -> Vec<Section> {
+    let known: Vec<&Capabilities> = transport::states()
+        .into_iter()
+        .map(|state| state.capabilities)
+        .filter(|known| known.exists_on(OS))
+        .collect();
+    let entries = CATALOGUE.iter().map(|spec| {
+        let patterns: Vec<&str> = spec.patterns.iter().map(|pattern| pattern.name()).collect();
+        let over = match spec.group {
+            OptionGroup::Loop | OptionGroup::Place | OptionGroup::Buffers | OptionGroup::Memory => {
+                String::new()
+            }
+            group => {
+                let acts = known.iter().filter(|known| known.option_groups.contains(&group));
+                let names: Vec<&str> = acts.map(|known| known.name).collect();
+                format!(" over {}", names.join(", "))
+            }
+        };
+        let acts_on = format!("{}{over}", patterns.join(", "));
+        (format!("{} ({acts_on}; default: {})", spec.name, spec.default), spec.summary.to_string())
+    });
+    vec![Section {
+        title: "Options of cells (--option KEY=VALUE, or several: KEY=VALUE,VALUE)".to_owned(),
+        entries: entries.collect(),
+    }]
+}
+
+fn formats() -> Vec<Section> {
+    let entries = FORMATS.iter().map(|(flag, what)| ((*flag).to_owned(), (*what).to_owned())).collect();
+    let charts = CHARTS.iter().map(|(chart, what)| (chart.name().to_owned(), (*what).to_owned())).collect();
+    vec![
+        Section { title: "Outputs; FILE may be -, for standard output".to_owned(), entries },
+        Section { title: "Pictures (--chart NAME, with --svg or --png)".to_owned(), entries: charts },
+    ]
+}
+
+/// As wide as clap's help is.
+fn room() -> usize {
+    crate::output::room().clamp(40, 100)
+}
