@@ -92,6 +92,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_figure_is_as_its_document_has_it() {
+        run(&[CHECK]).unwrap();
+    }
+
+    #[test]
     fn what_stands_between_marks_is_written_and_nothing_else() {
         let page = "a\n\n<!-- figures: x 1 -->\nold\n<!-- /figures -->\n\nb\n<!-- figures: y -->\n<!-- /figures -->\n";
         let renewed = |page| renewed(page, |words| Ok(words.join("+")));

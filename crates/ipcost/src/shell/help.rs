@@ -181,3 +181,13 @@ fn formats() -> Vec<Section> {
 fn room() -> usize {
     crate::output::room().clamp(40, 100)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chart_is_listed() {
+        assert_eq!(CHARTS.map(|(chart, _)| chart), Chart::ALL);
+    }
+}
