@@ -246,7 +246,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
         default: "the system's",
         group: OptionGroup::Socket,
         patterns: ALL,
-        summary: "send buffer of both sides (SO_SNDBUF), as asked for; Linux doubles it",
+        summary: "send buffer of both sides (SO_SNDBUF), as requested; Linux caps it, then doubles it",
     },
     OptionSpec {
         name: "so_rcvbuf",
@@ -254,7 +254,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
         default: "the system's",
         group: OptionGroup::Socket,
         patterns: ALL,
-        summary: "receive buffer of both sides (SO_RCVBUF), as asked for; Linux doubles it",
+        summary: "receive buffer of both sides (SO_RCVBUF), as requested; Linux caps it, then doubles it",
     },
     OptionSpec {
         name: "io",

@@ -377,6 +377,6 @@ static _Noreturn void fail_connecting(const struct caller *caller)
     }
     fail("no local port is left for %s to %s: all are in use or in TIME_WAIT; let the server close first "
          "(closes_first=server), spread sources (spread_sources=true, over tcp), widen "
-         "net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1",
+         "net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=2 where it is 0",
          TRANSPORT_NAMES[caller->cell->transport], socket_address_show(&caller->to, buffer));
 }

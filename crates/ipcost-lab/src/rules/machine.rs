@@ -109,7 +109,7 @@ rules! {
         "The kernel then looks up every packet in a table, and adds and removes an entry for every connection: TCP pays, Unix sockets and pipes do not.",
         "one tracked connection", [Doctor], "https://docs.kernel.org/networking/nf_conntrack-sysctl.html";
     CONGESTION_CONTROL = "congestion-control", "which congestion control TCP uses",
-        "Algorithms other than cubic, the default, pace streams differently, over loopback as well.",
+        "Algorithms send streams differently, over loopback as well: bbr paces them; cubic, the default, does not.",
         "other than cubic", [Doctor], "https://docs.kernel.org/networking/ip-sysctl.html";
     LOCAL_PORTS = "local-ports", "the local ports that a client may be given",
         "Pattern connect uses one up for each connection until TIME_WAIT is over; the search for a free one gets longer and longer.",

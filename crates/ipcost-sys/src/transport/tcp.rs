@@ -285,7 +285,7 @@ impl TcpClient {
         TransportError::Refused(format!(
             "no local port is left for {} to {}: all are in use or in TIME_WAIT; let the server close first \
              (closes_first=server), spread sources (spread_sources=true, over tcp), widen \
-             net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1",
+             net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=2 where it is 0",
             self.transport, self.to
         ))
     }

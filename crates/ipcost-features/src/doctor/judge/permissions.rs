@@ -19,7 +19,7 @@ pub const CHECKS: &[Check] = &[
             (false, Some(2)) => Answer::missing("kernel.yama.ptrace_scope is 2, so only root may trace")
                 .command("sysctl -w kernel.yama.ptrace_scope=1"),
             (false, _) => Answer::missing("strace is installed and may not trace")
-                .advice("containers often forbid it; docker run --cap-add SYS_PTRACE permits it"),
+                .advice("a container may forbid it; docker run --cap-add SYS_PTRACE permits it"),
         })
     }),
     check(&rules::NETWORK_NAMESPACE, |facts| {

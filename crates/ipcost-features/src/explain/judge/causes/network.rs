@@ -135,7 +135,7 @@ pub(super) fn ports(
         seen.push(format!("{waiting} connections are in TIME_WAIT, and a source address has {range} ports"));
     }
     (!seen.is_empty()).then(|| {
-        let remedy = "let the server close first (closes_first=server), keep connections open, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse=1";
+        let remedy = "let the server close first (closes_first=server), keep connections open, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse=2 where it is 0";
         cause(rules::PORTS, cell, if failed { 1.0 } else { LEAST_SHARE + refused }, seen.join("; "), remedy)
     })
 }

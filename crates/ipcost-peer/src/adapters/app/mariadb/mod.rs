@@ -230,7 +230,7 @@ impl Queries {
                 }
                 Some((&MORE, [4])) => {
                     return Err(refused(format!(
-                        "{CACHING} needs TLS for the first login over TCP since the server's start, and nothing is encrypted here; give --unix PATH too, or log in once as {} over the Unix socket, and try again",
+                        "{CACHING} takes TLS or RSA for the first login over TCP since the server's start, and neither is used here; give --unix PATH too, or log in once as {} over the Unix socket, and try again",
                         self.user
                     )));
                 }
