@@ -64,13 +64,17 @@ fn verdict(document: &Document) -> Result<String> {
     let connection = on_one(Pattern::Connect, 64)?;
     let round_trip = on_one(Pattern::Rr, 64)?;
     let stream = on_one(Pattern::Stream, 65536)?;
+    let of = |contrast: &ContrastRecord| {
+        let text = with_bounds(contrast);
+        let (ratio, bounds) = text.split_once(' ').unwrap_or((&text, ""));
+        (ratio.to_owned(), bounds.to_owned())
+    };
+    let ((connection, its), (round_trip, trips), (stream, streams)) =
+        (of(connection), of(round_trip), of(stream));
+    let under = document.host.tcp_congestion().map(|name| format!(" under {name}")).unwrap_or_default();
     Ok(format!(
-        "**On one core, a Unix socket takes {} × the time of TCP for a connection per request, and {} × for a round trip of 64 B. For a stream of \
-         64 KiB messages it takes {} ×{}.**\n\n*{}.*",
-        with_bounds(connection),
-        with_bounds(round_trip),
-        with_bounds(stream),
-        document.host.tcp_congestion().map(|name| format!(" under {name}")).unwrap_or_default(),
+        "**On one core, a connection per request takes {connection} × as long over a Unix socket as over TCP {its}, a round trip of 64 B {round_trip} × {trips}. \
+         A stream of 64 KiB messages takes {stream} × as long{under} {streams}.**\n\n*{}.*",
         origin(document)
     ))
 }
