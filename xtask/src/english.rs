@@ -146,7 +146,7 @@ fn sentences(text: &str) -> Vec<(usize, String)> {
             end(&mut current, &mut all);
             continue;
         }
-        if is_code {
+        if is_code || line.starts_with("<!--") {
             continue;
         }
         let starts_item = ["- ", "* ", "#", "|", ">"].iter().any(|mark| line.starts_with(mark))

@@ -15,8 +15,10 @@ use crate::args::{HelpArgs, parse};
 use crate::exit::Problem;
 use crate::output::print;
 
+/// Makes a list.
+type List = fn() -> Vec<Section>;
 /// Lists with a name of their own.
-pub(super) const TOPICS: [(&str, fn() -> Vec<Section>); 4] =
+pub(super) const TOPICS: [(&str, List); 4] =
     [("transports", transports), ("peers", peers), ("options", options), ("formats", formats)];
 
 /// The outputs of a document, by flag, and for what.
