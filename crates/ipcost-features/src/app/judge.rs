@@ -18,7 +18,7 @@ use crate::explain::parts::Estimates;
 const WORK_NS: [f64; 13] = [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 1e7];
 
 /// The answer, from what was seen before and what was measured.
-pub fn judge(kind: &ServerKind, asked: &AppRequest, seen: &SeenServer, document: &Document) -> App {
+pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, document: &Document) -> App {
     let savings = savings(kind, seen.lasts.is_none(), document);
     let margin = document.analysis.margin;
     let known = seen.either();
@@ -32,7 +32,7 @@ pub fn judge(kind: &ServerKind, asked: &AppRequest, seen: &SeenServer, document:
     App {
         envelope: envelope(APP_SCHEMA),
         server: kind.name.to_owned(),
-        title: kind.title.to_owned(),
+        title: asked.named(kind).title(asked.given.is_empty()).to_owned(),
         version: known.map(|facts| facts.told.version.clone()).unwrap_or_default(),
         private: seen.lasts,
         others: seen.lasts.and(asked.others),

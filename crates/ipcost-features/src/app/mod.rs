@@ -12,7 +12,9 @@ use ipcost_report::page::Page;
 
 use crate::answer::{Answer, AnswerKind};
 
-pub use ipcost_peer::adapters::app::{At, BurstOutcome, Given, KINDS, Login, ServerKind, find};
+pub use ipcost_peer::adapters::app::{
+    At, BurstOutcome, Given, KINDS, Login, NamedServer, ServerKind, aliases_of, find, find_named,
+};
 
 pub use self::judge::judge;
 pub use self::page::page;

@@ -8,7 +8,7 @@ use ipcost_model::{
     Job, Lasts, Matrix, OptionLists, OptionName, OptionValue, Pattern, PeerCommand, Placement, ServiceCommand,
 };
 use ipcost_peer::adapters::app::{
-    At, Facts, Given, Login, ServerKind, backlog, burst as burst_at, look as look_at,
+    At, Facts, Given, Login, NamedServer, ServerKind, backlog, burst as burst_at, find_named, look as look_at,
 };
 use ipcost_sys::{limits, net_namespace, whereabouts};
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ const OTHER_DESCRIPTORS: u64 = 100;
 pub struct AppRequest {
     /// The name of the kind of server.
     pub server: String,
+    /// The alias that it was named by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
     /// The user's own server; a private one if empty.
     pub given: Given,
     /// Who asks.
@@ -48,6 +51,15 @@ pub struct AppRequest {
     pub settings: Job,
 }
 
+impl AppRequest {
+    /// The kind, as it was named.
+    pub fn named(&self, kind: &'static ServerKind) -> NamedServer {
+        let alias =
+            self.alias.as_deref().and_then(|name| find_named(name).ok()).and_then(|named| named.alias);
+        NamedServer { kind, alias: alias.filter(|alias| alias.kind == kind.name) }
+    }
+}
+
 /// The command of a peer that asks a kind of server.
 ///
 /// # Errors
@@ -63,7 +75,7 @@ pub fn peer_of(kind: &ServerKind) -> Result<Vec<String>, LabError> {
 ///
 /// # Errors
 /// If no private server can be started, or this program's path is not known.
-pub fn prepare(kind: &ServerKind, asked: &AppRequest, several_cores: bool) -> Result<Job, LabError> {
+pub fn prepare(kind: &'static ServerKind, asked: &AppRequest, several_cores: bool) -> Result<Job, LabError> {
     let mut command = peer_of(kind)?;
     let is_private = asked.given.is_empty();
     let service = match is_private {
@@ -75,6 +87,9 @@ pub fn prepare(kind: &ServerKind, asked: &AppRequest, several_cores: bool) -> Re
             command.push("--service".to_owned());
             let switches = [("--tls", asked.login.tls), ("--writes", asked.login.writes)];
             command.extend(switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned()));
+            if let Some(program) = asked.named(kind).program() {
+                command.extend(["--program".to_owned(), program.to_owned()]);
+            }
             if let Some(script) = kind.own_script(&asked.requests) {
                 command.extend(["--own-script".to_owned(), script.to_owned()]);
             }

@@ -27,7 +27,15 @@ pub(super) fn heading(app: &App) -> String {
         Some(Others::Admitted) => ", open to every user of this machine",
         Some(Others::Secret) | None => "",
     };
-    format!("{} {}: {whose}{reached}", app.title, escaped(&app.version))
+    format!("{}: {whose}{reached}", server(&app.title, &escaped(&app.version)))
+}
+
+/// A server's name and version; many web servers tell both as their version.
+pub(super) fn server(title: &str, version: &str) -> String {
+    match version.to_lowercase().starts_with(&title.to_lowercase()) {
+        true => version.to_owned(),
+        false => format!("{title} {version}").trim_end().to_owned(),
+    }
 }
 
 /// What is the same in one line, and each difference in one of its own.
