@@ -128,18 +128,20 @@ fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> 
     };
     let of_placement = |all: &Saving, within: &ContrastWithin| {
         let (unix, tcp) = (find(&all.unix)?, find(&all.tcp)?);
+        // Of the rounds that the ratio is of.
         let wall =
-            |cell: usize| document.cells[cell].ran.iter().find(|seen| seen.ran == within.ran)?.wall_ns_per_op;
+            |cell, other| estimates.of_where(within.ran, cell, other, &Measure::Wall).map(|wall| wall.median);
+        let (unix_ns, tcp_ns) = (wall(unix, tcp)?, wall(tcp, unix)?);
         let saved = |measure| estimates.difference_where(within.ran, tcp, unix, &measure);
         Some(Saving {
             ran: Some(within.ran),
-            unix_ns: wall(unix)?,
-            tcp_ns: wall(tcp)?,
+            unix_ns,
+            tcp_ns,
             ratio: Estimate { median: within.ratio, lo: within.lo, hi: within.hi },
             verdict: within.verdict,
             mean: None,
             saved_ns: saved(Measure::Wall),
-            held_back_ns: all.held_back_ns.map(|ns| ns * wall(tcp).unwrap_or(all.tcp_ns) / all.tcp_ns),
+            held_back_ns: all.held_back_ns.map(|ns| ns * tcp_ns / all.tcp_ns),
             saved_cpu_ns: saved(Measure::Cpu).filter(|_| sees_server(&estimates, unix)),
             ..all.clone()
         })
@@ -160,7 +162,10 @@ fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> 
         contrast.metric == Metric::Wall
             && find(&contrast.a).is_some_and(|cell| document.cells[cell].transport == "unix")
     };
-    document.contrasts.iter().filter(of_unix).flat_map(rows).collect()
+    let margin = document.analysis.margin;
+    let agreed = |row: Saving| Saving { saved_ns: row.agreed(margin), ..row };
+    let rows = document.contrasts.iter().filter(of_unix).flat_map(rows);
+    rows.filter(Saving::is_worth_a_row).map(agreed).collect()
 }
 
 /// How long an operation waits for delayed acknowledgements, nanoseconds; `None` if that is little of it.
@@ -197,7 +202,8 @@ fn curves(kind: &ServerKind, savings: &[Saving], margin: f64) -> Vec<Curve> {
             && saving.verdict != Verdict::Undecided
     };
     let curve = |saving: &Saving| {
-        let saved_ns = saving.tcp_ns - saving.unix_ns;
+        // As the row says.
+        let saved_ns = saving.saved_ns.map_or(saving.tcp_ns - saving.unix_ns, |saved| saved.median);
         // saved / (least + work) = margin
         let until_ns = (saved_ns > 0.0 && margin > 0.0).then(|| saved_ns / margin - saving.tcp_ns);
         let curve = Curve {

@@ -1,5 +1,6 @@
 //! What a Unix socket saves a database, a cache or a web server, for the user's own requests.
 
+mod claim;
 mod curves;
 mod judge;
 mod page;

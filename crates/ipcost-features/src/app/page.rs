@@ -1,14 +1,17 @@
 //! What a Unix socket saves a server, as a page.
 
-use ipcost_model::{Estimate, Verdict};
+use ipcost_model::Estimate;
 use ipcost_report::page::{
     Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
 };
 use ipcost_report::picture::{Chart, draw_saving, plain_saving};
 use ipcost_report::saving::{Curves, MeasuredSaving, PlacementPanel};
 
+use super::claim::Claim;
 use super::curves::curves;
-use super::words::{checked, cores_of, heading, known, limits, load, of_burst, of_held_back, of_loads};
+use super::words::{
+    checked, cores_of, heading, known, limits, load, of_burst, of_columns, of_held_back, of_loads,
+};
 use super::{App, Burst, BurstOutcome, Saving};
 
 /// The most letters of a request in a table.
@@ -27,7 +30,9 @@ pub fn page(app: &App) -> Page<'_> {
     }
     if !app.savings.is_empty() {
         let title = "What a request costs, and what the Unix socket saves";
-        page.blocks.push(Section::new("saving", title).with(loads(app)).open());
+        let notes = of_columns(app).map(Paragraph::quiet);
+        let section = Section::new("saving", title).with(loads(app));
+        page.blocks.push(notes.into_iter().fold(section, Section::with).open());
     }
     page.blocks.extend(curves(app).map(|curves| by_work(app, curves).open()));
     page.blocks.extend(app.burst.as_ref().map(|burst| met(burst).open()));
@@ -78,11 +83,11 @@ fn loads(app: &App) -> Table {
 }
 
 fn tone(saving: &Saving) -> Tone {
-    match saving.verdict {
-        Verdict::Different | Verdict::Direction if saving.ratio.median < 1.0 => Tone::Good,
-        Verdict::Different | Verdict::Direction => Tone::Bad,
-        Verdict::Equivalent if saving.is_same() => Tone::Plain,
-        Verdict::Equivalent | Verdict::Undecided => Tone::Open,
+    match saving.claim() {
+        Claim::Less => Tone::Good,
+        Claim::More => Tone::Bad,
+        Claim::Same => Tone::Plain,
+        Claim::SameInMedian | Claim::Open | Claim::Estimate | Claim::Varies => Tone::Open,
     }
 }
 
@@ -160,7 +165,7 @@ fn met(burst: &Burst) -> Section<'static> {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{Document, Envelope, MeanContrast, Pattern, Placement};
+    use ipcost_model::{Document, Envelope, MeanContrast, Pattern, Placement, Verdict};
     use ipcost_report::fixture;
 
     use ipcost_report::picture::Background;

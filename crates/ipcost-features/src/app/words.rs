@@ -1,10 +1,11 @@
 //! The words of the answer: what was compared, what a Unix socket saves, of which request, and from how much work on not.
 
 use ipcost_model::units::percent;
-use ipcost_model::{Estimate, Lasts, Pattern, Placement, Ran, Verdict, and_joined};
+use ipcost_model::{Estimate, Lasts, Pattern, Placement, Ran, and_joined};
 use ipcost_report::numbers::{bounds, interval, ratio, signed_time, time, time_interval};
-use ipcost_report::words::{SAME_IN_MEDIAN, cores, escaped, ran};
+use ipcost_report::words::{AMOUNT_OPEN, SAME_IN_MEDIAN, cores, escaped, ran};
 
+use super::claim::Claim;
 use super::record::LOGIN;
 use super::{App, Burst, BurstOutcome, Checked, Others, Saving};
 
@@ -97,14 +98,32 @@ pub(super) fn load(saving: &Saving, most: usize) -> String {
 
 /// What is known of a load.
 pub(super) fn known(saving: &Saving, margin: f64) -> String {
-    match saving.verdict {
-        Verdict::Undecided if saving.ratio.lo.is_none() => "an estimate".to_owned(),
-        Verdict::Undecided => "open".to_owned(),
-        Verdict::Equivalent if saving.is_same() => format!("the same within {}", percent(margin)),
-        Verdict::Equivalent => SAME_IN_MEDIAN.to_owned(),
-        Verdict::Different | Verdict::Direction if saving.ratio.median < 1.0 => "less".to_owned(),
-        Verdict::Different | Verdict::Direction => "more".to_owned(),
+    let known = match saving.claim() {
+        Claim::Less => "less",
+        Claim::More => "more",
+        Claim::Same => return format!("the same within {}", percent(margin)),
+        Claim::SameInMedian => SAME_IN_MEDIAN,
+        Claim::Open => "open",
+        Claim::Estimate => "an estimate",
+        Claim::Varies => "costs vary",
+    };
+    match saving.is_amount_open() {
+        true => format!("{known}, {AMOUNT_OPEN}"),
+        false => known.to_owned(),
     }
+}
+
+/// What the columns are, if a row's ratio is visibly not the quotient of its costs.
+pub(super) fn of_columns(app: &App) -> Option<String> {
+    let columns = "The columns unix and tcp are medians of each side. The ratio and the saving compare the two in each round, so they need not be the quotient and the difference of the columns.";
+    let is_other = |saving: &Saving| saving.is_no_quotient(app.margin);
+    let varies = app.savings.iter().any(|saving| saving.claim() == Claim::Varies);
+    app.savings.iter().any(is_other).then(|| match varies {
+        true => format!(
+            "{columns} Costs vary: the medians point one way and the rounds the other, because each side's cost changed between rounds."
+        ),
+        false => columns.to_owned(),
+    })
 }
 
 /// An estimate of a time with its interval: `18.1 µs (15.2 µs–21.0 µs)`.
@@ -250,7 +269,7 @@ pub(super) fn of_placements(app: &App) -> Vec<String> {
         };
         all.extend(saving.shares.iter().filter(|share| is_alone(share.ran)).map(|share| {
             format!(
-                "{}: both sides ran on {} in no common round ({} of the batches over the Unix socket, {} over TCP), so they are not compared there.",
+                "{}: both sides ran on {} in too few common rounds to be compared there ({} of the batches over the Unix socket, {} over TCP).",
                 load(saving, MOST),
                 ran(share.ran),
                 percent(share.unix),
@@ -288,18 +307,23 @@ fn consequence(app: &App, saving: &Saving) -> String {
             time(held_ns)
         );
     }
-    match (saving.verdict, &saving.saved_ns) {
-        (Verdict::Different | Verdict::Direction, Some(saved)) if saving.ratio.median < 1.0 => format!(
-            "moving saves {} a request, {} of it{}",
+    let by_rounds = match saving.sides_disagree() {
+        true => ", as the two compare in each round; the medians of each side point the other way",
+        false => "",
+    };
+    match saving.claim() {
+        Claim::Less if let Some(saved) = &saving.saved_ns => format!(
+            "moving saves {} a request, {} of it{}{by_rounds}",
             with_interval(saved),
             percent(1.0 - saving.ratio.median),
             of_a_core(saving)
         ),
-        (Verdict::Different | Verdict::Direction, _) => format!(
-            "moving would cost {} more a request",
+        Claim::Less => format!("moving saves {} of a request{by_rounds}", percent(1.0 - saving.ratio.median)),
+        Claim::More => format!(
+            "moving would cost {} more a request{by_rounds}",
             saving.saved_ns.map_or_else(|| "something".to_owned(), |saved| time(saved.median.abs()))
         ),
-        (Verdict::Equivalent, _) if !saving.is_same() => match &saving.mean {
+        Claim::SameInMedian => match &saving.mean {
             Some(mean) => format!(
                 "{SAME_IN_MEDIAN}, so moving saves nothing that matters of most requests; the mean over all is {} {}",
                 ratio(mean.ratio),
@@ -307,13 +331,16 @@ fn consequence(app: &App, saving: &Saving) -> String {
             ),
             None => format!("{SAME_IN_MEDIAN}, so moving saves nothing that matters of most requests"),
         },
-        (Verdict::Equivalent, _) => {
+        Claim::Same => {
             format!("the same within {}, so moving saves nothing that matters", percent(app.margin))
         }
-        _ if saving.ratio.lo.is_none() => {
+        Claim::Estimate => {
             "an estimate from too few epochs for an interval, which a longer --budget gives".to_owned()
         }
-        _ => "whether moving saves anything is open, and a longer --budget tells".to_owned(),
+        Claim::Open => "whether moving saves anything is open, and a longer --budget tells".to_owned(),
+        Claim::Varies => {
+            "whether moving saves anything is open: the medians of each side point one way and their comparison in each round the other, because costs changed between rounds".to_owned()
+        }
     }
 }
 
