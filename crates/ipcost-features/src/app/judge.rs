@@ -10,7 +10,8 @@ use ipcost_report::words;
 
 use super::record::LOGIN;
 use super::{
-    APP_SCHEMA, App, AppRequest, Checked, Curve, MeasuredRequest, RanShare, Saving, SeenServer, ServerSocket,
+    APP_SCHEMA, App, AppRequest, Checked, Curve, MeasuredRequest, OtherSide, RanShare, Saving, SeenServer,
+    ServerSocket, SideCost,
 };
 use crate::explain::parts::Estimates;
 
@@ -21,6 +22,7 @@ const WORK_NS: [f64; 13] = [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e
 pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, document: &Document) -> App {
     let savings = savings(kind, seen.lasts.is_none(), document);
     let margin = document.analysis.margin;
+    let other_side = other_side(kind, asked);
     let known = seen.either();
     let request = |(request, known): (&String, &ipcost_peer::adapters::app::AskedRequest)| MeasuredRequest {
         request: request.clone(),
@@ -43,9 +45,56 @@ pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, d
         margin,
         held_back: document.held_back().map(str::to_owned).collect(),
         curves: curves(kind, &savings, margin),
+        costs: other_side.as_ref().map(|_| costs(kind, document)).unwrap_or_default(),
+        other_side,
         savings,
         burst: None,
     }
+}
+
+/// The socket that was not measured, if the user gave the other alone.
+fn other_side(kind: &ServerKind, asked: &AppRequest) -> Option<OtherSide> {
+    let (transport, setting) = match (&asked.given.unix, &asked.given.tcp) {
+        (None, Some(_)) => ("unix", kind.listens.unix),
+        (Some(_), None) => ("tcp", kind.listens.tcp),
+        (Some(_), Some(_)) | (None, None) => return None,
+    };
+    let page = kind.listens.page.to_owned();
+    Some(OtherSide { transport: transport.to_owned(), setting: setting.to_owned(), page })
+}
+
+/// What each cell costs, where nothing is compared. A client that was pinned counts where its batches ran as asked.
+fn costs(kind: &ServerKind, document: &Document) -> Vec<SideCost> {
+    let batches = Batches::new(&document.samples, document.cells.len());
+    let estimates = Estimates { batches: &batches, level: document.analysis.alpha_each };
+    let cost = |(index, cell): (usize, &CellRecord)| {
+        let asked = match cell.point.placement {
+            Placement::Together => Some(Ran::Together),
+            Placement::Apart => Some(Ran::Apart),
+            Placement::Free => None,
+        };
+        let of = |measure| match asked {
+            Some(ran) => estimates.of_where(ran, index, index, &measure),
+            None => estimates.of(index, &measure),
+        };
+        // Percentiles are those of all batches.
+        let ran_so =
+            |ran| words::shares(cell).into_iter().any(|(seen, share)| seen.ran == ran && share > 0.9);
+        let latency = cell.latency_ns.as_ref().filter(|_| asked.is_none_or(ran_so));
+        Some(SideCost {
+            request: cell.point.request.clone().unwrap_or_else(|| kind.least.to_owned()),
+            pattern: cell.point.pattern,
+            concurrency: cell.point.concurrency,
+            pipeline: cell.point.options.int("pipeline").unwrap_or(1),
+            placement: cell.point.placement,
+            cell: cell.id.clone(),
+            wall_ns: of(Measure::Wall)?,
+            p50_ns: latency.map(|latency| latency.p50),
+            p99_ns: latency.map(|latency| latency.p99),
+            cpu_ns: of(Measure::Cpu).filter(|_| sees_server(&estimates, index)),
+        })
+    };
+    document.cells.iter().enumerate().filter_map(cost).collect()
 }
 
 fn side(facts: &Facts) -> ServerSocket {

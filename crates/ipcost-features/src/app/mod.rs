@@ -20,7 +20,8 @@ pub use ipcost_peer::adapters::app::{
 pub use self::judge::judge;
 pub use self::page::page;
 pub use self::record::{
-    APP_SCHEMA, App, Burst, Checked, Curve, MeasuredRequest, Others, RanShare, Saving, ServerSocket,
+    APP_SCHEMA, App, Burst, Checked, Curve, MeasuredRequest, OtherSide, Others, RanShare, Saving,
+    ServerSocket, SideCost,
 };
 pub(crate) use self::run::no_network;
 pub use self::run::{AppRequest, SeenServer, burst, keep_others_out, look, peer_of, prepare, to_explain};

@@ -10,9 +10,10 @@ use ipcost_report::saving::{Curves, MeasuredSaving, PlacementPanel};
 use super::claim::Claim;
 use super::curves::curves;
 use super::words::{
-    checked, cores_of, heading, known, limits, load, of_burst, of_columns, of_held_back, of_loads,
+    alone, checked, cores_alone, cores_of, heading, known, limits, load, load_alone, of_burst, of_columns,
+    of_costs, of_held_back, of_loads,
 };
-use super::{App, Burst, BurstOutcome, Saving};
+use super::{App, Burst, BurstOutcome, Saving, SideCost};
 
 /// The most letters of a request in a table.
 const MOST: usize = 32;
@@ -23,6 +24,7 @@ pub fn page(app: &App) -> Page<'_> {
     // It may be all that a Unix socket would save, so it comes before any advice.
     page.answer.extend(of_held_back(app).map(|found| apart(Paragraph::caution(found))));
     let burst = app.burst.iter().map(of_burst);
+    page.answer.extend(of_costs(app).into_iter().map(|said| apart(Paragraph::plain(said))));
     page.answer.extend(of_loads(app).into_iter().chain(burst).map(|said| apart(Paragraph::plain(said))));
     if !app.same_work.is_empty() {
         let lines = Block::List(checked(app).into_iter().map(Paragraph::plain).collect());
@@ -33,6 +35,10 @@ pub fn page(app: &App) -> Page<'_> {
         let notes = of_columns(app).map(Paragraph::quiet);
         let section = Section::new("saving", title).with(loads(app));
         page.blocks.push(notes.into_iter().fold(section, Section::with).open());
+    }
+    if let Some(other) = app.other_side.as_ref().filter(|_| !app.costs.is_empty()) {
+        let title = format!("What a request costs over {}", alone(other));
+        page.blocks.push(Section::new("cost", title).with(costs(app)).open());
     }
     page.blocks.extend(curves(app).map(|curves| by_work(app, curves).open()));
     page.blocks.extend(app.burst.as_ref().map(|burst| met(burst).open()));
@@ -80,6 +86,34 @@ fn loads(app: &App) -> Table {
         ]
     };
     Table::new(&COLUMNS).rows(app.savings.iter().map(row))
+}
+
+/// The costs of the one side that was measured.
+fn costs(app: &App) -> Table {
+    const COLUMNS: [Column; 8] = [
+        Column::text("request"),
+        Column::text("cores").dropped(3),
+        Column::number("cost"),
+        Column::text("").dropped(5),
+        Column::number("p50").dropped(2),
+        Column::number("p99").dropped(1),
+        Column::number("processor time").dropped(4),
+        Column::text("").dropped(6),
+    ];
+    let percentile = |ns: Option<u64>| Field::maybe(ns.map(|ns| Value::Cost(ns as f64)));
+    let row = |cost: &SideCost| {
+        vec![
+            Value::Name(load_alone(cost, MOST)).into(),
+            Value::Name(cores_alone(cost)).into(),
+            Value::Cost(cost.wall_ns.median).into(),
+            Value::CostInterval(cost.wall_ns.lo, cost.wall_ns.hi).into(),
+            percentile(cost.p50_ns),
+            percentile(cost.p99_ns),
+            Field::maybe(cost.cpu_ns.as_ref().map(|cpu| Value::Cost(cpu.median))),
+            Field::maybe(cost.cpu_ns.as_ref().map(|cpu| Value::CostInterval(cpu.lo, cpu.hi))),
+        ]
+    };
+    Table::new(&COLUMNS).rows(app.costs.iter().map(row))
 }
 
 fn tone(saving: &Saving) -> Tone {
@@ -172,7 +206,7 @@ mod tests {
 
     use super::*;
     use crate::app::record::LOGIN;
-    use crate::app::{APP_SCHEMA, Checked, Curve, MeasuredRequest, ServerSocket};
+    use crate::app::{APP_SCHEMA, Checked, Curve, MeasuredRequest, OtherSide, ServerSocket};
 
     fn saving(
         request: &str,
@@ -251,6 +285,8 @@ mod tests {
             requests: vec![request("SELECT 1", true), request(long, false)],
             margin: 0.05,
             held_back: Vec::new(),
+            costs: Vec::new(),
+            other_side: None,
             savings: vec![
                 saving("SELECT 1", Pattern::Rr, together, 0.63, Verdict::Different),
                 saving("SELECT 1", Pattern::Rr, apart, 0.97, Verdict::Equivalent),
@@ -283,6 +319,47 @@ mod tests {
                 }),
             }),
         }
+    }
+
+    #[test]
+    fn one_side_alone_has_its_figures_and_what_the_other_needs() {
+        let cost = SideCost {
+            request: "PING".to_owned(),
+            pattern: Pattern::Rr,
+            concurrency: 1,
+            pipeline: 1,
+            placement: Placement::Free,
+            cell: "rr/tcp".to_owned(),
+            wall_ns: Estimate { median: 14_700.0, lo: Some(14_000.0), hi: Some(15_000.0) },
+            p50_ns: Some(14_500),
+            p99_ns: Some(21_000),
+            cpu_ns: Some(Estimate { median: 11_000.0, lo: None, hi: None }),
+        };
+        let other = OtherSide {
+            transport: "unix".to_owned(),
+            setting: "unixsocket /run/redis.sock in redis.conf".to_owned(),
+            page: "docs/app-redis.md".to_owned(),
+        };
+        let app = App {
+            unix: None,
+            same_work: Vec::new(),
+            savings: Vec::new(),
+            curves: Vec::new(),
+            burst: None,
+            costs: vec![cost],
+            other_side: Some(other),
+            ..app()
+        };
+        let page = page(&app);
+        let terminal = anstream::adapter::strip_str(&page.terminal(false, 80)).to_string();
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for text in [words(&terminal), words(&page.markdown()), words(&page.html())] {
+            for part in ["over TCP", "14.7 µs", "14.5 µs", "21.0 µs", "11.0 µs", "unixsocket /run/redis.sock"]
+            {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        }
+        assert!(words(&terminal).contains("give --unix PATH as well. docs/app-redis.md"), "{terminal}");
     }
 
     #[test]

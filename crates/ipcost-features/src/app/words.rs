@@ -7,7 +7,7 @@ use ipcost_report::words::{AMOUNT_OPEN, SAME_IN_MEDIAN, cores, escaped, ran};
 
 use super::claim::Claim;
 use super::record::LOGIN;
-use super::{App, Burst, BurstOutcome, Checked, Others, Saving};
+use super::{App, Burst, BurstOutcome, Checked, OtherSide, Others, Saving, SideCost};
 
 /// The most letters of a request in a sentence.
 const MOST: usize = 60;
@@ -83,17 +83,68 @@ pub(super) fn shortened(request: &str, most: usize) -> String {
 
 /// A load in words: `SELECT 1, a connection for each`.
 pub(super) fn load(saving: &Saving, most: usize) -> String {
-    let mut text = shortened(&saving.request, most);
-    if saving.pattern == Pattern::Connect {
+    let Saving { request, pattern, concurrency, pipeline, .. } = saving;
+    load_of(request, (*pattern, *concurrency, *pipeline), most)
+}
+
+/// The same of a load over one socket.
+pub(super) fn load_alone(cost: &SideCost, most: usize) -> String {
+    load_of(&cost.request, (cost.pattern, cost.concurrency, cost.pipeline), most)
+}
+
+fn load_of(request: &str, (pattern, concurrency, pipeline): (Pattern, u32, u64), most: usize) -> String {
+    let mut text = shortened(request, most);
+    if pattern == Pattern::Connect {
         text.push_str(", a connection for each");
     }
-    if saving.concurrency > 1 {
-        text.push_str(&format!(", {} at once", saving.concurrency));
+    if concurrency > 1 {
+        text.push_str(&format!(", {concurrency} at once"));
     }
-    if saving.pipeline > 1 {
-        text.push_str(&format!(", {} in one go", saving.pipeline));
+    if pipeline > 1 {
+        text.push_str(&format!(", {pipeline} in one go"));
     }
     text
+}
+
+/// On which cores a load over one socket ran.
+pub(super) fn cores_alone(cost: &SideCost) -> String {
+    let pinned = if cost.placement == Placement::Free { "" } else { ", pinned" };
+    format!("{}{pinned}", cores(cost.placement))
+}
+
+/// The socket that was measured alone.
+pub(super) fn alone(other: &OtherSide) -> &'static str {
+    if other.transport == "unix" { "TCP" } else { "the Unix socket" }
+}
+
+/// What each request costs over the one socket, wherever the scheduler ran it.
+pub(super) fn of_costs(app: &App) -> Vec<String> {
+    let Some(other) = &app.other_side else { return Vec::new() };
+    let is_plain =
+        |cost: &&SideCost| cost.placement == Placement::Free && cost.concurrency == 1 && cost.pipeline == 1;
+    let sentence = |cost: &SideCost| {
+        let own = cost.p50_ns.zip(cost.p99_ns).map_or_else(String::new, |(p50, p99)| {
+            format!("; half of them take at most {}, 99 % at most {}", time(p50 as f64), time(p99 as f64))
+        });
+        let cpu = cost.cpu_ns.as_ref().map_or_else(String::new, |cpu| {
+            format!("; processor time of client and server: {}", time(cpu.median))
+        });
+        let load = load_alone(cost, MOST);
+        format!("{load}: {} over {}{own}{cpu}.", time(cost.wall_ns.median), alone(other))
+    };
+    app.costs.iter().filter(is_plain).map(sentence).collect()
+}
+
+/// What the socket needs that was not measured.
+pub(super) fn of_other_side(other: &OtherSide) -> String {
+    let (socket, flag) = match other.transport.as_str() {
+        "unix" => ("a Unix socket", "--unix PATH"),
+        _ => ("a port", "--tcp HOST:PORT"),
+    };
+    format!(
+        "One side alone says nothing of what moving saves. To compare, the server needs {socket}: {}. Then give {flag} as well. {} has the rest.",
+        other.setting, other.page
+    )
 }
 
 /// What is known of a load.
@@ -166,7 +217,9 @@ pub(super) fn of_loads(app: &App) -> Vec<String> {
 
 /// What limits the answer.
 pub(super) fn limits(app: &App) -> Option<String> {
-    if app.unix.is_none() || app.tcp.is_none() {
+    if let Some(other) = &app.other_side {
+        Some(of_other_side(other))
+    } else if app.unix.is_none() || app.tcp.is_none() {
         Some(
             "Only one side was measured: give --unix PATH and --tcp HOST:PORT of the same server.".to_owned(),
         )

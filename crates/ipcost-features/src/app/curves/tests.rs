@@ -54,6 +54,8 @@ fn app() -> App {
         requests: vec![request("PING", true), request("SORT list", false)],
         margin: 0.05,
         held_back: Vec::new(),
+        costs: Vec::new(),
+        other_side: None,
         savings: vec![
             saving("PING", Placement::Together, (30_000.0, 50_000.0), Verdict::Different),
             saving("PING", Placement::Apart, (50_000.0, 50_000.0), Verdict::Undecided),

@@ -49,6 +49,8 @@ pub struct ServerKind {
     pub takes_tls: bool,
     /// The server that it stands in front of, if it does: what differs is then how it reaches that one.
     pub behind: Option<&'static ServerKind>,
+    /// How such a server is made to listen on either socket.
+    pub listens: Listens,
     /// How many clients come at once to a private server to see what its queue does; 0 where each would cost a process.
     pub burst: u32,
     /// The most clients at once that a private server answers, where that is few.
@@ -61,6 +63,17 @@ pub struct ServerKind {
     pub(super) speech: fn(&Login, &str, bool) -> Spoken,
     /// The version, and how the connection is protected, as a greeted connection tells.
     pub(super) facts: fn(&Login, &At) -> Result<ServerTold, PeerError>,
+}
+
+/// How a server is made to listen: what its configuration needs, and the page about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Listens {
+    /// On a Unix socket.
+    pub unix: &'static str,
+    /// On a port.
+    pub tcp: &'static str,
+    /// The page of the documentation.
+    pub page: &'static str,
 }
 
 /// Every kind, in the order of help texts.

@@ -26,7 +26,8 @@ use ipcost_model::{Cell, Pattern};
 pub use self::burst::{BurstOutcome, backlog, burst};
 use self::kind::Settings;
 pub use self::kind::{
-    ALIASES, Alias, KINDS, Login, NamedServer, ServerKind, ServerTold, aliases_of, find, find_any, find_named,
+    ALIASES, Alias, KINDS, Listens, Login, NamedServer, ServerKind, ServerTold, aliases_of, find, find_any,
+    find_named,
 };
 pub use self::look::{AskedRequest, Facts, look};
 pub use self::tool::Tool;
