@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use ipcost_features::answer::answered;
 use ipcost_features::app::{
-    App, AppRequest, At, Burst, Given, KINDS, Login, NamedServer, Others, SeenServer, ServerKind, aliases_of,
-    burst, find, find_named, judge, keep_others_out, look, prepare, to_explain,
+    App, AppRequest, At, Burst, BurstRoom, Given, KINDS, Login, NamedServer, Others, SeenServer, ServerKind,
+    aliases_of, burst, find, find_named, judge, keep_others_out, look, prepare, to_explain,
 };
 use ipcost_features::explain;
 use ipcost_lab::journal;
@@ -54,7 +54,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
     let mut bench = lab.bench(&plan, &interrupt)?;
     let seen = look(kind, &request, &mut bench)?;
-    let burst = burst(kind, &request, &seen, &bench)?;
+    let burst = burst(kind, &request, &seen, &bench, BurstRoom::of(&plan, Duration::ZERO))?;
     if !args.quiet {
         plan.notes.iter().for_each(|text| note(text));
     }
@@ -105,7 +105,9 @@ pub fn resume(
     let interrupt = begin_measuring(outputs.quiet, waiting)?;
     let mut bench = lab.bench(&begun.plan, &interrupt)?;
     let seen = look(kind, &request, &mut bench)?;
-    let burst = burst(kind, &request, &seen, &bench)?;
+    let spent = killed.samples.epochs.last().map_or(0, |epoch| epoch.elapsed_ns);
+    let room = BurstRoom::of(&begun.plan, Duration::from_nanos(spent));
+    let burst = burst(kind, &request, &seen, &bench, room)?;
     let finished = killed.go_on(outputs.quiet, |samples, resumed, recorder| {
         lab.resume_on(bench, samples, resumed, &Contrasts, recorder)
     })?;

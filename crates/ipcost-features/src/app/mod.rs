@@ -24,7 +24,9 @@ pub use self::record::{
     ServerSocket, SideCost,
 };
 pub(crate) use self::run::no_network;
-pub use self::run::{AppRequest, SeenServer, burst, keep_others_out, look, peer_of, prepare, to_explain};
+pub use self::run::{
+    AppRequest, BurstRoom, SeenServer, burst, keep_others_out, look, peer_of, prepare, to_explain,
+};
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<App>(APP_SCHEMA, "app").told_apart_by("server");

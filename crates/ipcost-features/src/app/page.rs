@@ -11,7 +11,7 @@ use super::claim::Claim;
 use super::curves::curves;
 use super::words::{
     alone, checked, cores_alone, cores_of, heading, known, limits, load, load_alone, of_burst, of_columns,
-    of_costs, of_held_back, of_loads,
+    of_costs, of_held_back, of_loads, of_percentiles,
 };
 use super::{App, Burst, BurstOutcome, Saving, SideCost};
 
@@ -38,10 +38,13 @@ pub fn page(app: &App) -> Page<'_> {
     }
     if let Some(other) = app.other_side.as_ref().filter(|_| !app.costs.is_empty()) {
         let title = format!("What a request costs over {}", alone(other));
-        page.blocks.push(Section::new("cost", title).with(costs(app)).open());
+        let notes = of_percentiles(app).map(Paragraph::quiet);
+        let section = Section::new("cost", title).with(costs(app));
+        page.blocks.push(notes.into_iter().fold(section, Section::with).open());
     }
     page.blocks.extend(curves(app).map(|curves| by_work(app, curves).open()));
-    page.blocks.extend(app.burst.as_ref().map(|burst| met(burst).open()));
+    let happened = |burst: &&Burst| burst.unix.is_some() || burst.tcp.is_some();
+    page.blocks.extend(app.burst.as_ref().filter(happened).map(|burst| met(burst).open()));
     page.notes.extend(limits(app).map(|limit| Paragraph::quiet(limit).into()));
     page.hint = "ipcost show RUN --wide shows every number.";
     page
@@ -317,8 +320,29 @@ mod tests {
                     failed: 15,
                     ..BurstOutcome::default()
                 }),
+                left_out: 0,
             }),
         }
+    }
+
+    #[test]
+    fn a_burst_that_was_left_out_is_one_line() {
+        let burst = |unix, left_out| {
+            let burst = Burst { clients: 600, somaxconn: None, unix, tcp: None, left_out };
+            let app = App { burst: Some(burst), ..app() };
+            page(&app).markdown().split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let none = burst(None, 3);
+        assert!(
+            none.contains("600 clients at the same moment: left out, because less than a quarter"),
+            "{none}"
+        );
+        assert!(!none.contains("clients of all rounds"), "{none}");
+        let some = burst(Some(BurstOutcome { answered: 1200, ..BurstOutcome::default() }), 1);
+        assert!(
+            some.contains("1 round more was left out") && some.contains("clients of all rounds"),
+            "{some}"
+        );
     }
 
     #[test]

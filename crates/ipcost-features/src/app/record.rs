@@ -266,4 +266,11 @@ pub struct Burst {
     pub unix: Option<BurstOutcome>,
     /// Over TCP.
     pub tcp: Option<BurstOutcome>,
+    /// Rounds of clients that were left out, so that enough of the budget is left.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub left_out: u32,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }

@@ -13,6 +13,8 @@ use super::{App, Burst, BurstOutcome, Checked, OtherSide, Others, Saving, SideCo
 const MOST: usize = 60;
 /// A share of a core below this is not worth a sentence.
 const LEAST_OF_A_CORE: f64 = 0.005;
+/// A median of single requests so many times the cost, or less than its part, needs a word.
+const FAR: f64 = 1.5;
 /// The rate at which savings of processor time are told, requests a second, unless one client cannot reach it.
 const RATE: f64 = 1000.0;
 
@@ -130,9 +132,23 @@ pub(super) fn of_costs(app: &App) -> Vec<String> {
             format!("; processor time of client and server: {}", time(cpu.median))
         });
         let load = load_alone(cost, MOST);
-        format!("{load}: {} over {}{own}{cpu}.", time(cost.wall_ns.median), alone(other))
+        let within =
+            time_interval(cost.wall_ns.lo, cost.wall_ns.hi).map_or_else(String::new, |it| format!(" ({it})"));
+        format!("{load}: {}{within} over {}{own}{cpu}.", time(cost.wall_ns.median), alone(other))
     };
     app.costs.iter().filter(is_plain).map(sentence).collect()
+}
+
+/// What the columns of one side are, if a row's percentiles are visibly not those of its cost.
+pub(super) fn of_percentiles(app: &App) -> Option<String> {
+    let is_far = |cost: &SideCost| {
+        let times = cost.p50_ns.map_or(1.0, |p50| p50 as f64 / cost.wall_ns.median);
+        cost.concurrency == 1 && !(1.0 / FAR..FAR).contains(&times)
+    };
+    app.costs.iter().any(is_far).then(|| {
+        "The cost is a median over batches; p50 and p99 are of requests timed one by one after each batch. They are far apart where the cost changed between batches, as when the scheduler moves client or server."
+            .to_owned()
+    })
 }
 
 /// What the socket needs that was not measured.
@@ -142,7 +158,7 @@ pub(super) fn of_other_side(other: &OtherSide) -> String {
         _ => ("a port", "--tcp HOST:PORT"),
     };
     format!(
-        "One side alone says nothing of what moving saves. To compare, the server needs {socket}: {}. Then give {flag} as well. {} has the rest.",
+        "One side alone does not show what moving saves. To compare, the server needs {socket}: {}. Then give {flag} as well. {} has the rest.",
         other.setting, other.page
     )
 }
@@ -262,8 +278,21 @@ pub(super) fn of_burst(burst: &Burst) -> String {
         ),
         _ => String::new(),
     };
+    let left_out = match burst.left_out {
+        0 => String::new(),
+        1 => " 1 round more was left out: it would have left too little of the budget.".to_owned(),
+        count => {
+            format!(" {count} rounds more were left out: they would have left too little of the budget.")
+        }
+    };
+    if sides.is_empty() {
+        return format!(
+            "{} clients at the same moment: left out, because less than a quarter of the budget would be left. Give a longer --budget, or --burst a smaller number.",
+            burst.clients
+        );
+    }
     format!(
-        "{} clients that connect at the same moment and do not wait: {}{remedy}.",
+        "{} clients that connect at the same moment and do not wait: {}{remedy}.{left_out}",
         burst.clients,
         sides.join("; ")
     )

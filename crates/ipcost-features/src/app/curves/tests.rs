@@ -63,7 +63,7 @@ fn app() -> App {
             saving("SORT list", Placement::Apart, (180_000.0, 200_000.0), Verdict::Direction),
         ],
         curves: Vec::new(),
-        burst: Some(Burst { clients: 400, somaxconn: Some(4096), unix: Some(met), tcp: None }),
+        burst: Some(Burst { clients: 400, somaxconn: Some(4096), unix: Some(met), tcp: None, left_out: 0 }),
     };
     app.savings.push(Saving { pipeline: 16, ..app.savings[2].clone() });
     app.curves = vec![Curve {

@@ -23,7 +23,7 @@ mod tool;
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern};
 
-pub use self::burst::{BurstOutcome, backlog, burst};
+pub use self::burst::{BURST_PATIENCE, BurstOutcome, backlog, burst};
 use self::kind::Settings;
 pub use self::kind::{
     ALIASES, Alias, KINDS, Listens, Login, NamedServer, ServerKind, ServerTold, aliases_of, find, find_any,
