@@ -5,7 +5,7 @@ use ipcost_lab::{Batches, rules};
 use ipcost_model::{
     CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Placement, Ran, Verdict,
 };
-use ipcost_peer::adapters::app::{Facts, ServerKind};
+use ipcost_peer::adapters::app::{At, Facts, ServerKind};
 use ipcost_report::words;
 
 use super::record::LOGIN;
@@ -38,8 +38,8 @@ pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, d
         version: known.map(|facts| facts.told.version.clone()).unwrap_or_default(),
         private: seen.lasts,
         others: seen.lasts.and(asked.others),
-        unix: seen.unix.as_ref().map(side),
-        tcp: seen.tcp.as_ref().map(side),
+        unix: seen.unix.as_ref().map(|facts| side(facts, &asked.given.unix)),
+        tcp: seen.tcp.as_ref().map(|facts| side(facts, &asked.given.tcp)),
         same_work: seen.both().map(|sides| same_work(asked, sides)).unwrap_or_default(),
         requests: asked.requests.iter().zip(requests).map(request).collect(),
         margin,
@@ -97,8 +97,9 @@ fn costs(kind: &ServerKind, document: &Document) -> Vec<SideCost> {
     document.cells.iter().enumerate().filter_map(cost).collect()
 }
 
-fn side(facts: &Facts) -> ServerSocket {
-    ServerSocket { address: facts.address.clone(), process: facts.process }
+fn side(facts: &Facts, given: &Option<At>) -> ServerSocket {
+    let name = given.as_ref().and_then(|at| Some(at.name()?.to_owned()));
+    ServerSocket { address: facts.address.clone(), name, process: facts.process }
 }
 
 /// What decides whether both sides do the same work. What the client decides itself is the same on both by construction, and said.

@@ -261,7 +261,7 @@ mod tests {
             same: unix == tcp,
             made_equal: made_equal.map(str::to_owned),
         };
-        let side = |address: &str| ServerSocket { address: address.to_owned(), process: Some(7) };
+        let side = |address: &str| ServerSocket { address: address.to_owned(), name: None, process: Some(7) };
         let long = "SELECT name FROM account WHERE id = 4711 AND branch = 17 ORDER BY name LIMIT 10";
         let request = |request: &str, least| MeasuredRequest {
             request: request.to_owned(),
@@ -384,6 +384,17 @@ mod tests {
             }
         }
         assert!(words(&terminal).contains("give --unix PATH as well. docs/app-redis.md"), "{terminal}");
+    }
+
+    #[test]
+    fn the_address_that_answered_to_a_name_is_in_the_answer() {
+        let named = ServerSocket {
+            address: "[::1]:5432".to_owned(),
+            name: Some("localhost".to_owned()),
+            process: None,
+        };
+        let app = App { tcp: Some(named), ..app() };
+        assert!(page(&app).markdown().contains("localhost answered at"), "{}", page(&app).markdown());
     }
 
     #[test]

@@ -72,6 +72,9 @@ pub enum Others {
 pub struct ServerSocket {
     /// Its address.
     pub address: String,
+    /// The name that it was given by, of which the address is the first that answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The process that listens, if the system tells.
     pub process: Option<u32>,
 }

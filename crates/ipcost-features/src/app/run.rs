@@ -192,6 +192,7 @@ fn flags(asked: &AppRequest) -> Vec<String> {
     let values = [
         ("--unix", asked.given.unix.as_ref().map(At::to_string)),
         ("--tcp", asked.given.tcp.as_ref().map(At::to_string)),
+        ("--host-name", asked.given.tcp.as_ref().and_then(|at| Some(at.name()?.to_owned()))),
         ("--user", user.clone()),
         ("--database", database.clone()),
     ];

@@ -30,7 +30,11 @@ pub(super) fn heading(app: &App) -> String {
         Some(Others::Admitted) => ", open to every user of this machine",
         Some(Others::Secret) | None => "",
     };
-    format!("{}: {whose}{reached}", server(&app.title, &escaped(&app.version)))
+    let named = app.tcp.as_ref().and_then(|socket| Some((socket.name.as_ref()?, &socket.address)));
+    let named = named.map_or_else(String::new, |(name, address)| {
+        format!("; {} answered at {}", escaped(name), escaped(address))
+    });
+    format!("{}: {whose}{reached}{named}", server(&app.title, &escaped(&app.version)))
 }
 
 /// A server's name and version; many web servers tell both as their version.

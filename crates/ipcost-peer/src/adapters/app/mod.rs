@@ -101,6 +101,8 @@ impl Arguments {
                 "--unix" => read.given.unix = Some(At::of_path(value).map_err(refused)?),
                 // Whoever starts this peer has asked its user whether it may be elsewhere.
                 "--tcp" => read.given.tcp = Some(At::of_host_and_port(value, true).map_err(refused)?),
+                // As files of passwords name it.
+                "--host-name" => read.given.tcp = read.given.tcp.take().map(|at| at.named(value)),
                 "--user" => read.login.user = Some(value.clone()),
                 "--database" => read.login.database = Some(value.clone()),
                 "--tool" => read.tool = Some(Tool::find(value, kind.name).map_err(refused)?),
@@ -115,7 +117,7 @@ impl Arguments {
                 "--own-script" => read.settings.script = Some(value.into()),
                 _ => {
                     return Err(refused(format!(
-                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --prefer-tls, --blocking, --tool NAME, --service, --program NAME, --backlog N, --rows N or --tls"
+                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --host-name NAME, --user NAME, --database NAME, --writes, --prefer-tls, --blocking, --tool NAME, --service, --program NAME, --backlog N, --rows N or --tls"
                     )));
                 }
             }
