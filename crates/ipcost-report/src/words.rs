@@ -510,8 +510,16 @@ pub fn contrast<'a>(document: &'a Document, metric: Metric, a: &str) -> Option<&
     document.contrasts.iter().find(|contrast| contrast.metric == metric && contrast.a == a)
 }
 
-/// The same, beginning with a capital letter.
+/// First words that are written in capitals when they begin a sentence.
+const ACRONYMS: [&str; 8] = ["tcp", "tcp6", "udp", "udp6", "sctp", "mptcp", "tls", "cma"];
+
+/// The same, beginning with a capital letter, as a sentence and a title do; an acronym is one as a whole: `TCP`, not `Tcp`.
 pub fn capitalised(text: &str) -> String {
+    let end = text.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(text.len());
+    let (first, rest) = text.split_at(end);
+    if ACRONYMS.contains(&first) {
+        return first.to_uppercase() + rest;
+    }
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
@@ -520,6 +528,22 @@ pub fn capitalised(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_letter_and_an_acronym_is_one_as_a_whole() {
+        for (text, capital) in [
+            ("tcp costs more", "TCP costs more"),
+            ("tcp6", "TCP6"),
+            ("tls-unix and tcp", "TLS-unix and tcp"),
+            ("unix costs more", "Unix costs more"),
+            ("tcpdump", "Tcpdump"),
+            ("ärger", "Ärger"),
+            ("64 B stream", "64 B stream"),
+            ("", ""),
+        ] {
+            assert_eq!(capitalised(text), capital);
+        }
+    }
 
     #[test]
     fn what_a_longer_run_answers_is_said_of_one_and_of_many() {

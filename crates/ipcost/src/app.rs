@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use ipcost_features::answer::answered;
 use ipcost_features::app::{
-    App, AppRequest, At, Burst, Given, KINDS, Login, Others, SeenServer, ServerKind, burst, find, judge,
-    keep_others_out, look, prepare, to_explain,
+    App, AppRequest, At, Burst, BurstRoom, Given, KINDS, Login, NamedServer, Others, SeenServer, ServerKind,
+    aliases_of, burst, find, find_named, judge, keep_others_out, look, prepare, to_explain,
 };
 use ipcost_features::explain;
 use ipcost_lab::journal;
@@ -39,18 +39,22 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     };
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
     outputs.check(None).map_err(Problem::usage)?;
-    let kind = find(name).map_err(|error| Problem::usage(anyhow!("{error}")))?;
-    let request = request(kind, &args).map_err(Problem::usage)?;
+    let named = find_named(name).map_err(|error| Problem::usage(anyhow!("{error}")))?;
+    let kind = named.kind;
+    let request = request(named, &args).map_err(Problem::usage)?;
     let others = guarded(kind, &request, args.expose_to_local_users)?;
     let request = AppRequest { others, ..request };
     let mut job = prepare(kind, &request, Topology::read().cores.len() > 1)?;
     job.budget.get_or_insert(DEFAULT_BUDGET);
+    if let Some(substitute) = named.substitute().filter(|_| request.given.is_empty() && !args.quiet) {
+        note(&substitute);
+    }
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
     let plan = lab.plan_job(&job, fresh_seed())?;
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
     let mut bench = lab.bench(&plan, &interrupt)?;
     let seen = look(kind, &request, &mut bench)?;
-    let burst = burst(kind, &request, &seen, &bench)?;
+    let burst = burst(kind, &request, &seen, &bench, BurstRoom::of(&plan, Duration::ZERO))?;
     if !args.quiet {
         plan.notes.iter().for_each(|text| note(text));
     }
@@ -101,7 +105,9 @@ pub fn resume(
     let interrupt = begin_measuring(outputs.quiet, waiting)?;
     let mut bench = lab.bench(&begun.plan, &interrupt)?;
     let seen = look(kind, &request, &mut bench)?;
-    let burst = burst(kind, &request, &seen, &bench)?;
+    let spent = killed.samples.epochs.last().map_or(0, |epoch| epoch.elapsed_ns);
+    let room = BurstRoom::of(&begun.plan, Duration::from_nanos(spent));
+    let burst = burst(kind, &request, &seen, &bench, room)?;
     let finished = killed.go_on(outputs.quiet, |samples, resumed, recorder| {
         lab.resume_on(bench, samples, resumed, &Contrasts, recorder)
     })?;
@@ -131,7 +137,7 @@ fn lasting(mut job: Job, kind: &ServerKind, seen: &SeenServer) -> Job {
 
 /// What was measured, with the answer.
 fn saving(
-    kind: &ServerKind,
+    kind: &'static ServerKind,
     request: &AppRequest,
     seen: &SeenServer,
     burst: Option<Burst>,
@@ -145,7 +151,14 @@ fn saving(
 fn list() -> String {
     let line = |kind: &ServerKind| {
         let state = kind.unavailable().unwrap_or_else(|| "ready: a private one can be started".to_owned());
-        format!("{:<10} {}; asked with {} TEXT\n           {state}\n", kind.name, kind.title, kind.flag)
+        let aliases: Vec<&str> = aliases_of(kind).map(|alias| alias.name).collect();
+        format!(
+            "{:<10} {}; asked with {} TEXT\n           {state}\n           also: {}\n",
+            kind.name,
+            kind.title,
+            kind.flag,
+            aliases.join(", ")
+        )
     };
     let lines: String = KINDS.iter().map(line).collect();
     format!(
@@ -153,7 +166,8 @@ fn list() -> String {
     )
 }
 
-fn request(kind: &ServerKind, args: &AppArgs) -> anyhow::Result<AppRequest> {
+fn request(named: NamedServer, args: &AppArgs) -> anyhow::Result<AppRequest> {
+    let kind = named.kind;
     let given = Given {
         unix: args.unix.as_deref().map(At::of_path).transpose().map_err(|error| anyhow!("{error}"))?,
         tcp: args
@@ -209,6 +223,7 @@ fn request(kind: &ServerKind, args: &AppArgs) -> anyhow::Result<AppRequest> {
     let burst = args.burst.unwrap_or(if given.is_empty() { kind.burst } else { 0 });
     Ok(AppRequest {
         server: kind.name.to_owned(),
+        alias: named.alias.map(|alias| alias.name.to_owned()),
         given,
         login,
         requests,

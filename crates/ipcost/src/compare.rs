@@ -30,7 +30,11 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
     let comparison =
         compare::compare(&a, &b, &settings, &past, tool()).map_err(|error| Problem::usage(error.into()))?;
     let comparison = args.redacting.apply(comparison)?;
-    record_files::write(&comparison, &args.files, &compare::page(&comparison), None, args.details)?;
+    let mut page = compare::page(&comparison);
+    if args.quiet {
+        page.hint = "";
+    }
+    record_files::write(&comparison, &args.files, &page, None, args.details)?;
     Ok(args.fail_on.map_or(ExitCode::SUCCESS, |margin| status(&comparison, margin)))
 }
 

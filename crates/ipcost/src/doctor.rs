@@ -20,11 +20,12 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
     record_files::check(&files).map_err(Problem::usage)?;
     if !args.look_only {
         // A signal ends it at once.
-        meet_others(false, args.waiting, &|| false)?;
+        meet_others(args.quiet, args.waiting, &|| false)?;
     }
     let told = |text: &str| tell(&format!("{text}\n"));
     let quietly = |_: &str| ();
-    let measuring: &dyn Fn(&str) = if std::io::stderr().is_terminal() { &told } else { &quietly };
+    let is_shown = !args.quiet && std::io::stderr().is_terminal();
+    let measuring: &dyn Fn(&str) = if is_shown { &told } else { &quietly };
     let measuring = Some(measuring).filter(|_| !args.look_only);
     let examination = args.redacting.apply(examination(args.window, measuring))?;
     // Files may be shown to others, and the names of their processes are no business of theirs.

@@ -35,7 +35,7 @@ pub(super) fn curves(app: &App) -> Option<Curves> {
         )
     };
     Some(Curves {
-        server: format!("{} {}", app.title, app.version),
+        server: words::server(&app.title, &app.version),
         least: words::shortened(&least.request, MOST),
         margin: app.margin,
         panels: app.curves.iter().map(|curve| panel(app, curve, &least.request)).collect(),

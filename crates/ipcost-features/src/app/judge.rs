@@ -5,12 +5,13 @@ use ipcost_lab::{Batches, rules};
 use ipcost_model::{
     CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Placement, Ran, Verdict,
 };
-use ipcost_peer::adapters::app::{Facts, ServerKind};
+use ipcost_peer::adapters::app::{At, Facts, ServerKind};
 use ipcost_report::words;
 
 use super::record::LOGIN;
 use super::{
-    APP_SCHEMA, App, AppRequest, Checked, Curve, MeasuredRequest, RanShare, Saving, SeenServer, ServerSocket,
+    APP_SCHEMA, App, AppRequest, Checked, Curve, MeasuredRequest, OtherSide, RanShare, Saving, SeenServer,
+    ServerSocket, SideCost,
 };
 use crate::explain::parts::Estimates;
 
@@ -18,9 +19,10 @@ use crate::explain::parts::Estimates;
 const WORK_NS: [f64; 13] = [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 1e7];
 
 /// The answer, from what was seen before and what was measured.
-pub fn judge(kind: &ServerKind, asked: &AppRequest, seen: &SeenServer, document: &Document) -> App {
+pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, document: &Document) -> App {
     let savings = savings(kind, seen.lasts.is_none(), document);
     let margin = document.analysis.margin;
+    let other_side = other_side(kind, asked);
     let known = seen.either();
     let request = |(request, known): (&String, &ipcost_peer::adapters::app::AskedRequest)| MeasuredRequest {
         request: request.clone(),
@@ -32,24 +34,72 @@ pub fn judge(kind: &ServerKind, asked: &AppRequest, seen: &SeenServer, document:
     App {
         envelope: envelope(APP_SCHEMA),
         server: kind.name.to_owned(),
-        title: kind.title.to_owned(),
+        title: asked.named(kind).title(asked.given.is_empty()).to_owned(),
         version: known.map(|facts| facts.told.version.clone()).unwrap_or_default(),
         private: seen.lasts,
         others: seen.lasts.and(asked.others),
-        unix: seen.unix.as_ref().map(side),
-        tcp: seen.tcp.as_ref().map(side),
+        unix: seen.unix.as_ref().map(|facts| side(facts, &asked.given.unix)),
+        tcp: seen.tcp.as_ref().map(|facts| side(facts, &asked.given.tcp)),
         same_work: seen.both().map(|sides| same_work(asked, sides)).unwrap_or_default(),
         requests: asked.requests.iter().zip(requests).map(request).collect(),
         margin,
         held_back: document.held_back().map(str::to_owned).collect(),
         curves: curves(kind, &savings, margin),
+        costs: other_side.as_ref().map(|_| costs(kind, document)).unwrap_or_default(),
+        other_side,
         savings,
         burst: None,
     }
 }
 
-fn side(facts: &Facts) -> ServerSocket {
-    ServerSocket { address: facts.address.clone(), process: facts.process }
+/// The socket that was not measured, if the user gave the other alone.
+fn other_side(kind: &ServerKind, asked: &AppRequest) -> Option<OtherSide> {
+    let (transport, setting) = match (&asked.given.unix, &asked.given.tcp) {
+        (None, Some(_)) => ("unix", kind.listens.unix),
+        (Some(_), None) => ("tcp", kind.listens.tcp),
+        (Some(_), Some(_)) | (None, None) => return None,
+    };
+    let page = kind.listens.page.to_owned();
+    Some(OtherSide { transport: transport.to_owned(), setting: setting.to_owned(), page })
+}
+
+/// What each cell costs, where nothing is compared. A client that was pinned counts where its batches ran as asked.
+fn costs(kind: &ServerKind, document: &Document) -> Vec<SideCost> {
+    let batches = Batches::new(&document.samples, document.cells.len());
+    let estimates = Estimates { batches: &batches, level: document.analysis.alpha_each };
+    let cost = |(index, cell): (usize, &CellRecord)| {
+        let asked = match cell.point.placement {
+            Placement::Together => Some(Ran::Together),
+            Placement::Apart => Some(Ran::Apart),
+            Placement::Free => None,
+        };
+        let of = |measure| match asked {
+            Some(ran) => estimates.of_where(ran, index, index, &measure),
+            None => estimates.of(index, &measure),
+        };
+        // Percentiles are those of all batches.
+        let ran_so =
+            |ran| words::shares(cell).into_iter().any(|(seen, share)| seen.ran == ran && share > 0.9);
+        let latency = cell.latency_ns.as_ref().filter(|_| asked.is_none_or(ran_so));
+        Some(SideCost {
+            request: cell.point.request.clone().unwrap_or_else(|| kind.least.to_owned()),
+            pattern: cell.point.pattern,
+            concurrency: cell.point.concurrency,
+            pipeline: cell.point.options.int("pipeline").unwrap_or(1),
+            placement: cell.point.placement,
+            cell: cell.id.clone(),
+            wall_ns: of(Measure::Wall)?,
+            p50_ns: latency.map(|latency| latency.p50),
+            p99_ns: latency.map(|latency| latency.p99),
+            cpu_ns: of(Measure::Cpu).filter(|_| sees_server(&estimates, index)),
+        })
+    };
+    document.cells.iter().enumerate().filter_map(cost).collect()
+}
+
+fn side(facts: &Facts, given: &Option<At>) -> ServerSocket {
+    let name = given.as_ref().and_then(|at| Some(at.name()?.to_owned()));
+    ServerSocket { address: facts.address.clone(), name, process: facts.process }
 }
 
 /// What decides whether both sides do the same work. What the client decides itself is the same on both by construction, and said.
@@ -128,18 +178,20 @@ fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> 
     };
     let of_placement = |all: &Saving, within: &ContrastWithin| {
         let (unix, tcp) = (find(&all.unix)?, find(&all.tcp)?);
+        // Of the rounds that the ratio is of.
         let wall =
-            |cell: usize| document.cells[cell].ran.iter().find(|seen| seen.ran == within.ran)?.wall_ns_per_op;
+            |cell, other| estimates.of_where(within.ran, cell, other, &Measure::Wall).map(|wall| wall.median);
+        let (unix_ns, tcp_ns) = (wall(unix, tcp)?, wall(tcp, unix)?);
         let saved = |measure| estimates.difference_where(within.ran, tcp, unix, &measure);
         Some(Saving {
             ran: Some(within.ran),
-            unix_ns: wall(unix)?,
-            tcp_ns: wall(tcp)?,
+            unix_ns,
+            tcp_ns,
             ratio: Estimate { median: within.ratio, lo: within.lo, hi: within.hi },
             verdict: within.verdict,
             mean: None,
             saved_ns: saved(Measure::Wall),
-            held_back_ns: all.held_back_ns.map(|ns| ns * wall(tcp).unwrap_or(all.tcp_ns) / all.tcp_ns),
+            held_back_ns: all.held_back_ns.map(|ns| ns * tcp_ns / all.tcp_ns),
             saved_cpu_ns: saved(Measure::Cpu).filter(|_| sees_server(&estimates, unix)),
             ..all.clone()
         })
@@ -160,7 +212,10 @@ fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> 
         contrast.metric == Metric::Wall
             && find(&contrast.a).is_some_and(|cell| document.cells[cell].transport == "unix")
     };
-    document.contrasts.iter().filter(of_unix).flat_map(rows).collect()
+    let margin = document.analysis.margin;
+    let agreed = |row: Saving| Saving { saved_ns: row.agreed(margin), ..row };
+    let rows = document.contrasts.iter().filter(of_unix).flat_map(rows);
+    rows.filter(Saving::is_worth_a_row).map(agreed).collect()
 }
 
 /// How long an operation waits for delayed acknowledgements, nanoseconds; `None` if that is little of it.
@@ -197,7 +252,8 @@ fn curves(kind: &ServerKind, savings: &[Saving], margin: f64) -> Vec<Curve> {
             && saving.verdict != Verdict::Undecided
     };
     let curve = |saving: &Saving| {
-        let saved_ns = saving.tcp_ns - saving.unix_ns;
+        // As the row says.
+        let saved_ns = saving.saved_ns.map_or(saving.tcp_ns - saving.unix_ns, |saved| saved.median);
         // saved / (least + work) = margin
         let until_ns = (saved_ns > 0.0 && margin > 0.0).then(|| saved_ns / margin - saving.tcp_ns);
         let curve = Curve {

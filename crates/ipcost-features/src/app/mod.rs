@@ -1,5 +1,6 @@
 //! What a Unix socket saves a database, a cache or a web server, for the user's own requests.
 
+mod claim;
 mod curves;
 mod judge;
 mod page;
@@ -12,15 +13,20 @@ use ipcost_report::page::Page;
 
 use crate::answer::{Answer, AnswerKind};
 
-pub use ipcost_peer::adapters::app::{At, BurstOutcome, Given, KINDS, Login, ServerKind, find};
+pub use ipcost_peer::adapters::app::{
+    At, BurstOutcome, Given, KINDS, Login, NamedServer, ServerKind, aliases_of, find, find_named,
+};
 
 pub use self::judge::judge;
 pub use self::page::page;
 pub use self::record::{
-    APP_SCHEMA, App, Burst, Checked, Curve, MeasuredRequest, Others, RanShare, Saving, ServerSocket,
+    APP_SCHEMA, App, Burst, Checked, Curve, MeasuredRequest, OtherSide, Others, RanShare, Saving,
+    ServerSocket, SideCost,
 };
 pub(crate) use self::run::no_network;
-pub use self::run::{AppRequest, SeenServer, burst, keep_others_out, look, peer_of, prepare, to_explain};
+pub use self::run::{
+    AppRequest, BurstRoom, SeenServer, burst, keep_others_out, look, peer_of, prepare, to_explain,
+};
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<App>(APP_SCHEMA, "app").told_apart_by("server");

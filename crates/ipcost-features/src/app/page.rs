@@ -1,15 +1,19 @@
 //! What a Unix socket saves a server, as a page.
 
-use ipcost_model::{Estimate, Verdict};
+use ipcost_model::Estimate;
 use ipcost_report::page::{
     Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
 };
 use ipcost_report::picture::{Chart, draw_saving, plain_saving};
 use ipcost_report::saving::{Curves, MeasuredSaving, PlacementPanel};
 
+use super::claim::Claim;
 use super::curves::curves;
-use super::words::{checked, cores_of, heading, known, limits, load, of_burst, of_held_back, of_loads};
-use super::{App, Burst, BurstOutcome, Saving};
+use super::words::{
+    alone, checked, cores_alone, cores_of, heading, known, limits, load, load_alone, of_burst, of_columns,
+    of_costs, of_held_back, of_loads, of_percentiles,
+};
+use super::{App, Burst, BurstOutcome, Saving, SideCost};
 
 /// The most letters of a request in a table.
 const MOST: usize = 32;
@@ -20,6 +24,7 @@ pub fn page(app: &App) -> Page<'_> {
     // It may be all that a Unix socket would save, so it comes before any advice.
     page.answer.extend(of_held_back(app).map(|found| apart(Paragraph::caution(found))));
     let burst = app.burst.iter().map(of_burst);
+    page.answer.extend(of_costs(app).into_iter().map(|said| apart(Paragraph::plain(said))));
     page.answer.extend(of_loads(app).into_iter().chain(burst).map(|said| apart(Paragraph::plain(said))));
     if !app.same_work.is_empty() {
         let lines = Block::List(checked(app).into_iter().map(Paragraph::plain).collect());
@@ -27,10 +32,19 @@ pub fn page(app: &App) -> Page<'_> {
     }
     if !app.savings.is_empty() {
         let title = "What a request costs, and what the Unix socket saves";
-        page.blocks.push(Section::new("saving", title).with(loads(app)).open());
+        let notes = of_columns(app).map(Paragraph::quiet);
+        let section = Section::new("saving", title).with(loads(app));
+        page.blocks.push(notes.into_iter().fold(section, Section::with).open());
+    }
+    if let Some(other) = app.other_side.as_ref().filter(|_| !app.costs.is_empty()) {
+        let title = format!("What a request costs over {}", alone(other));
+        let notes = of_percentiles(app).map(Paragraph::quiet);
+        let section = Section::new("cost", title).with(costs(app));
+        page.blocks.push(notes.into_iter().fold(section, Section::with).open());
     }
     page.blocks.extend(curves(app).map(|curves| by_work(app, curves).open()));
-    page.blocks.extend(app.burst.as_ref().map(|burst| met(burst).open()));
+    let happened = |burst: &&Burst| burst.unix.is_some() || burst.tcp.is_some();
+    page.blocks.extend(app.burst.as_ref().filter(happened).map(|burst| met(burst).open()));
     page.notes.extend(limits(app).map(|limit| Paragraph::quiet(limit).into()));
     page.hint = "ipcost show RUN --wide shows every number.";
     page
@@ -77,12 +91,40 @@ fn loads(app: &App) -> Table {
     Table::new(&COLUMNS).rows(app.savings.iter().map(row))
 }
 
+/// The costs of the one side that was measured.
+fn costs(app: &App) -> Table {
+    const COLUMNS: [Column; 8] = [
+        Column::text("request"),
+        Column::text("cores").dropped(3),
+        Column::number("cost"),
+        Column::text("").dropped(5),
+        Column::number("p50").dropped(2),
+        Column::number("p99").dropped(1),
+        Column::number("processor time").dropped(4),
+        Column::text("").dropped(6),
+    ];
+    let percentile = |ns: Option<u64>| Field::maybe(ns.map(|ns| Value::Cost(ns as f64)));
+    let row = |cost: &SideCost| {
+        vec![
+            Value::Name(load_alone(cost, MOST)).into(),
+            Value::Name(cores_alone(cost)).into(),
+            Value::Cost(cost.wall_ns.median).into(),
+            Value::CostInterval(cost.wall_ns.lo, cost.wall_ns.hi).into(),
+            percentile(cost.p50_ns),
+            percentile(cost.p99_ns),
+            Field::maybe(cost.cpu_ns.as_ref().map(|cpu| Value::Cost(cpu.median))),
+            Field::maybe(cost.cpu_ns.as_ref().map(|cpu| Value::CostInterval(cpu.lo, cpu.hi))),
+        ]
+    };
+    Table::new(&COLUMNS).rows(app.costs.iter().map(row))
+}
+
 fn tone(saving: &Saving) -> Tone {
-    match saving.verdict {
-        Verdict::Different | Verdict::Direction if saving.ratio.median < 1.0 => Tone::Good,
-        Verdict::Different | Verdict::Direction => Tone::Bad,
-        Verdict::Equivalent if saving.is_same() => Tone::Plain,
-        Verdict::Equivalent | Verdict::Undecided => Tone::Open,
+    match saving.claim() {
+        Claim::Less => Tone::Good,
+        Claim::More => Tone::Bad,
+        Claim::Same => Tone::Plain,
+        Claim::SameInMedian | Claim::Open | Claim::Estimate | Claim::Varies => Tone::Open,
     }
 }
 
@@ -160,14 +202,14 @@ fn met(burst: &Burst) -> Section<'static> {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{Document, Envelope, MeanContrast, Pattern, Placement};
+    use ipcost_model::{Document, Envelope, MeanContrast, Pattern, Placement, Verdict};
     use ipcost_report::fixture;
 
     use ipcost_report::picture::Background;
 
     use super::*;
     use crate::app::record::LOGIN;
-    use crate::app::{APP_SCHEMA, Checked, Curve, MeasuredRequest, ServerSocket};
+    use crate::app::{APP_SCHEMA, Checked, Curve, MeasuredRequest, OtherSide, ServerSocket};
 
     fn saving(
         request: &str,
@@ -219,7 +261,7 @@ mod tests {
             same: unix == tcp,
             made_equal: made_equal.map(str::to_owned),
         };
-        let side = |address: &str| ServerSocket { address: address.to_owned(), process: Some(7) };
+        let side = |address: &str| ServerSocket { address: address.to_owned(), name: None, process: Some(7) };
         let long = "SELECT name FROM account WHERE id = 4711 AND branch = 17 ORDER BY name LIMIT 10";
         let request = |request: &str, least| MeasuredRequest {
             request: request.to_owned(),
@@ -246,6 +288,8 @@ mod tests {
             requests: vec![request("SELECT 1", true), request(long, false)],
             margin: 0.05,
             held_back: Vec::new(),
+            costs: Vec::new(),
+            other_side: None,
             savings: vec![
                 saving("SELECT 1", Pattern::Rr, together, 0.63, Verdict::Different),
                 saving("SELECT 1", Pattern::Rr, apart, 0.97, Verdict::Equivalent),
@@ -276,8 +320,81 @@ mod tests {
                     failed: 15,
                     ..BurstOutcome::default()
                 }),
+                left_out: 0,
             }),
         }
+    }
+
+    #[test]
+    fn a_burst_that_was_left_out_is_one_line() {
+        let burst = |unix, left_out| {
+            let burst = Burst { clients: 600, somaxconn: None, unix, tcp: None, left_out };
+            let app = App { burst: Some(burst), ..app() };
+            page(&app).markdown().split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let none = burst(None, 3);
+        assert!(
+            none.contains("600 clients at the same moment: left out, because less than a quarter"),
+            "{none}"
+        );
+        assert!(!none.contains("clients of all rounds"), "{none}");
+        let some = burst(Some(BurstOutcome { answered: 1200, ..BurstOutcome::default() }), 1);
+        assert!(
+            some.contains("1 round more was left out") && some.contains("clients of all rounds"),
+            "{some}"
+        );
+    }
+
+    #[test]
+    fn one_side_alone_has_its_figures_and_what_the_other_needs() {
+        let cost = SideCost {
+            request: "PING".to_owned(),
+            pattern: Pattern::Rr,
+            concurrency: 1,
+            pipeline: 1,
+            placement: Placement::Free,
+            cell: "rr/tcp".to_owned(),
+            wall_ns: Estimate { median: 14_700.0, lo: Some(14_000.0), hi: Some(15_000.0) },
+            p50_ns: Some(14_500),
+            p99_ns: Some(21_000),
+            cpu_ns: Some(Estimate { median: 11_000.0, lo: None, hi: None }),
+        };
+        let other = OtherSide {
+            transport: "unix".to_owned(),
+            setting: "unixsocket /run/redis.sock in redis.conf".to_owned(),
+            page: "docs/app-redis.md".to_owned(),
+        };
+        let app = App {
+            unix: None,
+            same_work: Vec::new(),
+            savings: Vec::new(),
+            curves: Vec::new(),
+            burst: None,
+            costs: vec![cost],
+            other_side: Some(other),
+            ..app()
+        };
+        let page = page(&app);
+        let terminal = anstream::adapter::strip_str(&page.terminal(false, 80)).to_string();
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for text in [words(&terminal), words(&page.markdown()), words(&page.html())] {
+            for part in ["over TCP", "14.7 µs", "14.5 µs", "21.0 µs", "11.0 µs", "unixsocket /run/redis.sock"]
+            {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        }
+        assert!(words(&terminal).contains("give --unix PATH as well. docs/app-redis.md"), "{terminal}");
+    }
+
+    #[test]
+    fn the_address_that_answered_to_a_name_is_in_the_answer() {
+        let named = ServerSocket {
+            address: "[::1]:5432".to_owned(),
+            name: Some("localhost".to_owned()),
+            process: None,
+        };
+        let app = App { tcp: Some(named), ..app() };
+        assert!(page(&app).markdown().contains("localhost answered at"), "{}", page(&app).markdown());
     }
 
     #[test]

@@ -40,6 +40,12 @@ pub struct App {
     /// What waits for delayed acknowledgements, in sentences: mended, it may be all that a Unix socket would save.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<String>,
+    /// What requests cost over the one socket that was measured; empty if both were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costs: Vec<SideCost>,
+    /// The socket that was not measured, if one was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_side: Option<OtherSide>,
     /// What the Unix socket saves, in the order of the tables.
     pub savings: Vec<Saving>,
     /// From how much work on it stops mattering.
@@ -66,6 +72,9 @@ pub enum Others {
 pub struct ServerSocket {
     /// Its address.
     pub address: String,
+    /// The name that it was given by, of which the address is the first that answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The process that listens, if the system tells.
     pub process: Option<u32>,
 }
@@ -96,6 +105,45 @@ pub struct MeasuredRequest {
     pub replied: u64,
     /// Whether it is the least that the server can be asked.
     pub least: bool,
+}
+
+/// What one kind of load costs over the one socket that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SideCost {
+    /// The request.
+    pub request: String,
+    /// On a kept connection (`rr`) or on one of its own (`connect`).
+    pub pattern: Pattern,
+    /// Clients at once.
+    pub concurrency: u32,
+    /// Requests sent before the first reply is read.
+    pub pipeline: u64,
+    /// To which of the server's cores the client was pinned.
+    pub placement: Placement,
+    /// The cell, by id.
+    pub cell: String,
+    /// Elapsed time of a request, nanoseconds.
+    pub wall_ns: Estimate,
+    /// The median of the requests' own times, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<u64>,
+    /// The 99th percentile of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<u64>,
+    /// Processor time of client and server, nanoseconds a request; absent where the server's is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<Estimate>,
+}
+
+/// The socket of a server that was not measured, and what it needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherSide {
+    /// `unix` or `tcp`.
+    pub transport: String,
+    /// What the server's configuration needs.
+    pub setting: String,
+    /// The page of the documentation.
+    pub page: String,
 }
 
 /// What the Unix socket saves for one kind of load.
@@ -221,4 +269,11 @@ pub struct Burst {
     pub unix: Option<BurstOutcome>,
     /// Over TCP.
     pub tcp: Option<BurstOutcome>,
+    /// Rounds of clients that were left out, so that enough of the budget is left.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub left_out: u32,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }

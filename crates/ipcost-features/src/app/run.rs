@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
+use ipcost_lab::bench::Bench;
 use ipcost_lab::lab::own_command;
 use ipcost_lab::{LabError, ProcessBench};
 use ipcost_model::{
-    Job, Lasts, Matrix, OptionLists, OptionName, OptionValue, Pattern, PeerCommand, Placement, ServiceCommand,
+    Job, Lasts, Matrix, OptionLists, OptionName, OptionValue, Pattern, PeerCommand, Placement, Plan,
+    ServiceCommand,
 };
 use ipcost_peer::adapters::app::{
-    At, Facts, Given, Login, ServerKind, backlog, burst as burst_at, look as look_at,
+    At, BURST_PATIENCE, Facts, Given, Login, NamedServer, ServerKind, backlog, burst as burst_at, find_named,
+    look as look_at,
 };
 use ipcost_sys::{limits, net_namespace, whereabouts};
 use serde::{Deserialize, Serialize};
@@ -22,6 +25,10 @@ const PIPELINE: u64 = 16;
 
 /// How often clients come at once, over either socket.
 const ROUNDS: u32 = 3;
+/// What a first round is taken to need: refused clients try again after a second over TCP.
+const FIRST_ROUND: Duration = Duration::from_secs(2);
+/// The part of the budget that bursts leave.
+const LEFT_FOR_TIMING: f64 = 0.25;
 /// Descriptors of this process besides those of a burst.
 const OTHER_DESCRIPTORS: u64 = 100;
 
@@ -30,6 +37,9 @@ const OTHER_DESCRIPTORS: u64 = 100;
 pub struct AppRequest {
     /// The name of the kind of server.
     pub server: String,
+    /// The alias that it was named by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
     /// The user's own server; a private one if empty.
     pub given: Given,
     /// Who asks.
@@ -48,6 +58,15 @@ pub struct AppRequest {
     pub settings: Job,
 }
 
+impl AppRequest {
+    /// The kind, as it was named.
+    pub fn named(&self, kind: &'static ServerKind) -> NamedServer {
+        let alias =
+            self.alias.as_deref().and_then(|name| find_named(name).ok()).and_then(|named| named.alias);
+        NamedServer { kind, alias: alias.filter(|alias| alias.kind == kind.name) }
+    }
+}
+
 /// The command of a peer that asks a kind of server.
 ///
 /// # Errors
@@ -63,7 +82,7 @@ pub fn peer_of(kind: &ServerKind) -> Result<Vec<String>, LabError> {
 ///
 /// # Errors
 /// If no private server can be started, or this program's path is not known.
-pub fn prepare(kind: &ServerKind, asked: &AppRequest, several_cores: bool) -> Result<Job, LabError> {
+pub fn prepare(kind: &'static ServerKind, asked: &AppRequest, several_cores: bool) -> Result<Job, LabError> {
     let mut command = peer_of(kind)?;
     let is_private = asked.given.is_empty();
     let service = match is_private {
@@ -75,6 +94,9 @@ pub fn prepare(kind: &ServerKind, asked: &AppRequest, several_cores: bool) -> Re
             command.push("--service".to_owned());
             let switches = [("--tls", asked.login.tls), ("--writes", asked.login.writes)];
             command.extend(switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned()));
+            if let Some(program) = asked.named(kind).program() {
+                command.extend(["--program".to_owned(), program.to_owned()]);
+            }
             if let Some(script) = kind.own_script(&asked.requests) {
                 command.extend(["--own-script".to_owned(), script.to_owned()]);
             }
@@ -170,6 +192,7 @@ fn flags(asked: &AppRequest) -> Vec<String> {
     let values = [
         ("--unix", asked.given.unix.as_ref().map(At::to_string)),
         ("--tcp", asked.given.tcp.as_ref().map(At::to_string)),
+        ("--host-name", asked.given.tcp.as_ref().and_then(|at| Some(at.name()?.to_owned()))),
         ("--user", user.clone()),
         ("--database", database.clone()),
     ];
@@ -201,7 +224,31 @@ impl SeenServer {
     }
 }
 
-/// Lets as many clients as were asked for come at the same moment, over one socket after the other, a few times.
+/// How much of a run's time a burst may take.
+#[derive(Debug, Clone, Copy)]
+pub struct BurstRoom {
+    /// The budget; `None` if the run has a number of epochs instead.
+    pub budget: Option<Duration>,
+    /// What the run took before it was killed, if it was.
+    pub spent: Duration,
+}
+
+impl BurstRoom {
+    /// The room for bursts of a plan that was carried out for so long already.
+    pub fn of(plan: &Plan, spent: Duration) -> Self {
+        Self { budget: plan.epochs_exact.is_none().then_some(plan.budget), spent }
+    }
+
+    /// How long bursts may go on after this much of the run, if another round that takes so long leaves enough of the budget.
+    fn left(&self, elapsed: Duration, round: Duration) -> Option<Duration> {
+        let Some(budget) = self.budget else { return Some(Duration::MAX) };
+        let left = budget.mul_f64(1.0 - LEFT_FOR_TIMING).checked_sub(self.spent + elapsed)?;
+        (round <= left).then_some(left)
+    }
+}
+
+/// Lets as many clients as were asked for come at the same moment, over one socket after the other, a few times, as long as that leaves
+/// a quarter of the budget.
 ///
 /// # Errors
 /// If that many clients cannot be started here.
@@ -210,6 +257,7 @@ pub fn burst(
     asked: &AppRequest,
     seen: &SeenServer,
     bench: &ProcessBench,
+    room: BurstRoom,
 ) -> Result<Option<Burst>, LabError> {
     let clients = asked.burst;
     if clients == 0 {
@@ -226,23 +274,46 @@ pub fn burst(
         false => given.clone(),
     };
     let sides = [at("unix", &asked.given.unix), at("tcp", &asked.given.tcp)];
-    let mut met = sides.each_ref().map(|at| {
-        at.as_ref()
-            .filter(|_| seen.either().is_some())
-            .map(|at| BurstOutcome { backlog: backlog(at), ..BurstOutcome::default() })
-    });
-    for _ in 0..ROUNDS {
-        for (at, met) in sides.iter().zip(&mut met) {
-            let Some((at, met)) = at.as_ref().zip(met.as_mut()) else { continue };
-            let one = burst_at(kind, &login, at, &asked.requests[0], clients)
-                .map_err(|error| LabError::Refused(error.to_string()))?;
-            *met = met.and(one);
+    let sides = sides.map(|at| at.filter(|_| seen.either().is_some()));
+    let none = |at: &Option<At>| {
+        at.as_ref().map(|at| BurstOutcome { backlog: backlog(at), ..BurstOutcome::default() })
+    };
+    let mut met = sides.each_ref().map(none);
+    let mut round = Duration::ZERO;
+    let round_of = |patience: Duration| -> Result<[Option<BurstOutcome>; 2], LabError> {
+        let mut outcomes = [None; 2];
+        for (at, outcome) in sides.iter().zip(&mut outcomes) {
+            let Some(at) = at else { continue };
+            let one = burst_at(kind, &login, at, &asked.requests[0], clients, patience);
+            *outcome = Some(one.map_err(|error| LabError::Refused(error.to_string()))?);
         }
+        Ok(outcomes)
+    };
+    let mut rounds = 0;
+    while rounds < ROUNDS {
+        let began = bench.elapsed();
+        let Some(left) = room.left(began, round.max(FIRST_ROUND)) else { break };
+        // A client waits for its connection and then for its reply, over either socket.
+        let patience = BURST_PATIENCE.min(left / 4);
+        let outcomes = round_of(patience)?;
+        let took = bench.elapsed() - began;
+        round = round.max(took);
+        if took >= patience
+            && patience < BURST_PATIENCE
+            && outcomes.iter().flatten().any(|outcome| outcome.failed > 0)
+        {
+            // They might have been answered, had there been time to wait.
+            break;
+        }
+        for (met, outcome) in met.iter_mut().zip(outcomes) {
+            *met = met.zip(outcome).map(|(met, outcome)| met.and(outcome));
+        }
+        rounds += 1;
     }
     let somaxconn = std::fs::read_to_string("/proc/sys/net/core/somaxconn");
     let somaxconn = somaxconn.ok().and_then(|text| text.trim().parse().ok());
-    let [unix, tcp] = met;
-    Ok(Some(Burst { clients, somaxconn, unix, tcp }))
+    let [unix, tcp] = met.map(|met| met.filter(|_| rounds > 0));
+    Ok(Some(Burst { clients, somaxconn, unix, tcp, left_out: ROUNDS - rounds }))
 }
 
 /// Looks at the server over both sockets; starts it if it is a private one.
@@ -267,4 +338,26 @@ pub fn look(kind: &ServerKind, asked: &AppRequest, bench: &mut ProcessBench) -> 
         facts(&At::of(transport, &address).map_err(LabError::Refused)?)
     });
     Ok(SeenServer { unix: Some(unix?), tcp: Some(tcp?), lasts: Some(lasts) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_leave_a_quarter_of_the_budget() {
+        let seconds = Duration::from_secs;
+        let room =
+            |budget: Option<u64>, spent| BurstRoom { budget: budget.map(seconds), spent: seconds(spent) };
+        assert_eq!(room(Some(40), 0).left(seconds(1), FIRST_ROUND), Some(seconds(29)));
+        assert_eq!(room(Some(40), 0).left(seconds(28), seconds(2)), Some(seconds(2)));
+        assert_eq!(room(Some(40), 0).left(seconds(29), seconds(2)), None);
+        assert_eq!(room(Some(40), 0).left(seconds(35), Duration::ZERO), None);
+        assert_eq!(room(Some(40), 29).left(seconds(0), seconds(2)), None, "what was spent before counts");
+        assert_eq!(room(Some(2), 0).left(Duration::ZERO, FIRST_ROUND), None);
+        assert!(
+            room(None, 0).left(seconds(1000), seconds(100)).is_some(),
+            "a number of epochs has no budget"
+        );
+    }
 }

@@ -1,17 +1,20 @@
 //! The words of the answer: what was compared, what a Unix socket saves, of which request, and from how much work on not.
 
 use ipcost_model::units::percent;
-use ipcost_model::{Estimate, Lasts, Pattern, Placement, Ran, Verdict, and_joined};
+use ipcost_model::{Estimate, Lasts, Pattern, Placement, Ran, and_joined};
 use ipcost_report::numbers::{bounds, interval, ratio, signed_time, time, time_interval};
-use ipcost_report::words::{SAME_IN_MEDIAN, cores, escaped, ran};
+use ipcost_report::words::{AMOUNT_OPEN, SAME_IN_MEDIAN, cores, escaped, ran};
 
+use super::claim::Claim;
 use super::record::LOGIN;
-use super::{App, Burst, BurstOutcome, Checked, Others, Saving};
+use super::{App, Burst, BurstOutcome, Checked, OtherSide, Others, Saving, SideCost};
 
 /// The most letters of a request in a sentence.
 const MOST: usize = 60;
 /// A share of a core below this is not worth a sentence.
 const LEAST_OF_A_CORE: f64 = 0.005;
+/// A median of single requests so many times the cost, or less than its part, needs a word.
+const FAR: f64 = 1.5;
 /// The rate at which savings of processor time are told, requests a second, unless one client cannot reach it.
 const RATE: f64 = 1000.0;
 
@@ -27,7 +30,19 @@ pub(super) fn heading(app: &App) -> String {
         Some(Others::Admitted) => ", open to every user of this machine",
         Some(Others::Secret) | None => "",
     };
-    format!("{} {}: {whose}{reached}", app.title, escaped(&app.version))
+    let named = app.tcp.as_ref().and_then(|socket| Some((socket.name.as_ref()?, &socket.address)));
+    let named = named.map_or_else(String::new, |(name, address)| {
+        format!("; {} answered at {}", escaped(name), escaped(address))
+    });
+    format!("{}: {whose}{reached}{named}", server(&app.title, &escaped(&app.version)))
+}
+
+/// A server's name and version; many web servers tell both as their version.
+pub(super) fn server(title: &str, version: &str) -> String {
+    match version.to_lowercase().starts_with(&title.to_lowercase()) {
+        true => version.to_owned(),
+        false => format!("{title} {version}").trim_end().to_owned(),
+    }
 }
 
 /// What is the same in one line, and each difference in one of its own.
@@ -74,29 +89,112 @@ pub(super) fn shortened(request: &str, most: usize) -> String {
 
 /// A load in words: `SELECT 1, a connection for each`.
 pub(super) fn load(saving: &Saving, most: usize) -> String {
-    let mut text = shortened(&saving.request, most);
-    if saving.pattern == Pattern::Connect {
+    let Saving { request, pattern, concurrency, pipeline, .. } = saving;
+    load_of(request, (*pattern, *concurrency, *pipeline), most)
+}
+
+/// The same of a load over one socket.
+pub(super) fn load_alone(cost: &SideCost, most: usize) -> String {
+    load_of(&cost.request, (cost.pattern, cost.concurrency, cost.pipeline), most)
+}
+
+fn load_of(request: &str, (pattern, concurrency, pipeline): (Pattern, u32, u64), most: usize) -> String {
+    let mut text = shortened(request, most);
+    if pattern == Pattern::Connect {
         text.push_str(", a connection for each");
     }
-    if saving.concurrency > 1 {
-        text.push_str(&format!(", {} at once", saving.concurrency));
+    if concurrency > 1 {
+        text.push_str(&format!(", {concurrency} at once"));
     }
-    if saving.pipeline > 1 {
-        text.push_str(&format!(", {} in one go", saving.pipeline));
+    if pipeline > 1 {
+        text.push_str(&format!(", {pipeline} in one go"));
     }
     text
 }
 
+/// On which cores a load over one socket ran.
+pub(super) fn cores_alone(cost: &SideCost) -> String {
+    let pinned = if cost.placement == Placement::Free { "" } else { ", pinned" };
+    format!("{}{pinned}", cores(cost.placement))
+}
+
+/// The socket that was measured alone.
+pub(super) fn alone(other: &OtherSide) -> &'static str {
+    if other.transport == "unix" { "TCP" } else { "the Unix socket" }
+}
+
+/// What each request costs over the one socket, wherever the scheduler ran it.
+pub(super) fn of_costs(app: &App) -> Vec<String> {
+    let Some(other) = &app.other_side else { return Vec::new() };
+    let is_plain =
+        |cost: &&SideCost| cost.placement == Placement::Free && cost.concurrency == 1 && cost.pipeline == 1;
+    let sentence = |cost: &SideCost| {
+        let own = cost.p50_ns.zip(cost.p99_ns).map_or_else(String::new, |(p50, p99)| {
+            format!("; half of them take at most {}, 99 % at most {}", time(p50 as f64), time(p99 as f64))
+        });
+        let cpu = cost.cpu_ns.as_ref().map_or_else(String::new, |cpu| {
+            format!("; processor time of client and server: {}", time(cpu.median))
+        });
+        let load = load_alone(cost, MOST);
+        let within =
+            time_interval(cost.wall_ns.lo, cost.wall_ns.hi).map_or_else(String::new, |it| format!(" ({it})"));
+        format!("{load}: {}{within} over {}{own}{cpu}.", time(cost.wall_ns.median), alone(other))
+    };
+    app.costs.iter().filter(is_plain).map(sentence).collect()
+}
+
+/// What the columns of one side are, if a row's percentiles are visibly not those of its cost.
+pub(super) fn of_percentiles(app: &App) -> Option<String> {
+    let is_far = |cost: &SideCost| {
+        let times = cost.p50_ns.map_or(1.0, |p50| p50 as f64 / cost.wall_ns.median);
+        cost.concurrency == 1 && !(1.0 / FAR..FAR).contains(&times)
+    };
+    app.costs.iter().any(is_far).then(|| {
+        "The cost is a median over batches; p50 and p99 are of requests timed one by one after each batch. They are far apart where the cost changed between batches, as when the scheduler moves client or server."
+            .to_owned()
+    })
+}
+
+/// What the socket needs that was not measured.
+pub(super) fn of_other_side(other: &OtherSide) -> String {
+    let (socket, flag) = match other.transport.as_str() {
+        "unix" => ("a Unix socket", "--unix PATH"),
+        _ => ("a port", "--tcp HOST:PORT"),
+    };
+    format!(
+        "One side alone does not show what moving saves. To compare, the server needs {socket}: {}. Then give {flag} as well. {} has the rest.",
+        other.setting, other.page
+    )
+}
+
 /// What is known of a load.
 pub(super) fn known(saving: &Saving, margin: f64) -> String {
-    match saving.verdict {
-        Verdict::Undecided if saving.ratio.lo.is_none() => "an estimate".to_owned(),
-        Verdict::Undecided => "open".to_owned(),
-        Verdict::Equivalent if saving.is_same() => format!("the same within {}", percent(margin)),
-        Verdict::Equivalent => SAME_IN_MEDIAN.to_owned(),
-        Verdict::Different | Verdict::Direction if saving.ratio.median < 1.0 => "less".to_owned(),
-        Verdict::Different | Verdict::Direction => "more".to_owned(),
+    let known = match saving.claim() {
+        Claim::Less => "less",
+        Claim::More => "more",
+        Claim::Same => return format!("the same within {}", percent(margin)),
+        Claim::SameInMedian => SAME_IN_MEDIAN,
+        Claim::Open => "open",
+        Claim::Estimate => "an estimate",
+        Claim::Varies => "costs vary",
+    };
+    match saving.is_amount_open() {
+        true => format!("{known}, {AMOUNT_OPEN}"),
+        false => known.to_owned(),
     }
+}
+
+/// What the columns are, if a row's ratio is visibly not the quotient of its costs.
+pub(super) fn of_columns(app: &App) -> Option<String> {
+    let columns = "The columns unix and tcp are medians of each side. The ratio and the saving compare the two in each round, so they need not be the quotient and the difference of the columns.";
+    let is_other = |saving: &Saving| saving.is_no_quotient(app.margin);
+    let varies = app.savings.iter().any(|saving| saving.claim() == Claim::Varies);
+    app.savings.iter().any(is_other).then(|| match varies {
+        true => format!(
+            "{columns} Costs vary: the medians point one way and the rounds the other, because each side's cost changed between rounds."
+        ),
+        false => columns.to_owned(),
+    })
 }
 
 /// An estimate of a time with its interval: `18.1 µs (15.2 µs–21.0 µs)`.
@@ -139,7 +237,9 @@ pub(super) fn of_loads(app: &App) -> Vec<String> {
 
 /// What limits the answer.
 pub(super) fn limits(app: &App) -> Option<String> {
-    if app.unix.is_none() || app.tcp.is_none() {
+    if let Some(other) = &app.other_side {
+        Some(of_other_side(other))
+    } else if app.unix.is_none() || app.tcp.is_none() {
         Some(
             "Only one side was measured: give --unix PATH and --tcp HOST:PORT of the same server.".to_owned(),
         )
@@ -182,8 +282,21 @@ pub(super) fn of_burst(burst: &Burst) -> String {
         ),
         _ => String::new(),
     };
+    let left_out = match burst.left_out {
+        0 => String::new(),
+        1 => " 1 round more was left out: it would have left too little of the budget.".to_owned(),
+        count => {
+            format!(" {count} rounds more were left out: they would have left too little of the budget.")
+        }
+    };
+    if sides.is_empty() {
+        return format!(
+            "{} clients at the same moment: left out, because less than a quarter of the budget would be left. Give a longer --budget, or --burst a smaller number.",
+            burst.clients
+        );
+    }
     format!(
-        "{} clients that connect at the same moment and do not wait: {}{remedy}.",
+        "{} clients that connect at the same moment and do not wait: {}{remedy}.{left_out}",
         burst.clients,
         sides.join("; ")
     )
@@ -242,7 +355,7 @@ pub(super) fn of_placements(app: &App) -> Vec<String> {
         };
         all.extend(saving.shares.iter().filter(|share| is_alone(share.ran)).map(|share| {
             format!(
-                "{}: both sides ran on {} in no common round ({} of the batches over the Unix socket, {} over TCP), so they are not compared there.",
+                "{}: both sides ran on {} in too few common rounds to be compared there ({} of the batches over the Unix socket, {} over TCP).",
                 load(saving, MOST),
                 ran(share.ran),
                 percent(share.unix),
@@ -280,18 +393,23 @@ fn consequence(app: &App, saving: &Saving) -> String {
             time(held_ns)
         );
     }
-    match (saving.verdict, &saving.saved_ns) {
-        (Verdict::Different | Verdict::Direction, Some(saved)) if saving.ratio.median < 1.0 => format!(
-            "moving saves {} a request, {} of it{}",
+    let by_rounds = match saving.sides_disagree() {
+        true => ", as the two compare in each round; the medians of each side point the other way",
+        false => "",
+    };
+    match saving.claim() {
+        Claim::Less if let Some(saved) = &saving.saved_ns => format!(
+            "moving saves {} a request, {} of it{}{by_rounds}",
             with_interval(saved),
             percent(1.0 - saving.ratio.median),
             of_a_core(saving)
         ),
-        (Verdict::Different | Verdict::Direction, _) => format!(
-            "moving would cost {} more a request",
+        Claim::Less => format!("moving saves {} of a request{by_rounds}", percent(1.0 - saving.ratio.median)),
+        Claim::More => format!(
+            "moving would cost {} more a request{by_rounds}",
             saving.saved_ns.map_or_else(|| "something".to_owned(), |saved| time(saved.median.abs()))
         ),
-        (Verdict::Equivalent, _) if !saving.is_same() => match &saving.mean {
+        Claim::SameInMedian => match &saving.mean {
             Some(mean) => format!(
                 "{SAME_IN_MEDIAN}, so moving saves nothing that matters of most requests; the mean over all is {} {}",
                 ratio(mean.ratio),
@@ -299,13 +417,16 @@ fn consequence(app: &App, saving: &Saving) -> String {
             ),
             None => format!("{SAME_IN_MEDIAN}, so moving saves nothing that matters of most requests"),
         },
-        (Verdict::Equivalent, _) => {
+        Claim::Same => {
             format!("the same within {}, so moving saves nothing that matters", percent(app.margin))
         }
-        _ if saving.ratio.lo.is_none() => {
+        Claim::Estimate => {
             "an estimate from too few epochs for an interval, which a longer --budget gives".to_owned()
         }
-        _ => "whether moving saves anything is open, and a longer --budget tells".to_owned(),
+        Claim::Open => "whether moving saves anything is open, and a longer --budget tells".to_owned(),
+        Claim::Varies => {
+            "whether moving saves anything is open: the medians of each side point one way and their comparison in each round the other, because costs changed between rounds".to_owned()
+        }
     }
 }
 

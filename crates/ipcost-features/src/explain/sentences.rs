@@ -158,7 +158,8 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
             "{dear_name} and {cheap_name} cost the same per {per} in the median, within the margin ({amount} apart{around})"
         ),
         _ => format!(
-            "{whether} {dear_name} or {cheap_name} costs more per {per} is open: {amount} apart{around}"
+            "{whether} {} or {cheap_name} costs more per {per} is open: {amount} apart{around}",
+            dear.label
         ),
     };
     let mut text = match where_ {
@@ -387,7 +388,7 @@ pub(super) mod tests {
         let (tcp, unix) = (cell("tcp", Pattern::Rr, 5_100.0), cell("unix", Pattern::Rr, 2_000.0));
         assert_eq!(
             difference_sentence(&difference(1.0, true), &tcp, &unix),
-            "Tcp costs 6.40 µs more than unix per round trip (5.90–7.00 µs), 1.60 ×: 5.90 µs (5.80–6.00 µs) of it is \
+            "TCP costs 6.40 µs more than unix per round trip (5.90–7.00 µs), 1.60 ×: 5.90 µs (5.80–6.00 µs) of it is \
              system time in the server, with 3100 more instructions; but 300 ns (200–400 ns) less user time in the \
              client; no more waiting; voluntary switches: 1.0 in place of 0.250 in the server; no more system calls."
         );
@@ -395,7 +396,7 @@ pub(super) mod tests {
         let turned = difference_sentence(&difference(-1.0, true), &unix, &tcp);
         assert!(
             turned.starts_with(
-                "Tcp costs 6.40 µs more than unix per round trip (5.80–6.90 µs), 1.60 ×: 5.90 µs"
+                "TCP costs 6.40 µs more than unix per round trip (5.80–6.90 µs), 1.60 ×: 5.90 µs"
             ),
             "{turned}"
         );
@@ -438,7 +439,7 @@ pub(super) mod tests {
     fn what_is_not_known_is_not_said() {
         let (tcp, unix) = (cell("tcp", Pattern::Rr, 1.0), cell("unix", Pattern::Rr, 1.0));
         let open = difference_sentence(&difference(1.0, false), &tcp, &unix);
-        assert!(open.starts_with("Whether Tcp or unix costs more per round trip is open"), "{open}");
+        assert!(open.starts_with("Whether tcp or unix costs more per round trip is open"), "{open}");
         assert!(open.contains("no part differs by more than noise"), "{open}");
         let unmeasured = ExplainedDifference { wall_ns: None, ..difference(1.0, false) };
         assert!(difference_sentence(&unmeasured, &tcp, &unix).contains("were not both measured"));

@@ -100,6 +100,7 @@ fn measured(placements: &str) -> Document {
 fn answer(document: &Document) -> App {
     let asked = AppRequest {
         server: "redis".to_owned(),
+        alias: None,
         burst: 0,
         given: Given::default(),
         login: Login::default(),

@@ -1,8 +1,9 @@
 //! Addresses of servers on this machine.
 
 use std::fmt;
+use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub const SECRET: &str = "secret";
 /// The member of an address with a host's name, where it was given by name.
 const NAME: &str = "name";
 const LOCALHOST: &str = "localhost";
+/// This machine's own names.
+const HOSTS: &str = "/etc/hosts";
 /// How long a server may take to answer before anything is measured.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -113,42 +116,39 @@ impl At {
     }
 
     /// `HOST:PORT`. The host must be a loopback address, since others take part in what is then measured: a container's network,
-    /// or another machine. With `remote`, any address is one.
+    /// or another machine. With `remote`, any address is one. `localhost` is the first of its addresses at which a server listens, as
+    /// programs try them.
     ///
     /// # Errors
-    /// One line, if it is none or names no port.
+    /// One line, if it is none, names no port, or is `localhost` and nobody listens there.
     pub fn of_host_and_port(text: &str, remote: bool) -> Result<Self, String> {
-        let Some((host, port)) = text.rsplit_once(':') else {
-            return Err(format!("--tcp {text} names no port; give HOST:PORT, such as 127.0.0.1:5432"));
-        };
-        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        let found = match host {
-            LOCALHOST => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-            host => host.parse().ok().filter(|host: &IpAddr| remote || host.is_loopback()),
-        };
-        let Some(found) = found else {
-            return Err(match (remote, host.parse::<IpAddr>()) {
-                (true, _) => format!("{host} is no address; give one in numbers, or localhost"),
-                (false, Ok(_)) => format!(
-                    "{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost, or ipcost app --remote if the way there may be part of the answer"
-                ),
-                (false, Err(_)) => {
-                    format!("{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost")
-                }
-            });
-        };
-        match port.parse() {
-            Ok(port) if port > 0 => {
-                let mut at = Self::of_port(found, port);
-                if host == LOCALHOST {
-                    at.address.insert(NAME.to_owned(), LOCALHOST.into());
-                }
-                Ok(at)
-            }
-            _ => Err(format!(
-                "--tcp {text} names no port from 1 to 65535; give HOST:PORT, such as 127.0.0.1:5432"
-            )),
+        let (host, port) = host_and_port(text)?;
+        if host == LOCALHOST {
+            return first_listening(&addresses_of_localhost(), port, &listens);
         }
+        let parsed: Result<IpAddr, _> = host.parse();
+        match parsed {
+            Ok(found) if remote || found.is_loopback() => Ok(Self::of_port(found, port)),
+            _ if remote => Err(format!("{host} is no address; give one in numbers, or localhost")),
+            Ok(_) => Err(format!(
+                "{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost, or ipcost app --remote if the way there may be part of the answer"
+            )),
+            Err(_) => {
+                Err(format!("{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost"))
+            }
+        }
+    }
+
+    /// The same address, which was given by a name.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.address.insert(NAME.to_owned(), name.into());
+        self
+    }
+
+    /// The name that it was given by.
+    pub fn name(&self) -> Option<&str> {
+        self.address.get(NAME)?.as_str()
     }
 
     /// The path of a Unix socket.
@@ -164,7 +164,7 @@ impl At {
     /// The host, as it was named, or the directory of the socket, and the port, as files of passwords name them.
     pub fn place(&self) -> Option<(String, u16)> {
         let Some(path) = self.path().map(Path::new) else {
-            let name = self.address.get(NAME).and_then(|name| name.as_str()).or(self.host())?;
+            let name = self.name().or(self.host())?;
             return Some((name.to_owned(), self.port()?));
         };
         // PostgreSQL names its sockets by their ports.
@@ -237,6 +237,59 @@ impl At {
     }
 }
 
+/// The host, without the brackets of IPv6, and the port.
+fn host_and_port(text: &str) -> Result<(&str, u16), String> {
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return Err(format!("--tcp {text} names no port; give HOST:PORT, such as 127.0.0.1:5432"));
+    };
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    match port.parse() {
+        Ok(port) if port > 0 => Ok((host, port)),
+        _ => {
+            Err(format!("--tcp {text} names no port from 1 to 65535; give HOST:PORT, such as 127.0.0.1:5432"))
+        }
+    }
+}
+
+/// Where programs look for `localhost`, in their order: as the system's resolver gives them if this machine's own file names it, so that
+/// no other machine is asked.
+fn addresses_of_localhost() -> Vec<IpAddr> {
+    let is_named = |line: &str| {
+        let names = line.split('#').next().unwrap_or_default();
+        names.split_whitespace().skip(1).any(|name| name == LOCALHOST)
+    };
+    let is_known = fs::read_to_string(HOSTS).is_ok_and(|hosts| hosts.lines().any(is_named));
+    let resolved = is_known.then(|| (LOCALHOST, 0).to_socket_addrs().ok()).flatten();
+    let mut addresses: Vec<IpAddr> =
+        resolved.into_iter().flatten().map(|at| at.ip()).filter(IpAddr::is_loopback).collect();
+    addresses.dedup();
+    match addresses.is_empty() {
+        true => vec![Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()],
+        false => addresses,
+    }
+}
+
+/// The first address of `localhost` at which a server listens.
+fn first_listening(
+    addresses: &[IpAddr],
+    port: u16,
+    listens: &dyn Fn(SocketAddr) -> bool,
+) -> Result<At, String> {
+    let found = addresses.iter().find(|address| listens(SocketAddr::new(**address, port)));
+    found.map(|address| At::of_port(*address, port).named(LOCALHOST)).ok_or_else(|| {
+        let tried: Vec<String> =
+            addresses.iter().map(|address| SocketAddr::new(*address, port).to_string()).collect();
+        format!(
+            "no server listens at {LOCALHOST}:{port} ({}); start one there, or give no address to have a private one started",
+            tried.join(", ")
+        )
+    })
+}
+
+fn listens(at: SocketAddr) -> bool {
+    TcpStream::connect_timeout(&at, PATIENCE).is_ok()
+}
+
 /// Limits how long calls on a connection may wait.
 ///
 /// # Errors
@@ -297,13 +350,41 @@ pub fn be_let_in<const N: usize>(
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
+
+    #[test]
+    fn localhost_is_the_first_of_its_addresses_at_which_a_server_listens() {
+        let both = [IpAddr::V6(Ipv6Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST)];
+        let first = |only: Option<&str>| {
+            first_listening(&both, 6379, &|at| only.is_none_or(|only| at.to_string() == only))
+        };
+        for (only, shown, transport) in [
+            (None, "[::1]:6379", "tcp6"),
+            (Some("[::1]:6379"), "[::1]:6379", "tcp6"),
+            (Some("127.0.0.1:6379"), "127.0.0.1:6379", "tcp"),
+        ] {
+            let at = first(only).unwrap();
+            assert_eq!(
+                (at.to_string().as_str(), at.transport, at.name()),
+                (shown, transport, Some(LOCALHOST))
+            );
+            assert_eq!(at.place(), Some((LOCALHOST.to_owned(), 6379)), "files of passwords have the name");
+        }
+        let error = first(Some("nowhere")).unwrap_err();
+        assert!(error.contains("localhost:6379 ([::1]:6379, 127.0.0.1:6379)"), "{error}");
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let at = At::of_host_and_port(&format!("localhost:{port}"), false).unwrap();
+        assert_eq!(at.to_string(), format!("127.0.0.1:{port}"));
+        assert!(addresses_of_localhost().iter().all(IpAddr::is_loopback));
+    }
 
     #[test]
     fn arguments_name_a_place_on_loopback_or_say_what_is_wrong() {
         for (text, shown, transport) in [
             ("127.0.0.1:6379", "127.0.0.1:6379", "tcp"),
-            ("localhost:1", "127.0.0.1:1", "tcp"),
             ("[::1]:6379", "[::1]:6379", "tcp6"),
             ("::1:6379", "[::1]:6379", "tcp6"),
         ] {

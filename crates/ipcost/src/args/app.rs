@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use ipcost_features::app::{KINDS, ServerKind, aliases_of};
 use ipcost_model::units::parse_duration;
 
 use super::run::parse_name;
@@ -14,14 +15,25 @@ const SERVER: &str = "Which server, and what it is asked";
 const HOW: &str = "How to measure";
 const OUTPUT: &str = "Output";
 
+/// Every name of a server, with its aliases.
+fn names() -> String {
+    let of = |kind: &ServerKind| {
+        let aliases: Vec<&str> = aliases_of(kind).map(|alias| alias.name).collect();
+        format!("{} ({})", kind.name, aliases.join(", "))
+    };
+    let all: Vec<String> = KINDS.iter().map(of).collect();
+    format!("Which server, or its alias in brackets: {}; without it, all are listed", all.join(", "))
+}
+
 /// Without addresses a private server of the installed kind is started, as an ordinary user and on both sockets, and removed.
 #[derive(Debug, Default, Args)]
 #[command(
+    mut_arg("server", |arg| arg.help(names())),
     mut_arg("budget", |arg| arg.help("How long the run may take; it ends earlier once every question is answered [default: 40s]")),
     after_long_help = "Passwords are taken from where the server's own client takes them: PGPASSWORD or ~/.pgpass, MYSQL_PWD or ~/.my.cnf, REDISCLI_AUTH.\n\nYour data are only read: SQL runs in read-only transactions, and other commands need --writes.\n\nExit status: 0 done, 1 failed, 2 wrong usage or a server that cannot be measured (nothing was), 130 interrupted (what was measured is shown)."
 )]
 pub struct AppArgs {
-    /// The kind of server; without it, all are listed
+    // Its help lists every name.
     #[arg(value_name = "NAME")]
     pub server: Option<String>,
 

@@ -35,6 +35,9 @@ pub struct CompareArgs {
     /// Exit with status 1 if a cell, a group of cells or everything is known to cost more on side B by more than this
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion)]
     pub fail_on: Option<f64>,
+    /// Show neither progress nor warnings
+    #[arg(long, short)]
+    pub quiet: bool,
     #[command(flatten)]
     pub files: RecordFiles,
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub struct ConformanceArgs {
     /// Make only the checks whose name contains this
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub only: String,
-    /// Show only what fails
+    /// Show neither progress nor warnings: of the checks, those that fail
     #[arg(long, short)]
     pub quiet: bool,
 }

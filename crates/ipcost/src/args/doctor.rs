@@ -25,6 +25,9 @@ pub struct DoctorArgs {
     /// Only look: do not measure what another congestion control than cubic changes for streams
     #[arg(long)]
     pub look_only: bool,
+    /// Show neither progress nor warnings
+    #[arg(long, short)]
+    pub quiet: bool,
     #[command(flatten)]
     pub files: TextFiles,
     #[command(flatten)]

@@ -58,7 +58,7 @@ pub struct ShowArgs {
     /// Show nothing but its warnings and notes, in full
     #[arg(long, conflicts_with_all = ["wide", "quiet"])]
     pub warnings: bool,
-    /// Show no warnings
+    /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
 }

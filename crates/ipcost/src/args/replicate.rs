@@ -46,7 +46,7 @@ pub struct ReplicateArgs {
     /// The seed of every random order [default: a fresh one]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Show no progress
+    /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]

@@ -12,7 +12,7 @@ pub struct ReportArgs {
     /// or directories of documents
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
-    /// Show no warnings
+    /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]

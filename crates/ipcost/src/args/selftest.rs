@@ -25,7 +25,7 @@ pub struct SelfTestArgs {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub files: TextFiles,
-    /// Show no progress
+    /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]

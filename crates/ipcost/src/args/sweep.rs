@@ -63,7 +63,7 @@ pub struct SizeSweepArgs {
     /// The seed of every random order [default: a fresh one, shown with the result]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Show no progress
+    /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]

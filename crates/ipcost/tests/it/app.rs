@@ -204,6 +204,86 @@ fn a_server_of_the_users_own_is_asked_what_they_ask_and_is_not_changed() {
 }
 
 #[test]
+fn one_socket_alone_has_its_figures_and_what_the_other_needs() {
+    let place = place();
+    let Some(own) = Own::start(&place, None) else { return };
+    let port = format!("localhost:{}", own.port);
+    let ask = ["app", "keydb", "--epochs", "1", "--concurrency", "1"];
+    for (flag, at, needs) in
+        [("--tcp", port.as_str(), "unixsocket "), ("--unix", argument(&own.socket), "port 6379")]
+    {
+        let output = place.run(&[&ask[..], &[flag, at]].concat());
+        let shown = text(&output.stdout);
+        assert!(output.status.success() && shown.starts_with("KeyDB"), "{shown}{}", text(&output.stderr));
+        for part in ["What a request costs over", "p99", "PING: ", needs, "docs/app-redis.md"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        assert_eq!(shown.contains("localhost answered at "), flag == "--tcp", "{shown}");
+    }
+    drop(own);
+    assert_refused(
+        &place.run(&["app", "redis", "--tcp", &port]),
+        &["no server listens at localhost", "127.0.0.1"],
+    );
+    place.assert_clean();
+}
+
+#[test]
+fn a_server_on_the_loopback_of_ipv6_is_reached_by_number_and_by_name() {
+    let place = place();
+    let Ok(listener) = TcpListener::bind("[::1]:0") else {
+        return missing("ipv6", "there is no address ::1 here");
+    };
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let Some(own) = Own::start(&place, None) else { return };
+    let number = format!("[::1]:{port}");
+    assert_eq!(own.ask("CONFIG SET bind ::1"), "+OK");
+    assert_eq!(own.ask(&format!("CONFIG SET port {port}")), "+OK");
+    let at = ["--unix", argument(&own.socket), "--tcp", &number];
+    let ask = ["app", "redis", "--epochs", "1", "--concurrency", "1"];
+    let document = place.document(&[&ask[..], &at].concat());
+    assert_eq!(document["answer"]["tcp"]["address"], number.as_str());
+    place.assert_clean();
+}
+
+#[test]
+fn an_alias_is_its_kind_and_another_product_is_said() {
+    let place = place();
+    if installed(&place, &["http", "redis"]).len() < 2 {
+        return;
+    }
+    let ask = |name: &str, more: &[&str]| {
+        let ask = ["app", name, "--epochs", "1", "--concurrency", "1", "--burst", "0"];
+        let output = place.run(&[&ask[..], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stdout).to_owned(), text(&output.stderr).to_owned())
+    };
+    let (shown, said) = ask("caddy", &[]);
+    assert!(said.contains("caddy: the private server is nginx; your own Caddy: --unix PATH"), "{said}");
+    assert!(shown.starts_with("HTTP server nginx"), "{shown}");
+    let (shown, said) = ask("nginx", &[]);
+    assert!(shown.starts_with("nginx/") && !said.contains("the private server is"), "{shown}{said}");
+    let (_, said) = ask("keydb", &["--quiet"]);
+    assert!(!said.contains("the private server is"), "{said}");
+    assert_no_server_is_left(&place);
+}
+
+#[test]
+fn a_burst_that_would_use_up_the_budget_is_left_out_with_a_line() {
+    let place = place();
+    let Some(own) = Own::start(&place, None) else { return };
+    let ask = ["app", "redis", "--unix", argument(&own.socket), "--command", "PING", "--concurrency", "1"];
+    // A first round is taken to need two seconds, of which a quarter of this budget would not be left.
+    let output = place.run(&[&ask[..], &["--burst", "5", "--budget", "2.5s"]].concat());
+    let shown = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("5 clients at the same moment: left out"), "{shown}");
+    place.assert_clean();
+}
+
+#[test]
 fn every_client_of_a_burst_is_accounted_for() {
     let place = place();
     let Some(own) = Own::start(&place, None) else { return };
@@ -377,6 +457,7 @@ fn a_mistake_is_one_line_that_says_what_to_do() {
         assert_refused(&place.run(&[&["app"], arguments].concat()), parts);
     };
     refused(&["postgers"], &["unknown server \"postgers\"", "postgres"]);
+    refused(&["ngimx"], &["did you mean \"nginx\"?", "known: postgres, mariadb", "valkey"]);
     refused(&["redis", "--query", "SELECT 1"], &["--command TEXT", "not with --query"]);
     refused(&["redis", "--tcp", "192.0.2.1:6379"], &["192.0.2.1 is not a loopback address"]);
     refused(&["redis", "--tcp", "6379"], &["names no port"]);

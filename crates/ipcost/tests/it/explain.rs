@@ -96,7 +96,7 @@ fn two_cells_are_told_apart_by_their_parts() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     for part in
-        ["per round trip", "system time in the server", "waiting", "Tcp calls for one operation", "seed 7"]
+        ["per round trip", "system time in the server", "waiting", "TCP calls for one operation", "seed 7"]
     {
         assert!(shown.contains(part), "{part:?} is not in {shown}");
     }

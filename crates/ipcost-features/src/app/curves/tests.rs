@@ -31,7 +31,8 @@ fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), ve
 /// One core with a curve and a request of the user's own, two cores on which all is open.
 fn app() -> App {
     let Document { tool, host, started, .. } = fixture::document();
-    let side = |address: &str| Some(ServerSocket { address: address.to_owned(), process: Some(7) });
+    let side =
+        |address: &str| Some(ServerSocket { address: address.to_owned(), name: None, process: Some(7) });
     let request =
         |request: &str, least| MeasuredRequest { request: request.to_owned(), sent: 9, replied: 70, least };
     let met = BurstOutcome { backlog: Some(128), answered: 300, late: 0, refused: 100, failed: 0 };
@@ -54,6 +55,8 @@ fn app() -> App {
         requests: vec![request("PING", true), request("SORT list", false)],
         margin: 0.05,
         held_back: Vec::new(),
+        costs: Vec::new(),
+        other_side: None,
         savings: vec![
             saving("PING", Placement::Together, (30_000.0, 50_000.0), Verdict::Different),
             saving("PING", Placement::Apart, (50_000.0, 50_000.0), Verdict::Undecided),
@@ -61,7 +64,7 @@ fn app() -> App {
             saving("SORT list", Placement::Apart, (180_000.0, 200_000.0), Verdict::Direction),
         ],
         curves: Vec::new(),
-        burst: Some(Burst { clients: 400, somaxconn: Some(4096), unix: Some(met), tcp: None }),
+        burst: Some(Burst { clients: 400, somaxconn: Some(4096), unix: Some(met), tcp: None, left_out: 0 }),
     };
     app.savings.push(Saving { pipeline: 16, ..app.savings[2].clone() });
     app.curves = vec![Curve {

@@ -72,6 +72,12 @@ impl Estimates<'_> {
         estimate(&differences.medians(), self.level)
     }
 
+    /// A measure of one cell over the rounds in which it and another ran with this placement.
+    pub fn of_where(&self, ran: Ran, cell: usize, other: usize, measure: &Measure) -> Option<Estimate> {
+        let values = self.batches.series(cell, |sample| measure.of(sample));
+        estimate(&values.only(&self.batches.both_ran(ran, cell, other)).medians(), self.level)
+    }
+
     /// The ratio of two cells' elapsed times, taken within each round by logarithms.
     pub fn ratio(&self, a: usize, b: usize) -> Option<Estimate> {
         let logs = |cell| self.batches.logs(Metric::Wall, cell);

@@ -16,8 +16,8 @@ use crate::PeerError;
 use crate::adapters::at::At;
 use crate::adapters::{refused, system};
 
-/// How long a client waits for its connection, and for its reply.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a client usually waits for its connection, and for its reply.
+pub const BURST_PATIENCE: Duration = Duration::from_secs(10);
 /// A reply that takes longer has been waited for by trying again: TCP's first timeout is a second (RFC 6298).
 const LATE: Duration = Duration::from_millis(950);
 /// What a thread needs; most of it for the reply is elsewhere.
@@ -34,7 +34,7 @@ pub struct BurstOutcome {
     pub late: u64,
     /// Clients that were refused.
     pub refused: u64,
-    /// Clients that got no reply within 10 s, or an error.
+    /// Clients that got no reply within their patience, or an error.
     pub failed: u64,
 }
 
@@ -66,6 +66,7 @@ pub fn burst(
     at: &At,
     request: &str,
     clients: u32,
+    patience: Duration,
 ) -> Result<BurstOutcome, PeerError> {
     let to = at.path().map(Listens::Path).or_else(|| at.socket().map(Listens::Port));
     let to = to.ok_or_else(|| refused("the server has told no address"))?;
@@ -78,7 +79,7 @@ pub fn burst(
             let start = &start;
             thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
                 start.wait();
-                one(&mut asker, to)
+                one(&mut asker, to, patience)
             })
         };
         let started = askers.into_iter().map(client).collect::<io::Result<Vec<_>>>();
@@ -91,16 +92,16 @@ pub fn burst(
 }
 
 /// What became of one.
-fn one(asker: &mut Asker, to: Listens<'_>) -> BurstOutcome {
+fn one(asker: &mut Asker, to: Listens<'_>, patience: Duration) -> BurstOutcome {
     let began = Instant::now();
     let refused = BurstOutcome { refused: 1, ..BurstOutcome::default() };
     let failed = BurstOutcome { failed: 1, ..BurstOutcome::default() };
-    let mut connection = match connect_at_once(to, PATIENCE) {
+    let mut connection = match connect_at_once(to, patience) {
         Ok(connection) => connection,
         Err(error) if error.kind() == io::ErrorKind::TimedOut => return failed,
         Err(_) => return refused,
     };
-    if limit_waits(&connection, PATIENCE).is_err() || asker.greet(&mut connection).is_err() {
+    if limit_waits(&connection, patience).is_err() || asker.greet(&mut connection).is_err() {
         return failed;
     }
     match asker.ask(&mut connection, 1) {

@@ -6,7 +6,9 @@ use std::thread;
 use ipcost_sys::driven;
 
 use super::http::header_in;
-use super::kind::{Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of};
+use super::kind::{
+    Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
+};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
@@ -43,6 +45,11 @@ pub(super) const KIND: ServerKind = ServerKind {
     ),
     takes_tls: false,
     behind: None,
+    listens: Listens {
+        unix: "listen = /run/php/php-fpm.sock in a second pool of PHP-FPM",
+        tcp: "listen = 127.0.0.1:9000 in a second pool of PHP-FPM",
+        page: "docs/app-php-fpm.md",
+    },
     burst: 600,
     most_clients: Some(|| children() - KEPT_BY_OTHERS),
     start,

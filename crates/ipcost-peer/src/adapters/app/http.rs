@@ -5,7 +5,8 @@ use std::mem::MaybeUninit;
 use httparse::{Header, ParserConfig, Response, Status};
 
 use super::kind::{
-    LONGEST_LINE, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
+    LONGEST_LINE, Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken,
+    address_of,
 };
 use super::look::hear;
 use crate::PeerError;
@@ -31,6 +32,11 @@ pub(super) const KIND: ServerKind = ServerKind {
     open_to_all: None,
     takes_tls: false,
     behind: None,
+    listens: Listens {
+        unix: "listen unix:/run/shop/shop.sock; in nginx, --bind unix:/run/shop/shop.sock for gunicorn",
+        tcp: "listen 127.0.0.1:8000; in nginx, --bind 127.0.0.1:8000 for gunicorn",
+        page: "docs/app-http.md",
+    },
     burst: 600,
     most_clients: None,
     start,

@@ -49,6 +49,8 @@ pub struct ServerKind {
     pub takes_tls: bool,
     /// The server that it stands in front of, if it does: what differs is then how it reaches that one.
     pub behind: Option<&'static ServerKind>,
+    /// How such a server is made to listen on either socket.
+    pub listens: Listens,
     /// How many clients come at once to a private server to see what its queue does; 0 where each would cost a process.
     pub burst: u32,
     /// The most clients at once that a private server answers, where that is few.
@@ -63,9 +65,157 @@ pub struct ServerKind {
     pub(super) facts: fn(&Login, &At) -> Result<ServerTold, PeerError>,
 }
 
+/// How a server is made to listen: what its configuration needs, and the page about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Listens {
+    /// On a Unix socket.
+    pub unix: &'static str,
+    /// On a port.
+    pub tcp: &'static str,
+    /// The page of the documentation.
+    pub page: &'static str,
+}
+
 /// Every kind, in the order of help texts.
 pub const KINDS: &[ServerKind] =
     &[postgres::KIND, mariadb::KIND, redis::KIND, memcached::KIND, http::KIND, fastcgi::KIND];
+
+/// Another name for a kind: that of a server which speaks the same protocol.
+pub struct Alias {
+    /// Its name in commands.
+    pub name: &'static str,
+    /// The server's name in sentences.
+    pub product: &'static str,
+    /// The name of its kind.
+    pub kind: &'static str,
+    /// The programs that are this server, of those that the kind starts; `None` if each of them is.
+    pub programs: Option<&'static [&'static str]>,
+}
+
+/// Every alias, in the order of help texts.
+pub const ALIASES: &[Alias] = &[
+    alias("postgresql", "PostgreSQL", "postgres", None),
+    alias("pgbouncer", "PgBouncer", "postgres", Some(&[])),
+    alias("mysql", "MySQL", "mariadb", Some(&["mysqld"])),
+    alias("percona", "Percona Server", "mariadb", Some(&[])),
+    alias("valkey", "Valkey", "redis", Some(&["valkey-server"])),
+    alias("keydb", "KeyDB", "redis", Some(&[])),
+    alias("dragonfly", "Dragonfly", "redis", Some(&[])),
+    alias("memcache", "Memcached", "memcached", None),
+    alias("nginx", "nginx", "http", None),
+    alias("caddy", "Caddy", "http", Some(&[])),
+    alias("gunicorn", "gunicorn", "http", Some(&[])),
+    alias("apache", "Apache", "http", Some(&[])),
+    alias("uvicorn", "uvicorn", "http", Some(&[])),
+    alias("haproxy", "HAProxy", "http", Some(&[])),
+    alias("php-fpm", "PHP-FPM", "fastcgi", None),
+    alias("php", "PHP-FPM", "fastcgi", None),
+];
+
+const fn alias(
+    name: &'static str,
+    product: &'static str,
+    kind: &'static str,
+    programs: Option<&'static [&'static str]>,
+) -> Alias {
+    Alias { name, product, kind, programs }
+}
+
+/// A kind of server, as it was named.
+#[derive(Clone, Copy)]
+pub struct NamedServer {
+    /// Its kind.
+    pub kind: &'static ServerKind,
+    /// The alias, if it was named by one.
+    pub alias: Option<&'static Alias>,
+}
+
+impl NamedServer {
+    /// The program of the private server, if another than the kind's first is that of the name.
+    pub fn program(&self) -> Option<&'static str> {
+        let own = self.alias?.programs?;
+        self.started(&|program| found(program, self.kind)).filter(|program| own.contains(program))
+    }
+
+    /// Which program is started: one that is the named server, or else the kind's first that is there.
+    fn started(&self, search: Search<'_>) -> Option<&'static str> {
+        let own = self.alias.and_then(|alias| alias.programs).unwrap_or_default();
+        // A link to another server has only its name.
+        let is_it = |program: &&&str| search(program).is_some_and(|real| real == ***program);
+        let all = self.kind.programs;
+        own.iter().find(is_it).or_else(|| all.iter().find(|program| search(program).is_some())).copied()
+    }
+
+    /// What the server is called in sentences.
+    pub fn title(&self, is_private: bool) -> &'static str {
+        let is_it = |alias: &&Alias| !is_private || alias.programs.is_none() || self.program().is_some();
+        let known = |alias: &&Alias| !self.kind.title.contains(alias.product);
+        self.alias.filter(is_it).filter(known).map_or(self.kind.title, |alias| alias.product)
+    }
+
+    /// In a line that the private server is of another product than the named one; `None` if it is not, or none is there.
+    pub fn substitute(&self) -> Option<String> {
+        self.substitute_of(&|program| found(program, self.kind))
+    }
+
+    fn substitute_of(&self, search: Search<'_>) -> Option<String> {
+        let real = search(self.started(search)?)?;
+        let (name, product) = match self.alias {
+            Some(alias) if alias.programs.is_none_or(|own| own.contains(&real.as_str())) => return None,
+            Some(alias) => (alias.name, alias.product),
+            None => {
+                // A program of the kind that is known by another name.
+                let first = self.kind.programs[0];
+                let own = aliases_of(self.kind).filter_map(|alias| alias.programs);
+                let is_other =
+                    |own: &[&str]| own.contains(&real.as_str()) && !own.contains(&first) && real != first;
+                own.into_iter().find(|own| is_other(own))?;
+                (self.kind.name, self.kind.title)
+            }
+        };
+        Some(format!("{name}: the private server is {real}; your own {product}: --unix PATH --tcp HOST:PORT"))
+    }
+}
+
+/// Finds a program of a kind: the name of that which it is.
+type Search<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The most links that are followed.
+const MOST_LINKS: usize = 8;
+
+/// What a program of a kind is, as links tell: `mysqld` may be a link to `mariadbd`. Links to programs that are none of the kind's
+/// tell nothing: Debian's `redis-server` is one to `redis-check-rdb`.
+fn found(program: &str, kind: &ServerKind) -> Option<String> {
+    let mut path = programs::search(program, kind.places)?;
+    let mut is = program;
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("/")).join(next);
+        let name = path.file_name().unwrap_or_default();
+        is = kind.programs.iter().find(|known| name == **known).copied().unwrap_or(is);
+    }
+    Some(is.to_owned())
+}
+
+/// The aliases of a kind.
+pub fn aliases_of(kind: &ServerKind) -> impl Iterator<Item = &'static Alias> {
+    let name = kind.name;
+    ALIASES.iter().filter(move |alias| alias.kind == name)
+}
+
+/// Finds a kind by its name or by an alias.
+///
+/// # Errors
+/// One line with those that there are.
+pub fn find_named(name: &str) -> Result<NamedServer, String> {
+    let alias = ALIASES.iter().find(|alias| alias.name == name);
+    if let Ok(kind) = find(alias.map_or(name, |alias| alias.kind)) {
+        return Ok(NamedServer { kind, alias });
+    }
+    let kinds = KINDS.iter().map(|kind| kind.name);
+    let known: Vec<&str> = kinds.chain(ALIASES.iter().map(|alias| alias.name)).collect();
+    Err(ipcost_model::unknown("server", name, known))
+}
 
 /// Servers in front of others: only private ones, since what a front of the user's own reaches, and how, cannot be known.
 const FRONTS: &[ServerKind] = &[front::NGINX, front::H2O];
@@ -162,7 +312,12 @@ impl ServerKind {
 
     /// The program's path.
     pub(super) fn found(&self) -> Option<PathBuf> {
-        self.programs.iter().find_map(|program| programs::search(program, self.places))
+        self.programs.iter().find_map(|program| self.found_as(program))
+    }
+
+    /// The path of one of its programs.
+    pub(super) fn found_as(&self, program: &str) -> Option<PathBuf> {
+        programs::search(program, self.places)
     }
 
     /// The least that a server can be asked, the user's own or a private one.
@@ -254,6 +409,8 @@ pub(super) struct Setup<'a> {
 /// How a private server is to differ from a usual one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
+    /// Which of its programs is started, if not the first that is there.
+    pub(super) program: Option<&'static str>,
     /// How many connections may wait to be accepted.
     pub(super) backlog: Option<u32>,
     /// Whether it offers to encrypt connections over TCP.
@@ -405,4 +562,63 @@ pub(super) struct Taken {
     pub(super) bytes: usize,
     /// Whether the reply ends there.
     pub(super) complete: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_alias_is_of_a_kind_and_no_name_is_taken_twice() {
+        let mut names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        names.extend(ALIASES.iter().map(|alias| alias.name));
+        for name in &names {
+            assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
+        }
+        for alias in ALIASES {
+            let named = find_named(alias.name).unwrap();
+            assert_eq!((named.kind.name, named.alias.map(|it| it.name)), (alias.kind, Some(alias.name)));
+            let own = alias.programs.unwrap_or_default();
+            assert!(own.iter().all(|program| named.kind.programs.contains(program)), "{}", alias.name);
+        }
+        assert!(find_named("redis").is_ok_and(|named| named.alias.is_none()));
+    }
+
+    #[test]
+    fn an_unknown_name_lists_all_and_the_nearest() {
+        let error = find_named("ngimx").err().unwrap();
+        assert!(error.contains("did you mean \"nginx\"?"), "{error}");
+        assert!(error.contains("postgres,") && error.contains("valkey,") && error.contains("php"), "{error}");
+    }
+
+    #[test]
+    fn another_product_than_the_named_one_is_named() {
+        let with = |name: &str, installed: &'static [(&str, &str)]| {
+            let search = |program: &str| {
+                let found = installed.iter().find(|(name, _)| *name == program);
+                found.map(|(_, real)| (*real).to_owned())
+            };
+            find_named(name).unwrap().substitute_of(&search)
+        };
+        let both = &[("redis-server", "redis-server"), ("valkey-server", "valkey-server")];
+        assert_eq!(with("valkey", both), None);
+        assert_eq!(with("redis", both), None);
+        assert_eq!(
+            with("keydb", both).as_deref(),
+            Some("keydb: the private server is redis-server; your own KeyDB: --unix PATH --tcp HOST:PORT")
+        );
+        let without = &[("redis-server", "redis-server")];
+        assert!(with("valkey", without).is_some_and(|text| text.contains("is redis-server;")));
+        let linked = &[("redis-server", "valkey-server"), ("valkey-server", "valkey-server")];
+        assert!(with("redis", linked).is_some_and(|text| text.contains("is valkey-server; your own Redis")));
+        let debian = &[("mariadbd", "mariadbd"), ("mysqld", "mariadbd")];
+        assert!(with("mysql", debian).is_some_and(|text| text.contains("is mariadbd; your own MySQL")));
+        assert_eq!(with("mariadb", debian), None);
+        assert_eq!(with("mysql", &[("mysqld", "mysqld")]), None);
+        let nginx = &[("nginx", "nginx")];
+        assert_eq!((with("nginx", nginx), with("http", nginx)), (None, None));
+        assert!(with("caddy", nginx).is_some_and(|text| text.contains("is nginx; your own Caddy")));
+        assert_eq!(with("php", &[("php-fpm8.2", "php-fpm8.2")]), None);
+        assert_eq!(with("caddy", &[]), None);
+    }
 }

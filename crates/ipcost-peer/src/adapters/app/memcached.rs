@@ -3,8 +3,8 @@
 use ipcost_sys::transport::Connection;
 
 use super::kind::{
-    Ending, LINE_END, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
-    line, passed,
+    Ending, LINE_END, Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken,
+    address_of, line, passed,
 };
 use super::look::hear;
 use crate::PeerError;
@@ -28,6 +28,11 @@ pub(super) const KIND: ServerKind = ServerKind {
     open_to_all: None,
     takes_tls: false,
     behind: None,
+    listens: Listens {
+        unix: "a second memcached with -s /run/memcached/memcached.sock -a 0770, as one process listens on one socket",
+        tcp: "a second memcached with -l 127.0.0.1 -p 11211, as one process listens on one socket",
+        page: "docs/app-memcached.md",
+    },
     burst: 600,
     most_clients: None,
     start,

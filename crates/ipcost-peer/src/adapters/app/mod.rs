@@ -23,9 +23,12 @@ mod tool;
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern};
 
-pub use self::burst::{BurstOutcome, backlog, burst};
+pub use self::burst::{BURST_PATIENCE, BurstOutcome, backlog, burst};
 use self::kind::Settings;
-pub use self::kind::{KINDS, Login, ServerKind, ServerTold, find, find_any};
+pub use self::kind::{
+    ALIASES, Alias, KINDS, Listens, Login, NamedServer, ServerKind, ServerTold, aliases_of, find, find_any,
+    find_named,
+};
 pub use self::look::{AskedRequest, Facts, look};
 pub use self::tool::Tool;
 pub use crate::adapters::at::{At, Given};
@@ -98,15 +101,23 @@ impl Arguments {
                 "--unix" => read.given.unix = Some(At::of_path(value).map_err(refused)?),
                 // Anyone who starts this peer has asked its user whether it may be elsewhere.
                 "--tcp" => read.given.tcp = Some(At::of_host_and_port(value, true).map_err(refused)?),
+                // As files of passwords name it.
+                "--host-name" => read.given.tcp = read.given.tcp.take().map(|at| at.named(value)),
                 "--user" => read.login.user = Some(value.clone()),
                 "--database" => read.login.database = Some(value.clone()),
                 "--tool" => read.tool = Some(Tool::find(value, kind.name).map_err(refused)?),
                 "--backlog" => read.settings.backlog = Some(number(name, value)?),
+                "--program" => {
+                    let known = kind.programs.iter().find(|program| *program == value);
+                    let unknown =
+                        || refused(ipcost_model::unknown("program", value, kind.programs.iter().copied()));
+                    read.settings.program = Some(known.copied().ok_or_else(unknown)?);
+                }
                 "--rows" => read.settings.rows = Some(number(name, value)?),
                 "--own-script" => read.settings.script = Some(value.into()),
                 _ => {
                     return Err(refused(format!(
-                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --prefer-tls, --blocking, --tool NAME, --service, --backlog N, --rows N or --tls"
+                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --host-name NAME, --user NAME, --database NAME, --writes, --prefer-tls, --blocking, --tool NAME, --service, --program NAME, --backlog N, --rows N or --tls"
                     )));
                 }
             }

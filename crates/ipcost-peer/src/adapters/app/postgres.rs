@@ -22,7 +22,8 @@ use postgres_protocol::message::frontend;
 use sha2::{Digest, Sha256};
 
 use super::kind::{
-    Ending, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of, passed,
+    Ending, Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
+    passed,
 };
 use crate::adapters::at::{At, no_reply};
 use crate::adapters::{refused, system};
@@ -45,6 +46,11 @@ pub(super) const KIND: ServerKind = ServerKind {
     open_to_all: None,
     takes_tls: true,
     behind: None,
+    listens: Listens {
+        unix: "unix_socket_directories = '/run/postgresql' in postgresql.conf",
+        tcp: "listen_addresses = 'localhost' and port = 5432 in postgresql.conf",
+        page: "docs/app-postgres.md",
+    },
     burst: 0,
     most_clients: None,
     start,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use ipcost_sys::transport::Connection;
 
 use super::kind::{
-    LINE_END, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of, line,
-    passed,
+    LINE_END, Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
+    line, passed,
 };
 use crate::PeerError;
 use crate::adapters::at::{At, be_let_in};
@@ -32,6 +32,11 @@ pub(super) const KIND: ServerKind = ServerKind {
     open_to_all: None,
     takes_tls: false,
     behind: None,
+    listens: Listens {
+        unix: "unixsocket /run/redis/redis-server.sock and unixsocketperm 770 in redis.conf",
+        tcp: "port 6379 in redis.conf",
+        page: "docs/app-redis.md",
+    },
     burst: 600,
     most_clients: None,
     start,

@@ -82,7 +82,8 @@ impl Private {
     /// In a directory of its own, and one that servers of the same run have after one another.
     fn start(given: &Arguments, (dir, kept): (&Path, &Path)) -> Result<(Self, Address), PeerError> {
         let Arguments { kind, settings, login: Login { writes, .. }, .. } = given;
-        let program = kind.found().ok_or_else(|| refused(kind.unavailable().unwrap_or_default()))?;
+        let program = settings.program.map_or_else(|| kind.found(), |program| kind.found_as(program));
+        let program = program.ok_or_else(|| refused(kind.unavailable().unwrap_or_default()))?;
         let users: Vec<&str> = kind.users.iter().copied().chain([NOBODY]).collect();
         let user = driven::instead_of_root(&users);
         if user.is_none() && driven::is_root() {

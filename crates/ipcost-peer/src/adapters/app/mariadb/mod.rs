@@ -18,7 +18,7 @@ use self::wire::{
     HEADER_BYTES, Handshake, LONGEST_LOOKED_AT, LONGEST_PACKET, NOT_MARIADB, Wire, error_in, handshake,
     integer_bytes, known, length, packets, text, until_nul, xor,
 };
-use super::kind::{Login, NO_PASSWORD, ServerKind, ServerTold, Speech, Taken, passed};
+use super::kind::{Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Speech, Taken, passed};
 use crate::adapters::at::At;
 use crate::adapters::refused;
 use crate::{PeerError, send_all};
@@ -43,6 +43,11 @@ pub(super) const KIND: ServerKind = ServerKind {
     open_to_all: None,
     takes_tls: false,
     behind: None,
+    listens: Listens {
+        unix: "socket = /run/mysqld/mysqld.sock in the group [mysqld] of my.cnf",
+        tcp: "bind-address = 127.0.0.1 and port = 3306, without skip-networking, in the group [mysqld] of my.cnf",
+        page: "docs/app-mariadb.md",
+    },
     burst: 0,
     most_clients: None,
     start,
