@@ -14,13 +14,12 @@ use ipcost_report::summary::summary;
 use ipcost_report::words::work;
 
 use super::shelf::{Shelf, origin, origin_of_answer};
+use super::views::table_of;
 
 /// The columns of the terminal that is shown.
-const ROOM: usize = 118;
+const ROOM: usize = 132;
 /// The same, for shorter lines.
 const NARROW: usize = 92;
-/// The heading of the table that an answer of `app` has.
-const TABLE: &str = "What a request costs";
 
 /// Every picture, by the name of its file.
 ///
@@ -29,10 +28,10 @@ const TABLE: &str = "What a request costs";
 pub fn all(shelf: &Shelf) -> Result<Vec<(&'static str, String)>> {
     let default = shelf.one("default-cubic")?;
     let redis = shelf.app("app-redis")?;
-    let answer = page_of_app(&redis).terminal(false, ROOM);
+    let requests = table_of(&redis, ROOM, str::to_owned)?;
     Ok(vec![
         ("terminal.svg", terminal("ipcost", &summary(&default, NARROW))),
-        ("terminal-app.svg", terminal("ipcost app redis", table_of(&answer)?)),
+        ("terminal-app.svg", terminal("ipcost app redis", &requests)),
         ("unix-over-tcp.svg", unix_over_tcp(&default, &redis)?),
         ("saving.svg", drawn(&page_of_app(&redis), 0)?),
         ("published-and-measured.svg", drawn(&page_of_ledger(&ledger(shelf, "socat-bulk")?), 0)?),
@@ -55,13 +54,6 @@ fn terminal(command: &str, shown: &str) -> String {
         .render_svg(&format!("$ {command}\n{}", shown.trim_end()));
     // Its own is too dark to read.
     svg.replace(".dimmed { opacity: 0.4; }", ".dimmed { opacity: 0.7; }")
-}
-
-/// The table of what requests cost, of the answer that has it.
-fn table_of(answer: &str) -> Result<&str> {
-    let from = answer.find(TABLE).context("the document has no table of requests")?;
-    let from = answer[..from].rfind('\n').map_or(0, |end| end + 1);
-    Ok(answer[from..].split("\n\n").next().unwrap_or_default())
 }
 
 /// What most people ask: a Unix socket relative to TCP, for a connection, a round trip and a real server.

@@ -11,6 +11,8 @@ use super::shelf::{Shelf, origin, origin_of_answer, origins};
 
 /// The width of a block of output.
 const ROOM: usize = 100;
+/// The same for the table of a server, of which a page may show every column but processor time.
+const ROOM_OF_APP: usize = 132;
 /// What is compared with what, where a view is about both.
 const UNIX: &str = "unix";
 const TCP: &str = "tcp";
@@ -152,17 +154,20 @@ fn costs(document: &Document) -> Result<String> {
 
 /// The table of what requests cost, as a terminal shows it.
 fn app(app: &App) -> Result<String> {
-    let shown = plain(&page_of_app(app).terminal(false, ROOM));
-    let mut lines = shown.lines().skip_while(|line| !line.starts_with("What a request costs")).skip(1);
-    let table: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
-    ensure!(!table.is_empty(), "the document has no table of requests");
-    Ok(format!(
-        "```text\n{}\n```\n\n*{} {}. {}.*",
-        table.join("\n"),
-        app.title,
-        app.version,
-        origin_of_answer(&app.envelope)
-    ))
+    let table = table_of(app, ROOM_OF_APP, plain)?;
+    let version = format!("{} {}", app.title, app.version);
+    Ok(format!("```text\n{table}\n```\n\n*{version}. {}.*", origin_of_answer(&app.envelope)))
+}
+
+/// The table of an answer of `app` in so many columns, as `look` has the page.
+pub fn table_of(app: &App, room: usize, look: impl Fn(&str) -> String) -> Result<String> {
+    const TITLE: &str = "What a request costs";
+    let shown = look(&page_of_app(app).terminal(false, room));
+    let mut lines = shown.lines().skip_while(|line| !line.contains(TITLE)).skip(1);
+    // The names of the columns, and a row each.
+    let table: Vec<&str> = lines.by_ref().take(app.savings.len() + 1).collect();
+    ensure!(!app.savings.is_empty() && !table.is_empty(), "the document has no table of requests");
+    Ok(table.join("\n"))
 }
 
 /// What a Unix socket saves of the least request, and of a connection, in a sentence.

@@ -58,16 +58,17 @@ fn apart<'a>(said: Paragraph) -> Block<'a> {
 fn loads(app: &App) -> Table {
     const COLUMNS: [Column; 11] = [
         Column::text("request"),
-        Column::text("cores").dropped(3),
-        Column::number("unix").dropped(1),
-        Column::number("tcp").dropped(1),
+        // Without it, two rows of a request look the same.
+        Column::text("cores"),
+        Column::number("unix").dropped(3),
+        Column::number("tcp").dropped(4),
         Column::number("unix / tcp"),
-        Column::text(""),
-        Column::text("verdict").dropped(4),
-        Column::number("saves"),
-        Column::text("").dropped(5),
-        Column::number("processor time").dropped(6),
-        Column::text("").dropped(7),
+        Column::text("").dropped(2),
+        Column::text("verdict").dropped(5),
+        Column::number("saves").dropped(1),
+        Column::text("").dropped(6),
+        Column::number("processor time").dropped(7),
+        Column::text("").dropped(8),
     ];
     let row = |saving: &Saving| {
         let Estimate { median, lo, hi } = saving.ratio;
@@ -95,7 +96,7 @@ fn loads(app: &App) -> Table {
 fn costs(app: &App) -> Table {
     const COLUMNS: [Column; 8] = [
         Column::text("request"),
-        Column::text("cores").dropped(3),
+        Column::text("cores"),
         Column::number("cost"),
         Column::text("").dropped(5),
         Column::number("p50").dropped(2),
