@@ -43,3 +43,32 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub redacting: Redacting,
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+
+    use super::super::help::whole_table;
+
+    /// Every command below this one, with its words.
+    fn all(command: &Command, words: &str) -> Vec<(String, Command)> {
+        let below =
+            command.get_subcommands().flat_map(|below| all(below, &format!("{words} {}", below.get_name())));
+        [(words.to_owned(), command.clone())].into_iter().chain(below).collect()
+    }
+
+    #[test]
+    fn quiet_means_the_same_in_every_command() {
+        let mut quiet = Vec::new();
+        for (words, command) in all(&whole_table(), "ipcost") {
+            let Some(arg) = command.get_arguments().find(|arg| arg.get_id() == "quiet") else { continue };
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.starts_with("Show neither progress nor warnings"), "{words}: {help}");
+            assert_eq!(arg.get_short(), Some('q'), "{words}");
+            quiet.push(words);
+        }
+        for name in ["run", "app", "compare", "doctor", "explain", "fleet", "selftest", "show"] {
+            assert!(quiet.contains(&format!("ipcost {name}")), "{name}: {quiet:?}");
+        }
+    }
+}

@@ -56,6 +56,25 @@ fn change<'a>(changes: &'a [Value], cell: &str) -> &'a Value {
 }
 
 #[test]
+fn quiet_leaves_the_answer_alone() {
+    let place = Place::new();
+    let document = measured(&place);
+    let slow = document["cells"][0]["id"].as_str().unwrap();
+    let before = again(&place, &document, "before.json", 1, slow, 1.0);
+    let after = again(&place, &document, "after.json", 2, slow, 1.0);
+    let shown = |more: &[&str]| {
+        let output = place.run(&[&["compare", &before, &after][..], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stdout).to_owned(), text(&output.stderr).to_owned())
+    };
+    let (whole, _) = shown(&[]);
+    let (quiet, said) = shown(&["-q"]);
+    assert_eq!(said, "");
+    assert!(whole.contains("--details shows every group") && !quiet.contains("--details shows"), "{quiet}");
+    assert!(whole.starts_with(quiet.trim_end()), "{quiet}");
+}
+
+#[test]
 fn a_slowdown_is_found_and_named_first() {
     let place = Place::new();
     let document = measured(&place);
