@@ -150,7 +150,7 @@ mod tests {
         let known = row((49.1e3, 37.8e3), (0.89, Some((0.85, 0.93))), (3.9e3, 1e3, 5e3));
         assert_eq!(known.claim(), Claim::Less);
         assert!(known.sides_disagree() && known.agreed(MARGIN).is_some());
-        // A difference that nobody sees is none.
+        // A difference that no one sees is none.
         assert!(!row((50.1e3, 50e3), (0.999, None), (50.0, 0.0, 0.0)).sides_disagree());
     }
 

@@ -120,7 +120,7 @@ impl At {
     /// programs try them.
     ///
     /// # Errors
-    /// One line, if it is none, names no port, or is `localhost` and nobody listens there.
+    /// One line, if it is none, names no port, or is `localhost` and no one listens there.
     pub fn of_host_and_port(text: &str, remote: bool) -> Result<Self, String> {
         let (host, port) = host_and_port(text)?;
         if host == LOCALHOST {
