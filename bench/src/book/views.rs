@@ -32,6 +32,10 @@ pub fn view(words: &[&str], shelf: &Shelf) -> Result<String> {
         ["costs", name] => costs(&shelf.one(name)?),
         ["app", name] => app(&shelf.app(name)?),
         ["saving", name] => saving(&shelf.app(name)?),
+        ["servers", names @ ..] if !names.is_empty() => {
+            let apps: Vec<App> = names.iter().map(|name| shelf.app(name)).collect::<Result<_>>()?;
+            servers(&apps)
+        }
         _ => bail!("there is no such view"),
     }
 }
@@ -155,8 +159,7 @@ fn costs(document: &Document) -> Result<String> {
 /// The table of what requests cost, as a terminal shows it.
 fn app(app: &App) -> Result<String> {
     let table = table_of(app, ROOM_OF_APP, plain)?;
-    let version = format!("{} {}", app.title, app.version);
-    Ok(format!("```text\n{table}\n```\n\n*{version}. {}.*", origin_of_answer(&app.envelope)))
+    Ok(format!("```text\n{table}\n```\n\n*{}. {}.*", server(app), origin_of_answer(&app.envelope)))
 }
 
 /// The table of an answer of `app` in so many columns, as `look` has the page.
@@ -170,30 +173,72 @@ pub fn table_of(app: &App, room: usize, look: impl Fn(&str) -> String) -> Result
     Ok(table.join("\n"))
 }
 
+/// What is known of the least request with one client on one core: on a kept connection, or on one of its own.
+fn on_one_core(app: &App, pattern: Pattern) -> Option<&Saving> {
+    app.savings.iter().find(|saving| {
+        let is_plain = saving.concurrency == 1 && saving.pipeline == 1 && saving.ran.is_none();
+        is_plain && saving.pattern == pattern && saving.placement == Placement::Together
+    })
+}
+
+/// A server, as it calls itself: `Redis 7.0.15`, `nginx/1.22.1`.
+fn server(app: &App) -> String {
+    match app.version.contains('/') {
+        true => app.version.clone(),
+        false => format!("{} {}", app.title, app.version),
+    }
+}
+
 /// What a Unix socket saves of the least request, and of a connection, in a sentence.
 fn saving(app: &App) -> Result<String> {
-    let on_one = |pattern: Pattern| {
-        app.savings.iter().find(|saving| {
-            let plain = saving.concurrency == 1 && saving.pipeline == 1 && saving.ran.is_none();
-            plain && saving.pattern == pattern && saving.placement == Placement::Together
-        })
-    };
-    let least = on_one(Pattern::Rr).context("no request was measured on one core")?;
-    let said = |saving: &Saving| {
-        let ratio_text = match (saving.ratio.lo, saving.ratio.hi) {
-            (Some(lo), Some(hi)) => format!("{} × ({}–{})", ratio(saving.ratio.median), ratio(lo), ratio(hi)),
-            _ => format!("{} ×", ratio(saving.ratio.median)),
+    let least = on_one_core(app, Pattern::Rr).context("no request was measured on one core")?;
+    let both = |saving: &Saving| {
+        let bounds = match (saving.ratio.lo, saving.ratio.hi) {
+            (Some(lo), Some(hi)) => format!(" ({}–{})", ratio(lo), ratio(hi)),
+            _ => " (no interval)".to_owned(),
         };
-        format!("{} in place of {}, {ratio_text}", time(saving.unix_ns), time(saving.tcp_ns))
+        let (unix, tcp) = (time(saving.unix_ns), time(saving.tcp_ns));
+        format!("{unix} over a Unix socket and {tcp} over TCP, {} ×{bounds}", ratio(saving.ratio.median))
     };
-    let connection =
-        on_one(Pattern::Connect).map(|saving| format!("; on a connection of its own, {}", said(saving)));
+    let connection = on_one_core(app, Pattern::Connect)
+        .map(|saving| format!(" With a connection for each request it takes {}.", both(saving)));
     Ok(format!(
-        "**Over a Unix socket, {} takes `{}` {} on one core{}.**\n\n*{}.*",
-        app.title,
+        "**On one core, `{}` of {} takes {}.{}**\n\n*{}.*",
         least.request,
-        said(least),
+        server(app),
+        both(least),
         connection.unwrap_or_default(),
         origin_of_answer(&app.envelope)
     ))
+}
+
+/// Several servers: what their least request takes on one core, on a kept connection and on one of its own.
+fn servers(apps: &[App]) -> Result<String> {
+    let first = apps.first().context("no server")?;
+    let mut out = String::from(
+        "| server | request | Unix socket | TCP | ratio | saves | ratio with a connection for each |\n|---|---|---|---|---|---|---|\n",
+    );
+    for app in apps {
+        let least = on_one_core(app, Pattern::Rr).context("no request was measured on one core")?;
+        let known = |saving: &Saving| match (saving.ratio.lo, saving.ratio.hi) {
+            (Some(lo), Some(hi)) => format!("{} ({}–{})", ratio(saving.ratio.median), ratio(lo), ratio(hi)),
+            _ => format!("{} (no interval)", ratio(saving.ratio.median)),
+        };
+        out.push_str(&format!(
+            "| {} | `{}` | {} | {} | {} | {} | {} |\n",
+            server(app),
+            least.request,
+            time(least.unix_ns),
+            time(least.tcp_ns),
+            known(least),
+            least.saved_ns.as_ref().map(|saved| time(saved.median)).unwrap_or_default(),
+            on_one_core(app, Pattern::Connect).map(known).unwrap_or_default()
+        ));
+    }
+    let origins = apps.iter().map(|app| origin_of_answer(&app.envelope));
+    ensure!(
+        origins.clone().all(|origin| origin == origin_of_answer(&first.envelope)),
+        "they are of several machines or versions"
+    );
+    Ok(format!("{out}\n*On one core. {}.*", origin_of_answer(&first.envelope)))
 }
