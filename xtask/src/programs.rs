@@ -107,9 +107,6 @@ pub fn run_all(programs: &[TestProgram], which: Which<'_>, tally: &Tally) -> Res
         if let Some(failure) = run.failure {
             failed += 1;
             eprintln!("{failure}");
-            if time_left().is_zero() {
-                break;
-            }
         }
     }
     eprintln!("{:>6} s  {passed} tests passed", began.elapsed().as_secs());
@@ -126,7 +123,7 @@ pub fn run(program: &TestProgram, which: Which<'_>, tally: &Tally) -> Result<Run
     let mut printed = tempfile::NamedTempFile::new()?;
     let out: File = printed.reopen()?;
     let mut command = Command::new(&program.file);
-    command.args(which.arguments()).env("RUST_TEST_THREADS", threads()).current_dir(&program.dir);
+    command.args(which.arguments()).env("RUST_TEST_THREADS", threads(which)).current_dir(&program.dir);
     tally.prepare(&mut command).stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out);
     let mut child = command.spawn().with_context(context)?;
     let ended: Option<ExitStatus> = loop {
@@ -143,20 +140,43 @@ pub fn run(program: &TestProgram, which: Which<'_>, tally: &Tally) -> Result<Run
     let mut text = Vec::new();
     std::io::Read::read_to_end(&mut printed, &mut text)?;
     let text = String::from_utf8_lossy(&text);
-    // test result: ok. 12 passed; 0 failed; …
-    let passed = text.split(" passed;").next().and_then(|start| start.split(' ').next_back());
-    let passed = passed.and_then(|count| count.parse().ok());
+    let passed = match ended {
+        // test result: ok. 12 passed; 0 failed; …
+        Some(_) => {
+            let passed = text.split(" passed;").next().and_then(|start| start.split(' ').next_back());
+            passed.and_then(|count| count.parse().ok())
+        }
+        None => {
+            Some(text.lines().filter(|line| line.starts_with("test ") && line.ends_with(" ... ok")).count()
+                as u64)
+        }
+    };
     tally.add_passed(passed.unwrap_or(0));
     let failure = match ended {
         Some(status) if status.success() => None,
         Some(status) => Some(format!("{} failed ({status}):\n{text}", program.file.display())),
-        None => Some(format!(
-            "{}: the time was up; still running or not begun: {}\n{text}",
-            program.file.display(),
-            unfinished(program, which, &text).join(", ")
-        )),
+        None => too_late(&unfinished(program, which, &text), &text, tally)
+            .map(|why| format!("{}: the time was up; {why}\n{text}", program.file.display())),
     };
     Ok(Run { passed, failure })
+}
+
+/// What is wrong when the time is up before all tests have run: nothing if `time` may be missing and no test hangs or has failed. Each that has
+/// printed no result is a skip then.
+fn too_late(unfinished: &[String], printed: &str, tally: &Tally) -> Option<String> {
+    let is_long =
+        |name: &&String| printed.contains(&format!("test {name} has been running for over 60 seconds"));
+    let hanging: Vec<&str> = unfinished.iter().filter(is_long).map(String::as_str).collect();
+    if !hanging.is_empty() {
+        return Some(format!("running for over a minute: {}", hanging.join(", ")));
+    }
+    if printed.lines().any(|line| line.starts_with("test ") && line.ends_with(" ... FAILED")) {
+        return Some("a test had failed".to_owned());
+    }
+    let skipped = unfinished
+        .iter()
+        .try_for_each(|name| tally.skip("time", &format!("test {name}"), "not done before the deadline"));
+    skipped.err().map(|_| format!("still running or not begun: {}", unfinished.join(", ")))
 }
 
 /// The tests of a program that have printed no result.
@@ -185,8 +205,29 @@ pub fn time_left() -> Duration {
     deadline.saturating_sub(now)
 }
 
-/// The number of parallel tests: three a core, since most wait most of the time.
-fn threads() -> String {
+/// The number of parallel tests: three a core, since most wait most of the time; two of those that were chosen, which start browsers,
+/// servers and traced programs.
+fn threads(which: Which<'_>) -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    (3 * cores).to_string()
+    let each = if matches!(which, Which::Only(_)) { 2 } else { 3 };
+    (each * cores).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_time_did_not_suffice_for_is_a_skip_only_where_that_is_allowed_and_nothing_hangs() {
+        let allowed = Tally::new("time", &[]).unwrap();
+        let left = ["app::a".to_owned(), "html::b".to_owned()];
+        let printed = "test x ... ok\ntest y has been running for over 60 seconds\ntest y ... ok\n";
+        assert_eq!(too_late(&left, printed, &allowed), None);
+        let other = Tally::new("", &[]).unwrap();
+        assert!(too_late(&left, printed, &other).unwrap().contains("app::a, html::b"));
+        let hangs = format!("{printed}test app::a has been running for over 60 seconds\n");
+        assert_eq!(too_late(&left, &hangs, &allowed).unwrap(), "running for over a minute: app::a");
+        let failed = format!("{printed}test z ... FAILED\n");
+        assert_eq!(too_late(&left, &failed, &allowed).unwrap(), "a test had failed");
+    }
 }

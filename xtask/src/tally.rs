@@ -59,7 +59,7 @@ impl Tally {
         self.passed.set(self.passed.get() + count);
     }
 
-    /// Leaves out a step for something that is missing, if that is allowed.
+    /// Leaves out a step or a test, with that word before its name, for something that is missing, if that is allowed.
     ///
     /// # Errors
     /// If it is not.
@@ -68,7 +68,7 @@ impl Tally {
             bail!("{step}: {why}; to leave it out: --allow-missing {name}");
         }
         let mut file = OpenOptions::new().append(true).open(self.skips.path())?;
-        writeln!(file, "{name}\tthe step {step}\t{why}")?;
+        writeln!(file, "{name}\tthe {step}\t{why}")?;
         Ok(())
     }
 

@@ -32,7 +32,9 @@ const LIBRARY: [&str; 4] = ["--patterns", "rr,stream", "--transports", "tcp,unix
 const STREAM: [&str; 4] = ["--patterns", "stream", "--transports", "tcp,unix"];
 
 fn arguments(peer: &str, epochs: &str, cells: &[&str]) -> Vec<String> {
+    // Where it runs and for how long changes nothing about whom it talks to.
     let mut args = vec!["run", "--epochs", epochs, "--no-save", "--timeout", "60s", "--server", peer];
+    args.extend(["--placement", "together", "--batch", "5ms"]);
     args.extend(cells);
     args.into_iter().map(str::to_owned).collect()
 }
