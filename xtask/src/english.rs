@@ -8,27 +8,10 @@ use anyhow::{Context, Result, ensure};
 use crate::shell::root;
 
 /// Words that have a plainer one.
-const STIFF: [&str; 17] = [
-    "whoever",
-    "somebody",
-    "nobody",
-    "everybody",
-    "in the place of",
-    "anew",
-    "beside",
-    "bends",
-    "dear",
-    "dearer",
-    "is told",
-    "are told",
-    "is said",
-    "are said",
-    "what is seen",
-    "what is made",
-    "what is measured",
-];
-/// Those that comments may have: what is said and told there is mostly so of a program's own output.
-const IN_COMMENTS: [&str; 9] = [
+const STIFF: [&str; 8] =
+    ["whoever", "somebody", "nobody", "everybody", "in the place of", "anew", "dear", "dearer"];
+/// The same for readers of pages and help; in comments, what is said and told is mostly so of a program's own output.
+const STIFF_FOR_READERS: [&str; 9] = [
     "beside",
     "bends",
     "is told",
@@ -65,7 +48,7 @@ pub fn check() -> Result<()> {
             continue;
         }
         let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
-        let found = findings(&text, &STIFF, MOST_WORDS);
+        let found = for_readers(&text);
         wrong.extend(found.into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
     }
     for path in sources()? {
@@ -73,10 +56,9 @@ pub fn check() -> Result<()> {
         let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
         let said = comments(&text);
         let found = if name.starts_with(HELP) {
-            findings(&said, &STIFF, MOST_WORDS)
+            for_readers(&said)
         } else {
-            let stiff: Vec<&str> = STIFF.into_iter().filter(|stiff| !IN_COMMENTS.contains(stiff)).collect();
-            findings(&said, &stiff, MOST_WORDS_OF_COMMENTS)
+            findings(&said, &STIFF, MOST_WORDS_OF_COMMENTS)
         };
         wrong.extend(found.into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
     }
@@ -110,6 +92,11 @@ fn comments(source: &str) -> String {
         text.unwrap_or_default().trim().to_owned()
     };
     source.lines().map(comment).collect::<Vec<_>>().join("\n")
+}
+
+/// What to rewrite in a text that users read.
+fn for_readers(text: &str) -> Vec<(usize, String)> {
+    findings(text, &[&STIFF[..], &STIFF_FOR_READERS[..]].concat(), MOST_WORDS)
 }
 
 /// Lines and what to rewrite there.
@@ -191,33 +178,29 @@ fn ends_sentence(line: &str, piece: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Vec<(usize, String)> {
-        findings(text, &STIFF, MOST_WORDS)
-    }
-
     #[test]
     fn long_sentences_and_stiff_words_are_found_where_they_begin() {
         let long = format!("Short one.\n\n{}end.", "word ".repeat(41));
-        let all = found(&long);
+        let all = for_readers(&long);
         assert_eq!(all.len(), 1);
         assert!(all[0].0 == 3 && all[0].1.contains("42 words"), "{all:?}");
-        assert_eq!(found("A peer stands beside\nit."), [(1, "\"beside\"".to_owned())]);
-        assert!(found("Besides, `beside` is a word, and 1.5 is a number.").is_empty());
-        assert!(found("```text\nwhoever\n```\n").is_empty());
+        assert_eq!(for_readers("A peer stands beside\nit."), [(1, "\"beside\"".to_owned())]);
+        assert!(for_readers("Besides, `beside` is a word, and 1.5 is a number.").is_empty());
+        assert!(for_readers("```text\nwhoever\n```\n").is_empty());
     }
 
     #[test]
     fn comments_are_read_and_code_is_not() {
         let source = "/// A peer stands\n/// beside it.\nlet beside = 1; // beside\n    // whoever\n";
-        let all = found(&comments(source));
+        let all = for_readers(&comments(source));
         assert_eq!(all, [(1, "\"beside\"".to_owned()), (4, "\"whoever\"".to_owned())]);
     }
 
     #[test]
     fn items_and_cells_are_sentences_of_their_own() {
         let items = format!("- {}\n- {}\n", "word ".repeat(30), "word ".repeat(30));
-        assert!(found(&items).is_empty());
+        assert!(for_readers(&items).is_empty());
         let cells = format!("| {} | {} |\n", "word ".repeat(30), "word ".repeat(30));
-        assert!(found(&cells).is_empty());
+        assert!(for_readers(&cells).is_empty());
     }
 }

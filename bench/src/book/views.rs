@@ -70,28 +70,41 @@ fn verdict(document: &Document) -> Result<String> {
     let connection = on_one(Pattern::Connect, 64)?;
     let round_trip = on_one(Pattern::Rr, 64)?;
     let stream = on_one(Pattern::Stream, 65536)?;
-    let of = |contrast: &ContrastRecord| {
-        let text = with_bounds(contrast);
-        let (ratio, bounds) = text.split_once(' ').unwrap_or((&text, ""));
-        (ratio.to_owned(), bounds.to_owned())
-    };
-    let ((connection, its), (round_trip, trips), (stream, streams)) =
-        (of(connection), of(round_trip), of(stream));
     let under = document.host.tcp_congestion().map(|name| format!(" under {name}")).unwrap_or_default();
+    let value = |contrast: &ContrastRecord| ratio(contrast.ratio);
     Ok(format!(
-        "**On one core, a connection per request takes {connection} × as long over a Unix socket as over TCP {its}, a round trip of 64 B {round_trip} × {trips}. \
-         A stream of 64 KiB messages takes {stream} × as long{under} {streams}.**\n\n*{}.*",
+        "**On one core, a connection per request takes {} × as long over a Unix socket as over TCP {}, a round trip of 64 B {} × {}. \
+         A stream of 64 KiB messages takes {} × as long{under} {}.**\n\n*{}.*",
+        value(connection),
+        bounds(connection),
+        value(round_trip),
+        bounds(round_trip),
+        value(stream),
+        bounds(stream),
         origin(document)
     ))
 }
 
-fn with_bounds(contrast: &ContrastRecord) -> String {
+/// The interval of a ratio, in parentheses.
+fn interval(lo: Option<f64>, hi: Option<f64>, remark: &str) -> String {
+    match (lo, hi) {
+        (Some(lo), Some(hi)) => format!("({}–{}{remark})", ratio(lo), ratio(hi)),
+        _ => "(no interval)".to_owned(),
+    }
+}
+
+fn bounds(contrast: &ContrastRecord) -> String {
     let open = if contrast.verdict == Verdict::Undecided { ", open" } else { "" };
-    let bounds = match (contrast.lo, contrast.hi) {
-        (Some(lo), Some(hi)) => format!(" ({}–{}{open})", ratio(lo), ratio(hi)),
-        _ => " (no interval)".to_owned(),
-    };
-    format!("{}{bounds}", ratio(contrast.ratio))
+    interval(contrast.lo, contrast.hi, open)
+}
+
+fn with_bounds(contrast: &ContrastRecord) -> String {
+    format!("{} {}", ratio(contrast.ratio), bounds(contrast))
+}
+
+/// The ratio of a saving with its interval.
+fn known(saving: &Saving) -> String {
+    format!("{} {}", ratio(saving.ratio.median), interval(saving.ratio.lo, saving.ratio.hi, ""))
 }
 
 fn tables(document: &Document) -> impl Iterator<Item = &WorkloadRecord> {
@@ -193,12 +206,9 @@ fn server(app: &App) -> String {
 fn saving(app: &App) -> Result<String> {
     let least = on_one_core(app, Pattern::Rr).context("no request was measured on one core")?;
     let both = |saving: &Saving| {
-        let bounds = match (saving.ratio.lo, saving.ratio.hi) {
-            (Some(lo), Some(hi)) => format!(" ({}–{})", ratio(lo), ratio(hi)),
-            _ => " (no interval)".to_owned(),
-        };
         let (unix, tcp) = (time(saving.unix_ns), time(saving.tcp_ns));
-        format!("{unix} over a Unix socket and {tcp} over TCP, {} ×{bounds}", ratio(saving.ratio.median))
+        let interval = interval(saving.ratio.lo, saving.ratio.hi, "");
+        format!("{unix} over a Unix socket and {tcp} over TCP, {} × {interval}", ratio(saving.ratio.median))
     };
     let connection = on_one_core(app, Pattern::Connect)
         .map(|saving| format!(" With a connection for each request it takes {}.", both(saving)));
@@ -220,10 +230,6 @@ fn servers(apps: &[App]) -> Result<String> {
     );
     for app in apps {
         let least = on_one_core(app, Pattern::Rr).context("no request was measured on one core")?;
-        let known = |saving: &Saving| match (saving.ratio.lo, saving.ratio.hi) {
-            (Some(lo), Some(hi)) => format!("{} ({}–{})", ratio(saving.ratio.median), ratio(lo), ratio(hi)),
-            _ => format!("{} (no interval)", ratio(saving.ratio.median)),
-        };
         out.push_str(&format!(
             "| {} | `{}` | {} | {} | {} | {} | {} |\n",
             server(app),
