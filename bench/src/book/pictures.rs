@@ -3,9 +3,9 @@
 use anstyle::{Color, RgbColor};
 use anstyle_svg::Term;
 use anyhow::{Context, Result};
-use ipcost_features::app::{App, Saving, page as page_of_app};
+use ipcost_features::app::{App, page as page_of_app};
 use ipcost_features::replicate::{Ledger, page as page_of_ledger};
-use ipcost_model::{ContrastRecord, Document, Metric, Pattern, Placement, WorkloadRecord};
+use ipcost_model::{ContrastRecord, Document, Pattern, Placement, WorkloadRecord};
 use ipcost_report::forest::{Forest, ForestGroup, ForestRow};
 use ipcost_report::numbers::ratio;
 use ipcost_report::page::{Frame, Page};
@@ -14,7 +14,7 @@ use ipcost_report::summary::summary;
 use ipcost_report::words::work;
 
 use super::shelf::{Shelf, origin, origin_of_answer};
-use super::views::table_of;
+use super::views::{alone, interval, of_default_suite, table_of};
 
 /// The columns of the terminal that is shown.
 const ROOM: usize = 132;
@@ -59,39 +59,20 @@ fn terminal(command: &str, shown: &str) -> String {
 /// What most people ask: a Unix socket relative to TCP, for a connection, a round trip and a real server.
 fn unix_over_tcp(document: &Document, redis: &App) -> Result<String> {
     let group = |title: &str, placement: Placement| -> Result<ForestGroup> {
-        let of = |pattern: Pattern| {
-            let is = |table: &&WorkloadRecord| {
-                (table.pattern, table.size, table.placement) == (pattern, 64, placement)
-            };
-            let table =
-                document.workloads.iter().find(is).context("a load of the default suite is missing")?;
-            let found = document.contrasts.iter().find(|it| {
-                it.metric == Metric::Wall
-                    && table.cells.contains(&it.a)
-                    && it.a.split('/').nth(1) == Some("unix")
-            });
-            Ok::<_, anyhow::Error>((work(table), found.context("no ratio of unix to tcp")?))
-        };
-        let (connection, round_trip) = (of(Pattern::Connect)?, of(Pattern::Rr)?);
-        let ping = redis.savings.iter().find(|saving: &&Saving| {
-            saving.pattern == Pattern::Rr
-                && saving.placement == placement
-                && (saving.concurrency, saving.pipeline) == (1, 1)
-        });
-        let ping = ping.context("Redis was not measured there")?;
+        let (connection, its) = of_default_suite(document, Pattern::Connect, 64, placement)?;
+        let (round_trip, trips) = of_default_suite(document, Pattern::Rr, 64, placement)?;
+        let ping = alone(redis, Pattern::Rr, placement).context("Redis was not measured there")?;
         let row = |label: String, median: f64, lo: Option<f64>, hi: Option<f64>| {
-            let bounds = match (lo, hi) {
-                (Some(lo), Some(hi)) => format!("{} ({}–{})", ratio(median), ratio(lo), ratio(hi)),
-                _ => ratio(median),
-            };
-            ForestRow { label, strong: false, slot: 0, ratio: median, lo, hi, figures: bounds }
+            let figures = format!("{} {}", ratio(median), interval(lo, hi, ""));
+            ForestRow { label, strong: false, slot: 0, ratio: median, lo, hi, figures }
         };
-        let of_contrast = |(label, it): (String, &ContrastRecord)| row(label, it.ratio, it.lo, it.hi);
+        let of_contrast =
+            |table: &WorkloadRecord, it: &ContrastRecord| row(work(table), it.ratio, it.lo, it.hi);
         let of_ping =
             row(format!("Redis: {}", ping.request), ping.ratio.median, ping.ratio.lo, ping.ratio.hi);
         Ok(ForestGroup {
             title: title.to_owned(),
-            rows: vec![of_contrast(connection), of_contrast(round_trip), of_ping],
+            rows: vec![of_contrast(connection, its), of_contrast(round_trip, trips), of_ping],
         })
     };
     let forest = Forest {

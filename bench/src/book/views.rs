@@ -59,14 +59,8 @@ fn plain(text: &str) -> String {
 
 /// What a Unix socket costs relative to TCP, in a sentence.
 fn verdict(document: &Document) -> Result<String> {
-    let on_one = |pattern, size| {
-        let table = tables(document).find(|table| {
-            (table.pattern, table.size, table.placement) == (pattern, size, Placement::Together)
-        });
-        table
-            .and_then(|table| unix_over_tcp(document, table))
-            .context("the document lacks a load of the default suite")
-    };
+    let on_one =
+        |pattern, size| of_default_suite(document, pattern, size, Placement::Together).map(|(_, it)| it);
     let connection = on_one(Pattern::Connect, 64)?;
     let round_trip = on_one(Pattern::Rr, 64)?;
     let stream = on_one(Pattern::Stream, 65536)?;
@@ -86,7 +80,7 @@ fn verdict(document: &Document) -> Result<String> {
 }
 
 /// The interval of a ratio, in parentheses.
-fn interval(lo: Option<f64>, hi: Option<f64>, remark: &str) -> String {
+pub fn interval(lo: Option<f64>, hi: Option<f64>, remark: &str) -> String {
     match (lo, hi) {
         (Some(lo), Some(hi)) => format!("({}–{}{remark})", ratio(lo), ratio(hi)),
         _ => "(no interval)".to_owned(),
@@ -116,6 +110,22 @@ fn plain_cell<'a>(document: &'a Document, table: &WorkloadRecord, transport: &st
     let of_table = document.cells.iter().filter(|cell| table.cells.contains(&cell.id));
     let plain = of_table.filter(|cell| cell.transport == transport && cell.options.is_empty());
     plain.map(|cell| &*cell.id).next()
+}
+
+/// A load of the default suite, and a Unix socket relative to TCP there.
+///
+/// # Errors
+/// If the document lacks it.
+pub fn of_default_suite(
+    document: &Document,
+    pattern: Pattern,
+    size: u64,
+    placement: Placement,
+) -> Result<(&WorkloadRecord, &ContrastRecord)> {
+    let is =
+        |table: &&WorkloadRecord| (table.pattern, table.size, table.placement) == (pattern, size, placement);
+    let found = tables(document).find(is).and_then(|table| Some((table, unix_over_tcp(document, table)?)));
+    found.context("the document lacks a load of the default suite")
 }
 
 fn unix_over_tcp<'a>(document: &'a Document, table: &WorkloadRecord) -> Option<&'a ContrastRecord> {
@@ -186,12 +196,16 @@ pub fn table_of(app: &App, room: usize, look: impl Fn(&str) -> String) -> Result
     Ok(table.join("\n"))
 }
 
-/// What is known of the least request with one client on one core: on a kept connection, or on one of its own.
-fn on_one_core(app: &App, pattern: Pattern) -> Option<&Saving> {
+/// What is known of the least request with one client: on a kept connection, or on one of its own.
+pub fn alone(app: &App, pattern: Pattern, placement: Placement) -> Option<&Saving> {
     app.savings.iter().find(|saving| {
         let is_plain = saving.concurrency == 1 && saving.pipeline == 1 && saving.ran.is_none();
-        is_plain && saving.pattern == pattern && saving.placement == Placement::Together
+        is_plain && saving.pattern == pattern && saving.placement == placement
     })
+}
+
+fn on_one_core(app: &App, pattern: Pattern) -> Option<&Saving> {
+    alone(app, pattern, Placement::Together)
 }
 
 /// A server, as it calls itself: `Redis 7.0.15`, `nginx/1.22.1`.
