@@ -63,14 +63,20 @@ pub(super) struct Section {
 /// # Errors
 /// That there is no such command or list.
 pub fn run(args: &HelpArgs) -> Result<ExitCode, Problem> {
-    if let [list] = &args.words[..]
-        && let Some((_, sections)) = TOPICS.iter().find(|(name, _)| name == list)
-    {
+    let list = args.words.first().and_then(|first| TOPICS.iter().find(|(name, _)| name == first));
+    if let Some((name, sections)) = list {
+        if args.words.len() > 1 {
+            return Err(Problem::usage(anyhow!("{name} is a list; nothing follows it")));
+        }
         print(&text(&sections(), room())).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut at = &table();
     for (depth, name) in args.words.iter().enumerate() {
+        if !at.has_subcommands() {
+            let command = at.get_name();
+            return Err(Problem::usage(anyhow!("{command} has no commands of its own; nothing follows it")));
+        }
         at = at.find_subcommand(name).filter(|command| !command.is_hide_set()).ok_or_else(|| {
             let lists = TOPICS.iter().map(|(name, _)| *name).filter(|_| depth == 0);
             let known: Vec<&str> = visible(at).map(Command::get_name).chain(lists).collect();

@@ -59,6 +59,18 @@ fn of_what_is_not_there() {
     }
 }
 
+#[test]
+fn nothing_follows_a_list_or_a_command_without_others() {
+    for words in
+        [&["help", "transports", "peers"][..], &["help", "run", "x"], &["help", "sweep", "size", "x"]]
+    {
+        let output = Place::new().command(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let line = text(&output.stderr);
+        assert!(line.lines().count() == 1 && line.contains("nothing follows it"), "{line}");
+    }
+}
+
 /// The help of a command and of all below it, in the program's order, each under its name.
 fn reference(command: &[&str]) -> String {
     let shown = help(&[command, &["--help"][..]].concat());
