@@ -243,6 +243,8 @@ pub struct TcpEnd {
     pub remote: SocketAddr,
     /// The number of its socket; 0 if no process has it open.
     pub inode: u32,
+    /// The user that it belongs to, by number.
+    pub user: u32,
     /// Segments that are sent and not acknowledged.
     pub unacknowledged: u32,
     /// Bytes that the program has written and that are not sent.

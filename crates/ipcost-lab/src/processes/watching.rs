@@ -174,6 +174,7 @@ mod tests {
             local: at(local),
             remote: at(remote),
             inode,
+            user: 0,
             unacknowledged: u32::from(unsent_bytes > 0),
             unsent_bytes,
             segment_bytes: 65_483,

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, OptionValue, Options, Pattern};
 use ipcost_sys::private_dir::MAX_SOCKET_PATH;
+use ipcost_sys::tcp_ends::TcpEnds;
 use ipcost_sys::transport::{self, Client, Connection, TransportError};
 use ipcost_sys::{SysError, driven};
 use serde::{Deserialize, Serialize};
@@ -117,14 +118,14 @@ impl At {
 
     /// `HOST:PORT`. The host must be a loopback address, since others take part in what is then measured: a container's network,
     /// or another machine. With `remote`, any address is one. `localhost` is the first of its addresses at which a server listens, as
-    /// programs try them.
+    /// programs try them, unless servers of two users listen.
     ///
     /// # Errors
-    /// One line, if it is none, names no port, or is `localhost` and no one listens there.
+    /// One line, if it is none, names no port, or is `localhost` and no server or two users' servers listen there.
     pub fn of_host_and_port(text: &str, remote: bool) -> Result<Self, String> {
         let (host, port) = host_and_port(text)?;
         if host == LOCALHOST {
-            return first_listening(&addresses_of_localhost(), port, &listens);
+            return first_listening(&addresses_of_localhost(), port, &listener);
         }
         let parsed: Result<IpAddr, _> = host.parse();
         match parsed {
@@ -269,25 +270,42 @@ fn addresses_of_localhost() -> Vec<IpAddr> {
     }
 }
 
-/// The first address of `localhost` at which a server listens.
+/// The first address of `localhost` at which a server listens. Where servers of two users do, neither is asked: another user's server
+/// would learn a password meant for the first.
 fn first_listening(
     addresses: &[IpAddr],
     port: u16,
-    listens: &dyn Fn(SocketAddr) -> bool,
+    listener: &dyn Fn(SocketAddr) -> Option<Listener>,
 ) -> Result<At, String> {
-    let found = addresses.iter().find(|address| listens(SocketAddr::new(**address, port)));
-    found.map(|address| At::of_port(*address, port).named(LOCALHOST)).ok_or_else(|| {
-        let tried: Vec<String> =
-            addresses.iter().map(|address| SocketAddr::new(*address, port).to_string()).collect();
-        format!(
+    let sockets = addresses.iter().map(|address| SocketAddr::new(*address, port));
+    let found: Vec<(SocketAddr, Listener)> =
+        sockets.clone().filter_map(|socket| Some((socket, listener(socket)?))).collect();
+    let Some((first, of)) = found.first() else {
+        let tried: Vec<String> = sockets.map(|socket| socket.to_string()).collect();
+        return Err(format!(
             "no server listens at {LOCALHOST}:{port} ({}); start one there, or give no address to have a private one started",
             tried.join(", ")
-        )
-    })
+        ));
+    };
+    if let Some((second, _)) = found.iter().find(|(_, other)| other.user != of.user) {
+        return Err(format!(
+            "{LOCALHOST}:{port} is two servers of different users, {first} and {second}; give one of the two addresses"
+        ));
+    }
+    Ok(At::of_port(first.ip(), port).named(LOCALHOST))
 }
 
-fn listens(at: SocketAddr) -> bool {
-    TcpStream::connect_timeout(&at, PATIENCE).is_ok()
+/// A server at an address.
+#[derive(Clone, Copy)]
+struct Listener {
+    /// Its user, where the kernel shows it.
+    user: Option<u32>,
+}
+
+fn listener(at: SocketAddr) -> Option<Listener> {
+    TcpStream::connect_timeout(&at, PATIENCE).ok()?;
+    let found = TcpEnds::open().and_then(|mut ends| ends.listener(at)).ok().flatten();
+    Some(Listener { user: found.map(|end| end.user) })
 }
 
 /// Limits how long calls on a connection may wait.
@@ -358,7 +376,9 @@ mod tests {
     fn localhost_is_the_first_of_its_addresses_at_which_a_server_listens() {
         let both = [IpAddr::V6(Ipv6Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST)];
         let first = |only: Option<&str>| {
-            first_listening(&both, 6379, &|at| only.is_none_or(|only| at.to_string() == only))
+            first_listening(&both, 6379, &|at| {
+                only.is_none_or(|only| at.to_string() == only).then_some(Listener { user: Some(33) })
+            })
         };
         for (only, shown, transport) in [
             (None, "[::1]:6379", "tcp6"),
@@ -374,6 +394,9 @@ mod tests {
         }
         let error = first(Some("nowhere")).unwrap_err();
         assert!(error.contains("localhost:6379 ([::1]:6379, 127.0.0.1:6379)"), "{error}");
+        let mixed = first_listening(&both, 6379, &|at| Some(Listener { user: Some(at.is_ipv6().into()) }));
+        let error = mixed.unwrap_err();
+        assert!(error.ends_with("different users, [::1]:6379 and 127.0.0.1:6379; give one of the two addresses"), "{error}");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let at = At::of_host_and_port(&format!("localhost:{port}"), false).unwrap();

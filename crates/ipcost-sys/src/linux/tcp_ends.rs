@@ -97,6 +97,22 @@ impl TcpEnds {
         Ok(found)
     }
 
+    /// The socket that listens at an address, or at every one of its port.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or does not answer.
+    pub fn listener(&mut self, at: SocketAddr) -> io::Result<Option<TcpEnd>> {
+        let unspecified: IpAddr =
+            if at.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let mut found = Vec::new();
+        send(&self.socket, &request_one(at, SocketAddr::new(unspecified, 0)), SendFlags::empty())?;
+        match self.receive(&mut found) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+            Err(error) => Err(error),
+            Ok(_) => Ok(found.pop()),
+        }
+    }
+
     /// Takes an answer apart; whether it was the last one of a dump.
     fn receive(&mut self, found: &mut Vec<TcpEnd>) -> io::Result<bool> {
         let (length, _) = recv(&self.socket, &mut self.buffer, RecvFlags::empty())?;
@@ -184,7 +200,7 @@ fn end(message: &[u8]) -> Option<TcpEnd> {
         Some(Ipv6Addr::from(all).to_canonical())
     };
     let (local, remote) = (SocketAddr::new(address(8)?, port(4)?), SocketAddr::new(address(24)?, port(6)?));
-    let inode = long(message, ANSWER - 4)?;
+    let (user, inode) = (long(message, ANSWER - 8)?, long(message, ANSWER - 4)?);
     let mut rest = message.get(ANSWER..)?;
     while let (Some(length), Some(kind)) = (short(rest, 0), short(rest, 2)) {
         let length = usize::from(length);
@@ -194,6 +210,7 @@ fn end(message: &[u8]) -> Option<TcpEnd> {
                 local,
                 remote,
                 inode,
+                user,
                 unacknowledged: long(value, UNACKNOWLEDGED)?,
                 unsent_bytes: long(value, UNSENT_BYTES)?,
                 segment_bytes: long(value, SEGMENT_BYTES)?,
@@ -299,6 +316,17 @@ mod tests {
         let (process, inode) = (std::process::id(), held.inode);
         assert!(sockets_of(process).contains(&(inode, client.as_raw_fd())));
         assert_eq!(owner_of(inode), Some((process, client.as_raw_fd())));
+    }
+
+    #[test]
+    fn a_listener_has_a_user() {
+        let Ok(mut ends) = TcpEnds::open() else { return };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let at = listener.local_addr().unwrap();
+        let found = ends.listener(at).unwrap().unwrap();
+        assert_eq!((found.local, found.user), (at, rustix::process::getuid().as_raw()));
+        drop(listener);
+        assert_eq!(ends.listener(at).unwrap(), None);
     }
 
     #[test]

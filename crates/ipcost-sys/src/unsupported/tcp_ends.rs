@@ -36,6 +36,14 @@ impl TcpEnds {
     ) -> io::Result<Vec<TcpEnd>> {
         Err(super::unsupported("only Linux shows the state of other programs' connections (sock_diag)"))
     }
+
+    /// The socket that listens at an address.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn listener(&mut self, _at: SocketAddr) -> io::Result<Option<TcpEnd>> {
+        Err(super::unsupported("only Linux shows which sockets listen (sock_diag)"))
+    }
 }
 
 /// The sockets that a process has open.
