@@ -15,6 +15,7 @@ use ipcost_sys::transport::uses_tcp;
 
 use crate::analysis::{Cheapest, Contrast, Judge};
 use crate::batches::Batches;
+use crate::bench::DELAYED_NS;
 use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
 use crate::estimate::{estimate, estimate_of_logs};
@@ -530,10 +531,11 @@ fn irq_time_accounting(about: &About, cells: &[CellRecord]) -> Option<AppliedRul
     (apart && !whose.is_empty()).then(|| rules::irq_time_accounting(&whose))
 }
 
-/// A burst's fixed part, with its cause if known.
+/// A burst's fixed part, with its cause if known: one that waits for a delayed acknowledgement lasts as long as that.
 fn fixed_wait(cell: &CellRecord) -> Option<AppliedRule> {
     let wait_ns = cell.wait_ns?;
-    let held_back = crate::campaign::holds_back(&cell.transport, cell.pattern, &cell.options);
+    let held_back = wait_ns >= DELAYED_NS as f64
+        && crate::campaign::holds_back(&cell.transport, cell.pattern, &cell.options);
     Some(warnings::fixed_wait(&cell.id, wait_ns, held_back))
 }
 

@@ -7,6 +7,8 @@ const LONGEST_MEANT: usize = 200;
 
 /// The most characters shown of an unknown name.
 const MOST_SHOWN: usize = 120;
+/// A list of more bytes than this takes several lines of a terminal.
+const LONG_LIST: usize = 200;
 
 /// The candidate nearest to `name`, if any is near enough to be meant.
 ///
@@ -27,11 +29,14 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// One line for an unknown name: its kind, the nearest known name, and all known ones.
+/// One line for an unknown name: its kind, the nearest known name, and all known ones unless a long list would hide that name.
 pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let name = shortened(name, MOST_SHOWN);
     let list = known.clone().into_iter().collect::<Vec<_>>().join(", ");
     match nearest(&name, known) {
+        Some(near) if list.len() > LONG_LIST => {
+            format!("unknown {what} \"{name}\"; did you mean \"{near}\"?")
+        }
         Some(near) => format!("unknown {what} \"{name}\"; did you mean \"{near}\"? (known: {list})"),
         None => format!("unknown {what} \"{name}\" (known: {list})"),
     }

@@ -2,10 +2,14 @@
 
 use anstyle::Style;
 use ipcost_model::{escaped, is_invisible};
+use textwrap::core::Word;
+use textwrap::{WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
 /// The space between columns.
 const GUTTER: usize = 2;
+/// A column is folded into no less than this.
+const LEAST_FOLDED: usize = 14;
 
 /// A piece of text with a style.
 #[derive(Debug, Clone, Default)]
@@ -38,12 +42,14 @@ pub struct Column {
     pub right: bool,
     /// In which order columns are left out where the room is short; 0 stays always.
     pub expendable: u8,
+    /// Whether its cells may take several lines where the room is short.
+    pub folds: bool,
 }
 
 impl Column {
     /// A column with this title, aligned to the right or not, left out in this order.
     pub const fn new(title: &'static str, right: bool, expendable: u8) -> Self {
-        Self { title, right, expendable }
+        Self { title, right, expendable, folds: false }
     }
 }
 
@@ -108,12 +114,15 @@ impl Grid {
         kept.map(|index| widths[index] + GUTTER).sum::<usize>().saturating_sub(GUTTER)
     }
 
-    /// Writes it out in at most `room` columns of text, as far as leaving out columns allows.
+    /// Writes it out in at most `room` columns of text, as far as folding titles and cells and leaving out columns allow.
     pub fn render(&self, out: &mut String, room: usize) {
-        let widths = self.widths();
+        let mut widths = self.widths();
         let mut shown = self.shown();
-        let total = |shown: &[usize]| shown.iter().map(|index| widths[*index] + GUTTER).sum::<usize>();
-        while total(&shown) > room.saturating_add(GUTTER) {
+        let least = self.least_widths();
+        let total = |widths: &[usize], shown: &[usize]| {
+            shown.iter().map(|index| widths[*index] + GUTTER).sum::<usize>().saturating_sub(GUTTER)
+        };
+        while total(&least, &shown) > room {
             let candidates = shown.iter().filter(|index| self.columns[**index].expendable > 0);
             let Some(least) = candidates.max_by_key(|index| self.columns[**index].expendable).copied() else {
                 break;
@@ -123,34 +132,70 @@ impl Grid {
             };
             shown.retain(|index| !goes(index));
         }
+        while total(&widths, &shown) > room {
+            let folds = |index: &&usize| widths[**index] > least[**index];
+            let Some(widest) = shown.iter().filter(folds).max_by_key(|index| widths[**index]) else { break };
+            widths[*widest] -= 1;
+        }
         let dimmed = Style::new().dimmed();
         let titles: Vec<Piece> =
             self.titles.iter().map(|title| Piece::styled(title.as_str(), dimmed)).collect();
         for row in std::iter::once(&titles).chain(&self.rows) {
-            let mut line = String::new();
-            for index in &shown {
-                let Piece { text, style } = &row[*index];
-                let space = " ".repeat(widths[*index] - text.width());
-                let text = if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") };
-                let (before, after) =
-                    if self.columns[*index].right { (space, String::new()) } else { (String::new(), space) };
-                line.push_str(&format!("{before}{text}{after}{}", " ".repeat(GUTTER)));
+            let cells: Vec<Vec<String>> =
+                shown.iter().map(|index| folded(&row[*index].text, widths[*index])).collect();
+            for place in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+                let mut line = String::new();
+                for (index, lines) in shown.iter().zip(&cells) {
+                    let text = lines.get(place).map_or("", String::as_str);
+                    let style = row[*index].style;
+                    let space = " ".repeat(widths[*index].saturating_sub(text.width()));
+                    let text =
+                        if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") };
+                    let (before, after) = match self.columns[*index].right {
+                        true => (space, String::new()),
+                        false => (String::new(), space),
+                    };
+                    line.push_str(&format!("{before}{text}{after}{}", " ".repeat(GUTTER)));
+                }
+                out.push_str(line.trim_end());
+                out.push('\n');
             }
-            out.push_str(line.trim_end());
-            out.push('\n');
         }
     }
+
+    /// How narrow every column may become: titles fold, and cells of columns that say so.
+    fn least_widths(&self) -> Vec<usize> {
+        let least = |index: usize| {
+            let cells = self.rows.iter().map(|row| row[index].text.width()).max().unwrap_or(0);
+            let cells = if self.columns[index].folds { cells.min(LEAST_FOLDED) } else { cells };
+            cells.max(self.titles[index].width().min(LEAST_FOLDED))
+        };
+        (0..self.columns.len()).map(least).collect()
+    }
+}
+
+/// A text in lines of so many columns, broken after spaces, and within names after slashes and commas.
+fn folded(text: &str, width: usize) -> Vec<String> {
+    if text.width() <= width {
+        return vec![text.to_owned()];
+    }
+    let options = textwrap::Options::new(width.max(1))
+        .word_separator(WordSeparator::Custom(parts))
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
+}
+
+/// Where a text may be broken.
+fn parts(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    Box::new(line.split_inclusive([' ', '/', ',']).map(Word::from))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const COLUMNS: [Column; 3] = [
-        Column { title: "name", right: false, expendable: 0 },
-        Column { title: "µs", right: true, expendable: 1 },
-        Column { title: "note", right: false, expendable: 0 },
-    ];
+    const COLUMNS: [Column; 3] =
+        [Column::new("name", false, 0), Column::new("µs", true, 1), Column::new("note", false, 0)];
 
     fn rendered(room: usize) -> String {
         let mut grid = Grid::new(&COLUMNS);
@@ -169,5 +214,23 @@ mod tests {
     #[test]
     fn what_is_expendable_goes_first() {
         assert_eq!(rendered(19), "name           note\npipe           a–b\nunix-abstract\n");
+    }
+
+    #[test]
+    fn titles_and_names_fold_before_a_column_goes() {
+        let columns = [Column { folds: true, ..Column::new("request", false, 0) }, Column::new("", true, 1)];
+        let mut grid = Grid::new(&columns);
+        grid.title(1, "rr/tcp/200/c1/writes=2,nodelay=false".to_owned());
+        grid.row(vec!["PING, a connection for each".into(), "93.0 µs".into()]);
+        let drawn = |room| {
+            let mut out = String::new();
+            grid.render(&mut out, room);
+            out.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "")
+        };
+        assert_eq!(
+            drawn(40),
+            "request                   rr/tcp/200/c1/\n                               writes=2,\n                           nodelay=false\nPING, a connection               93.0 µs\nfor each\n"
+        );
+        assert_eq!(drawn(20), "request\nPING, a\nconnection for\neach\n");
     }
 }

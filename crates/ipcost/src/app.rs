@@ -162,7 +162,7 @@ fn list() -> String {
     };
     let lines: String = KINDS.iter().map(line).collect();
     format!(
-        "{lines}\nipcost app NAME measures a private server; with --unix PATH --tcp HOST:PORT your own.\n"
+        "{lines}\nipcost app NAME measures a private server;\nipcost app NAME --unix PATH --tcp HOST:PORT measures yours.\n"
     )
 }
 

@@ -58,6 +58,16 @@ pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job>
     Ok(job)
 }
 
+/// What to say of a file that cannot be read as TOML and has another ending.
+pub fn if_no_toml(path: &Path) -> &'static str {
+    let is_toml = path.extension().is_some_and(|ending| ending == "toml");
+    if is_toml {
+        ""
+    } else {
+        "; it must be a TOML file, such as those on docs/job-files.md and docs/check.md"
+    }
+}
+
 /// Reads a job file; one that names commands has them shown, and is refused if they may not be started (`yes`: they may).
 fn read(path: &Path, yes: bool) -> anyhow::Result<Job> {
     let context = || format!("cannot read the job file {}", path.display());
@@ -70,7 +80,7 @@ fn read(path: &Path, yes: bool) -> anyhow::Result<Job> {
         "{}: a job file has at most {MOST_BYTES} bytes, and this one has more",
         path.display()
     );
-    let job = parse_job(&text).map_err(|error| anyhow!("{}:{error}", path.display()))?;
+    let job = parse_job(&text).map_err(|error| anyhow!("{}:{error}{}", path.display(), if_no_toml(path)))?;
     consent::ask(path, &file, &job, yes)?;
     Ok(job)
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use ipcost_features::answer::Answer;
 use ipcost_model::{Document, Warning, escaped_but_styles, escaped_lines};
 use ipcost_report::picture::Picture;
@@ -165,6 +165,7 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
         let mut out = BufWriter::new(file);
         return write(&mut out).and_then(|()| out.flush()).with_context(context);
     }
+    ensure!(dir.exists(), "{}: there is no directory {}; create it first", context(), dir.display());
     let mut named = tempfile::Builder::new();
     let file = named.prefix(UNFINISHED).make_in(dir, |path| File::create_new(path));
     let mut file = file.with_context(context)?;

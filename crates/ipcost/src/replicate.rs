@@ -31,7 +31,7 @@ use crate::{outputs, record_files};
 /// What is wrong with the arguments or a replication file, or what failed.
 pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     if args.list {
-        print(&catalogue::list()?).map_err(Problem::failed)?;
+        print(&catalogue::list(room())?).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.divide.is_some() && !args.full && !args.as_published {

@@ -57,15 +57,15 @@ fn apart<'a>(said: Paragraph) -> Block<'a> {
 
 fn loads(app: &App) -> Table {
     const COLUMNS: [Column; 11] = [
-        Column::text("request"),
+        Column::text("request").folded(),
         // Without it, two rows of a request look the same.
-        Column::text("cores"),
+        Column::text("cores").folded(),
         Column::number("unix").dropped(3),
-        Column::number("tcp").dropped(4),
+        Column::number("tcp").dropped(2),
         Column::number("unix / tcp"),
-        Column::text("").dropped(2),
-        Column::text("verdict").dropped(5),
-        Column::number("saves").dropped(1),
+        Column::text("").dropped(5),
+        Column::text("verdict").dropped(1).folded(),
+        Column::number("saves").dropped(4),
         Column::text("").dropped(6),
         Column::number("processor time").dropped(7),
         Column::text("").dropped(8),
@@ -95,8 +95,8 @@ fn loads(app: &App) -> Table {
 /// The costs of the one side that was measured.
 fn costs(app: &App) -> Table {
     const COLUMNS: [Column; 8] = [
-        Column::text("request"),
-        Column::text("cores"),
+        Column::text("request").folded(),
+        Column::text("cores").folded(),
         Column::number("cost"),
         Column::text("").dropped(5),
         Column::number("p50").dropped(2),

@@ -338,7 +338,7 @@ pub(super) fn of_placements(app: &App) -> Vec<String> {
     let mut all = Vec::new();
     if app.savings.iter().any(|saving| saving.ran.is_some()) {
         all.push(
-            "Your server runs where the scheduler puts it. In brackets: how many batches ran so, over the Unix socket / over TCP. Such a row compares the rounds in which both sides did; the row for any core has all rounds and mixes the placements."
+            "The scheduler places the server where nothing is pinned. In brackets: how many batches ran so, over the Unix socket / over TCP. Such a row compares the rounds in which both sides did; the row for any core has all rounds and mixes the placements."
                 .to_owned(),
         );
     }

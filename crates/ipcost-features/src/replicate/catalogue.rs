@@ -7,6 +7,7 @@ use std::path::Path;
 use ipcost_lab::LabError;
 use ipcost_model::units::counted;
 use ipcost_model::{Matrix, unknown};
+use ipcost_report::wrap::{wrapped, wrapped_under};
 use ipcost_sys::OS;
 
 use super::Replication;
@@ -122,11 +123,14 @@ fn parse(name: &str, text: &str) -> Result<Replication, LabError> {
     Ok(replication)
 }
 
-/// All of them, with what they ask, how long they take, and what is missing for them here.
+/// Under the names of the list.
+const INDENT: &str = "                    ";
+
+/// All of them, with what they ask, how long they take, and what is missing for them here, in lines of at most `room` columns.
 ///
 /// # Errors
 /// A file that travels along and cannot be read, which the tests rule out.
-pub fn list() -> Result<String, LabError> {
+pub fn list(room: usize) -> Result<String, LabError> {
     let mut out = String::new();
     let replications = all()?;
     let needs = Needs::of(&replications)?;
@@ -141,23 +145,18 @@ pub fn list() -> Result<String, LabError> {
         let name = &replication.id;
         let budgets = replication.runs.iter().filter_map(|run| run.budget);
         let seconds: u64 = budgets.map(|budget| budget.as_secs()).sum();
-        out.push_str(&format!(
-            "{name:<18}  {}, at most {seconds} s\n{:<18}  {}\n",
-            counted(replication.claims.len() as u32, "claim"),
-            "",
-            replication.question
-        ));
-        if let Some(source) = &replication.source {
-            out.push_str(&format!("{:<18}  {source}\n", ""));
-        }
-        for run in &replication.runs {
-            out.push_str(&format!("{:<18}  {}: {}\n", "", run.software, run.about));
-        }
-        if let Some(missing) = needs.line(name) {
-            out.push_str(&format!("{:<18}  {missing}\n", ""));
-        }
+        let claims = counted(replication.claims.len() as u32, "claim");
+        let mut said = |before: &str, text: &str| {
+            let line = wrapped_under(&format!("{before:<18}  {text}"), room, INDENT);
+            out.push_str(&format!("{line}\n"));
+        };
+        said(name, &format!("{claims}, at most {seconds} s"));
+        said("", &replication.question);
+        replication.source.iter().for_each(|source| said("", &source.to_string()));
+        replication.runs.iter().for_each(|run| said("", &format!("{}: {}", run.software, run.about)));
+        needs.line(name).iter().for_each(|missing| said("", missing));
     }
-    out.extend(needs.remedy().map(|remedy| format!("{remedy}\n")));
+    out.extend(needs.remedy().map(|remedy| format!("{}\n", wrapped(&remedy, room))));
     Ok(out)
 }
 

@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn the_page_and_the_list_cite_every_experiment() {
         let page = include_str!("../../../../docs/replications.md");
-        let list = catalogue::list().unwrap();
+        let list = catalogue::list(1000).unwrap();
         for replication in catalogue::all().unwrap() {
             let source = replication.source.expect("every experiment has a source");
             let row =

@@ -8,7 +8,7 @@ rules! {
         "10 % of the time, seen in the state of the connection", [Explain], "Planted in a test of `explain`; RFC 896, RFC 1122";
     SMALL_BUFFER = "small-buffer", "how often a side sleeps because a buffer is full",
         "Each time costs two switches.",
-        "a sleep in 8 writes, and a buffer of 16 messages or less", [Explain], "Planted in a test of `explain`";
+        "a sleep in 8 writes where the buffer was set to less than the default; a sleep in nearly every write where it is not, and holds 16 messages or less", [Explain], "Planted in a test of `explain`";
     SMALL_READS = "small-reads", "how much a receiver asks for at a time",
         "Every read costs a system call.",
         "a quarter of what is written", [Explain], "Planted in a test of `explain`";

@@ -241,7 +241,10 @@ impl At {
 /// The host, without the brackets of IPv6, and the port.
 fn host_and_port(text: &str) -> Result<(&str, u16), String> {
     let Some((host, port)) = text.rsplit_once(':') else {
-        return Err(format!("--tcp {text} names no port; give HOST:PORT, such as 127.0.0.1:5432"));
+        return Err(match text.parse::<u16>() {
+            Ok(port) => format!("--tcp {text} names no host; give HOST:PORT, such as 127.0.0.1:{port}"),
+            Err(_) => format!("--tcp {text} names no port; give HOST:PORT, such as 127.0.0.1:5432"),
+        });
     };
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     match port.parse() {
@@ -396,7 +399,10 @@ mod tests {
         assert!(error.contains("localhost:6379 ([::1]:6379, 127.0.0.1:6379)"), "{error}");
         let mixed = first_listening(&both, 6379, &|at| Some(Listener { user: Some(at.is_ipv6().into()) }));
         let error = mixed.unwrap_err();
-        assert!(error.ends_with("different users, [::1]:6379 and 127.0.0.1:6379; give one of the two addresses"), "{error}");
+        assert!(
+            error.ends_with("different users, [::1]:6379 and 127.0.0.1:6379; give one of the two addresses"),
+            "{error}"
+        );
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let at = At::of_host_and_port(&format!("localhost:{port}"), false).unwrap();
@@ -415,7 +421,8 @@ mod tests {
             assert_eq!((at.to_string().as_str(), at.transport), (shown, transport));
         }
         for (text, part) in [
-            ("6379", "names no port; give"),
+            ("6379", "names no host; give HOST:PORT, such as 127.0.0.1:6379"),
+            ("localhost", "names no port; give"),
             ("192.0.2.1:6379", "192.0.2.1 is not a loopback address"),
             ("localhost:0", "from 1 to 65535"),
             ("localhost:65536", "from 1 to 65535"),

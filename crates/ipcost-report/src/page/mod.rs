@@ -173,6 +173,8 @@ pub struct Column {
     pub right: bool,
     /// In which order columns are left out where a screen is narrow, the largest first; 0 stays always.
     pub expendable: u8,
+    /// Whether its cells may take several lines where a screen is narrow.
+    pub folds: bool,
 }
 
 /// What stands in a row and a column.
@@ -352,17 +354,23 @@ impl<'a> From<Figure<'a>> for Block<'a> {
 impl Column {
     /// A column of words.
     pub const fn text(title: &'static str) -> Self {
-        Self { title: Cow::Borrowed(title), right: false, expendable: 0 }
+        Self { title: Cow::Borrowed(title), right: false, expendable: 0, folds: false }
     }
 
     /// A column of numbers.
     pub const fn number(title: &'static str) -> Self {
-        Self { title: Cow::Borrowed(title), right: true, expendable: 0 }
+        Self { title: Cow::Borrowed(title), right: true, expendable: 0, folds: false }
     }
 
     /// The same, left out in this order where a screen is narrow.
     pub const fn dropped(mut self, expendable: u8) -> Self {
         self.expendable = expendable;
+        self
+    }
+
+    /// The same, whose cells may take several lines where a screen is narrow.
+    pub const fn folded(mut self) -> Self {
+        self.folds = true;
         self
     }
 

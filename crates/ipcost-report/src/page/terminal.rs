@@ -158,8 +158,11 @@ fn item(item: &Item, room: Room, out: &mut String) {
 }
 
 fn table(table: &Table, room: Room, out: &mut String) {
-    let columns: Vec<Column> =
-        table.columns.iter().map(|column| Column::new("", column.right, column.expendable)).collect();
+    let column = |column: &super::Column| Column {
+        folds: column.folds,
+        ..Column::new("", column.right, column.expendable)
+    };
+    let columns: Vec<Column> = table.columns.iter().map(column).collect();
     let most = if room.details || table.most == 0 { usize::MAX } else { table.most };
     let grid_with = |brief: &dyn Fn(&str) -> String| {
         let mut grid = Grid::new(&columns);

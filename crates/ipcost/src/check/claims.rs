@@ -11,6 +11,7 @@ use ipcost_features::compare::DEFAULT_SPREAD;
 use ipcost_model::{Document, Metric, Warning};
 use ipcost_sys::host;
 
+use crate::job::if_no_toml;
 use crate::{documents, history};
 
 /// The largest file of claims that is read.
@@ -30,7 +31,7 @@ pub fn read(path: &Path) -> anyhow::Result<(ClaimsFile, File)> {
         length <= MOST_BYTES,
         "{shown}: a file of claims has at most {MOST_BYTES} bytes, and this one has more"
     );
-    let claims = parse_claims(&text).map_err(|error| anyhow!("{shown}:{error}"))?;
+    let claims = parse_claims(&text).map_err(|error| anyhow!("{shown}:{error}{}", if_no_toml(path)))?;
     Ok((claims, file))
 }
 

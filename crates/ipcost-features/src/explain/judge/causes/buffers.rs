@@ -45,9 +45,10 @@ pub(super) fn small_buffer(
     let few = match buffer_bytes.map(|bytes| bytes as f64) {
         // Not even one message fits.
         Some(bytes) if bytes < message => true,
-        // A few fit, and yet nearly every write waits; or someone made it smaller than it usually is.
+        // A few fit, and yet nearly every write waits; or someone made it smaller than it is by default.
         Some(bytes) => {
-            (bytes <= FEW_MESSAGES * message && sleeps >= FULL * writes.count) || (set && bytes < USUAL_BYTES)
+            let is_less = set && (bytes < USUAL_BYTES || usual_bytes.is_some());
+            is_less || (bytes <= FEW_MESSAGES * message && sleeps >= FULL * writes.count)
         }
         None => writes.partial > LEAST_SHARE,
     };

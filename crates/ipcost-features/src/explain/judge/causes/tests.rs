@@ -210,6 +210,17 @@ fn a_buffer_that_is_always_full() {
     let cause = found(&[cell.clone()], &less).remove(0);
     assert!(cause.sentence.contains("64 KiB, less than the default,"), "{}", cause.sentence);
     assert!(cause.remedy.starts_with("leave it as it is by default"), "{}", cause.remedy);
+    // A socket's buffer that was set to less than the default, with a sleep in three writes.
+    let mut socket = clean(Pattern::Stream, "unix", 65_536);
+    socket.point.options.set("so_sndbuf", OptionValue::Int(65_536)).unwrap();
+    socket.sides.client.voluntary_switches = Some(0.36);
+    let less = Case { buffer: Some(131_072), usual_buffer: Some(212_992), ..Case::default() };
+    assert_only("small-buffer", socket.clone(), &less);
+    assert_eq!(
+        found(&[socket], &Case { buffer: Some(425_984), ..Case::default() }),
+        [],
+        "more than the default"
+    );
     cell.sides.client.voluntary_switches = Some(0.6);
     assert_eq!(
         found(&[cell.clone()], &Case { buffer: Some(1 << 20), ..Case::default() }),
