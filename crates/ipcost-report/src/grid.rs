@@ -185,9 +185,16 @@ fn folded(text: &str, width: usize) -> Vec<String> {
     textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
 }
 
-/// Where a text may be broken.
+/// Where a text may be broken; a number keeps its unit.
 fn parts(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
-    Box::new(line.split_inclusive([' ', '/', ',']).map(Word::from))
+    let is_break = |at: &usize| {
+        let (before, after) = line.split_at(*at);
+        before.ends_with([' ', '/', ',']) && !after.starts_with([' ', '/', '%'])
+    };
+    let breaks = line.char_indices().map(|(at, _)| at).skip(1).filter(is_break);
+    let ends: Vec<usize> = breaks.chain([line.len()]).collect();
+    let begins: Vec<usize> = std::iter::once(0).chain(ends.iter().copied()).collect();
+    Box::new(begins.into_iter().zip(ends).map(|(begin, end)| Word::from(&line[begin..end])))
 }
 
 #[cfg(test)]
@@ -217,6 +224,11 @@ mod tests {
     }
 
     #[test]
+    fn a_number_keeps_its_unit() {
+        assert_eq!(folded("two cores (17 % / 18 %)", 18), ["two cores (17 % /", "18 %)"]);
+    }
+
+    #[test]
     fn titles_and_names_fold_before_a_column_goes() {
         let columns = [Column { folds: true, ..Column::new("request", false, 0) }, Column::new("", true, 1)];
         let mut grid = Grid::new(&columns);
@@ -231,6 +243,6 @@ mod tests {
             drawn(40),
             "request                   rr/tcp/200/c1/\n                               writes=2,\n                           nodelay=false\nPING, a connection               93.0 µs\nfor each\n"
         );
-        assert_eq!(drawn(20), "request\nPING, a\nconnection for\neach\n");
+        assert_eq!(drawn(20), "request\nPING, a connection\nfor each\n");
     }
 }

@@ -123,8 +123,8 @@ impl Table {
         let head: String = self.columns.iter().map(above).collect();
         let empty = Field::default();
         let row = |row: &Vec<Field>| {
-            let fields = row.iter().chain(std::iter::repeat(&empty)).take(self.columns.len());
-            format!("<tr>{}</tr>\n", fields.map(field).collect::<String>())
+            let fields = self.columns.iter().zip(row.iter().chain(std::iter::repeat(&empty)));
+            format!("<tr>{}</tr>\n", fields.map(|(column, it)| field(it, column.folds)).collect::<String>())
         };
         let rows: String = self.rows.iter().map(row).collect();
         format!(
@@ -133,7 +133,7 @@ impl Table {
     }
 }
 
-fn field(field: &Field) -> String {
+fn field(field: &Field, folds: bool) -> String {
     let whole = field.value.text();
     let said = text(whole.trim_start_matches(' '));
     // A row under another begins with spaces, which HTML would drop.
@@ -142,7 +142,8 @@ fn field(field: &Field) -> String {
         Some(link) => format!("<a href=\"{}\">{said}</a>", text(link)),
         None => said,
     };
-    format!("<td class=\"{}\">{indent}{inner}</td>", class(&field.value, field.tone))
+    let folds = if folds { " folds" } else { "" };
+    format!("<td class=\"{}{folds}\">{indent}{inner}</td>", class(&field.value, field.tone))
 }
 
 fn class(value: &Value, tone: Tone) -> &'static str {
