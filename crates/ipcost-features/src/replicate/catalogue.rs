@@ -197,7 +197,7 @@ mod tests {
             let has_original = replication.runs.iter().any(|run| run.software == Software::Original);
             assert!(replication.as_published.is_some() || replication.is_of_apps() || !has_original);
         }
-        let list = list().unwrap();
+        let list = list(1000).unwrap();
         assert!(FILES.iter().all(|name| list.contains(name)), "{list}");
     }
 

@@ -247,6 +247,10 @@ fn reads_that_are_much_smaller_than_writes() {
     assert_eq!(found(&[waits(&cell)], &Case::default()), []);
     let messages = ExplainedCell { point: usual(Pattern::Stream, "unix-seqpacket", 1_500), ..cell.clone() };
     assert_eq!(found(&[messages], &Case::default()), [], "a reader takes one message at a time");
+    // What is left of a message after a shorter read is asked for by itself.
+    let mut whole = clean(Pattern::Stream, "unix", 65_536);
+    whole.sides.server.system_calls = Some(vec![call("recvfrom", 1.1, 60_309.0, 60_309.0)]);
+    assert_eq!(found(&[whole], &Case::default()), [], "a read and a bit for a message");
     // Little arrives at a time, though there is room for more.
     cell.sides.server.system_calls = Some(vec![call("recvfrom", 128.0, 512.0, 65_536.0)]);
     assert_eq!(found(&[cell], &Case::default()), []);

@@ -15,7 +15,7 @@ use crate::explain::kinds::{CallKind, Sum};
 
 /// What receivers usually ask for, bytes.
 const USUAL_READ: f64 = 65_536.0;
-/// Reads this much smaller than a message are small.
+/// Reads this much smaller than a message, or in a stream than usual ones, are small.
 const SMALL_READS: f64 = 4.0;
 /// What TLS adds to each record, bytes: from an authentication tag and a header to those of older versions.
 const TLS_RECORD: std::ops::RangeInclusive<f64> = 21.0..=48.0;
@@ -68,7 +68,7 @@ pub(super) fn small_reads(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let cuts = transport::find(&cell.transport)
         .is_some_and(|known| known.capabilities().delivery == Delivery::Stream);
     let small = match cell.pattern {
-        Pattern::Stream => cuts && more_lies_ready && asked_each(sum) < USUAL_READ,
+        Pattern::Stream => cuts && more_lies_ready && asked_each(sum) * SMALL_READS <= USUAL_READ,
         _ => sum.succeeded >= 2.0 && each * SMALL_READS <= message as f64,
     };
     if !small || !full {
