@@ -160,7 +160,7 @@ fn a_pinned_client_counts_where_the_server_was_next_to_it_or_apart() {
         // Not where the server was elsewhere, and not all batches together.
         assert!(app.savings.iter().all(|row| row.placement != placement || row.ran == Some(ran)));
     }
-    let text = anstream::adapter::strip_str(&page(&app).terminal(false, 100)).to_string();
+    let text = anstream::adapter::strip_str(&page(&app).terminal(false, 170)).to_string();
     assert!(text.contains("one core, pinned (9") && text.contains("Pinned: before each batch"), "{text}");
 }
 
@@ -174,7 +174,7 @@ fn table_page_and_sentences_name_the_cores_of_a_row() {
         least: request == "PING",
     };
     app.requests = vec![request("PING"), request("GET")];
-    let text = anstream::adapter::strip_str(&page(&app).terminal(false, 100)).to_string();
+    let text = anstream::adapter::strip_str(&page(&app).terminal(false, 140)).to_string();
     let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
     assert_eq!((lines("PING "), lines("GET ")), (3, 3), "{text}");
     for cores in ["any core", "one core (", "two cores ("] {
