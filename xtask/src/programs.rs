@@ -146,10 +146,7 @@ pub fn run(program: &TestProgram, which: Which<'_>, tally: &Tally) -> Result<Run
             let passed = text.split(" passed;").next().and_then(|start| start.split(' ').next_back());
             passed.and_then(|count| count.parse().ok())
         }
-        None => {
-            Some(text.lines().filter(|line| line.starts_with("test ") && line.ends_with(" ... ok")).count()
-                as u64)
-        }
+        None => Some(results(&text).filter(|(_, result)| *result == "ok").count() as u64),
     };
     tally.add_passed(passed.unwrap_or(0));
     let failure = match ended {
@@ -170,7 +167,7 @@ fn too_late(unfinished: &[String], printed: &str, tally: &Tally) -> Option<Strin
     if !hanging.is_empty() {
         return Some(format!("running for over a minute: {}", hanging.join(", ")));
     }
-    if printed.lines().any(|line| line.starts_with("test ") && line.ends_with(" ... FAILED")) {
+    if results(printed).any(|(_, result)| result == "FAILED") {
         return Some("a test had failed".to_owned());
     }
     let skipped = unfinished
@@ -179,13 +176,14 @@ fn too_late(unfinished: &[String], printed: &str, tally: &Tally) -> Option<Strin
     skipped.err().map(|_| format!("still running or not begun: {}", unfinished.join(", ")))
 }
 
+/// Tests that have printed a result, with that: `ok`, `FAILED`.
+fn results(printed: &str) -> impl Iterator<Item = (&str, &str)> {
+    printed.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "))
+}
+
 /// The tests of a program that have printed no result.
 fn unfinished(program: &TestProgram, which: Which<'_>, printed: &str) -> Vec<String> {
-    let finished: BTreeSet<&str> = printed
-        .lines()
-        .filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "))
-        .map(|(name, _)| name)
-        .collect();
+    let finished: BTreeSet<&str> = results(printed).map(|(name, _)| name).collect();
     let listed = Command::new(&program.file)
         .args(which.arguments())
         .args(["--list", "--format", "terse"])

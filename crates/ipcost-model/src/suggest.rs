@@ -67,5 +67,10 @@ mod tests {
             unknown("transport", "tpc", ["unix", "tcp"]),
             "unknown transport \"tpc\"; did you mean \"tcp\"? (known: unix, tcp)"
         );
+        let long = "x".repeat(300);
+        assert_eq!(
+            unknown("transport", "tpc", [long.as_str(), "tcp"]),
+            "unknown transport \"tpc\"; did you mean \"tcp\"?"
+        );
     }
 }

@@ -2,9 +2,9 @@
 
 use anstyle::Style;
 use ipcost_model::{escaped, is_invisible};
-use textwrap::core::Word;
-use textwrap::{WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
+
+use crate::wrap::folded;
 
 /// The space between columns.
 const GUTTER: usize = 2;
@@ -92,13 +92,16 @@ impl Grid {
         self.rows.push(pieces);
     }
 
-    /// How wide every column is. Computed once for all rows: there may be thousands.
-    fn widths(&self) -> Vec<usize> {
-        let widest = |index: usize| {
-            let cells = self.rows.iter().map(|row| row[index].text.width());
-            cells.chain([self.titles[index].width()]).max().unwrap_or(0)
+    /// How wide every column is, and how narrow it may become: titles fold, and cells of columns that say so. Computed once for all rows:
+    /// there may be thousands.
+    fn widths(&self) -> (Vec<usize>, Vec<usize>) {
+        let of_column = |(index, column): (usize, &Column)| {
+            let cells = self.rows.iter().map(|row| row[index].text.width()).max().unwrap_or(0);
+            let title = self.titles[index].width();
+            let least = if column.folds { cells.min(LEAST_FOLDED) } else { cells };
+            (cells.max(title), least.max(title.min(LEAST_FOLDED)))
         };
-        (0..self.columns.len()).map(widest).collect()
+        self.columns.iter().enumerate().map(of_column).unzip()
     }
 
     /// The columns that have something to show.
@@ -109,16 +112,15 @@ impl Grid {
 
     /// The width without the columns that are more expendable than this.
     pub fn width_up_to(&self, expendable: u8) -> usize {
-        let widths = self.widths();
+        let (widths, _) = self.widths();
         let kept = self.shown().into_iter().filter(|index| self.columns[*index].expendable <= expendable);
         kept.map(|index| widths[index] + GUTTER).sum::<usize>().saturating_sub(GUTTER)
     }
 
     /// Writes it out in at most `room` columns of text, as far as folding titles and cells and leaving out columns allow.
     pub fn render(&self, out: &mut String, room: usize) {
-        let mut widths = self.widths();
+        let (mut widths, least) = self.widths();
         let mut shown = self.shown();
-        let least = self.least_widths();
         let total = |widths: &[usize], shown: &[usize]| {
             shown.iter().map(|index| widths[*index] + GUTTER).sum::<usize>().saturating_sub(GUTTER)
         };
@@ -162,39 +164,6 @@ impl Grid {
             }
         }
     }
-
-    /// How narrow every column may become: titles fold, and cells of columns that say so.
-    fn least_widths(&self) -> Vec<usize> {
-        let least = |index: usize| {
-            let cells = self.rows.iter().map(|row| row[index].text.width()).max().unwrap_or(0);
-            let cells = if self.columns[index].folds { cells.min(LEAST_FOLDED) } else { cells };
-            cells.max(self.titles[index].width().min(LEAST_FOLDED))
-        };
-        (0..self.columns.len()).map(least).collect()
-    }
-}
-
-/// A text in lines of so many columns, broken after spaces, and within names after slashes and commas.
-fn folded(text: &str, width: usize) -> Vec<String> {
-    if text.width() <= width {
-        return vec![text.to_owned()];
-    }
-    let options = textwrap::Options::new(width.max(1))
-        .word_separator(WordSeparator::Custom(parts))
-        .word_splitter(WordSplitter::NoHyphenation);
-    textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
-}
-
-/// Where a text may be broken; a number keeps its unit.
-fn parts(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
-    let is_break = |at: &usize| {
-        let (before, after) = line.split_at(*at);
-        before.ends_with([' ', '/', ',']) && !after.starts_with([' ', '/', '%'])
-    };
-    let breaks = line.char_indices().map(|(at, _)| at).skip(1).filter(is_break);
-    let ends: Vec<usize> = breaks.chain([line.len()]).collect();
-    let begins: Vec<usize> = std::iter::once(0).chain(ends.iter().copied()).collect();
-    Box::new(begins.into_iter().zip(ends).map(|(begin, end)| Word::from(&line[begin..end])))
 }
 
 #[cfg(test)]
@@ -221,11 +190,6 @@ mod tests {
     #[test]
     fn what_is_expendable_goes_first() {
         assert_eq!(rendered(19), "name           note\npipe           a–b\nunix-abstract\n");
-    }
-
-    #[test]
-    fn a_number_keeps_its_unit() {
-        assert_eq!(folded("two cores (17 % / 18 %)", 18), ["two cores (17 % /", "18 %)"]);
     }
 
     #[test]

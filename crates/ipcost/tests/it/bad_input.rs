@@ -238,3 +238,26 @@ fn too_few_descriptors() {
         .unwrap();
     assert_refused(&output, &["open descriptors", "ulimit -n"]);
 }
+
+#[test]
+fn files_that_are_none_of_its_own_and_directories_that_are_not_there() {
+    let place = Place::new();
+    let page = place.file("README.md");
+    std::fs::write(&page, "# A page\n\nSome words.\n").unwrap();
+    for command in ["run", "check"] {
+        assert_refused(&place.run(&[command, argument(&page)]), &["README.md:3:", "it must be a TOML file"]);
+    }
+    let nowhere = place.file("nowhere/x.json");
+    let output = place.run(&[
+        "run",
+        "--transports",
+        "pipe",
+        "--epochs",
+        "1",
+        "--no-save",
+        "--json",
+        argument(&nowhere),
+    ]);
+    let error = text(&output.stderr);
+    assert!(error.contains("there is no directory") && error.contains("create it first"), "{error}");
+}

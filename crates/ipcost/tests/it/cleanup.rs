@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::common::{NEVER, Place, signal, text, wait};
+use crate::common::{NEVER, Place, signal, stat_of, text, wait};
 
 const LONG: [&str; 9] =
     ["run", "--transports", "fifo,unix,tcp", "--placement", "free", "--patterns", "rr", "--budget", "10min"];
@@ -94,9 +94,11 @@ fn after_engine_and_guard_were_told_to_stop_by_the_terminal() {
     let child = place.start(&endless());
     place.wait_for_peers(6);
     for (process, _) in place.processes().iter().filter(|(_, words)| words.ends_with(" guard ")) {
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-        let session = stat.rsplit(") ").next().unwrap().split(' ').nth(3).unwrap().to_owned();
-        assert_eq!(session, process.to_string(), "the guard leads a session of its own");
+        assert_eq!(
+            stat_of(*process).unwrap()[3],
+            process.to_string(),
+            "the guard leads a session of its own"
+        );
     }
     signal(child.id(), "INT");
     wait(child);

@@ -5,7 +5,7 @@ use std::process::Output;
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{NEVER, Place, argument, signal, text, wait};
+use crate::common::{NEVER, Place, argument, signal, stat_of, text, wait};
 use serde_json::Value;
 
 const PROXY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/common/faulty_peer.py");
@@ -244,6 +244,5 @@ fn hit_at_a_moment(attempt: u64) {
 
 /// The state of a process, as `/proc` tells it: `T` is stopped, `Z` has ended.
 fn state(process: u32) -> Option<char> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    stat.rsplit(") ").next()?.chars().next()
+    stat_of(process)?.first()?.chars().next()
 }

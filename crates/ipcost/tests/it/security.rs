@@ -1,12 +1,13 @@
 //! What other users, planted files and documents from elsewhere cannot do; see `docs/security.md`.
 
 use std::fs::{self, Permissions};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
-use crate::common::{Place, argument, missing, signal, text, wait};
+use crate::common::{Place, argument, assert_refused, missing, signal, text, wait};
 
 /// A short run of one cell.
 const SHORT: [&str; 10] =
@@ -319,4 +320,49 @@ fn a_built_peer_that_was_tampered_with_is_built_anew() {
     assert_eq!(fs::read(&program).unwrap().len(), honest.len());
     let (done, error) = run();
     assert!(done && !error.contains("building"), "{error}");
+}
+
+#[test]
+fn where_servers_of_two_users_listen_at_localhost_neither_is_sent_anything() {
+    let place = Place::new();
+    let hosts = place.file("hosts");
+    fs::write(&hosts, "::1 localhost\n127.0.0.1 localhost\n").unwrap();
+    fs::set_permissions(place.tmp.path(), Permissions::from_mode(0o755)).unwrap();
+    let Ok(other) = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) else {
+        return missing("ipv6", "there is no address ::1 here");
+    };
+    let port = other.local_addr().unwrap().port();
+    drop(other);
+    let mut listens = Command::new("setpriv");
+    listens
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c"])
+        .current_dir("/");
+    listens.arg(format!(
+        "import socket; s = socket.create_server(('::1', {port}), family=socket.AF_INET6); print(flush=True); [print(s.accept()[0].recv(99), flush=True) for _ in 'ab']"
+    ));
+    let mut listens = listens.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut heard = BufReader::new(listens.stdout.take().unwrap());
+    if heard.read_line(&mut String::new()).unwrap() == 0 {
+        listens.wait().unwrap();
+        return missing("root", "only root may start a program as another user, and it needs python3");
+    }
+    let own = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+    let mut command = place.command(&["app", "redis", "--budget", "5s", "--tcp"]);
+    command.arg(format!("localhost:{port}")).env("REDISCLI_AUTH", "a secret");
+    let script = format!("mount --bind {} /etc/hosts && exec \"$@\"", argument(&hosts));
+    let mut inside = Command::new("unshare");
+    inside.args(["--mount", "sh", "-c", &script, "sh"]).arg(command.get_program()).args(command.get_args());
+    inside.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = inside.output().unwrap();
+    assert_refused(
+        &output,
+        &["two servers of different users", &format!("[::1]:{port} and 127.0.0.1:{port}")],
+    );
+    drop(own);
+    // It was looked at, and sent nothing: the next thing it hears is from here.
+    TcpStream::connect((Ipv6Addr::LOCALHOST, port)).unwrap().write_all(b"hello").unwrap();
+    let mut said = String::new();
+    heard.read_to_string(&mut said).unwrap();
+    assert_eq!(said, "b''\nb'hello'\n");
+    listens.wait().unwrap();
 }

@@ -3,7 +3,7 @@
 
 use std::process::{Child, Output, Stdio};
 
-use crate::common::{Place, assert_refused, assert_schema, signal, text, wait};
+use crate::common::{Place, assert_refused, assert_schema, signal, stat_of, text, wait};
 use crate::wine::{assert_passed, command, is_windows};
 use serde_json::Value;
 
@@ -206,11 +206,9 @@ fn the_native_peer_conforms() {
     place.assert_nothing_of_the_program_is_left();
 }
 
-/// Whether a process has used processor time (`proc_pid_stat(5)`).
+/// Whether a process has used processor time, in its own code or for system calls.
 fn has_run(process: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let after_name = stat.rsplit(')').next().unwrap_or_default();
-    after_name.split_whitespace().skip(11).take(2).any(|ticks| ticks != "0")
+    stat_of(process).is_some_and(|stat| stat[11..13].iter().any(|ticks| ticks != "0"))
 }
 
 /// A long run, on its way; it is killed where a test gives up on it.

@@ -176,6 +176,12 @@ impl Place {
     }
 }
 
+/// What `/proc` tells of a process after its name, from the state on (`proc_pid_stat(5)`); `None` if it is gone.
+pub fn stat_of(process: u32) -> Option<Vec<String>> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    Some(stat.rsplit(") ").next()?.split_whitespace().map(str::to_owned).collect())
+}
+
 /// Writes a program that every user may start. Another process writes it: were it open in this one, a process that another test starts
 /// at that moment would have it open for writing too until it runs its own program, and this one could not be started ("text file
 /// busy", see `execve(2)`).
