@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ipcost_model::protocol::{Done, PeerRole};
+use ipcost_model::protocol::{Done, OPERATIONS, OPERATIONS_NS, PeerRole};
 
 /// How far a peer's time may exceed the engine's, which also includes the messages around a batch.
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(1);
@@ -16,6 +16,15 @@ const FASTEST_SWITCH_NS: u128 = 50;
 /// Advice for impossible claims.
 const ADVICE: &str =
     "docs/control-protocol.md says what each value means, and ipcost conformance examines the peer";
+
+/// A pace that is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacedBy {
+    /// Whether this peer tells the time of operations.
+    pub tells: bool,
+    /// Whether operations of one worker may overlap: it waits for no answer, or they count from when they were due.
+    pub overlaps: bool,
+}
 
 /// The engine's request to a peer, and its own observations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +39,8 @@ pub struct PeerRequest {
     pub exchanges: u64,
     /// Whether their latencies were requested.
     pub latency: bool,
+    /// What the peer tells of a pace that is kept.
+    pub paced: Option<PacedBy>,
     /// Workers in the client.
     pub concurrency: u32,
     /// From the request to begin until the answer.
@@ -47,6 +58,7 @@ pub fn check(done: &Done, asked: &PeerRequest) -> Result<(), String> {
         .and_then(|()| elapsed(done, asked))
         .and_then(|()| usage(done, asked))
         .and_then(|()| latencies(done, asked))
+        .and_then(|()| operations(done, asked))
         .map_err(|reason| format!("{reason}; {ADVICE}"))
 }
 
@@ -101,10 +113,11 @@ fn usage(done: &Done, asked: &PeerRequest) -> Result<(), String> {
 /// The latencies are of different operations, and every worker runs its own in sequence.
 fn latencies(done: &Done, asked: &PeerRequest) -> Result<(), String> {
     let count = done.latency_ns.len() as u64;
-    if count == 0 || asked.role == PeerRole::Server {
+    let tells = asked.paced.map_or(asked.role == PeerRole::Client, |paced| paced.tells);
+    if count == 0 || !tells {
         return Ok(());
     }
-    if !asked.latency {
+    if !asked.latency && asked.paced.is_none() {
         return Err("sent latencies, which it was not asked for".to_owned());
     }
     if count > asked.exchanges {
@@ -112,12 +125,44 @@ fn latencies(done: &Done, asked: &PeerRequest) -> Result<(), String> {
     }
     let claimed = Duration::from_nanos(done.wall_ns);
     let all_ns: u128 = done.latency_ns.iter().copied().map(u128::from).sum();
-    let most_ns = claimed.saturating_add(CLOCK_TOLERANCE).as_nanos() * u128::from(asked.concurrency);
+    let at_once = if asked.overlaps() { u128::from(count) } else { u128::from(asked.concurrency) };
+    let most_ns = claimed.saturating_add(CLOCK_TOLERANCE).as_nanos() * at_once;
     if all_ns > most_ns {
         let longest = Duration::from_nanos(done.latency_ns.iter().copied().max().unwrap_or_default());
         return Err(format!(
             "sent latencies that do not fit into its batch of {claimed:?} with concurrency {}: the longest is {longest:?}",
             asked.concurrency
+        ));
+    }
+    Ok(())
+}
+
+impl PeerRequest {
+    fn overlaps(&self) -> bool {
+        self.paced.is_some_and(|paced| paced.overlaps)
+    }
+}
+
+/// Where a pace is kept, the time of single operations is the result.
+fn operations(done: &Done, asked: &PeerRequest) -> Result<(), String> {
+    if !asked.paced.is_some_and(|paced| paced.tells) {
+        return Ok(());
+    }
+    let told =
+        |name: &str| done.measures.get(name).copied().filter(|value| value.is_finite() && *value > 0.0);
+    let (Some(count), Some(ns)) = (told(OPERATIONS), told(OPERATIONS_NS)) else {
+        return Err(format!(
+            "did not tell the time of its operations, though its cell has a pace: measures {OPERATIONS} and {OPERATIONS_NS}"
+        ));
+    };
+    if count > asked.exchanges as f64 {
+        return Err(format!("claims the time of {count} operations of {}", asked.exchanges));
+    }
+    let claimed = Duration::from_nanos(done.wall_ns);
+    let at_once = if asked.overlaps() { count } else { f64::from(asked.concurrency) };
+    if ns > claimed.saturating_add(CLOCK_TOLERANCE).as_nanos() as f64 * at_once {
+        return Err(format!(
+            "claims {ns} ns for its operations, which do not fit into its batch of {claimed:?}"
         ));
     }
     Ok(())
@@ -135,6 +180,7 @@ mod tests {
         ops: 100,
         exchanges: 100,
         latency: true,
+        paced: None,
         concurrency: 2,
         passed: Duration::from_millis(20),
         processors: 4,
@@ -198,6 +244,27 @@ mod tests {
         }
         let unasked = check(&honest(), &PeerRequest { latency: false, ..ASKED }).unwrap_err();
         assert!(unasked.contains("not asked for"), "{unasked}");
+        let paced = |done: Done, overlaps| {
+            check(
+                &done,
+                &PeerRequest { latency: false, paced: Some(PacedBy { tells: true, overlaps }), ..ASKED },
+            )
+        };
+        let told = |count: f64, ns: f64| Done {
+            measures: [(OPERATIONS.to_owned(), count), (OPERATIONS_NS.to_owned(), ns)].into(),
+            ..honest()
+        };
+        assert_eq!(paced(told(100.0, 30_000_000.0), false), Ok(()));
+        assert_eq!(paced(told(100.0, 1_500_000_000.0), true), Ok(()), "all wait from the begin to the end");
+        for (done, says) in [
+            (honest(), "did not tell the time of its operations"),
+            (told(101.0, 1.0), "101 operations of 100"),
+            (told(100.0, 1_500_000_000.0), "do not fit into its batch"),
+            (told(100.0, f64::NAN), "did not tell"),
+        ] {
+            let reason = paced(done, false).unwrap_err();
+            assert!(reason.contains(says), "{reason}");
+        }
         let server = PeerRequest { role: PeerRole::Server, ..ASKED };
         assert!(check(&Done { wall_ns: 22_000_000, ..honest() }, &server).is_err());
     }

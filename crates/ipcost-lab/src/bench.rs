@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ipcost_model::protocol::Told;
 use ipcost_model::{Counts, Layout, Usage, Watched, Whereabouts};
+use ipcost_stats::Histogram;
 
 use crate::error::EngineError;
 
@@ -63,15 +65,19 @@ pub enum BatchKind {
     Latency,
     /// As it is, but what Nagle's algorithm holds back at the end is pushed, by peers that can.
     Pushed,
+    /// At the pace of the cell, with random pauses and arrivals from this seed, and with every operation timed by itself.
+    Paced(u64),
 }
 
 impl BatchKind {
-    /// Of a cell's batches, with the clock or without; a stream, which alone pushes, has no latency.
-    pub(crate) fn of(counts: Counts, latency: bool) -> Self {
-        match counts.push {
-            true => Self::Pushed,
-            false if latency => Self::Latency,
-            false => Self::Plain,
+    /// Of a cell's batches, with the clock or without; a stream, which alone pushes, has no latency. `seed` is for those that keep a
+    /// pace.
+    pub(crate) fn of(counts: Counts, latency: bool, seed: u64) -> Self {
+        match counts {
+            Counts { paced: true, .. } => Self::Paced(seed),
+            Counts { push: true, .. } => Self::Pushed,
+            _ if latency => Self::Latency,
+            _ => Self::Plain,
         }
     }
 }
@@ -92,8 +98,8 @@ pub struct BatchOutcome {
     pub client: Usage,
     /// The server's resource usage.
     pub server: Usage,
-    /// Sampled latencies, nanoseconds.
-    pub latency_ns: Vec<u64>,
+    /// What is told of each operation, such as its latency; nanoseconds.
+    pub told: BTreeMap<Told, Histogram>,
     /// Connections retried because the listener's queue was full.
     pub retries: u64,
     /// Other measures, by name.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ipcost_model::{Counts, Pattern, Plan, PlannedCell};
+use ipcost_model::pace::Pace;
+use ipcost_model::{Cell, Counts, Pattern, Plan, PlannedCell};
 use ipcost_sys::transport::uses_tcp;
 
 use crate::bench::{BatchKind, Bench, DELAYED_NS};
@@ -24,6 +25,9 @@ const LEARNING_BATCH: Duration = Duration::from_millis(40);
 const STEADY_BATCH: Duration = Duration::from_millis(300);
 /// The transfer before it, in which it starts.
 const STEADY_LEAD_IN: Duration = Duration::from_millis(100);
+/// The fewest operations of a batch with pauses, each worker's; and at an offered rate, of all workers together.
+const LEAST_PAUSES: f64 = 4.0;
+const LEAST_OFFERED: f64 = 64.0;
 /// Growth between the two batches that separate a fixed wait from the cost of operations; and growth if the shorter
 /// was nearly all wait.
 const LONGER: u64 = 3;
@@ -129,6 +133,17 @@ pub fn alike(own: f64, table: &[f64]) -> f64 {
 /// How long the batches of a cell and its lead-ins last.
 pub(crate) fn lengths(plan: &Plan, cell: &PlannedCell) -> (Duration, Duration) {
     let learns = cell.cell.pattern == Pattern::Stream && uses_tcp(&cell.cell.transport);
+    let pace = cell.cell.pace();
+    if pace.is_paced() {
+        let workers = cell.cell.concurrency;
+        let (least, lead_in) = match pace {
+            Pace::Rate { .. } => (LEAST_OFFERED / f64::from(workers), plan.lead_in),
+            // Each operation begins after a pause, so there is nothing to get into.
+            Pace::Think { .. } | Pace::BackToBack => (LEAST_PAUSES, Duration::ZERO),
+        };
+        let least = Duration::from_nanos((least.max(1.0) * pace.interval_ns(workers)) as u64);
+        return (plan.batch.max(least), lead_in);
+    }
     let (batch, lead_in) = match () {
         () if cell.is_steady() => (plan.batch.max(STEADY_BATCH), STEADY_LEAD_IN),
         () if learns && plan.batch_exact.is_none() => (plan.batch.max(LEARNING_BATCH), plan.lead_in),
@@ -161,6 +176,16 @@ pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, ends: Ends, fillin
     let lasting = |ns: f64| shared(ns / rate.ns_per_op, workers);
     let (batch, lead_in) = lengths(plan, cell);
     let (batch_ns, lead_in_ns) = (batch.as_nanos() as f64, lead_in.as_nanos() as f64);
+    if cell.cell.pace().is_paced() {
+        let each_ns = each_ns(&cell.cell, rate.ns_per_op);
+        let lead_in = if lead_in_ns > 0.0 { shared(lead_in_ns / each_ns, workers) } else { 0 };
+        return Counts {
+            batch: shared(batch_ns / each_ns, workers),
+            lead_in,
+            paced: true,
+            ..Counts::default()
+        };
+    }
     if cell.starts_cold() {
         return Counts { batch: lasting(batch_ns), ..Counts::default() };
     }
@@ -169,9 +194,20 @@ pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, ends: Ends, fillin
         // A batch that may wait does not always; the length of its wait is known.
         let wait_ns = rate.wait_ns.max(if ends == Ends::Held { DELAYED_NS as f64 } else { 0.0 });
         let longer = lasting(batch_ns.max(BATCH_OVER_WAIT * wait_ns));
-        return Counts { batch: lead_in + longer, lead_in, slope: true, push: false };
+        return Counts { batch: lead_in + longer, lead_in, slope: true, ..Counts::default() };
     }
-    Counts { batch: lasting(batch_ns), lead_in, slope: false, push: ends == Ends::Pushed }
+    Counts { batch: lasting(batch_ns), lead_in, push: ends == Ends::Pushed, ..Counts::default() }
+}
+
+/// How long one operation more makes a batch at the cell's pace, nanoseconds, where it takes `ns_per_op` back to back.
+pub(crate) fn each_ns(cell: &Cell, ns_per_op: f64) -> f64 {
+    let pace = cell.pace();
+    let between_ns = pace.interval_ns(cell.concurrency) / f64::from(cell.concurrency);
+    match pace {
+        Pace::BackToBack => ns_per_op,
+        Pace::Think { .. } => between_ns + ns_per_op,
+        Pace::Rate { .. } => between_ns.max(ns_per_op),
+    }
 }
 
 /// The nearest number of operations that workers can share equally; at least one each.

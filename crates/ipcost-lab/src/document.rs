@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ipcost_model::protocol::PeerRole;
+use ipcost_model::pace::Pace;
+use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, Told, UNSENT};
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, HeldBack,
     HeldBackRecord, Host, Job, LatencyMode, LatencySummary, LongerRun, MeanContrast, Measure, Metric, Mode,
-    Multiplicity, OptionValue, Pattern, Placement, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample,
-    Schedule, SpreadContrast, Stopped, TCP_CONGESTION, Tool, UsagePerOp, Wait, Watched, WorkloadRecord,
+    Multiplicity, OptionValue, PaceRecord, Pattern, Placement, Point, PooledLatency, Ran, RanRecord, SCHEMA,
+    Sample, Schedule, SpreadContrast, Stopped, TCP_CONGESTION, Tool, UsagePerOp, Wait, Watched,
+    WorkloadRecord,
 };
-use ipcost_stats::{median, two_groups};
+use ipcost_stats::{Histogram, median, two_groups};
 use ipcost_sys::host::WINE;
 use ipcost_sys::transport::uses_tcp;
 
@@ -161,7 +163,12 @@ fn cell(outcome: &Outcome, batches: &Batches<'_>, about: &About, index: usize) -
     let log_costs = batches.log_costs(Metric::Wall, index);
     let wall_ns_per_op = estimate_of_logs(&log_costs, alpha);
     let mean = batches.mean_cost(Metric::Wall, index).filter(|_| wall_ns_per_op.is_some());
-    let ops_per_s = mean.map(|cost| 1e9 / cost);
+    let pace = pace(outcome, batches, index, alpha);
+    // Where operations wait for their turn, their time does not tell how many there are in a second.
+    let ops_per_s = match &pace {
+        Some(pace) => pace.achieved_per_s,
+        None => mean.map(|cost| 1e9 / cost),
+    };
     CellRecord {
         id: planned.id.clone(),
         label: planned.label.clone(),
@@ -187,7 +194,8 @@ fn cell(outcome: &Outcome, batches: &Batches<'_>, about: &About, index: usize) -
         wall_ns_per_op_mean: mean,
         ops_per_s,
         bytes_per_s: ops_per_s.map(|rate| rate * work.bytes_per_op() as f64),
-        latency_ns: latency(outcome, index, alpha),
+        latency_ns: summary(&outcome.latency[index], &outcome.percentiles[index], alpha),
+        pace,
         usage_per_op: usage(&over_epochs),
         softirq_ns_per_op: softirq(samples),
         modes: modes(batches, index),
@@ -244,11 +252,35 @@ fn congestion(point: &Point, about: &About) -> Option<String> {
     asked.or_else(|| about.host.tcp_congestion()).map(str::to_owned)
 }
 
+/// How a cell kept its pace; `None` if it has none.
+fn pace(outcome: &Outcome, batches: &Batches<'_>, index: usize, alpha: f64) -> Option<PaceRecord> {
+    let pace = outcome.plan.cells[index].cell.pace();
+    if !pace.is_paced() {
+        return None;
+    }
+    let told = |told| {
+        let (all, epochs) = outcome.told.get(&(index, told))?;
+        summary(all, epochs, alpha)
+    };
+    let over_epochs = |of: &dyn Fn(&Sample) -> Option<f64>| median(&batches.series(index, of).medians());
+    let named = |name: &str| over_epochs(&|sample| Measure::named(name).of(sample));
+    let achieved =
+        |sample: &Sample| Some(sample.ops as f64 * 1e9 / sample.elapsed_ns.filter(|ns| *ns > 0)? as f64);
+    Some(PaceRecord {
+        open: pace.is_open(),
+        offered_per_s: if let Pace::Rate { per_s, .. } = pace { Some(per_s as f64) } else { None },
+        achieved_per_s: over_epochs(&achieved),
+        late_ns: told(Told::Late),
+        send_ns: told(Told::Send),
+        queued: named(QUEUED),
+        unsent: named(UNSENT),
+        pacer_ns_per_op: named(PACER_NS),
+    })
+}
+
 /// Percentiles of each epoch and then the median over epochs; pooled ones beside them.
-fn latency(outcome: &Outcome, index: usize, alpha: f64) -> Option<LatencySummary> {
-    let histogram = &outcome.latency[index];
-    let epochs: Vec<&Percentiles> =
-        outcome.percentiles[index].iter().filter(|epoch| epoch.count > 0).collect();
+fn summary(histogram: &Histogram, epochs: &[Percentiles], alpha: f64) -> Option<LatencySummary> {
+    let epochs: Vec<&Percentiles> = epochs.iter().filter(|epoch| epoch.count > 0).collect();
     let over_epochs = |of: fn(&Percentiles) -> u64| {
         let values: Vec<f64> = epochs.iter().map(|epoch| of(epoch) as f64).collect();
         estimate(&values, alpha)

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use ipcost_model::units::{counted, rate_text};
 use ipcost_sys::SysError;
 use ipcost_sys::limits::shortage;
 use ipcost_sys::transport::TransportError;
@@ -62,6 +63,21 @@ pub enum EngineError {
         /// Why not.
         reason: String,
     },
+    /// No cell of a table carries the offered rate; found before measuring.
+    #[error(
+        "a rate of {} is beyond what {} carries here: back to back the fastest, {label}, does {}; give a rate of at most {}, or more connections (--concurrency)",
+        rate_text(*.per_s), counted(*.concurrency, "connection"), rate_text(rounded(*.most)), rate_text(rounded(*.most * MOST_LOAD))
+    )]
+    RateTooHigh {
+        /// The rate, operations a second.
+        per_s: u64,
+        /// What the fastest does back to back.
+        most: f64,
+        /// The fastest.
+        label: String,
+        /// How many connections it has.
+        concurrency: u32,
+    },
     /// A command of an arm failed, or changed nothing; found before an epoch.
     #[error("arm {arm}: {command}: {reason}{}", complaint_text(.complaint))]
     Arm {
@@ -103,13 +119,22 @@ impl EngineError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::PeerStart { source, .. } => shortage(source).is_none(),
-            Self::PeerUnfit { .. } | Self::Placement { .. } => true,
+            Self::PeerUnfit { .. } | Self::Placement { .. } | Self::RateTooHigh { .. } => true,
             // As a rule in the very first epoch.
             Self::Arm { .. } | Self::Changing(_) => true,
             Self::Provision { source, .. } => matches!(source, TransportError::Refused(_)),
             _ => false,
         }
     }
+}
+
+/// The share of what a connection does back to back that it carries with a queue that stays short.
+const MOST_LOAD: f64 = 0.9;
+
+/// A rate with two digits, rounded down.
+fn rounded(per_s: f64) -> u64 {
+    let unit = 10_f64.powf(per_s.max(1.0).log10().floor() - 1.0).max(1.0);
+    ((per_s / unit).floor() * unit) as u64
 }
 
 /// A peer's standard error, below the error's own line.

@@ -46,7 +46,7 @@ const LEAD_IN: Duration = Duration::from_millis(5);
 
 /// The time of an epoch besides the planned batches.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pace {
+pub struct EpochCost {
     /// Starting, verifying and ending the processes of a cell.
     pub overhead: Duration,
     /// How much longer batches last on average than operation counts predict, as cells may run in several modes;
@@ -56,7 +56,7 @@ pub struct Pace {
     pub extra: Duration,
 }
 
-impl Pace {
+impl EpochCost {
     /// The length of an epoch.
     fn epoch(self, cells: u32, allocation: &Allocation) -> Duration {
         let stretch = self.stretch.unwrap_or(1.0).clamp(1.0, MOST_STRETCH);
@@ -230,10 +230,10 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     };
     let calibration = measurable * ASSUMED_CALIBRATION;
     let extra = plan.measurable().map(|cell| beyond_usual(&plan, cell)).sum();
-    let pace = Pace { overhead: ASSUMED_OVERHEAD, stretch: None, extra };
-    if !fit(&mut plan, budget.saturating_sub(calibration), pace, &Variances::UNKNOWN) {
+    let cost = EpochCost { overhead: ASSUMED_OVERHEAD, stretch: None, extra };
+    if !fit(&mut plan, budget.saturating_sub(calibration), cost, &Variances::UNKNOWN) {
         let allocation = Allocation { rounds: plan.rounds, batch: plan.batch };
-        let epoch = pace.epoch(measurable, &allocation);
+        let epoch = cost.epoch(measurable, &allocation);
         let enough = (epoch * epochs_needed).div_f64(1.0 - SLACK) + calibration;
         return Err(PlanError::BudgetTooSmall {
             budget,
@@ -264,8 +264,8 @@ pub fn epochs_for_contrasts(plan: &Plan) -> u32 {
 
 /// Whether the time left allows more than the shortest batches, so that it matters how contrasts vary.
 pub(crate) fn has_choice(plan: &Plan, left: Duration, overhead: Duration) -> bool {
-    let pace = Pace { overhead, stretch: None, extra: Duration::ZERO };
-    let epoch = pace.epoch(plan.measurable().count() as u32, &shortest());
+    let cost = EpochCost { overhead, stretch: None, extra: Duration::ZERO };
+    let epoch = cost.epoch(plan.measurable().count() as u32, &shortest());
     plan.epochs_exact.is_none()
         && plan.batch_exact.is_none()
         && left.mul_f64(1.0 - SLACK) >= epoch * plan.epochs_needed.saturating_mul(ROOM)
@@ -273,16 +273,16 @@ pub(crate) fn has_choice(plan: &Plan, left: Duration, overhead: Duration) -> boo
 
 /// Chooses rounds and batches for the time left, given the epoch overhead here and how contrasts vary; `false` if no
 /// choice reaches an interval.
-pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -> bool {
+pub fn fit(plan: &mut Plan, left: Duration, cost: EpochCost, variances: &Variances) -> bool {
     let cells = plan.measurable().count() as u32;
     let usable = left.mul_f64(1.0 - SLACK).as_secs_f64();
-    let epochs = |allocation: &Allocation| (usable / pace.epoch(cells, allocation).as_secs_f64()) as u32;
+    let epochs = |allocation: &Allocation| (usable / cost.epoch(cells, allocation).as_secs_f64()) as u32;
     // A requested length is kept, unless it may be shortened.
     let asked = plan.batch_exact.map(|batch| Allocation {
         rounds: 1,
-        batch: plan.batch_least.map_or(batch, |least| shortened(plan, usable, pace, batch, least)),
+        batch: plan.batch_least.map_or(batch, |least| shortened(plan, usable, cost, batch, least)),
     });
-    let best = asked.unwrap_or_else(|| allocate(variances, pace.overhead + LEAD_IN));
+    let best = asked.unwrap_or_else(|| allocate(variances, cost.overhead + LEAD_IN));
     // Processes do something for the first time only once.
     let once = plan.measurable().any(|index| plan.cells[index].starts_cold());
     let best = if once { Allocation { rounds: 1, ..best } } else { best };
@@ -294,7 +294,7 @@ pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -
     // Fewer and shorter rounds than the best are better than few epochs, and far better than no interval.
     let fewer = (1..=best.rounds).rev().map(|rounds| Allocation { rounds, ..best });
     let brief = BRIEF.map(|batch| Allocation { rounds: 1, batch });
-    let briefer = brief.into_iter().filter(|_| asked.is_none() && pace.stretch.is_some());
+    let briefer = brief.into_iter().filter(|_| asked.is_none() && cost.stretch.is_some());
     let allocation = fewer
         .chain([shortest])
         .find(|allocation| epochs(allocation) >= roomy)
@@ -306,11 +306,11 @@ pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -
 }
 
 /// The longest batch up to `batch` that leaves time for one and a half times the epochs of an interval, and at least `least`.
-fn shortened(plan: &Plan, usable: f64, pace: Pace, batch: Duration, least: Duration) -> Duration {
+fn shortened(plan: &Plan, usable: f64, cost: EpochCost, batch: Duration, least: Duration) -> Duration {
     let wanted = plan.epochs_exact.unwrap_or(plan.epochs_needed + plan.epochs_needed / 2);
     let cells = plan.measurable().count() as f64;
-    let round = usable / f64::from(wanted) - cells * pace.overhead.as_secs_f64() - pace.extra.as_secs_f64();
-    let stretch = pace.stretch.unwrap_or(1.0).clamp(1.0, MOST_STRETCH);
+    let round = usable / f64::from(wanted) - cells * cost.overhead.as_secs_f64() - cost.extra.as_secs_f64();
+    let stretch = cost.stretch.unwrap_or(1.0).clamp(1.0, MOST_STRETCH);
     let fits = round / cells / stretch - LEAD_IN.as_secs_f64();
     Duration::from_secs_f64(fits.max(0.0)).clamp(least.min(batch), batch)
 }

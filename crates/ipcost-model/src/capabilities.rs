@@ -10,6 +10,8 @@ use crate::cell::Pattern;
 pub enum OptionGroup {
     /// Acts in the loop of the pattern, on any transport.
     Loop,
+    /// When the client's operations begin, on any transport that moves messages; to be followed by peers that know it alone.
+    Pace,
     /// Acts on where the engine starts the processes, on any transport; not sent to peers.
     Place,
     /// Where buffers begin within a page, on any transport that has some; sent to peers that know it.

@@ -4,6 +4,7 @@ use derive_more::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 
 use crate::arms::ArmName;
+use crate::capabilities::OptionGroup;
 use crate::job::NATIVE;
 use crate::named;
 use crate::options::{OptionValue, Options, STEADY};
@@ -167,6 +168,9 @@ pub struct Work {
     /// Requests that are sent before the first reply is read, where that is more than one (option `pipeline`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<u64>,
+    /// When operations begin, where that is not back to back: the options of [`OptionGroup::Pace`].
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    pub pace: Options,
     /// The row that it is about, where a table compares the two arms of one row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<String>,
@@ -186,6 +190,7 @@ impl Work {
             speaks_first: SpeaksFirst::Client,
             request: None,
             pipeline: None,
+            pace: Options::default(),
             row: None,
             placement: Placement::Free,
         }
@@ -201,6 +206,7 @@ impl Work {
             speaks_first,
             request,
             pipeline: _,
+            pace: _,
             row: _,
             placement: _,
         } = self;
@@ -275,6 +281,7 @@ impl Point {
             speaks_first: cell.speaks_first,
             request: cell.request.clone(),
             pipeline: cell.options.int(PIPELINE),
+            pace: cell.options.only(OptionGroup::Pace),
             row: None,
             placement: *placement,
         }

@@ -154,7 +154,7 @@ mod tests {
                 OptionKind::Bool => OptionValue::Bool(switch),
                 OptionKind::Size => OptionValue::Int(number),
                 OptionKind::Count(most) => OptionValue::Int(number.min(most)),
-                OptionKind::Processor | OptionKind::Time => OptionValue::Int(number),
+                OptionKind::Processor | OptionKind::Time(_) | OptionKind::Rate => OptionValue::Int(number),
                 OptionKind::Choice(words) => OptionValue::Text(words[usize::from(switch)].to_owned()),
                 OptionKind::Name(_) => OptionValue::Text(format!("name-{number}")),
                 OptionKind::Offset(step) => {

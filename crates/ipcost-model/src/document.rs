@@ -399,8 +399,12 @@ pub struct CellRecord {
     pub ops_per_s: Option<f64>,
     /// Payload bytes a second, both directions, from the mean.
     pub bytes_per_s: Option<f64>,
-    /// The operations' own latencies in a closed loop, which sends the next when the last is answered; null if they were not sampled.
+    /// The operations' own latencies, in a closed loop, which sends the next when the last is answered, unless `pace` says that it is
+    /// open; of a stream how long messages took one way. Null if they were not sampled.
     pub latency_ns: Option<LatencySummary>,
+    /// How the pace was kept; absent where operations follow one another back to back.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pace: Option<PaceRecord>,
     /// Resource usage per operation, medians over epochs.
     pub usage_per_op: Option<UsagePerOp>,
     /// Time in softirqs of the cores that its two processes are pinned to, nanoseconds per operation, whatever caused them: the sum over all
@@ -490,6 +494,32 @@ pub struct FloorPart {
     pub count: f64,
     /// Their cost, nanoseconds: the count times the median cost of the part's cell.
     pub ns: f64,
+}
+
+/// How a pace was kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PaceRecord {
+    /// Whether operations are offered whether or not the last was answered: an open loop.
+    pub open: bool,
+    /// Operations a second that were offered; null where a pause follows each answer.
+    pub offered_per_s: Option<f64>,
+    /// Operations a second that were done: the median over epochs.
+    pub achieved_per_s: Option<f64>,
+    /// How late operations began: after their pause, or after they were due.
+    pub late_ns: Option<LatencySummary>,
+    /// How long the sends of a stream took.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub send_ns: Option<LatencySummary>,
+    /// How many operations were due on the same connection when one began: the mean, then the median over epochs.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queued: Option<f64>,
+    /// The share of operations that had not begun when the last of their batch was due; likewise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub unsent: Option<f64>,
+    /// Processor time that the sender spins away for each operation, nanoseconds; no part of `cpu_ns_per_op`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pacer_ns_per_op: Option<f64>,
 }
 
 /// Percentiles of latency, nanoseconds: of each epoch, then the median over epochs.
@@ -832,6 +862,10 @@ pub struct Sample {
     pub wall_ns: u64,
     /// Elapsed time until the last send returned, nanoseconds; `stream` only.
     pub sent_ns: Option<u64>,
+    /// Elapsed time with all pauses, nanoseconds, where a pace is kept: `wall_ns` is then the time of the operations alone, each by
+    /// itself, from its begin or from when it was due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed_ns: Option<u64>,
     /// The part of a batch that does not grow with its operations, nanoseconds. If present, two batches of different
     /// lengths were timed, and `ops`, `wall_ns`, `sent_ns` and usage are the difference of the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]

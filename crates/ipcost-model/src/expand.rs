@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::arms::{ArmName, Arms};
-use crate::capabilities::{Delivery, FloorKind, PeerState, TransportState};
+use crate::capabilities::{Delivery, FloorKind, OptionGroup, PeerState, TransportState};
 use crate::cell::{Cell, PIPELINE, Pattern, Placement, Point, SpeaksFirst, Work, arm_part};
 use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
-use crate::options::{OptionKind, OptionName, OptionValue, Options};
+use crate::options::{OptionKind, OptionName, OptionSpec, OptionValue, Options};
+use crate::pace;
 use crate::suggest::unknown;
 use crate::text::escaped;
 use crate::units::{MAX_SIZE_BYTES, size_text};
@@ -363,7 +364,8 @@ impl Expansion<'_> {
             }
         }
         let cell = work.over(transport, options);
-        let unavailable = reasons.into_iter().flatten().next().or_else(|| (self.offers.lacks)(&cell));
+        let reasons = reasons.into_iter().chain([pace::fits(&cell, placement)?]);
+        let unavailable = reasons.flatten().next().or_else(|| (self.offers.lacks)(&cell));
         let point =
             Point { cell, placement, client: client.to_owned(), server: server.to_owned(), arm: None };
         Ok(PlannedCell {
@@ -521,7 +523,8 @@ fn row_name(cell: &Point) -> String {
     if cell.request.is_none() && (client != NATIVE || server != NATIVE) {
         name.push_str(&format!(" {client}→{server}"));
     }
-    for (option, value) in cell.options.iter().filter(|(option, _)| option.spec().name != PIPELINE) {
+    let in_title = |option: &OptionSpec| option.name == PIPELINE || option.group == OptionGroup::Pace;
+    for (option, value) in cell.options.iter().filter(|(option, _)| !in_title(option.spec())) {
         match value {
             // A switch that is on goes by its name, and `tcp tcp_nodelay` says nothing more than `tcp nodelay`.
             OptionValue::Bool(true) => {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use crate::protocol::{Address, Done, FromPeer, Hello, MAX_LATENCY_VALUES};
+use crate::protocol::{Address, Done, FromPeer, Hello, MAX_LATENCY_VALUES, Told};
 use crate::text::shortened;
 
 /// The most names in a message's `effective` or `measures`, and in a list of a `hello`.
@@ -125,9 +125,11 @@ fn check_effective(effective: &Map<String, Value>) -> Result<(), String> {
 }
 
 fn check_done(done: &Done) -> Result<(), String> {
-    let values = done.latency_ns.len();
-    if values > MAX_LATENCY_VALUES {
-        return Err(format!("\"latency_ns\" holds {values} values; send at most {MAX_LATENCY_VALUES}"));
+    for told in Told::ALL {
+        let values = done.values(*told).len();
+        if values > MAX_LATENCY_VALUES {
+            return Err(format!("\"{told}\" holds {values} values; send at most {MAX_LATENCY_VALUES}"));
+        }
     }
     check_count("measures", done.measures.len())?;
     done.measures.keys().try_for_each(|name| check_name("measures", name))

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::arms::{ArmName, Arms};
 use crate::cell::{Pattern, Placement, SpeaksFirst, Work, decoded};
 use crate::named;
-use crate::options::{OptionName, OptionValue, ValueSeed};
+use crate::options::{OptionName, OptionValue, Options, ValueSeed};
 use crate::units::{parse_duration, parse_proportion, parse_size};
 
 /// The name of the built-in peer.
@@ -200,6 +200,7 @@ impl Matrix {
                                         speaks_first,
                                         request: request.cloned(),
                                         pipeline: None,
+                                        pace: Options::default(),
                                         row: None,
                                     },
                                 ));

@@ -26,6 +26,7 @@ mod layout;
 mod measure;
 mod named;
 mod options;
+pub mod pace;
 mod plan;
 pub mod protocol;
 mod reading;
@@ -48,8 +49,8 @@ pub use consistency::MAX_NAME_BYTES;
 pub use document::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, FloorPart,
     FloorRecord, HELD_BACK, HeldBackRecord, Host, LatencySummary, LayoutEffect, LayoutPlace, LongerRun,
-    MeanContrast, Metric, Mode, Multiplicity, PooledLatency, RanRecord, Resumed, SCHEMA, Sample, Schedule,
-    SpreadContrast, Stopped, Timing, Tool, Usage, UsagePerOp, Warning, Whereabouts, WorkloadRecord,
+    MeanContrast, Metric, Mode, Multiplicity, PaceRecord, PooledLatency, RanRecord, Resumed, SCHEMA, Sample,
+    Schedule, SpreadContrast, Stopped, Timing, Tool, Usage, UsagePerOp, Warning, Whereabouts, WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use figure::{

@@ -9,8 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::capabilities::{Capabilities, OptionGroup};
 use crate::cell::Pattern;
 use crate::layout::PAGE_BYTES;
+use crate::pace;
 use crate::suggest::unknown;
-use crate::units::{MAX_SIZE_BYTES, parse_size, parse_time_ns, size_text};
+use crate::units::{MAX_SIZE_BYTES, parse_rate, parse_size, parse_time_ns, size_text};
 
 /// The kind of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +22,10 @@ pub enum OptionKind {
     Size,
     /// A whole number from 1 to the bound.
     Count(u64),
-    /// A time of 1 ns to a minute, in nanoseconds; in a job also text such as `50us`.
-    Time,
+    /// A time from so many nanoseconds, 0 or 1, to a minute; in a job also text such as `50us`.
+    Time(u64),
+    /// Operations a second, a whole number from 1; in a job also text such as `5k/s`.
+    Rate,
     /// The number of a logical processor, from 0.
     Processor,
     /// One of these words.
@@ -59,7 +62,16 @@ pub(crate) const LONGEST_NS: u64 = 60_000_000_000;
 /// A time in whole nanoseconds; a number alone counts them.
 fn whole_ns(text: &str) -> Option<u64> {
     let ns = text.parse().ok().or_else(|| parse_time_ns(text).ok().map(f64::round))?;
-    (1.0..=LONGEST_NS as f64).contains(&ns).then_some(ns as u64)
+    (0.0..=LONGEST_NS as f64).contains(&ns).then_some(ns as u64)
+}
+
+/// The highest rate, operations a second.
+pub(crate) const MAX_RATE: u64 = 1_000_000_000;
+
+/// A rate in whole operations a second.
+fn whole_rate(text: &str) -> Option<u64> {
+    let per_s = parse_rate(text).ok()?.round();
+    (1.0..=MAX_RATE as f64).contains(&per_s).then_some(per_s as u64)
 }
 
 /// Whether a text is a name of at most `most` characters.
@@ -177,6 +189,54 @@ pub const CATALOGUE: &[OptionSpec] = &[
         summary: "do this percentage of operations twice and count them once: a slowdown of known size (native peer)",
     },
     OptionSpec {
+        name: pace::THINK,
+        kind: OptionKind::Time(0),
+        default: "back to back, and only the whole batch is timed",
+        group: OptionGroup::Pace,
+        patterns: ALL,
+        summary: "how long a worker sleeps before every operation, as programs pause between calls; each operation is timed by itself and the cost is of operations alone; with 0 each is timed without a pause (native, C, Go and Python peers)",
+    },
+    OptionSpec {
+        name: pace::RATE,
+        kind: OptionKind::Rate,
+        default: "a closed loop",
+        group: OptionGroup::Pace,
+        patterns: ALL,
+        summary: "operations offered every second over all connections, whether or not the one before was answered (an open loop): latency counts from when each was due; 5000 or 5k/s (native, C, Go and Python peers)",
+    },
+    OptionSpec {
+        name: pace::ARRIVALS,
+        kind: OptionKind::Choice(&["poisson", "exponential", "constant"]),
+        default: "poisson with rate, constant with think",
+        group: OptionGroup::Pace,
+        patterns: ALL,
+        summary: "how arrivals or pauses are spread: at random (poisson and exponential are two words for it), drawn from the seed and the same for all cells of a round, or evenly",
+    },
+    OptionSpec {
+        name: pace::PACER,
+        kind: OptionKind::Choice(&["spin", "sleep"]),
+        default: "spin where the client has a core of its own (placement apart), else sleep",
+        group: OptionGroup::Pace,
+        patterns: ALL,
+        summary: "how the sender waits for an arrival (rate): it sleeps until shortly before and then spins, which keeps its core busy and is counted apart, or only sleeps and so is late by its own wake-up (native and C peers)",
+    },
+    OptionSpec {
+        name: pace::POLLUTE,
+        kind: OptionKind::Size,
+        default: "nothing",
+        group: OptionGroup::Pace,
+        patterns: ALL,
+        summary: "memory that the client goes through between operations (think), so that its caches are cold as after other work; with think=0 it shows what they alone cost (native and C peers)",
+    },
+    OptionSpec {
+        name: pace::TIMER_SLACK,
+        kind: OptionKind::Time(1),
+        default: "1ns",
+        group: OptionGroup::Pace,
+        patterns: ALL,
+        summary: "how late the kernel may wake a sleeping client to save wake-ups (PR_SET_TIMERSLACK): programs that set nothing have 50us (native and C peers, Linux)",
+    },
+    OptionSpec {
         name: "pipeline",
         kind: OptionKind::Count(10_000),
         default: "1",
@@ -186,11 +246,11 @@ pub const CATALOGUE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "server_work",
-        kind: OptionKind::Time,
+        kind: OptionKind::Time(1),
         default: "none",
         group: OptionGroup::Loop,
-        patterns: &[Pattern::Rr, Pattern::Connect],
-        summary: "how long the server computes before it answers, as a program does that has something to do (native peer)",
+        patterns: ALL,
+        summary: "how long the server computes before it answers, or after each message of a stream, as a program does that has something to do (native peer)",
     },
     OptionSpec {
         name: "client_cpu",
@@ -463,6 +523,7 @@ impl OptionSpec {
     pub fn acts_on(&self, transport: &Capabilities, pattern: Pattern) -> bool {
         let on_transport = match self.group {
             OptionGroup::Loop | OptionGroup::Place => true,
+            OptionGroup::Pace => transport.floor.is_none(),
             OptionGroup::Buffers | OptionGroup::Memory => transport.has_buffers,
             _ => transport.option_groups.contains(&self.group),
         };
@@ -482,7 +543,8 @@ impl OptionSpec {
         let value = match self.kind {
             OptionKind::Bool => text.parse().map(OptionValue::Bool).ok(),
             OptionKind::Size => parse_size(text).map(OptionValue::Int).ok(),
-            OptionKind::Time => whole_ns(text).map(OptionValue::Int),
+            OptionKind::Time(_) => whole_ns(text).map(OptionValue::Int),
+            OptionKind::Rate => whole_rate(text).map(OptionValue::Int),
             OptionKind::Count(_) | OptionKind::Processor => text.parse().map(OptionValue::Int).ok(),
             OptionKind::Choice(_) | OptionKind::Name(_) => Some(OptionValue::Text(text.to_owned())),
             OptionKind::Offset(_) => text.parse().map(OptionValue::Int).ok(),
@@ -512,15 +574,27 @@ impl OptionSpec {
                 "option {name} takes a size from 1 B to {}, not \"{value}\"",
                 size_text(MAX_SIZE_BYTES)
             )),
-            (OptionKind::Time, OptionValue::Int(ns)) if (1..=LONGEST_NS).contains(&ns) => {
+            (OptionKind::Time(least), OptionValue::Int(ns)) if (least..=LONGEST_NS).contains(&ns) => {
                 Ok(OptionValue::Int(ns))
             }
-            (OptionKind::Time, OptionValue::Text(text)) if whole_ns(&text).is_some() => {
+            (OptionKind::Time(least), OptionValue::Text(text))
+                if whole_ns(&text).is_some_and(|ns| ns >= least) =>
+            {
                 self.check(OptionValue::Int(whole_ns(&text).expect("just parsed")))
             }
-            (OptionKind::Time, value) => {
-                Err(format!("option {name} takes a time from 1ns to 60s, such as 50us, not \"{value}\""))
+            (OptionKind::Time(least), value) => {
+                let least = if least == 0 { "0" } else { "1ns" };
+                Err(format!("option {name} takes a time from {least} to 60s, such as 50us, not \"{value}\""))
             }
+            (OptionKind::Rate, OptionValue::Int(per_s)) if (1..=MAX_RATE).contains(&per_s) => {
+                Ok(OptionValue::Int(per_s))
+            }
+            (OptionKind::Rate, OptionValue::Text(text)) if whole_rate(&text).is_some() => {
+                self.check(OptionValue::Int(whole_rate(&text).expect("just parsed")))
+            }
+            (OptionKind::Rate, value) => Err(format!(
+                "option {name} takes operations a second from 1, such as 5000 or 5k/s, not \"{value}\""
+            )),
             (OptionKind::Count(most), OptionValue::Int(count)) if (1..=most).contains(&count) => {
                 Ok(OptionValue::Int(count))
             }
@@ -600,7 +674,14 @@ impl Options {
     /// A number or a size in bytes, if set.
     pub fn int(&self, name: &str) -> Option<u64> {
         let number = |kind| {
-            matches!(kind, OptionKind::Size | OptionKind::Count(_) | OptionKind::Time | OptionKind::Processor)
+            matches!(
+                kind,
+                OptionKind::Size
+                    | OptionKind::Count(_)
+                    | OptionKind::Time(_)
+                    | OptionKind::Rate
+                    | OptionKind::Processor
+            )
         };
         match self.get(name, number)? {
             OptionValue::Int(value) => Some(*value),
@@ -632,6 +713,12 @@ impl Options {
             Pattern::Stream | Pattern::Floor => false,
         };
         self.bool("tcp_nodelay").unwrap_or(usual)
+    }
+
+    /// Those of a family.
+    pub fn only(&self, group: OptionGroup) -> Self {
+        let own = self.iter().filter(|(name, _)| name.spec().group == group);
+        Self(own.map(|(name, value)| (name, value.clone())).collect())
     }
 
     /// All but those of a family.
@@ -794,7 +881,11 @@ mod tests {
         for spec in CATALOGUE {
             let right = match spec.kind {
                 OptionKind::Bool => "bool",
-                OptionKind::Size | OptionKind::Count(_) | OptionKind::Time | OptionKind::Processor => "int",
+                OptionKind::Size
+                | OptionKind::Count(_)
+                | OptionKind::Time(_)
+                | OptionKind::Rate
+                | OptionKind::Processor => "int",
                 OptionKind::Choice(_) | OptionKind::Name(_) => "text",
                 OptionKind::Offset(_) => "offset",
             };

@@ -87,6 +87,12 @@ pub enum FromEngine {
         /// TCP_NODELAY, and clears it again. Only asked of peers whose hello says so.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         push: bool,
+        /// Present where the client keeps the pace of its cell (options `think` and `rate`): random pauses and arrivals are drawn
+        /// from this number, below 2⁵³. It then times every operation by itself and answers `latency_ns`, `late_ns` and the
+        /// measures [`OPERATIONS`] and [`OPERATIONS_NS`]; in `stream` the server answers `latency_ns` and these measures. Without
+        /// it a batch runs back to back, whatever the options say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seed: Option<u64>,
     },
     /// As [`FromEngine::Batch`], untimed, with a payload that is checked.
     Verify {
@@ -131,6 +137,29 @@ pub enum FromPeer {
 
 /// The measure that tells how many calls received something; from a server of `stream`.
 pub const RECEIVES: &str = "receives";
+
+/// The measure that tells of how many operations [`OPERATIONS_NS`] is the time.
+pub const OPERATIONS: &str = "operations";
+/// The measure with the time of single operations, nanoseconds, all added up: each from its begin, or from when it was due.
+pub const OPERATIONS_NS: &str = "operations_ns";
+/// The measure with the operations that were due before each one that begins, all added up.
+pub const QUEUED: &str = "queued";
+/// The measure with the operations that had not begun when the last one was due.
+pub const UNSENT: &str = "unsent";
+/// The measure with the processor time of a sender that waits for arrivals, nanoseconds.
+pub const PACER_NS: &str = "pacer_ns";
+
+named! {
+    /// What is told of each operation of a batch, nanoseconds.
+    Told, "distribution" {
+        /// How long it took.
+        Latency = "latency_ns",
+        /// How late it began.
+        Late = "late_ns",
+        /// How long its send took; `stream` only.
+        Send = "send_ns",
+    }
+}
 
 /// A peer and its capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,12 +219,42 @@ pub struct Done {
     /// At most [`MAX_LATENCY_VALUES`] sampled latencies, nanoseconds; client only.
     #[serde(default)]
     pub latency_ns: Vec<u64>,
+    /// How late operations began, nanoseconds: after the end of a pause, or after they were due; likewise. Only where a pace is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late_ns: Vec<u64>,
+    /// How long the sends of a `stream` took, nanoseconds; likewise. Only where a pace is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub send_ns: Vec<u64>,
+    /// Distributions of more than [`MAX_LATENCY_VALUES`] operations, by the name of the list that they replace: HdrHistogram's
+    /// version 2 encoding with at most three significant digits, not compressed, in Base64.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub histograms: BTreeMap<String, String>,
     /// Connections retried because the listener's queue was full.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u64,
     /// Other measures of the batch, by name, such as [`RECEIVES`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, f64>,
+}
+
+impl Done {
+    /// The list of a distribution.
+    pub fn values(&self, told: Told) -> &[u64] {
+        match told {
+            Told::Latency => &self.latency_ns,
+            Told::Late => &self.late_ns,
+            Told::Send => &self.send_ns,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn values_mut(&mut self, told: Told) -> &mut Vec<u64> {
+        match told {
+            Told::Latency => &mut self.latency_ns,
+            Told::Late => &mut self.late_ns,
+            Told::Send => &mut self.send_ns,
+        }
+    }
 }
 
 fn is_zero(value: &u64) -> bool {
@@ -221,6 +280,7 @@ mod tests {
         );
         reads_as_written::<FromEngine>(r#"{"type":"batch","id":7,"ops":20000}"#);
         reads_as_written::<FromEngine>(r#"{"type":"batch","id":7,"ops":20000,"latency":true}"#);
+        reads_as_written::<FromEngine>(r#"{"type":"batch","id":7,"ops":20,"seed":4503599627370497}"#);
         reads_as_written::<FromEngine>(r#"{"type":"verify","id":8,"ops":100}"#);
         reads_as_written::<FromEngine>(r#"{"type":"stop"}"#);
     }
@@ -234,6 +294,9 @@ mod tests {
         reads_as_written::<FromPeer>(r#"{"type":"armed","id":7}"#);
         reads_as_written::<FromPeer>(
             r#"{"type":"done","id":7,"ops":20000,"wall_ns":412345678,"sent_ns":412300000,"usage":{"user_ns":0,"sys_ns":0,"voluntary_switches":0,"involuntary_switches":0},"latency_ns":[]}"#,
+        );
+        reads_as_written::<FromPeer>(
+            r#"{"type":"done","id":7,"ops":2,"wall_ns":41,"usage":{"user_ns":0,"sys_ns":0,"voluntary_switches":0,"involuntary_switches":0},"latency_ns":[5,6],"late_ns":[1,2],"histograms":{"send_ns":"HISTFAAAA"},"measures":{"operations":2.0,"operations_ns":11.0}}"#,
         );
         reads_as_written::<FromPeer>(r#"{"type":"error","message":"bind: address in use"}"#);
     }

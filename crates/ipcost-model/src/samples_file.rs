@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::document::{Host, Resumed, Sample, Timing, Tool};
 use crate::job::Job;
 use crate::plan::Plan;
+use crate::protocol::Told;
 
 /// The version of the samples file.
 pub const SAMPLES_SCHEMA: &str = "ipcost-samples/1";
@@ -107,6 +108,9 @@ pub struct Counts {
     /// Whether what Nagle's algorithm holds back at the end of a batch is pushed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub push: bool,
+    /// Whether batches keep a pace, and the peers time every operation by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paced: bool,
 }
 
 /// Everything that a complete epoch adds to a run.
@@ -134,16 +138,29 @@ pub struct EpochRecord {
     pub timing: Timing,
 }
 
-/// The latencies of one cell in one epoch.
+/// The latencies of one cell in one epoch, or something else that is told of each operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellLatency {
     /// The cell, as an index.
     pub cell: u32,
+    /// What is told.
+    #[serde(default = "CellLatency::usual", skip_serializing_if = "CellLatency::is_usual")]
+    pub told: Told,
     /// The largest, nanoseconds.
     pub max_ns: u64,
     /// How often values occurred, as `ipcost_stats::Histogram::bins`: for every non-empty bin, its distance from the
     /// one before and its count.
     pub bins: Vec<u64>,
+}
+
+impl CellLatency {
+    fn usual() -> Told {
+        Told::Latency
+    }
+
+    fn is_usual(told: &Told) -> bool {
+        *told == Told::Latency
+    }
 }
 
 /// Events in a cell's batches besides the measurements.

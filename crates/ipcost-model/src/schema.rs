@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::job::OptionLists;
 use crate::layout::PAGE_BYTES;
-use crate::options::{CATALOGUE, LONGEST_NS, MAX_PROCESSOR, OptionKind, OptionSpec, Options};
+use crate::options::{CATALOGUE, LONGEST_NS, MAX_PROCESSOR, MAX_RATE, OptionKind, OptionSpec, Options};
 use crate::units::MAX_SIZE_BYTES;
 
 fn value(spec: &OptionSpec) -> Value {
@@ -15,7 +15,8 @@ fn value(spec: &OptionSpec) -> Value {
         OptionKind::Bool => json!({"type": "boolean"}),
         OptionKind::Size => json!({"type": "integer", "minimum": 1, "maximum": MAX_SIZE_BYTES}),
         OptionKind::Count(most) => json!({"type": "integer", "minimum": 1, "maximum": most}),
-        OptionKind::Time => json!({"type": "integer", "minimum": 1, "maximum": LONGEST_NS}),
+        OptionKind::Time(least) => json!({"type": "integer", "minimum": least, "maximum": LONGEST_NS}),
+        OptionKind::Rate => json!({"type": "integer", "minimum": 1, "maximum": MAX_RATE}),
         OptionKind::Processor => json!({"type": "integer", "minimum": 0, "maximum": MAX_PROCESSOR}),
         OptionKind::Choice(words) => json!({"type": "string", "enum": words}),
         OptionKind::Name(most) => json!({"type": "string", "pattern": format!("^[a-z0-9_-]{{1,{most}}}$")}),

@@ -126,6 +126,23 @@ pub fn size_text(bytes: u64) -> String {
         .map_or_else(|| format!("{bytes} B"), |(unit, name)| format!("{} {name}", bytes / unit))
 }
 
+/// A time of whole nanoseconds with all its digits: `10 ms`, `1.5 µs`.
+pub fn time_text(ns: u64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| ns as f64 >= *unit).unwrap_or((1.0, "ns"));
+    format!("{} {name}", ns as f64 / unit)
+}
+
+/// A rate as people type it: `5000/s`, `20k/s`, `1.5M/s`; never rounded.
+pub fn rate_text(per_s: u64) -> String {
+    match per_s {
+        0..10_000 => format!("{per_s}/s"),
+        _ if per_s.is_multiple_of(100_000) && per_s >= 1_000_000 => format!("{}M/s", per_s as f64 / 1e6),
+        _ if per_s.is_multiple_of(100) => format!("{}k/s", per_s as f64 / 1e3),
+        _ => format!("{per_s}/s"),
+    }
+}
+
 /// `1 epoch`, `3 epochs`.
 pub fn counted(count: impl Into<u64>, noun: &str) -> String {
     let count = count.into();
@@ -222,6 +239,9 @@ mod tests {
         assert_eq!(size_text(64), "64 B");
         assert_eq!(size_text(16_384), "16 KiB");
         assert_eq!(size_text(1_500), "1500 B");
+        let rates = [200, 5_000, 12_345, 20_000, 150_500, 1_500_000].map(rate_text);
+        assert_eq!(rates, ["200/s", "5000/s", "12345/s", "20k/s", "150.5k/s", "1.5M/s"]);
+        assert_eq!([800, 1_500, 10_000_000].map(time_text), ["800 ns", "1.5 µs", "10 ms"]);
         assert_eq!(duration_text(Duration::from_millis(4_240)), "4.2 s");
         assert_eq!(duration_text(Duration::from_secs(125)), "2 min 5 s");
     }

@@ -10,8 +10,10 @@ use ipcost_sys::transport::{Client, Server};
 
 use crate::buffer::{Buffer, offsets_of};
 use crate::error::PeerError;
-use crate::meter::{Meter, Metered, Unmetered};
+use crate::meter::{Meter, Metering, Unmetered};
+use crate::metered;
 use crate::moving::{receive_all, receive_end, send_all};
+use crate::pace::Pacing;
 use crate::payload::{Checked, Payload, Plain, Touched, touches};
 use crate::roles::bytes;
 use crate::work::{Computation, Order, Report, Work, WorkKind};
@@ -52,11 +54,12 @@ pub struct ConnectClient {
     request: Buffer,
     reply: Buffer,
     touches: bool,
+    pacing: Option<Pacing>,
 }
 
 impl ConnectClient {
-    /// One worker of a client.
-    pub fn new(client: Box<dyn Client>, cell: &Cell) -> Self {
+    /// One worker of a client, at its pace.
+    pub fn new(client: Box<dyn Client>, cell: &Cell, pacing: Option<Pacing>) -> Self {
         let at = offsets_of(cell);
         Self {
             client,
@@ -64,6 +67,7 @@ impl ConnectClient {
             request: Buffer::filled(b'a', bytes(cell.size), at.send_offset),
             reply: Buffer::filled(0, bytes(cell.reply), at.recv_offset),
             touches: touches(cell),
+            pacing,
         }
     }
 
@@ -99,25 +103,19 @@ impl ConnectClient {
 impl Work for ConnectClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         let retries = self.client.retries();
-        let mut meter = Metered::of_order(order);
+        let mut metering = Metering::of(order, self.pacing.as_ref(), false)?;
         let began_ns = now_ns();
-        match (order.kind, &mut meter) {
-            (WorkKind::Verify, _) => {
-                self.visit(order.ops, &mut Unmetered, &Checked)?;
-                self.request.fill(b'a');
-            }
-            (_, Some(meter)) => self.measure(order.ops, meter)?,
-            (_, None) => self.measure(order.ops, &mut Unmetered)?,
+        if order.kind == WorkKind::Verify {
+            self.visit(order.ops, &mut Unmetered, &Checked)?;
+            self.request.fill(b'a');
+        } else {
+            metered!(&mut metering, |meter| self.measure(order.ops, meter))?;
         }
         let ended_ns = now_ns();
-        let latency_ns = Metered::told(meter, order);
-        Ok(Report {
-            began_ns,
-            ended_ns,
-            latency_ns,
-            retries: self.client.retries() - retries,
-            ..Report::default()
-        })
+        let retries = self.client.retries() - retries;
+        let mut report = Report { began_ns, ended_ns, retries, ..Report::default() };
+        metering.tell(&mut report);
+        Ok(report)
     }
 }
 
@@ -195,10 +193,10 @@ impl Work for ConnectServer {
                 self.receive_visitors(order.ops, &Checked)?;
                 self.reply.fill(b'b');
             }
-            WorkKind::Timed | WorkKind::Latency { .. } if self.touches => {
+            WorkKind::Timed | WorkKind::Latency if self.touches => {
                 self.receive_visitors(order.ops, &Touched)?
             }
-            WorkKind::Timed | WorkKind::Latency { .. } => self.receive_visitors(order.ops, &Plain)?,
+            WorkKind::Timed | WorkKind::Latency => self.receive_visitors(order.ops, &Plain)?,
         }
         Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
     }

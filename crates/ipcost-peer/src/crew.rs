@@ -5,13 +5,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use ipcost_model::protocol::RECEIVES;
+use ipcost_model::protocol::Told;
 use ipcost_model::{Cell, Usage};
 use ipcost_sys::worker::{self, Link, Worker};
 use ipcost_sys::{descriptor_table, usage};
 use serde::{Deserialize, Serialize};
 
 use crate::error::PeerError;
+use crate::meter::Distribution;
 use crate::work::{Order, Report, Work};
 
 /// The most workers with a descriptor table each: each table starts as a copy of the full one.
@@ -73,10 +74,10 @@ pub struct Together {
     /// Of this process and its workers.
     pub usage: Usage,
     /// Of all workers.
-    pub latency_ns: Vec<u64>,
+    pub told: BTreeMap<Told, Distribution>,
     /// Of all workers.
     pub retries: u64,
-    /// Other measurements, by name.
+    /// Other measurements of all workers, by name.
     pub measures: BTreeMap<String, f64>,
 }
 
@@ -149,15 +150,13 @@ fn together(reports: Vec<Report>, own: Usage) -> Together {
         usage: own,
         ..Together::default()
     };
-    let mut receives = 0;
     for report in reports {
         all.usage = all.usage + report.usage;
         all.retries += report.retries;
-        receives += report.receives;
-        all.latency_ns.extend(report.latency_ns);
-    }
-    if receives > 0 {
-        all.measures.insert(RECEIVES.to_owned(), receives as f64);
+        report.told.into_iter().for_each(|(told, own)| all.told.entry(told).or_default().add(own));
+        for (name, value) in report.measures {
+            *all.measures.entry(name).or_default() += value;
+        }
     }
     all
 }

@@ -1,18 +1,35 @@
 //! Reading the clock per operation, or not.
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use ipcost_model::protocol::{Done, MAX_LATENCY_VALUES, Told};
 use ipcost_sys::clock::now_ns;
+use serde::{Deserialize, Serialize};
 
-use crate::work::{Order, WorkKind};
+use crate::error::PeerError;
+use crate::pace::{Paced, Pacing};
+use crate::work::{Order, Report, WorkKind};
 
 /// Hooks around every operation.
 pub trait Meter {
+    /// Whether messages carry when they were sent.
+    const STAMPS: bool = false;
+
     /// Before it.
     fn begin(&mut self);
     /// After it.
     fn end(&mut self);
+
+    /// From when the operation counts, on the monotonic clock, nanoseconds, where messages carry it.
+    #[inline]
+    fn begun(&self) -> u64 {
+        0
+    }
 }
 
 /// Timed: does nothing, so that the clock's own cost never enters `wall`.
@@ -44,54 +61,92 @@ impl Meter for Clocked {
     }
 }
 
-/// Latencies of operations, in a histogram allocated before the loop. The first tenth is not recorded: it includes the
-/// cost of starting the loop.
-pub struct Metered {
+/// Times in a histogram that is allocated before the loop, with their count and their sum. The first tenth of a number of
+/// operations is left out: it includes the cost of starting the loop.
+pub struct Tally {
     histogram: Histogram<u32>,
-    begun: u64,
-    /// Unrecorded operations still to come.
-    unrecorded: u64,
+    sum: u64,
+    /// Operations still to come that are left out.
+    left_out: u64,
 }
 
-/// The longest latency resolved, nanoseconds: a minute.
+/// The longest time resolved, nanoseconds: a minute.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-impl Metered {
-    /// An empty histogram for `ops` operations, with three significant digits (HdrHistogram, Gil Tene).
+impl Tally {
+    /// An empty one, with three significant digits (HdrHistogram, Gil Tene), that leaves out the first tenth of `ops` operations.
     pub fn of(ops: u64) -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds are valid");
-        Self { histogram, begun: 0, unrecorded: ops / 10 }
+        Self { histogram, sum: 0, left_out: ops / 10 }
     }
 
-    /// One for a batch whose latencies are asked for.
-    pub fn of_order(order: Order) -> Option<Self> {
-        matches!(order.kind, WorkKind::Latency { .. }).then(|| Self::of(order.ops))
-    }
-
-    /// What the meter of such a batch tells; nothing of another.
-    pub fn told(meter: Option<Self>, order: Order) -> Vec<u64> {
-        match (order.kind, meter) {
-            (WorkKind::Latency { most }, Some(meter)) => meter.values(most),
-            _ => Vec::new(),
-        }
-    }
-
-    /// At most `most` latencies in nanoseconds, ascending: all of them, or `most` evenly spaced ranks that include the
-    /// largest.
-    pub fn values(&self, most: usize) -> Vec<u64> {
-        let count = self.histogram.len();
-        let kept = count.min(most as u64);
-        let mut values = Vec::with_capacity(kept as usize);
-        let mut seen = 0;
-        for step in self.histogram.iter_recorded() {
-            seen += step.count_since_last_iteration();
-            // The i-th value kept has rank ⌈(i + 1) · count / kept⌉.
-            while (values.len() as u64) < kept && (values.len() as u64 + 1) * count <= seen * kept {
-                values.push(step.value_iterated_to());
+    /// Records a time, nanoseconds.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        match self.left_out {
+            0 => {
+                self.histogram.saturating_record(ns.max(1));
+                self.sum += ns;
             }
+            _ => self.left_out -= 1,
         }
-        values
     }
+
+    /// How many were recorded.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The sum of those recorded, nanoseconds.
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+}
+
+/// How often which times were seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Distribution(BTreeMap<u64, u64>);
+
+impl From<Tally> for Distribution {
+    fn from(tally: Tally) -> Self {
+        let recorded = tally.histogram.iter_recorded();
+        Self(recorded.map(|step| (step.value_iterated_to(), step.count_since_last_iteration())).collect())
+    }
+}
+
+impl Distribution {
+    /// How many times there are.
+    pub fn count(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// Adds those of another worker.
+    pub fn add(&mut self, other: Self) {
+        for (ns, count) in other.0 {
+            *self.0.entry(ns).or_default() += count;
+        }
+    }
+
+    /// Puts it into a message: each time by itself, ascending, or as a histogram where there are more than a message may have.
+    pub fn tell(&self, told: Told, done: &mut Done) {
+        if self.count() <= MAX_LATENCY_VALUES as u64 {
+            let each = self.0.iter().flat_map(|(ns, count)| std::iter::repeat_n(*ns, *count as usize));
+            done.values_mut(told).extend(each);
+            return;
+        }
+        let mut histogram =
+            Histogram::<u64>::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds are valid");
+        self.0.iter().for_each(|(ns, count)| histogram.saturating_record_n(*ns, *count));
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&histogram, &mut bytes).expect("memory takes what is written");
+        done.histograms.insert(told.name().to_owned(), STANDARD.encode(bytes));
+    }
+}
+
+/// The time of every operation.
+pub struct Metered {
+    tally: Tally,
+    begun: u64,
 }
 
 impl Meter for Metered {
@@ -102,46 +157,115 @@ impl Meter for Metered {
 
     #[inline]
     fn end(&mut self) {
-        let latency_ns = now_ns() - self.begun;
-        match self.unrecorded {
-            0 => self.histogram.saturating_record(latency_ns.max(1)),
-            _ => self.unrecorded -= 1,
+        self.tally.record(now_ns() - self.begun);
+    }
+}
+
+/// The meter of a batch's operations.
+pub enum Metering {
+    /// None.
+    Plain(Unmetered),
+    /// Their time, added up.
+    Clocked(Clocked),
+    /// The time of each.
+    Latency(Box<Metered>),
+    /// Their pace, and the time of each.
+    Paced(Box<Paced>),
+}
+
+impl Metering {
+    /// The one that an order asks for, of a worker that has a pace or none; `is_clocked` if its cell reads the clock around every
+    /// operation (option `clock`).
+    ///
+    /// # Errors
+    /// If the system refuses what the pace needs.
+    pub fn of(order: Order, pacing: Option<&Pacing>, is_clocked: bool) -> Result<Self, PeerError> {
+        if let Some(paced) = pacing.map(|pacing| pacing.meter(order)).transpose()?.flatten() {
+            return Ok(Self::Paced(Box::new(paced)));
+        }
+        Ok(match order.kind {
+            WorkKind::Latency => Self::Latency(Box::new(Metered { tally: Tally::of(order.ops), begun: 0 })),
+            WorkKind::Timed if is_clocked => Self::Clocked(Clocked::default()),
+            WorkKind::Timed | WorkKind::Verify => Self::Plain(Unmetered),
+        })
+    }
+
+    /// Adds what it has seen to a report.
+    pub fn tell(self, report: &mut Report) {
+        match self {
+            Self::Plain(_) | Self::Clocked(_) => {}
+            Self::Latency(meter) => {
+                report.told.insert(Told::Latency, meter.tally.into());
+            }
+            Self::Paced(paced) => paced.tell(report),
         }
     }
+}
+
+/// Runs a generic function with whatever meter it is.
+#[macro_export]
+macro_rules! metered {
+    ($metering:expr, |$meter:ident| $run:expr) => {
+        match $metering {
+            $crate::Metering::Plain($meter) => $run,
+            $crate::Metering::Clocked($meter) => $run,
+            $crate::Metering::Latency(boxed) => {
+                let $meter = &mut **boxed;
+                $run
+            }
+            $crate::Metering::Paced(boxed) => {
+                let $meter = &mut **boxed;
+                $run
+            }
+        }
+    };
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn recorded(values: impl IntoIterator<Item = u64>) -> Metered {
-        let mut metered = Metered::of(0);
-        values.into_iter().for_each(|value| metered.histogram.saturating_record(value));
-        metered
+    fn told(values: impl IntoIterator<Item = u64>) -> Done {
+        let mut tally = Tally::of(0);
+        values.into_iter().for_each(|value| tally.record(value));
+        let mut done = Done::default();
+        Distribution::from(tally).tell(Told::Latency, &mut done);
+        done
     }
 
     #[test]
-    fn few_values_come_back_one_by_one() {
-        assert_eq!(recorded([5, 3, 5, 1]).values(10), [1, 3, 5, 5]);
-        assert_eq!(recorded([]).values(10), [0u64; 0]);
+    fn few_times_come_back_one_by_one_and_many_as_a_histogram() {
+        assert_eq!(told([5, 3, 5, 1]).latency_ns, [1, 3, 5, 5]);
+        assert_eq!(told([]), Done::default());
+        let many = told((1..=MAX_LATENCY_VALUES as u64 + 1).map(|ns| ns % 1_000 + 1));
+        assert!(many.latency_ns.is_empty());
+        let bytes = STANDARD.decode(&many.histograms["latency_ns"]).unwrap();
+        let read: Histogram<u64> =
+            hdrhistogram::serialization::Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+        assert_eq!((read.len(), read.max(), read.value_at_quantile(0.5)), (10_001, 1_000, 500));
     }
 
     #[test]
-    fn many_values_come_back_as_ranks_with_the_largest() {
-        let values = recorded(1..=1000).values(10);
-        assert_eq!(values, [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000]);
-        assert_eq!(recorded(1..=7).values(3), [3, 5, 7]);
+    fn workers_times_are_added_up() {
+        let of = |values: &[u64]| {
+            let mut tally = Tally::of(0);
+            values.iter().for_each(|value| tally.record(*value));
+            Distribution::from(tally)
+        };
+        let mut all = of(&[3, 1]);
+        all.add(of(&[2, 3]));
+        assert_eq!(all, of(&[1, 2, 3, 3]));
     }
 
     #[test]
     fn the_first_tenth_is_not_recorded_and_one_always_is() {
         for (ops, kept) in [(1, 1), (9, 9), (10, 9), (25, 23), (1000, 900)] {
-            let mut metered = Metered::of(ops);
+            let mut metered = Metered { tally: Tally::of(ops), begun: 0 };
             for _ in 0..ops {
                 metered.begin();
                 metered.end();
             }
-            assert_eq!(metered.values(10_000).len(), kept, "{ops}");
+            assert_eq!(metered.tally.count(), kept, "{ops}");
         }
     }
 }

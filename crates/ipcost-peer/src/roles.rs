@@ -11,6 +11,7 @@ use crate::connect::{ConnectClient, ConnectServer};
 use crate::crew::{Crew, DescriptorTable};
 use crate::error::PeerError;
 use crate::floor;
+use crate::pace::Pacing;
 use crate::rr::{RrClient, RrServer};
 use crate::stream::{StreamClient, StreamServer};
 use crate::work::Work;
@@ -25,15 +26,16 @@ pub fn client(
     let mut make = |worker: u32| -> Result<Box<dyn Work>, PeerError> {
         let mut client = transport.reach(address, cell, worker)?;
         if cell.pattern == Pattern::Connect {
-            return Ok(Box::new(ConnectClient::new(client, cell)));
+            return Ok(Box::new(ConnectClient::new(client, cell, Pacing::of(cell, worker))));
         }
         let channel = client.connect()?.called_as(cell, PeerRole::Client)?;
         effective = client.effective();
+        let pacing = Pacing::of(cell, worker);
         Ok(match cell.pattern {
             Pattern::Floor => floor::client(channel, cell)?,
-            Pattern::Rr => Box::new(RrClient::new(channel, cell)),
+            Pattern::Rr => Box::new(RrClient::new(channel, cell, pacing)),
             // Clients of connect are created above.
-            Pattern::Stream | Pattern::Connect => Box::new(StreamClient::new(channel, cell)),
+            Pattern::Stream | Pattern::Connect => Box::new(StreamClient::new(channel, cell, pacing)),
         })
     };
     let crew = Crew::of_client(cell, descriptor_table(cell), &mut make)?;

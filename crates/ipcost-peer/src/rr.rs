@@ -8,8 +8,10 @@ use ipcost_sys::transport::{Channel, Connection};
 
 use crate::buffer::{Buffer, offsets_of};
 use crate::error::{PeerError, ended};
-use crate::meter::{Clocked, Meter, Metered, Unmetered};
+use crate::meter::{Meter, Metering, Unmetered};
+use crate::metered;
 use crate::moving::{receive_all, send_all};
+use crate::pace::Pacing;
 use crate::payload::{Checked, Payload, Plain, Touched, touches};
 use crate::roles::bytes;
 use crate::work::{Computation, Order, Report, Work, WorkKind};
@@ -51,17 +53,18 @@ pub struct RrClient {
     is_clocked: bool,
     /// Whether every byte is written and read (option `touch`).
     touches: bool,
+    pacing: Option<Pacing>,
 }
 
 impl RrClient {
-    /// A client on an open channel.
-    pub fn new(channel: Connection, cell: &Cell) -> Self {
+    /// A client on an open channel, at its pace.
+    pub fn new(channel: Connection, cell: &Cell, pacing: Option<Pacing>) -> Self {
         let (size, framing, at) = (bytes(cell.size), Framing::of(cell), offsets_of(cell));
         let request = Buffer::filled(b'a', size, at.send_offset);
         let request = if framing == Framing::Length { request } else { request.with_last(b'\n') };
         let reply = Buffer::filled(0, bytes(cell.reply), at.recv_offset);
         let is_clocked = cell.options.text("clock") == Some("each");
-        Self { channel, request, size, reply, framing, is_clocked, touches: touches(cell) }
+        Self { channel, request, size, reply, framing, is_clocked, touches: touches(cell), pacing }
     }
 
     fn measure<M: Meter>(&mut self, ops: u64, meter: &mut M) -> Result<(), PeerError> {
@@ -93,21 +96,18 @@ impl RrClient {
 
 impl Work for RrClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
-        let mut meter = Metered::of_order(order);
+        let mut metering = Metering::of(order, self.pacing.as_ref(), self.is_clocked)?;
         self.channel.expect_checks(order.kind == WorkKind::Verify);
         let began_ns = now_ns();
-        match (order.kind, &mut meter) {
-            (WorkKind::Verify, _) => {
-                self.exchange(order.ops, &mut Unmetered, &Checked)?;
-                self.request[..self.size].fill(b'a');
-            }
-            (_, Some(meter)) => self.measure(order.ops, meter)?,
-            (_, None) if self.is_clocked => self.measure(order.ops, &mut Clocked::default())?,
-            (_, None) => self.measure(order.ops, &mut Unmetered)?,
+        if order.kind == WorkKind::Verify {
+            self.exchange(order.ops, &mut Unmetered, &Checked)?;
+            self.request[..self.size].fill(b'a');
+        } else {
+            metered!(&mut metering, |meter| self.measure(order.ops, meter))?;
         }
-        let ended_ns = now_ns();
-        let latency_ns = Metered::told(meter, order);
-        Ok(Report { began_ns, ended_ns, latency_ns, ..Report::default() })
+        let mut report = Report { began_ns, ended_ns: now_ns(), ..Report::default() };
+        metering.tell(&mut report);
+        Ok(report)
     }
 }
 
@@ -197,8 +197,8 @@ impl Work for RrServer {
                 self.answer(order.ops, &Checked)?;
                 self.reply.fill(b'b');
             }
-            WorkKind::Timed | WorkKind::Latency { .. } if self.touches => self.answer(order.ops, &Touched)?,
-            WorkKind::Timed | WorkKind::Latency { .. } => self.answer(order.ops, &Plain)?,
+            WorkKind::Timed | WorkKind::Latency if self.touches => self.answer(order.ops, &Touched)?,
+            WorkKind::Timed | WorkKind::Latency => self.answer(order.ops, &Plain)?,
         }
         Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
     }

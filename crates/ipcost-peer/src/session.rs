@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use ipcost_model::Cell;
-use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, Hello, MAX_LATENCY_VALUES, PeerRole};
+use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, Hello, PeerRole};
 use ipcost_sys::control::{ControlInput, Next};
 use ipcost_sys::transport::{Connection, Effective, Server};
 
@@ -120,13 +120,13 @@ impl Session {
             match serde_json::from_slice(&line).map_err(|error| protocol(&error))? {
                 FromEngine::Stop => return Ok(()),
                 FromEngine::Prepare { role, cell, address } => self.prepare(role, &cell, &address)?,
-                FromEngine::Batch { id, ops, latency, push } => {
-                    let kind = if latency { WorkKind::Latency { most: 0 } } else { WorkKind::Timed };
-                    self.batch(id, Order { ops, kind, push })?;
+                FromEngine::Batch { id, ops, latency, push, seed } => {
+                    let kind = if latency { WorkKind::Latency } else { WorkKind::Timed };
+                    self.batch(id, Order { ops, kind, push, seed })?;
                 }
                 FromEngine::Verify { id, ops } => {
                     // Only what arrives is of interest, and it need not wait.
-                    self.batch(id, Order { ops, kind: WorkKind::Verify, push: true })?;
+                    self.batch(id, Order { kind: WorkKind::Verify, push: true, ..Order::timed(ops) })?;
                 }
             }
         }
@@ -181,20 +181,14 @@ impl Session {
                 "{ops} operations cannot be shared by {workers} workers"
             )));
         }
-        let kind = match order.kind {
-            WorkKind::Latency { .. } => {
-                WorkKind::Latency { most: MAX_LATENCY_VALUES.div_ceil(workers as usize) }
-            }
-            kind => kind,
-        };
-        let order = Order { kind, ..order };
         playing.arm(order)?;
         if self.role == PeerRole::Server {
             say(&FromPeer::Armed { id })?;
         }
-        let Together { wall_ns, sent_ns, usage, latency_ns, retries, measures } = playing.run(order)?;
-        let latency_ns = thinned(latency_ns);
-        say(&FromPeer::Done(Done { id, ops, wall_ns, sent_ns, usage, latency_ns, retries, measures }))
+        let Together { wall_ns, sent_ns, usage, told, retries, measures } = playing.run(order)?;
+        let mut done = Done { id, ops, wall_ns, sent_ns, usage, retries, measures, ..Done::default() };
+        told.iter().for_each(|(told, values)| values.tell(*told, &mut done));
+        say(&FromPeer::Done(done))
     }
 }
 
@@ -208,16 +202,6 @@ fn ready(address: Address, effective: &[Effective]) -> Result<(), PeerError> {
     say(&FromPeer::Ready { address, effective })
 }
 
-/// Thins values to the most a message may have: evenly spaced ranks that include the largest.
-fn thinned(mut values: Vec<u64>) -> Vec<u64> {
-    values.sort_unstable();
-    let (count, most) = (values.len(), MAX_LATENCY_VALUES);
-    if count <= most {
-        return values;
-    }
-    (1..=most).map(|rank| values[(rank * count).div_ceil(most) - 1]).collect()
-}
-
 fn protocol(error: &dyn std::fmt::Display) -> PeerError {
     PeerError::Protocol(error.to_string())
 }
@@ -227,16 +211,4 @@ fn say(message: &FromPeer) -> Result<(), PeerError> {
     line.push(b'\n');
     let mut output = io::stdout().lock();
     output.write_all(&line).and_then(|()| output.flush()).map_err(|error| protocol(&error))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn workers_latencies_are_put_in_order_and_the_largest_is_kept() {
-        assert_eq!(thinned(vec![3, 1, 2]), [1, 2, 3]);
-        let many = thinned((0..25_000).rev().collect());
-        assert_eq!((many.len(), many[0], many[MAX_LATENCY_VALUES - 1]), (MAX_LATENCY_VALUES, 2, 24_999));
-    }
 }

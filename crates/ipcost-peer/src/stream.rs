@@ -1,15 +1,20 @@
 //! Pattern `stream`: messages one way, and one byte back when all have arrived.
 
 use ipcost_model::Cell;
+use ipcost_model::pace::STAMP_BYTES;
+use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, RECEIVES, Told};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Channel, Connection};
 
 use crate::buffer::{Buffer, offsets_of};
 use crate::error::{PeerError, ended};
+use crate::meter::{Meter, Metering, Tally, Unmetered};
+use crate::metered;
 use crate::moving::{receive_all, send_all};
+use crate::pace::Pacing;
 use crate::payload::{Checked, Payload, Plain, Touched, touches};
 use crate::roles::bytes;
-use crate::work::{Order, Report, Work, WorkKind};
+use crate::work::{Computation, Order, Report, Work, WorkKind};
 
 /// The least a server reads at once, unless the cell says otherwise.
 const RECV_BUFFER_BYTES: u64 = 65_536;
@@ -22,27 +27,37 @@ pub struct StreamClient {
     /// How many messages the memory holds (option `send_memory`).
     messages: u64,
     touches: bool,
+    pacing: Option<Pacing>,
 }
 
 impl StreamClient {
-    /// A client on an open channel.
-    pub fn new(channel: Connection, cell: &Cell) -> Self {
+    /// A client on an open channel, at its pace.
+    pub fn new(channel: Connection, cell: &Cell, pacing: Option<Pacing>) -> Self {
         let messages = (cell.options.int("send_memory").unwrap_or(0) / cell.size.max(1)).max(1);
         let memory = Buffer::filled(b'a', bytes(cell.size * messages), offsets_of(cell).send_offset);
-        Self { channel, memory, size: bytes(cell.size), messages, touches: touches(cell) }
+        Self { channel, memory, size: bytes(cell.size), messages, touches: touches(cell), pacing }
     }
 
-    fn send<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
+    fn measure<M: Meter>(&mut self, ops: u64, meter: &mut M) -> Result<(), PeerError> {
+        if self.touches { self.send(ops, meter, &Touched) } else { self.send(ops, meter, &Plain) }
+    }
+
+    fn send<M: Meter, P: Payload>(&mut self, ops: u64, meter: &mut M, payload: &P) -> Result<(), PeerError> {
         for operation in 0..ops {
+            meter.begin();
             // A division is not part of the cost of those that have one message.
             let place = if self.messages == 1 { 0 } else { (operation % self.messages) as usize };
             let message = &mut self.memory[place * self.size..][..self.size];
             payload.fill(operation, message);
+            if M::STAMPS {
+                stamp(message, meter.begun());
+            }
             send_all(&mut self.channel, message).map_err(|source| PeerError::Moving {
                 operation,
                 ops,
                 source,
             })?;
+            meter.end();
         }
         Ok(())
     }
@@ -51,22 +66,31 @@ impl StreamClient {
 impl Work for StreamClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         self.channel.expect_checks(order.kind == WorkKind::Verify);
+        // At full speed the sender does not see when a message arrives, so it has no latency to sample.
+        let sampled = Order { kind: WorkKind::Timed, ..order };
+        let mut metering = Metering::of(sampled, self.pacing.as_ref(), false)?;
         let began_ns = now_ns();
-        match order.kind {
-            WorkKind::Verify => {
-                self.send(order.ops, &Checked)?;
-                self.memory.fill(b'a');
-            }
-            // The sender does not see when a message arrives, so it has no latency to sample.
-            WorkKind::Timed | WorkKind::Latency { .. } if self.touches => self.send(order.ops, &Touched)?,
-            WorkKind::Timed | WorkKind::Latency { .. } => self.send(order.ops, &Plain)?,
+        if order.kind == WorkKind::Verify {
+            self.send(order.ops, &mut Unmetered, &Checked)?;
+            self.memory.fill(b'a');
+        } else {
+            metered!(&mut metering, |meter| self.measure(order.ops, meter))?;
         }
         let sent_at_ns = Some(now_ns());
         let pushed = if order.push { self.channel.push() } else { Ok(()) };
         pushed
             .and_then(|()| receive_all(&mut self.channel, &mut [0]))
             .map_err(|source| PeerError::Moving { operation: order.ops, ops: order.ops, source })?;
-        Ok(Report { began_ns, ended_ns: now_ns(), sent_at_ns, ..Report::default() })
+        let mut report = Report { began_ns, ended_ns: now_ns(), sent_at_ns, ..Report::default() };
+        metering.tell(&mut report);
+        Ok(report)
+    }
+}
+
+/// Writes into a message when it was sent.
+fn stamp(message: &mut [u8], sent_ns: u64) {
+    if let Some(place) = message.first_chunk_mut() {
+        *place = sent_ns.to_ne_bytes();
     }
 }
 
@@ -76,6 +100,8 @@ pub struct StreamServer {
     size: u64,
     buffer: Buffer,
     touches: bool,
+    work: Computation,
+    is_open: bool,
 }
 
 impl StreamServer {
@@ -83,11 +109,12 @@ impl StreamServer {
     pub fn new(channel: Connection, cell: &Cell) -> Self {
         let most = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
         let buffer = Buffer::filled(0, bytes(most), offsets_of(cell).recv_offset);
-        Self { channel, size: cell.size, buffer, touches: touches(cell) }
+        let (work, is_open) = (Computation::of(cell), cell.pace().is_open());
+        Self { channel, size: cell.size, buffer, touches: touches(cell), work, is_open }
     }
 
     /// Receives so many messages; returns in how many calls.
-    fn receive<P: StreamPayload>(&mut self, ops: u64, payload: &P) -> Result<u64, PeerError> {
+    fn receive<P: StreamPayload>(&mut self, ops: u64, payload: &mut P) -> Result<u64, PeerError> {
         let total = ops * self.size;
         let (mut received, mut calls) = (0, 0);
         while received < total {
@@ -98,34 +125,84 @@ impl StreamServer {
                 result => result.map_err(at)?,
             };
             payload.check_stream(self.size, received, &self.buffer[..count])?;
+            let before = received / self.size;
             received += count as u64;
             calls += 1;
+            (before..received / self.size).for_each(|_| self.work.compute());
         }
         Ok(calls)
     }
 }
 
+/// How long messages took that carry when they were sent.
+struct Arriving {
+    stamp: [u8; STAMP_BYTES as usize],
+    took: Tally,
+}
+
+impl Arriving {
+    /// For so many messages; in an open loop without the first tenth, as their sender leaves it out.
+    fn of(ops: u64, is_open: bool) -> Self {
+        Self { stamp: [0; STAMP_BYTES as usize], took: Tally::of(if is_open { ops } else { 0 }) }
+    }
+
+    fn tell(self, report: &mut Report) {
+        let all = [(OPERATIONS, self.took.count()), (OPERATIONS_NS, self.took.sum())];
+        report.measures.extend(all.map(|(name, value)| (name.to_owned(), value as f64)));
+        report.told.insert(Told::Latency, self.took.into());
+    }
+}
+
+impl StreamPayload for Arriving {
+    fn check_stream(&mut self, size: u64, mut offset: u64, mut bytes: &[u8]) -> Result<(), PeerError> {
+        let now = now_ns();
+        while !bytes.is_empty() {
+            let index = offset % size;
+            let (part, later) = bytes.split_at(bytes.len().min((size - index) as usize));
+            if index < STAMP_BYTES {
+                let place = &mut self.stamp[index as usize..];
+                let count = place.len().min(part.len());
+                place[..count].copy_from_slice(&part[..count]);
+            }
+            offset += part.len() as u64;
+            if offset.is_multiple_of(size) {
+                let sent_ns = u64::from_ne_bytes(self.stamp);
+                let took_ns = now.checked_sub(sent_ns).ok_or_else(|| {
+                    PeerError::Program(format!(
+                        "message {} arrived {} ns before it was sent: the two processes have different clocks, so how long it took is not known",
+                        offset / size,
+                        sent_ns - now
+                    ))
+                })?;
+                self.took.record(took_ns);
+            }
+            bytes = later;
+        }
+        Ok(())
+    }
+}
+
 /// Checks bytes that may begin and end anywhere in a sequence of messages.
 trait StreamPayload {
-    fn check_stream(&self, size: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError>;
+    fn check_stream(&mut self, size: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError>;
 }
 
 impl StreamPayload for Plain {
     #[inline]
-    fn check_stream(&self, _size: u64, _offset: u64, _bytes: &[u8]) -> Result<(), PeerError> {
+    fn check_stream(&mut self, _size: u64, _offset: u64, _bytes: &[u8]) -> Result<(), PeerError> {
         Ok(())
     }
 }
 
 impl StreamPayload for Touched {
     #[inline]
-    fn check_stream(&self, _size: u64, _offset: u64, bytes: &[u8]) -> Result<(), PeerError> {
+    fn check_stream(&mut self, _size: u64, _offset: u64, bytes: &[u8]) -> Result<(), PeerError> {
         self.check(0, 0, bytes)
     }
 }
 
 impl StreamPayload for Checked {
-    fn check_stream(&self, size: u64, mut offset: u64, mut bytes: &[u8]) -> Result<(), PeerError> {
+    fn check_stream(&mut self, size: u64, mut offset: u64, mut bytes: &[u8]) -> Result<(), PeerError> {
         while !bytes.is_empty() {
             let (message, index) = (offset / size, offset % size);
             let (now, later) = bytes.split_at(bytes.len().min((size - index) as usize));
@@ -141,19 +218,26 @@ impl Work for StreamServer {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         self.channel.expect_checks(order.kind == WorkKind::Verify);
         let began_ns = now_ns();
-        let receives = match order.kind {
-            WorkKind::Verify => self.receive(order.ops, &Checked)?,
-            WorkKind::Timed | WorkKind::Latency { .. } if self.touches => {
-                self.receive(order.ops, &Touched)?
+        let mut arriving = order.seed.map(|_| Arriving::of(order.ops, self.is_open));
+        let receives = match (order.kind, &mut arriving) {
+            (WorkKind::Verify, _) => self.receive(order.ops, &mut Checked)?,
+            (_, Some(arriving)) => self.receive(order.ops, arriving)?,
+            (WorkKind::Timed | WorkKind::Latency, None) if self.touches => {
+                self.receive(order.ops, &mut Touched)?
             }
-            WorkKind::Timed | WorkKind::Latency { .. } => self.receive(order.ops, &Plain)?,
+            (WorkKind::Timed | WorkKind::Latency, None) => self.receive(order.ops, &mut Plain)?,
         };
         send_all(&mut self.channel, b"b").map_err(|source| PeerError::Moving {
             operation: order.ops,
             ops: order.ops,
             source,
         })?;
-        Ok(Report { began_ns, ended_ns: now_ns(), receives, ..Report::default() })
+        let measures = [(RECEIVES.to_owned(), receives as f64)].into();
+        let mut report = Report { began_ns, ended_ns: now_ns(), measures, ..Report::default() };
+        if let Some(arriving) = arriving {
+            arriving.tell(&mut report);
+        }
+        Ok(report)
     }
 }
 
@@ -163,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_checked_across_messages() {
-        let payload = Checked;
+        let mut payload = Checked;
         let mut bytes = vec![0; 30];
         for (message, chunk) in bytes.chunks_mut(10).enumerate() {
             payload.fill(message as u64, chunk);

@@ -1,12 +1,15 @@
 //! One worker's part of a batch.
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
 
+use ipcost_model::protocol::Told;
 use ipcost_model::{Cell, Usage};
 use ipcost_sys::clock::now_ns;
 use serde::{Deserialize, Serialize};
 
 use crate::error::PeerError;
+use crate::meter::Distribution;
 
 /// A worker's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +20,15 @@ pub struct Order {
     pub kind: WorkKind,
     /// Whether the client of `stream` pushes what its transport holds back at the end.
     pub push: bool,
+    /// Whether the pace of the cell is kept, and what its random pauses or arrivals are drawn from.
+    pub seed: Option<u64>,
+}
+
+impl Order {
+    /// So many operations at full speed.
+    pub fn timed(ops: u64) -> Self {
+        Self { ops, kind: WorkKind::Timed, push: false, seed: None }
+    }
 }
 
 /// How operations are done.
@@ -24,17 +36,14 @@ pub struct Order {
 pub enum WorkKind {
     /// At full speed.
     Timed,
-    /// With the clock read around each; at most `most` latencies are reported.
-    Latency {
-        /// The most values to report.
-        most: usize,
-    },
+    /// With the clock read around each.
+    Latency,
     /// With a checked payload.
     Verify,
 }
 
 /// One worker's results.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// When its loop began, on the monotonic clock.
     pub began_ns: u64,
@@ -44,12 +53,12 @@ pub struct Report {
     pub sent_at_ns: Option<u64>,
     /// What it used; only worker processes fill it in.
     pub usage: Usage,
-    /// Latencies, if asked for.
-    pub latency_ns: Vec<u64>,
+    /// What is told of each operation, if asked for.
+    pub told: BTreeMap<Told, Distribution>,
     /// Connections that were retried.
     pub retries: u64,
-    /// How many calls received something; only the server of `stream` counts them.
-    pub receives: u64,
+    /// Other measures by name; those of all workers are added up.
+    pub measures: BTreeMap<String, f64>,
 }
 
 /// What a server computes before it answers (option `server_work`): so many steps as take the time asked for. A loop that looked at

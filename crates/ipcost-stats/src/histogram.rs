@@ -28,6 +28,20 @@ impl Histogram {
         Self::packed(counted, values.last().copied().unwrap_or(0))
     }
 
+    /// The histogram of values, ascending, each with how often it occurred; `None` if there are more than can be counted.
+    pub fn of_counts(values: impl IntoIterator<Item = (u64, u64)>) -> Option<Self> {
+        let (mut bins, mut max, mut total) = (Vec::<(u64, u64)>::new(), 0, 0_u64);
+        for (value, count) in values.into_iter().filter(|(_, count)| *count > 0) {
+            total = total.checked_add(count)?;
+            max = value.max(max);
+            match bins.last_mut() {
+                Some((at, before)) if *at == bin(value) => *before += count,
+                _ => bins.push((bin(value), count)),
+            }
+        }
+        bins.is_sorted_by(|a, b| a.0 < b.0).then(|| Self::packed(bins.into_iter(), max))
+    }
+
     /// The histogram with these [`Histogram::bins`] and largest value; `None` if they contradict each other.
     pub fn from_bins(bins: &[u64], max: u64) -> Option<Self> {
         let (pairs, []) = bins.as_chunks::<2>() else { return None };
@@ -210,6 +224,8 @@ mod tests {
             histogram.add(&Histogram::of(more.clone()));
             let mut all = [values, more].concat();
             prop_assert_eq!(&histogram, &Histogram::of(all.clone()));
+            all.sort_unstable();
+            prop_assert_eq!(Histogram::of_counts(all.iter().map(|value| (*value, 1))).as_ref(), Some(&histogram));
             prop_assert_eq!(Histogram::from_bins(&histogram.bins(), histogram.max()), Some(histogram.clone()));
             all.sort_unstable();
             prop_assert_eq!((histogram.count(), Some(&histogram.max())), (all.len() as u64, all.last()));

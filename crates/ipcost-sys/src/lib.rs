@@ -9,7 +9,7 @@
 //! | topic | file | contract |
 //! |---|---|---|
 //! | transports | [`transport`] | a registry of [`transport::Transport`]s; each reports whether it works here |
-//! | time | [`clock`] | a monotonic clock in nanoseconds, cheap enough to read twice an operation |
+//! | time | [`clock`], [`pausing`] | a monotonic clock in nanoseconds, cheap enough to read twice an operation; sleeping until a moment |
 //! | usage | [`usage`] | user and system time and switches of this process, all threads |
 //! | peers | [`process`] | a child with pipes, in a group (a job) of its own, that dies with its parent |
 //! | workers | [`worker`] | copies of this process, each with one task |
@@ -79,8 +79,8 @@ mod unsupported;
 
 pub use system::{
     control, descriptor_table, driven, found_file, interrupt, limits, local_stream, measuring, net_namespace,
-    perf, private_dir, process, process_tree, programs, shared_word, tcp_ends, usage, user_dirs, wake,
-    whole_command, worker,
+    pausing, perf, private_dir, process, process_tree, programs, shared_word, tcp_ends, usage, user_dirs,
+    wake, whole_command, worker,
 };
 
 use std::io;

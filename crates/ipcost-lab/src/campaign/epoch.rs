@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ipcost_model::protocol::Told;
 use ipcost_model::{CellLatency, Counts, EpochRecord, LatencyMode, Sample};
-use ipcost_stats::Histogram;
+use ipcost_stats::{Histogram, Random};
 
 use super::{Campaign, seconds, timed};
 use crate::bench::{BatchKind, BatchOutcome, Bench};
 use crate::error::EngineError;
+
+/// What is told of each operation, by cell, in one epoch.
+type Seen = BTreeMap<(u32, Told), Histogram>;
 
 /// The most bytes a verification moves in each direction, and the most operations it does.
 const VERIFY_BYTES: u64 = 1 << 20;
@@ -48,8 +52,9 @@ impl Campaign<'_> {
         }
         epoch.machine = self.surroundings.snapshot().since(&before);
         epoch.random = self.random.state();
-        let in_bins = |(cell, histogram): (u32, Histogram)| CellLatency {
+        let in_bins = |((cell, told), histogram): ((u32, Told), Histogram)| CellLatency {
             cell,
+            told,
             max_ns: histogram.max(),
             bins: histogram.bins(),
         };
@@ -66,7 +71,7 @@ impl Campaign<'_> {
         mut order: Vec<usize>,
         position: u32,
         epoch: &mut EpochRecord,
-        latency: &mut BTreeMap<u32, Histogram>,
+        latency: &mut Seen,
     ) -> Result<(), EngineError> {
         let began = self.bench.elapsed();
         self.random.shuffle(&mut order);
@@ -80,7 +85,7 @@ impl Campaign<'_> {
         for round in 1..=self.outcome.plan.rounds {
             let order = self.order_of_round(&order);
             for (position, cell) in (position + 1..).zip(&order) {
-                for sample in self.time(*cell, epoch, latency)? {
+                for sample in self.time(*cell, round, epoch, latency)? {
                     epoch.samples.push(Sample {
                         cell: *cell as u32,
                         epoch: self.epoch,
@@ -90,7 +95,8 @@ impl Campaign<'_> {
                     });
                 }
                 let planned = &self.outcome.plan.cells[*cell];
-                if clocked == LatencyMode::Tail && planned.cell.has_latency() && !planned.starts_cold() {
+                let samples_tail = clocked == LatencyMode::Tail && !self.counts[*cell].paced;
+                if samples_tail && planned.cell.has_latency() && !planned.starts_cold() {
                     let (tail, _) = retry_if_suspended(
                         self.bench,
                         *cell,
@@ -131,12 +137,15 @@ impl Campaign<'_> {
     fn time(
         &mut self,
         cell: usize,
+        round: u32,
         epoch: &mut EpochRecord,
-        latency: &mut BTreeMap<u32, Histogram>,
+        latency: &mut Seen,
     ) -> Result<Vec<Sample>, EngineError> {
         let counts = self.counts[cell];
         let clocked = self.outcome.plan.latency;
-        let kind = |latency: bool| BatchKind::of(counts, latency);
+        // The same arrivals for all cells of a round.
+        let seed = self.seed_of(round);
+        let kind = |latency: bool| BatchKind::of(counts, latency, seed);
         let mut samples = Vec::new();
         for attempt in 0.. {
             let lead_in = match counts.lead_in {
@@ -148,7 +157,8 @@ impl Campaign<'_> {
             let (batch, suspended) =
                 retry_if_suspended(self.bench, cell, counts.batch, kind(clocked == LatencyMode::Inline))?;
             epoch.timing.batches_s += seconds(batch.wall_ns);
-            if batch.stood_still() {
+            // One that pauses stands still because it is meant to.
+            if batch.stood_still() && !counts.paced {
                 self.still.insert(cell, batch.wall_ns as f64 / counts.batch as f64);
             }
             note(epoch, latency, cell, &batch);
@@ -165,6 +175,13 @@ impl Campaign<'_> {
             }
         }
         Ok(samples)
+    }
+
+    /// What pauses and arrivals of a round are drawn from: numbers that every peer's JSON holds exactly.
+    fn seed_of(&self, round: u32) -> u64 {
+        let round = u64::from(self.epoch) << 32 | u64::from(round);
+        let mut random = Random::new(self.outcome.plan.seed ^ Random::new(round).next_u64());
+        random.next_u64() >> (u64::BITS - f64::MANTISSA_DIGITS)
     }
 
     /// How long a burst waits at its end if nothing pushes it, in a few epochs: what it takes beyond its operations.
@@ -251,10 +268,10 @@ pub fn retry_if_suspended(
 }
 
 /// Records everything about a batch except its sample.
-fn note(epoch: &mut EpochRecord, latency: &mut BTreeMap<u32, Histogram>, cell: usize, batch: &BatchOutcome) {
+fn note(epoch: &mut EpochRecord, latency: &mut Seen, cell: usize, batch: &BatchOutcome) {
     let index = cell as u32;
-    if !batch.latency_ns.is_empty() {
-        latency.entry(index).or_default().add(&Histogram::of(batch.latency_ns.clone()));
+    for (told, histogram) in batch.told.iter().filter(|(_, histogram)| histogram.count() > 0) {
+        latency.entry((index, *told)).or_default().add(histogram);
     }
     if batch.retries > 0 || !batch.troubles.is_empty() {
         let incidents = epoch.incidents.entry(index).or_default();

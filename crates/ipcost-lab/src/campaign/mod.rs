@@ -9,6 +9,7 @@ pub(crate) use self::timed::sample;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ipcost_model::pace::Pace;
 use ipcost_model::{
     Calibrated, Cell, Counts, Options, Pattern, Placement, Plan, PlannedContrast, Resumed, Samples, Stopped,
     Wait,
@@ -19,9 +20,9 @@ use ipcost_sys::transport::{self, uses_tcp};
 pub use self::epoch::retry_if_suspended;
 pub use self::outcome::Outcome;
 use crate::bench::{BatchKind, Bench};
-use crate::calibration::{Ends, Rate, alike, counts_of, lengths, rate};
+use crate::calibration::{Ends, Rate, alike, counts_of, each_ns, lengths, rate};
 use crate::error::EngineError;
-use crate::planning::{Pace, fit, has_choice};
+use crate::planning::{EpochCost, fit, has_choice};
 use crate::progress::{Observer, Phase, Progress};
 use crate::question::{Answered, Needed, Question};
 use crate::surroundings::Surroundings;
@@ -220,6 +221,7 @@ impl Campaign<'_> {
                 rates.insert(*cell, rate(self.bench, *cell, workers, may_wait)?);
                 self.tell(Phase::Calibrating);
             }
+            self.check_rates(&rates)?;
             self.count_operations(&rates);
             self.pilot(&group, &mut pilots[0])?;
             let piloted = self.bench.elapsed();
@@ -247,11 +249,11 @@ impl Campaign<'_> {
         }
         let variances = variances(&self.outcome.plan, &pilots);
         let extra = self.extra(&rates);
-        let pace = Pace { overhead, stretch: stretch(&rates, &pilots), extra };
+        let cost = EpochCost { overhead, stretch: stretch(&rates, &pilots), extra };
         let plan = &mut self.outcome.plan;
         let left = plan.budget.saturating_sub(self.spent + self.bench.elapsed());
         // The budget was large enough by assumption; the actual time needed is known only now.
-        let _ = fit(plan, left, pace, &variances);
+        let _ = fit(plan, left, cost, &variances);
         self.count_operations(&rates);
         let plan = &self.outcome.plan;
         Ok(Calibrated {
@@ -266,6 +268,37 @@ impl Campaign<'_> {
             clock_step_ns: clock.step_ns,
             clock_source,
         })
+    }
+
+    /// Refuses a rate that none of a table's cells carries, once all of them are known: the queue would only grow.
+    fn check_rates(&self, rates: &BTreeMap<usize, Rate>) -> Result<(), EngineError> {
+        let plan = &self.outcome.plan;
+        for workload in &plan.workloads {
+            let cells: Vec<usize> = workload
+                .cells
+                .iter()
+                .copied()
+                .filter(|cell| plan.cells[*cell].unavailable.is_none())
+                .collect();
+            let Some(Pace::Rate { per_s, .. }) = cells.first().map(|cell| plan.cells[*cell].cell.pace())
+            else {
+                continue;
+            };
+            let carried = |cell: &usize| Some((1e9 / rates.get(cell)?.ns_per_op, &plan.cells[*cell].label));
+            let Some(carried) = cells.iter().map(carried).collect::<Option<Vec<(f64, &String)>>>() else {
+                continue;
+            };
+            let most = carried.into_iter().max_by(|(a, _), (b, _)| a.total_cmp(b));
+            if let Some((most, label)) = most.filter(|(most, _)| *most < per_s as f64) {
+                return Err(EngineError::RateTooHigh {
+                    per_s,
+                    most,
+                    label: label.clone(),
+                    concurrency: workload.work.concurrency,
+                });
+            }
+        }
+        Ok(())
     }
 
     fn count_operations(&mut self, rates: &BTreeMap<usize, Rate>) {
@@ -301,7 +334,8 @@ impl Campaign<'_> {
         let usual_ns = (plan.batch + plan.lead_in).as_nanos() as f64;
         let of_cell = |(cell, rate): (&usize, &Rate)| {
             let counts = self.counts[*cell];
-            let ns = (counts.batch + counts.lead_in) as f64 * rate.ns_per_op + 2.0 * rate.wait_ns;
+            let each_ns = each_ns(&plan.cells[*cell].cell, rate.ns_per_op);
+            let ns = (counts.batch + counts.lead_in) as f64 * each_ns + 2.0 * rate.wait_ns;
             (ns - usual_ns).max(0.0)
         };
         Duration::from_nanos(rates.iter().map(of_cell).sum::<f64>() as u64)
@@ -317,11 +351,13 @@ impl Campaign<'_> {
         for log_costs in rounds {
             self.random.shuffle(&mut order);
             // A single batch does not tell the cost of a cell with a fixed wait.
-            let tells =
-                |cell: &&usize| !self.counts[**cell].slope && !self.outcome.plan.cells[**cell].starts_cold();
+            let tells = |cell: &&usize| {
+                let counts = self.counts[**cell];
+                !counts.slope && !counts.paced && !self.outcome.plan.cells[**cell].starts_cold()
+            };
             for cell in order.iter().filter(tells) {
                 let ops = self.pilot_ops(*cell);
-                let kind = BatchKind::of(self.counts[*cell], false);
+                let kind = BatchKind::of(self.counts[*cell], false, 0);
                 let wall_ns = retry_if_suspended(self.bench, *cell, ops, kind)?.0.wall_ns;
                 log_costs[*cell] = (wall_ns.max(1) as f64 / ops as f64).ln();
             }

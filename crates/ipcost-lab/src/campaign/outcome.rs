@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ipcost_model::protocol::Told;
 use ipcost_model::units::duration_of;
 use ipcost_model::{
     ArmsRecord, Calibrated, EpochRecord, Incidents, Plan, Resumed, Sample, Samples, Stopped, Timing, Watched,
@@ -31,6 +32,8 @@ pub struct Outcome {
     pub latency: Vec<Histogram>,
     /// Percentiles of latency of every cell, one set per complete epoch.
     pub percentiles: Vec<Vec<Percentiles>>,
+    /// What else is told of each operation, by cell: of all epochs together, and percentiles of each.
+    pub told: BTreeMap<(usize, Told), (Histogram, Vec<Percentiles>)>,
     /// Effective option values, by cell, role and name.
     pub effective: Vec<Map<String, Value>>,
     /// Events besides the samples, by cell.
@@ -63,6 +66,7 @@ impl Outcome {
             epochs: 0,
             latency: vec![Histogram::default(); cells],
             percentiles: vec![Vec::new(); cells],
+            told: BTreeMap::new(),
             effective: vec![Map::new(); cells],
             incidents: vec![Incidents::default(); cells],
             observed: Observed::default(),
@@ -120,8 +124,14 @@ impl Outcome {
             let cell = latency.cell as usize;
             // One that contradicts itself comes from a tampered samples file, and counts as empty.
             let histogram = Histogram::from_bins(&latency.bins, latency.max_ns).unwrap_or_default();
-            of_epoch[cell] = Percentiles::of(&histogram);
-            self.latency[cell].add(&histogram);
+            if latency.told == Told::Latency {
+                of_epoch[cell] = Percentiles::of(&histogram);
+                self.latency[cell].add(&histogram);
+            } else {
+                let (all, epochs) = self.told.entry((cell, latency.told)).or_default();
+                all.add(&histogram);
+                epochs.push(Percentiles::of(&histogram));
+            }
         }
         measured.into_iter().for_each(|cell| self.percentiles[cell].push(of_epoch[cell]));
         for (cell, effective) in epoch.effective {

@@ -106,7 +106,7 @@ fn matrix(point: &Point) -> Matrix {
 
 /// The cost of one operation in a batch after its lead-in, nanoseconds; `None` if the batch told nothing.
 fn cost(bench: &mut dyn Bench, cell: usize, counts: Counts) -> Result<Option<f64>, EngineError> {
-    let kind = BatchKind::of(counts, false);
+    let kind = BatchKind::of(counts, false, 0);
     let time = |bench: &mut dyn Bench, ops: u64| -> Result<BatchOutcome, EngineError> {
         Ok(retry_if_suspended(bench, cell, ops, kind)?.0)
     };

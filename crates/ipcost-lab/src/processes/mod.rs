@@ -3,6 +3,7 @@
 mod arm_command;
 mod awake;
 mod drawing;
+mod histograms;
 mod kept;
 mod machine_state;
 mod needs;
@@ -16,11 +17,12 @@ use std::time::{Duration, Instant};
 
 use awake::Awake;
 use drawing::Drawn;
-use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole, processes_of};
+use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole, Told, processes_of};
 use ipcost_model::{
     ArmName, ArmsRecord, Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan,
     PlannedCell, ServiceCommand, Watched,
 };
+use ipcost_stats::Histogram;
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
@@ -37,7 +39,7 @@ use pair::{CLIENT, Pair, SERVER};
 use serde_json::{Map, Value};
 use services::{Services, user_in};
 
-use crate::account::{self, PeerRequest};
+use crate::account::{self, PacedBy, PeerRequest};
 use crate::bench::{BatchKind, BatchOutcome, Bench};
 use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, fault, in_short};
 use crate::error::EngineError;
@@ -49,6 +51,8 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const PER_PROCESS: Duration = Duration::from_millis(200);
 /// The kernel's counter of acknowledgements that it delayed (`TcpExt` in `/proc/net/netstat`).
 const DELAYED_ACKNOWLEDGEMENTS: &str = "DelayedACKs";
+/// How many times as long as on average random pauses may be, all together.
+const LONGEST_PAUSES: f64 = 2.0;
 /// Operations at most to find the thread of a server that answers.
 const OPS_TO_FIND: u64 = 100;
 
@@ -221,9 +225,18 @@ impl ProcessBench {
         for cell in self.cells.iter().filter(|cell| cell.unavailable.is_none()) {
             for (name, role) in [(&cell.server, PeerRole::Server), (&cell.client, PeerRole::Client)] {
                 let fixed = |name: &&str| cell.cell.options.offset(name).is_some();
-                let offsets = ["send_offset", "recv_offset"].into_iter().filter(fixed).collect();
+                let offsets = ["send_offset", "recv_offset"].into_iter().filter(fixed);
                 let Cell { pattern, ref transport, .. } = cell.cell;
-                let need = Need { role, transport: transport.clone(), pattern, offsets };
+                // The server of a stream tells how long its messages took.
+                let keeps = role == PeerRole::Client || pattern == Pattern::Stream;
+                let pace = cell.cell.options.only(OptionGroup::Pace);
+                let pace = pace.iter().map(|(name, _)| name.spec().name).filter(|_| keeps);
+                let need = Need {
+                    role,
+                    transport: transport.clone(),
+                    pattern,
+                    options: offsets.chain(pace).collect(),
+                };
                 needs.entry((cell.arm, name)).or_default().insert(need);
             }
         }
@@ -435,9 +448,16 @@ impl ProcessBench {
         self.last_id += 1;
         let id = self.last_id;
         let interrupt = &self.interrupt;
-        let patience = &mut Patience::of(self.timeout, interrupt);
         let pair = self.pairs[cell].as_mut().expect("an epoch has been started");
         let message = message(id);
+        let work = &self.cells[cell].cell;
+        let paced = matches!(message, FromEngine::Batch { seed: Some(_), .. });
+        // Pauses may be long, and are meant to be.
+        let pauses_ns =
+            work.pace().interval_ns(work.concurrency) * (ops / u64::from(work.concurrency)) as f64;
+        let pauses =
+            if paced { Duration::from_nanos((pauses_ns * LONGEST_PAUSES) as u64) } else { Duration::ZERO };
+        let patience = &mut Patience::of(self.timeout.saturating_add(pauses), interrupt);
         pair.expect_silence()?;
         let server_began = Instant::now();
         pair.say(SERVER, &message, patience)?;
@@ -458,6 +478,10 @@ impl ProcessBench {
             ops,
             exchanges: self.cells[cell].cell.work_for(ops),
             latency,
+            paced: paced.then(|| PacedBy {
+                tells: (role == PeerRole::Server) == (work.pattern == Pattern::Stream),
+                overlaps: work.pace().is_open() || work.pattern == Pattern::Stream,
+            }),
             concurrency: self.cells[cell].cell.concurrency,
             passed,
             processors: self.processors,
@@ -507,7 +531,13 @@ impl ProcessBench {
         if self.pairs[cell].as_ref().is_some_and(|pair| pair.answering.is_none()) {
             let before = self.seen(cell);
             let ops = ops.min(OPS_TO_FIND);
-            self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency: false, push: false })?;
+            self.play(cell, ops, |id| FromEngine::Batch {
+                id,
+                ops,
+                latency: false,
+                push: false,
+                seed: None,
+            })?;
             let found = before.zip(self.seen(cell));
             let found = found.and_then(|(before, after)| whereabouts::answering(&before, &after));
             self.pairs[cell].as_mut().expect("an epoch has been started").answering = found;
@@ -545,6 +575,25 @@ impl ProcessBench {
         self.guard.forget(&groups);
         self.pairs.iter_mut().for_each(|pair| *pair = None);
     }
+}
+
+/// What is told of each operation: its latency by the client, or by the server where messages carry when they were sent; the rest by
+/// the client.
+fn distributions(client: &Done, server: &Done, at_server: bool) -> Result<BTreeMap<Told, Histogram>, String> {
+    let mut all = BTreeMap::new();
+    for told in Told::ALL {
+        let done = if *told == Told::Latency && at_server { server } else { client };
+        let mut histogram = Histogram::of(done.values(*told).to_vec());
+        if let Some(text) = done.histograms.get(told.name()) {
+            histogram.add(
+                &histograms::read(text).map_err(|reason| format!("sent a histogram {told} that {reason}"))?,
+            );
+        }
+        if histogram.count() > 0 {
+            all.insert(*told, histogram);
+        }
+    }
+    Ok(all)
 }
 
 impl Drop for ProcessBench {
@@ -603,7 +652,9 @@ impl Bench for ProcessBench {
         let softirq = self.softirq_ns(cell);
         let awake = Awake::now(&self.interrupt);
         let (latency, push) = (kind == BatchKind::Latency, kind == BatchKind::Pushed);
-        let (client, server) = self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency, push })?;
+        let seed = if let BatchKind::Paced(seed) = kind { Some(seed) } else { None };
+        let (client, server) =
+            self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency, push, seed })?;
         let suspended = awake != Awake::now(&self.interrupt);
         let softirq_ns =
             softirq.zip(self.softirq_ns(cell)).map(|(before, after)| after.saturating_sub(before));
@@ -617,6 +668,10 @@ impl Bench for ProcessBench {
         let whereabouts = places
             .zip(self.seen(cell))
             .and_then(|(before, after)| whereabouts::ran(&self.topology, &before, &after, cpu_ns));
+        let tells_at_server = seed.is_some() && self.cells[cell].cell.pattern == Pattern::Stream;
+        let told = distributions(&client, &server, tells_at_server).map_err(|reason| {
+            self.pairs[cell].as_mut().expect("an epoch has been started").peer(CLIENT).failed(fault(&reason))
+        })?;
         let mut measures = client.measures;
         measures.extend(server.measures);
         if let Some(before) = counts {
@@ -628,7 +683,7 @@ impl Bench for ProcessBench {
             sent_ns: client.sent_ns,
             client: client.usage,
             server: server.usage,
-            latency_ns: client.latency_ns,
+            told,
             retries: client.retries,
             troubles: watched.iter().filter_map(rose).collect(),
             softirq_ns,
@@ -650,7 +705,7 @@ impl Bench for ProcessBench {
         let delayed = || counters::of_connections().get(DELAYED_ACKNOWLEDGEMENTS).copied();
         let before = delayed();
         let (done, seen) = watching::watch(client, || {
-            self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency: false, push: false })
+            self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency: false, push: false, seed: None })
         });
         let (done, _) = done?;
         Ok(seen.map(|seen| Watched {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ipcost_model::Pattern;
 use ipcost_model::protocol::{Hello, PROTOCOL, PeerRole};
+use ipcost_model::{CATALOGUE, OptionGroup, Pattern};
 
 /// A cell's requirements of a peer.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,8 +11,17 @@ pub(super) struct Need {
     pub(super) role: PeerRole,
     pub(super) transport: String,
     pub(super) pattern: Pattern,
-    /// Where its buffers begin, if the cell fixes it: options that a peer must list.
-    pub(super) offsets: Vec<&'static str>,
+    /// Options that a peer must list: where its buffers begin, if the cell fixes it, and the pace, if it has one.
+    pub(super) options: Vec<&'static str>,
+}
+
+/// What a peer must do that lists an option.
+fn done_by(option: &str) -> &'static str {
+    let spec = CATALOGUE.iter().find(|spec| spec.name == option);
+    match spec.map(|spec| spec.group) {
+        Some(OptionGroup::Pace) => "keep a pace",
+        _ => "place its buffers",
+    }
 }
 
 /// Whether a peer meets all requirements; otherwise what it lacks and the fix.
@@ -32,9 +41,10 @@ pub(super) fn check_hello(hello: &Hello, needs: &BTreeSet<Need>) -> Result<(), S
         if !hello.roles.contains(&need.role) {
             return Err(format!("cannot be the {}; it can be {}", need.role, names(&hello.roles)));
         }
-        if let Some(unknown) = need.offsets.iter().find(|name| !hello.knows(name)) {
+        if let Some(unknown) = need.options.iter().find(|name| !hello.knows(name)) {
+            let what = done_by(unknown);
             return Err(format!(
-                "does not place its buffers: its hello does not list the option {unknown}; leave {unknown} out"
+                "does not {what}: its hello does not list the option {unknown}; leave {unknown} out, or use another peer"
             ));
         }
     }
@@ -74,7 +84,7 @@ mod tests {
             pushes: false,
         };
         let need = |role, transport: &str, pattern| {
-            BTreeSet::from([Need { role, transport: transport.into(), pattern, offsets: Vec::new() }])
+            BTreeSet::from([Need { role, transport: transport.into(), pattern, options: Vec::new() }])
         };
         let check = |hello: &Hello, needs| check_hello(hello, &needs).unwrap_err();
         assert_eq!(check_hello(&hello, &need(PeerRole::Server, "tcp", Pattern::Rr)), Ok(()));
@@ -84,11 +94,12 @@ mod tests {
             check(&hello, need(PeerRole::Server, "tcp", Pattern::Stream)).contains("lacks pattern stream")
         );
         assert!(check(&hello, need(PeerRole::Client, "tcp", Pattern::Rr)).contains("cannot be the client"));
-        let placed = |offsets| {
+        let placed = |options| {
             let need =
-                Need { role: PeerRole::Server, transport: "tcp".into(), pattern: Pattern::Rr, offsets };
+                Need { role: PeerRole::Server, transport: "tcp".into(), pattern: Pattern::Rr, options };
             check_hello(&hello, &BTreeSet::from([need]))
         };
+        assert!(placed(vec!["think"]).unwrap_err().starts_with("does not keep a pace"));
         assert_eq!(placed(vec!["send_offset"]), Ok(()));
         assert!(placed(vec!["send_offset", "recv_offset"]).unwrap_err().contains("leave recv_offset out"));
         hello.protocol = 2;

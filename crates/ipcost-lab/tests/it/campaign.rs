@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ipcost_lab::planning::{Pace, fit};
+use ipcost_lab::planning::{EpochCost, fit};
 use ipcost_lab::progress::Phase;
 use ipcost_lab::{Contrasts, Settings, plan, run};
 use ipcost_model::{
@@ -396,7 +396,8 @@ fn a_budget_that_cannot_reach_an_interval_names_one_that_can() {
 fn cells_that_run_slower_at_times_get_shorter_batches_rather_than_no_interval() {
     let fitted = |stretch: f64| {
         let mut plan = planned(&format!("budget = \"3s\"\n{PAIR}"));
-        let pace = Pace { overhead: Duration::from_millis(5), stretch: Some(stretch), extra: Duration::ZERO };
+        let pace =
+            EpochCost { overhead: Duration::from_millis(5), stretch: Some(stretch), extra: Duration::ZERO };
         assert!(fit(&mut plan, Duration::from_secs(3), pace, &Variances::UNKNOWN), "{stretch}");
         assert!(plan.epochs_expected >= plan.epochs_needed);
         plan.batch.as_millis()
@@ -410,7 +411,7 @@ fn slow_peers_get_more_rounds_an_epoch() {
     let quick = campaign(&format!("epochs = 2\nbudget = \"60s\"\n{PAIR}"), &mut script).plan.rounds;
     let mut slow = planned(&format!("epochs = 2\nbudget = \"60s\"\n{PAIR}"));
     let overhead = Duration::from_millis(400);
-    let pace = Pace { overhead, stretch: Some(1.0), extra: Duration::ZERO };
+    let pace = EpochCost { overhead, stretch: Some(1.0), extra: Duration::ZERO };
     fit(&mut slow, Duration::from_secs(60), pace, &Variances::UNKNOWN);
     assert_eq!(
         (quick, slow.rounds, slow.batch),

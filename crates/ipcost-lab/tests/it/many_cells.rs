@@ -7,7 +7,9 @@ use std::time::Duration;
 use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{Contrasts, EngineError, run};
+use ipcost_model::protocol::Told;
 use ipcost_model::{Calibrated, EpochRecord, SamplesLine, Usage};
+use ipcost_stats::Histogram;
 use serde_json::{Map, Value};
 
 use crate::own_process::{in_own_process, peak_kibibytes};
@@ -45,7 +47,12 @@ impl Bench for Steady {
         let latency_ns =
             if kind == BatchKind::Latency { (0..1_000).map(spread).collect() } else { Vec::new() };
         let client = Usage { user_ns: wall_ns, ..Usage::default() };
-        Ok(BatchOutcome { wall_ns, client, latency_ns, ..BatchOutcome::default() })
+        Ok(BatchOutcome {
+            wall_ns,
+            client,
+            told: [(Told::Latency, Histogram::of(latency_ns))].into(),
+            ..BatchOutcome::default()
+        })
     }
 
     fn end_epoch(&mut self) -> Result<(), EngineError> {

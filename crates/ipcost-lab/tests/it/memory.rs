@@ -6,6 +6,8 @@ use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{Contrasts, EngineError, run};
 use ipcost_model::Usage;
+use ipcost_model::protocol::Told;
+use ipcost_stats::Histogram;
 use serde_json::{Map, Value};
 
 use crate::own_process::{in_own_process, peak_kibibytes};
@@ -32,7 +34,12 @@ impl Bench for Steady {
         self.0 += Duration::from_nanos(wall_ns);
         let latency_ns = if kind == BatchKind::Latency { (5_000..6_000).collect() } else { Vec::new() };
         let client = Usage { user_ns: wall_ns, ..Usage::default() };
-        Ok(BatchOutcome { wall_ns, client, latency_ns, ..BatchOutcome::default() })
+        Ok(BatchOutcome {
+            wall_ns,
+            client,
+            told: [(Told::Latency, Histogram::of(latency_ns))].into(),
+            ..BatchOutcome::default()
+        })
     }
 
     fn end_epoch(&mut self) -> Result<(), EngineError> {

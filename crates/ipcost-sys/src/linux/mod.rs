@@ -21,6 +21,7 @@ pub mod more_sockets;
 pub mod net_namespace;
 pub mod other_memory;
 pub mod passed_memory;
+pub mod pausing;
 pub mod perf;
 mod perf_event;
 pub mod permissions;

@@ -32,8 +32,8 @@ pub mod user_dirs;
 pub use crate::unsupported::{
     abstract_address, calling, cheapest_call, congestion, counter, credentials, descriptor_table, driven,
     fifo, futex, kernel_texts, lending, loopback, measuring, message_queue, more_sockets, net_namespace,
-    other_memory, passed_memory, perf, permissions, pieces, process_tree, shared_ring, suspension, tcp_ends,
-    wake, whole_command, worker,
+    other_memory, passed_memory, pausing, perf, permissions, pieces, process_tree, shared_ring, suspension,
+    tcp_ends, wake, whole_command, worker,
 };
 
 use std::io;

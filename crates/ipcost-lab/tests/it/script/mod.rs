@@ -10,10 +10,11 @@ use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{
     About, Contrasts, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run,
 };
+use ipcost_model::protocol::Told;
 use ipcost_model::{
     Capabilities, Document, Host, Job, Layout, Offers, Plan, Tool, TransportState, Usage, expand, parse_job,
 };
-use ipcost_stats::Random;
+use ipcost_stats::{Histogram, Random};
 use ipcost_sys::clock::Quality;
 use ipcost_sys::others::Busy;
 use serde_json::{Map, Value};
@@ -128,7 +129,7 @@ impl Bench for Script {
         Ok(BatchOutcome {
             wall_ns,
             client: used,
-            latency_ns,
+            told: [(Told::Latency, Histogram::of(latency_ns))].into(),
             measures,
             suspended,
             softirq_ns,

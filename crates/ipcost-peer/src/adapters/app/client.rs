@@ -14,7 +14,7 @@ use crate::adapters::at::{At, limit};
 use crate::adapters::beside;
 use crate::adapters::{refused, system};
 use crate::{
-    Crew, DescriptorTable, Meter, Metered, Order, PeerError, Prepared, Report, Unmetered, Work, ended,
+    Crew, DescriptorTable, Meter, Metering, Order, Pacing, PeerError, Prepared, Report, Work, ended, metered,
     send_all,
 };
 
@@ -42,6 +42,7 @@ pub(super) fn prepare(
             asker.find_processes()?;
         }
         asker.polls = !blocks;
+        asker.pacing = Pacing::of(cell, worker);
         Ok(Box::new(asker))
     };
     beside::client(Crew::of_client(cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
@@ -66,6 +67,7 @@ pub(super) struct Asker {
     /// the server takes a request from the socket, the kernel also wakes who sleeps in `recv` there, for nothing, since room for
     /// more has come free.
     polls: bool,
+    pacing: Option<Pacing>,
 }
 
 impl Asker {
@@ -93,6 +95,7 @@ impl Asker {
             buffer: vec![0; READ_BYTES],
             has_heard: false,
             polls: false,
+            pacing: None,
         })
     }
 
@@ -259,16 +262,14 @@ pub(super) enum Trouble {
 impl Work for Asker {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         let retries = self.client.retries();
-        let mut meter = Metered::of_order(order);
+        let mut metering = Metering::of(order, self.pacing.as_ref(), false)?;
         let began_ns = now_ns();
-        match &mut meter {
-            Some(meter) => self.work(order.ops, meter)?,
-            None => self.work(order.ops, &mut Unmetered)?,
-        }
+        metered!(&mut metering, |meter| self.work(order.ops, meter))?;
         let ended_ns = now_ns();
-        let latency_ns = Metered::told(meter, order);
         let retries = self.client.retries() - retries;
-        Ok(Report { began_ns, ended_ns, latency_ns, retries, ..Report::default() })
+        let mut report = Report { began_ns, ended_ns, retries, ..Report::default() };
+        metering.tell(&mut report);
+        Ok(report)
     }
 }
 

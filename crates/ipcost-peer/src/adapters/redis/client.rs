@@ -15,8 +15,8 @@ use crate::adapters::at::{At, be_let_in};
 use crate::adapters::beside;
 use crate::adapters::refused;
 use crate::{
-    Crew, DescriptorTable, Meter, Metered, Order, PeerError, Prepared, Report, Unmetered, Work, WorkKind,
-    send_all,
+    Crew, DescriptorTable, Meter, Metering, Order, Pacing, PeerError, Prepared, Report, Unmetered, Work,
+    WorkKind, metered, send_all,
 };
 
 /// The longest error that is shown, bytes.
@@ -67,7 +67,8 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
         }
         let alone = cell.concurrency == 1;
         let reply = vec![0; greeted + REPLY_BYTES];
-        Ok(Box::new(Incr { client, open, resolves, alone, request, greeted, reply }))
+        let pacing = Pacing::of(&cell, worker);
+        Ok(Box::new(Incr { client, open, resolves, alone, request, greeted, reply, pacing }))
     };
     beside::client(Crew::of_client(&cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
 }
@@ -117,6 +118,7 @@ struct Incr {
     /// The bytes with which a private server lets a new connection in, before the first reply.
     greeted: usize,
     reply: Vec<u8>,
+    pacing: Option<Pacing>,
 }
 
 impl Incr {
@@ -224,17 +226,19 @@ impl Work for Incr {
             )))
         };
         let retries = self.client.retries();
-        let mut meter = Metered::of_order(order);
+        let mut metering = Metering::of(order, self.pacing.as_ref(), false)?;
         let began_ns = now_ns();
-        match (order.kind, &mut meter) {
-            (WorkKind::Verify, _) => self.count_up(order.ops, &mut Unmetered, check)?,
-            (_, Some(meter)) => self.count_up(order.ops, meter, |_, _, _| Ok(()))?,
-            (_, None) => self.count_up(order.ops, &mut Unmetered, |_, _, _| Ok(()))?,
+        match order.kind {
+            WorkKind::Verify => self.count_up(order.ops, &mut Unmetered, check)?,
+            WorkKind::Timed | WorkKind::Latency => {
+                metered!(&mut metering, |meter| self.count_up(order.ops, meter, |_, _, _| Ok(())))?
+            }
         }
         let ended_ns = now_ns();
-        let latency_ns = Metered::told(meter, order);
         let retries = self.client.retries() - retries;
-        Ok(Report { began_ns, ended_ns, latency_ns, retries, ..Report::default() })
+        let mut report = Report { began_ns, ended_ns, retries, ..Report::default() };
+        metering.tell(&mut report);
+        Ok(report)
     }
 }
 

@@ -1,0 +1,65 @@
+//! Histograms in messages of peers: HdrHistogram's version 2 encoding in Base64.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::serialization::Deserializer;
+use ipcost_stats::Histogram;
+
+/// Where the number of significant digits stands in the encoding: after the cookie, the length and the offset, four bytes each.
+const DIGITS: std::ops::Range<usize> = 12..16;
+/// The most significant digits: with more a peer could ask for much memory in a few bytes.
+const MOST_DIGITS: u32 = 3;
+
+/// Reads one.
+///
+/// # Errors
+/// What is wrong, worded to follow "sent a histogram that".
+pub(super) fn read(text: &str) -> Result<Histogram, String> {
+    let bytes = STANDARD.decode(text).map_err(|error| format!("is not Base64: {error}"))?;
+    let digits = bytes.get(DIGITS).and_then(|digits| digits.try_into().ok()).map(u32::from_be_bytes);
+    if !digits.is_some_and(|digits| digits <= MOST_DIGITS) {
+        return Err(format!("has no header, or more than {MOST_DIGITS} significant digits"));
+    }
+    let read = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]);
+    let read = read.map_err(|error| format!("is not in HdrHistogram's version 2 encoding: {error}"))?;
+    let counts =
+        read.iter_recorded().map(|step| (step.value_iterated_to(), step.count_since_last_iteration()));
+    Histogram::of_counts(counts).ok_or_else(|| "counts more than there can be".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::{Serializer, V2Serializer};
+
+    fn text(digits: u8, values: &[u64]) -> String {
+        let mut histogram =
+            hdrhistogram::Histogram::<u64>::new_with_bounds(1, 60_000_000_000, digits).unwrap();
+        values.iter().for_each(|value| histogram.record(*value).unwrap());
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
+        STANDARD.encode(bytes)
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let values = [1, 7, 7, 2_000, 1_000_000];
+        let found = read(&text(3, &values)).unwrap();
+        let exact = Histogram::of(values.to_vec());
+        assert_eq!((found.count(), found.value_at(0.5)), (5, 7));
+        assert!(found.max() >= exact.max() && found.max() < exact.max() + exact.max() / 1_000);
+    }
+
+    #[test]
+    fn what_is_none_is_refused_before_memory_is_taken() {
+        for (text, says) in [
+            ("%%".to_owned(), "not Base64"),
+            (STANDARD.encode("short"), "no header"),
+            (text(5, &[1]), "more than 3"),
+            (STANDARD.encode([0_u8; 40]), "version 2"),
+        ] {
+            let error = read(&text).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

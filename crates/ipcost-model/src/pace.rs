@@ -1,0 +1,218 @@
+//! When the operations of a cell begin: back to back, after a pause, or at an offered rate.
+
+use crate::cell::{Cell, PIPELINE, Pattern, Placement};
+use crate::options::Options;
+use crate::units::{rate_text, time_text};
+
+/// A pause before every operation of a worker.
+pub const THINK: &str = "think";
+/// Operations that are offered every second, all workers together.
+pub const RATE: &str = "rate";
+/// How pauses or arrivals are spread.
+pub const ARRIVALS: &str = "arrivals";
+/// How a sender waits for the next arrival.
+pub const PACER: &str = "pacer";
+/// The memory that a client goes through between operations.
+pub const POLLUTE: &str = "pollute";
+/// How late a sleeping client may be woken.
+pub const TIMER_SLACK: &str = "timer_slack";
+
+/// When operations begin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// Each worker begins one as soon as it has the answer to the one before: a closed loop.
+    BackToBack,
+    /// Each worker pauses before every operation: a closed loop with think time. Each is timed by itself.
+    Think {
+        /// The mean pause, nanoseconds; may be 0.
+        mean_ns: u64,
+        /// Whether pauses are exponential; otherwise all are the same.
+        random: bool,
+    },
+    /// Operations begin when they are due, answered or not: an open loop. Latency counts from when it was due.
+    Rate {
+        /// Operations a second, all workers together.
+        per_s: u64,
+        /// Whether arrivals are a Poisson process; otherwise they are evenly spaced.
+        random: bool,
+    },
+}
+
+impl Pace {
+    /// That which options ask for.
+    pub fn of(options: &Options) -> Self {
+        let arrivals = options.text(ARRIVALS);
+        match (options.int(RATE), options.int(THINK)) {
+            (Some(per_s), _) => Self::Rate { per_s, random: arrivals != Some("constant") },
+            (None, Some(mean_ns)) => {
+                Self::Think { mean_ns, random: arrivals.is_some_and(|word| word != "constant") }
+            }
+            (None, None) => Self::BackToBack,
+        }
+    }
+
+    /// Whether operations wait for something else than the one before, and each is timed by itself.
+    pub fn is_paced(self) -> bool {
+        self != Self::BackToBack
+    }
+
+    /// Whether it is an open loop.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Rate { .. })
+    }
+
+    /// The mean time from one beginning to the next in each of so many workers, nanoseconds, without the operation itself where
+    /// a pause follows it.
+    pub fn interval_ns(self, workers: u32) -> f64 {
+        match self {
+            Self::BackToBack => 0.0,
+            Self::Think { mean_ns, .. } => mean_ns as f64,
+            Self::Rate { per_s, .. } => f64::from(workers) * 1e9 / per_s.max(1) as f64,
+        }
+    }
+
+    /// In a few words: `10 ms before each`, `5 000/s`; `None` of a usual loop.
+    pub fn text(self) -> Option<String> {
+        match self {
+            Self::BackToBack => None,
+            Self::Think { mean_ns: 0, .. } => Some("no pause, each timed".to_owned()),
+            Self::Think { mean_ns, random } => {
+                let spread = if random { " on average" } else { "" };
+                Some(format!("{}{spread} before each", time_text(mean_ns)))
+            }
+            Self::Rate { per_s, random } => {
+                let spread = if random { "" } else { ", evenly spaced" };
+                Some(format!("at {}{spread}", rate_text(per_s)))
+            }
+        }
+    }
+}
+
+impl Cell {
+    /// When its operations begin.
+    pub fn pace(&self) -> Pace {
+        Pace::of(&self.options)
+    }
+}
+
+/// What options of pace contradict in one another, if anything.
+///
+/// # Errors
+/// One line that says what would do.
+pub(crate) fn check(options: &Options) -> Result<(), String> {
+    let is_set = |name: &str| options.iter().any(|(option, _)| option.spec().name == name);
+    let (thinks, rated) = (is_set(THINK), is_set(RATE));
+    if thinks && rated {
+        return Err(
+            "think and rate exclude each other: a pause follows the answer, a rate does not wait for it; \
+                    give one of them"
+                .to_owned(),
+        );
+    }
+    for (option, needed) in [(PACER, RATE), (POLLUTE, THINK)] {
+        if is_set(option) && !is_set(needed) {
+            return Err(format!("option {option} acts only together with {needed}; give {needed} too"));
+        }
+    }
+    for option in [ARRIVALS, TIMER_SLACK] {
+        if is_set(option) && !thinks && !rated {
+            return Err(format!(
+                "option {option} acts only together with {THINK} or {RATE}; give one of them"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What keeps a cell from being measured at its pace: one that exists nowhere, and then one that this placement has not.
+///
+/// # Errors
+/// One line that says what would do.
+pub(crate) fn fits(cell: &Cell, placement: Placement) -> Result<Option<String>, String> {
+    check(&cell.options)?;
+    let pace = cell.pace();
+    if pace.is_paced() && cell.pattern == Pattern::Stream {
+        if cell.size < STAMP_BYTES {
+            return Err(format!(
+                "a message of a stream carries when it was sent in its first {STAMP_BYTES} bytes where {THINK} or {RATE} is set; give a size of at least {STAMP_BYTES}"
+            ));
+        }
+        let uncopied = [("pipe_send", "write"), ("payload", "copied")]
+            .into_iter()
+            .find(|(option, copied)| cell.options.text(option).is_some_and(|value| value != *copied));
+        if let Some((option, copied)) = uncopied {
+            return Err(format!(
+                "a message of a stream carries when it was sent where {THINK} or {RATE} is set, so it must be copied; give {option}={copied}, or leave {option} out"
+            ));
+        }
+    }
+    if cell.options.int(PIPELINE).is_some() && pace.is_paced() {
+        return Err(format!(
+            "option {PIPELINE} sends many requests at once and {THINK} or {RATE} sends each by itself; give one of them"
+        ));
+    }
+    let spins = cell.options.text(PACER) == Some("spin") && placement == Placement::Together;
+    Ok(spins.then(|| {
+        format!("a spinning sender would keep the server off the one core that both have; give {PACER}=sleep, or --placement apart")
+    }))
+}
+
+/// How many bytes of a message tell when it was sent: nanoseconds of the monotonic clock, in the machine's byte order.
+pub const STAMP_BYTES: u64 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{OptionName, OptionValue};
+
+    fn options(settings: &[(&str, &str)]) -> Options {
+        let mut options = Options::default();
+        for (name, text) in settings {
+            let value = OptionName::find(name).unwrap().spec().parse(text).unwrap();
+            options.set(name, value).unwrap();
+        }
+        options
+    }
+
+    #[test]
+    fn a_pace_is_what_the_options_say() {
+        let of = |settings: &[(&str, &str)]| Pace::of(&options(settings));
+        assert_eq!(of(&[]), Pace::BackToBack);
+        assert_eq!(of(&[("think", "0")]), Pace::Think { mean_ns: 0, random: false });
+        assert_eq!(
+            of(&[("think", "1.5ms"), ("arrivals", "exponential")]),
+            Pace::Think { mean_ns: 1_500_000, random: true }
+        );
+        assert_eq!(of(&[("rate", "5k/s")]), Pace::Rate { per_s: 5_000, random: true });
+        let even = of(&[("rate", "200"), ("arrivals", "constant")]);
+        assert_eq!(even.interval_ns(2), 10e6);
+        assert_eq!(even.text().unwrap(), "at 200/s, evenly spaced");
+        assert_eq!(of(&[("think", "10ms")]).text().unwrap(), "10 ms before each");
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused_with_what_would_do() {
+        assert_eq!(
+            check(&options(&[("think", "1ms"), ("pollute", "256KiB"), ("timer_slack", "50us")])),
+            Ok(())
+        );
+        assert_eq!(check(&options(&[("rate", "100"), ("pacer", "sleep"), ("arrivals", "poisson")])), Ok(()));
+        for (settings, says) in [
+            (&[("think", "1ms"), ("rate", "5")][..], "give one of them"),
+            (&[("pacer", "spin")], "give rate too"),
+            (&[("think", "1ms"), ("pacer", "spin")], "give rate too"),
+            (&[("rate", "5"), ("pollute", "1KiB")], "give think too"),
+            (&[("arrivals", "constant")], "give one of them"),
+        ] {
+            let error = check(&options(settings)).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+        let rate = OptionName::find("rate").unwrap().spec();
+        for wrong in ["0", "-1", "fast", "0/s", "1e3"] {
+            assert!(rate.parse(wrong).unwrap_err().contains("such as 5000 or 5k/s"), "{wrong}");
+        }
+        assert!(rate.check(OptionValue::Int(0)).is_err());
+        let think = OptionName::find("think").unwrap().spec();
+        assert!(think.parse("2min").unwrap_err().contains("from 0 to 60s"));
+    }
+}
