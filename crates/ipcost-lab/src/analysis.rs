@@ -175,6 +175,11 @@ impl<'a> Judge<'a> {
         logs.iter().filter(beyond).count() as f64 / logs.len().max(1) as f64
     }
 
+    /// The ratio of something else of two cells, from its logarithm in each epoch, at so large a share of a contrast's level.
+    pub fn of_logs(&self, share: f64, a: usize, b: usize, logs: &[f64]) -> Option<Contrast> {
+        self.judged(self.level * share, a, b, logs)
+    }
+
     /// How much more the costs of one vary from epoch to epoch than those of the other, with an interval at the run's alpha.
     pub fn spread(&self, metric: Metric, a: usize, b: usize) -> Option<(f64, (f64, f64))> {
         let found = spread_ratio(&self.batches.log_costs_of_both(metric, a, b), self.plan.alpha)?;

@@ -25,9 +25,10 @@ const LEARNING_BATCH: Duration = Duration::from_millis(40);
 const STEADY_BATCH: Duration = Duration::from_millis(300);
 /// The transfer before it, in which it starts.
 const STEADY_LEAD_IN: Duration = Duration::from_millis(100);
-/// The fewest operations of a batch with pauses, each worker's; and at an offered rate, of all workers together.
+/// The fewest operations of a batch with pauses, each worker's; and at an offered rate, of all workers together: enough
+/// for a 99th percentile.
 const LEAST_PAUSES: f64 = 4.0;
-const LEAST_OFFERED: f64 = 64.0;
+const LEAST_OFFERED: f64 = 128.0;
 /// Growth between the two batches that separate a fixed wait from the cost of operations; and growth if the shorter
 /// was nearly all wait.
 const LONGER: u64 = 3;

@@ -6,10 +6,10 @@ use ipcost_model::pace::Pace;
 use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, Told, UNSENT};
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, HeldBack,
-    HeldBackRecord, Host, Job, LatencyMode, LatencySummary, LongerRun, MeanContrast, Measure, Metric, Mode,
-    Multiplicity, OptionValue, PaceRecord, Pattern, Placement, Point, PooledLatency, Ran, RanRecord, SCHEMA,
-    Sample, Schedule, SpreadContrast, Stopped, TCP_CONGESTION, Tool, UsagePerOp, Wait, Watched,
-    WorkloadRecord,
+    HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, MeanContrast,
+    Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, Percentile, Placement, Point,
+    PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped, TCP_CONGESTION, Tool,
+    UsagePerOp, Wait, Watched, WorkloadRecord,
 };
 use ipcost_stats::{Histogram, median, two_groups};
 use ipcost_sys::host::WINE;
@@ -23,7 +23,7 @@ use crate::diagnostics::diagnose;
 use crate::estimate::{estimate, estimate_of_logs};
 use crate::floor::floor;
 use crate::layout_effect::layout_effects;
-use crate::percentiles::Percentiles;
+use crate::percentiles::{Percentiles, log_ratios};
 use crate::planning::epochs_for_contrasts;
 use crate::rules::{self, AppliedRule};
 use crate::warnings;
@@ -296,6 +296,7 @@ fn summary(histogram: &Histogram, epochs: &[Percentiles], alpha: f64) -> Option<
         p999: median(|epoch| epoch.p999),
         max: histogram.max(),
         count: histogram.count(),
+        fewest: epochs.iter().map(|epoch| epoch.count).min(),
         pooled: Some(PooledLatency { p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999) }),
     })
 }
@@ -395,6 +396,7 @@ fn contrasts(outcome: &Outcome, judge: &Judge<'_>, is_final: bool) -> Vec<Contra
         spread: if is_final { spread(judge, metric, &found) } else { None },
         headline: metric == Metric::Wall,
         within: if metric == Metric::Wall { within(judge, found.a, found.b) } else { Vec::new() },
+        latency: if metric == Metric::Wall { latency(outcome, judge, found.a, found.b) } else { Vec::new() },
     };
     let of_metric = |metric| {
         let found =
@@ -410,6 +412,18 @@ fn mean(judge: &Judge<'_>, metric: Metric, found: &Contrast, margin: f64) -> Opt
     let (lo, hi) = mean.bounds.unzip();
     let slow = judge.share_beyond(metric, found, mean.ratio, margin);
     Some(MeanContrast { ratio: mean.ratio, lo, hi, verdict, slow, unseen: mean.unseen })
+}
+
+/// The contrasts of percentiles, which share the level of one.
+fn latency(outcome: &Outcome, judge: &Judge<'_>, a: usize, b: usize) -> Vec<LatencyContrast> {
+    let share = 1.0 / Percentile::COMPARED.len() as f64;
+    let of = |percentile: &Percentile| {
+        let logs = log_ratios(&outcome.percentiles[a], &outcome.percentiles[b], *percentile)?;
+        let Contrast { ratio, bounds, verdict, .. } = judge.of_logs(share, a, b, &logs)?;
+        let (lo, hi) = bounds.unzip();
+        Some(LatencyContrast { percentile: *percentile, ratio, lo, hi, verdict })
+    };
+    Percentile::COMPARED.iter().filter_map(of).collect()
 }
 
 /// How much more one varies from epoch to epoch than the other.

@@ -541,9 +541,25 @@ pub struct LatencySummary {
     pub max: u64,
     /// How many operations were sampled.
     pub count: u64,
+    /// The fewest of an epoch; percentiles that so few cannot give are those of the largest. Absent in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fewest: Option<u64>,
     /// The same of all epochs' operations thrown together; absent in documents of earlier versions, whose percentiles are all pooled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pooled: Option<PooledLatency>,
+}
+
+impl LatencySummary {
+    /// A percentile, nanoseconds; `None` if the epochs had too few operations for it.
+    pub fn at(&self, percentile: Percentile) -> Option<u64> {
+        let value = match percentile {
+            Percentile::P50 => self.p50,
+            Percentile::P90 => self.p90,
+            Percentile::P99 => self.p99,
+            Percentile::P999 => self.p999,
+        };
+        self.fewest.is_none_or(|fewest| fewest >= percentile.least_ops()).then_some(value)
+    }
 }
 
 /// Percentiles of the operations of all epochs thrown together, nanoseconds. An epoch in a hundred decides the 99th, so they have no
@@ -703,6 +719,68 @@ pub struct ContrastRecord {
     /// No guarantee for the table as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<ContrastWithin>,
+    /// The same of percentiles of latency, each epoch's own; those that its operations can give. Together they share as much of
+    /// alpha as the contrast has by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency: Vec<LatencyContrast>,
+}
+
+named! {
+    /// A percentile of latency.
+    Percentile, "percentile" {
+        /// The median.
+        P50 = "p50",
+        /// The 90th.
+        P90 = "p90",
+        /// The 99th.
+        P99 = "p99",
+        /// The 99.9th.
+        P999 = "p999",
+    }
+}
+
+impl Percentile {
+    /// Those that are compared.
+    pub const COMPARED: [Self; 3] = [Self::P50, Self::P99, Self::P999];
+
+    /// As a share.
+    pub fn quantile(self) -> f64 {
+        match self {
+            Self::P50 => 0.5,
+            Self::P90 => 0.9,
+            Self::P99 => 0.99,
+            Self::P999 => 0.999,
+        }
+    }
+
+    /// The fewest operations that have it: with fewer it would be no more than their largest.
+    pub fn least_ops(self) -> u64 {
+        (1.0 / (1.0 - self.quantile())).round() as u64
+    }
+
+    /// As people write it: `p99.9`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::P999 => "p99.9",
+            other => other.name(),
+        }
+    }
+}
+
+/// The ratio of a percentile of `a` to that of `b`, paired by epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LatencyContrast {
+    /// Which percentile.
+    pub percentile: Percentile,
+    /// The median over epochs.
+    pub ratio: f64,
+    /// The lower end; null while unbounded.
+    pub lo: Option<f64>,
+    /// The upper end; null while unbounded.
+    pub hi: Option<f64>,
+    /// The verdict.
+    pub verdict: Verdict,
 }
 
 impl ContrastRecord {

@@ -75,7 +75,7 @@ impl Pace {
     pub fn text(self) -> Option<String> {
         match self {
             Self::BackToBack => None,
-            Self::Think { mean_ns: 0, .. } => Some("no pause, each timed".to_owned()),
+            Self::Think { mean_ns: 0, .. } => Some("no pause".to_owned()),
             Self::Think { mean_ns, random } => {
                 let spread = if random { " on average" } else { "" };
                 Some(format!("{}{spread} before each", time_text(mean_ns)))

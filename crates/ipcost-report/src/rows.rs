@@ -2,8 +2,8 @@
 
 use ipcost_model::units::percent;
 use ipcost_model::{
-    CellRecord, Document, LayoutEffect, LayoutPlace, Metric, Pattern, RanRecord, SpreadContrast, Verdict,
-    WorkloadRecord,
+    CellRecord, ContrastRecord, Document, LayoutEffect, LayoutPlace, Metric, Pattern, Percentile, RanRecord,
+    SpreadContrast, Verdict, WorkloadRecord,
 };
 
 use crate::numbers::{bounds, rate, ratio, throughput, time};
@@ -161,13 +161,39 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     // Slow layouts explain what two modes only show.
     let layout = cell.layout.iter().flat_map(layout_lines);
     let modes = cell.modes.iter().map(mode).filter(|_| places.is_empty() && cell.layout.is_none());
+    let latency = latencies(document, cell, against);
     mean.into_iter()
+        .chain(latency)
         .chain(spread)
         .chain(places.iter().cloned())
         .chain(layout)
         .chain(modes)
         .chain(wait)
         .collect()
+}
+
+/// The percentiles of a cell that keeps a pace, which are what it is measured for, against those of its baseline.
+fn latencies(document: &Document, cell: &CellRecord, against: Option<&ContrastRecord>) -> Vec<Under> {
+    let Some(latency) = cell.latency_ns.as_ref().filter(|_| cell.pace.is_some()) else { return Vec::new() };
+    let line = |percentile: &Percentile| {
+        let own = Under {
+            head: percentile.title().to_owned(),
+            cost: time(latency.at(*percentile)? as f64),
+            ..Under::default()
+        };
+        let found =
+            against.and_then(|against| against.latency.iter().find(|known| known.percentile == *percentile));
+        Some(match found {
+            Some(found) => Under {
+                ratio: ratio(found.ratio),
+                bounds: bounds(found.ratio, (found.lo, found.hi), None),
+                verdict: words::verdict_of_percentile(found, document.analysis.margin),
+                ..own
+            },
+            None => own,
+        })
+    };
+    Percentile::COMPARED.iter().filter_map(line).collect()
 }
 
 /// A cell that surely varies much more, or much less, from start to start than its baseline.

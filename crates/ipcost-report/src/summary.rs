@@ -105,9 +105,13 @@ pub(crate) fn work(table: &WorkloadRecord) -> String {
         },
         None => format!("{size} {what}"),
     };
-    match table.concurrency {
+    let what = match table.concurrency {
         0 | 1 => what,
         workers => format!("{what} × {workers}"),
+    };
+    match words::pace(&table.work) {
+        Some(pace) => format!("{what}, {pace}"),
+        None => what,
     }
 }
 

@@ -136,7 +136,8 @@ fn tables(document: &Document, detail: Detail, room: usize) -> String {
             out.push_str(&format!("{BOLD}{}{BOLD:#}\n", capitalised(&title)));
             grid.render(&mut out, room);
         }
-        for floor in tables.iter().flat_map(|table| words::floors(document, table)) {
+        let floors = tables.iter().flat_map(|table| words::floors(document, table));
+        for floor in floors.chain(words::paces(document, &tables)) {
             out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&floor, room)));
         }
         out.push('\n');

@@ -1,14 +1,15 @@
 //! The document in plain words.
 
 pub use ipcost_model::escaped;
+use ipcost_model::pace::{POLLUTE, Pace};
 use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text};
 use ipcost_model::{
-    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LongerRun, MeanContrast, Metric,
-    Multiplicity, Pattern, Placement, Ran, RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Wait,
-    Work, WorkloadRecord, and_joined,
+    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencySummary, LongerRun,
+    MeanContrast, Metric, Multiplicity, PaceRecord, Pattern, Percentile, Placement, Ran, RanRecord,
+    SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Wait, Work, WorkloadRecord, and_joined,
 };
 
-use crate::numbers::{bounds, interval, ratio, time};
+use crate::numbers::{bounds, interval, rate, ratio, time};
 
 /// What a table measures, and where its processes run if they were placed: `64 B round trip, apart`.
 pub fn workload(workload: &WorkloadRecord) -> String {
@@ -40,9 +41,74 @@ pub fn work(workload: &WorkloadRecord) -> String {
         Some(row) => format!("{what} over {}", escaped(row)),
         None => what,
     };
-    match workload.concurrency {
+    let what = match workload.concurrency {
         0 | 1 => what,
         workers => format!("{what}, {workers} at once"),
+    };
+    match pace(&workload.work) {
+        Some(pace) => format!("{what}, {pace}"),
+        None => what,
+    }
+}
+
+/// When the operations of a table begin; `None` where that is back to back.
+pub(crate) fn pace(work: &Work) -> Option<String> {
+    let pollute = work.pace.int(POLLUTE).map(|bytes| format!(", {} in between", size_text(bytes)));
+    Pace::of(&work.pace).text().map(|text| text + pollute.as_deref().unwrap_or_default())
+}
+
+/// How the rows of tables of the same work kept their pace, and what their times are then; `None` where they have none.
+pub fn paces(document: &Document, tables: &[&WorkloadRecord]) -> Option<String> {
+    let of_table = |table: &&WorkloadRecord| -> Option<String> {
+        let cells = table.cells.iter().filter_map(|id| cell(document, id)).filter(|cell| cell.epochs > 0);
+        let kept: Vec<String> = cells.filter_map(|cell| kept(cell, cell.pace.as_ref()?)).collect();
+        let place = match table.placement {
+            Placement::Free => String::new(),
+            placement => format!("on {}, ", cores(placement)),
+        };
+        (!kept.is_empty()).then(|| capitalised(&format!("{place}{}.", kept.join("; "))))
+    };
+    let kept: Vec<String> = tables.iter().filter_map(of_table).collect();
+    let cells = tables.first()?.cells.iter().filter_map(|id| cell(document, id));
+    let open = cells.filter_map(|cell| cell.pace.as_ref()).map(|pace| pace.open).next()?;
+    let one_way = if tables[0].pattern == Pattern::Stream { ", one way" } else { "" };
+    let what = match open {
+        true => "An open loop: times count from when each operation was due",
+        false => "A closed loop: each operation is timed by itself, without the pause before it",
+    };
+    Some(format!("{what}{one_way}. {}", kept.join(" ")).trim_end().to_owned())
+}
+
+/// How a row kept its pace; `None` if nothing is to be said of it.
+fn kept(cell: &CellRecord, pace: &PaceRecord) -> Option<String> {
+    let highest = |of: &LatencySummary| {
+        let known = Percentile::COMPARED.into_iter().rev().find_map(|at| Some((at, of.at(at)?)));
+        known.map_or_else(String::new, |(at, ns)| format!("{} at {}", time(ns as f64), at.title()))
+    };
+    let done = pace.achieved_per_s.filter(|_| pace.open).map(|achieved| format!("{} done", rate(achieved)));
+    let late = pace.late_ns.as_ref().map(|late| match pace.open {
+        true => format!("begun late by {}", highest(late)),
+        false => format!("woken late by {}", highest(late)),
+    });
+    let is_telling = |share: &f64| *share >= 0.005;
+    let unsent = pace.unsent.filter(is_telling).map(|share| format!("{} sent too late", percent(share)));
+    let send = pace
+        .send_ns
+        .as_ref()
+        .map(|send| format!("sends took {}, {} at most", highest(send), time(send.max as f64)));
+    let pacer = pace.pacer_ns_per_op.map(|ns| format!("its sender spun {} for each", time(ns)));
+    let parts: Vec<String> = [done, late, unsent, send, pacer].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("{}: {}", escaped(&cell.label), parts.join(", ")))
+}
+
+/// The verdict on a percentile.
+pub fn verdict_of_percentile(found: &LatencyContrast, margin: f64) -> String {
+    let side = if found.ratio < 1.0 { "lower" } else { "higher" };
+    match found.verdict {
+        Verdict::Different => side.to_owned(),
+        Verdict::Direction => format!("{side}, {AMOUNT_OPEN}"),
+        Verdict::Equivalent => format!("same (±{} %)", ratio_percent(margin)),
+        Verdict::Undecided => "open".to_owned(),
     }
 }
 

@@ -88,7 +88,9 @@ fn read(path: &Path, yes: bool) -> anyhow::Result<Job> {
 fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Vec<Matrix>> {
     let whole = args.matrix()?;
     let suite_transports = || named(transports, |known| known.is_usual_on(OS));
-    if !is_suite(args) {
+    let has_pace = whole.options.0.keys().any(|name| name.spec().group == OptionGroup::Pace);
+    // With pauses the whole suite would take hours: one round trip tells what they cost.
+    if has_pace || !is_suite(args) {
         // Without a list of transports: those of the default suite that can do every pattern asked for.
         let does = |known: &Capabilities| args.patterns.iter().all(|pattern| known.does(*pattern));
         let usual = |known: &Capabilities| known.is_usual_on(OS) || known.floor.is_some();

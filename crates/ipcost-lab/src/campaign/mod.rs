@@ -102,6 +102,9 @@ struct Campaign<'a> {
     spent: Duration,
 }
 
+/// How often a cell may try to be fast enough for the rate that it is offered.
+const TRIES: u32 = 5;
+
 /// The result of a pilot epoch: logarithms of costs, by round and cell.
 type Pilot = [Vec<f64>; PILOT_ROUNDS as usize];
 
@@ -216,9 +219,8 @@ impl Campaign<'_> {
             self.verify(&group)?;
             let started = self.bench.elapsed();
             for cell in &group {
-                let workers = u64::from(self.outcome.plan.cells[*cell].cell.concurrency);
-                let may_wait = self.outcome.plan.cells[*cell].cell.pattern == Pattern::Stream;
-                rates.insert(*cell, rate(self.bench, *cell, workers, may_wait)?);
+                let found = self.rate_of(*cell)?;
+                rates.insert(*cell, found);
                 self.tell(Phase::Calibrating);
             }
             self.check_rates(&rates)?;
@@ -268,6 +270,28 @@ impl Campaign<'_> {
             clock_step_ns: clock.step_ns,
             clock_source,
         })
+    }
+
+    /// How fast a cell is back to back. One that looks too slow for the rate that it is offered gets more tries: a neighbour may have
+    /// had the processor.
+    fn rate_of(&mut self, cell: usize) -> Result<Rate, EngineError> {
+        let work = &self.outcome.plan.cells[cell].cell;
+        let (workers, may_wait) = (u64::from(work.concurrency), work.pattern == Pattern::Stream);
+        let most_ns = match work.pace() {
+            Pace::Rate { per_s, .. } => 1e9 / per_s as f64,
+            Pace::BackToBack | Pace::Think { .. } => f64::INFINITY,
+        };
+        let mut found = rate(self.bench, cell, workers, may_wait)?;
+        for _ in 1..TRIES {
+            if found.ns_per_op <= most_ns {
+                break;
+            }
+            let again = rate(self.bench, cell, workers, may_wait)?;
+            if again.ns_per_op < found.ns_per_op {
+                found = again;
+            }
+        }
+        Ok(found)
     }
 
     /// Refuses a rate that none of a table's cells carries, once all of them are known: the queue would only grow.

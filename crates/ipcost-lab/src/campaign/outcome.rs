@@ -125,12 +125,12 @@ impl Outcome {
             // One that contradicts itself comes from a tampered samples file, and counts as empty.
             let histogram = Histogram::from_bins(&latency.bins, latency.max_ns).unwrap_or_default();
             if latency.told == Told::Latency {
-                of_epoch[cell] = Percentiles::of(&histogram);
+                of_epoch[cell] = Percentiles::of(epoch.epoch, &histogram);
                 self.latency[cell].add(&histogram);
             } else {
                 let (all, epochs) = self.told.entry((cell, latency.told)).or_default();
                 all.add(&histogram);
-                epochs.push(Percentiles::of(&histogram));
+                epochs.push(Percentiles::of(epoch.epoch, &histogram));
             }
         }
         measured.into_iter().for_each(|cell| self.percentiles[cell].push(of_epoch[cell]));

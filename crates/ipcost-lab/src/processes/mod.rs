@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use awake::Awake;
 use drawing::Drawn;
+use ipcost_model::pace::PACER;
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole, Told, processes_of};
 use ipcost_model::{
     ArmName, ArmsRecord, Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan,
@@ -79,6 +80,8 @@ pub struct ProcessBench {
     placing: BTreeSet<String>,
     /// The peers that push what Nagle's algorithm holds back.
     pushing: BTreeSet<String>,
+    /// The peers that can spin until an operation is due.
+    spinning: BTreeSet<String>,
     epoch: u32,
     /// The number of process starts: pilots also have epoch numbers, and need distinct names.
     starts: u32,
@@ -131,6 +134,7 @@ impl ProcessBench {
             seed: plan.seed,
             placing: BTreeSet::new(),
             pushing: BTreeSet::new(),
+            spinning: BTreeSet::new(),
             epoch: 0,
             starts: 0,
             last_id: 0,
@@ -240,7 +244,7 @@ impl ProcessBench {
                 needs.entry((cell.arm, name)).or_default().insert(need);
             }
         }
-        let (mut placing, mut pushing) = (BTreeSet::new(), BTreeSet::new());
+        let [mut placing, mut pushing, mut spinning] = [const { BTreeSet::new() }; 3];
         for ((arm, name), needs) in needs {
             let program = &self.programs[&(arm, name.to_owned())];
             let mut peer = self.guard.watch(|guard| {
@@ -254,6 +258,9 @@ impl ProcessBench {
                     }
                     if hello.pushes {
                         pushing.insert(name.to_owned());
+                    }
+                    if hello.knows(PACER) {
+                        spinning.insert(name.to_owned());
                     }
                     check_hello(&hello, &needs)
                 }
@@ -273,7 +280,7 @@ impl ProcessBench {
             peer.see_off(Instant::now() + FAREWELL);
             self.guard.forget(&[peer.id()]);
         }
-        (self.placing, self.pushing) = (placing, pushing);
+        (self.placing, self.pushing, self.spinning) = (placing, pushing, spinning);
         Ok(())
     }
 
@@ -398,14 +405,25 @@ impl ProcessBench {
             if let Some(user) = user_in(&address) {
                 self.ran_as.insert(format!("the server of {}", self.cells[*cell].server), user);
             }
-            let work = &self.cells[*cell].cell;
-            pair.prepare(CLIENT, work, client_address.take().unwrap_or(address), patience)?;
+            let work = self.with_pacer(*cell);
+            pair.prepare(CLIENT, &work, client_address.take().unwrap_or(address), patience)?;
         }
         for (cell, mut pair, _) in waiting {
             pair.expect_ready(CLIENT, patience, &interrupt)?;
             self.pairs[cell] = Some(pair);
         }
         Ok(())
+    }
+
+    /// The work of a cell, with a sender that spins where it has a core of its own and the cell does not say otherwise.
+    fn with_pacer(&self, cell: usize) -> Cell {
+        let planned = &self.cells[cell];
+        let mut work = planned.cell.clone();
+        let has_own_core = planned.placement == Placement::Apart && self.spinning.contains(&planned.client);
+        if work.pace().is_open() && work.options.text(PACER).is_none() && has_own_core {
+            work.options.set(PACER, OptionValue::Text("spin".to_owned())).expect("a word of the catalogue");
+        }
+        work
     }
 
     /// Runs a batch with both peers, the server first. On a lossy transport, a timeout error says whether datagrams
