@@ -43,6 +43,14 @@ const RECORD: Columns<CellRecord> = &[
     ("latency_ns_p999", |cell| latency(cell, |summary| summary.p999)),
     ("latency_ns_max", |cell| latency(cell, |summary| summary.max)),
     ("latency_count", |cell| latency(cell, |summary| summary.count)),
+    ("loop", |cell| {
+        (if cell.pace.as_ref().is_some_and(|pace| pace.open) { "open" } else { "closed" }).to_owned()
+    }),
+    ("offered_per_s", |cell| of(cell.pace.as_ref().and_then(|pace| pace.offered_per_s), |rate| rate)),
+    ("late_ns_p50", |cell| late(cell, |summary| summary.p50)),
+    ("late_ns_p99", |cell| late(cell, |summary| summary.p99)),
+    ("queued", |cell| of(cell.pace.as_ref().and_then(|pace| pace.queued), |queued| queued)),
+    ("unsent", |cell| of(cell.pace.as_ref().and_then(|pace| pace.unsent), |share| share)),
     ("client_user_ns_per_op", |cell| usage(cell, |used| used.client_user_ns)),
     ("client_sys_ns_per_op", |cell| usage(cell, |used| used.client_sys_ns)),
     ("server_user_ns_per_op", |cell| usage(cell, |used| used.server_user_ns)),
@@ -71,6 +79,7 @@ const SAMPLE: Columns<Sample> = &[
     ("position", |sample| sample.position.to_string()),
     ("ops", |sample| sample.ops.to_string()),
     ("wall_ns", |sample| sample.wall_ns.to_string()),
+    ("elapsed_ns", |sample| sample.elapsed_ns.map_or_else(String::new, |ns| ns.to_string())),
     ("sent_ns", |sample| sample.sent_ns.map_or_else(String::new, |ns| ns.to_string())),
     ("client_user_ns", |sample| sample.client.user_ns.to_string()),
     ("client_sys_ns", |sample| sample.client.sys_ns.to_string()),
@@ -227,6 +236,11 @@ fn of<T>(whole: Option<T>, part: impl Fn(T) -> f64) -> String {
 
 fn bound(estimate: Option<Estimate>, end: impl Fn(Estimate) -> Option<f64>) -> String {
     of(estimate.and_then(end), |end| end)
+}
+
+fn late(cell: &CellRecord, part: fn(&LatencySummary) -> u64) -> String {
+    let late = cell.pace.as_ref().and_then(|pace| pace.late_ns.as_ref());
+    late.map_or_else(String::new, |summary| part(summary).to_string())
 }
 
 fn latency(cell: &CellRecord, part: fn(&LatencySummary) -> u64) -> String {

@@ -169,6 +169,7 @@ pub fn measured() -> Document {
                     position: position as u32 + 1,
                     ops: 100,
                     wall_ns,
+                    elapsed_ns: None,
                     wait_ns: None,
                     sent_ns: (record.pattern == Pattern::Stream).then_some(wall_ns / 2),
                     client: usage(wall_ns / 4),

@@ -27,6 +27,9 @@ pub fn render(document: &Document) -> String {
             _ => (words::workload(tables[0]), table(document, tables[0])),
         };
         out.push_str(&format!("\n### {}\n\n{lines}", text(&capitalised(&title))));
+        if let Some(paces) = words::paces(document, tables) {
+            out.push_str(&format!("\n{}\n", text(&paces)));
+        }
     }
     if !document.warnings.is_empty() {
         out.push_str("\n### Warnings\n\n");

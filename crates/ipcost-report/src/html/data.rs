@@ -43,7 +43,7 @@ pub fn figures(document: &Document) -> Value {
             {"name": "wall", "short": Quantity::Wall.short(), "title": "cost (elapsed time per operation)"},
             {"name": "cpu", "short": Quantity::Cpu.short(), "title": "CPU time per operation, both processes"},
             {"name": "p99", "short": Quantity::P99.short(), "title": "99th percentile of latency",
-                "note": "The 99th percentile summarises all sampled operations and has no interval."},
+                "note": "The 99th percentile is each epoch's own, and the median over epochs. In a closed loop an operation begins when the one before is answered: it does not tell how long a queue at a given rate waits."},
         ],
         "sources": [
             "no interval: a quotient of two values that the run did not compare",

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ipcost_model::{CellRecord, Document, Estimate, Metric, Verdict, WorkloadRecord};
+use ipcost_model::{CellRecord, Document, Estimate, Metric, Percentile, Verdict, WorkloadRecord};
 
 /// What the page judges cells by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,7 +43,8 @@ impl Quantity {
             Self::Cpu => cell.cpu_ns_per_op,
             Self::P99 => {
                 let latency = cell.latency_ns.as_ref()?;
-                Some(Estimate { median: latency.p99 as f64, lo: None, hi: None })
+                let (lo, hi) = latency.p99_bounds.map(|(lo, hi)| (lo as f64, hi as f64)).unzip();
+                Some(Estimate { median: latency.p99 as f64, lo, hi })
             }
         }
     }
@@ -116,6 +117,11 @@ impl<'a> Pairs<'a> {
             let (lo, hi, verdict) = (contrast.lo, contrast.hi, Some(contrast.verdict));
             let ratio = Ratio { ratio: contrast.ratio, lo, hi, verdict, source: Source::Contrast };
             pairs.add(quantity, &contrast.a, &contrast.b, ratio);
+            if let Some(p99) = contrast.latency.iter().find(|known| known.percentile == Percentile::P99) {
+                let (lo, hi, verdict) = (p99.lo, p99.hi, Some(p99.verdict));
+                let ratio = Ratio { ratio: p99.ratio, lo, hi, verdict, source: Source::Contrast };
+                pairs.add(Quantity::P99, &contrast.a, &contrast.b, ratio);
+            }
         }
         for fastest in document.workloads.iter().filter_map(|table| table.fastest.as_ref()) {
             let (lo, hi, verdict) = (fastest.lo, fastest.hi, Some(fastest.verdict));

@@ -190,7 +190,12 @@ fn table(sides: &[WorkloadColumns<'_>], colours: &Colours<'_>) -> String {
         }
         out.push_str(&group(sides, &row, colours));
     }
-    out.push_str("</table></div></div>\n");
+    out.push_str("</table></div>");
+    let tables: Vec<&WorkloadRecord> = sides.iter().map(|side| side.workload).collect();
+    if let Some(paces) = words::paces(first.document, &tables) {
+        out.push_str(&format!("<p class=\"pace\">{}</p>", text(&paces)));
+    }
+    out.push_str("</div>\n");
     out
 }
 
