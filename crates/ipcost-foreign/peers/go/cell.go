@@ -19,6 +19,9 @@ const (
 // touchNone is the value of touch with which payload is neither written nor read.
 const touchNone = "none"
 
+// arrivalsConstant is the value of arrivals with which nothing is drawn.
+const arrivalsConstant = "constant"
+
 // eitherRole is the value of closes_first with which neither side waits for the other's end.
 const eitherRole = "any"
 
@@ -27,6 +30,8 @@ const (
 	maxSizeBytes   = 1 << 30
 	maxConcurrency = 100_000
 	maxBacklog     = 65_535
+	maxThinkNs     = 60_000_000_000
+	maxRate        = 1_000_000_000
 )
 
 // Defaults, unless a cell says otherwise.
@@ -63,6 +68,9 @@ type options struct {
 	Backlog       *uint64 `json:"backlog"`
 	ClosesFirst   *string `json:"closes_first"`
 	SpreadSources *bool   `json:"spread_sources"`
+	Think         *uint64 `json:"think"`
+	Rate          *uint64 `json:"rate"`
+	Arrivals      *string `json:"arrivals"`
 }
 
 // optionNames are the names of all options.
@@ -100,6 +108,8 @@ func (c *cell) check(role string) error {
 		return fmt.Errorf("speaks_first cannot be %q", c.SpeaksFirst)
 	case role == roleClient && c.Options.Workers != nil && *c.Options.Workers == "processes":
 		return errors.New("workers=processes is not offered: this peer's workers are goroutines")
+	case c.stamps() && c.Size < stampBytes:
+		return fmt.Errorf("with think or rate, a message of a stream has at least %d bytes, not %d", stampBytes, c.Size)
 	}
 	return c.Options.check()
 }
@@ -116,8 +126,12 @@ func (o *options) check() error {
 		checkCount("so_rcvbuf", o.SoRcvbuf, maxSizeBytes),
 		checkCount("pipe_size", o.PipeSize, maxSizeBytes),
 		checkCount("backlog", o.Backlog, maxBacklog),
-		checkOffset("send_offset", o.SendOffset),
-		checkOffset("recv_offset", o.RecvOffset),
+		checkNumber("send_offset", o.SendOffset, 0, pageBytes-1),
+		checkNumber("recv_offset", o.RecvOffset, 0, pageBytes-1),
+		checkNumber("think", o.Think, 0, maxThinkNs),
+		checkCount("rate", o.Rate, maxRate),
+		checkChoice("arrivals", o.Arrivals, "poisson", "exponential", arrivalsConstant),
+		o.checkPace(),
 	)
 }
 
@@ -129,15 +143,23 @@ func checkChoice(name string, value *string, words ...string) error {
 }
 
 func checkCount(name string, value *uint64, most uint64) error {
-	if value != nil && (*value < 1 || *value > most) {
-		return fmt.Errorf("option %s takes a number from 1 to %d, not %d", name, most, *value)
+	return checkNumber(name, value, 1, most)
+}
+
+func checkNumber(name string, value *uint64, least, most uint64) error {
+	if value != nil && (*value < least || *value > most) {
+		return fmt.Errorf("option %s takes a number from %d to %d, not %d", name, least, most, *value)
 	}
 	return nil
 }
 
-func checkOffset(name string, value *uint64) error {
-	if value != nil && *value >= pageBytes {
-		return fmt.Errorf("option %s takes a number from 0 to %d, not %d", name, pageBytes-1, *value)
+// checkPace refuses options of which one would be ignored.
+func (o *options) checkPace() error {
+	switch {
+	case o.Think != nil && o.Rate != nil:
+		return errors.New("options think and rate exclude each other")
+	case o.Arrivals != nil && o.Think == nil && o.Rate == nil:
+		return errors.New("option arrivals needs think or rate")
 	}
 	return nil
 }
@@ -175,6 +197,11 @@ func (c *cell) recvBufferBytes() uint64 {
 // setsNodelay is whether to set TCP_NODELAY: by default where a side waits for each message, but not in a stream.
 func (c *cell) setsNodelay() bool {
 	return orElse(c.Options.TCPNodelay, c.Pattern != patternStream)
+}
+
+// stamps is whether messages carry when they were sent.
+func (c *cell) stamps() bool {
+	return c.Pattern == patternStream && paceOf(c) != nil
 }
 
 func (c *cell) clientSpeaksFirst() bool {

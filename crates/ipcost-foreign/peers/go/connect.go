@@ -41,10 +41,9 @@ func newConnectClient(client client, cell *cell) *connectClient {
 
 func (c *connectClient) work(order order) (report, error) {
 	retries := c.client.retries()
-	began := time.Now()
-	latencyNs, err := repeat(c, order)
-	ended := time.Now()
-	return report{began: began, ended: ended, latencyNs: latencyNs, retries: c.client.retries() - retries}, err
+	report, err := repeat(c, order)
+	report.retries = c.client.retries() - retries
+	return report, err
 }
 
 func (c *connectClient) operate() error {

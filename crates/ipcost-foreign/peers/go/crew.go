@@ -14,7 +14,12 @@ type report struct {
 	// sentAt is when the last send returned; client of stream only.
 	sentAt    time.Time
 	latencyNs []uint64
-	retries   uint64
+	// lateNs and sendNs are how late operations began and how long sends took, where a pace is kept.
+	lateNs, sendNs []uint64
+	measures       measures
+	// keeping adds to the others after the batch; nil without a pace.
+	keeping *keeping
+	retries uint64
 }
 
 // worker is one worker of a cell in one role.
@@ -80,28 +85,30 @@ func newListenerCrew(server server, cell *cell, unclaimed *atomic.Int64) crew {
 
 // together is what a batch took, all workers together.
 type together struct {
-	wallNs    int64
-	sentNs    *int64
-	usage     usage
-	latencyNs []uint64
-	retries   uint64
+	wallNs                    int64
+	sentNs                    *int64
+	usage                     usage
+	latencyNs, lateNs, sendNs []uint64
+	measures                  measures
+	retries                   uint64
 }
 
-// run runs the order on every worker: one in this goroutine, several in separate goroutines.
-func (c crew) run(order order) (together, error) {
+// run runs each worker's order: one in this goroutine, several in separate goroutines.
+func (c crew) run(orders []order) (together, error) {
 	before := ownUsage()
-	reports, err := c.reports(order)
+	reports, err := c.reports(orders)
 	if err != nil {
 		return together{}, err
 	}
+	used := ownUsage().since(before)
 	all := putTogether(reports)
-	all.usage = ownUsage().since(before)
+	all.usage = used
 	return all, nil
 }
 
-func (c crew) reports(order order) ([]report, error) {
+func (c crew) reports(orders []order) ([]report, error) {
 	if len(c) == 1 {
-		only, err := c[0].work(order)
+		only, err := c[0].work(orders[0])
 		return []report{only}, err
 	}
 	type outcome struct {
@@ -110,10 +117,10 @@ func (c crew) reports(order order) ([]report, error) {
 	}
 	outcomes := make(chan outcome, len(c))
 	for index := range c {
-		go func(worker worker) {
+		go func(worker worker, order order) {
 			report, err := worker.work(order)
 			outcomes <- outcome{report, err}
-		}(c[index])
+		}(c[index], orders[index])
 	}
 	reports := make([]report, 0, len(c))
 	for range c {
@@ -128,13 +135,21 @@ func (c crew) reports(order order) ([]report, error) {
 }
 
 func putTogether(reports []report) together {
-	var all together
+	all := together{measures: measures{}}
 	began, ended, sentAt := reports[0].began, reports[0].ended, reports[0].sentAt
 	for _, report := range reports {
+		if report.keeping != nil {
+			report.keeping.tell(&report)
+		}
 		began = earlier(began, report.began)
 		ended = later(ended, report.ended)
 		sentAt = later(sentAt, report.sentAt)
 		all.latencyNs = append(all.latencyNs, report.latencyNs...)
+		all.lateNs = append(all.lateNs, report.lateNs...)
+		all.sendNs = append(all.sendNs, report.sendNs...)
+		for name, value := range report.measures {
+			all.measures[name] += value
+		}
 		all.retries += report.retries
 	}
 	all.wallNs = ended.Sub(began).Nanoseconds()
@@ -168,6 +183,9 @@ func (t together) done(id, ops uint64) doneMessage {
 		SentNs:    t.sentNs,
 		Usage:     t.usage,
 		LatencyNs: spacedRanks(t.latencyNs, maxLatencyValues),
+		LateNs:    spacedRanks(t.lateNs, maxLatencyValues),
+		SendNs:    spacedRanks(t.sendNs, maxLatencyValues),
+		Measures:  t.measures,
 		Retries:   t.retries,
 	}
 }

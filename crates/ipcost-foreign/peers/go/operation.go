@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // kind is how to do a batch's operations.
@@ -14,6 +15,8 @@ const (
 	timed kind = iota
 	// metered: with the clock read around each.
 	metered
+	// paced: each when its time has come.
+	paced
 	// verified: with a checked payload.
 	verified
 )
@@ -22,6 +25,8 @@ const (
 type order struct {
 	ops  uint64
 	kind kind
+	// schedule is that of a client whose operations are paced; nil otherwise.
+	schedule *schedule
 }
 
 // operation is what a worker repeats.
@@ -32,8 +37,18 @@ type operation interface {
 	operateChecked(message uint64) error
 }
 
-// repeat does an order's operations; the latencies are empty unless requested.
-func repeat(operation operation, order order) (latencyNs []uint64, err error) {
+// repeat does an order's operations, and reports when; also how long each took, if that is requested.
+func repeat(operation operation, order order) (report, error) {
+	if order.kind == paced {
+		return newKeeping(operation, order.schedule).run()
+	}
+	began := time.Now()
+	latencyNs, err := repeatAtOnce(operation, order)
+	return report{began: began, ended: time.Now(), latencyNs: latencyNs}, err
+}
+
+// repeatAtOnce does operations that follow one another at once.
+func repeatAtOnce(operation operation, order order) (latencyNs []uint64, err error) {
 	switch order.kind {
 	case metered:
 		return repeatMetered(operation, order.ops)
@@ -43,7 +58,7 @@ func repeat(operation operation, order order) (latencyNs []uint64, err error) {
 				return nil, inOperation(message, order.ops, err)
 			}
 		}
-	case timed:
+	default:
 		for done := uint64(0); done < order.ops; done++ {
 			if err := operation.operate(); err != nil {
 				return nil, inOperation(done, order.ops, err)

@@ -26,6 +26,7 @@ type fromEngine struct {
 	ID      uint64          `json:"id"`
 	Ops     uint64          `json:"ops"`
 	Latency bool            `json:"latency"`
+	Seed    *uint64         `json:"seed"`
 }
 
 type helloMessage struct {
@@ -59,6 +60,9 @@ type doneMessage struct {
 	SentNs    *int64   `json:"sent_ns,omitempty"`
 	Usage     usage    `json:"usage"`
 	LatencyNs []uint64 `json:"latency_ns,omitempty"`
+	LateNs    []uint64 `json:"late_ns,omitempty"`
+	SendNs    []uint64 `json:"send_ns,omitempty"`
+	Measures  measures `json:"measures,omitempty"`
 	Retries   uint64   `json:"retries,omitempty"`
 }
 
@@ -69,6 +73,17 @@ type errorMessage struct {
 
 // effective holds effective option values, by name.
 type effective map[string]uint64
+
+// measures are other measurements of a batch, by name.
+type measures map[string]uint64
+
+// addOperations tells how many operations were timed, and for how long they took together.
+func (m measures) addOperations(timesNs []uint64) {
+	m["operations"] = uint64(len(timesNs))
+	for _, ns := range timesNs {
+		m["operations_ns"] += ns
+	}
+}
 
 // usage is this process's resource usage.
 type usage struct {

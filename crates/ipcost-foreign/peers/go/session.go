@@ -68,13 +68,8 @@ func (s *session) answer(message *fromEngine) error {
 	switch message.Type {
 	case "prepare":
 		return s.prepare(message)
-	case "batch":
-		if message.Latency && s.role == roleClient {
-			return s.batch(message, metered)
-		}
-		return s.batch(message, timed)
-	case "verify":
-		return s.batch(message, verified)
+	case "batch", "verify":
+		return s.batch(message)
 	}
 	return fmt.Errorf("protocol: there is no message of type %q", message.Type)
 }
@@ -92,6 +87,11 @@ func (s *session) prepare(message *fromEngine) error {
 	transport, err := findTransport(message.Cell)
 	if err != nil {
 		return fmt.Errorf("protocol: %w", err)
+	}
+	if message.Cell.stamps() {
+		if err := shareClock(); err != nil {
+			return err
+		}
 	}
 	s.role, s.cell = message.Role, message.Cell
 	switch s.role {
@@ -132,7 +132,7 @@ func (s *session) prepareServer(transport transport, address json.RawMessage) er
 	return s.say(readyMessage{Type: "ready", Address: server.address(), Effective: server.effective()})
 }
 
-func (s *session) batch(message *fromEngine, kind kind) error {
+func (s *session) batch(message *fromEngine) error {
 	if s.cell == nil {
 		return fmt.Errorf("protocol: %s before prepare", message.Type)
 	}
@@ -151,16 +151,44 @@ func (s *session) batch(message *fromEngine, kind kind) error {
 	if s.unclaimed != nil {
 		s.unclaimed.Store(int64(ops))
 	}
+	orders := s.orders(message)
 	if s.role == roleServer {
 		if err := s.say(armedMessage{Type: "armed", ID: message.ID}); err != nil {
 			return err
 		}
 	}
-	together, err := s.crew.run(order{ops: ops / workers, kind: kind})
+	together, err := s.crew.run(orders)
 	if err != nil {
 		return err
 	}
 	return s.say(together.done(message.ID, ops))
+}
+
+// orders are what each worker does in a batch.
+func (s *session) orders(message *fromEngine) []order {
+	kind, workers := s.kind(message), s.cell.Concurrency
+	orders := make([]order, workers)
+	for worker := range orders {
+		order := &orders[worker]
+		order.ops, order.kind = message.Ops/workers, kind
+		if kind == paced && s.role == roleClient {
+			order.schedule = paceOf(s.cell).schedule(order.ops, *message.Seed, uint64(worker))
+		}
+	}
+	return orders
+}
+
+func (s *session) kind(message *fromEngine) kind {
+	isClient := s.role == roleClient
+	switch {
+	case message.Type == "verify":
+		return verified
+	case message.Seed != nil && paceOf(s.cell) != nil && (isClient || s.cell.Pattern == patternStream):
+		return paced
+	case message.Latency && isClient:
+		return metered
+	}
+	return timed
 }
 
 // awaitChannels waits for the rest of a server's channels. The engine has seen the client connect, so they are on their

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"io"
 	"time"
 )
@@ -22,19 +23,27 @@ func (c *streamClient) work(order order) (report, error) {
 		// The sender does not see when a message arrives, so it has no latency.
 		order.kind = timed
 	}
-	began := time.Now()
-	if _, err := repeat(c, order); err != nil {
+	all, err := repeat(c, order)
+	if err != nil {
 		return report{}, err
 	}
-	sentAt := time.Now()
+	all.sentAt = all.ended
 	if _, err := io.ReadFull(c.channel, c.answer[:]); err != nil {
 		return report{}, inOperation(order.ops-1, order.ops, err)
 	}
-	return report{began: began, ended: time.Now(), sentAt: sentAt}, nil
+	all.ended = time.Now()
+	return all, nil
 }
 
 func (c *streamClient) operate() error {
 	c.touch.write(c.message)
+	return c.send()
+}
+
+// operateSince sends a message with the time in its first bytes.
+func (c *streamClient) operateSince(sinceNs uint64) error {
+	c.touch.write(c.message)
+	binary.NativeEndian.PutUint64(c.message, sinceNs)
 	return c.send()
 }
 
@@ -57,11 +66,15 @@ type streamServer struct {
 	size    uint64
 	buffer  []byte
 	touch   *toucher
+	// isOpen is whether messages are sent at a rate.
+	isOpen bool
 }
 
 func newStreamServer(channel channel, cell *cell) *streamServer {
+	pace := paceOf(cell)
 	return &streamServer{
 		channel: channel,
+		isOpen:  pace != nil && pace.isOpen,
 		size:    cell.Size,
 		buffer:  cell.incoming(cell.recvBufferBytes()),
 		touch:   newToucher(cell),
@@ -69,36 +82,54 @@ func newStreamServer(channel channel, cell *cell) *streamServer {
 }
 
 func (s *streamServer) work(order order) (report, error) {
+	var arrivals *arrivals
+	var inspect inspection
+	touch := s.touch
+	switch order.kind {
+	case paced:
+		arrivals = newArrivals(s.size, order.ops)
+		inspect = arrivals.note
+	case verified:
+		inspect = s.checkStream
+		touch = nil
+	}
 	began := time.Now()
-	if err := s.receive(order.ops, order.kind == verified); err != nil {
+	if err := s.receive(order.ops, inspect, touch); err != nil {
 		return report{}, err
 	}
 	if _, err := s.channel.Write(allArrived); err != nil {
 		return report{}, inOperation(order.ops-1, order.ops, err)
 	}
-	return report{began: began, ended: time.Now()}, nil
+	all := report{began: began, ended: time.Now()}
+	if arrivals != nil {
+		all.latencyNs = arrivals.tookNs[firstCounted(order.ops, s.isOpen):]
+		all.measures = measures{}
+		all.measures.addOperations(all.latencyNs)
+	}
+	return all, nil
 }
 
-func (s *streamServer) receive(ops uint64, checked bool) error {
+// inspection looks at bytes that begin and end anywhere in a sequence of messages.
+type inspection func(bytes []byte, offset uint64) error
+
+func (s *streamServer) receive(ops uint64, inspect inspection, touch *toucher) error {
 	total := ops * s.size
 	for received := uint64(0); received < total; {
 		most := min(total-received, uint64(len(s.buffer)))
 		count, err := s.channel.Read(s.buffer[:most])
-		if err == nil && checked {
-			err = s.checkStream(s.buffer[:count], received)
+		if err == nil && inspect != nil {
+			err = inspect(s.buffer[:count], received)
 		}
 		if err != nil {
 			return inOperation(received/s.size, ops, err)
 		}
-		if !checked {
-			s.touch.read(s.buffer[:count])
-		}
+		touch.read(s.buffer[:count])
 		received += uint64(count)
 	}
 	return nil
 }
 
-// checkStream checks bytes that begin and end anywhere in a sequence of messages.
+// checkStream is an inspection that checks every byte.
 func (s *streamServer) checkStream(bytes []byte, offset uint64) error {
 	for len(bytes) > 0 {
 		message, index := offset/s.size, offset%s.size

@@ -14,7 +14,7 @@ Outgoing = Union[bytes, memoryview]
 
 def outgoing(content: bytes, cell: Cell) -> Outgoing:
     """What to send payload from: plain bytes, unless the cell asks for a place or for changing content."""
-    if cell.send_offset is None and not cell.touches:
+    if cell.send_offset is None and not cell.touches and not cell.stamps:
         return content
     return with_content(_buffer(len(content), cell.send_offset), content)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from .errors import PeerError
+from .pace import STAMP, Pace
 
 PATTERNS = ("connect", "rr", "stream")
 ROLES = ("server", "client")
@@ -14,6 +15,8 @@ ROLES = ("server", "client")
 _SIZES = range(1, (1 << 30) + 1)
 _CONCURRENCIES = range(1, 100_001)
 _BACKLOGS = range(1, 65_536)
+_PAUSES_NS = range(60_000_000_001)
+_RATES = range(1, 1_000_000_001)
 
 # Where a buffer may begin within a page.
 _OFFSETS = range(4096)
@@ -34,6 +37,9 @@ OPTIONS: dict[str, Any] = {
     "backlog": _BACKLOGS,
     "closes_first": (*ROLES, "any"),
     "spread_sources": (True, False),
+    "think": _PAUSES_NS,
+    "rate": _RATES,
+    "arrivals": ("poisson", "exponential", "constant"),
 }
 
 
@@ -63,6 +69,13 @@ class Cell:
     # The side that closes first, while the other waits for the end; with "any", neither waits.
     closes_first: str
     spread_sources: Optional[bool]
+    # None if operations follow one another at once.
+    pace: Optional[Pace]
+
+    @property
+    def stamps(self) -> bool:
+        """Whether messages carry when they were sent, in batches that keep a pace."""
+        return self.pattern == "stream" and self.pace is not None
 
 
 def read_cell(message: Any) -> Cell:
@@ -72,12 +85,18 @@ def read_cell(message: Any) -> Cell:
     _refuse_unknown(options)
     pattern = cell.choice("pattern", PATTERNS)
     size = cell.choice("size", _SIZES)
+    concurrency = cell.choice("concurrency", _CONCURRENCIES)
+    pace = _read_pace(options, concurrency)
+    if pattern == "stream" and pace is not None and size < STAMP.size:
+        raise PeerError(
+            f"protocol: with think or rate, a message of a stream has at least {STAMP.size} bytes, not {size}"
+        )
     return Cell(
         pattern=pattern,
         transport=cell.text("transport"),
         size=size,
         reply=0 if pattern == "stream" else cell.choice("reply", _SIZES),
-        concurrency=cell.choice("concurrency", _CONCURRENCIES),
+        concurrency=concurrency,
         client_speaks_first=cell.choice("speaks_first", ROLES) == "client",
         newline_ends=options.option("framing", "length") == "newline",
         server_buffer=options.option("server_buffer", 65_537),
@@ -93,7 +112,22 @@ def read_cell(message: Any) -> Cell:
         backlog=options.option("backlog", 4096),
         closes_first=options.option("closes_first", "server"),
         spread_sources=options.option("spread_sources", None),
+        pace=pace,
     )
+
+
+def _read_pace(options: _Fields, workers: int) -> Optional[Pace]:
+    think_ns, rate = options.option("think", None), options.option("rate", None)
+    arrivals = options.option("arrivals", None)
+    if think_ns is not None and rate is not None:
+        raise PeerError("protocol: options think and rate exclude each other")
+    if rate is not None:
+        return Pace(True, arrivals != "constant", workers * 1e9 / rate, workers)
+    if think_ns is not None:
+        return Pace(False, arrivals not in (None, "constant"), float(think_ns), workers)
+    if arrivals is not None:
+        raise PeerError("protocol: option arrivals needs think or rate")
+    return None
 
 
 def _refuse_unknown(options: _Fields) -> None:

@@ -7,10 +7,10 @@ from time import monotonic_ns
 
 from .buffers import Outgoing, Touch, TouchingChannel, incoming, outgoing, with_content
 from .cell import Cell
-from .errors import PeerError
+from .errors import PeerError, in_operation
 from .payload import check, message_bytes
 from .transport import Channel, Client, Server
-from .work import Kind, Order, RepeatedWork, Report, Work, in_operation, receive_all, receive_end
+from .work import Kind, Order, RepeatedWork, Report, Work, receive_all, receive_end
 
 
 class ConnectClient(RepeatedWork):

@@ -9,10 +9,12 @@ import selectors
 import signal
 import threading
 from array import array
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import BinaryIO, Iterator, Optional, Union
 
 from .errors import PeerError
+from .keeping import operations_of
 from .system import Usage, end_with_parent, own_usage
 from .work import Order, Report, Work
 
@@ -25,19 +27,23 @@ class Together:
     sent_ns: Optional[int]
     usage: Usage
     latency_ns: array
+    # Where a pace is kept.
+    late_ns: array
+    send_ns: array
+    measures: dict[str, int]
     retries: int
 
 
 class Crew:
     """Workers that do their parts of a batch at once."""
 
-    def run(self, order: Order) -> Together:
-        """Runs the order on every worker; raises the first failure."""
+    def run(self, orders: list[Order]) -> Together:
+        """Runs each worker's order; raises the first failure."""
         before = own_usage()
-        reports = self.reports(order)
+        reports = self.reports(orders)
         return _together(reports, own_usage() - before)
 
-    def reports(self, order: Order) -> list[Report]:
+    def reports(self, orders: list[Order]) -> list[Report]:
         """One report per worker, in any order."""
         raise NotImplementedError
 
@@ -53,15 +59,31 @@ def crew_within(works: list[Work]) -> Crew:
 def _together(reports: list[Report], usage: Usage) -> Together:
     began_ns = min(report.began_ns for report in reports)
     sent_at_ns = [report.sent_at_ns for report in reports if report.sent_at_ns is not None]
-    latency_ns = array("Q")
+    latency_ns, late_ns, send_ns = array("Q"), array("Q"), array("Q")
+    measures: Counter[str] = Counter()
     for report in reports:
         latency_ns.extend(report.latency_ns)
+        measures.update(report.measures)
         usage += report.usage
+        if report.keeping is None:
+            continue
+        took_ns = report.keeping.took_ns()
+        late_ns.extend(report.keeping.late_ns())
+        measures.update(report.keeping.measures())
+        if report.keeping.sends:
+            # Only the server sees when a message arrives.
+            send_ns.extend(took_ns)
+        else:
+            latency_ns.extend(took_ns)
+            measures.update(operations_of(took_ns))
     return Together(
         wall_ns=max(report.ended_ns for report in reports) - began_ns,
         sent_ns=max(sent_at_ns) - began_ns if sent_at_ns else None,
         usage=usage,
         latency_ns=latency_ns,
+        late_ns=late_ns,
+        send_ns=send_ns,
+        measures=measures,
         retries=sum(report.retries for report in reports),
     )
 
@@ -72,8 +94,8 @@ class Alone(Crew):
     def __init__(self, work: Work) -> None:
         self._work = work
 
-    def reports(self, order: Order) -> list[Report]:
-        return [self._work.run(order)]
+    def reports(self, orders: list[Order]) -> list[Report]:
+        return [self._work.run(orders[0])]
 
 
 class Threads(Crew):
@@ -85,9 +107,9 @@ class Threads(Crew):
         for work, orders in zip(works, self._orders):
             threading.Thread(target=self._serve, args=(work, orders), daemon=True).start()
 
-    def reports(self, order: Order) -> list[Report]:
-        for orders in self._orders:
-            orders.put(order)
+    def reports(self, orders: list[Order]) -> list[Report]:
+        for queued, order in zip(self._orders, orders):
+            queued.put(order)
         return [self._next_report() for _ in self._orders]
 
     def _next_report(self) -> Report:
@@ -118,8 +140,8 @@ class Processes(Crew):
             self.close()
             raise
 
-    def reports(self, order: Order) -> list[Report]:
-        for worker in self._workers:
+    def reports(self, orders: list[Order]) -> list[Report]:
+        for worker, order in zip(self._workers, orders):
             worker.send(order)
         reports = []
         with selectors.DefaultSelector() as selector:

@@ -12,5 +12,10 @@ class OtherSideClosed(PeerError):
         super().__init__("the other side closed the connection")
 
 
+def in_operation(operation: int, ops: int, error: Exception) -> PeerError:
+    """Adds where something failed; operations are counted from 0 here."""
+    return PeerError(f"in operation {operation + 1} of {ops}: {error}")
+
+
 class EndOfInput(Exception):
     """Standard input has ended: the engine is done with this peer, or has died."""

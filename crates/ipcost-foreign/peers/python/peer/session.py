@@ -7,7 +7,8 @@ import os
 import platform
 import signal
 from array import array
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, Iterator, Optional
 
 from .cell import OPTIONS, PATTERNS, ROLES, Cell, read_cell
@@ -174,24 +175,37 @@ class Session:
             raise PeerError(f"protocol: {message['type']} before prepare")
         number, ops = message.get("id"), message.get("ops")
         workers = self._cell.concurrency
+        seed = message.get("seed")
         if type(number) is not int:
             raise PeerError(f"protocol: a batch cannot have the id {number!r}")
         if type(ops) is not int or ops not in _OPERATIONS or ops % workers:
             raise PeerError(f"protocol: {ops!r} operations cannot be shared by {workers} workers")
+        if type(seed) not in (int, type(None)):
+            raise PeerError(f"protocol: a seed cannot be {seed!r}")
         # The engine has seen the client connect, so the missing channels are on their way.
         while self._gathering is not None:
             self._gather()
         assert self._crew is not None
         if self._turns is not None:
             self._turns.start(ops)
+        orders = self._orders(self._cell, message)
         if self._role == "server":
             say({"type": "armed", "id": number})
-        together = self._crew.run(Order(ops // workers, self._kind(message)))
-        say(_done(number, ops, together))
+        say(_done(number, ops, self._crew.run(orders)))
 
-    def _kind(self, message: dict[str, Any]) -> Kind:
+    def _orders(self, cell: Cell, message: dict[str, Any]) -> list[Order]:
+        """What each worker does in a batch."""
+        order = Order(message["ops"] // cell.concurrency, self._kind(cell, message))
+        if order.kind is not Kind.PACED or self._role == "server":
+            return [order] * cell.concurrency
+        schedule = partial(cell.pace.schedule, order.ops, message["seed"])
+        return [replace(order, schedule=schedule(worker)) for worker in range(cell.concurrency)]
+
+    def _kind(self, cell: Cell, message: dict[str, Any]) -> Kind:
         if message["type"] == "verify":
             return Kind.VERIFIED
+        if message.get("seed") is not None and cell.pace and (self._role == "client" or cell.stamps):
+            return Kind.PACED
         return Kind.METERED if message.get("latency") and self._role == "client" else Kind.TIMED
 
 
@@ -247,6 +261,11 @@ def _done(number: int, ops: int, together: Together) -> dict[str, Any]:
     }
     if together.sent_ns is not None:
         message["sent_ns"] = together.sent_ns
+    for name, values in (("late_ns", together.late_ns), ("send_ns", together.send_ns)):
+        if values:
+            message[name] = spaced_ranks(values, _MOST_LATENCY_VALUES)
+    if together.measures:
+        message["measures"] = together.measures
     return message
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from time import monotonic_ns
 from typing import Callable, Optional
 
-from .errors import OtherSideClosed, PeerError
+from .errors import OtherSideClosed, PeerError, in_operation
+from .keeping import Keeping
+from .pace import Schedule
 from .system import Usage
 
 
@@ -17,6 +19,7 @@ class Kind(enum.Enum):
 
     TIMED = "as fast as they go"
     METERED = "with the clock read around each"
+    PACED = "each when its time has come"
     VERIFIED = "with a payload that is checked"
 
 
@@ -26,6 +29,8 @@ class Order:
 
     ops: int
     kind: Kind
+    # Of a client whose operations are paced.
+    schedule: Optional[Schedule] = None
 
 
 @dataclass
@@ -36,6 +41,9 @@ class Report:
     ended_ns: int
     sent_at_ns: Optional[int] = None
     latency_ns: array = field(default_factory=lambda: array("Q"))
+    measures: dict[str, int] = field(default_factory=dict)
+    # Of a client whose operations are paced, in place of latencies and measures.
+    keeping: Optional[Keeping] = None
     retries: int = 0
     # Only of a worker process.
     usage: Optional[Usage] = None
@@ -55,6 +63,9 @@ class Work:
 class RepeatedWork(Work):
     """A worker that repeats one operation."""
 
+    # Does it once with a message that carries from when it counts; None if messages carry nothing.
+    operate_since: Optional[Callable[[int], None]] = None
+
     def operate(self) -> None:
         """Does it once."""
         raise NotImplementedError
@@ -65,12 +76,15 @@ class RepeatedWork(Work):
 
     def run(self, order: Order) -> Report:
         latency_ns = array("Q")
+        keeping = Keeping(order.schedule) if order.schedule is not None else None
         began_ns = monotonic_ns()
-        self.repeat(order, latency_ns)
-        return Report(began_ns, monotonic_ns(), latency_ns=latency_ns)
+        if keeping is not None:
+            keeping.repeat(self.operate, self.operate_since)
+        else:
+            self._repeat_at_once(order, latency_ns)
+        return Report(began_ns, monotonic_ns(), latency_ns=latency_ns, keeping=keeping)
 
-    def repeat(self, order: Order, latency_ns: array) -> None:
-        """Does all of them; records latencies only if asked."""
+    def _repeat_at_once(self, order: Order, latency_ns: array) -> None:
         if order.kind is Kind.VERIFIED:
             self._repeat_checked(order.ops)
         elif order.kind is Kind.METERED:
@@ -109,11 +123,6 @@ class RepeatedWork(Work):
                 self.operate_checked(message)
         except (OSError, PeerError) as error:
             raise in_operation(message, ops, error) from error
-
-
-def in_operation(operation: int, ops: int, error: Exception) -> PeerError:
-    """Adds where something failed; operations are counted from 0 here."""
-    return PeerError(f"in operation {operation + 1} of {ops}: {error}")
 
 
 def receive_all(recv_into: Callable[[memoryview], int], buffer: memoryview) -> None:
