@@ -3,7 +3,8 @@
 use std::io::BufReader;
 use std::time::Duration;
 
-use ipcost_lab::account::{PeerRequest, check};
+use ipcost_lab::account::{PacedBy, PeerRequest, check};
+use ipcost_lab::histograms;
 use ipcost_model::protocol::{FromPeer, MAX_LINE_BYTES, PeerRole};
 use ipcost_model::read_message;
 use ipcost_peer::adapters::app::fuzzing;
@@ -50,21 +51,28 @@ fn heard(line: &[u8]) {
         }
     };
     let FromPeer::Done(done) = message else { return };
+    for text in done.histograms.values() {
+        if let Ok(histogram) = histograms::read(text) {
+            assert!(histogram.value_at(0.5) <= histogram.max());
+        }
+    }
     for role in [PeerRole::Client, PeerRole::Server] {
         for (latency, passed) in [(true, Duration::from_millis(20)), (false, Duration::MAX)] {
+            let paced = (passed == Duration::MAX).then_some(PacedBy { tells: !latency, overlaps: latency });
             let asked = PeerRequest {
                 role,
                 id: 7,
                 ops: 100,
                 exchanges: 100,
                 latency,
+                paced,
                 concurrency: 4,
                 passed,
                 processors: 2,
             };
             if check(&done, &asked).is_ok() {
                 assert_eq!((done.id, done.ops), (asked.id, asked.ops));
-                assert!(done.latency_ns.len() <= 100 || role == PeerRole::Server);
+                assert!(done.latency_ns.len() <= 100 || role == PeerRole::Server && paced.is_none());
             }
         }
     }

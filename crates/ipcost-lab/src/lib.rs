@@ -23,6 +23,7 @@ pub mod error;
 pub mod estimate;
 pub mod floor;
 pub mod guard;
+pub mod histograms;
 pub mod journal;
 pub mod lab;
 pub mod layout_effect;

@@ -138,12 +138,13 @@ impl StreamServer {
 struct Arriving {
     stamp: [u8; STAMP_BYTES as usize],
     took: Tally,
+    touches: bool,
 }
 
 impl Arriving {
     /// For so many messages; in an open loop without the first tenth, as their sender leaves it out.
-    fn of(ops: u64, is_open: bool) -> Self {
-        Self { stamp: [0; STAMP_BYTES as usize], took: Tally::of(if is_open { ops } else { 0 }) }
+    fn of(ops: u64, is_open: bool, touches: bool) -> Self {
+        Self { stamp: [0; STAMP_BYTES as usize], took: Tally::of(if is_open { ops } else { 0 }), touches }
     }
 
     fn tell(self, report: &mut Report) {
@@ -156,6 +157,9 @@ impl Arriving {
 impl StreamPayload for Arriving {
     fn check_stream(&mut self, size: u64, mut offset: u64, mut bytes: &[u8]) -> Result<(), PeerError> {
         let now = now_ns();
+        if self.touches {
+            Touched.check(0, 0, bytes)?;
+        }
         while !bytes.is_empty() {
             let index = offset % size;
             let (part, later) = bytes.split_at(bytes.len().min((size - index) as usize));
@@ -218,7 +222,7 @@ impl Work for StreamServer {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         self.channel.expect_checks(order.kind == WorkKind::Verify);
         let began_ns = now_ns();
-        let mut arriving = order.seed.map(|_| Arriving::of(order.ops, self.is_open));
+        let mut arriving = order.seed.map(|_| Arriving::of(order.ops, self.is_open, self.touches));
         let receives = match (order.kind, &mut arriving) {
             (WorkKind::Verify, _) => self.receive(order.ops, &mut Checked)?,
             (_, Some(arriving)) => self.receive(order.ops, arriving)?,
@@ -244,6 +248,22 @@ impl Work for StreamServer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stamps_are_read_wherever_messages_are_cut() {
+        let sent = [now_ns() - 3_000, now_ns() - 2_000];
+        let mut bytes = vec![7; 20];
+        bytes.chunks_mut(10).zip(sent).for_each(|(message, sent_ns)| stamp(message, sent_ns));
+        for cut in 1..bytes.len() {
+            let mut arriving = Arriving::of(2, false, true);
+            arriving.check_stream(10, 0, &bytes[..cut]).unwrap();
+            arriving.check_stream(10, cut as u64, &bytes[cut..]).unwrap();
+            assert!(arriving.took.count() == 2 && arriving.took.sum() >= 5_000, "{cut}");
+        }
+        stamp(&mut bytes, now_ns() + 60_000_000_000);
+        let error = Arriving::of(1, false, false).check_stream(10, 0, &bytes[..10]).unwrap_err();
+        assert!(error.to_string().contains("different clocks"), "{error}");
+    }
 
     #[test]
     fn a_stream_is_checked_across_messages() {

@@ -3,7 +3,6 @@
 mod arm_command;
 mod awake;
 mod drawing;
-mod histograms;
 mod kept;
 mod machine_state;
 mod needs;
@@ -45,6 +44,7 @@ use crate::bench::{BatchKind, BatchOutcome, Bench};
 use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, fault, in_short};
 use crate::error::EngineError;
 use crate::guard::Guard;
+use crate::histograms;
 
 /// How long peers have to exit once asked to.
 const FAREWELL: Duration = Duration::from_secs(2);

@@ -42,6 +42,7 @@ mod measure;
 mod misbehaving;
 mod nagle;
 mod network;
+mod pace;
 mod packages;
 mod parquet;
 mod peers;

@@ -154,6 +154,7 @@ mod tests {
             ops: 10,
             wall_ns: (100 + u64::from(epoch % 5) + sys_us) * 1_000,
             sent_ns: None,
+            elapsed_ns: None,
             wait_ns: None,
             client: Usage { user_ns: 20_000, sys_ns: 30_000, ..Usage::default() },
             server: Usage {

@@ -14,7 +14,7 @@ const MOST_DIGITS: u32 = 3;
 ///
 /// # Errors
 /// What is wrong, worded to follow "sent a histogram that".
-pub(super) fn read(text: &str) -> Result<Histogram, String> {
+pub fn read(text: &str) -> Result<Histogram, String> {
     let bytes = STANDARD.decode(text).map_err(|error| format!("is not Base64: {error}"))?;
     let digits = bytes.get(DIGITS).and_then(|digits| digits.try_into().ok()).map(u32::from_be_bytes);
     if !digits.is_some_and(|digits| digits <= MOST_DIGITS) {

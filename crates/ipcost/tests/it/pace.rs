@@ -1,0 +1,210 @@
+//! Think time and offered rates, over real processes.
+
+use serde_json::Value;
+
+use crate::common::{Place, argument, missing, text};
+
+/// The cells of a document whose ids hold all of these texts.
+fn cells<'a>(document: &'a Value, holding: &[&str]) -> Vec<&'a Value> {
+    let all = document["cells"].as_array().unwrap().iter();
+    let is_wanted = |cell: &&Value| holding.iter().all(|part| cell["id"].as_str().unwrap().contains(part));
+    all.filter(is_wanted).collect()
+}
+
+#[test]
+fn a_pause_is_no_part_of_an_operation() {
+    const PAUSE_NS: f64 = 3e6;
+    let place = Place::new();
+    let args = [
+        ["run", "--transports", "unix,tcp", "--patterns", "rr,connect,stream", "--sizes", "64"].as_slice(),
+        &["--placement", "free", "--option", "think=0,3ms", "--epochs", "2"],
+    ]
+    .concat();
+    let document = place.document(&args);
+    // Streams over TCP have rows of their own.
+    assert!(document["cells"].as_array().unwrap().len() >= 12, "{document:#}");
+    for cell in cells(&document, &["think=3000000"]) {
+        assert_eq!(cell["pace"]["open"], false, "{cell:#}");
+        assert!(cell["pace"]["late_ns"]["count"].as_u64().unwrap() >= 8, "{cell:#}");
+        assert!(cell["latency_ns"]["count"].as_u64().unwrap() >= 8, "{cell:#}");
+        assert!(cell["ops_per_s"].as_f64().unwrap() <= 1e9 / PAUSE_NS, "{cell:#}");
+        assert_eq!(cell["pace"]["send_ns"].is_object(), cell["pattern"] == "stream", "{cell:#}");
+    }
+    let mut seen = 0;
+    for sample in document["samples"].as_array().unwrap() {
+        let cell = &document["cells"][sample["cell"].as_u64().unwrap() as usize];
+        let [ops, elapsed] = ["ops", "elapsed_ns"].map(|key| sample[key].as_f64().unwrap());
+        if cell["id"].as_str().unwrap().contains("think=3000000") {
+            assert!(elapsed >= ops * PAUSE_NS, "{sample}");
+            seen += 1;
+        }
+        assert!(cell["pattern"] == "stream" || sample["wall_ns"].as_f64().unwrap() <= elapsed, "{sample}");
+    }
+    assert!(seen >= 12, "{seen}");
+    // A table for each pace: another pause is no other way to do the same.
+    let paces: Vec<&Value> = document["workloads"].as_array().unwrap().iter().map(|it| &it["pace"]).collect();
+    assert_eq!(paces.len(), 6, "{paces:?}");
+    assert!(paces.iter().any(|pace| pace["think"] == 3_000_000), "{paces:?}");
+    let contrast = &document["contrasts"][0];
+    assert_eq!(contrast["latency"][0]["percentile"], "p50", "{contrast:#}");
+}
+
+#[test]
+fn an_offered_rate_is_kept_and_what_is_late_counts_as_late() {
+    let place = Place::new();
+    let args = [
+        ["run", "--transports", "unix,tcp", "--patterns", "rr,stream", "--sizes", "64", "--placement"]
+            .as_slice(),
+        &["free", "--concurrency", "2", "--option", "rate=400", "--epochs", "2"],
+    ]
+    .concat();
+    let document = place.document(&args);
+    for cell in cells(&document, &["rate=400"]) {
+        let pace = &cell["pace"];
+        assert_eq!(
+            (&pace["open"], &pace["offered_per_s"]),
+            (&Value::Bool(true), &Value::from(400.0)),
+            "{cell:#}"
+        );
+        assert!(pace["queued"].is_number() && pace["unsent"].is_number(), "{cell:#}");
+        // 128 operations a batch, of which each worker leaves out its first tenth.
+        let (timed, late) = (cell["latency_ns"]["count"].as_u64(), pace["late_ns"]["count"].as_u64());
+        assert!(timed.unwrap() >= 200 && late > timed, "{cell:#}");
+        // Random arrivals of a third of a second may come in half or in twice the time.
+        let achieved = pace["achieved_per_s"].as_f64().unwrap();
+        assert!(achieved < 1_000.0, "{cell:#}");
+    }
+}
+
+#[test]
+fn a_slow_reader_shows_in_the_sends_of_its_stream() {
+    let place = Place::new();
+    let args = [
+        ["run", "--transports", "unix", "--patterns", "stream", "--sizes", "4096", "--placement", "free"]
+            .as_slice(),
+        &[
+            "--option",
+            "rate=2000",
+            "--option",
+            "server_work=1ms",
+            "--option",
+            "so_sndbuf=4096",
+            "--epochs",
+            "1",
+        ],
+    ]
+    .concat();
+    // The server takes 1 ms a message, twice as long as there is: the sender must wait for it.
+    let output = place.run(&args);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("beyond what 1 connection carries here") && told.contains("give a rate of at most"),
+        "{told}"
+    );
+    let slower = [
+        ["run", "--transports", "unix", "--patterns", "stream", "--sizes", "4096", "--placement", "free"]
+            .as_slice(),
+        &[
+            "--option",
+            "rate=300",
+            "--option",
+            "server_work=1ms",
+            "--option",
+            "so_sndbuf=4096",
+            "--epochs",
+            "1",
+        ],
+    ]
+    .concat();
+    let document = place.document(&slower);
+    let cell = &document["cells"][0];
+    assert!(cell["pace"]["send_ns"]["max"].as_u64() > Some(0), "{cell:#}");
+    // Some arrive while the reader still works on the one before.
+    assert!(cell["latency_ns"]["p99"].as_u64() > cell["latency_ns"]["p50"].as_u64(), "{cell:#}");
+}
+
+#[test]
+fn peers_in_other_languages_keep_the_same_pace() {
+    let place = Place::new();
+    for (peer, tool) in [("c", "cc"), ("go", "go"), ("python", "python3")] {
+        if which(tool).is_none() {
+            missing(tool, &format!("the {peer} peer needs it"));
+            continue;
+        }
+        let args = [
+            ["run", "--transports", "unix", "--patterns", "rr,connect,stream", "--sizes", "64"].as_slice(),
+            &["--placement", "free", "--option", "rate=500", "--epochs", "1", "--batch", "50ms"],
+            &["--client", &format!("native,{peer}"), "--server", &format!("native,{peer}")],
+        ]
+        .concat();
+        let document = place.document(&args);
+        assert_eq!(document["cells"].as_array().unwrap().len(), 12, "{peer}");
+        for cell in cells(&document, &["rate=500"]) {
+            assert_eq!(cell["available"], true, "{cell:#}");
+            assert!(cell["latency_ns"]["count"].as_u64().unwrap() >= 20, "{cell:#}");
+            assert!(cell["pace"]["late_ns"]["count"].as_u64().unwrap() >= 20, "{cell:#}");
+        }
+        // All draw the same arrivals: the last of a batch is due at the same time, and no batch ends before.
+        let elapsed = |client: &str| -> Vec<f64> {
+            let is_of = |sample: &&Value| {
+                document["cells"][sample["cell"].as_u64().unwrap() as usize]["client"] == client
+            };
+            let samples = document["samples"].as_array().unwrap().iter().filter(is_of);
+            samples
+                .map(|sample| sample["elapsed_ns"].as_f64().unwrap() / sample["ops"].as_f64().unwrap())
+                .collect()
+        };
+        assert_eq!((elapsed("native").len(), elapsed(peer).len()), (6, 6), "{peer}");
+    }
+}
+
+fn which(tool: &str) -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(tool)).find(|file| file.is_file())
+}
+
+#[test]
+fn what_cannot_be_paced_is_refused_with_what_would_do() {
+    let place = Place::new();
+    let stream = ["--patterns", "stream", "--sizes", "4"].as_slice();
+    for (args, says) in [
+        (["--option", "rate=0"].as_slice(), "takes operations a second from 1, such as 5000 or 5k/s"),
+        (&["--option", "think=2min"], "takes a time from 0 to 60s"),
+        (&["--option", "rate=5", "--option", "think=1ms"], "exclude each other"),
+        (&["--option", "pacer=spin"], "acts only together with rate"),
+        (&["--option", "rate=5", "--option", "pollute=1KiB"], "acts only together with think"),
+        (&["--option", "think=1ms", "--option", "arrivals=posson"], "did you mean \"poisson\""),
+        (&["--option", "think=30s", "--budget", "1min"], "give --budget"),
+        (&["--option", "rate=900M/s", "--budget", "20s"], "or more connections (--concurrency)"),
+        (
+            &["--option", "rate=50", "--option", "pacer=spin", "--placement", "together"],
+            "keep the server off the one core",
+        ),
+        (&[&["--option", "think=1ms"], stream].concat(), "give a size of at least 8"),
+    ] {
+        let output = place.run(&[&["run", "--transports", "unix", "--no-save"], args].concat());
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
+        assert!(told.contains(says), "{args:?}: {told}");
+        assert_eq!(told.trim_end().lines().count(), 1, "{told}");
+    }
+    let peer = place.write_program(
+        "peer",
+        "#!/bin/sh\necho '{\"type\":\"hello\",\"protocol\":1,\"peer\":\"x\",\"version\":\"1\",\"runtime\":\"sh\",\"roles\":[\"server\",\"client\"],\"transports\":[\"unix\"],\"patterns\":[\"rr\"]}'\ncat >/dev/null\n",
+    );
+    let peer = format!("mine={}", argument(&peer));
+    let output = place.run(&[
+        "run",
+        "--transports",
+        "unix",
+        "--option",
+        "think=1ms",
+        "--peer",
+        &peer,
+        "--client",
+        "mine",
+    ]);
+    assert!(text(&output.stderr).contains("does not keep a pace: its hello does not list the option think"));
+    place.assert_clean();
+}
