@@ -26,10 +26,12 @@ double draws_exponential(struct draws *draws)
  */
 static double natural_log(double number)
 {
-    static const double LN_2 = 0.69314718055994530942;
+    /* ln 2 in two parts, the first with so few digits that its products with an exponent are exact. */
+    static const double LN_2_HIGH = 6.93147180369123816490e-01;
+    static const double LN_2_LOW = 1.90821492927058770002e-10;
     static const double HALF_ROOT = 0.70710678118654752440;
-    static const double PARTS[] = {1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11, 1.0 / 13,
-                                   1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23, 1.0 / 25};
+    static const double PARTS[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11, 2.0 / 13,
+                                   2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23, 2.0 / 25};
     /* The number is mantissa · 2^exponent, with the mantissa from √½ to √2, where the series ends soon. */
     uint64_t bits;
     memcpy(&bits, &number, sizeof bits);
@@ -41,12 +43,17 @@ static double natural_log(double number)
         mantissa *= 2;
         exponent--;
     }
-    /* ln m = 2 (s + s³/3 + s⁵/5 + …) */
-    const double s = (mantissa - 1) / (mantissa + 1);
+    /*
+     * With f = m - 1 and s = f / (2 + f), ln m = 2 (s + s³/3 + s⁵/5 + …). Taken as below, f itself stays exact and only
+     * small terms are rounded (fdlibm, e_log.c).
+     */
+    const double f = mantissa - 1;
+    const double half = f * f / 2;
+    const double s = f / (2 + f);
     const double square = s * s;
     double sum = 0;
     for (size_t part = sizeof PARTS / sizeof *PARTS; part > 0; part--) {
         sum = (sum + PARTS[part - 1]) * square;
     }
-    return exponent * LN_2 + 2 * (s + s * sum);
+    return exponent * LN_2_HIGH - ((half - (s * (half + sum) + exponent * LN_2_LOW)) - f);
 }
