@@ -20,6 +20,7 @@ enum {
 static void set_timer_slack(uint64_t ns);
 static void make_room(struct pace *pace, uint64_t ops);
 static void draw_moments(struct pace *pace, uint64_t seed);
+static uint64_t whole_ns(double ns);
 static void begin_when_due(struct pace *pace, uint64_t moment_ns);
 static void begin_after_pause(struct pace *pace, uint64_t pause_ns);
 static void pollute(const struct pace *pace);
@@ -97,15 +98,22 @@ static void draw_moments(struct pace *pace, uint64_t seed)
         if (cell->arrivals == CONSTANT_ARRIVALS) {
             /* The arrivals of several workers take turns. */
             const double first_ns = mean_ns * (double)(pace->worker + 1) / workers;
-            moment_ns = pace->is_open ? (uint64_t)(first_ns + (double)index * mean_ns) : cell->think_ns;
+            moment_ns = pace->is_open ? whole_ns(first_ns + (double)index * mean_ns) : cell->think_ns;
         } else if (pace->is_open) {
             due_ns += draws_exponential(&draws) * mean_ns;
-            moment_ns = (uint64_t)due_ns;
+            moment_ns = whole_ns(due_ns);
         } else {
-            moment_ns = (uint64_t)(draws_exponential(&draws) * mean_ns);
+            moment_ns = whole_ns(draws_exponential(&draws) * mean_ns);
         }
         pace->moments_ns[index] = moment_ns;
     }
+}
+
+/* At most a century, so that it can be added to a time of the clock. */
+static uint64_t whole_ns(double ns)
+{
+    const double century_ns = 100 * 365.25 * 86400 * 1e9;
+    return (uint64_t)(ns < century_ns ? ns : century_ns);
 }
 
 /* In a batch. */
