@@ -28,7 +28,7 @@ void crew_fork(struct crew *crew, size_t index);
 /* Starts the workers that are not processes. */
 void crew_start(struct crew *crew);
 
-/* Has every worker get what the order needs if it is at a pace, so that the batch itself allocates and draws nothing. */
+/* Has every worker get what an order at a pace needs, so that the batch itself allocates and draws nothing. */
 void crew_ready(struct crew *crew, struct order order);
 
 /* Runs the order on every worker. A worker that fails ends the peer. */

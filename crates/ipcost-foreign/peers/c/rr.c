@@ -9,7 +9,8 @@ static void run_client(struct worker *worker, const struct order *order);
 static void prepare_server(struct worker *worker);
 static void run_server(struct worker *worker, const struct order *order);
 
-const struct part RR_CLIENT = {.prepare = prepare_client, .run = run_client, .records_latency = true, .tells = TELLS_ANSWERS};
+const struct part RR_CLIENT = {
+    .prepare = prepare_client, .run = run_client, .records_latency = true, .tells = TELLS_ANSWERS};
 const struct part RR_SERVER = {.prepare = prepare_server, .run = run_server};
 
 /* The client: sends a request, waits for the reply. */
