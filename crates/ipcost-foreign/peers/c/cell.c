@@ -4,6 +4,7 @@
 
 #include "control.h"
 #include "fields.h"
+#include "stamps.h"
 
 enum {
     LARGEST_SIZE = 1 << 30,
@@ -12,7 +13,11 @@ enum {
     LEAST_RECV_BUFFER = 65536,
     BACKLOG = 4096,
     LARGEST_BACKLOG = 65535,
+    HIGHEST_RATE = 1000000000,
 };
+
+/* A minute. */
+static const uint64_t LONGEST_NS = UINT64_C(60000000000);
 
 const char *const PATTERN_NAMES[PATTERNS] = {"connect", "rr", "stream"};
 const char *const TRANSPORT_NAMES[TRANSPORTS] = {"pipe", "fifo", "unix", "unix-abstract",
@@ -39,10 +44,17 @@ const char *const OPTION_NAMES[OPTIONS] = {
     [OPTION_BACKLOG] = "backlog",
     [OPTION_CLOSES_FIRST] = "closes_first",
     [OPTION_SPREAD_SOURCES] = "spread_sources",
+    [OPTION_THINK] = "think",
+    [OPTION_RATE] = "rate",
+    [OPTION_ARRIVALS] = "arrivals",
+    [OPTION_PACER] = "pacer",
+    [OPTION_POLLUTE] = "pollute",
+    [OPTION_TIMER_SLACK] = "timer_slack",
 };
 
 static int find_name(struct json object, const char *name, const char *const *names, int count);
 static void read_options(struct cell *cell, struct json options);
+static void check_pace(const struct cell *cell);
 static enum cell_option find_option(const char *name);
 static void read_option(struct cell *cell, enum cell_option option, struct json value);
 static size_t read_size(const char *name, struct json value);
@@ -64,6 +76,7 @@ struct cell cell_read(struct json object)
         .recv_offset = ANYWHERE,
         .backlog = BACKLOG,
         .spread_sources = true,
+        .timer_slack_ns = 1, /* as early as the kernel can wake a thread */
     };
     /* A stream leaves Nagle's algorithm on, as is the system's default. */
     cell.tcp_nodelay = cell.pattern != STREAM;
@@ -86,7 +99,28 @@ struct cell cell_read(struct json object)
     if (cell.stdio && cell.newline_framing) {
         fail("protocol: with pipe_calls=stdio nobody looks for a newline; leave framing out");
     }
+    if (cell.arrivals == USUAL_ARRIVALS) {
+        cell.arrivals = cell.rate > 0 ? RANDOM_ARRIVALS : CONSTANT_ARRIVALS;
+    }
+    check_pace(&cell);
     return cell;
+}
+
+bool cell_has_pace(const struct cell *cell)
+{
+    return cell->thinks || cell->rate > 0;
+}
+
+static void check_pace(const struct cell *cell)
+{
+    if (cell->thinks && cell->rate > 0) {
+        fail("protocol: a pause follows the answer and a rate does not wait for it; give think or rate");
+    }
+    if (cell->pattern == STREAM && cell_has_pace(cell) && cell->size < STAMP_BYTES) {
+        fail("protocol: with think or rate a message of a stream carries when it was sent in %d bytes, so \"size\" "
+             "must be at least that",
+             STAMP_BYTES);
+    }
 }
 
 bool transport_connects(enum transport transport)
@@ -124,11 +158,21 @@ static void read_options(struct cell *cell, struct json options)
 static enum cell_option find_option(const char *name)
 {
     for (int option = 0; option < OPTIONS; option++) {
-        if (strcmp(name, OPTION_NAMES[option]) == 0) {
+        if (strcmp(name, OPTION_NAMES[option]) == 0 && option_exists((enum cell_option)option)) {
             return (enum cell_option)option;
         }
     }
     fail("protocol: there is no option \"%s\" here", name);
+}
+
+bool option_exists(enum cell_option option)
+{
+#ifdef __linux__
+    (void)option;
+    return true;
+#else
+    return option != OPTION_TIMER_SLACK;
+#endif
 }
 
 /* Options are read, and checked, also where they act on other transports or patterns than the cell's. */
@@ -136,6 +180,7 @@ static void read_option(struct cell *cell, enum cell_option option, struct json 
 {
     static const char *const CALLS[] = {"system", "stdio", "stdio-signals"};
     static const char *const WAITS[WAITINGS] = {"block", "spin", "hybrid"};
+    static const char *const ARRIVALS[] = {"poisson", "exponential", "constant"};
     static const char *const SIDES[CLOSINGS] = {"server", "client", "any"};
     const char *name = OPTION_NAMES[option];
     switch (option) {
@@ -205,6 +250,26 @@ static void read_option(struct cell *cell, enum cell_option option, struct json 
         break;
     case OPTION_SPREAD_SOURCES:
         cell->spread_sources = value_boolean(value, name);
+        break;
+    case OPTION_THINK:
+        cell->thinks = true;
+        cell->think_ns = value_number(value, name, 0, LONGEST_NS);
+        break;
+    case OPTION_RATE:
+        cell->rate = value_number(value, name, 1, HIGHEST_RATE);
+        break;
+    case OPTION_ARRIVALS:
+        cell->arrivals =
+            value_word(name, value, ARRIVALS, 3) == 2 ? CONSTANT_ARRIVALS : RANDOM_ARRIVALS;
+        break;
+    case OPTION_PACER:
+        cell->pacer_spins = value_is_second(value, name, "sleep", "spin");
+        break;
+    case OPTION_POLLUTE:
+        cell->polluted_bytes = read_size(name, value);
+        break;
+    case OPTION_TIMER_SLACK:
+        cell->timer_slack_ns = value_number(value, name, 1, LONGEST_NS);
         break;
     case OPTIONS:
         break;

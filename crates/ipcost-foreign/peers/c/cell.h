@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "json.h"
 
@@ -16,7 +17,7 @@ enum waiting { BLOCKING, SPINNING, HYBRID, WAITINGS };
 /* Who closes a connection first; the other waits for its end. With `any`, neither waits. */
 enum closing { SERVER_CLOSES_FIRST, CLIENT_CLOSES_FIRST, ANY_CLOSES_FIRST, CLOSINGS };
 
-/* Every option that this peer knows: hello lists them, and any other is refused. */
+/* Every option that this peer may know: hello lists those that it knows here, and any other is refused. */
 enum cell_option {
     OPTION_FRAMING,
     OPTION_SERVER_BUFFER,
@@ -39,6 +40,12 @@ enum cell_option {
     OPTION_BACKLOG,
     OPTION_CLOSES_FIRST,
     OPTION_SPREAD_SOURCES,
+    OPTION_THINK,
+    OPTION_RATE,
+    OPTION_ARRIVALS,
+    OPTION_PACER,
+    OPTION_POLLUTE,
+    OPTION_TIMER_SLACK,
     OPTIONS
 };
 
@@ -48,6 +55,9 @@ extern const char *const OPTION_NAMES[OPTIONS];
 
 /* Where a buffer begins within a page of 4096 bytes: an offset, or wherever malloc puts it. */
 enum { PAGE_BYTES = 4096, ANYWHERE = -1 };
+
+/* How pauses, or operations at a rate, are spread. */
+enum arrivals { USUAL_ARRIVALS, RANDOM_ARRIVALS, CONSTANT_ARRIVALS };
 
 struct cell {
     enum pattern pattern;
@@ -81,10 +91,25 @@ struct cell {
     int backlog;
     enum closing closing;
     bool spread_sources;
+
+    /* The pace. */
+    bool thinks; /* think, which may be 0 */
+    uint64_t think_ns;
+    uint64_t rate; /* operations a second of all workers; 0 if none is set */
+    enum arrivals arrivals;
+    bool pacer_spins;      /* pacer = spin */
+    size_t polluted_bytes; /* pollute */
+    uint64_t timer_slack_ns;
 };
 
 /* Reads a cell; anything invalid or unknown ends the peer with an error. */
 struct cell cell_read(struct json object);
+
+/* Whether this system has what an option asks for. */
+bool option_exists(enum cell_option option);
+
+/* Whether operations wait for something else than the one before. */
+bool cell_has_pace(const struct cell *cell);
 
 /* Whether a client opens connections to a server that listens. */
 bool transport_connects(enum transport transport);

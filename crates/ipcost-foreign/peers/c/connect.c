@@ -9,7 +9,8 @@ static void run_client(struct worker *worker, const struct order *order);
 static void prepare_server(struct worker *worker);
 static void run_server(struct worker *worker, const struct order *order);
 
-const struct part CONNECT_CLIENT = {.prepare = prepare_client, .run = run_client, .records_latency = true};
+const struct part CONNECT_CLIENT = {
+    .prepare = prepare_client, .run = run_client, .records_latency = true, .tells = TELLS_ANSWERS};
 const struct part CONNECT_SERVER = {.prepare = prepare_server, .run = run_server};
 
 /* Waits for the other side to close. */
@@ -43,7 +44,13 @@ SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind, bool
     unsigned char *request = worker->outgoing;
     unsigned char *reply = worker->incoming;
     const uint64_t first_recorded = latency_first(ops);
+    if (kind == PACED) {
+        pace_start(worker->pace, worker->began_ns);
+    }
     for (uint64_t operation = 0; operation < ops; operation++) {
+        if (kind == PACED) {
+            pace_begin(worker->pace);
+        }
         const uint64_t begun_ns = kind == LATENCY ? now_ns() : 0;
         const struct channel connection = channel_of(caller_connect(&worker->caller), worker->cell);
         if (touches && client_speaks_first) {
@@ -67,6 +74,9 @@ SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind, bool
             if (operation >= first_recorded) {
                 latency_record(worker->latencies, latency_ns);
             }
+        }
+        if (kind == PACED) {
+            pace_end(worker->pace);
         }
         if (kind == VERIFY) {
             /* Each connection numbers its own messages, so this is number 0. */
@@ -93,6 +103,13 @@ static void run_client(struct worker *worker, const struct order *order)
             visit(worker, order->ops, LATENCY, true);
         } else {
             visit(worker, order->ops, LATENCY, false);
+        }
+        break;
+    case PACED:
+        if (touches) {
+            visit(worker, order->ops, PACED, true);
+        } else {
+            visit(worker, order->ops, PACED, false);
         }
         break;
     case VERIFY:

@@ -36,6 +36,7 @@ struct assignment {
 };
 
 static void *shared_memory(size_t bytes);
+static struct pace *arrange_paces(const struct part *part, const struct cell *cell);
 static struct meeting *arrange_meeting(size_t workers);
 static void watch_processes(void);
 static _Noreturn void work_as_process(struct crew *crew, struct worker *worker);
@@ -45,6 +46,7 @@ static bool separate_descriptors(void);
 static void share_descriptors(const struct cell *cell);
 static void *sleep_for_ever(void *argument);
 static void obey(const struct part *part, struct worker *worker, const struct order *order);
+static void hand_out(struct crew *crew, struct order order);
 static struct together add_up(const struct crew *crew, struct usage own);
 static struct usage own_usage(void);
 static struct usage usage_since(struct usage before);
@@ -58,8 +60,13 @@ struct crew crew_create(const struct part *part, const struct cell *cell, bool a
     if (part->records_latency) {
         latencies = shared_memory(crew.count * sizeof *latencies);
     }
+    struct pace *paces = NULL;
+    if (part->tells != TELLS_NOTHING && cell_has_pace(cell)) {
+        paces = arrange_paces(part, cell);
+    }
     for (size_t index = 0; index < crew.count; index++) {
         crew.workers[index].cell = cell;
+        crew.workers[index].pace = paces != NULL ? &paces[index] : NULL;
         crew.workers[index].latencies = part->records_latency ? &latencies[index] : NULL;
     }
     if (crew.count > 1 || are_processes) {
@@ -84,6 +91,17 @@ static void *shared_memory(size_t bytes)
         fail_with_reason("cannot have %zu bytes of memory", bytes);
     }
     return memory;
+}
+
+static struct pace *arrange_paces(const struct part *part, const struct cell *cell)
+{
+    struct pace *paces = shared_memory(cell->concurrency * sizeof *paces);
+    for (size_t index = 0; index < cell->concurrency; index++) {
+        paces[index].cell = cell;
+        paces[index].worker = index;
+        paces[index].tells = part->tells;
+    }
+    return paces;
 }
 
 static struct meeting *arrange_meeting(size_t workers)
@@ -265,9 +283,24 @@ static void *sleep_for_ever(void *argument)
 
 /* Batches. */
 
+void crew_ready(struct crew *crew, struct order order)
+{
+    if (order.kind == PACED && crew->workers[0].pace != NULL) {
+        order.is_ahead = true;
+        hand_out(crew, order);
+    }
+}
+
 struct together crew_run(struct crew *crew, struct order order)
 {
     const struct usage before = own_usage();
+    hand_out(crew, order);
+    return add_up(crew, usage_since(before));
+}
+
+/* Returns when every worker has obeyed. */
+static void hand_out(struct crew *crew, struct order order)
+{
     if (crew->meeting == NULL) {
         obey(crew->part, &crew->workers[0], &order);
     } else {
@@ -275,11 +308,14 @@ struct together crew_run(struct crew *crew, struct order order)
         pthread_barrier_wait(&crew->meeting->before);
         pthread_barrier_wait(&crew->meeting->after);
     }
-    return add_up(crew, usage_since(before));
 }
 
 static void obey(const struct part *part, struct worker *worker, const struct order *order)
 {
+    if (order->is_ahead) {
+        pace_ready(worker->pace, order->ops, order->seed);
+        return;
+    }
     if (order->kind == LATENCY && worker->latencies != NULL) {
         memset(worker->latencies, 0, sizeof *worker->latencies);
     }
@@ -304,22 +340,6 @@ static struct together add_up(const struct crew *crew, struct usage own)
     together.wall_ns = ended_ns - began_ns;
     together.sent_ns = crew->part->records_sent ? sent_at_ns - began_ns : 0;
     return together;
-}
-
-void crew_print_latencies(const struct crew *crew)
-{
-    if (!crew->part->records_latency) {
-        return;
-    }
-    const struct latencies **latencies = calloc(crew->count, sizeof *latencies);
-    if (latencies == NULL) {
-        fail("out of memory");
-    }
-    for (size_t index = 0; index < crew->count; index++) {
-        latencies[index] = crew->workers[index].latencies;
-    }
-    latency_print(latencies, crew->count);
-    free(latencies);
 }
 
 /* Usage of this process since its start, all threads (getrusage(2)). */

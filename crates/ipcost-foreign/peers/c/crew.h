@@ -28,11 +28,11 @@ void crew_fork(struct crew *crew, size_t index);
 /* Starts the workers that are not processes. */
 void crew_start(struct crew *crew);
 
+/* Has every worker get what an order at a pace needs, so that the batch itself allocates and draws nothing. */
+void crew_ready(struct crew *crew, struct order order);
+
 /* Runs the order on every worker. A worker that fails ends the peer. */
 struct together crew_run(struct crew *crew, struct order order);
-
-/* Prints the last batch's latencies, if any. */
-void crew_print_latencies(const struct crew *crew);
 
 /* Ends worker processes and waits for their end. */
 void crew_dismiss(struct crew *crew);

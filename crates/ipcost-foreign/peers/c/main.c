@@ -16,6 +16,7 @@
 #include "fields.h"
 #include "json.h"
 #include "socket.h"
+#include "telling.h"
 #include "work.h"
 
 #define WORD(value) WORD_OF(value)
@@ -45,10 +46,12 @@ static void prepare_client(struct json address);
 static void say_ready(struct json address, const struct socket_address *bound,
                       const struct effective *effective);
 static void gather(void);
-static void gather_the_rest(const struct batch *batch);
+static void begin(const struct batch *batch);
 static void begin_on_channels(void);
 static struct together run(const struct batch *batch);
-static void print_latencies(void);
+static struct order share_of(const struct batch *batch);
+static void print_latencies(const struct batch *batch);
+static void print_more(const struct batch *batch);
 static void leave(void);
 
 static const struct peer PEER = {
@@ -59,9 +62,10 @@ static const struct peer PEER = {
     .has_pattern = has_pattern,
     .prepare = prepare,
     .gather = gather,
-    .begin = gather_the_rest,
+    .begin = begin,
     .run = run,
     .print_latencies = print_latencies,
+    .print_more = print_more,
     .leave = leave,
 };
 
@@ -182,13 +186,13 @@ static void gather(void)
     }
 }
 
-static void gather_the_rest(const struct batch *batch)
+static void begin(const struct batch *batch)
 {
-    (void)batch;
     if (play.is_gathering) {
         gathering_complete(&play.gathering);
         begin_on_channels();
     }
+    crew_ready(&play.crew, share_of(batch));
 }
 
 /* Sets up a server's workers on channels that are all open. */
@@ -206,15 +210,28 @@ static void begin_on_channels(void)
 
 static struct together run(const struct batch *batch)
 {
-    const bool share_all = play.is_server && play.cell->pattern == CONNECT;
-    const uint64_t ops = share_all ? batch->ops : batch->ops / play.crew.count;
     atomic_store(&play.claimed, 0);
-    return crew_run(&play.crew, (struct order){.kind = batch->kind, .ops = ops});
+    return crew_run(&play.crew, share_of(batch));
 }
 
-static void print_latencies(void)
+/* A worker's order. */
+static struct order share_of(const struct batch *batch)
 {
-    crew_print_latencies(&play.crew);
+    const bool share_all = play.is_server && play.cell->pattern == CONNECT;
+    const uint64_t ops = share_all ? batch->ops : batch->ops / play.crew.count;
+    return (struct order){.kind = batch->kind, .ops = ops, .seed = batch->seed};
+}
+
+static void print_latencies(const struct batch *batch)
+{
+    tell_latencies(&play.crew, batch->kind);
+}
+
+static void print_more(const struct batch *batch)
+{
+    if (batch->kind == PACED) {
+        tell_pace(&play.crew);
+    }
 }
 
 static void leave(void)

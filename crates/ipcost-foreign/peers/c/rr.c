@@ -9,7 +9,8 @@ static void run_client(struct worker *worker, const struct order *order);
 static void prepare_server(struct worker *worker);
 static void run_server(struct worker *worker, const struct order *order);
 
-const struct part RR_CLIENT = {.prepare = prepare_client, .run = run_client, .records_latency = true};
+const struct part RR_CLIENT = {
+    .prepare = prepare_client, .run = run_client, .records_latency = true, .tells = TELLS_ANSWERS};
 const struct part RR_SERVER = {.prepare = prepare_server, .run = run_server};
 
 /* The client: sends a request, waits for the reply. */
@@ -36,9 +37,15 @@ SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind k
     const bool has_reply = channel.way != SIGNALS; /* there, the reply is just a signal */
     const uint64_t first_recorded = latency_first(ops);
     volatile uint64_t clocked_ns = 0;
+    if (kind == PACED) {
+        pace_start(worker->pace, worker->began_ns);
+    }
     for (uint64_t operation = 0; operation < ops; operation++) {
         if (kind == VERIFY) {
             payload_fill(request, worker->cell->size, operation, newline_ends);
+        }
+        if (kind == PACED) {
+            pace_begin(worker->pace);
         }
         const uint64_t begun_ns = kind == LATENCY || is_clocked ? now_ns() : 0;
         if (touches) {
@@ -56,6 +63,9 @@ SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind k
             if (operation >= first_recorded) {
                 latency_record(worker->latencies, latency_ns);
             }
+        }
+        if (kind == PACED) {
+            pace_end(worker->pace);
         }
         if (is_clocked) {
             clocked_ns += now_ns() - begun_ns;
@@ -88,6 +98,13 @@ static void run_client(struct worker *worker, const struct order *order)
             exchange(worker, order->ops, LATENCY, false, true);
         } else {
             exchange(worker, order->ops, LATENCY, false, false);
+        }
+        break;
+    case PACED:
+        if (touches) {
+            exchange(worker, order->ops, PACED, false, true);
+        } else {
+            exchange(worker, order->ops, PACED, false, false);
         }
         break;
     case VERIFY:

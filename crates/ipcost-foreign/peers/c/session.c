@@ -10,6 +10,9 @@
 #include "fields.h"
 #include "text.h"
 
+/* Below 2^53. */
+static const uint64_t MOST_SEED = (UINT64_C(1) << 53) - 1;
+
 /* How far the peer has got. */
 static struct {
     const struct peer *peer;
@@ -22,10 +25,12 @@ static void say_hello(void);
 static void print_names(int count, const char *const *names, bool (*has)(int));
 static bool has_transport(int transport);
 static bool has_pattern(int pattern);
+static bool has_option(int option);
 static bool read_message(struct json *message);
 static bool obey_message(struct json message);
 static void prepare(struct json message);
-static void run_batch(struct json message, enum kind kind);
+static struct batch read_batch(struct json message);
+static void run_batch(struct json message, struct batch batch);
 static void say_done(uint64_t id, const struct batch *batch, const struct together *together);
 
 void session_run(const struct peer *peer)
@@ -54,17 +59,17 @@ static void say_hello(void)
     printf("],\"patterns\":[");
     print_names(PATTERNS, PATTERN_NAMES, has_pattern);
     printf("],\"options\":[");
-    print_names(OPTIONS, OPTION_NAMES, NULL);
+    print_names(OPTIONS, OPTION_NAMES, has_option);
     printf("]}\n");
     control_flush();
 }
 
-/* Prints those names that the peer has, or all. */
+/* Prints those names that the peer has. */
 static void print_names(int count, const char *const *names, bool (*has)(int))
 {
     const char *before = "";
     for (int index = 0; index < count; index++) {
-        if (has == NULL || has(index)) {
+        if (has(index)) {
             printf("%s\"%s\"", before, names[index]);
             before = ",";
         }
@@ -79,6 +84,11 @@ static bool has_transport(int transport)
 static bool has_pattern(int pattern)
 {
     return session.peer->has_pattern((enum pattern)pattern);
+}
+
+static bool has_option(int option)
+{
+    return option_exists((enum cell_option)option);
 }
 
 static bool read_message(struct json *message)
@@ -109,12 +119,9 @@ static bool obey_message(struct json message)
     if (strcmp(type, "prepare") == 0) {
         prepare(message);
     } else if (strcmp(type, "batch") == 0) {
-        struct json latency;
-        const bool wants_latency =
-            json_member(message, "latency", &latency) && value_boolean(latency, "latency");
-        run_batch(message, wants_latency ? LATENCY : TIMED);
+        run_batch(message, read_batch(message));
     } else if (strcmp(type, "verify") == 0) {
-        run_batch(message, VERIFY);
+        run_batch(message, (struct batch){.kind = VERIFY});
     } else {
         fail("protocol: there is no message type \"%s\"", type);
     }
@@ -160,7 +167,24 @@ void ready_end(const struct effective *effective)
     control_flush();
 }
 
-static void run_batch(struct json message, enum kind kind)
+/* With a seed a batch is at the pace of its cell, if that has one. */
+static struct batch read_batch(struct json message)
+{
+    struct json value;
+    struct batch batch = {.kind = TIMED};
+    if (json_member(message, "latency", &value) && value_boolean(value, "latency")) {
+        batch.kind = LATENCY;
+    }
+    if (json_member(message, "seed", &value)) {
+        batch.seed = value_number(value, "seed", 0, MOST_SEED);
+        if (cell_has_pace(&session.cell)) {
+            batch.kind = PACED;
+        }
+    }
+    return batch;
+}
+
+static void run_batch(struct json message, struct batch batch)
 {
     if (!session.is_prepared) {
         fail("protocol: a batch before prepare");
@@ -171,7 +195,7 @@ static void run_batch(struct json message, enum kind kind)
     if (ops == 0 || ops % workers != 0) {
         fail("protocol: %" PRIu64 " operations cannot be shared by %zu workers", ops, workers);
     }
-    const struct batch batch = {.kind = kind, .ops = ops};
+    batch.ops = ops;
     control_leave_at_end(true);
     if (session.peer->begin != NULL) {
         session.peer->begin(&batch);
@@ -197,12 +221,12 @@ static void say_done(uint64_t id, const struct batch *batch, const struct togeth
     printf(",\"voluntary_switches\":%" PRIu64 ",\"involuntary_switches\":%" PRIu64 "}",
            usage->voluntary_switches, usage->involuntary_switches);
     printf(",\"latency_ns\":[");
-    if (batch->kind == LATENCY && session.peer->print_latencies != NULL) {
-        session.peer->print_latencies();
+    if (session.peer->print_latencies != NULL) {
+        session.peer->print_latencies(batch);
     }
     printf("],\"retries\":%" PRIu64, together->retries);
     if (session.peer->print_more != NULL) {
-        session.peer->print_more();
+        session.peer->print_more(batch);
     }
     printf("}\n");
     control_flush();

@@ -16,6 +16,7 @@
 struct batch {
     enum kind kind;
     uint64_t ops;
+    uint64_t seed; /* of a pace */
 };
 
 /* Who a peer is, what it supports, and what it does at each step. */
@@ -38,10 +39,10 @@ struct peer {
     struct together (*run)(const struct batch *batch);
 
     /* Latencies of the last batch, as the items of a list; or NULL. */
-    void (*print_latencies)(void);
+    void (*print_latencies)(const struct batch *batch);
 
     /* Further members of `done`, each with a comma before it; or NULL. */
-    void (*print_more)(void);
+    void (*print_more)(const struct batch *batch);
 
     /* At `stop` or the end of input; or NULL. */
     void (*leave)(void);

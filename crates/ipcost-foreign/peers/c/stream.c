@@ -2,6 +2,7 @@
 
 #define _GNU_SOURCE 1
 
+#include "stamps.h"
 #include "work.h"
 
 static void prepare_client(struct worker *worker);
@@ -9,9 +10,10 @@ static void run_client(struct worker *worker, const struct order *order);
 static void prepare_server(struct worker *worker);
 static void run_server(struct worker *worker, const struct order *order);
 
-/* The sender does not see when a message arrives, so there is no latency to record. */
-const struct part STREAM_CLIENT = {.prepare = prepare_client, .run = run_client, .records_sent = true};
-const struct part STREAM_SERVER = {.prepare = prepare_server, .run = run_server};
+/* The sender does not see when a message arrives, so there is no latency to record; at a pace the server sees it. */
+const struct part STREAM_CLIENT = {
+    .prepare = prepare_client, .run = run_client, .records_sent = true, .tells = TELLS_SENDS};
+const struct part STREAM_SERVER = {.prepare = prepare_server, .run = run_server, .tells = TELLS_ARRIVALS};
 
 /* The client: sends. */
 
@@ -32,7 +34,13 @@ SPECIALISED void send_messages(const struct worker *worker, uint64_t ops, enum k
     const struct channel channel = worker->channel;
     const size_t size = worker->cell->size;
     const uint64_t messages = messages_held(worker);
+    if (kind == PACED) {
+        pace_start(worker->pace, worker->began_ns);
+    }
     for (uint64_t operation = 0; operation < ops; operation++) {
+        if (kind == PACED) {
+            pace_begin(worker->pace);
+        }
         /* A division is not part of the cost of those that have one message. */
         unsigned char *message = worker->outgoing + (messages == 1 ? 0 : operation % messages * size);
         if (kind == VERIFY) {
@@ -41,8 +49,14 @@ SPECIALISED void send_messages(const struct worker *worker, uint64_t ops, enum k
         if (touches) {
             write_every_byte(message, size, operation);
         }
+        if (kind == PACED) {
+            stamp_write(message, worker->pace->due_ns);
+        }
         if (!send_all(channel, message, size)) {
             fail_moving(operation, ops);
+        }
+        if (kind == PACED) {
+            pace_end(worker->pace);
         }
     }
 }
@@ -53,6 +67,10 @@ static void run_client(struct worker *worker, const struct order *order)
     if (order->kind == VERIFY) {
         send_messages(worker, order->ops, VERIFY, false);
         memset(worker->outgoing, 'a', worker->outgoing_size);
+    } else if (order->kind == PACED && worker->cell->touches) {
+        send_messages(worker, order->ops, PACED, true);
+    } else if (order->kind == PACED) {
+        send_messages(worker, order->ops, PACED, false);
     } else if (worker->cell->touches) {
         send_messages(worker, order->ops, TIMED, true);
     } else {
@@ -80,11 +98,15 @@ SPECIALISED void receive_messages(const struct worker *worker, uint64_t ops, enu
     unsigned char *buffer = worker->incoming;
     const size_t size = worker->cell->size;
     const uint64_t total = ops * size;
+    struct stamps stamps = {.arrived = 0};
     for (uint64_t received = 0; received < total;) {
         const uint64_t left = total - received;
         const ssize_t count = receive_some(channel, buffer, left < buffer_size ? left : buffer_size);
         if (count <= 0) {
             fail_moving(received / size, ops);
+        }
+        if (kind == PACED) {
+            stamps_take(&stamps, &worker->pace->took, buffer, (size_t)count, size);
         }
         if (kind == VERIFY) {
             payload_check_row(buffer, (size_t)count, received, size);
@@ -102,6 +124,10 @@ static void run_server(struct worker *worker, const struct order *order)
     worker->began_ns = now_ns();
     if (order->kind == VERIFY) {
         receive_messages(worker, order->ops, VERIFY, false);
+    } else if (order->kind == PACED && worker->cell->touches) {
+        receive_messages(worker, order->ops, PACED, true);
+    } else if (order->kind == PACED) {
+        receive_messages(worker, order->ops, PACED, false);
     } else if (worker->cell->touches) {
         receive_messages(worker, order->ops, TIMED, true);
     } else {

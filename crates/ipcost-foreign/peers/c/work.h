@@ -18,10 +18,11 @@
 #include "channel.h"
 #include "control.h"
 #include "latency.h"
+#include "pace.h"
 #include "socket.h"
 
-/* How to do operations: at full speed, with the clock read around each, or with a checked payload. */
-enum kind { TIMED, LATENCY, VERIFY };
+/* How to do operations: at full speed, with the clock read around each, at a pace, or with a checked payload. */
+enum kind { TIMED, LATENCY, PACED, VERIFY };
 
 struct usage {
     uint64_t user_ns;
@@ -42,6 +43,8 @@ struct together {
 struct order {
     enum kind kind;
     uint64_t ops; /* of this worker; of all workers in a server of `connect` */
+    uint64_t seed; /* of a pace */
+    bool is_ahead; /* only gets what the batch needs, which follows */
 };
 
 /* A worker has its own cache lines. */
@@ -62,6 +65,7 @@ struct worker {
     uint64_t ended_ns;
     uint64_t sent_at_ns;
     struct latencies *latencies; /* NULL if none are recorded */
+    struct pace *pace;           /* NULL if it keeps none */
     struct usage usage;          /* of a worker process */
 };
 
@@ -70,6 +74,7 @@ struct part {
     void (*prepare)(struct worker *worker);
     void (*run)(struct worker *worker, const struct order *order);
     bool records_latency;
+    enum tells tells; /* at a pace */
     bool records_sent;
 };
 

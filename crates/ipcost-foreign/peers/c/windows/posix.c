@@ -183,6 +183,37 @@ int posix_poll(struct posix_pollfd *watched, unsigned count, int timeout_ms)
     }
 }
 
+/* Windows 10 has timers that do not wait for the clock interrupt since version 1803. */
+static HANDLE precise_timer(void)
+{
+    const DWORD high_resolution = 2; /* CREATE_WAITABLE_TIMER_HIGH_RESOLUTION */
+    const HANDLE precise = CreateWaitableTimerExW(NULL, NULL, high_resolution, TIMER_ALL_ACCESS);
+    return precise != NULL ? precise : CreateWaitableTimerExW(NULL, NULL, 0, TIMER_ALL_ACCESS);
+}
+
+int posix_sleep_until(const struct timespec *at)
+{
+    static __thread HANDLE timer;
+    if (timer == NULL) {
+        timer = precise_timer();
+    }
+    for (;;) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        const int64_t left_ns = ((int64_t)at->tv_sec - now.tv_sec) * 1000000000 + at->tv_nsec - now.tv_nsec;
+        if (left_ns <= 0) {
+            return 0;
+        }
+        /* In units of 100 ns; a negative time is from now on. */
+        const LARGE_INTEGER left = {.QuadPart = -(left_ns + 99) / 100};
+        if (timer != NULL && SetWaitableTimer(timer, &left, 0, NULL, NULL, FALSE)) {
+            WaitForSingleObject(timer, INFINITE);
+        } else {
+            Sleep((DWORD)(left_ns / 1000000) + 1);
+        }
+    }
+}
+
 static void (*on_end)(int);
 
 static DWORD WINAPI watch(void *nothing)

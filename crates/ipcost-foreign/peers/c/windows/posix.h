@@ -30,6 +30,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Sockets. */
@@ -130,6 +131,12 @@ static inline ssize_t posix_write(int descriptor, const void *bytes, size_t size
 enum { F_SETFD = 1, F_GETFL, F_SETFL, F_SETOWN, F_SETPIPE_SZ, FD_CLOEXEC = 1 };
 enum { O_NONBLOCK = 0, O_CLOEXEC = 0, O_ASYNC = 0 };
 #define S_ISSOCK(mode) 0
+
+/* Sleeping until a moment of the monotonic clock. */
+
+int posix_sleep_until(const struct timespec *at);
+#undef clock_nanosleep
+#define clock_nanosleep(clock, flags, at, left) posix_sleep_until(at)
 
 /* Error texts: Windows' own, if its error was the latest. */
 
