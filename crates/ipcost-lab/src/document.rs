@@ -519,6 +519,7 @@ fn findings(
         findings.extend(clamped(cell));
         findings.extend(below_floor(cell, plan.margin));
         findings.extend(fixed_wait(cell));
+        findings.extend(warnings::overloaded(cell));
         if incidents.retries > 0 {
             findings.push(warnings::backlog_full(id, incidents.retries));
         }
@@ -529,6 +530,7 @@ fn findings(
         }
     }
     findings.extend(warnings::held_back(cells));
+    findings.extend(warnings::clock_in_cost(cells, outcome.observed.clock.read_ns));
     findings.extend(diagnose(outcome, batches, cells));
     if plan.latency == LatencyMode::Inline {
         findings.push(warnings::inline_latency());

@@ -213,6 +213,38 @@ pub fn inline_latency() -> AppliedRule {
     AppliedRule::new(rules::INLINE_LATENCY, found, "")
 }
 
+/// Operations that are timed one by one take hardly longer than the clock does.
+pub fn clock_in_cost(cells: &[CellRecord], read_ns: u64) -> Option<AppliedRule> {
+    let share = |cell: &CellRecord| {
+        let cost = cell.wall_ns_per_op.filter(|_| cell.pace.is_some())?;
+        Some(read_ns as f64 / cost.median).filter(|share| *share >= rules::CLOCK_SHARE)
+    };
+    let shares: Vec<(f64, &str)> =
+        cells.iter().filter_map(|cell| Some((share(cell)?, cell.id.as_str()))).collect();
+    let (most, first) = shares.iter().copied().max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    let found = format!(
+        "a reading of the clock, {read_ns} ns, is {} of what an operation of {first}{} takes, and part of it",
+        units::percent(most),
+        and_others(shares.len() - 1)
+    );
+    Some(AppliedRule::new(rules::CLOCK_IN_COST, found, "without think the clock is read twice a batch alone"))
+}
+
+/// A cell does not do the operations that it is offered.
+pub fn overloaded(cell: &CellRecord) -> Option<AppliedRule> {
+    let pace = cell.pace.as_ref()?;
+    let (offered, achieved) = pace.offered_per_s.zip(pace.achieved_per_s)?;
+    (achieved < offered * rules::CARRIED_SHARE).then(|| {
+        let found = format!(
+            "{} does {} of the {} that it is offered: its queue only grows, so its times say how long its batches were",
+            cell.id,
+            units::percent(achieved / offered),
+            units::rate_text(offered.round() as u64)
+        );
+        AppliedRule::new(rules::OVERLOADED, found, "offer less, or give more connections (--concurrency)")
+    })
+}
+
 fn and_others(count: usize) -> String {
     if count == 0 { String::new() } else { format!(" (and of {count} more)") }
 }

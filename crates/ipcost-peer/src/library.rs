@@ -1,5 +1,6 @@
 //! Peers that talk through a library, over its wire format.
 
+use ipcost_model::pace::{ARRIVALS, PACER, POLLUTE, RATE, THINK, TIMER_SLACK};
 use ipcost_model::protocol::{Address, Hello, PROTOCOL, PeerRole};
 use ipcost_model::{Cell, OptionValue, Pattern};
 use ipcost_sys::transport::Transport;
@@ -21,7 +22,19 @@ pub struct Library {
 }
 
 /// Options that the loops implement.
-const OPTIONS: [&str; 5] = ["clock", "extra_work", "send_offset", "recv_offset", "touch"];
+const OPTIONS: [&str; 11] = [
+    "clock",
+    "extra_work",
+    "send_offset",
+    "recv_offset",
+    "touch",
+    THINK,
+    RATE,
+    ARRIVALS,
+    PACER,
+    POLLUTE,
+    TIMER_SLACK,
+];
 /// The option that libraries set themselves.
 const NODELAY: &str = "tcp_nodelay";
 

@@ -57,6 +57,12 @@ rules! {
     INLINE_LATENCY = "inline-latency", "whether the clock was read within timed batches",
         "Every cost then includes reading the clock.",
         "`--latency inline`", [Warning], "By construction";
+    CLOCK_IN_COST = "clock-in-cost", "what a reading of the clock is of operations that are timed one by one",
+        "Every such cost includes one reading.",
+        "2 % of the cost", [Warning], "By construction";
+    OVERLOADED = "overloaded", "whether a cell carries the rate that it is offered",
+        "Its queue only grows, so that its times say how long the batches were.",
+        "less than 90 % of the rate done", [Warning], "Planted in a test";
     BUFFER_LAYOUT = "buffer-layout", "whether a cell costs more at some places of its buffers within a page",
         "Copies are slow from or to some places, on some processors by a multiple.",
         "p below 1 %, and 5 %", [Warning, Explain], "Measured: [Settings](settings.md); `ipcost sweep layout`";
