@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use ipcost_lab::bench::{BatchKind, Bench};
 use ipcost_lab::{PeerProgram, ProcessBench, Settings, plan};
+use ipcost_model::protocol::Told;
 use ipcost_model::{Offers, Placement, expand, parse_job};
-use ipcost_stats::{Interval, Random, epoch_interval, median};
+use ipcost_stats::{Histogram, Interval, Random, epoch_interval, median};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::transport;
@@ -69,9 +70,10 @@ impl Cells {
     ///
     /// # Errors
     /// If a peer fails.
-    pub fn latencies(&mut self, cell: usize, warm: u64, ops: u64) -> Result<Vec<u64>> {
+    pub fn latencies(&mut self, cell: usize, warm: u64, ops: u64) -> Result<Histogram> {
         self.bench.batch(cell, warm, BatchKind::Plain)?;
-        Ok(self.bench.batch(cell, ops, BatchKind::Latency)?.latency_ns)
+        let mut told = self.bench.batch(cell, ops, BatchKind::Latency)?.told;
+        told.remove(&Told::Latency).context("a batch told no latencies")
     }
 
     /// Where a cell's buffers begin in this epoch, as plain programs take it in `OFFSETS`.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ipcost_model::Placement;
-use ipcost_stats::Random;
+use ipcost_stats::{Histogram, Random};
 
 use crate::common::{Cells, Record, build_ipcost, build_plain, interleave, numbers, processors, ratio_text};
 use xtask::shell::path_text;
@@ -40,21 +40,20 @@ pub fn bench(epochs: u32) -> Result<()> {
     for epoch in 0..epochs as usize {
         cells.start_epoch()?;
         interleave(&mut order, &mut random, |index, contender| {
-            let mut latencies: Vec<f64> = if contender == 0 {
+            let latencies = if contender == 0 {
                 let (transport, placement) = subjects[index];
                 let (client, server) = processors(placement)?;
                 let counts = [WARM, OPS, client as u64, server as u64].map(|count| count.to_string());
                 let mut words = vec![bare, "rr", transport, "64"];
                 words.extend(counts.iter().map(String::as_str));
                 words.push("latency");
-                numbers(&words, Some(&cells.offsets(index)))?
+                let each = numbers(&words, Some(&cells.offsets(index)))?;
+                Histogram::of(each.into_iter().map(|ns| ns as u64).collect())
             } else {
-                cells.latencies(index, WARM, OPS)?.into_iter().map(|ns| ns as f64).collect()
+                cells.latencies(index, WARM, OPS)?
             };
-            latencies.sort_by(f64::total_cmp);
             for (record, (_, quantile)) in records.iter_mut().zip(QUANTILES) {
-                let rank = ((latencies.len() as f64 * quantile) as usize).min(latencies.len() - 1);
-                record.add(index, contender, epoch, latencies[rank].max(1.0));
+                record.add(index, contender, epoch, latencies.value_at(quantile).max(1) as f64);
             }
             Ok(())
         })?;

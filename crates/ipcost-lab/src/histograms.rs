@@ -17,7 +17,7 @@ const MOST_DIGITS: u32 = 3;
 pub fn read(text: &str) -> Result<Histogram, String> {
     let bytes = STANDARD.decode(text).map_err(|error| format!("is not Base64: {error}"))?;
     let digits = bytes.get(DIGITS).and_then(|digits| digits.try_into().ok()).map(u32::from_be_bytes);
-    if !digits.is_some_and(|digits| digits <= MOST_DIGITS) {
+    if digits.is_none_or(|digits| digits > MOST_DIGITS) {
         return Err(format!("has no header, or more than {MOST_DIGITS} significant digits"));
     }
     let read = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]);

@@ -27,7 +27,7 @@ pub trait Meter {
 
     /// From when the operation counts, on the monotonic clock, nanoseconds, where messages carry it.
     #[inline]
-    fn begun(&self) -> u64 {
+    fn counts_from(&self) -> u64 {
         0
     }
 }

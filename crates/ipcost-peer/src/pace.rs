@@ -250,13 +250,13 @@ impl Meter for Paced {
     }
 
     #[inline]
-    fn begun(&self) -> u64 {
+    fn counts_from(&self) -> u64 {
         self.due
     }
 
     fn end(&mut self) {
         self.ended = now_ns();
-        // Where nobody waits for an answer, a send takes as long as its call does.
+        // Where no one waits for an answer, a send takes as long as its call does.
         let since = if self.told == Told::Send { self.begun } else { self.due };
         self.took.record(self.ended - since);
     }

@@ -50,7 +50,7 @@ impl StreamClient {
             let message = &mut self.memory[place * self.size..][..self.size];
             payload.fill(operation, message);
             if M::STAMPS {
-                stamp(message, meter.begun());
+                stamp(message, meter.counts_from());
             }
             send_all(&mut self.channel, message).map_err(|source| PeerError::Moving {
                 operation,

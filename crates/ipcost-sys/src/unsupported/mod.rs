@@ -41,6 +41,8 @@ pub mod other_memory;
 #[cfg(not(target_os = "linux"))]
 pub mod passed_memory;
 #[cfg(not(target_os = "linux"))]
+pub mod pausing;
+#[cfg(not(target_os = "linux"))]
 pub mod perf;
 #[cfg(not(target_os = "linux"))]
 pub mod permissions;

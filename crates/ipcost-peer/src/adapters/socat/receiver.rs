@@ -173,7 +173,7 @@ impl Role for Receiver {
     fn arm(&mut self, order: Order) -> Result<(), PeerError> {
         let pipe = match order.kind {
             WorkKind::Verify => Some(std::io::pipe().map_err(system("cannot make a pipe"))?),
-            WorkKind::Timed | WorkKind::Latency { .. } => None,
+            WorkKind::Timed | WorkKind::Latency => None,
         };
         let (payload, output) = pipe.unzip();
         let ends = match self.route.lends_ends() {
