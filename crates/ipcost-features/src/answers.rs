@@ -19,13 +19,14 @@ use crate::replicate::Ledger;
 use crate::{app, check, compare, explain, replicate, sweep};
 
 /// Every kind of answer.
-pub const KINDS: [AnswerKind; 9] = [
+pub const KINDS: [AnswerKind; 10] = [
     explain::ANSWER,
     check::ANSWER,
     compare::ANSWER,
     sweep::SIZE_ANSWER,
     sweep::CORES_ANSWER,
     sweep::LAYOUT_ANSWER,
+    sweep::PACE_ANSWER,
     sweep::WORK_ANSWER,
     app::ANSWER,
     replicate::ANSWER,
@@ -214,6 +215,7 @@ fn of_ledger(ledger: Ledger) -> Document {
         cells: Vec::new(),
         workloads: Vec::new(),
         contrasts: Vec::new(),
+        over_pace: Vec::new(),
         samples: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),

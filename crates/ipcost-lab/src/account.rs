@@ -123,7 +123,7 @@ fn latencies(done: &Done, asked: &PeerRequest) -> Result<(), String> {
     if count > asked.exchanges {
         return Err(format!("sent {count} latencies of {} operations", asked.exchanges));
     }
-    let claimed = Duration::from_nanos(done.wall_ns);
+    let claimed = span(done, asked);
     let all_ns: u128 = done.latency_ns.iter().copied().map(u128::from).sum();
     let at_once = if asked.overlaps() { u128::from(count) } else { u128::from(asked.concurrency) };
     let most_ns = claimed.saturating_add(CLOCK_TOLERANCE).as_nanos() * at_once;
@@ -135,6 +135,15 @@ fn latencies(done: &Done, asked: &PeerRequest) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// The time that operations lie in: the client's batch. A server may come to its loop after the client has sent something: what it
+/// tells lies in the time since it was asked.
+fn span(done: &Done, asked: &PeerRequest) -> Duration {
+    match asked.role {
+        PeerRole::Client => Duration::from_nanos(done.wall_ns),
+        PeerRole::Server => asked.passed,
+    }
 }
 
 impl PeerRequest {
@@ -158,7 +167,7 @@ fn operations(done: &Done, asked: &PeerRequest) -> Result<(), String> {
     if count > asked.exchanges as f64 {
         return Err(format!("claims the time of {count} operations of {}", asked.exchanges));
     }
-    let claimed = Duration::from_nanos(done.wall_ns);
+    let claimed = span(done, asked);
     let at_once = if asked.overlaps() { count } else { f64::from(asked.concurrency) };
     if ns > claimed.saturating_add(CLOCK_TOLERANCE).as_nanos() as f64 * at_once {
         return Err(format!(
@@ -256,6 +265,18 @@ mod tests {
         };
         assert_eq!(paced(told(100.0, 30_000_000.0), false), Ok(()));
         assert_eq!(paced(told(100.0, 1_500_000_000.0), true), Ok(()), "all wait from the begin to the end");
+        let late = Done {
+            wall_ns: 1_000_000,
+            sent_ns: None,
+            latency_ns: vec![15_000_000; 100],
+            ..told(100.0, 1_500_000_000.0)
+        };
+        let server = PeerRequest {
+            role: PeerRole::Server,
+            paced: Some(PacedBy { tells: true, overlaps: true }),
+            ..ASKED
+        };
+        assert_eq!(check(&late, &server), Ok(()), "it came late to its loop");
         for (done, says) in [
             (honest(), "did not tell the time of its operations"),
             (told(101.0, 1.0), "101 operations of 100"),

@@ -105,7 +105,7 @@ impl<'a> Judge<'a> {
     /// The same, at the levels that the number of answers allows.
     fn selecting(self) -> Self {
         let share = |alpha: f64, many: usize, all: usize| alpha * many.max(1) as f64 / all.max(1) as f64;
-        let (plan, all) = (self.plan, self.plan.contrasts.len());
+        let (plan, all) = (self.plan, self.plan.all_contrasts().count());
         let has_verdict = |planned: &PlannedContrast, level: f64| {
             let found = self.judged(
                 level,
@@ -117,7 +117,7 @@ impl<'a> Judge<'a> {
         };
         let told = answered_together(all, |many| {
             let level = share(plan.alpha, many, all);
-            plan.contrasts.iter().filter(|planned| has_verdict(planned, level)).count()
+            plan.all_contrasts().filter(|planned| has_verdict(planned, level)).count()
         });
         let pairs = |workload: &Workload| workload.cells.len() * (workload.cells.len().saturating_sub(1)) / 2;
         let pairs: usize = self.compared.iter().copied().map(pairs).sum();
@@ -262,7 +262,7 @@ impl<'a> Judge<'a> {
     pub fn answered(&self) -> Answered {
         let (mut resolved, mut of) = (0, 0);
         let (mut needed, mut hopeless) = (Vec::new(), Vec::new());
-        for planned in &self.plan.contrasts {
+        for planned in self.plan.all_contrasts() {
             let cells = [planned.a, planned.b];
             match self.contrast(Metric::Wall, planned.a, planned.b) {
                 Some(found) if found.is_answer() => resolved += 1,
@@ -295,7 +295,7 @@ impl<'a> Judge<'a> {
     /// The epochs that each open contrast would likely take in all, ten times the run at most; `None` where it would take more, or
     /// no honest number can be given.
     pub fn likely_epochs(&self) -> Vec<Option<u32>> {
-        let all = self.plan.contrasts.iter();
+        let all = self.plan.all_contrasts();
         let found = all.map(|planned| self.contrast(Metric::Wall, planned.a, planned.b));
         let open = found.filter(|found| !found.is_some_and(|found| found.is_answer()));
         open.map(|found| self.likely_epochs_of(self.level, &found?, 1.0)).collect()

@@ -131,6 +131,7 @@ fn judged(
         cells: cells(outcome, batches, about),
         workloads: workloads(outcome, judge),
         contrasts: contrasts(outcome, judge, is_final),
+        over_pace: over_pace(outcome, judge, is_final),
         samples: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
@@ -376,7 +377,30 @@ fn modes(batches: &Batches<'_>, cell: usize) -> Vec<Mode> {
 /// The contrasts; those of a run that goes on without what no table shows meanwhile.
 fn contrasts(outcome: &Outcome, judge: &Judge<'_>, is_final: bool) -> Vec<ContrastRecord> {
     let plan = &outcome.plan;
-    let record = |metric, found: Contrast| ContrastRecord {
+    let of_metric = |metric| {
+        let found =
+            plan.contrasts.iter().filter_map(move |planned| judge.contrast(metric, planned.a, planned.b));
+        found.map(move |found| contrast_record(outcome, judge, is_final, metric, found))
+    };
+    Metric::ALL.iter().flat_map(|metric| of_metric(*metric)).collect()
+}
+
+/// What pauses cost.
+fn over_pace(outcome: &Outcome, judge: &Judge<'_>, is_final: bool) -> Vec<ContrastRecord> {
+    let planned = outcome.plan.over_pace.iter();
+    let found = planned.filter_map(|planned| judge.contrast(Metric::Wall, planned.a, planned.b));
+    found.map(|found| contrast_record(outcome, judge, is_final, Metric::Wall, found)).collect()
+}
+
+fn contrast_record(
+    outcome: &Outcome,
+    judge: &Judge<'_>,
+    is_final: bool,
+    metric: Metric,
+    found: Contrast,
+) -> ContrastRecord {
+    let plan = &outcome.plan;
+    ContrastRecord {
         metric,
         a: plan.cells[found.a].id.clone(),
         b: plan.cells[found.b].id.clone(),
@@ -397,13 +421,7 @@ fn contrasts(outcome: &Outcome, judge: &Judge<'_>, is_final: bool) -> Vec<Contra
         headline: metric == Metric::Wall,
         within: if metric == Metric::Wall { within(judge, found.a, found.b) } else { Vec::new() },
         latency: if metric == Metric::Wall { latency(outcome, judge, found.a, found.b) } else { Vec::new() },
-    };
-    let of_metric = |metric| {
-        let found =
-            plan.contrasts.iter().filter_map(move |planned| judge.contrast(metric, planned.a, planned.b));
-        found.map(move |found| record(metric, found))
-    };
-    Metric::ALL.iter().flat_map(|metric| of_metric(*metric)).collect()
+    }
 }
 
 /// The ratio of the mean costs, and how many epochs lie beyond the margin on its side.

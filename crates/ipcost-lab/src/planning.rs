@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use ipcost_model::pace::{POLLUTE, Pace};
 use ipcost_model::units::duration_text;
 use ipcost_model::{
-    Arms, Expanded, Job, LatencyMode, Multiplicity, Pattern, Plan, PlannedArms, PlannedContrast, Workload,
+    Arms, Expanded, Job, LatencyMode, Multiplicity, OptionGroup, Pattern, Plan, PlannedArms, PlannedCell,
+    PlannedContrast, Workload,
 };
 use ipcost_stats::{Allocation, Variances, allocate, epochs_to_expect};
 
@@ -185,9 +187,10 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     }
     let available = |index: &usize| cells[*index].unavailable.is_none();
     let contrasts = contrasts(&workloads);
+    let over_pace = over_pace(&cells, &workloads);
     let (multiplicity, family) = match settings.family {
         Some(family) => (Multiplicity::Headline, family),
-        None => family(&workloads, available),
+        None => family(&workloads, over_pace.len(), available),
     };
     let alpha_each = ALPHA / f64::from(family.max(1));
     let expected = match multiplicity {
@@ -202,6 +205,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         cells,
         workloads,
         contrasts,
+        over_pace,
         notes,
         seed: settings.seed,
         margin: settings.margin,
@@ -324,19 +328,54 @@ fn contrasts(workloads: &[Workload]) -> Vec<PlannedContrast> {
     workloads.iter().enumerate().flat_map(pairs).collect()
 }
 
+/// Every cell with a pause against the same work, over the same transport and between the same peers, at the shortest pause, and with
+/// the least memory gone through in between.
+fn over_pace(cells: &[PlannedCell], workloads: &[Workload]) -> Vec<PlannedContrast> {
+    let pauses = |cell: &PlannedCell| match cell.cell.pace() {
+        Pace::Think { mean_ns, .. } if cell.unavailable.is_none() && cell.arm.is_none() => {
+            Some((mean_ns, cell.cell.options.int(POLLUTE).unwrap_or(0)))
+        }
+        Pace::Think { .. } | Pace::Rate { .. } | Pace::BackToBack => None,
+    };
+    let without = |cell: &PlannedCell| {
+        let mut point = cell.point.clone();
+        point.cell.options = point.cell.options.without(OptionGroup::Pace);
+        point
+    };
+    let mut found = Vec::new();
+    for (index, workload) in workloads.iter().enumerate() {
+        for a in workload.cells.iter().copied().filter(|cell| pauses(&cells[*cell]).is_some()) {
+            let own = without(&cells[a]);
+            let alike = (0..cells.len())
+                .filter(|other| pauses(&cells[*other]).is_some() && without(&cells[*other]) == own);
+            let shortest = alike.min_by_key(|other| pauses(&cells[*other])).filter(|shortest| *shortest != a);
+            found.extend(shortest.map(|b| PlannedContrast { workload: index, a, b }));
+        }
+    }
+    found
+}
+
 /// How many contrasts share alpha, and in which way.
 ///
 /// A table of k cells asks 2k − 3 questions: k − 1 contrasts with the baseline and k − 1 with the truly cheapest
 /// cell, one of them counted twice. A table may name any two cells as equal, though, and the data decide which; so in
 /// a headline all k (k − 1) / 2 pairs share alpha.
-fn family(workloads: &[Workload], available: impl Fn(&usize) -> bool) -> (Multiplicity, u32) {
+fn family(
+    workloads: &[Workload],
+    over_pace: usize,
+    available: impl Fn(&usize) -> bool,
+) -> (Multiplicity, u32) {
     let compared = workloads.iter().filter(|workload| workload.baseline.is_some());
     let sizes: Vec<u32> = compared
         .map(|workload| workload.cells.iter().filter(|cell| available(cell)).count() as u32)
         .collect();
-    let questions = sizes.iter().map(|k| (2 * k).saturating_sub(3)).sum();
+    let over_pace = over_pace as u32;
+    let questions = over_pace + sizes.iter().map(|k| (2 * k).saturating_sub(3)).sum::<u32>();
     match questions > MOST_IN_HEADLINE {
         true => (Multiplicity::Explored, questions),
-        false => (Multiplicity::Headline, sizes.iter().map(|k| k * k.saturating_sub(1) / 2).sum()),
+        false => (
+            Multiplicity::Headline,
+            over_pace + sizes.iter().map(|k| k * k.saturating_sub(1) / 2).sum::<u32>(),
+        ),
     }
 }

@@ -27,7 +27,7 @@ pub fn check(document: &Document) -> Result<(), String> {
     let parts = document.cells.iter().filter_map(|cell| cell.floor.as_ref()).flat_map(|floor| &floor.parts);
     parts.into_iter().try_for_each(|part| known(&ids, &part.cell, "a floor"))?;
     document.workloads.iter().try_for_each(|table| workload(table, &ids))?;
-    for contrast in &document.contrasts {
+    for contrast in document.contrasts.iter().chain(&document.over_pace) {
         [&contrast.a, &contrast.b].into_iter().try_for_each(|id| known(&ids, id, "a contrast"))?;
         // A direction may rest on the range of many epochs.
         let (lo, hi) = contrast.range.unzip();
@@ -36,8 +36,9 @@ pub fn check(document: &Document) -> Result<(), String> {
             .within
             .iter()
             .try_for_each(|within| ratio(within.ratio, within.lo, within.hi, within.verdict))?;
+        contrast.latency.iter().try_for_each(|own| ratio(own.ratio, own.lo, own.hi, own.verdict))?;
     }
-    for contrast in &document.contrasts {
+    for contrast in document.contrasts.iter().chain(&document.over_pace) {
         if let Some(mean) = contrast.mean {
             ratio(mean.ratio, mean.lo, mean.hi, mean.verdict)?;
             if ![mean.slow, mean.unseen].iter().all(|share| (0.0..=1.0).contains(share)) {

@@ -95,6 +95,9 @@ pub struct Document {
     pub workloads: Vec<WorkloadRecord>,
     /// Results for pairs of cells.
     pub contrasts: Vec<ContrastRecord>,
+    /// Cells with a pause against the same work at the shortest pause: what a pace costs. They share alpha with the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_pace: Vec<ContrastRecord>,
     /// Every timed batch of every complete epoch.
     pub samples: Vec<Sample>,
     /// Problems that weaken or bias the result.

@@ -70,6 +70,9 @@ pub struct Plan {
     pub keep_all: bool,
     /// Whether the engine counts other events of the machine and the processes around every batch, besides usage.
     pub counted: bool,
+    /// Every cell with a pause against the same work at the shortest pause: other tables' cells, which share alpha with the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_pace: Vec<PlannedContrast>,
     /// The cells whose sender time is requested, which takes batches far larger than buffers; indices.
     #[serde(default)]
     pub sender_timed: Vec<usize>,
@@ -108,6 +111,11 @@ pub struct KeptFile {
 }
 
 impl Plan {
+    /// Every contrast that shares alpha: those of tables, then those over the pace.
+    pub fn all_contrasts(&self) -> impl Iterator<Item = &PlannedContrast> {
+        self.contrasts.iter().chain(&self.over_pace)
+    }
+
     /// The cells that can be measured here, as indices.
     pub fn measurable(&self) -> impl Iterator<Item = usize> + '_ {
         self.cells.iter().enumerate().filter(|(_, cell)| cell.unavailable.is_none()).map(|(index, _)| index)

@@ -72,7 +72,7 @@ fn check_plan(begun: &Begun) -> Result<(), String> {
     let of_workloads = begun.plan.workloads.iter().flat_map(|workload| {
         workload.cells.iter().chain(&workload.baseline).chain(workload.against.iter().flatten())
     });
-    let of_contrasts = begun.plan.contrasts.iter().flat_map(|contrast| [&contrast.a, &contrast.b]);
+    let of_contrasts = begun.plan.all_contrasts().flat_map(|contrast| [&contrast.a, &contrast.b]);
     let floors = begun.plan.cells.iter().filter_map(|cell| cell.floor.as_ref());
     let of_floors = floors.flat_map(|floor| floor.parts.iter().map(|part| &part.cell));
     match of_workloads.chain(of_contrasts).chain(of_floors).all(|cell| *cell < cells) {

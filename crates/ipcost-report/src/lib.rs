@@ -20,6 +20,7 @@ pub mod lkp;
 pub mod markdown;
 pub mod numbers;
 pub mod otava;
+pub mod over_pace;
 pub mod page;
 pub mod picture;
 pub mod plan;

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use ipcost_model::{Document, WorkloadRecord};
 
 use crate::numbers::three_digits;
+use crate::page::Page;
 use crate::rerun::{Rerun, rerun};
 use crate::rows::{self, CellRow, Figures, Under};
 use crate::words::{capitalised, escaped};
-use crate::{terminal, words};
+use crate::{over_pace, terminal, words};
 
 const VERDICT: &str = "verdict";
 
@@ -30,6 +31,11 @@ pub fn render(document: &Document) -> String {
         if let Some(paces) = words::paces(document, tables) {
             out.push_str(&format!("\n{}\n", text(&paces)));
         }
+    }
+    for section in over_pace::sections(document) {
+        let title = text(&section.title);
+        let page = Page { blocks: section.blocks, ..Page::default() };
+        out.push_str(&format!("\n### {title}\n\n{}", page.markdown()));
     }
     if !document.warnings.is_empty() {
         out.push_str("\n### Warnings\n\n");

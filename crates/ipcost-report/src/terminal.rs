@@ -9,6 +9,8 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::grid::{Column, Grid, Piece};
 use crate::numbers::ratio;
+use crate::over_pace;
+use crate::page::{Page, Section};
 use crate::rows::{self, CellRow, Standing, Under};
 use crate::summary::{footer, summary};
 use crate::words::{self, capitalised, escaped};
@@ -62,6 +64,12 @@ pub fn render(document: &Document, detail: Detail, room: usize) -> String {
     let mut out = tables(document, detail, room);
     for found in document.held_back() {
         out.push_str(&format!("{WARN}{}{WARN:#}\n\n", wrapped(&escaped(found), room)));
+    }
+    let over_pace = over_pace::sections(document);
+    if !over_pace.is_empty() {
+        let blocks = over_pace.into_iter().map(Section::open).collect();
+        out.push_str(&Page { blocks, ..Page::default() }.terminal(true, room));
+        out.push('\n');
     }
     let summary = summary(document, room);
     if !summary.is_empty() {

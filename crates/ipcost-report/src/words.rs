@@ -21,10 +21,15 @@ pub fn workload(workload: &WorkloadRecord) -> String {
 
 /// What a table measures, wherever its processes run: `64 B round trip`.
 pub fn work(workload: &WorkloadRecord) -> String {
+    work_of(&workload.work)
+}
+
+/// The same of its work.
+pub fn work_of(workload: &Work) -> String {
     let size = size_text(workload.size);
     let reply = size_text(workload.reply);
     let what = match workload.pattern {
-        _ if workload.request.is_some() => request(&workload.work),
+        _ if workload.request.is_some() => request(workload),
         Pattern::Rr if workload.size == workload.reply => format!("{size} round trip"),
         Pattern::Rr => format!("round trip of {size} and {reply}"),
         Pattern::Stream => format!("stream of {size} messages"),
@@ -45,7 +50,7 @@ pub fn work(workload: &WorkloadRecord) -> String {
         0 | 1 => what,
         workers => format!("{what}, {workers} at once"),
     };
-    match pace(&workload.work) {
+    match pace(workload) {
         Some(pace) => format!("{what}, {pace}"),
         None => what,
     }

@@ -2,6 +2,7 @@
 
 mod judge;
 mod layout;
+mod pace;
 mod page;
 mod record;
 mod sizes;
@@ -14,6 +15,7 @@ use crate::answer::{Answer, AnswerKind};
 
 pub use self::judge::*;
 pub use self::layout::{layout_job, page_of_layout};
+pub use self::pace::{pace_job, page_of_pace};
 pub use self::page::{page_of_cores, page_of_sizes};
 pub use self::record::*;
 pub use self::sizes::{SizeRequest, Swept, sizes};
@@ -23,6 +25,7 @@ pub use self::work::{page_of_work, work_job};
 pub(crate) const SIZE_ANSWER: AnswerKind = AnswerKind::of::<SizeSweep>(SWEEP_SCHEMA, "sweep size");
 pub(crate) const CORES_ANSWER: AnswerKind = AnswerKind::of::<CoreSweep>(CORES_SCHEMA, "sweep cores");
 pub(crate) const LAYOUT_ANSWER: AnswerKind = AnswerKind::of::<LayoutSweep>(LAYOUT_SCHEMA, "sweep layout");
+pub(crate) const PACE_ANSWER: AnswerKind = AnswerKind::of::<PaceSweep>(PACE_SCHEMA, "sweep pace");
 pub(crate) const WORK_ANSWER: AnswerKind = AnswerKind::of::<WorkSweep>(WORK_SCHEMA, "sweep work");
 
 impl Answer for SizeSweep {
@@ -48,6 +51,12 @@ impl Answer for CoreSweep {
 impl Answer for LayoutSweep {
     fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
         page_of_layout(self, document)
+    }
+}
+
+impl Answer for PaceSweep {
+    fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
+        page_of_pace(self, document)
     }
 }
 

@@ -16,6 +16,46 @@ pub const LAYOUT_SCHEMA: &str = "ipcost-sweep-layout/1";
 /// The version of the record of `sweep work`.
 pub const WORK_SCHEMA: &str = "ipcost-sweep-work/1";
 
+/// The version of the record of `sweep pace`.
+pub const PACE_SCHEMA: &str = "ipcost-sweep-pace/1";
+
+/// Transports with several pauses between operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PaceSweep {
+    /// What it is.
+    pub schema: String,
+    /// What was asked.
+    pub request: PaceRequest,
+}
+
+/// What `sweep pace` was asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PaceRequest {
+    /// The transports.
+    pub transports: Vec<String>,
+    /// What is done over them.
+    pub pattern: Pattern,
+    /// Bytes of a message.
+    pub size: u64,
+    /// How long a worker pauses before every operation, nanoseconds.
+    pub think_ns: Vec<u64>,
+    /// Where the two processes run, one after the other.
+    pub placements: Vec<Placement>,
+    /// The peer that plays the client.
+    pub client: String,
+    /// The peer that plays the server.
+    pub server: String,
+    /// The relative difference that matters.
+    pub margin: f64,
+    /// How long it may take.
+    #[serde(with = "duration")]
+    pub budget: Option<Duration>,
+    /// Exactly this many epochs.
+    pub epochs: Option<u32>,
+    /// The seed of every random order.
+    pub seed: Option<u64>,
+}
+
 /// Two transports under several amounts of work of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkSweep {

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
+use ipcost_model::pace::{POLLUTE, Pace};
 use ipcost_model::units::size_text;
 use ipcost_model::{
-    CellRecord, Document, Estimate, Mode, Pattern, Placement, SpeaksFirst, Work, fixed_offset,
+    CellRecord, Document, Estimate, Mode, Options, Pattern, Placement, SpeaksFirst, Work, fixed_offset,
 };
 
 use super::colours;
@@ -14,6 +15,8 @@ use crate::words;
 /// How far points of one size are set apart, so that none hides the others; and all of them together, at most.
 const BESIDE: f64 = 5.0;
 const MOST_BESIDE: f64 = 40.0;
+/// Where on the axis of pauses none at all is drawn, nanoseconds.
+pub const NO_PAUSE_NS: u64 = 1_000;
 /// How lines of one colour are told apart.
 const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
 
@@ -24,6 +27,15 @@ pub enum Across {
     Size,
     /// Where receive buffers begin, bytes after a page.
     Place,
+    /// How long a worker pauses before every operation, nanoseconds.
+    Pause,
+}
+
+impl Across {
+    /// Whether cells of another pace are other values of what lies across, and not other work.
+    fn is_pace(self) -> bool {
+        self == Self::Pause
+    }
 }
 
 /// The same work at several values of what lies across.
@@ -131,8 +143,11 @@ pub fn alike<T>(
     across: Across,
 ) -> Vec<Alike<T>> {
     let items: Vec<T> = items.into_iter().collect();
-    let kind =
-        |work: Work| Work { reply: 0, size: if across == Across::Size { 0 } else { work.size }, ..work };
+    let kind = |work: Work| {
+        let size = if across == Across::Size { 0 } else { work.size };
+        let pace = if across.is_pace() { Options::default() } else { work.pace };
+        Work { reply: 0, size, pace, ..work }
+    };
     // What a reply is like: as large as the request throughout, or else of one size a group.
     let mut mirrors: HashMap<Work, bool> = HashMap::new();
     for work in items.iter().map(&work) {
@@ -188,13 +203,16 @@ pub fn name(work: &Work, mirrors: bool, across: Across) -> String {
         Pattern::Floor => "Floor",
     }
     .to_owned();
-    if across == Across::Place {
+    if across != Across::Size {
         name.push_str(&format!(" of {}", size_text(work.size)));
     }
     if work.pattern != Pattern::Stream && work.speaks_first == SpeaksFirst::Client && !mirrors {
         name.push_str(&format!(", replies of {}", size_text(work.reply)));
     }
     name.push_str(&how_many_and_where(work));
+    if let Some(pace) = words::pace(work).filter(|_| !across.is_pace()) {
+        name.push_str(&format!(", {pace}"));
+    }
     name
 }
 
@@ -226,6 +244,13 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> V
             Across::Size => (Some(size(&cell.work())).filter(|size| *size > 0), &cell.label),
             // Labels name the place.
             Across::Place => (fixed_offset(&cell.options, "recv_offset").map(u64::from), &cell.transport),
+            Across::Pause => match cell.cell.pace() {
+                // Back to back lies where a pause would be that no one notices.
+                Pace::Think { mean_ns, .. } if cell.options.int(POLLUTE).is_none() => {
+                    (Some(mean_ns.max(NO_PAUSE_NS)), &cell.label)
+                }
+                Pace::Think { .. } | Pace::Rate { .. } | Pace::BackToBack => (None, &cell.label),
+            },
         };
         let Some((at, cost)) = at.zip(cell.wall_ns_per_op.filter(|cost| cost.median > 0.0)) else { continue };
         let floor_ns = cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0);
@@ -248,7 +273,7 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> V
     for (index, line) in lines.iter_mut().enumerate() {
         line.beside = match across {
             Across::Size => (index as f64 - (count - 1.0) / 2.0) * BESIDE.min(MOST_BESIDE / count),
-            Across::Place => 0.0,
+            Across::Place | Across::Pause => 0.0,
         };
         line.points.sort_by_key(|point| point.at);
     }

@@ -20,6 +20,7 @@ pub fn title(document: &Document, chart: Chart) -> String {
         Chart::Cost => "What one operation costs".to_owned(),
         Chart::Size => size::title(document, Across::Size),
         Chart::Layout => size::title(document, Across::Place),
+        Chart::Pace => size::title(document, Across::Pause),
         Chart::Forest => match forest::baseline(document) {
             Some(name) => format!("What one operation costs, compared with {name}"),
             None => "What one operation costs, compared with the baseline".to_owned(),
@@ -64,7 +65,7 @@ pub fn lead(document: &Document, chart: Chart) -> String {
     let sure = format!("{} %", percent(1.0 - analysis.alpha));
     let each = "each on its own; their ratio shows whether two cells differ, not an overlap of these";
     match chart {
-        Chart::Cost | Chart::Size | Chart::Layout => {
+        Chart::Cost | Chart::Size | Chart::Layout | Chart::Pace => {
             let shape = if chart == Chart::Cost { "Lines" } else { "Bands" };
             format!("Points are medians over epochs. {shape} are intervals at {sure}, {each}.")
         }

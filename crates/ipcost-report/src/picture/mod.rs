@@ -66,6 +66,8 @@ pub enum Chart {
     Throughput,
     /// Cost against the place of receive buffers within a page, a line a transport.
     Layout,
+    /// Cost against the pause between operations, a line a transport.
+    Pace,
     /// The cheapest transport of every workload, a column a size.
     Cheapest,
     /// The claims of an article, a panel a condition; drawn by [`draw_claims`].
@@ -76,12 +78,13 @@ pub enum Chart {
 
 impl Chart {
     /// Every one.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Cost,
         Self::Size,
         Self::Forest,
         Self::Throughput,
         Self::Layout,
+        Self::Pace,
         Self::Cheapest,
         Self::Claims,
         Self::Saving,
@@ -95,6 +98,7 @@ impl Chart {
             Self::Forest => "forest",
             Self::Throughput => "throughput",
             Self::Layout => "layout",
+            Self::Pace => "pace",
             Self::Cheapest => "cheapest",
             Self::Claims => "claims",
             Self::Saving => "saving",
@@ -149,6 +153,11 @@ pub enum PictureError {
         "chart layout takes the same work with receive buffers at two places at least, and this document has none; measure with ipcost sweep layout, or draw --chart cost"
     )]
     OnePlace,
+    /// No line would have two points.
+    #[error(
+        "chart pace takes the same work with at least two pauses, and this document has none; measure with ipcost sweep pace, or draw --chart cost"
+    )]
+    OnePause,
     /// No cell has a ratio.
     #[error(
         "chart forest takes cells that are compared with a baseline, and this document has none; measure two transports, or draw --chart cost"
@@ -278,6 +287,7 @@ fn body(document: &Document, chart: Chart, canvas: &mut Canvas, top: f64) -> Res
         Chart::Cost => cost::draw(document, canvas, top),
         Chart::Size => size::draw(document, Across::Size, canvas, top)?,
         Chart::Layout => size::draw(document, Across::Place, canvas, top)?,
+        Chart::Pace => size::draw(document, Across::Pause, canvas, top)?,
         Chart::Forest => forest::draw(document, canvas, top)?,
         Chart::Throughput => throughput::draw(document, canvas, top)?,
         Chart::Cheapest => cheapest::draw(document, canvas, top)?,

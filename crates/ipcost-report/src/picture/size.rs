@@ -1,14 +1,14 @@
 //! Cost against the size of a message, or against the place of a buffer within a page: a panel a pattern, a line a
 //! transport, with its interval as a band.
 
-use ipcost_model::units::size_text;
+use ipcost_model::units::{size_text, time_text};
 use ipcost_model::{Document, Estimate, PAGE_BYTES};
 
 use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
 use super::scale::{Extent, Scale};
 use super::text::{Face, clean, shortened, width};
 use super::{Body, LEFT, PictureError, RIGHT};
-use crate::figures::series::{Across, FloorLine, Line, MeasuredCell, SeriesPanel, panels};
+use crate::figures::series::{Across, FloorLine, Line, MeasuredCell, NO_PAUSE_NS, SeriesPanel, panels};
 use crate::figures::{texts, ticks};
 
 const HEAD: Face = Face { size: 14.0, bold: true };
@@ -45,6 +45,7 @@ pub fn draw(
         return Err(match across {
             Across::Size => PictureError::OneSize,
             Across::Place => PictureError::OnePlace,
+            Across::Pause => PictureError::OnePause,
         });
     }
     let mut bottom = top;
@@ -78,6 +79,7 @@ pub fn draw(
     let once = match across {
         Across::Size => "in one size",
         Across::Place => "at one place",
+        Across::Pause => "with one pause",
     };
     notes.extend(skipped.map(|panel| format!("Not shown: {}: measured {once} only.", panel.title)));
     Ok(Body { bottom, notes })
@@ -88,6 +90,7 @@ pub fn title(document: &Document, across: Across) -> String {
     let by = match across {
         Across::Size => "size of message",
         Across::Place => "place of the receive buffer",
+        Across::Pause => "pause between operations",
     };
     let panels = panels(document, across);
     let mut drawn = panels.iter().filter(|panel| panel.values().len() > 1);
@@ -121,7 +124,7 @@ impl SeriesPanel<'_> {
             point.modes.iter().for_each(|mode| costs.add_bound(Some(mode.wall_ns_per_op)));
         }
         let across = match across {
-            Across::Size => Scale::logarithmic(&values, start, end),
+            Across::Size | Across::Pause => Scale::logarithmic(&values, start, end),
             Across::Place => Scale { logarithmic: false, from: 0.0, to: PAGE_BYTES as f64, start, end },
         };
         (across, Scale::logarithmic(&costs, top + tall, top))
@@ -152,6 +155,7 @@ fn draw_panel(canvas: &mut Canvas, panel: &SeriesPanel<'_>, what: Across, top: f
         match what {
             Across::Size => "size of a message (logarithmic; points of one size stand side by side)",
             Across::Place => "where receive buffers begin, bytes after a page",
+            Across::Pause => "pause before each operation (logarithmic)",
         },
     );
     up.start + 36.0
@@ -173,6 +177,7 @@ fn axes(panel: &SeriesPanel<'_>, what: Across, across: &Scale, up: &Scale) -> Ca
     let named: Vec<(u64, String)> = match what {
         Across::Size => panel.values().into_iter().map(|size| (size, size_text(size))).collect(),
         Across::Place => (0..=PAGE_BYTES).step_by(PLACES).map(|place| (place, place.to_string())).collect(),
+        Across::Pause => panel.values().into_iter().map(|ns| (ns, pause(ns))).collect(),
     };
     for (value, name) in named {
         let x = across.place(value as f64);
@@ -186,6 +191,10 @@ fn axes(panel: &SeriesPanel<'_>, what: Across, across: &Scale, up: &Scale) -> Ca
     }
     canvas.line((across.start, up.start), (across.end, up.start), QUIET, 1.0);
     canvas
+}
+
+fn pause(ns: u64) -> String {
+    if ns == NO_PAUSE_NS { "none".to_owned() } else { time_text(ns) }
 }
 
 /// The intervals of neighbouring points as one area; where one of them has none, there is a gap.

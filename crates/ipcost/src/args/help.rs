@@ -58,10 +58,13 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 24] = [
     ),
     (
         "sweep",
-        &[(
-            "ipcost sweep size --transports unix,tcp --pattern stream",
-            "the size from which the other one costs less",
-        )],
+        &[
+            (
+                "ipcost sweep size --transports unix,tcp --pattern stream",
+                "the size from which the other one costs less",
+            ),
+            ("ipcost sweep pace", "what calls cost that come once in a while"),
+        ],
     ),
     (
         "replicate",

@@ -58,7 +58,8 @@ pub use schema::SchemaArgs;
 pub use selftest::SelfTestArgs;
 pub use shell::{CompletionsArgs, HelpArgs, ManArgs};
 pub use sweep::{
-    CoreSweepArgs, LayoutSweepArgs, OneRunArgs, SizeSweepArgs, SweepArgs, SweepOver, WorkSweepArgs,
+    CoreSweepArgs, LayoutSweepArgs, OneRunArgs, PaceSweepArgs, SizeSweepArgs, SweepArgs, SweepOver,
+    WorkSweepArgs,
 };
 use tables::TableArgs;
 pub use trend::TrendArgs;

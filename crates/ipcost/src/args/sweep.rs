@@ -24,6 +24,8 @@ pub enum SweepOver {
     Cores(CoreSweepArgs),
     /// Measure what it costs where receive buffers begin within a page
     Layout(LayoutSweepArgs),
+    /// Measure what it costs that operations come with pauses between them, and not back to back
+    Pace(PaceSweepArgs),
     /// Find how slow a request must be before the transport stops mattering
     Work(WorkSweepArgs),
 }
@@ -153,6 +155,40 @@ pub struct LayoutSweepArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("budget", |arg| arg.help(budget(PaceSweepArgs::BUDGET))))]
+pub struct PaceSweepArgs {
+    /// Transports to measure; the others are compared with the last
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "unix,tcp")]
+    pub transports: Vec<String>,
+    /// What is done over them: connect, rr, stream
+    #[arg(long, value_name = "PATTERN", default_value = "rr")]
+    pub pattern: Pattern,
+    /// Bytes of a message
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64")]
+    pub size: u64,
+    /// How long a worker pauses before every operation
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = amount,
+        default_value = "0,100us,1ms,10ms,100ms"
+    )]
+    pub think: Vec<u64>,
+    /// Where the two processes run: free, together, apart [default: together,apart]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub placement: Vec<Placement>,
+    /// The peer that plays the client
+    #[arg(long, value_name = "PEER", default_value = NATIVE)]
+    pub client: String,
+    /// The peer that plays the server
+    #[arg(long, value_name = "PEER", default_value = NATIVE)]
+    pub server: String,
+    #[command(flatten)]
+    pub run: OneRunArgs,
+}
+
+#[derive(Debug, Args)]
 #[command(mut_arg("budget", |arg| arg.help(budget(WorkSweepArgs::BUDGET))))]
 pub struct WorkSweepArgs {
     /// The two transports
@@ -186,6 +222,11 @@ impl CoreSweepArgs {
 }
 
 impl LayoutSweepArgs {
+    /// How long it may take by default.
+    pub const BUDGET: Duration = Duration::from_secs(60);
+}
+
+impl PaceSweepArgs {
     /// How long it may take by default.
     pub const BUDGET: Duration = Duration::from_secs(60);
 }

@@ -3,6 +3,7 @@
 
 mod cores;
 mod layout;
+mod pace;
 mod size;
 mod work;
 
@@ -27,6 +28,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
         SweepOver::Size(args) => size::run(args),
         SweepOver::Cores(args) => cores::run(args),
         SweepOver::Layout(args) => layout::run(args),
+        SweepOver::Pace(args) => pace::run(args),
         SweepOver::Work(args) => work::run(args),
     }
 }

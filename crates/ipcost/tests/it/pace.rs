@@ -45,8 +45,34 @@ fn a_pause_is_no_part_of_an_operation() {
     let paces: Vec<&Value> = document["workloads"].as_array().unwrap().iter().map(|it| &it["pace"]).collect();
     assert_eq!(paces.len(), 6, "{paces:?}");
     assert!(paces.iter().any(|pace| pace["think"] == 3_000_000), "{paces:?}");
+    let over_pace = document["over_pace"].as_array().unwrap();
+    let paced = cells(&document, &["think=3000000"]).len();
+    assert_eq!(over_pace.len(), paced, "{over_pace:?}");
+    let is_to_none = |found: &Value| found["b"].as_str().unwrap().contains("think=0");
+    assert!(over_pace.iter().all(is_to_none), "{over_pace:?}");
     let contrast = &document["contrasts"][0];
     assert_eq!(contrast["latency"][0]["percentile"], "p50", "{contrast:#}");
+}
+
+#[test]
+fn a_sweep_over_pauses_is_a_table_a_sentence_and_a_picture() {
+    let place = Place::new();
+    let picture = place.file("pace.svg");
+    let args = ["sweep", "pace", "--think", "0,2ms", "--placement", "free", "--epochs", "2", "--no-save"];
+    let output = place.run(&[args.as_slice(), &["--svg", argument(&picture)]].concat());
+    let shown = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(shown.contains("64 B round trip: cost over pace") && shown.contains("2 ms"), "{shown}");
+    assert!(shown.contains("With a pause of 2 ms, a 64 B round trip over unix costs"), "{shown}");
+    let drawn = std::fs::read_to_string(picture).unwrap();
+    assert!(drawn.contains("pause before each operation") && drawn.contains("none"), "{drawn}");
+    for (args, says) in
+        [(["--think", "5ms"], "give --think at least two"), (["--think", "0,2min"], "is not a time")]
+    {
+        let output = place.run(&[["sweep", "pace"].as_slice(), &args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).contains(says), "{}", text(&output.stderr));
+    }
 }
 
 #[test]
