@@ -3,12 +3,33 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
+use ipcost_model::protocol::{Done, Told};
 use ipcost_stats::Histogram;
 
 /// Where the number of significant digits stands in the encoding: after the cookie, the length and the offset, four bytes each.
 const DIGITS: std::ops::Range<usize> = 12..16;
 /// The most significant digits: with more a peer could ask for much memory in a few bytes.
 const MOST_DIGITS: u32 = 3;
+
+/// What a peer tells of each operation, as a list, a histogram, or both; so many operations have it at the most.
+///
+/// # Errors
+/// What is wrong, worded to follow the peer's name.
+pub fn told(done: &Done, told: Told, most: u64) -> Result<Histogram, String> {
+    let mut histogram = Histogram::of(done.values(told).to_vec());
+    if let Some(text) = done.histograms.get(told.name()) {
+        let more = read(text).map_err(|reason| format!("sent a histogram {told} that {reason}"))?;
+        // What is too much to be counted must not be added up.
+        if more.count() > most {
+            return Err(format!(
+                "sent a histogram {told} of {} operations, and {most} were asked for",
+                more.count()
+            ));
+        }
+        histogram.add(&more);
+    }
+    Ok(histogram)
+}
 
 /// Reads one.
 ///
@@ -48,6 +69,23 @@ mod tests {
         let exact = Histogram::of(values.to_vec());
         assert_eq!((found.count(), found.value_at(0.5)), (5, 7));
         assert!(found.max() >= exact.max() && found.max() < exact.max() + exact.max() / 1_000);
+    }
+
+    #[test]
+    fn no_more_operations_are_told_of_than_there_were() {
+        let of = |text: String| Done {
+            late_ns: vec![3],
+            histograms: [("late_ns".to_owned(), text)].into(),
+            ..Done::default()
+        };
+        let done = of(text(3, &[1, 7, 7]));
+        assert_eq!(told(&done, Told::Late, 4).unwrap().count(), 4);
+        assert_eq!(told(&done, Told::Latency, 4).unwrap().count(), 0);
+        for most in [0, 2] {
+            let error = told(&done, Told::Late, most).unwrap_err();
+            assert_eq!(error, format!("sent a histogram late_ns of 3 operations, and {most} were asked for"));
+        }
+        assert!(told(&of("%%".to_owned()), Told::Late, 4).unwrap_err().contains("not Base64"));
     }
 
     #[test]

@@ -67,11 +67,12 @@ pub fn paces(document: &Document, tables: &[&WorkloadRecord]) -> Option<String> 
     let of_table = |table: &&WorkloadRecord| -> Option<String> {
         let cells = table.cells.iter().filter_map(|id| cell(document, id)).filter(|cell| cell.epochs > 0);
         let kept: Vec<String> = cells.filter_map(|cell| kept(cell, cell.pace.as_ref()?)).collect();
+        // Names of transports are written as they are typed, also where a sentence begins.
         let place = match table.placement {
             Placement::Free => String::new(),
-            placement => format!("on {}, ", cores(placement)),
+            placement => format!("On {}, ", cores(placement)),
         };
-        (!kept.is_empty()).then(|| capitalised(&format!("{place}{}.", kept.join("; "))))
+        (!kept.is_empty()).then(|| format!("{place}{}.", kept.join("; ")))
     };
     let kept: Vec<String> = tables.iter().filter_map(of_table).collect();
     let cells = tables.first()?.cells.iter().filter_map(|id| cell(document, id));

@@ -22,7 +22,6 @@ use ipcost_model::{
     ArmName, ArmsRecord, Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan,
     PlannedCell, ServiceCommand, Watched,
 };
-use ipcost_stats::Histogram;
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
@@ -595,25 +594,6 @@ impl ProcessBench {
     }
 }
 
-/// What is told of each operation: its latency by the client, or by the server where messages carry when they were sent; the rest by
-/// the client.
-fn distributions(client: &Done, server: &Done, at_server: bool) -> Result<BTreeMap<Told, Histogram>, String> {
-    let mut all = BTreeMap::new();
-    for told in Told::ALL {
-        let done = if *told == Told::Latency && at_server { server } else { client };
-        let mut histogram = Histogram::of(done.values(*told).to_vec());
-        if let Some(text) = done.histograms.get(told.name()) {
-            histogram.add(
-                &histograms::read(text).map_err(|reason| format!("sent a histogram {told} that {reason}"))?,
-            );
-        }
-        if histogram.count() > 0 {
-            all.insert(*told, histogram);
-        }
-    }
-    Ok(all)
-}
-
 impl Drop for ProcessBench {
     /// Servers that last the run end with it, and the guard forgets them: their numbers may soon belong to other processes.
     fn drop(&mut self) {
@@ -686,10 +666,23 @@ impl Bench for ProcessBench {
         let whereabouts = places
             .zip(self.seen(cell))
             .and_then(|(before, after)| whereabouts::ran(&self.topology, &before, &after, cpu_ns));
-        let tells_at_server = seed.is_some() && self.cells[cell].cell.pattern == Pattern::Stream;
-        let told = distributions(&client, &server, tells_at_server).map_err(|reason| {
-            self.pairs[cell].as_mut().expect("an epoch has been started").peer(CLIENT).failed(fault(&reason))
-        })?;
+        // Where messages carry when they were sent, the server tells how long they took.
+        let at_server = seed.is_some() && self.cells[cell].cell.pattern == Pattern::Stream;
+        let most = if latency || seed.is_some() { self.cells[cell].cell.work_for(ops) } else { 0 };
+        let mut told = BTreeMap::new();
+        for kind in Told::ALL {
+            let (from, done) =
+                if at_server && *kind == Told::Latency { (SERVER, &server) } else { (CLIENT, &client) };
+            let histogram = histograms::told(done, *kind, most).map_err(|reason| {
+                self.pairs[cell]
+                    .as_mut()
+                    .expect("an epoch has been started")
+                    .peer(from)
+                    .failed(fault(&reason))
+            })?;
+            told.insert(*kind, histogram);
+        }
+        told.retain(|_, histogram| histogram.count() > 0);
         let mut measures = client.measures;
         measures.extend(server.measures);
         if let Some(before) = counts {

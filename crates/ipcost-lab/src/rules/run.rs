@@ -62,7 +62,7 @@ rules! {
         "2 % of the cost", [Warning], "By construction";
     OVERLOADED = "overloaded", "whether a cell carries the rate that it is offered",
         "Its queue only grows, so that its times say how long the batches were.",
-        "less than 90 % of the rate done", [Warning], "Planted in a test";
+        "less than 90 % of the rate done, and 10 % still unsent when the last was due", [Warning], "Planted in a test";
     BUFFER_LAYOUT = "buffer-layout", "whether a cell costs more at some places of its buffers within a page",
         "Copies are slow from or to some places, on some processors by a multiple.",
         "p below 1 %, and 5 %", [Warning, Explain], "Measured: [Settings](settings.md); `ipcost sweep layout`";

@@ -105,49 +105,47 @@ fn an_offered_rate_is_kept_and_what_is_late_counts_as_late() {
 #[test]
 fn a_slow_reader_shows_in_the_sends_of_its_stream() {
     let place = Place::new();
-    let args = [
-        ["run", "--transports", "unix", "--patterns", "stream", "--sizes", "4096", "--placement", "free"]
-            .as_slice(),
-        &[
-            "--option",
-            "rate=2000",
-            "--option",
-            "server_work=1ms",
-            "--option",
-            "so_sndbuf=4096",
-            "--epochs",
-            "1",
-        ],
-    ]
-    .concat();
+    let at = |rate: &'static str| {
+        let stream =
+            ["run", "--transports", "unix", "--patterns", "stream", "--sizes", "4096", "--placement", "free"];
+        let slow = ["--option", "server_work=1ms", "--option", "so_sndbuf=4096", "--epochs", "1", "--option"];
+        [stream.as_slice(), &slow, &[rate]].concat()
+    };
     // The server takes 1 ms a message, twice as long as there is: the sender must wait for it.
-    let output = place.run(&args);
+    let output = place.run(&at("rate=2000"));
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(
         told.contains("beyond what 1 connection carries here") && told.contains("give a rate of at most"),
         "{told}"
     );
-    let slower = [
-        ["run", "--transports", "unix", "--patterns", "stream", "--sizes", "4096", "--placement", "free"]
-            .as_slice(),
-        &[
-            "--option",
-            "rate=300",
-            "--option",
-            "server_work=1ms",
-            "--option",
-            "so_sndbuf=4096",
-            "--epochs",
-            "1",
-        ],
-    ]
-    .concat();
-    let document = place.document(&slower);
+    let document = place.document(&at("rate=300"));
     let cell = &document["cells"][0];
     assert!(cell["pace"]["send_ns"]["max"].as_u64() > Some(0), "{cell:#}");
     // Some arrive while the reader still works on the one before.
     assert!(cell["latency_ns"]["p99"].as_u64() > cell["latency_ns"]["p50"].as_u64(), "{cell:#}");
+}
+
+#[test]
+fn a_row_that_does_not_carry_its_rate_is_named() {
+    let place = Place::new();
+    // One of two rows takes 5 ms where there is 1 ms: the other shows that the rate is none too high for the table.
+    let args = [
+        ["run", "--transports", "unix", "--patterns", "rr", "--sizes", "64", "--placement", "free"]
+            .as_slice(),
+        &["--option", "server_work=default,5ms", "--option", "rate=1000", "--epochs", "1"],
+    ]
+    .concat();
+    let document = place.document(&args);
+    let warnings = document["warnings"].as_array().unwrap().iter();
+    let overloaded: Vec<&str> = warnings
+        .filter(|warning| warning["code"] == "overloaded")
+        .map(|warning| warning["message"].as_str().unwrap())
+        .collect();
+    let slow = "rr/unix/64/c1/rate=1000,server_work=5000000";
+    assert!(overloaded.iter().any(|message| message.starts_with(slow)), "{overloaded:?}");
+    let [slow] = cells(&document, &["server_work=5000000"])[..] else { panic!("{document:#}") };
+    assert!(slow["pace"]["unsent"].as_f64() > Some(0.5), "{slow:#}");
 }
 
 #[test]
