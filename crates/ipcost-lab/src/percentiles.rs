@@ -36,12 +36,7 @@ impl Percentiles {
 
     /// One of them, nanoseconds; `None` if there were too few operations for it.
     pub fn at(&self, percentile: Percentile) -> Option<u64> {
-        let value = match percentile {
-            Percentile::P50 => self.p50,
-            Percentile::P90 => self.p90,
-            Percentile::P99 => self.p99,
-            Percentile::P999 => self.p999,
-        };
+        let value = percentile.among([self.p50, self.p90, self.p99, self.p999]);
         (self.count >= percentile.least_ops()).then_some(value)
     }
 }

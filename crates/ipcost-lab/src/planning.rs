@@ -1,12 +1,12 @@
 //! From cells to a plan: the comparisons and their levels, and how rounds and batches fit the budget.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use ipcost_model::pace::{POLLUTE, Pace};
 use ipcost_model::units::duration_text;
 use ipcost_model::{
     Arms, Expanded, Job, LatencyMode, Multiplicity, OptionGroup, Pattern, Plan, PlannedArms, PlannedCell,
-    PlannedContrast, Workload,
+    PlannedContrast, Point, Workload,
 };
 use ipcost_stats::{Allocation, Variances, allocate, epochs_to_expect};
 
@@ -331,25 +331,29 @@ fn contrasts(workloads: &[Workload]) -> Vec<PlannedContrast> {
 /// Every cell with a pause against the same work, over the same transport and between the same peers, at the shortest pause, and with
 /// the least memory gone through in between.
 fn over_pace(cells: &[PlannedCell], workloads: &[Workload]) -> Vec<PlannedContrast> {
-    let pauses = |cell: &PlannedCell| match cell.cell.pace() {
-        Pace::Think { mean_ns, .. } if cell.unavailable.is_none() && cell.arm.is_none() => {
-            Some((mean_ns, cell.cell.options.int(POLLUTE).unwrap_or(0)))
-        }
-        Pace::Think { .. } | Pace::Rate { .. } | Pace::BackToBack => None,
-    };
-    let without = |cell: &PlannedCell| {
-        let mut point = cell.point.clone();
+    // By what a cell is without its pace.
+    let without = |cell: usize| {
+        let mut point = cells[cell].point.clone();
         point.cell.options = point.cell.options.without(OptionGroup::Pace);
         point
     };
+    let pauses = |cell: usize| {
+        cells[cell].cell.pause().filter(|_| cells[cell].unavailable.is_none() && cells[cell].arm.is_none())
+    };
+    let mut shortest: HashMap<Point, usize> = HashMap::new();
+    for cell in (0..cells.len()).filter(|cell| pauses(*cell).is_some()) {
+        let known = shortest.entry(without(cell)).or_insert(cell);
+        if pauses(cell) < pauses(*known) {
+            *known = cell;
+        }
+    }
     let mut found = Vec::new();
     for (index, workload) in workloads.iter().enumerate() {
-        for a in workload.cells.iter().copied().filter(|cell| pauses(&cells[*cell]).is_some()) {
-            let own = without(&cells[a]);
-            let alike = (0..cells.len())
-                .filter(|other| pauses(&cells[*other]).is_some() && without(&cells[*other]) == own);
-            let shortest = alike.min_by_key(|other| pauses(&cells[*other])).filter(|shortest| *shortest != a);
-            found.extend(shortest.map(|b| PlannedContrast { workload: index, a, b }));
+        for a in workload.cells.iter().copied().filter(|cell| pauses(*cell).is_some()) {
+            let b = shortest[&without(a)];
+            if a != b {
+                found.push(PlannedContrast { workload: index, a, b });
+            }
         }
     }
     found

@@ -555,12 +555,7 @@ pub struct LatencySummary {
 impl LatencySummary {
     /// A percentile, nanoseconds; `None` if the epochs had too few operations for it.
     pub fn at(&self, percentile: Percentile) -> Option<u64> {
-        let value = match percentile {
-            Percentile::P50 => self.p50,
-            Percentile::P90 => self.p90,
-            Percentile::P99 => self.p99,
-            Percentile::P999 => self.p999,
-        };
+        let value = percentile.among([self.p50, self.p90, self.p99, self.p999]);
         self.fewest.is_none_or(|fewest| fewest >= percentile.least_ops()).then_some(value)
     }
 }
@@ -748,17 +743,22 @@ impl Percentile {
 
     /// As a share.
     pub fn quantile(self) -> f64 {
-        match self {
-            Self::P50 => 0.5,
-            Self::P90 => 0.9,
-            Self::P99 => 0.99,
-            Self::P999 => 0.999,
-        }
+        self.among([0.5, 0.9, 0.99, 0.999])
     }
 
     /// The fewest operations that have it: with fewer it would be no more than their largest.
     pub fn least_ops(self) -> u64 {
         (1.0 / (1.0 - self.quantile())).round() as u64
+    }
+
+    /// Its value among those of all, in their order.
+    pub fn among<T>(self, [p50, p90, p99, p999]: [T; 4]) -> T {
+        match self {
+            Self::P50 => p50,
+            Self::P90 => p90,
+            Self::P99 => p99,
+            Self::P999 => p999,
+        }
     }
 
     /// As people write it: `p99.9`.

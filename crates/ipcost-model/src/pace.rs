@@ -93,6 +93,15 @@ impl Cell {
     pub fn pace(&self) -> Pace {
         Pace::of(&self.options)
     }
+
+    /// How long a worker pauses before an operation, nanoseconds, and the bytes that it goes through then; `None` where it does not
+    /// pause.
+    pub fn pause(&self) -> Option<(u64, u64)> {
+        match self.pace() {
+            Pace::Think { mean_ns, .. } => Some((mean_ns, self.options.int(POLLUTE).unwrap_or(0))),
+            Pace::BackToBack | Pace::Rate { .. } => None,
+        }
+    }
 }
 
 /// What options of pace contradict in one another, if anything.

@@ -6,8 +6,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use ipcost_model::{
-    CellRecord, Column, ContrastRecord, ContrastWithin, Document, Estimate, LatencySummary, Metric, Point,
-    Ran, RanRecord, Sample, UsagePerOp,
+    CellRecord, Column, ContrastRecord, ContrastWithin, Document, Estimate, LatencySummary, Metric,
+    PaceRecord, Point, Ran, RanRecord, Sample, UsagePerOp,
 };
 
 use crate::words::{self, escaped};
@@ -46,11 +46,11 @@ const RECORD: Columns<CellRecord> = &[
     ("loop", |cell| {
         (if cell.pace.as_ref().is_some_and(|pace| pace.open) { "open" } else { "closed" }).to_owned()
     }),
-    ("offered_per_s", |cell| of(cell.pace.as_ref().and_then(|pace| pace.offered_per_s), |rate| rate)),
+    ("offered_per_s", |cell| paced(cell, |pace| pace.offered_per_s)),
     ("late_ns_p50", |cell| late(cell, |summary| summary.p50)),
     ("late_ns_p99", |cell| late(cell, |summary| summary.p99)),
-    ("queued", |cell| of(cell.pace.as_ref().and_then(|pace| pace.queued), |queued| queued)),
-    ("unsent", |cell| of(cell.pace.as_ref().and_then(|pace| pace.unsent), |share| share)),
+    ("queued", |cell| paced(cell, |pace| pace.queued)),
+    ("unsent", |cell| paced(cell, |pace| pace.unsent)),
     ("client_user_ns_per_op", |cell| usage(cell, |used| used.client_user_ns)),
     ("client_sys_ns_per_op", |cell| usage(cell, |used| used.client_sys_ns)),
     ("server_user_ns_per_op", |cell| usage(cell, |used| used.server_user_ns)),
@@ -236,6 +236,10 @@ fn of<T>(whole: Option<T>, part: impl Fn(T) -> f64) -> String {
 
 fn bound(estimate: Option<Estimate>, end: impl Fn(Estimate) -> Option<f64>) -> String {
     of(estimate.and_then(end), |end| end)
+}
+
+fn paced(cell: &CellRecord, part: fn(&PaceRecord) -> Option<f64>) -> String {
+    of(cell.pace.as_ref().and_then(part), |value| value)
 }
 
 fn late(cell: &CellRecord, part: fn(&LatencySummary) -> u64) -> String {

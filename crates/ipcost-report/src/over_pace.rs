@@ -1,6 +1,5 @@
 //! What pauses cost: the same work at several paces, a table for each.
 
-use ipcost_model::pace::{POLLUTE, Pace};
 use ipcost_model::units::{size_text, time_text};
 use ipcost_model::{CellRecord, ContrastRecord, Document, Options, Placement, Verdict, Work};
 
@@ -67,11 +66,7 @@ fn section(document: &Document, work: &Work, cells: &[Paced<'_>]) -> Section<'st
 
 /// The pause of a cell and what it goes through in between: the least first.
 fn hurry(cell: &CellRecord) -> (u64, u64) {
-    let mean_ns = match cell.cell.pace() {
-        Pace::Think { mean_ns, .. } => mean_ns,
-        Pace::BackToBack | Pace::Rate { .. } => 0,
-    };
-    (mean_ns, cell.options.int(POLLUTE).unwrap_or(0))
+    cell.cell.pause().unwrap_or_default()
 }
 
 fn row(Paced { cell, found }: &Paced<'_>) -> Vec<Field> {

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use ipcost_model::pace::{POLLUTE, Pace};
 use ipcost_model::units::size_text;
 use ipcost_model::{
     CellRecord, Document, Estimate, Mode, Options, Pattern, Placement, SpeaksFirst, Work, fixed_offset,
@@ -244,13 +243,11 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> V
             Across::Size => (Some(size(&cell.work())).filter(|size| *size > 0), &cell.label),
             // Labels name the place.
             Across::Place => (fixed_offset(&cell.options, "recv_offset").map(u64::from), &cell.transport),
-            Across::Pause => match cell.cell.pace() {
+            Across::Pause => {
+                let pause = cell.cell.pause().filter(|(_, polluted)| *polluted == 0);
                 // Back to back lies where a pause would be that no one notices.
-                Pace::Think { mean_ns, .. } if cell.options.int(POLLUTE).is_none() => {
-                    (Some(mean_ns.max(NO_PAUSE_NS)), &cell.label)
-                }
-                Pace::Think { .. } | Pace::Rate { .. } | Pace::BackToBack => (None, &cell.label),
-            },
+                (pause.map(|(mean_ns, _)| mean_ns.max(NO_PAUSE_NS)), &cell.label)
+            }
         };
         let Some((at, cost)) = at.zip(cell.wall_ns_per_op.filter(|cost| cost.median > 0.0)) else { continue };
         let floor_ns = cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0);
