@@ -16,13 +16,14 @@ use serde_json::{Map, Value};
 use crate::answer::{Answer, AnswerKind, answered};
 use crate::check::CHECK_SCHEMA;
 use crate::replicate::Ledger;
-use crate::{app, check, compare, explain, replicate, sweep};
+use crate::{app, check, compare, explain, load, replicate, sweep};
 
 /// Every kind of answer.
-pub const KINDS: [AnswerKind; 10] = [
+pub const KINDS: [AnswerKind; 11] = [
     explain::ANSWER,
     check::ANSWER,
     compare::ANSWER,
+    load::ANSWER,
     sweep::SIZE_ANSWER,
     sweep::CORES_ANSWER,
     sweep::LAYOUT_ANSWER,

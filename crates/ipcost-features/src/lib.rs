@@ -13,6 +13,7 @@ pub mod explain;
 pub mod fleet;
 pub mod gallery;
 pub mod history;
+pub mod load;
 mod packed;
 pub mod replicate;
 pub mod schema;

@@ -132,6 +132,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// Two arms, if the run compares two.
     pub arms: Option<Arms>,
+    /// Whether cells may be offered more than they carry.
+    pub may_overload: bool,
 }
 
 impl Settings {
@@ -152,6 +154,7 @@ impl Settings {
             latency: job.latency.unwrap_or(LatencyMode::Tail),
             timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
             arms: job.ab.clone(),
+            may_overload: false,
         }
     }
 }
@@ -229,6 +232,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         latency: settings.latency,
         timeout: settings.timeout,
         arms: settings.arms.clone().map(|arms| PlannedArms { arms, before: Vec::new() }),
+        may_overload: settings.may_overload,
         cells_at_once: CELLS_AT_ONCE,
         tasks_at_once: u64::MAX,
     };

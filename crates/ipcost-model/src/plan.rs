@@ -83,6 +83,9 @@ pub struct Plan {
     /// The two arms, and how the machine was before, if the run compares two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arms: Option<PlannedArms>,
+    /// Whether cells may be offered more than they carry back to back; a run that does not look for that refuses it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_overload: bool,
     /// The most cells with processes at the same time; an epoch of more is measured in groups.
     pub cells_at_once: usize,
     /// The most processes and threads of peers at the same time.

@@ -21,6 +21,7 @@ mod fleet;
 mod gallery;
 mod history;
 mod job;
+mod load;
 mod many;
 mod output;
 mod outputs;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Command::Resume(args) => resume::run(&args),
         Command::Prune(args) => history::prune(&args),
         Command::Sweep(args) => sweep::run(&args),
+        Command::Load(args) => load::run(&args),
         Command::Replicate(args) => replicate::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Selftest(args) => selftest::run(&args),

@@ -16,6 +16,7 @@ use crate::answer::{Answer, AnswerKind};
 pub use self::judge::*;
 pub use self::layout::{layout_job, page_of_layout};
 pub use self::pace::{pace_job, page_of_pace};
+pub(crate) use self::page::operation;
 pub use self::page::{page_of_cores, page_of_sizes};
 pub use self::record::*;
 pub use self::sizes::{SizeRequest, Swept, sizes};

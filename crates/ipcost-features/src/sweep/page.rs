@@ -34,7 +34,7 @@ pub fn page_of_sizes(sweep: &SizeSweep) -> Page<'_> {
 }
 
 /// What one operation of a pattern is.
-pub(super) fn operation(pattern: Pattern) -> &'static str {
+pub(crate) fn operation(pattern: Pattern) -> &'static str {
     match pattern {
         Pattern::Rr => "a round trip",
         Pattern::Stream => "a message of a stream",

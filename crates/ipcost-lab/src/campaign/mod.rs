@@ -278,8 +278,8 @@ impl Campaign<'_> {
         let work = &self.outcome.plan.cells[cell].cell;
         let (workers, may_wait) = (u64::from(work.concurrency), work.pattern == Pattern::Stream);
         let most_ns = match work.pace() {
-            Pace::Rate { per_s, .. } => 1e9 / per_s as f64,
-            Pace::BackToBack | Pace::Think { .. } => f64::INFINITY,
+            Pace::Rate { per_s, .. } if !self.outcome.plan.may_overload => 1e9 / per_s as f64,
+            Pace::Rate { .. } | Pace::BackToBack | Pace::Think { .. } => f64::INFINITY,
         };
         let mut found = rate(self.bench, cell, workers, may_wait)?;
         for _ in 1..TRIES {
@@ -297,6 +297,9 @@ impl Campaign<'_> {
     /// Refuses a rate that none of a table's cells carries, once all of them are known: the queue would only grow.
     fn check_rates(&self, rates: &BTreeMap<usize, Rate>) -> Result<(), EngineError> {
         let plan = &self.outcome.plan;
+        if plan.may_overload {
+            return Ok(());
+        }
         for workload in &plan.workloads {
             let cells: Vec<usize> = workload
                 .cells

@@ -75,7 +75,7 @@ impl CellArgs {
     }
 }
 
-fn options(flags: &[String]) -> anyhow::Result<OptionLists> {
+pub fn options(flags: &[String]) -> anyhow::Result<OptionLists> {
     let mut lists = OptionLists::default();
     for flag in flags {
         let Some((name, values)) = flag.split_once('=') else {

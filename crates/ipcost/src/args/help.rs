@@ -6,7 +6,7 @@ use super::Cli;
 
 /// Every command that users see, in the order of their work.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure", &["run", "app", "ab", "sweep", "replicate"]),
+    ("Measure", &["run", "app", "load", "ab", "sweep", "replicate"]),
     ("Understand", &["explain", "doctor", "compare", "check"]),
     ("Saved runs", &["show", "list", "report", "resume", "prune"]),
     ("Fleet", &["fleet", "gallery"]),
@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// Examples, a command line and what it does; of the whole program under the empty name.
-const EXAMPLES: [(&str, &[(&str, &str)]); 24] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 25] = [
     (
         "",
         &[
@@ -64,6 +64,13 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 24] = [
                 "the size from which the other one costs less",
             ),
             ("ipcost sweep pace", "what calls cost that come once in a while"),
+        ],
+    ),
+    (
+        "load",
+        &[
+            ("ipcost load", "up to which rate each transport stays under 1 ms at p99"),
+            ("ipcost load --transports unix,tcp --concurrency 8 --limit 200us", "over eight connections"),
         ],
     ),
     (

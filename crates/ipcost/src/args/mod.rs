@@ -13,6 +13,7 @@ mod fleet;
 mod gallery;
 mod help;
 mod history;
+mod load;
 mod many;
 mod measuring;
 mod output;
@@ -36,7 +37,7 @@ use clap::{FromArgMatches, Parser, Subcommand};
 
 pub use ab::AbArgs;
 pub use app::AppArgs;
-pub use cells::CellArgs;
+pub use cells::{CellArgs, options};
 pub use check::CheckArgs;
 pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;
@@ -47,6 +48,7 @@ pub use fleet::FleetArgs;
 pub use gallery::GalleryArgs;
 pub use help::{table, whole_table};
 pub use history::{ListArgs, PruneArgs, ResumeArgs, ShowArgs};
+pub use load::LoadArgs;
 pub use many::ManyArgs;
 pub use measuring::Measuring;
 pub use output::OutputArgs;
@@ -113,6 +115,8 @@ pub enum Command {
     Prune(PruneArgs),
     /// Find where a transport overtakes another, or what placement costs
     Sweep(SweepArgs),
+    /// Latency against load: what each transport carries, and the rate at which it stops working
+    Load(LoadArgs),
     /// Repeat published experiments, and decide their claims
     Replicate(ReplicateArgs),
     /// Examine this machine: what distorts results, and the remedies

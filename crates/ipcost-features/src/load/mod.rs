@@ -1,0 +1,32 @@
+//! Latency against load, and the load at which it stops working: `ipcost load`.
+
+mod judge;
+mod page;
+mod record;
+mod run;
+
+use ipcost_model::Document;
+use ipcost_report::page::Page;
+
+use crate::answer::{Answer, AnswerKind};
+
+use std::time::Duration;
+
+pub use self::record::*;
+pub use self::run::{Loaded, load};
+
+/// Its line of the registry.
+pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<LoadCurves>(LOAD_SCHEMA, "load");
+
+impl Answer for LoadCurves {
+    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
+        page::page(self)
+    }
+
+    fn has_own_data(&self) -> bool {
+        true
+    }
+}
+
+/// How long it may take by default.
+pub const DEFAULT_BUDGET: Duration = Duration::from_secs(60);

@@ -1,0 +1,156 @@
+//! What `ipcost load` found: what each transport carries, and how long operations take at which load.
+
+use std::time::Duration;
+
+use ipcost_model::job::duration;
+use ipcost_model::{Envelope, Estimate, Pattern, Percentile, Placement, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// The version of the record.
+pub const LOAD_SCHEMA: &str = "ipcost-load/1";
+
+/// What `load` was asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadRequest {
+    /// The transports; the others are compared with the last.
+    pub transports: Vec<String>,
+    /// What is done over them.
+    pub pattern: Pattern,
+    /// Bytes from client to server.
+    pub size: u64,
+    /// What a real server is asked; the size is then 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// Connections that share the load.
+    pub concurrency: u32,
+    /// Where the two processes run.
+    pub placement: Placement,
+    /// The peer that plays the client.
+    pub client: String,
+    /// The peer that plays the server.
+    pub server: String,
+    /// What the 99th percentile is to stay below, nanoseconds.
+    pub limit_ns: u64,
+    /// How close the ends of a knee's range are to come.
+    pub resolution: f64,
+    /// The relative difference that matters.
+    pub margin: f64,
+    /// How long it may take.
+    #[serde(with = "duration")]
+    pub budget: Option<Duration>,
+    /// The seed of every random order.
+    pub seed: Option<u64>,
+}
+
+/// Latency against load, over several transports.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadCurves {
+    /// What it is, what made it, where and when.
+    #[serde(flatten)]
+    pub envelope: Envelope,
+    /// What was asked.
+    pub request: LoadRequest,
+    /// The seed of every random order.
+    pub seed: u64,
+    /// How long it took, seconds.
+    pub elapsed_s: f64,
+    /// The chance that any interval misses.
+    pub alpha: f64,
+    /// How many percentiles share it, measured or not.
+    pub family: u32,
+    /// What each transport does back to back, by connections.
+    pub capacities: Vec<Capacity>,
+    /// Every rate that was measured, by transport and then ascending.
+    pub points: Vec<LoadPoint>,
+    /// The highest rate of each transport whose 99th percentile stays below the limit.
+    pub knees: Vec<Knee>,
+    /// Transports compared at the same rate.
+    pub equal_rates: Vec<EqualRate>,
+    /// Whether the budget ended before every knee lay in as small a range as asked for.
+    pub out_of_budget: bool,
+}
+
+/// What a transport does back to back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// The transport.
+    pub transport: String,
+    /// Over so many connections.
+    pub concurrency: u32,
+    /// Operations a second.
+    pub per_s: Estimate,
+}
+
+/// A transport at a rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadPoint {
+    /// The transport.
+    pub transport: String,
+    /// Operations a second that were offered.
+    pub per_s: u64,
+    /// The same as a share of what the transport does back to back.
+    pub utilisation: f64,
+    /// Operations a second that were done.
+    pub achieved_per_s: Option<f64>,
+    /// The mean time from when an operation was due to its end, nanoseconds.
+    pub mean_ns: Estimate,
+    /// Its median, nanoseconds.
+    pub p50_ns: Option<Estimate>,
+    /// Its 99th percentile, nanoseconds; the interval shares alpha with all others.
+    pub p99_ns: Option<Estimate>,
+    /// Its 99.9th percentile, nanoseconds.
+    pub p999_ns: Option<Estimate>,
+    /// Processor time of both sides for an operation, nanoseconds, without what the sender spins away.
+    pub cpu_ns_per_op: Option<f64>,
+    /// How often either side slept and was woken, for an operation.
+    pub wakeups_per_op: Option<f64>,
+    /// How late operations began at the 99th percentile, nanoseconds.
+    pub late_p99_ns: Option<u64>,
+    /// Complete epochs.
+    pub epochs: u32,
+}
+
+impl LoadPoint {
+    /// Whether its 99th percentile is known to be below a limit, or not to be; `None` while it is not known.
+    pub fn is_under(&self, limit_ns: u64) -> Option<bool> {
+        let p99 = self.p99_ns?;
+        let limit = limit_ns as f64;
+        match (p99.lo, p99.hi) {
+            (_, Some(hi)) if hi < limit => Some(true),
+            (Some(lo), _) if lo >= limit => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// The range in which a transport's highest rate lies whose 99th percentile stays below the limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Knee {
+    /// The transport.
+    pub transport: String,
+    /// The highest rate that is known to stay below; null if none is.
+    pub lo: Option<u64>,
+    /// The lowest rate that is known not to; null if none is.
+    pub hi: Option<u64>,
+}
+
+/// Two transports at the same rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EqualRate {
+    /// Operations a second.
+    pub per_s: u64,
+    /// The transport in the numerator.
+    pub a: String,
+    /// The transport in the denominator.
+    pub b: String,
+    /// What is compared.
+    pub percentile: Percentile,
+    /// The ratio.
+    pub ratio: f64,
+    /// The lower end of its interval; null while unbounded.
+    pub lo: Option<f64>,
+    /// The upper end.
+    pub hi: Option<f64>,
+    /// What is known of it.
+    pub verdict: Verdict,
+}

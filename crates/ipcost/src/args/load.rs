@@ -1,0 +1,72 @@
+//! What `ipcost load` takes.
+
+use std::time::Duration;
+
+use clap::Args;
+use ipcost_model::units::{parse_duration, parse_proportion, parse_size, parse_time_ns};
+use ipcost_model::{NATIVE, Pattern, Placement};
+
+use super::{OutputArgs, Saving, Waiting};
+use crate::redact::Redacting;
+
+#[derive(Debug, Args)]
+pub struct LoadArgs {
+    /// Transports to measure; the others are compared with the last
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "unix,tcp")]
+    pub transports: Vec<String>,
+    /// What is done over them: connect, rr
+    #[arg(long, value_name = "PATTERN", default_value = "rr")]
+    pub pattern: Pattern,
+    /// Bytes of a message
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64")]
+    pub size: u64,
+    /// Connections that share the load
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub concurrency: u32,
+    /// Where the two processes run: free, together, apart
+    #[arg(long, value_name = "PLACEMENT", default_value = "apart")]
+    pub placement: Placement,
+    /// What the 99th percentile is to stay below
+    #[arg(long, value_name = "TIME", value_parser = limit, default_value = "1ms")]
+    pub limit: u64,
+    /// How close the ends of a knee's range are to come
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "10%")]
+    pub resolution: f64,
+    /// The peer that plays the client
+    #[arg(long, value_name = "PEER", default_value = NATIVE)]
+    pub client: String,
+    /// The peer that plays the server
+    #[arg(long, value_name = "PEER", default_value = NATIVE)]
+    pub server: String,
+    /// Declare a peer of your own
+    #[arg(long, value_name = "NAME=COMMAND")]
+    pub peer: Vec<String>,
+    /// Set an option of all cells
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub option: Vec<String>,
+    /// The relative difference that matters
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
+    pub margin: f64,
+    /// How long it may take
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
+    pub budget: Duration,
+    /// The seed of every random order [default: a fresh one, shown with the result]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Show neither progress nor warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub waiting: Waiting,
+    #[command(flatten)]
+    pub saving: Saving,
+    #[command(flatten)]
+    pub redacting: Redacting,
+    // What comes after these would stand under their heading.
+    #[command(flatten)]
+    pub outputs: OutputArgs,
+}
+
+fn limit(text: &str) -> Result<u64, String> {
+    parse_time_ns(text).map(|ns| ns.round() as u64)
+}

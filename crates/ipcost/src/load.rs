@@ -1,0 +1,77 @@
+//! `ipcost load`: latency against load, and the load at which it stops working.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use ipcost_features::load::{LoadRequest, Loaded, load};
+use ipcost_model::{Job, Matrix, Pattern, Size};
+
+use crate::args::LoadArgs;
+use crate::exit::{Problem, teller};
+use crate::finish::{Finished, Outputs, finish};
+use crate::job::named_command;
+use crate::run::{Recorder, begin_measuring};
+
+/// Measures rates over every transport, and shows what was found.
+///
+/// # Errors
+/// What is wrong with the arguments, or what failed.
+pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
+    let base = base(args).map_err(Problem::usage)?;
+    let request = LoadRequest {
+        transports: args.transports.clone(),
+        pattern: args.pattern,
+        size: args.size,
+        request: None,
+        concurrency: args.concurrency,
+        placement: args.placement,
+        client: args.client.clone(),
+        server: args.server.clone(),
+        limit_ns: args.limit,
+        resolution: args.resolution,
+        margin: args.margin,
+        budget: Some(args.budget),
+        seed: args.seed,
+    };
+    let quiet = args.quiet;
+    let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, quiet);
+    outputs.check(None).map_err(Problem::usage)?;
+    let interrupt = begin_measuring(quiet, args.waiting)?;
+    let Loaded { document, failure } =
+        load(&request, &base, &interrupt, &mut teller(quiet), &mut |about| {
+            Box::new(Recorder::new(quiet, about, None))
+        })?;
+    let failure = failure.map(Problem::from);
+    match document {
+        Some(document) => finish(&outputs, Finished { document, failure, samples: None }, None),
+        None => Err(failure.unwrap_or_else(Problem::interrupted)),
+    }
+}
+
+/// The load at no rate.
+fn base(args: &LoadArgs) -> anyhow::Result<Job> {
+    ensure!(
+        matches!(args.pattern, Pattern::Rr | Pattern::Connect),
+        "--pattern takes rr or connect: only they have a latency that ends with an answer"
+    );
+    let options = crate::args::options(&args.option)?;
+    if let Some((name, _)) = options.0.iter().find(|(_, values)| values.len() > 1) {
+        anyhow::bail!("--option {name} has several values; a load has one of each option");
+    }
+    let mut peers = std::collections::BTreeMap::new();
+    for flag in &args.peer {
+        let (name, command) = named_command(flag).with_context(|| format!("--peer {flag}"))?;
+        peers.insert(name, command);
+    }
+    let matrix = Matrix {
+        transport: args.transports.clone().into(),
+        pattern: vec![args.pattern].into(),
+        size: vec![Size(args.size)].into(),
+        placement: vec![args.placement].into(),
+        client: vec![args.client.clone()].into(),
+        server: vec![args.server.clone()].into(),
+        options,
+        ..Matrix::default()
+    };
+    Ok(Job { cells: vec![matrix], peers, ..Job::default() })
+}
