@@ -3,12 +3,19 @@
 use super::{Capacity, Knee, LoadPoint};
 
 /// The shares of what a transport does back to back at which it is measured first.
-pub(super) const LADDER: [f64; 7] = [0.05, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95];
+pub(super) const LADDER: [f64; 5] = [0.05, 0.2, 0.5, 0.8, 0.95];
 /// At the rates of the slowest transport that lie at these places of its ladder, all are compared.
-pub(super) const COMPARED: [usize; 3] = [0, 2, 4];
+const COMPARED: [usize; 2] = [1, 3];
+/// How many percentiles of two transports are compared at most: two at each rate and at each share.
+pub(super) const COMPARISONS: usize = 2 * (COMPARED.len() + LADDER.len());
+/// A rate of which so many epochs do not tell on which side of the limit it lies is too close to it.
+const ENOUGH: u32 = 60;
 /// Where no rate of the ladder exceeds the limit: how much further up the next one lies, and how far up is looked.
-const FURTHER: f64 = 1.04;
+const FURTHER: f64 = 1.08;
 const FURTHEST: f64 = 1.3;
+/// Where the lowest exceeds it: how much further down the next one lies, and how far down is looked, as a share of what is done back to back.
+const LESS: f64 = 3.0;
+const LEAST: f64 = 0.01;
 /// Rates between the ends of a knee's range that are measured at a time.
 const BETWEEN: u32 = 2;
 
@@ -43,27 +50,64 @@ pub(super) fn knee(transport: &str, points: &[LoadPoint], limit_ns: u64) -> Knee
     Knee { transport: transport.to_owned(), lo, hi }
 }
 
-/// The rates that would narrow a knee's range down; empty where it is narrow enough, or nothing more is to be tried.
-pub(super) fn next_rates(knee: &Knee, points: &[LoadPoint], capacity: f64, resolution: f64) -> Vec<u64> {
-    let measured: Vec<u64> =
-        points.iter().filter(|point| point.transport == knee.transport).map(|point| point.per_s).collect();
-    let (lo, hi) = match (knee.lo, knee.hi) {
-        (Some(lo), Some(hi)) if hi as f64 <= lo as f64 * (1.0 + resolution) => return Vec::new(),
-        (Some(lo), Some(hi)) => (lo as f64, hi as f64),
+/// The rates to measure next: those of which it is open on which side of the limit they lie and which lie next to it as far as anything
+/// is known, else such as narrow the range down. Empty where it is narrow enough, or nothing more is to be tried.
+pub(super) fn next_rates(knee: &Knee, points: &[LoadPoint], limit_ns: u64, capacity: f64, resolution: f64) -> Vec<u64> {
+    let is_narrow = |lo: u64, hi: u64| hi as f64 <= lo as f64 * (1.0 + resolution);
+    if knee.lo.zip(knee.hi).is_some_and(|(lo, hi)| is_narrow(lo, hi)) {
+        return Vec::new();
+    }
+    let own = || points.iter().filter(|point| point.transport == knee.transport);
+    let is_inside = |rate: u64| knee.lo.is_none_or(|lo| rate > lo) && knee.hi.is_none_or(|hi| rate < hi);
+    let open = |under: bool| {
+        own().filter(move |point| is_inside(point.per_s) && point.seems_under(limit_ns) == Some(under))
+    };
+    let (below, above) = (open(true).max_by_key(|point| point.per_s), open(false).min_by_key(|point| point.per_s));
+    let mut next = Vec::new();
+    let mut narrow = |lo: Option<u64>, hi: Option<u64>| match (lo, hi) {
+        (Some(lo), Some(hi)) if is_narrow(lo, hi) => {}
+        (Some(lo), Some(hi)) => {
+            let step = (hi as f64 / lo as f64).ln() / f64::from(BETWEEN + 1);
+            next.extend((1..=BETWEEN).map(|index| rounded(lo as f64 * (step * f64::from(index)).exp())));
+        }
         // Nothing that was offered was too much.
         (Some(lo), None) => {
-            let next = [1, 2].map(|steps| rounded(lo as f64 * FURTHER.powi(steps * 2)));
-            return next.into_iter().filter(|rate| *rate as f64 <= capacity * FURTHEST && !measured.contains(rate)).collect();
+            let further = [1, 2].map(|steps| rounded(lo as f64 * FURTHER.powi(steps)));
+            next.extend(further.into_iter().filter(|rate| *rate as f64 <= capacity * FURTHEST));
         }
-        // Everything was: the least there is shows whether anything is not.
-        (None, Some(hi)) => (hi as f64 / 20.0, hi as f64),
-        (None, None) => return Vec::new(),
+        // Everything was: less shows whether anything is not.
+        (None, Some(hi)) => {
+            let less = hi as f64 / LESS;
+            next.extend((less >= capacity * LEAST).then(|| rounded(less)));
+        }
+        (None, None) => {}
     };
-    let step = (hi / lo).ln() / f64::from(BETWEEN + 1);
-    let between = (1..=BETWEEN).map(|index| rounded(lo * (step * f64::from(index)).exp()));
-    let mut rates: Vec<u64> = between.filter(|rate| !measured.contains(rate)).collect();
-    rates.dedup();
-    rates
+    match (below, above) {
+        (None, None) => narrow(knee.lo, knee.hi),
+        (Some(below), None) => narrow(Some(below.per_s), knee.hi),
+        (None, Some(above)) => narrow(knee.lo, Some(above.per_s)),
+        (Some(below), Some(above)) => {
+            if below.epochs >= ENOUGH {
+                narrow(knee.lo, Some(below.per_s));
+            }
+            if above.epochs >= ENOUGH {
+                narrow(Some(above.per_s), knee.hi);
+            }
+        }
+    }
+    next.retain(|rate| own().all(|point| point.per_s != *rate));
+    next.extend([below, above].into_iter().flatten().filter(|point| point.epochs < ENOUGH).map(|point| point.per_s));
+    next.sort_unstable();
+    next.dedup();
+    next
+}
+
+/// Between which rates the medians of 99th percentiles cross the limit: the highest that seems below it with all that are lower, and the next.
+pub(super) fn crossing(transport: &str, points: &[LoadPoint], limit_ns: u64) -> (Option<u64>, Option<u64>) {
+    let own = || points.iter().filter(|point| point.transport == transport);
+    let seems = |under: bool| own().filter(move |point| point.seems_under(limit_ns) == Some(under)).map(|point| point.per_s);
+    let above = seems(false).min();
+    (seems(true).filter(|rate| above.is_none_or(|above| *rate < above)).max(), above)
 }
 
 /// How much more load one knee carries than another, with the least and the most that their ranges allow.
@@ -96,7 +140,7 @@ mod tests {
             cpu_ns_per_op: None,
             wakeups_per_op: None,
             late_p99_ns: None,
-            epochs: 20,
+            epochs: ENOUGH,
         }
     }
 
@@ -112,13 +156,27 @@ mod tests {
             first_rates(&[&capacity])[0].1.iter().map(|per_s| point(*per_s, blur)).collect();
         for _ in 0..40 {
             let found = knee("unix", &points, limit_ns);
-            let next = next_rates(&found, &points, 100_000.0, 0.1);
+            let next = next_rates(&found, &points, limit_ns, 100_000.0, 0.1);
             if next.is_empty() {
                 return (found, points.len());
             }
+            assert!(next.iter().all(|rate| points.iter().all(|point| point.per_s != *rate)), "{next:?}");
             points.extend(next.into_iter().map(|per_s| point(per_s, blur)));
         }
         panic!("no end");
+    }
+
+    #[test]
+    fn what_is_open_next_to_the_limit_is_measured_again() {
+        let few = |per_s, blur| LoadPoint { epochs: 10, ..point(per_s, blur) };
+        let points = [few(20_000, 1.01), few(50_000, 1.5), few(80_000, 10.0), few(95_000, 1.01)];
+        let found = knee("unix", &points, 100_000);
+        assert_eq!((found.lo, found.hi), (Some(20_000), Some(95_000)));
+        assert_eq!(next_rates(&found, &points, 100_000, 100_000.0, 0.1), [50_000, 80_000]);
+        assert_eq!(crossing("unix", &points, 100_000), (Some(50_000), Some(80_000)));
+        // Those that so many epochs leave open are too close to it: it is narrowed down around them.
+        let points = points.map(|point| LoadPoint { epochs: ENOUGH, ..point });
+        assert_eq!(next_rates(&found, &points, 100_000, 100_000.0, 0.1), [27_000, 37_000, 85_000, 90_000]);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use ipcost_report::numbers::{rate, ratio as ratio_text};
 use ipcost_report::page::{Column, Field, Page, Paragraph, Section, Table, Tone, Value};
 use ipcost_report::words::cores;
 
-use super::judge::ratio;
-use super::{Capacity, EqualRate, Knee, LoadCurves, LoadPoint};
+use super::judge::{crossing, ratio};
+use super::{Capacity, Knee, LoadAt, LoadComparison, LoadCurves, LoadPoint};
 
 /// The page of `load`.
 pub(super) fn page(curves: &LoadCurves) -> Page<'_> {
@@ -27,17 +27,17 @@ pub(super) fn page(curves: &LoadCurves) -> Page<'_> {
         let table = Table::new(&columns()).rows(own.iter().map(|point| row(point, request.limit_ns)));
         page.blocks.push(Section::new("", transport.clone()).with(table).open());
     }
-    if !curves.equal_rates.is_empty() {
+    if !curves.comparisons.is_empty() {
         let columns = [
-            Column::number("rate"),
-            Column::text("at"),
+            Column::number("each at"),
+            Column::text("of"),
             Column::text("transports"),
             Column::number("ratio"),
             Column::text("interval"),
             Column::text("verdict"),
         ];
-        let rows = curves.equal_rates.iter().map(equal);
-        page.blocks.push(Section::new("", "At the same rate").with(Table::new(&columns).rows(rows)).open());
+        let rows = curves.comparisons.iter().map(compared_at);
+        page.blocks.push(Section::new("", "At the same load").with(Table::new(&columns).rows(rows)).open());
     }
     page.blocks.push(Section::new("", "Back to back").with(saturation(curves)).open());
     page.answer = sentences(curves).into_iter().map(|said| Paragraph::plain(said).into()).collect();
@@ -95,15 +95,19 @@ fn row(point: &LoadPoint, limit_ns: u64) -> Vec<Field> {
     ]
 }
 
-fn equal(known: &EqualRate) -> Vec<Field> {
+fn compared_at(known: &LoadComparison) -> Vec<Field> {
     let (said, tone) = match known.verdict {
         Verdict::Equivalent => ("same", Tone::Plain),
         Verdict::Undecided => ("open", Tone::Open),
         Verdict::Different | Verdict::Direction if known.ratio < 1.0 => ("lower", Tone::Good),
         Verdict::Different | Verdict::Direction => ("higher", Tone::Bad),
     };
+    let at = match known.at {
+        LoadAt::Rate(per_s) => rate_text(per_s),
+        LoadAt::Utilisation(share) => format!("{} load", percent(share)),
+    };
     vec![
-        Value::Text(rate_text(known.per_s)).into(),
+        Value::Text(at).into(),
         Value::Name(known.percentile.title().to_owned()).into(),
         Value::Name(format!("{} / {}", known.a, known.b)).into(),
         Value::Ratio(known.ratio).into(),
@@ -135,7 +139,11 @@ fn saturation(curves: &LoadCurves) -> Table {
 /// Where each transport stops working, and how they compare.
 fn sentences(curves: &LoadCurves) -> Vec<String> {
     let limit = time_text(curves.request.limit_ns);
-    let mut said: Vec<String> = curves.knees.iter().map(|knee| of_knee(knee, &limit)).collect();
+    let mut said = Vec::new();
+    for knee in &curves.knees {
+        said.push(of_knee(knee, &limit));
+        said.extend(of_medians(knee, curves));
+    }
     if let Some((base, others)) = curves.knees.split_last() {
         said.extend(others.iter().filter_map(|knee| compared(knee, base, &limit)));
     }
@@ -163,9 +171,25 @@ fn of_knee(Knee { transport, lo, hi }: &Knee, limit: &str) -> String {
             format!("{transport} exceeds {limit} at p99 at {} already; no lower rate is known to stay under it.", rate_text(*hi))
         }
         (None, None) => {
-            format!("Up to which rate {transport} stays under {limit} at p99 is open; give a larger --budget.")
+            format!("Up to which rate {transport} stays under {limit} at p99 is open; a larger --budget tells.")
         }
     }
+}
+
+/// What the medians over epochs say, where that narrows the range of a knee.
+fn of_medians(knee: &Knee, curves: &LoadCurves) -> Option<String> {
+    let (below, above) = crossing(&knee.transport, &curves.points, curves.request.limit_ns);
+    if (below, above) == (knee.lo, knee.hi) {
+        return None;
+    }
+    let most = |rate: u64, side: &str| format!("most epochs at {} stay {side} it", rate_text(rate));
+    let said = match (below, above) {
+        (Some(below), Some(above)) => format!("{}, and at {} beyond", most(below, "under"), rate_text(above)),
+        (Some(below), None) => most(below, "under"),
+        (None, Some(above)) => most(above, "beyond"),
+        (None, None) => return None,
+    };
+    Some(format!("Not yet certain: {said}."))
 }
 
 /// `unix carries 1.6 × (1.5–1.7) the load of tcp under 1 ms.`

@@ -64,8 +64,8 @@ pub struct LoadCurves {
     pub points: Vec<LoadPoint>,
     /// The highest rate of each transport whose 99th percentile stays below the limit.
     pub knees: Vec<Knee>,
-    /// Transports compared at the same rate.
-    pub equal_rates: Vec<EqualRate>,
+    /// Transports compared with the last, at the same rate and at the same share of what each does back to back.
+    pub comparisons: Vec<LoadComparison>,
     /// Whether the budget ended before every knee lay in as small a range as asked for.
     pub out_of_budget: bool,
 }
@@ -111,6 +111,11 @@ pub struct LoadPoint {
 }
 
 impl LoadPoint {
+    /// Whether its 99th percentile was below a limit in most epochs; `None` where epochs had too few operations for one.
+    pub fn seems_under(&self, limit_ns: u64) -> Option<bool> {
+        Some(self.p99_ns?.median < limit_ns as f64)
+    }
+
     /// Whether its 99th percentile is known to be below a limit, or not to be; `None` while it is not known.
     pub fn is_under(&self, limit_ns: u64) -> Option<bool> {
         let p99 = self.p99_ns?;
@@ -134,11 +139,21 @@ pub struct Knee {
     pub hi: Option<u64>,
 }
 
-/// Two transports at the same rate.
+/// Where two transports are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadAt {
+    /// Both are offered so many operations a second.
+    Rate(u64),
+    /// Each is offered this share of what it does back to back.
+    Utilisation(f64),
+}
+
+/// Two transports at the same load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EqualRate {
-    /// Operations a second.
-    pub per_s: u64,
+pub struct LoadComparison {
+    /// At which.
+    pub at: LoadAt,
     /// The transport in the numerator.
     pub a: String,
     /// The transport in the denominator.

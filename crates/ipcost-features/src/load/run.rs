@@ -1,9 +1,11 @@
 //! Measures a load: what each transport carries back to back, then rates of that, then rates around the limit.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use ipcost_lab::estimate::estimate_of_logs;
 use ipcost_lab::lab::{about, envelope, fresh_seed};
+use ipcost_lab::percentiles::log_ratios;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{
@@ -12,25 +14,27 @@ use ipcost_lab::{
 };
 use ipcost_model::pace::{Pace, RATE};
 use ipcost_model::{
-    CellRecord, Document, Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Percentile,
-    Stopped,
+    Cell, CellRecord, Document, Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Percentile,
+    Stopped, Verdict,
 };
 use ipcost_sys::interrupt::Interrupt;
 
-use super::judge::{first_rates, knee, next_rates};
-use super::{Capacity, EqualRate, LOAD_SCHEMA, LoadCurves, LoadPoint, LoadRequest};
+use super::judge::{COMPARISONS, LADDER, first_rates, knee, next_rates, rounded};
+use super::{Capacity, LOAD_SCHEMA, LoadAt, LoadComparison, LoadCurves, LoadPoint, LoadRequest};
 use crate::answer::{answered, of_runs};
 
-/// Percentiles that share alpha at the most, one for each measurement of a rate.
-const FAMILY: u32 = 60;
+/// Rates of a transport that are measured at the most.
+const RATES: usize = 20;
 /// The share of the budget for what transports carry back to back, of what is left for the first rates, and for each step after it.
-const BACK_TO_BACK: f64 = 0.15;
-const FIRST: f64 = 0.6;
-const LATER: f64 = 0.6;
+const BACK_TO_BACK: f64 = 0.1;
+const FIRST: f64 = 0.55;
+const LATER: f64 = 0.5;
 /// How many connections are tried back to back, besides those of the load.
 const CONNECTIONS: [u32; 3] = [1, 2, 4];
 /// How long a batch lasts: enough operations for a 99th percentile at a low rate, and for a queue to form at a high one.
 const BATCH: Duration = Duration::from_millis(60);
+/// More of it where there is time: a thousandth of the budget, up to this.
+const BATCH_MOST: Duration = Duration::from_millis(500);
 /// How short it may get where there is little time.
 const BATCH_LEAST: Duration = Duration::from_millis(20);
 
@@ -42,29 +46,36 @@ pub struct Loaded {
     pub failure: Option<EngineError>,
 }
 
-/// The level of each percentile's interval.
-fn level() -> f64 {
-    ALPHA / f64::from(FAMILY)
+/// A transport at a rate.
+type Offered = (String, u64);
+
+fn offered(cell: &Cell) -> Option<Offered> {
+    let Pace::Rate { per_s, .. } = cell.pace() else { return None };
+    Some((cell.transport.clone(), per_s))
 }
 
-/// Whether each cell's 99th percentile is known to be below a limit, or not to be.
-struct UnderLimit {
+/// Whether each cell's 99th percentile is known to be below a limit, or not to be, with what earlier epochs say of it.
+struct UnderLimit<'a> {
     limit_ns: u64,
+    level: f64,
+    before: &'a HashMap<Offered, Vec<Percentiles>>,
 }
 
-impl UnderLimit {
-    fn is_known(&self, epochs: &[Percentiles]) -> bool {
-        let Some(p99) = percentile(epochs, Percentile::P99) else { return false };
+impl UnderLimit<'_> {
+    fn is_known(&self, cell: &Cell, epochs: &[Percentiles]) -> bool {
+        let before = offered(cell).and_then(|offered| self.before.get(&offered));
+        let all: Vec<Percentiles> = before.into_iter().flatten().chain(epochs).copied().collect();
+        let Some(p99) = percentile(&all, Percentile::P99, self.level) else { return false };
         let limit = self.limit_ns as f64;
         p99.hi.is_some_and(|hi| hi < limit) || p99.lo.is_some_and(|lo| lo >= limit)
     }
 }
 
-impl Question for UnderLimit {
+impl Question for UnderLimit<'_> {
     fn answered(&self, so_far: &Outcome) -> Answered {
         let cells: Vec<usize> = so_far.plan.measurable().collect();
-        let open: Vec<usize> =
-            cells.iter().copied().filter(|cell| !self.is_known(&so_far.percentiles[*cell])).collect();
+        let is_open = |cell: &usize| !self.is_known(&so_far.plan.cells[*cell], &so_far.percentiles[*cell]);
+        let open: Vec<usize> = cells.iter().copied().filter(is_open).collect();
         let resolved = (cells.len() - open.len()) as u32;
         let needed = if open.is_empty() { Needed::Nothing } else { Needed::Cells(open) };
         Answered { resolved, of: cells.len() as u32, needed }
@@ -72,10 +83,10 @@ impl Question for UnderLimit {
 }
 
 /// A percentile over epochs; `None` if an epoch had too few operations for it.
-fn percentile(epochs: &[Percentiles], percentile: Percentile) -> Option<Estimate> {
+fn percentile(epochs: &[Percentiles], percentile: Percentile, level: f64) -> Option<Estimate> {
     let logs: Option<Vec<f64>> =
         epochs.iter().map(|epoch| Some((epoch.at(percentile)?.max(1) as f64).ln())).collect();
-    estimate_of_logs(&logs?, level())
+    estimate_of_logs(&logs?, level)
 }
 
 /// Measures until every knee's range is narrow enough or the budget ends. What was measured before something failed stands.
@@ -104,8 +115,9 @@ pub fn load(
         began: Instant::now(),
         seed,
         documents: Vec::new(),
+        epochs: HashMap::new(),
         points: Vec::new(),
-        equal_rates: Vec::new(),
+        comparisons: Vec::new(),
         failure: None,
     };
     let capacities = measuring.back_to_back()?;
@@ -115,8 +127,8 @@ pub fn load(
     let mut out_of_budget = false;
     let mut share = FIRST;
     while !measuring.has_ended() && rates.iter().any(|(_, rates)| !rates.is_empty()) {
-        let measured: usize = rates.iter().map(|(_, rates)| rates.len()).sum();
-        if measuring.points.len() + measured > FAMILY as usize || !measuring.step(&rates, &own, share)? {
+        // Rates that half of the time is too short for may take all of it.
+        if !measuring.step(&rates, &own, share)? && (share >= 1.0 || !measuring.step(&rates, &own, 1.0)?) {
             out_of_budget = true;
             break;
         }
@@ -125,23 +137,25 @@ pub fn load(
             .iter()
             .map(|capacity| {
                 let found = knee(&capacity.transport, &measuring.points, request.limit_ns);
-                let next = next_rates(&found, &measuring.points, capacity.per_s.median, request.resolution);
-                (capacity.transport.clone(), next)
+                let carried = capacity.per_s.median;
+                let next = next_rates(&found, &measuring.points, request.limit_ns, carried, request.resolution);
+                (capacity.transport.clone(), measuring.affordable(&capacity.transport, next))
             })
             .collect();
     }
-    let Measuring { documents, points, equal_rates, failure, began, .. } = measuring;
+    let family = measuring.family();
+    let Measuring { documents, points, comparisons, failure, began, .. } = measuring;
     let curves = LoadCurves {
         envelope,
         request: request.clone(),
         seed,
         elapsed_s: began.elapsed().as_secs_f64(),
         alpha: ALPHA,
-        family: FAMILY,
+        family,
         knees: request.transports.iter().map(|name| knee(name, &points, request.limit_ns)).collect(),
         capacities,
         points,
-        equal_rates,
+        comparisons,
         out_of_budget,
     };
     Ok(Loaded { document: of_runs(documents).map(|document| answered(document, &curves)), failure })
@@ -170,8 +184,9 @@ struct Measuring<'a> {
     began: Instant,
     seed: u64,
     documents: Vec<Document>,
+    epochs: HashMap<Offered, Vec<Percentiles>>,
     points: Vec<LoadPoint>,
-    equal_rates: Vec<EqualRate>,
+    comparisons: Vec<LoadComparison>,
     failure: Option<EngineError>,
 }
 
@@ -181,9 +196,37 @@ impl Measuring<'_> {
             || self.documents.last().is_none_or(|last| last.stopped == Stopped::Interrupted)
     }
 
+    fn budget(&self) -> Duration {
+        self.request.budget.unwrap_or(super::DEFAULT_BUDGET)
+    }
+
     fn left(&self) -> Duration {
-        let budget = self.request.budget.unwrap_or(super::DEFAULT_BUDGET);
-        budget.saturating_sub(self.began.elapsed())
+        self.budget().saturating_sub(self.began.elapsed())
+    }
+
+    /// How many intervals share alpha at the most: a 99th percentile for each rate, and the comparisons.
+    fn family(&self) -> u32 {
+        let transports = self.request.transports.len();
+        (RATES * transports + COMPARISONS * (transports - 1)) as u32
+    }
+
+    /// The level of each interval.
+    fn level(&self) -> f64 {
+        ALPHA / f64::from(self.family())
+    }
+
+    /// The rates that a transport may still be measured at: no more than share alpha.
+    fn affordable(&self, transport: &str, rates: Vec<u64>) -> Vec<u64> {
+        let is_own = |point: &&LoadPoint| point.transport == transport;
+        let mut left = RATES.saturating_sub(self.points.iter().filter(is_own).count());
+        let mut may = |rate: &u64| {
+            if self.points.iter().filter(is_own).any(|point| point.per_s == *rate) {
+                return true;
+            }
+            left = left.saturating_sub(1);
+            left > 0
+        };
+        rates.into_iter().filter(|rate| may(rate)).collect()
     }
 
     fn job(&self, cells: Vec<Matrix>, budget: Duration) -> Job {
@@ -279,12 +322,14 @@ impl Measuring<'_> {
                 ..matrix.clone()
             });
         }
-        let budget = self.left().mul_f64(share);
-        let job = Job { batch: Some(BATCH), ..self.job(cells, budget) };
-        let question = UnderLimit { limit_ns: self.request.limit_ns };
+        let batch = (self.budget() / 1000).clamp(BATCH, BATCH_MOST);
+        let job = Job { batch: Some(batch), ..self.job(cells, self.left().mul_f64(share)) };
+        let (level, family) = (self.level(), self.family());
+        let before = self.epochs.clone();
+        let question = UnderLimit { limit_ns: self.request.limit_ns, level, before: &before };
         let settings = |settings: Settings| Settings {
-            level: Some(level()),
-            family: Some(FAMILY),
+            level: Some(level),
+            family: Some(family),
             may_overload: true,
             batch_least: Some(BATCH_LEAST),
             ..settings
@@ -296,18 +341,76 @@ impl Measuring<'_> {
             };
         };
         let percentiles = outcome.percentiles.clone();
+        let is_first = self.points.is_empty();
         let Some(document) = self.keep(outcome, &job) else { return Ok(false) };
-        let mut points = Vec::new();
-        for (cell, epochs) in document.cells.iter().zip(&percentiles) {
-            points.extend(point(cell, epochs, capacities));
+        let cells = document.cells.clone();
+        if is_first {
+            let mut comparisons = at_equal_rates(document);
+            comparisons.extend(self.at_equal_shares(&cells, &percentiles, capacities));
+            self.comparisons = comparisons;
         }
-        let equal = equal_rates(document);
-        self.points.extend(points);
+        for (cell, epochs) in cells.iter().zip(percentiles) {
+            self.add(cell, epochs, capacities);
+        }
         let transports = &self.request.transports;
         let place = |name: &String| transports.iter().position(|known| known == name);
         self.points.sort_by_key(|point| (place(&point.transport), point.per_s));
-        self.equal_rates.extend(equal);
         Ok(true)
+    }
+
+    /// What was measured of a rate, with its earlier epochs.
+    fn add(&mut self, cell: &CellRecord, epochs: Vec<Percentiles>, capacities: &[&Capacity]) {
+        let Some(offered) = offered(&cell.cell) else { return };
+        let level = self.level();
+        let all = self.epochs.entry(offered).or_default();
+        all.extend(epochs);
+        let Some(new) = point(cell, all, level, capacities) else { return };
+        let is_it = |point: &LoadPoint| point.transport == new.transport && point.per_s == new.per_s;
+        match self.points.iter_mut().find(|point| is_it(point)) {
+            // What has no percentiles of epochs is that of the more epochs.
+            Some(old) if old.epochs >= new.epochs => {
+                let LoadPoint { p50_ns, p99_ns, p999_ns, .. } = new;
+                *old = LoadPoint { p50_ns, p99_ns, p999_ns, epochs: old.epochs + new.epochs, ..old.clone() };
+            }
+            Some(old) => *old = LoadPoint { epochs: old.epochs + new.epochs, ..new },
+            None => self.points.push(new),
+        }
+    }
+
+    /// The transports compared with the last, each at the same share of what it does back to back.
+    fn at_equal_shares(
+        &self,
+        cells: &[CellRecord],
+        percentiles: &[Vec<Percentiles>],
+        capacities: &[&Capacity],
+    ) -> Vec<LoadComparison> {
+        let at = |capacity: &Capacity, share: f64| {
+            let sought = (capacity.transport.clone(), rounded(capacity.per_s.median * share));
+            cells.iter().position(|cell| offered(&cell.cell).as_ref() == Some(&sought))
+        };
+        let Some((base, others)) = capacities.split_last() else { return Vec::new() };
+        let mut found = Vec::new();
+        for (share, other) in LADDER.iter().flat_map(|share| others.iter().map(move |other| (*share, other))) {
+            let (Some(a), Some(b)) = (at(other, share), at(base, share)) else { continue };
+            for percentile in Percentile::COMPARED {
+                let logs = log_ratios(&percentiles[a], &percentiles[b], percentile);
+                let level = self.level() / Percentile::COMPARED.len() as f64;
+                let Some(Estimate { median, lo, hi }) = logs.and_then(|logs| estimate_of_logs(&logs, level)) else {
+                    continue;
+                };
+                found.push(LoadComparison {
+                    at: LoadAt::Utilisation(share),
+                    a: other.transport.clone(),
+                    b: base.transport.clone(),
+                    percentile,
+                    ratio: median,
+                    lo,
+                    hi,
+                    verdict: Verdict::of(lo.zip(hi), self.request.margin),
+                });
+            }
+        }
+        found
     }
 }
 
@@ -321,7 +424,7 @@ fn too_short(request: &LoadRequest) -> LabError {
     ))
 }
 
-fn point(cell: &CellRecord, epochs: &[Percentiles], capacities: &[&Capacity]) -> Option<LoadPoint> {
+fn point(cell: &CellRecord, epochs: &[Percentiles], level: f64, capacities: &[&Capacity]) -> Option<LoadPoint> {
     let Pace::Rate { per_s, .. } = cell.cell.pace() else { return None };
     let capacity = capacities.iter().find(|capacity| capacity.transport == cell.transport)?;
     let pace = cell.pace.as_ref()?;
@@ -331,9 +434,9 @@ fn point(cell: &CellRecord, epochs: &[Percentiles], capacities: &[&Capacity]) ->
         utilisation: per_s as f64 / capacity.per_s.median,
         achieved_per_s: pace.achieved_per_s,
         mean_ns: cell.wall_ns_per_op?,
-        p50_ns: percentile(epochs, Percentile::P50),
-        p99_ns: percentile(epochs, Percentile::P99),
-        p999_ns: percentile(epochs, Percentile::P999),
+        p50_ns: percentile(epochs, Percentile::P50, level),
+        p99_ns: percentile(epochs, Percentile::P99, level),
+        p999_ns: percentile(epochs, Percentile::P999, level),
         cpu_ns_per_op: cell.cpu_ns_per_op.map(|cpu| cpu.median),
         wakeups_per_op: cell.usage_per_op.as_ref().map(|usage| usage.voluntary_switches),
         late_p99_ns: pace.late_ns.as_ref().and_then(|late| late.at(Percentile::P99)),
@@ -342,14 +445,14 @@ fn point(cell: &CellRecord, epochs: &[Percentiles], capacities: &[&Capacity]) ->
 }
 
 /// The transports of a document compared at the same rate.
-fn equal_rates(document: &Document) -> Vec<EqualRate> {
+fn at_equal_rates(document: &Document) -> Vec<LoadComparison> {
     let cell = |id: &str| document.cells.iter().find(|cell| cell.id == id);
     let mut found = Vec::new();
     for contrast in document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall) {
         let (Some(a), Some(b)) = (cell(&contrast.a), cell(&contrast.b)) else { continue };
         let Pace::Rate { per_s, .. } = a.cell.pace() else { continue };
-        found.extend(contrast.latency.iter().map(|known| EqualRate {
-            per_s,
+        found.extend(contrast.latency.iter().map(|known| LoadComparison {
+            at: LoadAt::Rate(per_s),
             a: a.transport.clone(),
             b: b.transport.clone(),
             percentile: known.percentile,
