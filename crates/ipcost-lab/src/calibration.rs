@@ -180,8 +180,10 @@ pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, ends: Ends, fillin
     if cell.cell.pace().is_paced() {
         let each_ns = each_ns(&cell.cell, rate.ns_per_op);
         let lead_in = if lead_in_ns > 0.0 { shared(lead_in_ns / each_ns, workers) } else { 0 };
+        // What is offered more than it carries takes longer, and not fewer operations.
+        let least = if matches!(cell.cell.pace(), Pace::Rate { .. }) { LEAST_OFFERED } else { 0.0 };
         return Counts {
-            batch: shared(batch_ns / each_ns, workers),
+            batch: shared((batch_ns / each_ns).max(least), workers),
             lead_in,
             paced: true,
             ..Counts::default()

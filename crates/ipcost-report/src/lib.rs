@@ -33,4 +33,4 @@ pub mod words;
 pub mod wrap;
 pub mod xml;
 
-pub use figures::{claims, colours, forest, saving, timeline};
+pub use figures::{claims, colours, forest, lines, saving, timeline};

@@ -1,13 +1,15 @@
 //! Which rates to measure next, and where the knee lies.
 
+use ipcost_model::Percentile;
+
 use super::{Capacity, Knee, LoadPoint};
 
 /// The shares of what a transport does back to back at which it is measured first.
 pub(super) const LADDER: [f64; 5] = [0.05, 0.2, 0.5, 0.8, 0.95];
 /// At the rates of the slowest transport that lie at these places of its ladder, all are compared.
 const COMPARED: [usize; 2] = [1, 3];
-/// How many percentiles of two transports are compared at most: two at each rate and at each share.
-pub(super) const COMPARISONS: usize = 2 * (COMPARED.len() + LADDER.len());
+/// How many percentiles of two transports are compared at most: at each rate and at each share.
+pub(super) const COMPARISONS: usize = Percentile::COMPARED.len() * (COMPARED.len() + LADDER.len());
 /// A rate of which so many epochs do not tell on which side of the limit it lies is too close to it.
 const ENOUGH: u32 = 60;
 /// Where no rate of the ladder exceeds the limit: how much further up the next one lies, and how far up is looked.

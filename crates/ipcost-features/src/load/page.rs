@@ -1,13 +1,19 @@
 //! A load as a page: latency at each rate, what it costs there, and where it stops working.
 
 use ipcost_model::units::{counted, duration_of, duration_text, percent, rate_text, time_text};
-use ipcost_model::{Estimate, Verdict};
+use ipcost_model::{Estimate, Percentile, Verdict};
+use ipcost_report::colours;
+use ipcost_report::lines::{AcrossLines, Lines, LinesPanel, NamedLine, Place};
 use ipcost_report::numbers::{rate, ratio as ratio_text};
-use ipcost_report::page::{Column, Field, Page, Paragraph, Section, Table, Tone, Value};
+use ipcost_report::page::{Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value};
+use ipcost_report::picture::{Chart, draw_lines, plain_lines};
 use ipcost_report::words::cores;
 
 use super::judge::{crossing, ratio};
 use super::{Capacity, Knee, LoadAt, LoadComparison, LoadCurves, LoadPoint};
+
+/// How the lines of medians are drawn.
+const DASHES: &str = "7 3";
 
 /// The page of `load`.
 pub(super) fn page(curves: &LoadCurves) -> Page<'_> {
@@ -27,6 +33,12 @@ pub(super) fn page(curves: &LoadCurves) -> Page<'_> {
         let table = Table::new(&columns()).rows(own.iter().map(|point| row(point, request.limit_ns)));
         page.blocks.push(Section::new("", transport.clone()).with(table).open());
     }
+    let drawn = lines(curves);
+    let figure = Figure::new(drawn.reading.clone(), move |frame| match frame {
+        Frame::Page => plain_lines(&drawn),
+        Frame::File(background) => draw_lines(&drawn, &curves.envelope, background),
+    });
+    page.blocks.push(figure.named(Chart::Load).into());
     if !curves.comparisons.is_empty() {
         let columns = [
             Column::number("each at"),
@@ -51,6 +63,39 @@ pub(super) fn page(curves: &LoadCurves) -> Page<'_> {
     );
     page.notes.push(Paragraph::quiet(how).into());
     page
+}
+
+/// The 99th percentile and the median of each transport against the rate.
+fn lines(curves: &LoadCurves) -> Lines {
+    let transports = &curves.request.transports;
+    let line = |transport: &String, percentile: Percentile| {
+        let slot = colours::slot_among(transports.iter().map(String::as_str), transport);
+        let known = |point: &LoadPoint| match percentile {
+            Percentile::P50 => point.p50_ns,
+            _ => point.p99_ns,
+        };
+        let own = curves.points.iter().filter(|point| point.transport == *transport);
+        let place = |point: &LoadPoint| {
+            let Estimate { median, lo, hi } = known(point)?;
+            // The bands of the medians would lie on those of the other transport's.
+            let bounds = lo.zip(hi).filter(|_| percentile == Percentile::P99);
+            Some(Place { x: point.per_s as f64, ns: median, bounds })
+        };
+        NamedLine {
+            name: format!("{transport}, {}", percentile.title()),
+            colour: colours::PALETTE[slot].light,
+            dashes: if percentile == Percentile::P50 { DASHES } else { "none" },
+            points: own.filter_map(place).collect(),
+        }
+    };
+    let of_both = |name: &String| [Percentile::P99, Percentile::P50].map(|percentile| line(name, percentile));
+    Lines {
+        title: format!("Latency against load: {}, {}", what(curves), cores(curves.request.placement)),
+        reading: "An open loop: times count from when each operation was due. Whole lines are 99th percentiles with their intervals, dashes are medians, each the median over epochs.".to_owned(),
+        across: AcrossLines::Rate,
+        limit_ns: Some(curves.request.limit_ns),
+        panels: vec![LinesPanel { title: String::new(), lines: transports.iter().flat_map(of_both).collect() }],
+    }
 }
 
 fn what(curves: &LoadCurves) -> String {

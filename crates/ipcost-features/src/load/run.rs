@@ -36,7 +36,7 @@ const BATCH: Duration = Duration::from_millis(60);
 /// More of it where there is time: a thousandth of the budget, up to this.
 const BATCH_MOST: Duration = Duration::from_millis(500);
 /// How short it may get where there is little time.
-const BATCH_LEAST: Duration = Duration::from_millis(20);
+const BATCH_LEAST: Duration = Duration::from_millis(40);
 
 /// A load that was measured.
 pub struct Loaded {

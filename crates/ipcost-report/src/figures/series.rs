@@ -17,7 +17,7 @@ const MOST_BESIDE: f64 = 40.0;
 /// Where on the axis of pauses none at all is drawn, nanoseconds.
 pub const NO_PAUSE_NS: u64 = 1_000;
 /// How lines of one colour are told apart.
-const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
+pub const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
 
 /// What lies across a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

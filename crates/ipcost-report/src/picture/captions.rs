@@ -5,6 +5,7 @@ use ipcost_model::{Document, Multiplicity, Placement, Stopped, WorkloadRecord};
 
 use super::{Chart, forest, size};
 use crate::figures::cheapest;
+use crate::figures::lines::by_percentile;
 use crate::figures::series::Across;
 use crate::figures::ticks::{percent, plain};
 use crate::words;
@@ -21,6 +22,8 @@ pub fn title(document: &Document, chart: Chart) -> String {
         Chart::Size => size::title(document, Across::Size),
         Chart::Layout => size::title(document, Across::Place),
         Chart::Pace => size::title(document, Across::Pause),
+        Chart::Latency => by_percentile(document).title,
+        Chart::Load => "Latency against load".to_owned(),
         Chart::Forest => match forest::baseline(document) {
             Some(name) => format!("What one operation costs, compared with {name}"),
             None => "What one operation costs, compared with the baseline".to_owned(),
@@ -76,7 +79,8 @@ pub fn lead(document: &Document, chart: Chart) -> String {
         }
         Chart::Cheapest => cheapest::legend(document),
         // They are those of an answer, and have their own words.
-        Chart::Claims | Chart::Saving => String::new(),
+        Chart::Claims | Chart::Saving | Chart::Load => String::new(),
+        Chart::Latency => by_percentile(document).reading,
         Chart::Forest => {
             let promise = match analysis.multiplicity {
                 Multiplicity::Headline => {

@@ -8,6 +8,7 @@ pub(crate) mod claims;
 mod cost;
 mod forest;
 mod ink;
+mod lines;
 mod png;
 pub(crate) mod published;
 mod ratios;
@@ -28,8 +29,10 @@ use std::str::FromStr;
 use ipcost_model::{Document, unknown};
 use thiserror::Error;
 
+use crate::figures::lines::by_percentile;
 use crate::figures::series::Across;
 pub use claims::{draw as draw_claims, plain as plain_claims, reading as claims_reading};
+pub use lines::{draw as draw_lines, plain as plain_lines};
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
 pub use published::{
     body as plain_published, draw as draw_published, lead as published_reading, missing as not_measured,
@@ -68,6 +71,10 @@ pub enum Chart {
     Layout,
     /// Cost against the pause between operations, a line a transport.
     Pace,
+    /// Latency by percentile, a panel a workload, a line a row.
+    Latency,
+    /// Latency against the rate that is offered, two lines a transport; drawn by [`draw_lines`].
+    Load,
     /// The cheapest transport of every workload, a column a size.
     Cheapest,
     /// The claims of an article, a panel a condition; drawn by [`draw_claims`].
@@ -78,13 +85,15 @@ pub enum Chart {
 
 impl Chart {
     /// Every one.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Cost,
         Self::Size,
         Self::Forest,
         Self::Throughput,
         Self::Layout,
         Self::Pace,
+        Self::Latency,
+        Self::Load,
         Self::Cheapest,
         Self::Claims,
         Self::Saving,
@@ -99,6 +108,8 @@ impl Chart {
             Self::Throughput => "throughput",
             Self::Layout => "layout",
             Self::Pace => "pace",
+            Self::Latency => "latency",
+            Self::Load => "load",
             Self::Cheapest => "cheapest",
             Self::Claims => "claims",
             Self::Saving => "saving",
@@ -158,6 +169,14 @@ pub enum PictureError {
         "chart pace takes the same work with at least two pauses, and this document has none; measure with ipcost sweep pace, or draw --chart cost"
     )]
     OnePause,
+    /// No cell has percentiles.
+    #[error(
+        "chart latency takes cells whose operations were timed one by one, and this document has none; measure with --latency inline, or draw --chart cost"
+    )]
+    NoLatency,
+    /// No rate was measured.
+    #[error("chart load takes a saved ipcost load, and this document is none; measure with ipcost load, or draw --chart cost")]
+    NoLoad,
     /// No cell has a ratio.
     #[error(
         "chart forest takes cells that are compared with a baseline, and this document has none; measure two transports, or draw --chart cost"
@@ -288,12 +307,14 @@ fn body(document: &Document, chart: Chart, canvas: &mut Canvas, top: f64) -> Res
         Chart::Size => size::draw(document, Across::Size, canvas, top)?,
         Chart::Layout => size::draw(document, Across::Place, canvas, top)?,
         Chart::Pace => size::draw(document, Across::Pause, canvas, top)?,
+        Chart::Latency => lines::body(&by_percentile(document), canvas, top)?,
         Chart::Forest => forest::draw(document, canvas, top)?,
         Chart::Throughput => throughput::draw(document, canvas, top)?,
         Chart::Cheapest => cheapest::draw(document, canvas, top)?,
         // A plain document has none.
         Chart::Claims => return Err(PictureError::NoClaims),
         Chart::Saving => return Err(PictureError::NoCurve),
+        Chart::Load => return Err(PictureError::NoLoad),
     })
 }
 

@@ -37,13 +37,15 @@ const FORMATS: [(&str, &str); 13] = [
     ("schema", "the JSON Schema of each document"),
     ("list --json FILE", "the saved runs"),
 ];
-const CHARTS: [(Chart, &str); 9] = [
+const CHARTS: [(Chart, &str); 11] = [
     (Chart::Cost, "what each workload costs"),
     (Chart::Size, "cost against the size of a message"),
     (Chart::Forest, "ratios to the baseline, with their intervals"),
     (Chart::Throughput, "bits a second of streams"),
     (Chart::Layout, "cost against the place of receive buffers"),
     (Chart::Pace, "cost against the pause between operations"),
+    (Chart::Latency, "latency by percentile"),
+    (Chart::Load, "latency against the rate that is offered, of ipcost load"),
     (Chart::Cheapest, "the cheapest transport by size of message"),
     (Chart::Claims, "the claims of a replication, by condition"),
     (Chart::Saving, "what a Unix socket saves of a server's requests, by its work on them"),

@@ -1,0 +1,218 @@
+//! Lines on two logarithmic axes: latency against load, and latency by percentile.
+
+use ipcost_model::units::time_text;
+use ipcost_model::{Envelope, Estimate};
+
+use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
+use super::scale::{Extent, Scale};
+use super::size::{apart, whiskers};
+use super::text::{Face, clean, shortened, width};
+use super::{
+    Background, Body, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published,
+};
+use crate::figures::lines::{AcrossLines, Lines, LinesPanel, NamedLine, Place};
+use crate::figures::ticks;
+
+const HEAD: Face = Face { size: 14.0, bold: true };
+const NAME: Face = Face { size: 12.0, bold: false };
+const SMALL: Face = Face { size: 11.0, bold: false };
+
+const TICKS: f64 = 58.0;
+const TALL: f64 = 300.0;
+const NAME_ROOM: f64 = 15.0;
+const MOST_NAME: f64 = 210.0;
+const GUTTER: f64 = 26.0;
+
+/// Draws them; `made` says where, when and with what they were measured.
+///
+/// # Errors
+/// If no line has a point.
+pub fn draw(lines: &Lines, made: &Envelope, background: Background) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let mut y = paragraph(&mut canvas, &lines.title, TITLE, INK, 20.0);
+    y = paragraph(&mut canvas, &lines.reading, LEAD, QUIET, y + 3.0) + 8.0;
+    y = body(lines, &mut canvas, y)?.bottom + 20.0;
+    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
+    y = paragraph(&mut canvas, &published::measured_on(made), FOOT, QUIET, y + 6.0);
+    Ok(Picture { title: clean(&lines.title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+}
+
+/// The panels alone, for a page that has the words.
+///
+/// # Errors
+/// If no line has a point.
+pub fn plain(lines: &Lines) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let bottom = body(lines, &mut canvas, 4.0)?.bottom + 6.0;
+    let background = Background::Transparent;
+    Ok(Picture { title: clean(&lines.title), width: WIDTH, height: bottom.ceil(), background, canvas })
+}
+
+/// The panels, one below the other.
+pub(super) fn body(lines: &Lines, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
+    let has_points = |panel: &&LinesPanel| panel.lines.iter().any(|line| !line.points.is_empty());
+    let panels: Vec<&LinesPanel> = lines.panels.iter().filter(has_points).collect();
+    if panels.is_empty() {
+        return Err(match lines.across {
+            AcrossLines::Rate => PictureError::NoLoad,
+            AcrossLines::Percentile => PictureError::NoLatency,
+        });
+    }
+    let mut bottom = top;
+    for (index, panel) in panels.iter().enumerate() {
+        if index > 0 {
+            bottom += 18.0;
+        }
+        if panels.len() > 1 && !panel.title.is_empty() {
+            canvas.text((LEFT, bottom + 18.0), Anchor::Start, HEAD, INK, &panel.title);
+            bottom += 20.0;
+        }
+        bottom = draw_panel(canvas, lines, panel, bottom);
+    }
+    Ok(Body { bottom, notes: Vec::new() })
+}
+
+fn draw_panel(canvas: &mut Canvas, lines: &Lines, panel: &LinesPanel, top: f64) -> f64 {
+    canvas.text((LEFT, top + 16.0), Anchor::Start, SMALL, QUIET, "latency of an operation (logarithmic)");
+    let (across, up) = scales(lines, panel, top + 28.0);
+    canvas.add(axes(lines, &across, &up));
+    for line in &panel.lines {
+        canvas.add(band(line, &across, &up));
+    }
+    for line in &panel.lines {
+        canvas.add(draw_line(line, &across, &up));
+    }
+    canvas.add(names(&panel.lines, &across, &up));
+    let middle = (across.start + across.end) / 2.0;
+    canvas.text((middle, up.start + 32.0), Anchor::Middle, SMALL, QUIET, lines.across.caption());
+    up.start + 36.0
+}
+
+fn scales(lines: &Lines, panel: &LinesPanel, top: f64) -> (Scale, Scale) {
+    let widest = panel.lines.iter().map(|line| width(&clean(&line.name), NAME)).fold(0.0, f64::max);
+    let (start, end) = (LEFT + TICKS, RIGHT - GUTTER - widest.min(MOST_NAME));
+    let tall = (NAME_ROOM * (panel.lines.len() as f64 + 1.0)).max(TALL);
+    let (mut values, mut times) = (Extent::default(), Extent::default());
+    for point in panel.lines.iter().flat_map(|line| &line.points) {
+        values.add(point.x);
+        times.add(point.ns);
+        times.add_bound(point.bounds.map(|bounds| bounds.0));
+        times.add_bound(point.bounds.map(|bounds| bounds.1));
+    }
+    if let Some(limit) = lines.limit_ns {
+        times.add_bound(Some(limit as f64));
+    }
+    (Scale::logarithmic(&values, start, end), Scale::logarithmic(&times, top + tall, top))
+}
+
+fn axes(lines: &Lines, across: &Scale, up: &Scale) -> Canvas {
+    let mut canvas = Canvas::of("axis");
+    for tick in up.ticks(8) {
+        let y = up.place(tick);
+        canvas.line((across.start, y), (across.end, y), GUIDE, 1.0);
+        canvas.text((across.start - 8.0, y + 4.0), Anchor::End, SMALL, QUIET, &ticks::time(tick, None));
+    }
+    let round = || across.ticks(10).into_iter().map(|value| (value, lines.across.name(value))).collect();
+    let mut free_from = f64::NEG_INFINITY;
+    for (value, name) in lines.across.named().unwrap_or_else(round) {
+        if !across.holds(value) {
+            continue;
+        }
+        let x = across.place(value);
+        canvas.line((x, up.end), (x, up.start + 4.0), GUIDE, 1.0);
+        let half = width(&name, SMALL) / 2.0;
+        if x - half > free_from {
+            canvas.text((x, up.start + 16.0), Anchor::Middle, SMALL, QUIET, &name);
+            free_from = x + half + 4.0;
+        }
+    }
+    canvas.line((across.start, up.start), (across.end, up.start), QUIET, 1.0);
+    if let Some(limit) = lines.limit_ns.filter(|limit| up.holds(*limit as f64)) {
+        let y = up.place(limit as f64);
+        canvas.dashes((across.start, y), (across.end, y), INK, 1.25);
+        let name = format!("limit, {}", time_text(limit));
+        canvas.text((across.start + 4.0, y - 4.0), Anchor::Start, SMALL, INK, &name);
+    }
+    canvas
+}
+
+/// The intervals of neighbouring points as one area.
+fn band(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
+    let mut canvas = Canvas::of("band");
+    let ends = |point: &Place| {
+        let (lo, hi) = point.bounds?;
+        let x = across.place(point.x);
+        Some([(x, up.place(lo)), (x, up.place(hi))])
+    };
+    for pair in line.points.windows(2) {
+        if let (Some(left), Some(right)) = (ends(&pair[0]), ends(&pair[1])) {
+            canvas.area(&[left[0], left[1], right[1], right[0]], line.colour, 0.1);
+        }
+    }
+    canvas
+}
+
+fn draw_line(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
+    let mut canvas = Canvas::of("line");
+    canvas.title(&line.name);
+    let places: Vec<Point> =
+        line.points.iter().map(|point| (across.place(point.x), up.place(point.ns))).collect();
+    canvas.lines(&places, line.colour, 2.0, line.dashes);
+    for (point, at) in line.points.iter().zip(&places) {
+        if let Some((lo, hi)) = point.bounds {
+            let known = Estimate { median: point.ns, lo: Some(lo), hi: Some(hi) };
+            canvas.add(whiskers(known, *at, up, line.colour));
+        }
+        canvas.point(*at, 3.5, line.colour, point.bounds.is_none());
+    }
+    canvas
+}
+
+/// The names of the lines at their right ends, moved apart where they would hide each other.
+fn names(lines: &[NamedLine], across: &Scale, up: &Scale) -> Canvas {
+    let mut canvas = Canvas::of("names");
+    let end = |line: &NamedLine| line.points.last().map(|point| (across.place(point.x), up.place(point.ns)));
+    let mut ends: Vec<(&NamedLine, Point)> =
+        lines.iter().filter_map(|line| Some((line, end(line)?))).collect();
+    ends.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
+    let wanted: Vec<f64> = ends.iter().map(|(_, end)| end.1).collect();
+    let start = across.end + GUTTER;
+    for ((line, (x, end)), y) in ends.into_iter().zip(apart(&wanted, NAME_ROOM, up.end + 6.0, up.start - 2.0)) {
+        canvas.lines(&[(x + 5.0, end), (across.end + 4.0, end), (start - 4.0, y)], line.colour, 0.75, "none");
+        let text = shortened(&clean(&line.name), RIGHT - start, NAME);
+        canvas.text((start, y + 4.0), Anchor::Start, NAME, INK, &text);
+    }
+    canvas
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::published::tests::made;
+
+    #[test]
+    fn every_line_has_its_points_its_name_and_its_intervals() {
+        let place = |x, ns| Place { x, ns, bounds: Some((ns * 0.9, ns * 1.1)) };
+        let line = |name: &str, dashes, points| NamedLine { name: name.to_owned(), colour: "#d55e00", dashes, points };
+        let mut lines = Lines {
+            title: "Latency against load".to_owned(),
+            reading: "Read it so.".to_owned(),
+            across: AcrossLines::Rate,
+            limit_ns: Some(1_000_000),
+            panels: vec![LinesPanel {
+                title: String::new(),
+                lines: vec![
+                    line("unix, p99", "none", vec![place(1_000.0, 50_000.0), place(20_000.0, 2_000_000.0)]),
+                    line("unix, p50", "7 3", vec![Place { x: 1_000.0, ns: 20_000.0, bounds: None }]),
+                ],
+            }],
+        };
+        let svg = draw(&lines, &made(), Background::White).unwrap().svg();
+        for text in ["unix, p99", "unix, p50", "limit, 1 ms", "10k/s", "Measured on: ", "Read it so."] {
+            assert!(svg.contains(text), "{text} is missing in {svg}");
+        }
+        assert_eq!(svg.matches("class=\"interval\"").count(), 2);
+        lines.panels[0].lines.clear();
+        assert!(matches!(plain(&lines), Err(PictureError::NoLoad)));
+    }
+}
