@@ -18,7 +18,7 @@ use ipcost_model::{Job, Plan, Purpose};
 use ipcost_sys::placement::Topology;
 use serde_json::Value;
 
-use crate::args::{AppArgs, OutputArgs, Waiting};
+use crate::args::{AppArgs, OutputArgs, ServerArgs, Waiting};
 use crate::exit::{Problem, note, teller, warn};
 use crate::explain::explained;
 use crate::finish::{Finished, Outputs, finish};
@@ -42,7 +42,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let named = find_named(name).map_err(|error| Problem::usage(anyhow!("{error}")))?;
     let kind = named.kind;
     let request = request(named, &args).map_err(Problem::usage)?;
-    let others = guarded(kind, &request, args.expose_to_local_users)?;
+    let others = guarded(kind, &request, args.asked.expose_to_local_users)?;
     let request = AppRequest { others, ..request };
     let mut job = prepare(kind, &request, Topology::read().cores.len() > 1)?;
     job.budget.get_or_insert(DEFAULT_BUDGET);
@@ -116,7 +116,7 @@ pub fn resume(
 
 /// What keeps others from a private server, before anything is started and while this process has a single thread: others would stay
 /// outside a network of its own. What a killed run has left is undone before, in the network that it was left in.
-fn guarded(kind: &ServerKind, request: &AppRequest, admits: bool) -> Result<Option<Others>, Problem> {
+pub(crate) fn guarded(kind: &ServerKind, request: &AppRequest, admits: bool) -> Result<Option<Others>, Problem> {
     if !request.given.is_empty() {
         return Ok(None);
     }
@@ -168,6 +168,31 @@ fn list() -> String {
 
 fn request(named: NamedServer, args: &AppArgs) -> anyhow::Result<AppRequest> {
     let kind = named.kind;
+    if args.as_configured && !kind.takes_tls {
+        bail!(
+            "clients of {} take no TLS unasked, so nothing is made equal; leave --as-configured out",
+            kind.title
+        );
+    }
+    let asked = asked(named, &args.asked)?;
+    let burst = args.burst.unwrap_or(if asked.given.is_empty() { kind.burst } else { 0 });
+    Ok(AppRequest {
+        login: Login { tls: args.as_configured, ..asked.login.clone() },
+        concurrency: args.concurrency.unwrap_or_else(|| Topology::read().cores.len() as u32),
+        rates: args.rate.clone(),
+        blocking: args.blocking,
+        burst,
+        settings: args.measuring.over(Job { timeout: args.timeout, ..Job::default() }),
+        ..asked
+    })
+}
+
+/// Which server it is and what it is asked, by one client at a time.
+///
+/// # Errors
+/// An address that cannot be a server's, or a request of another kind of server.
+pub(crate) fn asked(named: NamedServer, args: &ServerArgs) -> anyhow::Result<AppRequest> {
+    let kind = named.kind;
     let given = Given {
         unix: args.unix.as_deref().map(At::of_path).transpose().map_err(|error| anyhow!("{error}"))?,
         tcp: args
@@ -177,17 +202,10 @@ fn request(named: NamedServer, args: &AppArgs) -> anyhow::Result<AppRequest> {
             .transpose()
             .map_err(|error| anyhow!("{error}"))?,
     };
-    if args.as_configured && !kind.takes_tls {
-        bail!(
-            "clients of {} take no TLS unasked, so nothing is made equal; leave --as-configured out",
-            kind.title
-        );
-    }
     let login = Login {
         user: args.user.clone(),
         database: args.database.clone(),
         writes: args.writes,
-        tls: args.as_configured,
         ..Login::default()
     };
     let texts = [
@@ -219,18 +237,17 @@ fn request(named: NamedServer, args: &AppArgs) -> anyhow::Result<AppRequest> {
     let least = kind.least_for(&given).map(str::to_owned);
     own.retain(|request| Some(request) != least.as_ref());
     let requests: Vec<String> = least.into_iter().chain(own).collect();
-    let cores = Topology::read().cores.len() as u32;
-    let burst = args.burst.unwrap_or(if given.is_empty() { kind.burst } else { 0 });
     Ok(AppRequest {
         server: kind.name.to_owned(),
         alias: named.alias.map(|alias| alias.name.to_owned()),
         given,
         login,
         requests,
-        concurrency: args.concurrency.unwrap_or(cores),
-        blocking: args.blocking,
-        burst,
+        concurrency: 1,
+        rates: Vec::new(),
+        blocking: false,
+        burst: 0,
         others: None,
-        settings: args.measuring.over(Job { timeout: args.timeout, ..Job::default() }),
+        settings: Job::default(),
     })
 }

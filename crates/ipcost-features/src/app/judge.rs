@@ -2,15 +2,17 @@
 
 use ipcost_lab::lab::envelope;
 use ipcost_lab::{Batches, rules};
+use ipcost_model::pace::Pace;
 use ipcost_model::{
-    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Placement, Ran, Verdict,
+    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Percentile, Placement, Ran,
+    Verdict,
 };
 use ipcost_peer::adapters::app::{At, Facts, ServerKind};
 use ipcost_report::words;
 
 use super::record::LOGIN;
 use super::{
-    APP_SCHEMA, App, AppRequest, Checked, Curve, MeasuredRequest, OtherSide, RanShare, Saving, SeenServer,
+    APP_SCHEMA, App, AppRequest, AtRate, Checked, Curve, MeasuredRequest, OtherSide, RanShare, Saving, SeenServer,
     ServerSocket, SideCost,
 };
 use crate::explain::parts::Estimates;
@@ -48,6 +50,7 @@ pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, d
         costs: other_side.as_ref().map(|_| costs(kind, document)).unwrap_or_default(),
         other_side,
         savings,
+        at_rates: at_rates(document),
         burst: None,
     }
 }
@@ -94,7 +97,49 @@ fn costs(kind: &ServerKind, document: &Document) -> Vec<SideCost> {
             cpu_ns: of(Measure::Cpu).filter(|_| sees_server(&estimates, index)),
         })
     };
-    document.cells.iter().enumerate().filter_map(cost).collect()
+    let is_loop = |(_, cell): &(usize, &CellRecord)| !cell.cell.pace().is_paced();
+    document.cells.iter().enumerate().filter(is_loop).filter_map(cost).collect()
+}
+
+/// What requests take that are offered at a rate, by rate and placement.
+fn at_rates(document: &Document) -> Vec<AtRate> {
+    let mut found: Vec<AtRate> = Vec::new();
+    for cell in &document.cells {
+        let Pace::Rate { per_s, .. } = cell.cell.pace() else { continue };
+        for percentile in Percentile::COMPARED {
+            let Some(ns) = cell.latency_ns.as_ref().and_then(|latency| latency.at(percentile)) else { continue };
+            let new = AtRate {
+                request: cell.point.request.clone().unwrap_or_default(),
+                per_s,
+                placement: cell.point.placement,
+                percentile,
+                unix_ns: None,
+                tcp_ns: None,
+                contrast: None,
+            };
+            let is_it = |row: &AtRate| {
+                (row.per_s, row.placement, row.percentile) == (new.per_s, new.placement, new.percentile)
+                    && row.request == new.request
+            };
+            let place = found.iter().position(is_it).unwrap_or_else(|| {
+                found.push(new);
+                found.len() - 1
+            });
+            let row = &mut found[place];
+            if cell.transport != "unix" {
+                row.tcp_ns = Some(ns);
+                continue;
+            }
+            row.unix_ns = Some(ns);
+            let of_cell =
+                |contrast: &&ContrastRecord| contrast.a == cell.id && contrast.metric == Metric::Wall;
+            let contrast = document.contrasts.iter().find(of_cell);
+            let known = contrast.into_iter().flat_map(|contrast| &contrast.latency);
+            row.contrast = known.copied().find(|known| known.percentile == percentile);
+        }
+    }
+    found.sort_by_key(|row| (row.placement, row.per_s));
+    found
 }
 
 fn side(facts: &Facts, given: &Option<At>) -> ServerSocket {
@@ -209,8 +254,11 @@ fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> 
         placed.into_iter().filter(|row| row.ran == Some(asked)).collect()
     };
     let of_unix = |contrast: &&ContrastRecord| {
-        contrast.metric == Metric::Wall
-            && find(&contrast.a).is_some_and(|cell| document.cells[cell].transport == "unix")
+        let is_unix_loop = |cell: usize| {
+            let cell = &document.cells[cell];
+            cell.transport == "unix" && !cell.cell.pace().is_paced()
+        };
+        contrast.metric == Metric::Wall && find(&contrast.a).is_some_and(is_unix_loop)
     };
     let margin = document.analysis.margin;
     let agreed = |row: Saving| Saving { saved_ns: row.agreed(margin), ..row };

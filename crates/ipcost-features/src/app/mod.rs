@@ -20,7 +20,7 @@ pub use ipcost_peer::adapters::app::{
 pub use self::judge::judge;
 pub use self::page::page;
 pub use self::record::{
-    APP_SCHEMA, App, Burst, Checked, Curve, MeasuredRequest, OtherSide, Others, RanShare, Saving,
+    APP_SCHEMA, App, AtRate, Burst, Checked, Curve, MeasuredRequest, OtherSide, Others, RanShare, Saving,
     ServerSocket, SideCost,
 };
 pub(crate) use self::run::no_network;

@@ -1,19 +1,21 @@
 //! What a Unix socket saves a server, as a page.
 
 use ipcost_model::Estimate;
+use ipcost_model::units::rate_text;
 use ipcost_report::page::{
     Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
 };
 use ipcost_report::picture::{Chart, draw_saving, plain_saving};
 use ipcost_report::saving::{Curves, MeasuredSaving, PlacementPanel};
+use ipcost_report::words::{cores, verdict_of_percentile};
 
 use super::claim::Claim;
 use super::curves::curves;
 use super::words::{
     alone, checked, cores_alone, cores_of, heading, known, limits, load, load_alone, of_burst, of_columns,
-    of_costs, of_held_back, of_loads, of_percentiles,
+    of_costs, of_held_back, of_loads, of_percentiles, shortened,
 };
-use super::{App, Burst, BurstOutcome, Saving, SideCost};
+use super::{App, AtRate, Burst, BurstOutcome, Saving, SideCost};
 
 /// The most letters of a request in a table.
 const MOST: usize = 32;
@@ -41,6 +43,11 @@ pub fn page(app: &App) -> Page<'_> {
         let notes = of_percentiles(app).map(Paragraph::quiet);
         let section = Section::new("cost", title).with(costs(app));
         page.blocks.push(notes.into_iter().fold(section, Section::with).open());
+    }
+    if !app.at_rates.is_empty() {
+        let note = "An open loop: times count from when each request was due, whether or not the one before was answered.";
+        let section = Section::new("at-rates", "Requests that come at a rate").with(at_rates(app));
+        page.blocks.push(section.with(Paragraph::quiet(note)).open());
     }
     page.blocks.extend(curves(app).map(|curves| by_work(app, curves).open()));
     let happened = |burst: &&Burst| burst.unix.is_some() || burst.tcp.is_some();
@@ -90,6 +97,35 @@ fn loads(app: &App) -> Table {
         ]
     };
     Table::new(&COLUMNS).rows(app.savings.iter().map(row))
+}
+
+fn at_rates(app: &App) -> Table {
+    const COLUMNS: [Column; 9] = [
+        Column::text("request").folded(),
+        Column::number("rate"),
+        Column::text("cores").folded(),
+        Column::text("of"),
+        Column::number("unix"),
+        Column::number("tcp"),
+        Column::number("unix / tcp"),
+        Column::text("").dropped(1),
+        Column::text("verdict"),
+    ];
+    let cost = |ns: Option<u64>| Field::maybe(ns.map(|ns| Value::Cost(ns as f64)));
+    let row = |row: &AtRate| {
+        vec![
+            Value::Name(shortened(&row.request, MOST)).into(),
+            Value::Text(rate_text(row.per_s)).into(),
+            Value::Name(cores(row.placement).to_owned()).into(),
+            Value::Name(row.percentile.title().to_owned()).into(),
+            cost(row.unix_ns),
+            cost(row.tcp_ns),
+            Field::maybe(row.contrast.map(|known| Value::Ratio(known.ratio))),
+            Field::maybe(row.contrast.map(|known| Value::Interval(known.ratio, known.lo, known.hi))),
+            Field::maybe(row.contrast.map(|known| Value::Text(verdict_of_percentile(&known, app.margin)))),
+        ]
+    };
+    Table::new(&COLUMNS).rows(app.at_rates.iter().map(row))
 }
 
 /// The costs of the one side that was measured.

@@ -1,6 +1,6 @@
 //! What is known of a server over both sockets.
 
-use ipcost_model::{Envelope, Estimate, Lasts, MeanContrast, Pattern, Placement, Ran, Verdict};
+use ipcost_model::{Envelope, Estimate, LatencyContrast, Lasts, MeanContrast, Pattern, Percentile, Placement, Ran, Verdict};
 use ipcost_peer::adapters::app::BurstOutcome;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,9 @@ pub struct App {
     pub savings: Vec<Saving>,
     /// From how much work on it stops mattering.
     pub curves: Vec<Curve>,
+    /// How long requests take that are offered at a rate, from when each was due.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at_rates: Vec<AtRate>,
     /// What becomes of clients that come at the same moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
@@ -220,6 +223,28 @@ impl Saving {
     pub(super) fn is_plain(&self) -> bool {
         self.pattern == Pattern::Rr && self.concurrency == 1 && self.pipeline == 1
     }
+}
+
+/// A percentile of requests that are offered at a rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AtRate {
+    /// The request.
+    pub request: String,
+    /// So many a second.
+    pub per_s: u64,
+    /// Where client and server run.
+    pub placement: Placement,
+    /// Which percentile.
+    pub percentile: Percentile,
+    /// Over the Unix socket, from when each was due, nanoseconds; absent where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unix_ns: Option<u64>,
+    /// Over TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_ns: Option<u64>,
+    /// The first over the second, if both were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contrast: Option<LatencyContrast>,
 }
 
 /// How many batches ran on these cores, as shares of those whose cores are known.

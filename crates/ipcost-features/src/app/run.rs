@@ -5,6 +5,7 @@ use std::time::Duration;
 use ipcost_lab::bench::Bench;
 use ipcost_lab::lab::own_command;
 use ipcost_lab::{LabError, ProcessBench};
+use ipcost_model::pace::RATE;
 use ipcost_model::{
     Job, Lasts, Matrix, OptionLists, OptionName, OptionValue, Pattern, PeerCommand, Placement, Plan,
     ServiceCommand,
@@ -48,6 +49,9 @@ pub struct AppRequest {
     pub requests: Vec<String>,
     /// Clients at once, besides one.
     pub concurrency: u32,
+    /// The last request is also offered so many times a second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<u64>,
     /// Whether the client waits for replies in `recv`.
     pub blocking: bool,
     /// So many clients connect at the same moment; 0 for none.
@@ -78,7 +82,7 @@ pub fn peer_of(kind: &ServerKind) -> Result<Vec<String>, LabError> {
 }
 
 /// The job: each request on a kept connection, with a server of the user's own also from a client that is pinned; the least also on a connection of its own, by several clients at once, and
-/// pipelined where the protocol has it; over both sockets.
+/// pipelined where the protocol has it; the last at each rate that is asked for; over both sockets.
 ///
 /// # Errors
 /// If no private server can be started, or this program's path is not known.
@@ -138,6 +142,13 @@ pub fn prepare(kind: &'static ServerKind, asked: &AppRequest, several_cores: boo
             let several = matrix(pattern, least, vec![Placement::Free]);
             cells.push(Matrix { concurrency: vec![asked.concurrency].into(), ..several });
         }
+    }
+    if !asked.rates.is_empty() {
+        let mut options = OptionLists::default();
+        let name = OptionName::find(RATE).map_err(LabError::Refused)?;
+        options.0.insert(name, asked.rates.iter().map(|per_s| OptionValue::Int(*per_s)).collect());
+        let last = &asked.requests[asked.requests.len() - 1..];
+        cells.push(Matrix { options, ..matrix(Pattern::Rr, last, placed.clone()) });
     }
     if kind.pipelines {
         let mut options = OptionLists::default();

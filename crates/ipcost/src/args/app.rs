@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use ipcost_features::app::{KINDS, ServerKind, aliases_of};
-use ipcost_model::units::parse_duration;
+use ipcost_model::units::{parse_duration, parse_rate};
 
 use super::run::parse_name;
 use super::{Measuring, OutputArgs, Waiting};
@@ -25,18 +25,9 @@ fn names() -> String {
     format!("Which server, or its alias in brackets: {}; without it, all are listed", all.join(", "))
 }
 
-/// Without addresses a private server of the installed kind is started, as an ordinary user and on both sockets, and removed.
-#[derive(Debug, Default, Args)]
-#[command(
-    mut_arg("server", |arg| arg.help(names())),
-    mut_arg("budget", |arg| arg.help("How long the run may take; it ends earlier once every question is answered [default: 40s]")),
-    after_long_help = "Passwords are taken from where the server's own client takes them: PGPASSWORD or ~/.pgpass, MYSQL_PWD or ~/.my.cnf, REDISCLI_AUTH.\n\nYour data are only read: SQL runs in read-only transactions, and other commands need --writes.\n\nExit status: 0 done, 1 failed, 2 wrong usage or a server that cannot be measured (nothing was), 130 interrupted (what was measured is shown)."
-)]
-pub struct AppArgs {
-    // Its help lists every name.
-    #[arg(value_name = "NAME")]
-    pub server: Option<String>,
-
+/// Which server of a kind it is, and what it is asked.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ServerArgs {
     /// Your server's TCP port; only on loopback
     #[arg(long, value_name = "HOST:PORT", help_heading = SERVER)]
     pub tcp: Option<String>,
@@ -73,6 +64,30 @@ pub struct AppArgs {
     /// Start a private server that other users of this machine can use while it runs, where neither its own means nor a network of its own keep them out; PHP-FPM runs what they send
     #[arg(long, conflicts_with_all = ["tcp", "unix"], help_heading = SERVER)]
     pub expose_to_local_users: bool,
+}
+
+/// Operations a second, at least one.
+fn per_s(text: &str) -> Result<u64, String> {
+    match parse_rate(text)?.round() {
+        rate if rate >= 1.0 => Ok(rate as u64),
+        _ => Err("nothing is offered at that rate; give at least 1/s".to_owned()),
+    }
+}
+
+/// Without addresses a private server of the installed kind is started, as an ordinary user and on both sockets, and removed.
+#[derive(Debug, Default, Args)]
+#[command(
+    mut_arg("server", |arg| arg.help(names())),
+    mut_arg("budget", |arg| arg.help("How long the run may take; it ends earlier once every question is answered [default: 40s]")),
+    after_long_help = "Passwords are taken from where the server's own client takes them: PGPASSWORD or ~/.pgpass, MYSQL_PWD or ~/.my.cnf, REDISCLI_AUTH.\n\nYour data are only read: SQL runs in read-only transactions, and other commands need --writes.\n\nExit status: 0 done, 1 failed, 2 wrong usage or a server that cannot be measured (nothing was), 130 interrupted (what was measured is shown)."
+)]
+pub struct AppArgs {
+    // Its help lists every name.
+    #[arg(value_name = "NAME")]
+    pub server: Option<String>,
+
+    #[command(flatten)]
+    pub asked: ServerArgs,
 
     /// Clients at once, besides one [default: as many as cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = HOW)]
@@ -86,6 +101,9 @@ pub struct AppArgs {
     /// Also let N clients connect at the same moment, and count those that are refused; 0 for none [default: 600 for private servers that many clients come to, none for yours]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=10_000), help_heading = HOW)]
     pub burst: Option<u32>,
+    /// Also offer the last of the requests so many times a second, whether or not the one before was answered, and compare how long they take from when each was due; several with commas
+    #[arg(long, value_name = "N/s", value_parser = per_s, value_delimiter = ',', help_heading = HOW)]
+    pub rate: Vec<u64>,
     /// Afterwards explain what makes the difference between the sockets, for the last of the requests: another 20 s, or the budget
     #[arg(long, help_heading = HOW)]
     pub explain: bool,

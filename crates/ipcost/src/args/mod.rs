@@ -36,7 +36,7 @@ use clap::error::ErrorKind;
 use clap::{FromArgMatches, Parser, Subcommand};
 
 pub use ab::AbArgs;
-pub use app::AppArgs;
+pub use app::{AppArgs, ServerArgs};
 pub use cells::{CellArgs, options};
 pub use check::CheckArgs;
 pub use compare::CompareArgs;

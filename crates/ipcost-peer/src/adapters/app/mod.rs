@@ -21,6 +21,7 @@ mod service;
 mod tool;
 
 use ipcost_model::protocol::{Address, Hello, PeerRole};
+use ipcost_model::pace;
 use ipcost_model::{Cell, Pattern};
 
 pub use self::burst::{BURST_PATIENCE, BurstOutcome, backlog, burst};
@@ -54,7 +55,17 @@ pub(crate) const ADAPTER: Adapter = Adapter {
 
 const PATTERNS: &[Pattern] = &[Pattern::Rr, Pattern::Connect];
 const TRANSPORTS: &[&str] = &["unix", "tcp"];
-const OPTIONS: &[&str] = &["workers", "tcp_nodelay", "pipeline"];
+const OPTIONS: &[&str] = &[
+    "workers",
+    "tcp_nodelay",
+    "pipeline",
+    pace::THINK,
+    pace::RATE,
+    pace::ARRIVALS,
+    pace::PACER,
+    pace::POLLUTE,
+    pace::TIMER_SLACK,
+];
 
 /// What follows `ipcost peer app`.
 pub(crate) struct Arguments {
@@ -162,6 +173,9 @@ impl App {
                 "{} answers one request at a time on a connection; leave option pipeline out",
                 self.0.kind.title
             )));
+        }
+        if cell.options.int("pipeline").is_some_and(|at_once| at_once > 1) && cell.pace().is_paced() {
+            return Err(refused("requests in one go have no pace of their own; leave option pipeline out"));
         }
         if let Some(most) = self.0.kind.most_clients.map(|most| most()).filter(|_| self.0.given.is_empty())
             && cell.concurrency > most
