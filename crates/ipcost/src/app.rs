@@ -14,7 +14,7 @@ use ipcost_features::explain;
 use ipcost_lab::journal;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{Contrasts, Lab};
-use ipcost_model::{Job, Plan, Purpose};
+use ipcost_model::{Job, Lasts, Matrix, Placement, Plan, Purpose};
 use ipcost_sys::placement::Topology;
 use serde_json::Value;
 
@@ -28,6 +28,8 @@ use crate::run::{Recorder, begin_measuring, finished};
 
 /// With what comes before and after, the answer is there within 45 s.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(40);
+/// What requests at a rate take on top of that: their epochs are longer.
+const BUDGET_FOR_RATES: Duration = Duration::from_secs(30);
 
 /// Measures a server over both sockets.
 ///
@@ -45,7 +47,8 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let others = guarded(kind, &request, args.asked.expose_to_local_users)?;
     let request = AppRequest { others, ..request };
     let mut job = prepare(kind, &request, Topology::read().cores.len() > 1)?;
-    job.budget.get_or_insert(DEFAULT_BUDGET);
+    let for_rates = if request.rates.is_empty() { Duration::ZERO } else { BUDGET_FOR_RATES };
+    job.budget.get_or_insert(DEFAULT_BUDGET + for_rates);
     if let Some(substitute) = named.substitute().filter(|_| request.given.is_empty() && !args.quiet) {
         note(&substitute);
     }
@@ -124,6 +127,42 @@ pub(crate) fn guarded(kind: &ServerKind, request: &AppRequest, admits: bool) -> 
         journal::undo().iter().for_each(|told| warn(told));
     }
     Ok(Some(keep_others_out(kind, admits)?))
+}
+
+/// The load that `ipcost load app NAME` offers, at no rate yet: the last of its requests, asked of a server as [`run`] finds or starts it.
+///
+/// # Errors
+/// What is wrong with the arguments or the server.
+pub(crate) fn load(name: &str, args: &ServerArgs, placement: Placement) -> Result<Load, Problem> {
+    let named = find_named(name).map_err(|error| Problem::usage(anyhow!("{error}")))?;
+    let kind = named.kind;
+    let request = asked(named, args).map_err(Problem::usage)?;
+    let others = guarded(kind, &request, args.expose_to_local_users)?;
+    let request = AppRequest { others, ..request };
+    let job = prepare(kind, &request, Topology::read().cores.len() > 1)?;
+    let text = request.requests.last().cloned().unwrap_or_default();
+    let cells = to_explain(&job, &request).cells.into_iter();
+    // A server of the user's own runs where it runs.
+    let placement = if request.given.is_empty() { placement } else { Placement::Free };
+    let cells = cells.map(|cell| Matrix { placement: vec![placement].into(), ..cell }).collect();
+    let mut job = Job { cells, ..job };
+    // Under load for a minute, one server is asked, as those are that people run.
+    if let Some(service) = job.peers.get_mut(kind.name).and_then(|peer| peer.service.as_mut()) {
+        service.lasts = Lasts::Run;
+    }
+    Ok(Load { server: kind.name.to_owned(), request: text, placement, job })
+}
+
+/// What is asked of a server under load.
+pub(crate) struct Load {
+    /// The kind of server.
+    pub server: String,
+    /// The request.
+    pub request: String,
+    /// Where client and server run.
+    pub placement: Placement,
+    /// A job with its cells over both sockets.
+    pub job: Job,
 }
 
 /// The job with how long its private server lasts.

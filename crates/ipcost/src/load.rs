@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use ipcost_features::load::{LoadRequest, Loaded, load};
+use ipcost_model::pace::{RATE, THINK};
 use ipcost_model::{Job, Matrix, Pattern, Size};
 
-use crate::args::LoadArgs;
+use crate::app::{self, Load};
+use crate::args::{LoadArgs, ServerArgs};
 use crate::exit::{Problem, teller};
 use crate::finish::{Finished, Outputs, finish};
 use crate::job::named_command;
@@ -17,8 +19,7 @@ use crate::run::{Recorder, begin_measuring};
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
-    let base = base(args).map_err(Problem::usage)?;
-    let request = LoadRequest {
+    let plain = LoadRequest {
         transports: args.transports.clone(),
         pattern: args.pattern,
         size: args.size,
@@ -32,6 +33,23 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
         margin: args.margin,
         budget: Some(args.budget),
         seed: args.seed,
+    };
+    let (request, base) = match args.app.as_slice() {
+        [] if args.asked != ServerArgs::default() => {
+            let reason = "flags of a server go with app and its name, such as ipcost load app redis --unix PATH";
+            return Err(Problem::usage(anyhow!("{reason}")));
+        }
+        [] => (plain, base(args).map_err(Problem::usage)?),
+        [app, name] if app == "app" => {
+            let Load { server, request, placement, job } = app::load(name, &args.asked, args.placement)?;
+            let transports = job.cells.iter().flat_map(|cell| cell.transport.0.clone()).collect();
+            let (client, request) = (server.clone(), Some(request));
+            (LoadRequest { transports, request, placement, client, server, size: 0, ..plain }, job)
+        }
+        other => {
+            let known = "load takes transports, or app and the name of a server, such as ipcost load app redis";
+            return Err(Problem::usage(anyhow!("{} is neither; {known}", other.join(" "))));
+        }
     };
     let quiet = args.quiet;
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, quiet);
@@ -57,6 +75,9 @@ fn base(args: &LoadArgs) -> anyhow::Result<Job> {
     let options = crate::args::options(&args.option)?;
     if let Some((name, _)) = options.0.iter().find(|(_, values)| values.len() > 1) {
         anyhow::bail!("--option {name} has several values; a load has one of each option");
+    }
+    if let Some((name, _)) = options.0.iter().find(|(name, _)| [RATE, THINK].contains(&name.spec().name)) {
+        anyhow::bail!("--option {name}: a load offers rates of its own; leave it out");
     }
     let mut peers = std::collections::BTreeMap::new();
     for flag in &args.peer {

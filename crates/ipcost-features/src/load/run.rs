@@ -13,6 +13,7 @@ use ipcost_lab::{
     Settings, document,
 };
 use ipcost_model::pace::{Pace, RATE};
+use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{
     Cell, CellRecord, Document, Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Percentile,
     Stopped, Verdict,
@@ -23,6 +24,8 @@ use super::judge::{COMPARISONS, LADDER, first_rates, knee, next_rates, rounded};
 use super::{Capacity, LOAD_SCHEMA, LoadAt, LoadComparison, LoadCurves, LoadPoint, LoadRequest};
 use crate::answer::{answered, of_runs};
 
+/// So many epochs has every rate at least: what is known sooner still is compared.
+const FEWEST: usize = 14;
 /// Rates of a transport that are measured at the most.
 const RATES: usize = 20;
 /// The share of the budget for what transports carry back to back, of what is left for the first rates, and for each step after it.
@@ -65,6 +68,9 @@ impl UnderLimit<'_> {
     fn is_known(&self, cell: &Cell, epochs: &[Percentiles]) -> bool {
         let before = offered(cell).and_then(|offered| self.before.get(&offered));
         let all: Vec<Percentiles> = before.into_iter().flatten().chain(epochs).copied().collect();
+        if all.len() < FEWEST {
+            return false;
+        }
         let Some(p99) = percentile(&all, Percentile::P99, self.level) else { return false };
         let limit = self.limit_ns as f64;
         p99.hi.is_some_and(|hi| hi < limit) || p99.lo.is_some_and(|lo| lo >= limit)
@@ -196,6 +202,17 @@ impl Measuring<'_> {
             || self.documents.last().is_none_or(|last| last.stopped == Stopped::Interrupted)
     }
 
+    /// That a step takes so many seconds more, which is a share of what was left.
+    fn too_short(&self, enough: u64, share: f64) -> LabError {
+        let all = self.began.elapsed().as_secs_f64() + enough as f64 / share;
+        LabError::Refused(format!(
+            "a budget of {} is too short for {}; give --budget {:.0}s, or fewer transports",
+            duration_text(self.budget()),
+            counted(self.request.transports.len() as u64, "transport"),
+            (all / 10.0).ceil() * 10.0
+        ))
+    }
+
     fn budget(&self) -> Duration {
         self.request.budget.unwrap_or(super::DEFAULT_BUDGET)
     }
@@ -240,13 +257,13 @@ impl Measuring<'_> {
         }
     }
 
-    /// Runs a job; `None` if the time is too short for it.
+    /// Runs a job; if the time is too short for it, how many seconds would do.
     fn run(
         &mut self,
         job: &Job,
         settings: impl FnOnce(Settings) -> Settings,
         question: &dyn Question,
-    ) -> Result<Option<Outcome>, LabError> {
+    ) -> Result<Result<Outcome, u64>, LabError> {
         let seed = self.seed.wrapping_add(self.documents.len() as u64);
         let expanded = self.lab.cells(job)?;
         if let Some((cell, reason)) =
@@ -255,12 +272,12 @@ impl Measuring<'_> {
             return Err(LabError::Refused(format!("{cell} cannot be measured here: {reason}")));
         }
         let plan = match self.lab.plan(expanded, &settings(Settings::of(job, seed))) {
-            Err(LabError::Plan(PlanError::BudgetTooSmall { .. })) => return Ok(None),
+            Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. })) => return Ok(Err(enough)),
             plan => plan?,
         };
         let mut watching = (self.observer)(about(job, plan.seed));
         let (outcome, _) = self.lab.run(plan, question, self.interrupt, |_| &mut *watching)?;
-        Ok(Some(outcome))
+        Ok(Ok(outcome))
     }
 
     /// Keeps the record of an outcome; `None` if no epoch was complete.
@@ -283,8 +300,9 @@ impl Measuring<'_> {
             .collect();
         let budget = self.left().mul_f64(BACK_TO_BACK);
         let job = self.job(cells, budget);
-        let Some(outcome) = self.run(&job, |settings| settings, &Contrasts)? else {
-            return Err(too_short(self.request));
+        let outcome = match self.run(&job, |settings| settings, &Contrasts)? {
+            Ok(outcome) => outcome,
+            Err(enough) => return Err(self.too_short(enough, BACK_TO_BACK)),
         };
         let Some(document) = self.keep(outcome, &job) else { return Ok(Vec::new()) };
         let capacity = |cell: &CellRecord| {
@@ -334,11 +352,10 @@ impl Measuring<'_> {
             batch_least: Some(BATCH_LEAST),
             ..settings
         };
-        let Some(outcome) = self.run(&job, settings, &question)? else {
-            return match self.points.is_empty() {
-                true => Err(too_short(self.request)),
-                false => Ok(false),
-            };
+        let outcome = match self.run(&job, settings, &question)? {
+            Ok(outcome) => outcome,
+            Err(enough) if self.points.is_empty() => return Err(self.too_short(enough, share)),
+            Err(_) => return Ok(false),
         };
         let percentiles = outcome.percentiles.clone();
         let is_first = self.points.is_empty();
@@ -412,16 +429,6 @@ impl Measuring<'_> {
         }
         found
     }
-}
-
-fn too_short(request: &LoadRequest) -> LabError {
-    let given = request.budget.unwrap_or(super::DEFAULT_BUDGET);
-    LabError::Refused(format!(
-        "a budget of {:.0} s is too short for {} transports; give --budget {:.0}s, or fewer transports",
-        given.as_secs_f64(),
-        request.transports.len(),
-        (given.as_secs_f64() * 2.0).max(60.0)
-    ))
 }
 
 fn point(cell: &CellRecord, epochs: &[Percentiles], level: f64, capacities: &[&Capacity]) -> Option<LoadPoint> {

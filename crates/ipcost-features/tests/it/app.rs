@@ -106,6 +106,7 @@ fn answer(document: &Document) -> App {
         login: Login::default(),
         requests: vec!["PING".to_owned(), "GET".to_owned()],
         concurrency: 1,
+        rates: Vec::new(),
         blocking: false,
         others: None,
         settings: Job::default(),

@@ -26,7 +26,7 @@ fn names() -> String {
 }
 
 /// Which server of a kind it is, and what it is asked.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct ServerArgs {
     /// Your server's TCP port; only on loopback
     #[arg(long, value_name = "HOST:PORT", help_heading = SERVER)]

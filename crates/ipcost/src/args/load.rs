@@ -6,11 +6,14 @@ use clap::Args;
 use ipcost_model::units::{parse_duration, parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, Pattern, Placement};
 
-use super::{OutputArgs, Saving, Waiting};
+use super::{OutputArgs, Saving, ServerArgs, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
 pub struct LoadArgs {
+    /// Offer the load to a server, as ipcost app knows it: app and its name
+    #[arg(value_names = ["app", "NAME"], num_args = 1..=2, conflicts_with_all = ["transports", "pattern", "size", "client", "server", "peer", "option"])]
+    pub app: Vec<String>,
     /// Transports to measure; the others are compared with the last
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "unix,tcp")]
     pub transports: Vec<String>,
@@ -56,6 +59,8 @@ pub struct LoadArgs {
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub asked: ServerArgs,
     #[command(flatten)]
     pub waiting: Waiting,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Place, argument, missing, text};
+use crate::common::{Place, argument, assert_refused, missing, text};
 
 /// The cells of a document whose ids hold all of these texts.
 fn cells<'a>(document: &'a Value, holding: &[&str]) -> Vec<&'a Value> {
@@ -216,4 +216,51 @@ fn what_cannot_be_paced_is_refused_with_what_would_do() {
     ]);
     assert!(text(&output.stderr).contains("does not keep a pace: its hello does not list the option think"));
     place.assert_clean();
+}
+
+/// A limit that nothing exceeds, so that the answer does not depend on the machine: every rate is known to stay under it.
+#[test]
+fn a_load_is_measured_from_little_to_more_than_is_carried() {
+    let place = Place::new();
+    let picture = place.file("load.svg");
+    let args = ["load", "--transports", "unix", "--limit", "10s", "--budget", "30s", "--svg", argument(&picture)];
+    let document = place.document(&args);
+    let load = &document["answer"];
+    assert_eq!(load["schema"], "ipcost-load/1", "{load:#}");
+    let connections: Vec<&Value> =
+        load["capacities"].as_array().unwrap().iter().map(|known| &known["concurrency"]).collect();
+    assert_eq!(connections, [1, 2, 4], "{load:#}");
+    let points = load["points"].as_array().unwrap();
+    let share = |point: &Value| point["utilisation"].as_f64().unwrap();
+    assert!(points.len() >= 5 && share(&points[0]) < 0.06 && share(points.last().unwrap()) > 0.9, "{load:#}");
+    let rates: Vec<u64> = points.iter().map(|point| point["per_s"].as_u64().unwrap()).collect();
+    assert!(rates.is_sorted(), "{rates:?}");
+    for point in points {
+        let [p50, p99] = ["p50_ns", "p99_ns"].map(|key| point[key]["median"].as_f64().unwrap());
+        assert!(p50 <= p99 && p99 < 10e9, "{point:#}");
+    }
+    let knee = &load["knees"][0];
+    assert_eq!(knee["hi"], Value::Null, "{knee:#}");
+    // Each takes a dozen epochs, which a busy machine may not have time for.
+    assert!(knee["lo"].is_null() || rates.contains(&knee["lo"].as_u64().unwrap()), "{knee:#}");
+    let svg = std::fs::read_to_string(&picture).unwrap();
+    assert!(svg.contains("Latency against load") && svg.contains("unix, p99"), "{svg}");
+    let page = text(&place.run(&["show", "last"]).stdout);
+    assert!(page.contains("Back to back") && page.contains("at p99"), "{page}");
+}
+
+#[test]
+fn a_load_that_makes_no_sense_is_refused_in_one_line() {
+    let place = Place::new();
+    for (args, reason) in [
+        (&["--limit", "0"][..], "is not a time"),
+        (&["--pattern", "stream"], "rr or connect"),
+        (&["--budget", "1s"], "give --budget"),
+        (&["--unix", "/nowhere"], "ipcost load app redis"),
+        (&["redis"], "ipcost load app redis"),
+        (&["app", "nosuch"], "unknown server"),
+        (&["--option", "rate=5"], "rate"),
+    ] {
+        assert_refused(&place.run(&[&["load"], args].concat()), &[reason]);
+    }
 }
