@@ -327,6 +327,7 @@ mod tests {
             held_back: Vec::new(),
             costs: Vec::new(),
             other_side: None,
+            at_rates: Vec::new(),
             savings: vec![
                 saving("SELECT 1", Pattern::Rr, together, 0.63, Verdict::Different),
                 saving("SELECT 1", Pattern::Rr, apart, 0.97, Verdict::Equivalent),

@@ -57,6 +57,7 @@ fn app() -> App {
         held_back: Vec::new(),
         costs: Vec::new(),
         other_side: None,
+        at_rates: Vec::new(),
         savings: vec![
             saving("PING", Placement::Together, (30_000.0, 50_000.0), Verdict::Different),
             saving("PING", Placement::Apart, (50_000.0, 50_000.0), Verdict::Undecided),
