@@ -217,6 +217,7 @@ fn of_ledger(ledger: Ledger) -> Document {
         workloads: Vec::new(),
         contrasts: Vec::new(),
         over_pace: Vec::new(),
+        pause_parts: Vec::new(),
         samples: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ipcost_model::pace::Pace;
+use ipcost_model::pace::{Pace, Pause};
 use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, Told, UNSENT};
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, HeldBack,
     HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, MeanContrast,
-    Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, Percentile, Placement, Point,
+    Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, PauseCause, PausePart, Percentile, Placement, Point,
     PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped, TCP_CONGESTION, Tool,
     UsagePerOp, Wait, Watched, WorkloadRecord,
 };
@@ -132,6 +132,7 @@ fn judged(
         workloads: workloads(outcome, judge),
         contrasts: contrasts(outcome, judge, is_final),
         over_pace: over_pace(outcome, judge, is_final),
+        pause_parts: pause_parts(outcome, batches, judge.level()),
         samples: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
@@ -390,6 +391,41 @@ fn over_pace(outcome: &Outcome, judge: &Judge<'_>, is_final: bool) -> Vec<Contra
     let planned = outcome.plan.over_pace.iter();
     let found = planned.filter_map(|planned| judge.contrast(Metric::Wall, planned.a, planned.b));
     found.map(|found| contrast_record(outcome, judge, is_final, Metric::Wall, found)).collect()
+}
+
+/// What the longest pause of each row costs more than the shortest, and what other cells tell of it: with processors kept awake, and with
+/// cold caches but no pause. Differences are taken within rounds.
+fn pause_parts(outcome: &Outcome, batches: &Batches<'_>, level: f64) -> Vec<PausePart> {
+    let plan = &outcome.plan;
+    let pause = |cell: usize| plan.cells[cell].cell.pause().unwrap_or_default();
+    let difference = |a: usize, b: usize| {
+        let of = |cell| batches.series(cell, |sample| Measure::Wall.of(sample));
+        estimate(&of(a).with(&of(b), |a, b| a - b).medians(), level)
+    };
+    let part = |cell: usize, cause: PauseCause, (a, b): (usize, usize), control: usize| {
+        let id = |cell: usize| plan.cells[cell].id.clone();
+        Some(PausePart { cell: id(cell), cause, ns: difference(a, b)?, control: id(control) })
+    };
+    let mut found = Vec::new();
+    let mut bases: Vec<usize> = plan.over_pace.iter().map(|planned| planned.b).collect();
+    bases.dedup();
+    for base in bases {
+        let own = || plan.over_pace.iter().filter(move |planned| planned.b == base).map(|planned| planned.a);
+        let plain = own().filter(|cell| pause(*cell).is_plain()).max_by_key(|cell| pause(*cell).mean_ns);
+        let Some(longest) = plain else { continue };
+        let awake = own().find(|cell| pause(*cell) == Pause { is_awake: true, ..pause(longest) });
+        let polluted = own().find(|cell| {
+            let known = pause(*cell);
+            known.polluted > 0 && Pause { polluted: 0, ..known } == pause(base)
+        });
+        if awake.is_none() && polluted.is_none() {
+            continue;
+        }
+        found.extend(part(longest, PauseCause::Whole, (longest, base), base));
+        found.extend(awake.and_then(|it| part(longest, PauseCause::IdleStates, (longest, it), it)));
+        found.extend(polluted.and_then(|it| part(longest, PauseCause::Caches, (it, base), it)));
+    }
+    found
 }
 
 fn contrast_record(

@@ -98,6 +98,9 @@ pub struct Document {
     /// Cells with a pause against the same work at the shortest pause: what a pace costs. They share alpha with the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over_pace: Vec<ContrastRecord>,
+    /// What the cost of a pause is made of, as far as cells of the run tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pause_parts: Vec<PausePart>,
     /// Every timed batch of every complete epoch.
     pub samples: Vec<Sample>,
     /// Problems that weaken or bias the result.
@@ -768,6 +771,32 @@ impl Percentile {
             other => other.name(),
         }
     }
+}
+
+named! {
+    /// Why an operation costs more after a pause.
+    PauseCause, "cause of what a pause costs" {
+        /// All that it costs more than at the shortest pause.
+        Whole = "whole",
+        /// Processors slept and are woken: what is saved where they are kept from idle states.
+        IdleStates = "idle-states",
+        /// Caches are cold: what it costs at the shortest pause to go through memory in between.
+        Caches = "caches",
+    }
+}
+
+/// A part of what an operation costs more after a pause; the parts are told by different cells, and need not add up to the whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PausePart {
+    /// The cell with the pause, by id.
+    pub cell: String,
+    /// Which part.
+    pub cause: PauseCause,
+    /// How much of an operation it is, nanoseconds; at the level of a contrast.
+    pub ns: Estimate,
+    /// The cell that tells, by id.
+    pub control: String,
 }
 
 /// The ratio of a percentile of `a` to that of `b`, paired by epoch.

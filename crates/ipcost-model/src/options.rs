@@ -229,6 +229,14 @@ pub const CATALOGUE: &[OptionSpec] = &[
         summary: "memory that the client goes through between operations (think), so that its caches are cold as after other work; with think=0 it shows what they alone cost (native and C peers)",
     },
     OptionSpec {
+        name: pace::CPU_DMA_LATENCY,
+        kind: OptionKind::Time(0),
+        default: "what the system does",
+        group: OptionGroup::Pace,
+        patterns: ALL,
+        summary: "keep all processors from idle states that take longer to leave while operations with pauses run (think; /dev/cpu_dma_latency): with 0 none sleeps, which shows what waking them costs (native peer, Linux, as root)",
+    },
+    OptionSpec {
         name: pace::TIMER_SLACK,
         kind: OptionKind::Time(1),
         default: "1ns",

@@ -14,6 +14,8 @@ pub const ARRIVALS: &str = "arrivals";
 pub const PACER: &str = "pacer";
 /// The memory that a client goes through between operations.
 pub const POLLUTE: &str = "pollute";
+/// The longest that a processor may take to leave an idle state.
+pub const CPU_DMA_LATENCY: &str = "cpu_dma_latency";
 /// How late a sleeping client may be woken.
 pub const TIMER_SLACK: &str = "timer_slack";
 
@@ -94,13 +96,34 @@ impl Cell {
         Pace::of(&self.options)
     }
 
-    /// How long a worker pauses before an operation, nanoseconds, and the bytes that it goes through then; `None` where it does not
-    /// pause.
-    pub fn pause(&self) -> Option<(u64, u64)> {
+    /// What lies between its operations; `None` where its workers do not pause.
+    pub fn pause(&self) -> Option<Pause> {
         match self.pace() {
-            Pace::Think { mean_ns, .. } => Some((mean_ns, self.options.int(POLLUTE).unwrap_or(0))),
+            Pace::Think { mean_ns, .. } => Some(Pause {
+                mean_ns,
+                polluted: self.options.int(POLLUTE).unwrap_or(0),
+                is_awake: self.options.int(CPU_DMA_LATENCY).is_some(),
+            }),
             Pace::BackToBack | Pace::Rate { .. } => None,
         }
+    }
+}
+
+/// What lies between the operations of a worker that pauses: less comes before more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pause {
+    /// How long it is on average, nanoseconds; may be 0.
+    pub mean_ns: u64,
+    /// Bytes that the client goes through.
+    pub polluted: u64,
+    /// Whether processors are kept from idle states.
+    pub is_awake: bool,
+}
+
+impl Pause {
+    /// Whether it is a pause alone, with nothing done to tell what of its cost comes from where.
+    pub fn is_plain(&self) -> bool {
+        self.polluted == 0 && !self.is_awake
     }
 }
 
@@ -118,7 +141,7 @@ pub(crate) fn check(options: &Options) -> Result<(), String> {
                 .to_owned(),
         );
     }
-    for (option, needed) in [(PACER, RATE), (POLLUTE, THINK)] {
+    for (option, needed) in [(PACER, RATE), (POLLUTE, THINK), (CPU_DMA_LATENCY, THINK)] {
         if is_set(option) && !is_set(needed) {
             return Err(format!("option {option} acts only together with {needed}; give {needed} too"));
         }

@@ -1,6 +1,6 @@
 //! Peers that talk through a library, over its wire format.
 
-use ipcost_model::pace::{ARRIVALS, PACER, POLLUTE, RATE, THINK, TIMER_SLACK};
+use ipcost_model::pace::{ARRIVALS, CPU_DMA_LATENCY, PACER, POLLUTE, RATE, THINK, TIMER_SLACK};
 use ipcost_model::protocol::{Address, Hello, PROTOCOL, PeerRole};
 use ipcost_model::{Cell, OptionValue, Pattern};
 use ipcost_sys::transport::Transport;
@@ -22,7 +22,7 @@ pub struct Library {
 }
 
 /// Options that the loops implement.
-const OPTIONS: [&str; 11] = [
+const OPTIONS: [&str; 12] = [
     "clock",
     "extra_work",
     "send_offset",
@@ -33,6 +33,7 @@ const OPTIONS: [&str; 11] = [
     ARRIVALS,
     PACER,
     POLLUTE,
+    CPU_DMA_LATENCY,
     TIMER_SLACK,
 ];
 /// The option that libraries set themselves.

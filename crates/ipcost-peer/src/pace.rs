@@ -2,11 +2,11 @@
 
 use std::hint::{black_box, spin_loop};
 
-use ipcost_model::pace::{PACER, POLLUTE, Pace, TIMER_SLACK};
+use ipcost_model::pace::{CPU_DMA_LATENCY, PACER, POLLUTE, Pace, TIMER_SLACK};
 use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, PACER_NS, QUEUED, Told, UNSENT};
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::pausing;
+use ipcost_sys::pausing::{self, Awake};
 
 use crate::error::PeerError;
 use crate::meter::{Meter, Tally};
@@ -31,6 +31,8 @@ pub struct Pacing {
     spins: bool,
     slack_ns: u64,
     polluted_bytes: usize,
+    /// The longest that processors may take to leave an idle state, nanoseconds.
+    awake_ns: Option<u64>,
     /// What the time from the begin of an operation to its end is.
     told: Told,
 }
@@ -45,6 +47,7 @@ impl Pacing {
             workers: cell.concurrency,
             spins: cell.options.text(PACER) == Some("spin"),
             slack_ns: cell.options.int(TIMER_SLACK).unwrap_or(LEAST_SLACK_NS),
+            awake_ns: cell.options.int(CPU_DMA_LATENCY),
             polluted_bytes: bytes(cell.options.int(POLLUTE).unwrap_or(0)),
             told: if cell.pattern == Pattern::Stream { Told::Send } else { Told::Latency },
         })
@@ -62,6 +65,13 @@ impl Pacing {
                 self.slack_ns
             ))
         })?;
+        let keep_awake = |most_ns| {
+            pausing::keep_awake(most_ns).map_err(|error| {
+                let what = format!("cannot keep processors from idle states: {error}");
+                PeerError::Program(format!("{what}; run as root, or leave {CPU_DMA_LATENCY} out"))
+            })
+        };
+        let awake = self.awake_ns.map(keep_awake).transpose()?;
         Ok(Some(Paced {
             moments: self.moments(order.ops, seed),
             is_open: self.pace.is_open(),
@@ -80,6 +90,7 @@ impl Pacing {
             queued: 0,
             unsent: 0,
             pacer_ns: 0,
+            _awake: awake,
         }))
     }
 
@@ -157,6 +168,7 @@ pub struct Paced {
     queued: u64,
     unsent: u64,
     pacer_ns: u64,
+    _awake: Option<Awake>,
 }
 
 impl Paced {
@@ -274,6 +286,7 @@ mod tests {
             spins: false,
             slack_ns: 1,
             polluted_bytes: 1_000,
+            awake_ns: None,
             told: Told::Latency,
         }
     }

@@ -1,9 +1,12 @@
 //! What pauses cost: the same work at several paces, a table for each.
 
+use ipcost_model::pace::Pause;
 use ipcost_model::units::{size_text, time_text};
-use ipcost_model::{CellRecord, ContrastRecord, Document, Options, Placement, Verdict, Work};
+use ipcost_model::{
+    CellRecord, ContrastRecord, Document, Options, PauseCause, PausePart, Placement, Verdict, Work,
+};
 
-use crate::numbers::{bounds, ratio};
+use crate::numbers::{bounds, ratio, time};
 use crate::page::{Column, Field, Paragraph, Section, Table, Tone, Value};
 use crate::words::{self, capitalised, cores};
 
@@ -59,13 +62,19 @@ fn section(document: &Document, work: &Work, cells: &[Paced<'_>]) -> Section<'st
         let mut own: Vec<&Paced<'_>> = cells.iter().filter(|paced| paced.cell.label == label).collect();
         own.sort_by_key(|paced| hurry(paced.cell));
         table.rows.extend(own.iter().map(|paced| row(paced)));
-        said.extend(own.last().and_then(|slowest| sentence(document, &what, slowest)).map(Paragraph::plain));
+        // What tells the parts is no pace of its own.
+        let plain = own.iter().filter(|paced| hurry(paced.cell).is_plain()).next_back();
+        let slowest = plain.filter(|paced| paced.found.is_some()).or(own.last());
+        if let Some(slowest) = slowest {
+            let sentences = [sentence(document, &what, slowest), parts(document, slowest.cell)];
+            said.extend(sentences.into_iter().flatten().map(Paragraph::plain));
+        }
     }
     Section::new("", format!("{}{place}: cost over pace", capitalised(&what))).with(table).with_all(said)
 }
 
-/// The pause of a cell and what it goes through in between: the least first.
-fn hurry(cell: &CellRecord) -> (u64, u64) {
+/// The pause of a cell and what else lies between its operations.
+fn hurry(cell: &CellRecord) -> Pause {
     cell.cell.pause().unwrap_or_default()
 }
 
@@ -91,27 +100,30 @@ fn row(Paced { cell, found }: &Paced<'_>) -> Vec<Field> {
 }
 
 fn pause(cell: &CellRecord) -> String {
-    let (mean_ns, polluted) = hurry(cell);
-    let pause = if mean_ns == 0 { "none".to_owned() } else { time_text(mean_ns) };
-    match polluted {
-        0 => pause,
-        bytes => format!("{pause}, {} in between", size_text(bytes)),
+    let Pause { mean_ns, polluted, is_awake } = hurry(cell);
+    let mut pause = if mean_ns == 0 { "none".to_owned() } else { time_text(mean_ns) };
+    if polluted > 0 {
+        pause.push_str(&format!(", {} in between", size_text(polluted)));
     }
+    if is_awake {
+        pause.push_str(", kept awake");
+    }
+    pause
 }
 
 /// `Once a second, a 64 B round trip over unix costs 4.1 × what it costs back to back (3.8–4.4).`
 fn sentence(document: &Document, what: &str, Paced { cell, found }: &Paced<'_>) -> Option<String> {
     let found = (*found)?;
-    let (mean_ns, _) = hurry(cell);
+    let Pause { mean_ns, polluted, .. } = hurry(cell);
     let shortest = words::cell(document, &found.b)?;
     let when = match mean_ns {
-        0 => format!("With {} gone through in between", size_text(hurry(cell).1)),
+        0 => format!("With {} gone through in between", size_text(polluted)),
         1_000_000_000 => "Once a second".to_owned(),
         ns => format!("With a pause of {}", time_text(ns)),
     };
-    let base = match hurry(shortest) {
-        (0, _) => "back to back".to_owned(),
-        (ns, _) => format!("with one of {}", time_text(ns)),
+    let base = match hurry(shortest).mean_ns {
+        0 => "back to back".to_owned(),
+        ns => format!("with one of {}", time_text(ns)),
     };
     let place = match cell.placement {
         Placement::Free => String::new(),
@@ -127,4 +139,72 @@ fn sentence(document: &Document, what: &str, Paced { cell, found }: &Paced<'_>) 
         cell.label,
         ratio(found.ratio)
     ))
+}
+
+/// `Of the 88 µs more, 61 µs (52–70) are saved where processors are kept from idle states; …`
+fn parts(document: &Document, cell: &CellRecord) -> Option<String> {
+    let find = |cause: PauseCause| {
+        document.pause_parts.iter().find(|part| part.cell == cell.id && part.cause == cause)
+    };
+    let whole = find(PauseCause::Whole)?;
+    let control = |part: &PausePart| document.cells.iter().find(|cell| cell.id == part.control);
+    let of = |part: &PausePart, known: &str, unknown: &str| {
+        let Some((lo, hi)) = part.ns.lo.zip(part.ns.hi) else {
+            return format!("{unknown} is open: {} without an interval", time(part.ns.median));
+        };
+        let interval = format!("{} ({} to {})", time(part.ns.median), time(lo), time(hi));
+        match lo <= 0.0 && hi >= 0.0 {
+            true => format!("{unknown} is open: {interval}"),
+            false => format!("{interval} {known}"),
+        }
+    };
+    let idle = find(PauseCause::IdleStates).map(|part| {
+        let unknown = "what waking idle processors costs";
+        of(part, "are saved where no processor may sleep: the wake-up of idle ones", unknown)
+    });
+    let caches = find(PauseCause::Caches).map(|part| {
+        let bytes = control(part).map_or(0, |cell| hurry(cell).polluted);
+        let known = format!("are what going through {} in between costs without a pause: cold caches", size_text(bytes));
+        of(part, &known, "what cold caches cost")
+    });
+    let told: Vec<String> = idle.into_iter().chain(caches).collect();
+    let more = time(whole.ns.median);
+    Some(format!("Of the {more} more: {}. The rest is not told apart, such as the processor's frequency.", told.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::{Estimate, Options};
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn what_a_pause_costs_is_told_part_by_part_as_far_as_it_is_known() {
+        let mut document = fixture::document();
+        let mut cell = document.cells[0].clone();
+        let mut options = Options::default();
+        options.set("pollute", ipcost_model::OptionValue::Int(1 << 20)).unwrap();
+        options.set("think", ipcost_model::OptionValue::Int(0)).unwrap();
+        document.cells[1].point.cell.options = options;
+        let control = document.cells[1].id.clone();
+        let part = |cause, median, lo, hi| PausePart {
+            cell: cell.id.clone(),
+            cause,
+            ns: Estimate { median, lo, hi },
+            control: control.clone(),
+        };
+        document.pause_parts = vec![
+            part(PauseCause::Whole, 88_000.0, Some(80_000.0), Some(96_000.0)),
+            part(PauseCause::IdleStates, 61_000.0, Some(52_000.0), Some(70_000.0)),
+            part(PauseCause::Caches, 4_000.0, Some(-1_000.0), Some(9_000.0)),
+        ];
+        assert_eq!(
+            parts(&document, &cell).unwrap(),
+            "Of the 88.0 µs more: 61.0 µs (52.0 µs to 70.0 µs) are saved where no processor may sleep: the wake-up of idle ones; \
+             what cold caches cost is open: 4.00 µs (-1.00 µs to 9.00 µs). The rest is not told apart, such as the processor's frequency."
+        );
+        cell.id.push_str("/other");
+        assert_eq!(parts(&document, &cell), None);
+    }
 }

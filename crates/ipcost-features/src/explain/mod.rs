@@ -12,6 +12,7 @@ mod tables;
 mod tries;
 
 use ipcost_model::{Document, Warning};
+use ipcost_report::over_pace;
 use ipcost_report::page::Page;
 
 use crate::answer::{Answer, AnswerKind};
@@ -27,8 +28,10 @@ pub use self::tries::try_remedies;
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<Explanation>(EXPLANATION_SCHEMA, "explain");
 
 impl Answer for Explanation {
-    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
-        page(self)
+    fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
+        let mut page = page(self);
+        page.blocks.splice(0..0, over_pace::sections(document).into_iter().map(|section| section.open()));
+        page
     }
 
     fn warnings(&self, _: &Document) -> Vec<Warning> {

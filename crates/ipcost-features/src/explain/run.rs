@@ -5,13 +5,14 @@ use std::time::Duration;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings, document};
+use ipcost_model::pace::{CPU_DMA_LATENCY, POLLUTE, Pause};
 use ipcost_model::{
-    Document, Job, LatencyMode, Matrix, Metric, NATIVE, Plan, PlannedCell, Point, Stopped, parse_cell_id,
+    Document, Job, LatencyMode, Matrix, Metric, NATIVE, OptionGroup, OptionName, OptionValue, Plan, PlannedCell, Point, Stopped, parse_cell_id,
 };
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
-use ipcost_sys::{facts, firewall, idle};
+use ipcost_sys::{facts, firewall, idle, pausing};
 
 use crate::answer::answered;
 
@@ -73,6 +74,7 @@ pub fn prepare(asked: &ExplainRequest, lab: &Lab) -> Result<(Job, Plan, Question
         let Some(twin) = twin_of(cell) else { continue };
         job.cells.push(parse_cell_id(&twin).map_err(LabError::Refused)?);
     }
+    job.cells.extend(controls(&first.cells)?);
     let expanded = lab.cells(&job)?;
     let find = |id: &str| expanded.cells.iter().position(|cell| cell.id == *id);
     let all: Vec<usize> = (0..first.cells.len()).collect();
@@ -113,6 +115,44 @@ fn twin_of(cell: &PlannedCell) -> Option<String> {
     let other = (cell.client != NATIVE || cell.server != NATIVE) && cell.cell.request.is_none();
     let native = || NATIVE.to_owned();
     other.then(|| Point { client: native(), server: native(), ..cell.point.clone() }.id())
+}
+
+/// How much memory goes through the caches to show what cold ones cost: more than the second level holds of most processors.
+const POLLUTED: u64 = 1 << 20;
+
+/// Where cells have several pauses, what tells why longer ones cost more: the longest of each work and transport without idle states, and
+/// the shortest with cold caches.
+fn controls(cells: &[PlannedCell]) -> Result<Vec<Matrix>, LabError> {
+    let pause = |cell: &PlannedCell| cell.cell.pause().filter(Pause::is_plain);
+    let without = |cell: &PlannedCell| {
+        let mut point = cell.point.clone();
+        point.cell.options = point.cell.options.without(OptionGroup::Pace);
+        point
+    };
+    let paced = |cell: &&PlannedCell| cell.unavailable.is_none() && cell.client == NATIVE && pause(cell).is_some();
+    let mut groups: Vec<Vec<&PlannedCell>> = Vec::new();
+    for cell in cells.iter().filter(paced) {
+        match groups.iter_mut().find(|group| without(group[0]) == without(cell)) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    let mut found = Vec::new();
+    for mut group in groups.into_iter().filter(|group| group.len() > 1) {
+        group.sort_by_key(|cell| pause(cell));
+        let mut add = |cell: Option<&&PlannedCell>, option: &str, value: u64| {
+            let Some(cell) = cell else { return Ok(()) };
+            let mut matrix = parse_cell_id(&cell.id)?;
+            matrix.options.0.insert(OptionName::find(option)?, vec![OptionValue::Int(value)]);
+            found.push(matrix);
+            Ok(())
+        };
+        add(group.first(), POLLUTE, POLLUTED).map_err(LabError::Refused)?;
+        if pausing::may_keep_awake() {
+            add(group.last(), CPU_DMA_LATENCY, 0).map_err(LabError::Refused)?;
+        }
+    }
+    Ok(found)
 }
 
 /// The cells that a matrix of a job makes on its own, by id.

@@ -58,6 +58,9 @@ pub fn cell_sentence(cell: &ExplainedCell) -> String {
     match cell.division {
         Division::Turns => format!("{takes}: {list}."),
         Division::Overlap => format!("{takes}; {}. Of processor time it takes {list}.", limit(cell)),
+        Division::Processor if cell.cell.pace().is_paced() => {
+            format!("{takes}; processor time, pauses included: {list}.")
+        }
         Division::Processor => format!(
             "{takes}, with {} workers at once, so only processor time can be divided: {list}.",
             cell.concurrency

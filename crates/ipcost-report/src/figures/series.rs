@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use ipcost_model::pace::Pause;
 use ipcost_model::units::size_text;
 use ipcost_model::{
     CellRecord, Document, Estimate, Mode, Options, Pattern, Placement, SpeaksFirst, Work, fixed_offset,
@@ -244,9 +245,9 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> V
             // Labels name the place.
             Across::Place => (fixed_offset(&cell.options, "recv_offset").map(u64::from), &cell.transport),
             Across::Pause => {
-                let pause = cell.cell.pause().filter(|(_, polluted)| *polluted == 0);
+                let pause = cell.cell.pause().filter(Pause::is_plain);
                 // Back to back lies where a pause would be that no one notices.
-                (pause.map(|(mean_ns, _)| mean_ns.max(NO_PAUSE_NS)), &cell.label)
+                (pause.map(|pause| pause.mean_ns.max(NO_PAUSE_NS)), &cell.label)
             }
         };
         let Some((at, cost)) = at.zip(cell.wall_ns_per_op.filter(|cost| cost.median > 0.0)) else { continue };

@@ -1,6 +1,7 @@
 //! Waiting for a moment (`clock_nanosleep(2)`), and how late the kernel may end the wait (`prctl(2)`).
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::num::NonZeroU64;
 
 use rustix::io::Errno;
@@ -20,4 +21,30 @@ pub fn sleep_until(at_ns: u64) {
 /// That of the kernel.
 pub fn set_timer_slack(ns: u64) -> io::Result<()> {
     Ok(set_current_timer_slack(NonZeroU64::new(ns))?)
+}
+
+/// Keeps all processors from idle states that take longer to leave, until it is dropped.
+#[derive(Debug)]
+pub struct Awake {
+    // The kernel keeps to it while this is open.
+    _device: File,
+}
+
+/// Where the longest exit from an idle state is requested (`Documentation/power/pm_qos_interface.rst` of Linux).
+const DEVICE: &str = "/dev/cpu_dma_latency";
+
+/// Keeps all processors of this machine from idle states that take longer than so many nanoseconds to leave; 0 keeps them from all.
+///
+/// # Errors
+/// That of the kernel: it takes root.
+pub fn keep_awake(most_ns: u64) -> io::Result<Awake> {
+    let mut device = File::options().write(true).open(DEVICE)?;
+    let most_us = i32::try_from(most_ns / 1_000).unwrap_or(i32::MAX);
+    device.write_all(&most_us.to_ne_bytes())?;
+    Ok(Awake { _device: device })
+}
+
+/// Whether this user may keep processors awake.
+pub fn may_keep_awake() -> bool {
+    File::options().write(true).open(DEVICE).is_ok()
 }

@@ -20,3 +20,20 @@ pub fn sleep_until(at_ns: u64) {
 pub fn set_timer_slack(_ns: u64) -> io::Result<()> {
     Ok(())
 }
+
+/// Nothing: the system has no such setting.
+#[derive(Debug)]
+pub struct Awake {}
+
+/// Refuses: the system has no such setting.
+///
+/// # Errors
+/// Always.
+pub fn keep_awake(_most_ns: u64) -> io::Result<Awake> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Whether this user may keep processors awake: never here.
+pub fn may_keep_awake() -> bool {
+    false
+}

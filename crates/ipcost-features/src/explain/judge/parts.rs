@@ -24,6 +24,8 @@ impl Part {
 /// How a cell's time can be divided.
 pub fn division(cell: &PlannedCell) -> Division {
     match (cell.cell.pattern, cell.cell.concurrency) {
+        // Processor time is that of whole batches, elapsed time that of operations.
+        _ if cell.cell.pace().is_paced() => Division::Processor,
         (_, 2..) => Division::Processor,
         (Pattern::Stream, _) => Division::Overlap,
         (Pattern::Rr | Pattern::Connect | Pattern::Floor, _) => Division::Turns,

@@ -64,6 +64,7 @@ const OPTIONS: &[&str] = &[
     pace::ARRIVALS,
     pace::PACER,
     pace::POLLUTE,
+    pace::CPU_DMA_LATENCY,
     pace::TIMER_SLACK,
 ];
 
