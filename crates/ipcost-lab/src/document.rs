@@ -7,9 +7,9 @@ use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, Told, UNSENT};
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, HeldBack,
     HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, MeanContrast,
-    Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, PauseCause, PausePart, Percentile, Placement, Point,
-    PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped, TCP_CONGESTION, Tool,
-    UsagePerOp, Wait, Watched, WorkloadRecord,
+    Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, PauseCause, PausePart, Percentile,
+    Placement, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped,
+    TCP_CONGESTION, Tool, UsagePerOp, Wait, Watched, WorkloadRecord,
 };
 use ipcost_stats::{Histogram, median, two_groups};
 use ipcost_sys::host::WINE;

@@ -164,12 +164,18 @@ fn parts(document: &Document, cell: &CellRecord) -> Option<String> {
     });
     let caches = find(PauseCause::Caches).map(|part| {
         let bytes = control(part).map_or(0, |cell| hurry(cell).polluted);
-        let known = format!("are what going through {} in between costs without a pause: cold caches", size_text(bytes));
+        let known = format!(
+            "are what going through {} in between costs without a pause: cold caches",
+            size_text(bytes)
+        );
         of(part, &known, "what cold caches cost")
     });
     let told: Vec<String> = idle.into_iter().chain(caches).collect();
     let more = time(whole.ns.median);
-    Some(format!("Of the {more} more: {}. The rest is not told apart, such as the processor's frequency.", told.join("; ")))
+    Some(format!(
+        "Of the {more} more: {}. The rest is not told apart, such as the processor's frequency.",
+        told.join("; ")
+    ))
 }
 
 #[cfg(test)]

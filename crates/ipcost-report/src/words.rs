@@ -2,7 +2,7 @@
 
 pub use ipcost_model::escaped;
 use ipcost_model::pace::{POLLUTE, Pace};
-use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text};
+use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text, time_text};
 use ipcost_model::{
     CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencySummary, LongerRun,
     MeanContrast, Metric, Multiplicity, PaceRecord, Pattern, Percentile, Placement, Ran, RanRecord,
@@ -66,7 +66,7 @@ pub(crate) fn pace(work: &Work) -> Option<String> {
 pub fn paces(document: &Document, tables: &[&WorkloadRecord]) -> Option<String> {
     let of_table = |table: &&WorkloadRecord| -> Option<String> {
         let cells = table.cells.iter().filter_map(|id| cell(document, id)).filter(|cell| cell.epochs > 0);
-        let kept: Vec<String> = cells.filter_map(|cell| kept(cell, cell.pace.as_ref()?)).collect();
+        let kept: Vec<String> = cells.filter_map(|cell| kept(document, cell, cell.pace.as_ref()?)).collect();
         // Names of transports are written as they are typed, also where a sentence begins.
         let place = match table.placement {
             Placement::Free => String::new(),
@@ -86,7 +86,7 @@ pub fn paces(document: &Document, tables: &[&WorkloadRecord]) -> Option<String> 
 }
 
 /// How a row kept its pace; `None` if nothing is to be said of it.
-fn kept(cell: &CellRecord, pace: &PaceRecord) -> Option<String> {
+fn kept(document: &Document, cell: &CellRecord, pace: &PaceRecord) -> Option<String> {
     let highest = |of: &LatencySummary| {
         let known = Percentile::COMPARED.into_iter().rev().find_map(|at| Some((at, of.at(at)?)));
         known.map_or_else(String::new, |(at, ns)| format!("{} at {}", time(ns as f64), at.title()))
@@ -103,8 +103,27 @@ fn kept(cell: &CellRecord, pace: &PaceRecord) -> Option<String> {
         .as_ref()
         .map(|send| format!("sends took {}, {} at most", highest(send), time(send.max as f64)));
     let pacer = pace.pacer_ns_per_op.map(|ns| format!("its sender spun {} for each", time(ns)));
-    let parts: Vec<String> = [done, late, unsent, send, pacer].into_iter().flatten().collect();
+    let stuck = pace.send_ns.as_ref().and_then(|send| stuck(document, cell, send));
+    let parts: Vec<String> = [done, late, unsent, send, stuck, pacer].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("{}: {}", escaped(&cell.label), parts.join(", ")))
+}
+
+/// A send that takes so many times the median, and so long, nanoseconds, waits for room.
+const STUCK: (u64, u64) = (20, 100_000);
+
+/// `one in 100 stuck for 7 ms or longer, as the reader takes 70 µs a message and net.unix.max_dgram_qlen lets 10 wait`
+fn stuck(document: &Document, cell: &CellRecord, send: &LatencySummary) -> Option<String> {
+    let is_stuck = |ns: &u64| *ns >= STUCK.1 && *ns >= STUCK.0 * send.p50;
+    let longer = Percentile::ALL.iter().skip(1).filter_map(|at| Some((at, send.at(*at)?)));
+    let (at, ns) = longer.into_iter().find(|(_, ns)| is_stuck(ns))?;
+    let work = cell.options.int("server_work").filter(|ns| *ns > 0);
+    let reader = work.map(|ns| format!("the reader takes {} a message", time_text(ns)));
+    let queue = document.host.more.get("max_dgram_qlen").and_then(serde_json::Value::as_u64);
+    let queue = queue.filter(|_| cell.transport == "unix-dgram");
+    let queue = queue.map(|many| format!("net.unix.max_dgram_qlen lets {many} wait"));
+    let why: Vec<String> = reader.into_iter().chain(queue).collect();
+    let why = if why.is_empty() { String::new() } else { format!(", as {}", why.join(" and ")) };
+    Some(format!("one in {} stuck for {} or longer{why}", at.least_ops(), time(ns as f64)))
 }
 
 /// The verdict on a percentile.

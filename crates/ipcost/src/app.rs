@@ -119,7 +119,11 @@ pub fn resume(
 
 /// What keeps others from a private server, before anything is started and while this process has a single thread: others would stay
 /// outside a network of its own. What a killed run has left is undone before, in the network that it was left in.
-pub(crate) fn guarded(kind: &ServerKind, request: &AppRequest, admits: bool) -> Result<Option<Others>, Problem> {
+pub(crate) fn guarded(
+    kind: &ServerKind,
+    request: &AppRequest,
+    admits: bool,
+) -> Result<Option<Others>, Problem> {
     if !request.given.is_empty() {
         return Ok(None);
     }

@@ -36,7 +36,8 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
     };
     let (request, base) = match args.app.as_slice() {
         [] if args.asked != ServerArgs::default() => {
-            let reason = "flags of a server go with app and its name, such as ipcost load app redis --unix PATH";
+            let reason =
+                "flags of a server go with app and its name, such as ipcost load app redis --unix PATH";
             return Err(Problem::usage(anyhow!("{reason}")));
         }
         [] => (plain, base(args).map_err(Problem::usage)?),
@@ -47,7 +48,8 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
             (LoadRequest { transports, request, placement, client, server, size: 0, ..plain }, job)
         }
         other => {
-            let known = "load takes transports, or app and the name of a server, such as ipcost load app redis";
+            let known =
+                "load takes transports, or app and the name of a server, such as ipcost load app redis";
             return Err(Problem::usage(anyhow!("{} is neither; {known}", other.join(" "))));
         }
     };
@@ -55,10 +57,9 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, quiet);
     outputs.check(None).map_err(Problem::usage)?;
     let interrupt = begin_measuring(quiet, args.waiting)?;
-    let Loaded { document, failure } =
-        load(&request, &base, &interrupt, &mut teller(quiet), &mut |about| {
-            Box::new(Recorder::new(quiet, about, None))
-        })?;
+    let Loaded { document, failure } = load(&request, &base, &interrupt, &mut teller(quiet), &mut |about| {
+        Box::new(Recorder::new(quiet, about, None))
+    })?;
     let failure = failure.map(Problem::from);
     match document {
         Some(document) => finish(&outputs, Finished { document, failure, samples: None }, None),

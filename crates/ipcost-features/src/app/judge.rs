@@ -4,16 +4,16 @@ use ipcost_lab::lab::envelope;
 use ipcost_lab::{Batches, rules};
 use ipcost_model::pace::Pace;
 use ipcost_model::{
-    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Percentile, Placement, Ran,
-    Verdict,
+    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Percentile, Placement,
+    Ran, Verdict,
 };
 use ipcost_peer::adapters::app::{At, Facts, ServerKind};
 use ipcost_report::words;
 
 use super::record::LOGIN;
 use super::{
-    APP_SCHEMA, App, AppRequest, AtRate, Checked, Curve, MeasuredRequest, OtherSide, RanShare, Saving, SeenServer,
-    ServerSocket, SideCost,
+    APP_SCHEMA, App, AppRequest, AtRate, Checked, Curve, MeasuredRequest, OtherSide, RanShare, Saving,
+    SeenServer, ServerSocket, SideCost,
 };
 use crate::explain::parts::Estimates;
 
@@ -107,7 +107,9 @@ fn at_rates(document: &Document) -> Vec<AtRate> {
     for cell in &document.cells {
         let Pace::Rate { per_s, .. } = cell.cell.pace() else { continue };
         for percentile in Percentile::COMPARED {
-            let Some(ns) = cell.latency_ns.as_ref().and_then(|latency| latency.at(percentile)) else { continue };
+            let Some(ns) = cell.latency_ns.as_ref().and_then(|latency| latency.at(percentile)) else {
+                continue;
+            };
             let new = AtRate {
                 request: cell.point.request.clone().unwrap_or_default(),
                 per_s,

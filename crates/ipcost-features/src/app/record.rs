@@ -1,6 +1,8 @@
 //! What is known of a server over both sockets.
 
-use ipcost_model::{Envelope, Estimate, LatencyContrast, Lasts, MeanContrast, Pattern, Percentile, Placement, Ran, Verdict};
+use ipcost_model::{
+    Envelope, Estimate, Lasts, LatencyContrast, MeanContrast, Pattern, Percentile, Placement, Ran, Verdict,
+};
 use ipcost_peer::adapters::app::BurstOutcome;
 use serde::{Deserialize, Serialize};
 

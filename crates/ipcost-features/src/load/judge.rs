@@ -46,7 +46,9 @@ pub(super) fn rounded(per_s: f64) -> u64 {
 /// is known not to.
 pub(super) fn knee(transport: &str, points: &[LoadPoint], limit_ns: u64) -> Knee {
     let own = || points.iter().filter(|point| point.transport == transport);
-    let known = |under: bool| own().filter(move |point| point.is_under(limit_ns) == Some(under)).map(|point| point.per_s);
+    let known = |under: bool| {
+        own().filter(move |point| point.is_under(limit_ns) == Some(under)).map(|point| point.per_s)
+    };
     let hi = known(false).min();
     let lo = known(true).filter(|rate| hi.is_none_or(|hi| *rate < hi)).max();
     Knee { transport: transport.to_owned(), lo, hi }
@@ -54,7 +56,13 @@ pub(super) fn knee(transport: &str, points: &[LoadPoint], limit_ns: u64) -> Knee
 
 /// The rates to measure next: those of which it is open on which side of the limit they lie and which lie next to it as far as anything
 /// is known, else such as narrow the range down. Empty where it is narrow enough, or nothing more is to be tried.
-pub(super) fn next_rates(knee: &Knee, points: &[LoadPoint], limit_ns: u64, capacity: f64, resolution: f64) -> Vec<u64> {
+pub(super) fn next_rates(
+    knee: &Knee,
+    points: &[LoadPoint],
+    limit_ns: u64,
+    capacity: f64,
+    resolution: f64,
+) -> Vec<u64> {
     let is_narrow = |lo: u64, hi: u64| hi as f64 <= lo as f64 * (1.0 + resolution);
     if knee.lo.zip(knee.hi).is_some_and(|(lo, hi)| is_narrow(lo, hi)) {
         return Vec::new();
@@ -64,7 +72,8 @@ pub(super) fn next_rates(knee: &Knee, points: &[LoadPoint], limit_ns: u64, capac
     let open = |under: bool| {
         own().filter(move |point| is_inside(point.per_s) && point.seems_under(limit_ns) == Some(under))
     };
-    let (below, above) = (open(true).max_by_key(|point| point.per_s), open(false).min_by_key(|point| point.per_s));
+    let (below, above) =
+        (open(true).max_by_key(|point| point.per_s), open(false).min_by_key(|point| point.per_s));
     let mut next = Vec::new();
     let mut narrow = |lo: Option<u64>, hi: Option<u64>| match (lo, hi) {
         (Some(lo), Some(hi)) if is_narrow(lo, hi) => {}
@@ -98,7 +107,9 @@ pub(super) fn next_rates(knee: &Knee, points: &[LoadPoint], limit_ns: u64, capac
         }
     }
     next.retain(|rate| own().all(|point| point.per_s != *rate));
-    next.extend([below, above].into_iter().flatten().filter(|point| point.epochs < ENOUGH).map(|point| point.per_s));
+    next.extend(
+        [below, above].into_iter().flatten().filter(|point| point.epochs < ENOUGH).map(|point| point.per_s),
+    );
     next.sort_unstable();
     next.dedup();
     next
@@ -107,7 +118,9 @@ pub(super) fn next_rates(knee: &Knee, points: &[LoadPoint], limit_ns: u64, capac
 /// Between which rates the medians of 99th percentiles cross the limit: the highest that seems below it with all that are lower, and the next.
 pub(super) fn crossing(transport: &str, points: &[LoadPoint], limit_ns: u64) -> (Option<u64>, Option<u64>) {
     let own = || points.iter().filter(|point| point.transport == transport);
-    let seems = |under: bool| own().filter(move |point| point.seems_under(limit_ns) == Some(under)).map(|point| point.per_s);
+    let seems = |under: bool| {
+        own().filter(move |point| point.seems_under(limit_ns) == Some(under)).map(|point| point.per_s)
+    };
     let above = seems(false).min();
     (seems(true).filter(|rate| above.is_none_or(|above| *rate < above)).max(), above)
 }

@@ -210,13 +210,21 @@ fn of_knee(Knee { transport, lo, hi }: &Knee, limit: &str) -> String {
             rate_text(*hi)
         ),
         (Some(lo), None) => {
-            format!("{transport} stays under {limit} at p99 up to {} at least; no rate exceeded it.", rate_text(*lo))
+            format!(
+                "{transport} stays under {limit} at p99 up to {} at least; no rate exceeded it.",
+                rate_text(*lo)
+            )
         }
         (None, Some(hi)) => {
-            format!("{transport} exceeds {limit} at p99 at {} already; no lower rate is known to stay under it.", rate_text(*hi))
+            format!(
+                "{transport} exceeds {limit} at p99 at {} already; no lower rate is known to stay under it.",
+                rate_text(*hi)
+            )
         }
         (None, None) => {
-            format!("Up to which rate {transport} stays under {limit} at p99 is open; a larger --budget tells.")
+            format!(
+                "Up to which rate {transport} stays under {limit} at p99 is open; a larger --budget tells."
+            )
         }
     }
 }
@@ -266,7 +274,6 @@ fn of_cost(curves: &LoadCurves, transport: &str) -> Option<String> {
     })
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,12 +281,18 @@ mod tests {
     #[test]
     fn a_knee_says_what_is_known_of_it() {
         let knee = |lo, hi| of_knee(&Knee { transport: "unix".to_owned(), lo, hi }, "1 ms");
-        assert_eq!(knee(Some(90_000), Some(95_000)), "unix stays under 1 ms at p99 up to 90k/s and no longer at 95k/s.");
+        assert_eq!(
+            knee(Some(90_000), Some(95_000)),
+            "unix stays under 1 ms at p99 up to 90k/s and no longer at 95k/s."
+        );
         assert!(knee(Some(90_000), None).contains("at least"));
         assert!(knee(None, Some(5_000)).contains("exceeds 1 ms at p99 at 5000/s already"));
         assert!(knee(None, None).contains("is open"));
-        let both = [("unix", 80_000, 88_000), ("tcp", 50_000, 55_000)]
-            .map(|(name, lo, hi)| Knee { transport: name.to_owned(), lo: Some(lo), hi: Some(hi) });
+        let both = [("unix", 80_000, 88_000), ("tcp", 50_000, 55_000)].map(|(name, lo, hi)| Knee {
+            transport: name.to_owned(),
+            lo: Some(lo),
+            hi: Some(hi),
+        });
         let said = compared(&both[0], &both[1], "1 ms").unwrap();
         assert_eq!(said, "unix carries 1.60 × (1.45–1.76) the load of tcp under 1 ms.");
     }

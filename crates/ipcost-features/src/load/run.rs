@@ -9,14 +9,14 @@ use ipcost_lab::percentiles::log_ratios;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{
-    About, Answered, Contrasts, EngineError, Lab, LabError, Needed, Outcome, Percentiles, PlanError, Question,
-    Settings, document,
+    About, Answered, Contrasts, EngineError, Lab, LabError, Needed, Outcome, Percentiles, PlanError,
+    Question, Settings, document,
 };
 use ipcost_model::pace::{Pace, RATE};
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{
-    Cell, CellRecord, Document, Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Percentile,
-    Stopped, Verdict,
+    Cell, CellRecord, Document, Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue,
+    Percentile, Stopped, Verdict,
 };
 use ipcost_sys::interrupt::Interrupt;
 
@@ -144,7 +144,8 @@ pub fn load(
             .map(|capacity| {
                 let found = knee(&capacity.transport, &measuring.points, request.limit_ns);
                 let carried = capacity.per_s.median;
-                let next = next_rates(&found, &measuring.points, request.limit_ns, carried, request.resolution);
+                let next =
+                    next_rates(&found, &measuring.points, request.limit_ns, carried, request.resolution);
                 (capacity.transport.clone(), measuring.affordable(&capacity.transport, next))
             })
             .collect();
@@ -327,8 +328,11 @@ impl Measuring<'_> {
         let name = OptionName::find(RATE).map_err(LabError::Refused)?;
         let mut cells = Vec::new();
         for (transport, rates) in rates.iter().filter(|(_, rates)| !rates.is_empty()) {
-            let of_transport =
-                self.base.cells.iter().find(|matrix| matrix.transport.0.iter().any(|known| known == transport));
+            let of_transport = self
+                .base
+                .cells
+                .iter()
+                .find(|matrix| matrix.transport.0.iter().any(|known| known == transport));
             let Some(matrix) = of_transport else { continue };
             let mut options = matrix.options.clone();
             options.0.insert(name, rates.iter().map(|rate| OptionValue::Int(*rate)).collect());
@@ -407,12 +411,14 @@ impl Measuring<'_> {
         };
         let Some((base, others)) = capacities.split_last() else { return Vec::new() };
         let mut found = Vec::new();
-        for (share, other) in LADDER.iter().flat_map(|share| others.iter().map(move |other| (*share, other))) {
+        for (share, other) in LADDER.iter().flat_map(|share| others.iter().map(move |other| (*share, other)))
+        {
             let (Some(a), Some(b)) = (at(other, share), at(base, share)) else { continue };
             for percentile in Percentile::COMPARED {
                 let logs = log_ratios(&percentiles[a], &percentiles[b], percentile);
                 let level = self.level() / Percentile::COMPARED.len() as f64;
-                let Some(Estimate { median, lo, hi }) = logs.and_then(|logs| estimate_of_logs(&logs, level)) else {
+                let Some(Estimate { median, lo, hi }) = logs.and_then(|logs| estimate_of_logs(&logs, level))
+                else {
                     continue;
                 };
                 found.push(LoadComparison {
@@ -431,7 +437,12 @@ impl Measuring<'_> {
     }
 }
 
-fn point(cell: &CellRecord, epochs: &[Percentiles], level: f64, capacities: &[&Capacity]) -> Option<LoadPoint> {
+fn point(
+    cell: &CellRecord,
+    epochs: &[Percentiles],
+    level: f64,
+    capacities: &[&Capacity],
+) -> Option<LoadPoint> {
     let Pace::Rate { per_s, .. } = cell.cell.pace() else { return None };
     let capacity = capacities.iter().find(|capacity| capacity.transport == cell.transport)?;
     let pace = cell.pace.as_ref()?;

@@ -119,6 +119,9 @@ pub struct LimitFacts {
     /// The longest queue of connections waiting to be accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub somaxconn: Option<u64>,
+    /// How many datagrams wait at a Unix socket before their sender does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_dgram_qlen: Option<u64>,
     /// The longest queue of half-open connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_max_syn_backlog: Option<u64>,

@@ -110,7 +110,11 @@ pub fn by_percentile(document: &Document) -> Lines {
     }
     let panel = |(title, cells): (String, Vec<&CellRecord>)| LinesPanel {
         title: words::capitalised(&title),
-        lines: cells.iter().enumerate().map(|(index, cell)| of_cell(document, cell, &cells[..index])).collect(),
+        lines: cells
+            .iter()
+            .enumerate()
+            .map(|(index, cell)| of_cell(document, cell, &cells[..index]))
+            .collect(),
     };
     let paced = document.cells.iter().any(|cell| cell.pace.is_some());
     let loops = if paced {
@@ -120,7 +124,9 @@ pub fn by_percentile(document: &Document) -> Lines {
     };
     Lines {
         title: "How long operations take, by percentile".to_owned(),
-        reading: format!("Points are medians over epochs of each epoch's percentile, bars their intervals. {loops}"),
+        reading: format!(
+            "Points are medians over epochs of each epoch's percentile, bars their intervals. {loops}"
+        ),
         across: AcrossLines::Percentile,
         limit_ns: None,
         panels: panels.into_iter().map(panel).collect(),

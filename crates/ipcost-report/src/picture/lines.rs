@@ -177,7 +177,8 @@ fn names(lines: &[NamedLine], across: &Scale, up: &Scale) -> Canvas {
     ends.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
     let wanted: Vec<f64> = ends.iter().map(|(_, end)| end.1).collect();
     let start = across.end + GUTTER;
-    for ((line, (x, end)), y) in ends.into_iter().zip(apart(&wanted, NAME_ROOM, up.end + 6.0, up.start - 2.0)) {
+    for ((line, (x, end)), y) in ends.into_iter().zip(apart(&wanted, NAME_ROOM, up.end + 6.0, up.start - 2.0))
+    {
         canvas.lines(&[(x + 5.0, end), (across.end + 4.0, end), (start - 4.0, y)], line.colour, 0.75, "none");
         let text = shortened(&clean(&line.name), RIGHT - start, NAME);
         canvas.text((start, y + 4.0), Anchor::Start, NAME, INK, &text);
@@ -193,7 +194,12 @@ mod tests {
     #[test]
     fn every_line_has_its_points_its_name_and_its_intervals() {
         let place = |x, ns| Place { x, ns, bounds: Some((ns * 0.9, ns * 1.1)) };
-        let line = |name: &str, dashes, points| NamedLine { name: name.to_owned(), colour: "#d55e00", dashes, points };
+        let line = |name: &str, dashes, points| NamedLine {
+            name: name.to_owned(),
+            colour: "#d55e00",
+            dashes,
+            points,
+        };
         let mut lines = Lines {
             title: "Latency against load".to_owned(),
             reading: "Read it so.".to_owned(),

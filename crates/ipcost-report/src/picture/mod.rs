@@ -32,8 +32,8 @@ use thiserror::Error;
 use crate::figures::lines::by_percentile;
 use crate::figures::series::Across;
 pub use claims::{draw as draw_claims, plain as plain_claims, reading as claims_reading};
-pub use lines::{draw as draw_lines, plain as plain_lines};
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
+pub use lines::{draw as draw_lines, plain as plain_lines};
 pub use published::{
     body as plain_published, draw as draw_published, lead as published_reading, missing as not_measured,
 };
@@ -175,7 +175,9 @@ pub enum PictureError {
     )]
     NoLatency,
     /// No rate was measured.
-    #[error("chart load takes a saved ipcost load, and this document is none; measure with ipcost load, or draw --chart cost")]
+    #[error(
+        "chart load takes a saved ipcost load, and this document is none; measure with ipcost load, or draw --chart cost"
+    )]
     NoLoad,
     /// No cell has a ratio.
     #[error(

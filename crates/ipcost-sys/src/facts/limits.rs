@@ -17,6 +17,7 @@ pub fn limits() -> LimitFacts {
         tcp_rmem: numbers("/proc/sys/net/ipv4/tcp_rmem"),
         tcp_wmem: numbers("/proc/sys/net/ipv4/tcp_wmem"),
         somaxconn: number("/proc/sys/net/core/somaxconn"),
+        max_dgram_qlen: number("/proc/sys/net/unix/max_dgram_qlen"),
         tcp_max_syn_backlog: number("/proc/sys/net/ipv4/tcp_max_syn_backlog"),
     }
 }

@@ -223,7 +223,8 @@ fn what_cannot_be_paced_is_refused_with_what_would_do() {
 fn a_load_is_measured_from_little_to_more_than_is_carried() {
     let place = Place::new();
     let picture = place.file("load.svg");
-    let args = ["load", "--transports", "unix", "--limit", "10s", "--budget", "30s", "--svg", argument(&picture)];
+    let args =
+        ["load", "--transports", "unix", "--limit", "10s", "--budget", "30s", "--svg", argument(&picture)];
     let document = place.document(&args);
     let load = &document["answer"];
     assert_eq!(load["schema"], "ipcost-load/1", "{load:#}");

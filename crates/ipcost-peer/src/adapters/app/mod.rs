@@ -20,8 +20,8 @@ mod server;
 mod service;
 mod tool;
 
-use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::pace;
+use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern};
 
 pub use self::burst::{BURST_PATIENCE, BurstOutcome, backlog, burst};
