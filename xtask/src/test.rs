@@ -49,6 +49,8 @@ const PACKAGES: &[Package] = &[
 const SYSTEM_PACKAGES: &[Package] = &[
     program("chromium", &["chromium"], "the HTML report as a browser shows it"),
     program("nft", &["nftables"], "a firewall in a network namespace"),
+    program("sockperf", &["sockperf"], "round trips at a rate"),
+    program("cyclictest", &["rt-tests"], "how late a program that sleeps is woken"),
     program("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "building for Windows"),
     Package {
         what: "Wine",
@@ -158,6 +160,7 @@ const SYSTEM: &[&str] = &[
     "html::",
     "load::",
     "network::",
+    "pace_tools::",
     "private_servers::",
     "replicate::",
     "sanitizers::",

@@ -743,6 +743,15 @@ impl Options {
         Self(self.iter().filter(told).map(|(name, value)| (name, value.clone())).collect())
     }
 
+    /// Those that go to a peer whose hello lists these: of the pace, none that it does not list.
+    pub fn for_peer_that_lists(&self, listed: &[String]) -> Self {
+        let is_sent = |(name, _): &(OptionName, &OptionValue)| {
+            let spec = name.spec();
+            spec.group != OptionGroup::Pace || listed.iter().any(|known| known == spec.name)
+        };
+        Self(self.iter().filter(is_sent).map(|(name, value)| (name, value.clone())).collect())
+    }
+
     /// The value of an option of the catalogue.
     ///
     /// A getter of the wrong kind would silently find nothing, set or not: a bug of the caller, caught in debug

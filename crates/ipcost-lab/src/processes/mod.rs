@@ -81,6 +81,8 @@ pub struct ProcessBench {
     pushing: BTreeSet<String>,
     /// The peers that can spin until an operation is due.
     spinning: BTreeSet<String>,
+    /// The options that the hello of each peer lists.
+    listed: BTreeMap<String, Vec<String>>,
     epoch: u32,
     /// The number of process starts: pilots also have epoch numbers, and need distinct names.
     starts: u32,
@@ -134,6 +136,7 @@ impl ProcessBench {
             placing: BTreeSet::new(),
             pushing: BTreeSet::new(),
             spinning: BTreeSet::new(),
+            listed: BTreeMap::new(),
             epoch: 0,
             starts: 0,
             last_id: 0,
@@ -244,6 +247,7 @@ impl ProcessBench {
             }
         }
         let [mut placing, mut pushing, mut spinning] = [const { BTreeSet::new() }; 3];
+        let mut listed = BTreeMap::new();
         for ((arm, name), needs) in needs {
             let program = &self.programs[&(arm, name.to_owned())];
             let mut peer = self.guard.watch(|guard| {
@@ -261,7 +265,9 @@ impl ProcessBench {
                     if hello.knows(PACER) {
                         spinning.insert(name.to_owned());
                     }
-                    check_hello(&hello, &needs)
+                    let fits = check_hello(&hello, &needs);
+                    listed.insert(name.to_owned(), hello.options);
+                    fits
                 }
                 Ok(other) => {
                     Err(format!("sent {} instead of hello, which a peer sends first", in_short(&other)))
@@ -280,6 +286,7 @@ impl ProcessBench {
             self.guard.forget(&[peer.id()]);
         }
         (self.placing, self.pushing, self.spinning) = (placing, pushing, spinning);
+        self.listed = listed;
         Ok(())
     }
 
@@ -394,8 +401,13 @@ impl ProcessBench {
         for (cell, mut pair, provision) in started {
             pair.expect_hello(SERVER, patience, &interrupt)?;
             pair.expect_hello(CLIENT, patience, &interrupt)?;
-            let work = &self.cells[cell].cell;
-            pair.prepare(SERVER, work, provision.server, patience)?;
+            let planned = &self.cells[cell];
+            let mut work = planned.cell.clone();
+            if let Some(listed) = self.listed.get(&planned.server) {
+                // A server that only answers needs no pace, and may know none.
+                work.options = work.options.for_peer_that_lists(listed);
+            }
+            pair.prepare(SERVER, &work, provision.server, patience)?;
             waiting.push((cell, pair, provision.client));
         }
         for (cell, pair, client_address) in &mut waiting {

@@ -43,6 +43,8 @@ mod misbehaving;
 mod nagle;
 mod network;
 mod pace;
+mod pace_queues;
+mod pace_tools;
 mod packages;
 mod parquet;
 mod peers;

@@ -72,7 +72,9 @@ pub const NAMES: &[(&str, &str)] = &[
     ("python3", ""),
     ("redis-server", ""),
     ("redis-tools", ""),
+    ("rt-tests", ""),
     ("slurm-wlm", ""),
+    ("sockperf", ""),
     ("util-linux", ""),
     ("zsh", ""),
 ];

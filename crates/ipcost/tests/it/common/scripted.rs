@@ -7,13 +7,16 @@ const PEER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/common/scripte
 
 /// The command of a peer whose operations take planted times: `NS` or `NS/LONG_NS`, the second in batches of more than 80 ms, or `PREFIX=NS` of cells whose `PATTERN/TRANSPORT/SIZE` begins so.
 pub fn command(costs: &[&str]) -> Vec<String> {
-    // Of Python itself: what finds the version of a user takes longer to start than a batch lasts.
+    [python(), "-E", "-S", PEER].into_iter().chain(costs.iter().copied()).map(str::to_owned).collect()
+}
+
+/// Python itself: what finds the version of a user takes longer to start than a batch lasts.
+pub fn python() -> &'static str {
     static PYTHON: OnceLock<String> = OnceLock::new();
-    let python = PYTHON.get_or_init(|| {
+    PYTHON.get_or_init(|| {
         let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
         String::from_utf8(output.expect("python3 is there").stdout).unwrap().trim().to_owned()
-    });
-    [python, "-E", "-S", PEER].into_iter().chain(costs.iter().copied()).map(str::to_owned).collect()
+    })
 }
 
 /// The same as a table of a job file or a published experiment: `[peers.NAME]`.
