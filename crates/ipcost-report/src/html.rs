@@ -25,6 +25,8 @@ use sha2::{Digest, Sha256};
 
 use crate::figures::colours::{self, Colour, PALETTE};
 use crate::json;
+use crate::over_pace;
+use crate::page::{Page, Section};
 use crate::words::{self, escaped};
 use crate::xml;
 
@@ -70,6 +72,13 @@ pub fn write(document: &Document, answer: Option<&Fragment>, to: &mut dyn Write)
     }
     to.write_all(verdicts(document, &colours).as_bytes())?;
     tables::write(document, &colours, to)?;
+    let over_pace = over_pace::sections(document);
+    if !over_pace.is_empty() {
+        let blocks = over_pace.into_iter().map(Section::open).collect();
+        let page = Page { title: "What pauses cost".to_owned(), blocks, ..Page::default() };
+        let Fragment(pace) = page.fragment("pace");
+        to.write_all(pace.as_bytes())?;
+    }
     to.write_all(charts::section(document).as_bytes())?;
     to.write_all(about::section(document).as_bytes())?;
     write!(to, "</main>\n{FOOTER}<script type=\"application/json\" id=\"document\">")?;

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
 use ipcost_model::{
-    ContrastRecord, Document, HELD_BACK, LatencyMode, Metric, Pattern, Warning, WorkloadRecord, escaped_lines,
+    ContrastRecord, Document, HELD_BACK, Metric, Pattern, Warning, WorkloadRecord, escaped_lines,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -386,12 +386,7 @@ pub fn how(document: &Document) -> String {
         names.dedup();
         names
     };
-    let latency = match schedule.latency {
-        LatencyMode::Tail => "latency of a closed loop after each batch",
-        LatencyMode::LeadIn => "latency of the closed loop of the lead-ins",
-        LatencyMode::Inline => "latency of the closed loop of the timed batches",
-        LatencyMode::Off => "latency not sampled",
-    };
+    let latency = words::latency(document);
     let conditions: String = words::conditions(document).iter().map(|text| format!("{text}; ")).collect();
     format!(
         "{} of {} of {:.0} ms in {}, {}{}; {}; {conditions}placement {}; {latency}; seed {}",

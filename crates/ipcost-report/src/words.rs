@@ -4,7 +4,7 @@ pub use ipcost_model::escaped;
 use ipcost_model::pace::{POLLUTE, Pace};
 use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text, time_text};
 use ipcost_model::{
-    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencySummary, LongerRun,
+    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencyMode, LatencySummary, LongerRun,
     MeanContrast, Metric, Multiplicity, PaceRecord, Pattern, Percentile, Placement, Ran, RanRecord,
     SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Wait, Work, WorkloadRecord, and_joined,
 };
@@ -83,6 +83,21 @@ pub fn paces(document: &Document, tables: &[&WorkloadRecord]) -> Option<String> 
         false => "A closed loop: each operation is timed by itself, without the pause before it",
     };
     Some(format!("{what}{one_way}. {}", kept.join(" ")).trim_end().to_owned())
+}
+
+/// What the percentiles of a document are percentiles of: how its loops begin operations decides what they hide.
+pub fn latency(document: &Document) -> &'static str {
+    let paces = || document.cells.iter().filter(|cell| cell.epochs > 0).map(|cell| cell.cell.pace());
+    let (open, paused) = (paces().any(Pace::is_open), paces().any(|pace| pace.is_paced() && !pace.is_open()));
+    match document.schedule.latency {
+        _ if open && paused => "latency from when each operation was due where there is a rate, else of a closed loop with pauses",
+        _ if open => "latency of an open loop, from when each operation was due",
+        _ if paused => "latency of a closed loop with pauses",
+        LatencyMode::Tail => "latency of a closed loop after each batch",
+        LatencyMode::LeadIn => "latency of the closed loop of the lead-ins",
+        LatencyMode::Inline => "latency of the closed loop of the timed batches",
+        LatencyMode::Off => "latency not sampled",
+    }
 }
 
 /// How a row kept its pace; `None` if nothing is to be said of it.

@@ -13,7 +13,7 @@ use crate::figures::series::{Across, SeriesPanel, panels};
 use crate::figures::texts;
 use crate::figures::ticks::{self, Ladder, percent};
 use crate::numbers::{ratio, three_digits, time};
-use crate::words::{capitalised, escaped, verdict, workload};
+use crate::words::{capitalised, escaped, latency, verdict, workload};
 
 /// With more pairs of cells in its tables, a document's page has the ratios of the run, and no quotients of any two values.
 const MOST_PAIRS: usize = 10_000;
@@ -37,13 +37,15 @@ pub fn figures(document: &Document) -> Value {
         .iter()
         .map(|one| json!({"name": escaped(one.name), "colour": one.colour, "mark": one.mark}))
         .collect();
+    let loops = latency(document);
+    let hidden = if loops.contains("closed") { ": it does not tell how long a queue at a given rate waits" } else { "" };
     json!({
         "transports": transports,
         "quantities": [
             {"name": "wall", "short": Quantity::Wall.short(), "title": "cost (elapsed time per operation)"},
             {"name": "cpu", "short": Quantity::Cpu.short(), "title": "CPU time per operation, both processes"},
             {"name": "p99", "short": Quantity::P99.short(), "title": "99th percentile of latency",
-                "note": "The 99th percentile is each epoch's own, and the median over epochs. In a closed loop an operation begins when the one before is answered: it does not tell how long a queue at a given rate waits."},
+                "note": format!("The 99th percentile is each epoch's own, and the median over epochs: {loops}{hidden}.")},
         ],
         "sources": [
             "no interval: a quotient of two values that the run did not compare",
