@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ipcost_model::pace::{Pace, Pause};
+use ipcost_model::pace::Pause;
 use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, Told, UNSENT};
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, HeldBack,
@@ -31,7 +31,7 @@ use crate::warnings;
 /// The least fixed part of batches worth reporting.
 const LEAST_WAIT_NS: f64 = 1e6;
 /// The least difference between two modes worth reporting: 10 %.
-const LEAST_MODE_RATIO: f64 = 1.1;
+pub const LEAST_MODE_RATIO: f64 = 1.1;
 
 /// The least that a longer run takes, as a multiple of this one.
 const MORE_THAN_THIS: f64 = 1.25;
@@ -74,6 +74,11 @@ pub fn document(outcome: Outcome, about: About) -> Document {
     // Many shuffles: once, at the end.
     let layouts = layout_effects(&outcome.plan, &batches);
     document.cells.iter_mut().zip(layouts).for_each(|(cell, layout)| cell.layout = layout);
+    for (cell, epochs) in document.cells.iter_mut().zip(&outcome.percentiles) {
+        if epochs.iter().any(|epoch| epoch.count > 0) {
+            cell.latency_by_epoch = epochs.clone();
+        }
+    }
     let findings = findings(&outcome, &batches, &about, &document, &judge);
     let (notes, warnings): (Vec<&AppliedRule>, Vec<&AppliedRule>) =
         findings.iter().partition(|found| found.is_note);
@@ -197,6 +202,7 @@ fn cell(outcome: &Outcome, batches: &Batches<'_>, about: &About, index: usize) -
         ops_per_s,
         bytes_per_s: ops_per_s.map(|rate| rate * work.bytes_per_op() as f64),
         latency_ns: summary(&outcome.latency[index], &outcome.percentiles[index], alpha),
+        latency_by_epoch: Vec::new(),
         pace,
         usage_per_op: usage(&over_epochs),
         softirq_ns_per_op: softirq(samples),
@@ -270,7 +276,7 @@ fn pace(outcome: &Outcome, batches: &Batches<'_>, index: usize, alpha: f64) -> O
         |sample: &Sample| Some(sample.ops as f64 * 1e9 / sample.elapsed_ns.filter(|ns| *ns > 0)? as f64);
     Some(PaceRecord {
         open: pace.is_open(),
-        offered_per_s: if let Pace::Rate { per_s, .. } = pace { Some(per_s as f64) } else { None },
+        offered_per_s: pace.offered_per_s().map(|per_s| per_s as f64),
         achieved_per_s: over_epochs(&achieved),
         late_ns: told(Told::Late),
         send_ns: told(Told::Send),

@@ -1,58 +1,33 @@
 //! Percentiles of latency, one epoch at a time: statements about latency are about epochs, never operations.
 
-use ipcost_model::Percentile;
-use ipcost_stats::Histogram;
+use std::collections::BTreeMap;
 
-/// The percentiles of sampled operations in one epoch of one cell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Percentiles {
-    /// The epoch, from 1.
-    pub epoch: u32,
-    /// How many operations were sampled.
-    pub count: u64,
-    /// Median, nanoseconds; 0 if nothing was sampled.
-    pub p50: u64,
-    /// 90th percentile, nanoseconds.
-    pub p90: u64,
-    /// 99th percentile, nanoseconds.
-    pub p99: u64,
-    /// 99.9th percentile, nanoseconds.
-    pub p999: u64,
+use ipcost_model::Percentile;
+pub use ipcost_model::Percentiles;
+
+/// For each epoch, ln(percentile); `None` if an epoch has too few operations for it.
+pub fn log_values(epochs: &[Percentiles], percentile: Percentile) -> Option<Vec<f64>> {
+    epochs.iter().map(|epoch| log(epoch, percentile)).collect()
 }
 
-impl Percentiles {
-    /// Percentiles of an epoch's sampled latencies in nanoseconds.
-    pub fn of(epoch: u32, latency: &Histogram) -> Self {
-        let at = |percentile: Percentile| latency.value_at(percentile.quantile());
-        Self {
-            epoch,
-            count: latency.count(),
-            p50: at(Percentile::P50),
-            p90: at(Percentile::P90),
-            p99: at(Percentile::P99),
-            p999: at(Percentile::P999),
-        }
-    }
-
-    /// One of them, nanoseconds; `None` if there were too few operations for it.
-    pub fn at(&self, percentile: Percentile) -> Option<u64> {
-        let value = percentile.among([self.p50, self.p90, self.p99, self.p999]);
-        (self.count >= percentile.least_ops()).then_some(value)
-    }
+fn log(epoch: &Percentiles, percentile: Percentile) -> Option<f64> {
+    Some((epoch.at(percentile)?.max(1) as f64).ln())
 }
 
 /// For each epoch of both, ln(percentile of one) − ln(percentile of the other); `None` if an epoch has too few operations for it.
 pub fn log_ratios(a: &[Percentiles], b: &[Percentiles], percentile: Percentile) -> Option<Vec<f64>> {
-    let log = |epoch: &Percentiles| Some((epoch.at(percentile)?.max(1) as f64).ln());
+    let others: BTreeMap<u32, &Percentiles> = b.iter().map(|other| (other.epoch, other)).collect();
     let of_both = |own: &Percentiles| {
-        let other = b.iter().find(|other| other.epoch == own.epoch)?;
-        Some(log(own).zip(log(other)).map(|(own, other)| own - other))
+        let other = others.get(&own.epoch)?;
+        Some(log(own, percentile).zip(log(other, percentile)).map(|(own, other)| own - other))
     };
     a.iter().filter_map(of_both).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use ipcost_stats::Histogram;
+
     use super::*;
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use derive_more::{Deref, DerefMut};
-use ipcost_stats::Verdict;
+use ipcost_stats::{Histogram, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -408,6 +408,10 @@ pub struct CellRecord {
     /// The operations' own latencies, in a closed loop, which sends the next when the last is answered, unless `pace` says that it is
     /// open; of a stream how long messages took one way. Null if they were not sampled.
     pub latency_ns: Option<LatencySummary>,
+    /// The same of each complete epoch by itself, from which comparisons with other runs are made; empty if they were not sampled, and in
+    /// documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_by_epoch: Vec<Percentiles>,
     /// How the pace was kept; absent where operations follow one another back to back.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pace: Option<PaceRecord>,
@@ -560,6 +564,45 @@ impl LatencySummary {
     pub fn at(&self, percentile: Percentile) -> Option<u64> {
         let value = percentile.among([self.p50, self.p90, self.p99, self.p999]);
         self.fewest.is_none_or(|fewest| fewest >= percentile.least_ops()).then_some(value)
+    }
+}
+
+/// The percentiles of sampled operations in one epoch of one cell, by nearest rank.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Percentiles {
+    /// The epoch, from 1.
+    pub epoch: u32,
+    /// How many operations were sampled. Percentiles that so few cannot give are those of the largest.
+    pub count: u64,
+    /// Median, nanoseconds; 0 if nothing was sampled.
+    pub p50: u64,
+    /// 90th percentile, nanoseconds.
+    pub p90: u64,
+    /// 99th percentile, nanoseconds.
+    pub p99: u64,
+    /// 99.9th percentile, nanoseconds.
+    pub p999: u64,
+}
+
+impl Percentiles {
+    /// Percentiles of an epoch's sampled latencies in nanoseconds.
+    pub fn of(epoch: u32, latency: &Histogram) -> Self {
+        let at = |percentile: Percentile| latency.value_at(percentile.quantile());
+        Self {
+            epoch,
+            count: latency.count(),
+            p50: at(Percentile::P50),
+            p90: at(Percentile::P90),
+            p99: at(Percentile::P99),
+            p999: at(Percentile::P999),
+        }
+    }
+
+    /// One of them, nanoseconds; `None` if there were too few operations for it.
+    pub fn at(&self, percentile: Percentile) -> Option<u64> {
+        let value = percentile.among([self.p50, self.p90, self.p99, self.p999]);
+        (self.count >= percentile.least_ops()).then_some(value)
     }
 }
 
@@ -743,6 +786,11 @@ named! {
 impl Percentile {
     /// Those that are compared.
     pub const COMPARED: [Self; 3] = [Self::P50, Self::P99, Self::P999];
+
+    /// The highest that so many operations give.
+    pub fn highest_of(ops: u64) -> Option<Self> {
+        Self::ALL.iter().copied().rev().find(|percentile| percentile.least_ops() <= ops)
+    }
 
     /// As a share.
     pub fn quantile(self) -> f64 {

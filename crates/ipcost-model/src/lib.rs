@@ -50,8 +50,8 @@ pub use document::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, FloorPart,
     FloorRecord, HELD_BACK, HeldBackRecord, Host, LatencyContrast, LatencySummary, LayoutEffect, LayoutPlace,
     LongerRun, MeanContrast, Metric, Mode, Multiplicity, PaceRecord, PauseCause, PausePart, Percentile,
-    PooledLatency, RanRecord, Resumed, SCHEMA, Sample, Schedule, SpreadContrast, Stopped, Timing, Tool,
-    Usage, UsagePerOp, Warning, Whereabouts, WorkloadRecord,
+    Percentiles, PooledLatency, RanRecord, Resumed, SCHEMA, Sample, Schedule, SpreadContrast, Stopped,
+    Timing, Tool, Usage, UsagePerOp, Warning, Whereabouts, WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use figure::{

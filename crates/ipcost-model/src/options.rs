@@ -735,6 +735,12 @@ impl Options {
         Self(others.map(|(name, value)| (name, value.clone())).collect())
     }
 
+    /// All but one.
+    pub(crate) fn except(&self, name: &str) -> Self {
+        let others = self.iter().filter(|(option, _)| option.spec().name != name);
+        Self(others.map(|(name, value)| (name, value.clone())).collect())
+    }
+
     /// The options sent to every peer: all but where its process runs, how long its batches last, and where buffers begin, which is drawn.
     pub fn for_peers(&self) -> Self {
         const OWN: [OptionGroup; 4] =

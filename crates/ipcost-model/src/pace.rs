@@ -1,6 +1,6 @@
 //! When the operations of a cell begin: back to back, after a pause, or at an offered rate.
 
-use crate::cell::{Cell, PIPELINE, Pattern, Placement};
+use crate::cell::{Cell, PIPELINE, Pattern, Placement, Point};
 use crate::options::Options;
 use crate::units::{rate_text, time_text};
 
@@ -61,6 +61,11 @@ impl Pace {
     /// Whether it is an open loop.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Rate { .. })
+    }
+
+    /// Operations a second that are offered; `None` of a closed loop.
+    pub fn offered_per_s(self) -> Option<u64> {
+        if let Self::Rate { per_s, .. } = self { Some(per_s) } else { None }
     }
 
     /// The mean time from one beginning to the next in each of so many workers, nanoseconds, without the operation itself where
@@ -124,6 +129,16 @@ impl Pause {
     /// Whether it is a pause alone, with nothing done to tell what of its cost comes from where.
     pub fn is_plain(&self) -> bool {
         self.polluted == 0 && !self.is_awake
+    }
+}
+
+impl Point {
+    /// Its id, with the rate that is offered to it in words at the end: `rr/unix/64/c1 at 20k/s`.
+    pub fn id_at_rate(&self) -> String {
+        let Some(per_s) = self.pace().offered_per_s() else { return self.id() };
+        let mut point = self.clone();
+        point.options = self.options.except(RATE);
+        format!("{} at {}", point.id(), rate_text(per_s))
     }
 }
 
@@ -220,6 +235,21 @@ mod tests {
         assert_eq!(even.interval_ns(2), 10e6);
         assert_eq!(even.text().unwrap(), "at 200/s, evenly spaced");
         assert_eq!(of(&[("think", "10ms")]).text().unwrap(), "10 ms before each");
+    }
+
+    #[test]
+    fn a_rate_is_named_in_words() {
+        let of = |settings: &[(&str, &str)]| {
+            let mut cell = Cell::new(Pattern::Rr, "unix", 64);
+            cell.options = options(settings);
+            Point::free(cell).id_at_rate()
+        };
+        assert_eq!(of(&[("rate", "20k/s")]), "rr/unix/64/c1 at 20k/s");
+        assert_eq!(
+            of(&[("rate", "5k/s"), ("arrivals", "constant")]),
+            "rr/unix/64/c1/arrivals=constant at 5000/s"
+        );
+        assert_eq!(of(&[("think", "0")]), "rr/unix/64/c1/think=0");
     }
 
     #[test]

@@ -4,9 +4,9 @@ pub use ipcost_model::escaped;
 use ipcost_model::pace::{POLLUTE, Pace};
 use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text, time_text};
 use ipcost_model::{
-    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencyMode, LatencySummary, LongerRun,
-    MeanContrast, Metric, Multiplicity, PaceRecord, Pattern, Percentile, Placement, Ran, RanRecord,
-    SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Wait, Work, WorkloadRecord, and_joined,
+    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencyMode, LatencySummary,
+    LongerRun, MeanContrast, Metric, Multiplicity, PaceRecord, Pattern, Percentile, Placement, Ran,
+    RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Wait, Work, WorkloadRecord, and_joined,
 };
 
 use crate::numbers::{bounds, interval, rate, ratio, time};
@@ -90,7 +90,9 @@ pub fn latency(document: &Document) -> &'static str {
     let paces = || document.cells.iter().filter(|cell| cell.epochs > 0).map(|cell| cell.cell.pace());
     let (open, paused) = (paces().any(Pace::is_open), paces().any(|pace| pace.is_paced() && !pace.is_open()));
     match document.schedule.latency {
-        _ if open && paused => "latency from when each operation was due where there is a rate, else of a closed loop with pauses",
+        _ if open && paused => {
+            "latency from when each operation was due where there is a rate, else of a closed loop with pauses"
+        }
         _ if open => "latency of an open loop, from when each operation was due",
         _ if paused => "latency of a closed loop with pauses",
         LatencyMode::Tail => "latency of a closed loop after each batch",

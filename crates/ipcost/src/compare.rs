@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use ipcost_features::compare::{self, CompareSettings, Comparison, DEFAULT_SPREAD, PastRuns};
+use ipcost_features::compare::{self, CompareSettings, ComparedBy, Comparison, DEFAULT_SPREAD, PastRuns};
 use ipcost_model::Document;
 use ipcost_report::numbers::ratio;
 
@@ -25,7 +25,10 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
     let settings = CompareSettings { metric: args.metric, margin: args.margin, assumed_spread };
     let past = match args.run_to_run {
         Some(_) => PastRuns::default(),
-        None => history::past_runs(&a, &b, args.metric),
+        None => {
+            let by = [ComparedBy::Cost(args.metric)].into_iter().chain(ComparedBy::percentiles());
+            history::past_runs(&a, &b, by)
+        }
     };
     let comparison =
         compare::compare(&a, &b, &settings, &past, tool()).map_err(|error| Problem::usage(error.into()))?;

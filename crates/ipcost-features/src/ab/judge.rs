@@ -1,12 +1,14 @@
 //! From a document with two arms to what differs between them.
 
 use ipcost_lab::Batches;
-use ipcost_model::{ArmSetting, Document, Metric, Point, Verdict};
-use ipcost_stats::{median, student_quantile};
+use ipcost_lab::percentiles::{log_ratios, log_values};
+use ipcost_model::{ArmSetting, Document, Metric, Percentile, Point, Verdict};
+use ipcost_stats::{Shift, median, student_quantile};
 
-use super::paired::{Pair, PairedArms, pairs};
+use super::paired::{Pair, PairedArms, pairs, shift};
 use crate::compare::{
-    COMPARISON_SCHEMA, Change, Comparison, Difference, Levels, compared_run, groups, levels, would_show,
+    COMPARISON_SCHEMA, Change, Comparison, Difference, LatencyChange, Levels, compared_run, groups, levels,
+    sorted, would_show,
 };
 
 /// What differs between the arms of a run; `None` of a run without arms, or before the first epoch.
@@ -41,6 +43,7 @@ pub fn comparison(document: &Document, metric: Metric) -> Option<Comparison> {
         everything: found.everything,
         costs,
         relative: Vec::new(),
+        latency: latency(document, &pairs(&points)),
         only_a: Vec::new(),
         only_b: Vec::new(),
         notes: notes(document),
@@ -78,27 +81,55 @@ fn changes(
     levels: &Levels,
     cost: impl Fn(usize) -> Option<f64>,
 ) -> Vec<Change> {
-    let change = |(place, pair): (usize, &Pair)| {
+    let of_pair = |(place, pair): (usize, &Pair)| {
         let alpha = levels.cell_alpha[place];
         let shift = evidence.cell_shift(place, alpha)?;
-        let ratios = shift.ratios();
-        let cell = &document.cells[pair.a];
-        Some(Change {
-            cell: cell.id_without_arm(&cell.id).to_owned(),
-            baseline: None,
-            a: cost(pair.a)?,
-            b: cost(pair.b)?,
-            ratio: shift.by.exp(),
-            lo: ratios.map(|ratios| ratios.0),
-            hi: ratios.map(|ratios| ratios.1),
-            verdict: Verdict::of(ratios, document.analysis.margin),
-            alpha,
-            would_show: would_show(shift.bounds, student_quantile(1.0 - alpha / 2.0, f64::INFINITY)),
-            spread: None,
-            spread_source: None,
-        })
+        Some(change(document, *pair, [cost(pair.a)?, cost(pair.b)?], shift, alpha))
     };
-    let mut changes: Vec<Change> = pairs.iter().enumerate().filter_map(change).collect();
+    let mut changes: Vec<Change> = pairs.iter().enumerate().filter_map(of_pair).collect();
     changes.sort_by(|one, other| other.ratio.ln().abs().total_cmp(&one.ratio.ln().abs()));
     changes
+}
+
+/// How percentiles of latency changed, each epoch's own; they share alpha.
+fn latency(document: &Document, pairs: &[Pair]) -> Vec<LatencyChange> {
+    let epochs = |cell: usize| document.cells[cell].latency_by_epoch.as_slice();
+    let measured = |percentile: Percentile| {
+        let logs = move |pair: &Pair| {
+            let logs = log_ratios(epochs(pair.b), epochs(pair.a), percentile)?;
+            (!logs.is_empty()).then_some((percentile, *pair, logs))
+        };
+        pairs.iter().filter_map(logs)
+    };
+    let measured: Vec<(Percentile, Pair, Vec<f64>)> =
+        Percentile::COMPARED.into_iter().flat_map(measured).collect();
+    let alpha = document.analysis.alpha / measured.len().max(1) as f64;
+    let of_pair = |(percentile, pair, logs): &(Percentile, Pair, Vec<f64>)| {
+        let middle = |cell: usize| median(&log_values(epochs(cell), *percentile)?).map(f64::exp);
+        let figures = [middle(pair.a)?, middle(pair.b)?];
+        let change = change(document, *pair, figures, shift(logs, alpha)?, alpha);
+        let offered_per_s = document.cells[pair.a].pace().offered_per_s();
+        Some(LatencyChange { percentile: *percentile, offered_per_s, change })
+    };
+    sorted(measured.iter().filter_map(of_pair).collect())
+}
+
+/// How one cell changed, from its figures in both arms and their ratio.
+fn change(document: &Document, pair: Pair, [a, b]: [f64; 2], shift: Shift, alpha: f64) -> Change {
+    let cell = &document.cells[pair.a];
+    let ratios = shift.ratios();
+    Change {
+        cell: cell.id_without_arm(&cell.id).to_owned(),
+        baseline: None,
+        a,
+        b,
+        ratio: shift.by.exp(),
+        lo: ratios.map(|ratios| ratios.0),
+        hi: ratios.map(|ratios| ratios.1),
+        verdict: Verdict::of(ratios, document.analysis.margin),
+        alpha,
+        would_show: would_show(shift.bounds, student_quantile(1.0 - alpha / 2.0, f64::INFINITY)),
+        spread: None,
+        spread_source: None,
+    }
 }

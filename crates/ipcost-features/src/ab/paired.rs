@@ -65,7 +65,7 @@ impl PairedArms {
 }
 
 /// The interval of epochs as a shift.
-fn shift(epochs: &[f64], alpha: f64) -> Option<Shift> {
+pub(crate) fn shift(epochs: &[f64], alpha: f64) -> Option<Shift> {
     let EpochInterval { interval, .. } = epoch_interval(epochs, alpha)?;
     Some(Shift { by: interval.median, bounds: interval.bounds })
 }

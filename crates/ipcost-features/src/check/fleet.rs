@@ -108,12 +108,6 @@ pub fn askable(file: &ClaimsFile) -> Result<(), ipcost_model::JobFileError> {
                 "a baseline belongs to one host, so a fleet is not compared with it; compare two cells with against, or two arms",
             ));
         }
-        if claim.metric.quantile().is_some() {
-            return Err(claim.place.error(format!(
-                "{} cannot be checked over a fleet: documents do not keep it by epoch; use wall or cpu",
-                claim.metric
-            )));
-        }
     }
     Ok(())
 }

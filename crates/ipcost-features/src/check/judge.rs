@@ -22,7 +22,7 @@ pub use preparing::prepare;
 use ipcost_lab::planning::ALPHA;
 
 use crate::claims::all_keep;
-use crate::compare::{AskedGroup, PastRuns};
+use crate::compare::{AskedGroup, PastFigures};
 use baseline::Then;
 
 /// The questions that a file of claims asks of a run.
@@ -43,7 +43,7 @@ struct AskedClaim {
     /// The groups of its cells, as places among the tests, where it is about every cell before and after.
     groups: Vec<AskedGroup>,
     /// How runs of one build differ, where it is about a baseline.
-    past: PastRuns,
+    past: PastFigures,
     /// How much they are assumed to, where too few runs tell it.
     assumed_spread: f64,
 }

@@ -6,9 +6,10 @@
 mod amount;
 mod reading;
 
-use ipcost_model::{Job, JobFileError, named};
+use ipcost_model::{Job, JobFileError, Metric, Percentile, named};
 
 use crate::claims::CellName;
+use crate::compare::ComparedBy;
 
 pub use reading::parse_claims;
 
@@ -25,6 +26,8 @@ named! {
         P90 = "p90",
         /// The 99th percentile of latency of an epoch.
         P99 = "p99",
+        /// The 99.9th percentile of latency of an epoch.
+        P999 = "p999" | "p99.9",
         /// Operations a second.
         OpsPerS = "ops_per_s",
         /// Payload bytes a second, both directions.
@@ -33,14 +36,29 @@ named! {
 }
 
 impl ClaimMetric {
-    /// The percentile of latency that it is, as a share; `None` where it is none.
-    pub fn quantile(self) -> Option<f64> {
+    /// The percentile of latency that it is; `None` where it is none.
+    pub fn percentile(self) -> Option<Percentile> {
         match self {
-            Self::P50 => Some(0.5),
-            Self::P90 => Some(0.9),
-            Self::P99 => Some(0.99),
+            Self::P50 => Some(Percentile::P50),
+            Self::P90 => Some(Percentile::P90),
+            Self::P99 => Some(Percentile::P99),
+            Self::P999 => Some(Percentile::P999),
             Self::Wall | Self::Cpu | Self::OpsPerS | Self::BytesPerS => None,
         }
+    }
+
+    /// What a comparison with a document is by; rates are one over elapsed time.
+    pub fn compared_by(self) -> ComparedBy {
+        match (self, self.percentile()) {
+            (_, Some(percentile)) => ComparedBy::Latency(percentile),
+            (Self::Cpu, None) => ComparedBy::Cost(Metric::Cpu),
+            (_, None) => ComparedBy::Cost(Metric::Wall),
+        }
+    }
+
+    /// As people write it: `p99.9`.
+    pub fn title(self) -> &'static str {
+        self.percentile().map_or(self.name(), Percentile::title)
     }
 }
 

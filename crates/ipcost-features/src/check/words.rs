@@ -80,9 +80,12 @@ fn shown(test: &CheckedTest, value: f64) -> String {
         _ if test.is_ratio() => ratio(value),
         ClaimMetric::OpsPerS => rate(value),
         ClaimMetric::BytesPerS => throughput(value),
-        ClaimMetric::Wall | ClaimMetric::Cpu | ClaimMetric::P50 | ClaimMetric::P90 | ClaimMetric::P99 => {
-            time(value)
-        }
+        ClaimMetric::Wall
+        | ClaimMetric::Cpu
+        | ClaimMetric::P50
+        | ClaimMetric::P90
+        | ClaimMetric::P99
+        | ClaimMetric::P999 => time(value),
     }
 }
 
@@ -227,7 +230,7 @@ fn subject(test: &CheckedTest) -> String {
         (None, Some(baseline)) => format!(" over {baseline}"),
         (None, None) => String::new(),
     };
-    format!("{} of {}{over}", test.metric, place(test))
+    format!("{} of {}{over}", test.metric.title(), place(test))
 }
 
 /// The cell, in a fleet after its host: `web1, rr/unix/64/c1`.

@@ -3,10 +3,10 @@
 use ipcost_report::page::{Column, Field, Table, Value};
 
 use super::groups::CellGroup;
-use super::record::Comparison;
+use super::record::{Change, Comparison};
 use super::words::{group_name, groups, known, tables};
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "level",
     "what",
     "baseline",
@@ -22,9 +22,10 @@ const COLUMNS: [&str; 15] = [
     "spread",
     "alpha",
     "unshown",
+    "percentile",
 ];
 
-/// One row a group, one for all cells together, one a cell, and one for each ratio to the run's own baseline. Costs are nanoseconds
+/// One row a group, one for all cells together, one a cell, one for each ratio to the run's own baseline, and one a percentile. Costs are nanoseconds
 /// for one operation; of a group there are none.
 pub fn data(comparison: &Comparison) -> Table {
     let number = |value: f64| Field::from(Value::Number(value));
@@ -46,11 +47,12 @@ pub fn data(comparison: &Comparison) -> Table {
             maybe(group.spread),
             number(group.alpha),
             group.unshown.iter().map(CellGroup::words).collect::<Vec<String>>().join("; ").into(),
+            Field::default(),
         ]
     });
-    let of_cells = tables(comparison).flat_map(|(_, changes)| changes).map(|change| {
+    let of_change = |level: &str, change: &Change, percentile: Field| {
         vec![
-            if change.baseline.is_some() { "relative" } else { "cell" }.into(),
+            level.into(),
             change.cell.as_str().into(),
             change.baseline.as_deref().unwrap_or_default().into(),
             Value::Count(1).into(),
@@ -65,7 +67,14 @@ pub fn data(comparison: &Comparison) -> Table {
             maybe(change.spread),
             number(change.alpha),
             Field::default(),
+            percentile,
         ]
+    };
+    let of_cells = tables(comparison).flat_map(|(_, changes)| changes).map(|change| {
+        let level = if change.baseline.is_some() { "relative" } else { "cell" };
+        of_change(level, change, Field::default())
     });
-    Table::new(&COLUMNS.map(Column::text)).rows(of_groups.chain(of_cells))
+    let of_latency = comparison.latency.iter();
+    let of_latency = of_latency.map(|found| of_change("latency", found, found.percentile.name().into()));
+    Table::new(&COLUMNS.map(Column::text)).rows(of_groups.chain(of_cells).chain(of_latency))
 }

@@ -9,8 +9,10 @@ use ipcost_stats::{
 };
 use thiserror::Error;
 
+use super::compared_by::ComparedBy;
 use super::differences::{BATCH, differences};
 use super::groups::groups;
+use super::latency::latency;
 use super::levels::{Levels, levels, would_show};
 use super::record::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, SpreadSource};
 use super::sides::RunsOfSide;
@@ -93,7 +95,8 @@ pub fn compare(
     }
     let pairs: Vec<(&str, &str)> = of_a.pairs.intersection(&of_b.pairs).copied().collect();
     let metric = settings.metric;
-    let costs = measured_changes(&cells, &sides, |side, cell| side.log_costs(metric, cell));
+    let by = ComparedBy::Cost(metric);
+    let costs = measured_changes(&cells, &sides, |side, cell| side.logs(by, cell));
     let ratios =
         measured_changes(&pairs, &sides, |side, (cell, baseline)| side.log_ratios(metric, cell, baseline));
     if costs.is_empty() {
@@ -111,31 +114,33 @@ pub fn compare(
     let logs = |runs: &[RunMedian]| runs.iter().map(|run| run.median).collect::<Vec<f64>>();
     let sides_by_run = [by_run(&|cell| logs(&cell.a)), by_run(&|cell| logs(&cell.b))];
     let errors: Vec<Option<f64>> = costs.iter().map(|cell| error_of_difference(&cell.a, &cell.b)).collect();
-    let evidence = UnpairedRuns::new(sides_by_run, &compared, &errors, &asked, settings.assumed_spread, past);
+    let assumed_spread = settings.assumed_spread;
+    let past_costs = past.of(by).cloned().unwrap_or_default();
+    let evidence = UnpairedRuns::new(sides_by_run, &compared, &errors, &asked, assumed_spread, &past_costs);
     let Levels { groups, everything, cell_alpha, alpha_below } =
         levels(&evidence, &points, asked, family, settings.margin);
-    let assumed = Between::assumed(settings.assumed_spread);
+    let assumed = Between::assumed(assumed_spread);
     // Half the distance of two groups of epochs is the standard deviation of runs that have either as often as the other.
-    let modes = |cell: &str| of_a.modes(cell).max(of_b.modes(cell)) / 2.0;
+    let modes = |by: ComparedBy, cell: &str| of_a.modes(by, cell).max(of_b.modes(by, cell)) / 2.0;
     let at_least = |between: Between, sd: f64| Between { sd: between.sd.max(sd), ..between };
-    let spread_of = |cell: &str| {
-        let saved = past.between(&[cell], |rests| rests.first().copied());
+    let spread_of = |by: ComparedBy, cell: &str| {
+        let saved = past.of(by).and_then(|past| past.between(&[cell], |rests| rests.first().copied()));
         let (between, source) =
             saved.map_or((assumed, SpreadSource::Assumed), |sd| (sd, SpreadSource::Saved));
-        (at_least(between, modes(cell)), source)
+        (at_least(between, modes(by, cell)), source)
     };
     let alphas: BTreeMap<&str, f64> = compared.iter().copied().zip(cell_alpha).collect();
     let costs = judged(costs, settings, |cell| Named {
         cell: cell.to_owned(),
         baseline: None,
         alpha: alphas[cell],
-        between: spread_of(cell),
+        between: spread_of(by, cell),
     });
     let relative = judged(ratios, settings, |(cell, baseline)| Named {
         cell: cell.to_owned(),
         baseline: Some(baseline.to_owned()),
         alpha: alpha_below,
-        between: (at_least(assumed, modes(cell).max(modes(baseline))), SpreadSource::Assumed),
+        between: (at_least(assumed, modes(by, cell).max(modes(by, baseline))), SpreadSource::Assumed),
     });
     let only = |one: &RunsOfSide<'_>, other: &RunsOfSide<'_>| {
         one.anywhere.difference(&other.anywhere).map(|id| (*id).to_owned()).collect()
@@ -152,11 +157,12 @@ pub fn compare(
         metric,
         assumed_spread: settings.assumed_spread,
         arms: None,
-        saved_runs: past.runs() as u32,
+        saved_runs: past_costs.runs() as u32,
         groups,
         everything,
         costs,
         relative,
+        latency: latency(&cells, &sides, settings, spread_of),
         only_a: only(of_a, of_b),
         only_b: only(of_b, of_a),
         notes: Vec::new(),
@@ -186,7 +192,7 @@ pub(crate) fn compared_run(run: &Document) -> ComparedRun {
 }
 
 /// What is compared, and the runs' medians on both sides.
-struct ComparedRuns<K> {
+pub(super) struct ComparedRuns<K> {
     what: K,
     a: Vec<RunMedian>,
     b: Vec<RunMedian>,
@@ -216,7 +222,7 @@ fn without_figures(cells: &[&str], metric: Metric) -> Option<String> {
 }
 
 /// What has a cost in every run; a metric that some run has no figures of is left out.
-fn measured_changes<'a, K: Copy>(
+pub(super) fn measured_changes<'a, K: Copy>(
     what: &[K],
     [a, b]: &[RunsOfSide<'a>; 2],
     series: impl Fn(&RunsOfSide<'a>, K) -> Vec<Vec<f64>>,
@@ -229,15 +235,15 @@ fn measured_changes<'a, K: Copy>(
 }
 
 /// What is judged, and how.
-struct Named {
-    cell: String,
-    baseline: Option<String>,
+pub(super) struct Named {
+    pub cell: String,
+    pub baseline: Option<String>,
     /// The level of its interval is 1 − `alpha`.
-    alpha: f64,
-    between: (Between, SpreadSource),
+    pub alpha: f64,
+    pub between: (Between, SpreadSource),
 }
 
-fn judged<K: Copy>(
+pub(super) fn judged<K: Copy>(
     measured: Vec<ComparedRuns<K>>,
     settings: &CompareSettings,
     name: impl Fn(K) -> Named,

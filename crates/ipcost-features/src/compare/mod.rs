@@ -1,10 +1,12 @@
 //! What changed between two sets of runs: `ipcost compare`.
 
+mod compared_by;
 mod data;
 mod differences;
 mod drawn;
 mod groups;
 mod judge;
+mod latency;
 pub(crate) mod levels;
 mod page;
 mod record;
@@ -18,15 +20,17 @@ use ipcost_report::page::Page;
 
 use crate::answer::{Answer, AnswerKind};
 
+pub use self::compared_by::ComparedBy;
 pub(crate) use self::differences::{BATCH, VOLATILE, alike_batches, differing, facts};
 pub use self::groups::CellGroup;
 pub(crate) use self::groups::{AskedGroup, NamedCells, groups, with_parts};
 pub(crate) use self::judge::compared_run;
 pub use self::judge::*;
+pub(crate) use self::latency::sorted;
 pub(crate) use self::levels::{Evidence, Levels, all_together, cell_level, levels, would_show};
 pub use self::page::page;
 pub use self::record::*;
-pub(crate) use self::sides::modes_apart;
+pub(crate) use self::spread::PastFigures;
 pub use self::spread::PastRuns;
 pub(crate) use self::unpaired::{FEWEST_IN_GROUP, UnpairedRuns};
 

@@ -4,14 +4,14 @@ use ipcost_report::page::{
     Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
 };
 use ipcost_report::picture::{draw_forest, plain_forest};
-use ipcost_report::words::capitalised;
+use ipcost_report::words::{capitalised, verdict_of_percentile};
 
 use super::data::data;
 use super::drawn::drawn;
-use super::record::{Change, Comparison, Difference, GroupChange};
+use super::record::{Change, Comparison, Difference, GroupChange, LatencyChange};
 use super::words::{
-    NO_DIFFERENCE, change_verdict, differences, differences_title, group_name, group_verdict, groups,
-    groups_title, how, known, name, said, sides, tables,
+    LATENCY_TITLE, NO_DIFFERENCE, change_verdict, differences, differences_title, group_name, group_verdict,
+    groups, groups_title, how, known, name, of_percentiles, said, sides, tables,
 };
 
 /// So many of what else differs are shown without details.
@@ -36,11 +36,16 @@ pub fn page(comparison: &Comparison) -> Page<'_> {
     page.blocks.extend(others(comparison));
     page.blocks.push(changes(comparison));
     let all_groups = Section::new("", "Every group").with(group_table(comparison, |_| true));
+    page.blocks.extend(percentiles(comparison));
     page.blocks.extend((!comparison.groups.is_empty()).then(|| all_groups.folded()));
     page.blocks.extend(tables(comparison).map(|(title, changes)| {
         let rows = changes.iter().map(|change| row(change, comparison.margin));
         Section::new("", title).with(Table::new(&CHANGES).rows(rows)).folded()
     }));
+    if !comparison.latency.is_empty() {
+        let all = percentile_table(comparison, |_| true);
+        page.blocks.push(Section::new("", "Every percentile of latency").with(all).folded());
+    }
     page.notes.push(Paragraph::quiet(format!("{}.", capitalised(&how(comparison)))).into());
     page.hint = match comparison.arms {
         Some(_) => "ipcost show RUN --wide shows every group and every cell.",
@@ -122,6 +127,41 @@ fn group_table(comparison: &Comparison, shown: impl Fn(&GroupChange) -> bool) ->
         ]
     };
     Table::new(&COLUMNS).rows(groups(comparison).filter(|group| shown(group)).map(row))
+}
+
+/// Percentiles of cells that keep a pace, which are what these are measured for, and of the others those that are known to have changed.
+fn percentiles(comparison: &Comparison) -> Option<Block<'_>> {
+    let is_shown = |change: &LatencyChange| known(change) || change.offered_per_s.is_some();
+    let table = percentile_table(comparison, is_shown);
+    let section = Section::new("percentiles", LATENCY_TITLE).with(table.at_most(MOST_CELLS, "row"));
+    let shown = comparison.latency.iter().any(is_shown);
+    shown.then(|| section.with(Paragraph::quiet(of_percentiles(comparison))).open())
+}
+
+fn percentile_table(comparison: &Comparison, shown: impl Fn(&LatencyChange) -> bool) -> Table {
+    const COLUMNS: [Column; 7] = [
+        Column::text("cell"),
+        Column::text(""),
+        Column::number("A").dropped(2),
+        Column::number("B").dropped(1),
+        Column::number("B / A"),
+        Column::text(""),
+        Column::text("verdict"),
+    ];
+    let row = |change: &LatencyChange| {
+        let tone = tone(known(change), change.ratio);
+        let verdict = verdict_of_percentile(&change.contrast(), comparison.margin);
+        vec![
+            Value::Name(name(change)).into(),
+            change.percentile.title().into(),
+            Value::Cost(change.a).into(),
+            Value::Cost(change.b).into(),
+            Field::from(Value::Ratio(change.ratio)).toned(tone),
+            Value::Interval(change.ratio, change.lo, change.hi).into(),
+            Field::from(verdict).toned(tone),
+        ]
+    };
+    Table::new(&COLUMNS).rows(comparison.latency.iter().filter(|change| shown(change)).map(row))
 }
 
 fn row(change: &Change, margin: f64) -> Vec<Field> {

@@ -1,6 +1,7 @@
 //! What two sets of runs say about each other.
 
-use ipcost_model::{Arms, Metric, Tool, Verdict, named};
+use derive_more::Deref;
+use ipcost_model::{Arms, LatencyContrast, Metric, Percentile, Tool, Verdict, named};
 use serde::{Deserialize, Serialize};
 
 use super::groups::CellGroup;
@@ -61,6 +62,10 @@ pub struct Comparison {
     /// Ratios to the run's own baseline, side B over side A, the largest change first. What befalls a whole run,
     /// such as a slower machine, cancels out here.
     pub relative: Vec<Change>,
+    /// Percentiles of latency, side B over side A, the largest change first: of cells that have the same pace on both sides, and each
+    /// epoch's percentile in the documents. They share an alpha of their own, apart from costs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency: Vec<LatencyChange>,
     /// Cells that only runs of side A have measured, by id.
     pub only_a: Vec<String>,
     /// Cells that only runs of side B have measured, by id.
@@ -155,4 +160,26 @@ pub struct Change {
     pub spread: Option<f64>,
     /// Where that comes from.
     pub spread_source: Option<SpreadSource>,
+}
+
+/// How a percentile of a cell's latency changed. Its figures are nanoseconds: the median over epochs of each epoch's own percentile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Deref)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LatencyChange {
+    /// Which percentile.
+    pub percentile: Percentile,
+    /// Operations a second that are offered, so that latency counts from when each was due; null of a closed loop.
+    pub offered_per_s: Option<u64>,
+    /// How it changed.
+    #[deref]
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+impl LatencyChange {
+    /// Its ratio, as the contrast of two cells has it.
+    pub(super) fn contrast(&self) -> LatencyContrast {
+        let Change { ratio, lo, hi, verdict, .. } = self.change;
+        LatencyContrast { percentile: self.percentile, ratio, lo, hi, verdict }
+    }
 }

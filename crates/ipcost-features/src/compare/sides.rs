@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_lab::Batches;
-use ipcost_model::{CellRecord, Document, Metric};
+use ipcost_model::pace::Pace;
+use ipcost_model::{Document, Metric};
+
+use super::compared_by::ComparedBy;
 
 /// The runs of one side, and what they have measured.
 pub(super) struct RunsOfSide<'a> {
@@ -35,15 +38,22 @@ impl<'a> RunsOfSide<'a> {
         Self { runs, measured, anywhere, pairs: pairs.unwrap_or_default() }
     }
 
-    /// How far a cell's epochs lie apart that fall into two groups in some run; see [`modes_apart`].
-    pub fn modes(&self, cell: &str) -> f64 {
-        let of_run = |run: &Run<'_>| modes_apart(&run.document.cells[run.indices[cell]]);
+    /// How far a cell's epochs lie apart that fall into two groups in some run.
+    pub fn modes(&self, by: ComparedBy, cell: &str) -> f64 {
+        let of_run = |run: &Run<'_>| by.modes_apart(&run.document.cells[run.indices[cell]]);
         self.runs.iter().map(of_run).fold(0.0, f64::max)
     }
 
-    /// For every run, the logarithms of a cell's costs by epoch.
-    pub fn log_costs(&self, metric: Metric, cell: &str) -> Vec<Vec<f64>> {
-        self.runs.iter().map(|run| run.batches.log_costs(metric, run.indices[cell])).collect()
+    /// The pace that a cell has in every run; `None` if runs differ in that.
+    pub fn pace(&self, cell: &str) -> Option<Pace> {
+        let mut paces = self.runs.iter().map(|run| run.document.cells[run.indices[cell]].pace());
+        let first = paces.next()?;
+        paces.all(|pace| pace == first).then_some(first)
+    }
+
+    /// For every run, the logarithms of a cell's figures by epoch.
+    pub fn logs(&self, by: ComparedBy, cell: &str) -> Vec<Vec<f64>> {
+        self.runs.iter().map(|run| by.logs(run.document, &run.batches, run.indices[cell])).collect()
     }
 
     /// For every run, the logarithms of the ratio of two cells' costs by epoch.
@@ -51,15 +61,6 @@ impl<'a> RunsOfSide<'a> {
         let of = |run: &Run<'_>| run.batches.log_ratios(metric, run.indices[cell], run.indices[baseline]);
         self.runs.iter().map(of).collect()
     }
-}
-
-/// How far a cell's epochs lie apart that fall into two groups, as a logarithm; 0 of one group. Which group is the usual one may
-/// differ from run to run.
-pub(crate) fn modes_apart(cell: &CellRecord) -> f64 {
-    let logs = cell.modes.iter().map(|mode| mode.wall_ns_per_op.ln()).filter(|log| log.is_finite());
-    let (least, most) =
-        logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log| (least.min(log), most.max(log)));
-    (most - least).max(0.0)
 }
 
 impl<'a> Run<'a> {

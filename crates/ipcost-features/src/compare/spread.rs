@@ -3,23 +3,45 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_lab::Batches;
-use ipcost_model::{Document, Metric};
+use ipcost_model::Document;
 use ipcost_stats::{Between, ENOUGH_DEGREES, median};
 
-/// Saved runs that are like those compared, in sets of one build on one kernel.
+use super::compared_by::ComparedBy;
+
+/// Saved runs that are like those compared, by what they are compared by.
 #[derive(Debug, Clone, Default)]
-pub struct PastRuns {
-    /// Logarithms of costs by cell: the median over the epochs of each run.
+pub struct PastRuns(BTreeMap<ComparedBy, PastFigures>);
+
+impl PastRuns {
+    /// Of no run yet, for comparisons by all of these.
+    pub fn new(by: impl IntoIterator<Item = ComparedBy>) -> Self {
+        Self(by.into_iter().map(|by| (by, PastFigures::default())).collect())
+    }
+
+    /// Adds a run.
+    pub fn add(&mut self, document: &Document) {
+        let batches = Batches::new(&document.samples, document.cells.len());
+        self.0.iter_mut().for_each(|(by, figures)| figures.add(document, &batches, *by));
+    }
+
+    /// What they tell by one of these; `None` if they are not asked for it.
+    pub(crate) fn of(&self, by: ComparedBy) -> Option<&PastFigures> {
+        self.0.get(&by)
+    }
+}
+
+/// The figures of saved runs, in sets of one build on one kernel.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PastFigures {
+    /// Logarithms by cell: the median over the epochs of each run.
     sets: BTreeMap<(String, String), Vec<BTreeMap<String, f64>>>,
 }
 
-impl PastRuns {
-    /// Adds a run.
-    pub fn add(&mut self, document: &Document, metric: Metric) {
+impl PastFigures {
+    fn add(&mut self, document: &Document, batches: &Batches<'_>, by: ComparedBy) {
         let build = (document.host.kernel.clone(), document.tool.build());
-        let batches = Batches::new(&document.samples, document.cells.len());
         let measured = document.cells.iter().enumerate().filter(|(_, cell)| cell.epochs > 0);
-        let log = |index| median(&batches.log_costs(metric, index));
+        let log = |index| median(&by.logs(document, batches, index));
         let logs = measured.filter_map(|(index, cell)| Some((cell.id.clone(), log(index)?))).collect();
         self.sets.entry(build).or_default().push(logs);
     }
@@ -29,7 +51,7 @@ impl PastRuns {
         self.sets.values().map(Vec::len).sum()
     }
 
-    /// How runs of one build differ by a statistic of the costs of these cells, each less its mean over the build's runs; `None`
+    /// How runs of one build differ by a statistic of the figures of these cells, each less its mean over the build's runs; `None`
     /// if that is from too few.
     pub(crate) fn between(
         &self,

@@ -10,7 +10,7 @@ use ipcost_stats::{
 use super::groups::AskedGroup;
 use super::levels::Evidence;
 use super::record::SpreadSource;
-use super::spread::{PastRuns, relative};
+use super::spread::{PastFigures, relative};
 
 /// How far groups of cells wander relative to the rest from one run of a build to the next, as a share of how far whole runs do:
 /// where no runs tell. Whatever affects a whole run cancels out of it.
@@ -48,7 +48,7 @@ impl UnpairedRuns {
         errors: &[Option<f64>],
         groups: &[AskedGroup],
         assumed: f64,
-        past: &PastRuns,
+        past: &PastFigures,
     ) -> Self {
         let mean = |runs: &[Vec<f64>], cell: usize| {
             runs.iter().map(|run| run[cell]).sum::<f64>() / runs.len() as f64
@@ -235,7 +235,7 @@ mod tests {
         points.iter().enumerate().map(cell).collect()
     }
 
-    fn asked(sides: [Vec<Vec<f64>>; 2], points: &[Point], past: &PastRuns) -> Levels {
+    fn asked(sides: [Vec<Vec<f64>>; 2], points: &[Point], past: &PastFigures) -> Levels {
         let references: Vec<&Point> = points.iter().collect();
         let asked = groups(&references);
         let ids: Vec<String> = points.iter().map(Point::id).collect();
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn one_run_a_side_names_a_slow_transport_and_tells_equal_builds_apart_seldom() {
-        let (mut random, points, past) = (Random::new(6), points(), PastRuns::default());
+        let (mut random, points, past) = (Random::new(6), points(), PastFigures::default());
         let (mut named, mut alarms) = (0, 0);
         let tcp = CellGroup { transport: Some("tcp".to_owned()), ..CellGroup::default() };
         for _ in 0..100 {
@@ -274,7 +274,7 @@ mod tests {
             suite(&["unix", "tcp", "pipe", "fifo"], &[Pattern::Rr, Pattern::Stream], 3),
             suite(&["unix", "tcp"], &[Pattern::Rr, Pattern::Stream], 4),
         ];
-        let past = PastRuns::default();
+        let past = PastFigures::default();
         for (number, points) in suites.iter().enumerate() {
             for (name, changed) in scenarios() {
                 for (by, noise, common) in [
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn several_runs_a_side_tell_how_much_they_differ_and_narrow_the_intervals() {
-        let (mut random, points, past) = (Random::new(9), points(), PastRuns::default());
+        let (mut random, points, past) = (Random::new(9), points(), PastFigures::default());
         let mut side = |slow: bool| -> Vec<Vec<f64>> {
             (0..3).map(|_| run(&mut random, &points, |point| slow && is_tcp(point))).collect()
         };
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn few_cells_are_no_groups() {
         let points = &points()[..4];
-        let (mut random, past) = (Random::new(2), PastRuns::default());
+        let (mut random, past) = (Random::new(2), PastFigures::default());
         let [a, b] = [0, 1].map(|_| vec![run(&mut random, points, |_| false)]);
         let found = asked([a, b], points, &past);
         assert!(found.groups.is_empty() && found.everything.is_some());

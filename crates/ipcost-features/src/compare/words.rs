@@ -101,6 +101,25 @@ pub(super) fn tables(comparison: &Comparison) -> impl Iterator<Item = (&'static 
     tables.into_iter().filter(|(_, changes)| !changes.is_empty())
 }
 
+/// What stands above percentiles.
+pub(super) const LATENCY_TITLE: &str = "Percentiles of latency, side B over side A";
+
+/// What percentiles are, and how sure the answers about them.
+pub(super) fn of_percentiles(comparison: &Comparison) -> String {
+    let open = comparison.latency.iter().any(|change| change.offered_per_s.is_some());
+    let closed = comparison.latency.iter().any(|change| change.offered_per_s.is_none());
+    let loops = [
+        (open, "At an offered rate, latency counts from when each operation was due."),
+        (closed, "In a closed loop, it hides what waits while one operation is stuck."),
+    ];
+    let loops: Vec<&str> = loops.into_iter().filter(|(is, _)| *is).map(|(_, words)| words).collect();
+    format!(
+        "Each epoch has its own percentiles; the figures are their medians. {} No wrong finding among percentiles in {:.0} % of such comparisons.",
+        loops.join(" "),
+        (1.0 - comparison.alpha) * 100.0
+    )
+}
+
 const RELATIVE: &str = "Ratio to the baseline of the same run";
 
 fn cost_title(comparison: &Comparison) -> &'static str {

@@ -1,5 +1,6 @@
 //! Claims on a script instead of a machine: known costs confirm and refute them, and what is open stays open.
 
+use ipcost_features::check::fleet::{Choosing, askable};
 use ipcost_features::check::{
     Baselines, CheckedClaim, CheckedTest, Level, Questions, decide, differences, parse_claims, prepare,
     together,
@@ -7,7 +8,7 @@ use ipcost_features::check::{
 use ipcost_features::claims::ClaimVerdict;
 use ipcost_features::compare::SpreadSource;
 use ipcost_lab::{Outcome, Settings, plan, run};
-use ipcost_model::{Document, Host, Offers, Stopped, TransportState, expand};
+use ipcost_model::{Document, Host, Offers, Stopped, Tool, TransportState, expand};
 use ipcost_stats::Random;
 
 use crate::script::*;
@@ -170,6 +171,127 @@ fn percentiles_are_of_epochs_and_need_enough_operations() {
     let (claims, _) = checked(&claim(p99), slow);
     assert_eq!(words(&claims), [YES]);
     assert!((only(&claims[0]).value.unwrap() - 5_000.0).abs() < 1e-6);
+}
+
+const PACED: &str =
+    "seed = 3\n[[cells]]\ntransport = [\"one\", \"two\"]\noptions = { rate = [5000, 20000] }\n";
+
+#[test]
+fn percentiles_at_an_offered_rate_are_claimed_and_named_with_it() {
+    let file = [
+        PACED.to_owned(),
+        claim(
+            "cell = { transport = \"one\", options = { rate = 20000 } }\nmetric = \"p99\"\nat_most = \"200us\"",
+        ),
+        claim(
+            "cell = { transport = \"one\", options = { rate = 5000 } }\nagainst = { transport = \"two\", options = { rate = 5000 } }\nmetric = \"p99\"\nat_most = 0.8",
+        ),
+        claim("cell = \"rr/one/64/c1/rate=20000\"\nmetric = \"p99.9\"\nat_most = \"4us\""),
+    ]
+    .concat();
+    let (questions, _) = asked(&file, &Baselines::default()).unwrap();
+    let listed: Vec<&str> = questions.list().map(|(text, _, _)| text).collect();
+    assert_eq!(
+        listed,
+        [
+            "p99 of rr/one/64/c1 at 20k/s is at most 200us",
+            "p99 of rr/one/64/c1 at 5000/s is at most 0.8 × rr/two/64/c1 at 5000/s",
+            "p99.9 of rr/one/64/c1 at 20k/s is at most 4us",
+        ]
+    );
+    let script = || noisy(&[5_000.0, 5_000.0, 10_000.0, 10_000.0], 0.02);
+    let (claims, _) = checked_against(&file, &Baselines::default(), Script { latencies: 1_200, ..script() });
+    assert_eq!(words(&claims), [YES, YES, NO], "{claims:#?}");
+    let against = only(&claims[1]);
+    assert_eq!(against.against.as_deref(), Some("rr/two/64/c1/rate=5000"));
+    assert!((against.value.unwrap() - 0.5).abs() < 0.02, "{against:?}");
+
+    // Too few operations for the highest of them, in one line with what would do.
+    let (claims, outcome) =
+        checked_against(&file, &Baselines::default(), Script { latencies: 80, ..script() });
+    assert_eq!((words(&claims), outcome.stopped), (vec![YES, YES, OPEN], Stopped::Resolved));
+    let reason = only(&claims[2]).reason.as_deref().unwrap();
+    let parts = ["of rr/one/64/c1/rate=20000, and p99.9 takes 1000; metric = \"p99\" would do", "batch = \""];
+    assert!(parts.iter().all(|part| reason.contains(part)) && !reason.contains('\n'), "{reason}");
+}
+
+#[test]
+fn a_closed_loop_is_not_compared_with_an_offered_rate() {
+    let cells = "seed = 3\n[[cells]]\ntransport = \"one\"\n[[cells]]\ntransport = \"one\"\noptions = { rate = 5000 }\n";
+    let of = |metric: &str| {
+        let body = format!(
+            "cell = {{ options = {{ rate = 5000 }} }}\nagainst = {{ plain = true }}\nmetric = \"{metric}\"\nat_most = 2"
+        );
+        asked(&format!("{cells}{}", claim(&body)), &Baselines::default()).map(|_| ())
+    };
+    let error = of("p99").unwrap_err();
+    let says = "p99 of rr/one/64/c1/rate=5000 counts from when operations were due, and rr/one/64/c1 is a closed loop";
+    assert!(error.contains(says) && !error.contains('\n'), "{error}");
+    assert_eq!(of("wall"), Ok(()));
+}
+
+#[test]
+fn percentiles_of_two_arms_are_paired() {
+    const ARMS: &str = "seed = 3\n[ab.b]\nenv = { X = \"1\" }\n[[cells]]\ntransport = [\"one\", \"two\"]\n";
+    let all = claim("arms = true\nmetric = \"p99\"\nslower_by_at_most = \"20%\"");
+    let one = claim("cell = \"one\"\narms = true\nmetric = \"p90\"\nslower_by_at_most = \"20%\"");
+    let costs = Script::new(|cell, _| if cell == 3 { 15_000.0 } else { 10_000.0 });
+    let file = format!("{ARMS}{all}{one}");
+    let (claims, _) = checked_against(&file, &Baselines::default(), Script { latencies: 120, ..costs });
+    assert_eq!(words(&claims), [NO, YES], "{claims:#?}");
+    assert!((only(&claims[1]).value.unwrap() - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn percentiles_of_a_baseline_allow_for_the_spread_between_runs() {
+    let before = campaign(&format!("epochs = 60\n{CELLS}"), &mut known_with_many_latencies());
+    let document = report(before);
+    assert_eq!(document.cells[0].latency_by_epoch.len(), 60);
+    let before = baselines([("before.json", document)]);
+    let of = |metric: &str, most: &str| {
+        claim(&format!(
+            "cell = \"rr/one/64/c1\"\nbaseline = \"before.json\"\nmetric = \"{metric}\"\nslower_by_at_most = \"{most}\""
+        ))
+    };
+    let file = format!("budget = \"20s\"\n{CELLS}{}{}", of("p99", "50%"), of("p99", "5%"));
+    let (claims, _) = checked_against(&file, &before, known_with_many_latencies());
+    assert_eq!(words(&claims), [YES, OPEN], "{claims:#?}");
+    let between = only(&claims[1]).between_runs.unwrap();
+    assert_eq!((between.spread, between.source), (0.05, SpreadSource::Assumed));
+    // Of 120 operations there is no 99.9th.
+    let error = asked(&format!("{CELLS}{}", of("p999", "50%")), &before).unwrap_err();
+    assert!(error.contains("before.json does not have p99.9 of rr/one/64/c1 by epoch"), "{error}");
+}
+
+#[test]
+fn percentiles_are_claimed_of_a_fleet() {
+    let file = [
+        CELLS.to_owned(),
+        claim("cell = \"rr/one/64/c1\"\nagainst = \"rr/two/64/c1\"\nmetric = \"p99\"\nat_most = 0.7"),
+        claim("cell = \"rr/one/64/c1\"\nmetric = \"p999\"\nat_most = \"1ms\""),
+    ]
+    .concat();
+    let claims = parse_claims(&file).unwrap();
+    assert_eq!(askable(&claims), Ok(()));
+    let host = |name: &str| Host {
+        more: [("name".to_owned(), name.into())].into_iter().collect(),
+        ..Host::default()
+    };
+    let run = |name: &str| {
+        report_from(host(name), campaign(&format!("epochs = 40\n{CELLS}"), &mut known_with_many_latencies()))
+    };
+    let documents = [run("web1"), run("web2")];
+    let mut choosing = Choosing::default();
+    for (place, document) in (1..).zip(&documents) {
+        choosing.add(&claims, place, "a.json", document);
+    }
+    let mut deciding = choosing.decide(claims);
+    (1..).zip(&documents).for_each(|(place, document)| deciding.add(place, document));
+    let found = deciding.finish("claims.toml".to_owned(), Tool::of_version("0"));
+    assert_eq!(words(&found.claims), [YES, OPEN], "{found:#?}");
+    assert_eq!((found.hosts.len(), found.counts[0].holds), (2, 2));
+    let reason = found.claims[1].tests[0].reason.as_deref().unwrap();
+    assert!(reason.contains("p99.9 takes 1000") && reason.contains("inline"), "{reason}");
 }
 
 fn baselines<const RUNS: usize>(documents: [(&str, Document); RUNS]) -> Baselines {

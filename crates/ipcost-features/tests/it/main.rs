@@ -3,6 +3,7 @@
 mod app;
 mod check;
 mod fleet;
+mod latency;
 mod schemas;
 #[path = "../../../ipcost-lab/tests/it/script/mod.rs"]
 mod script;

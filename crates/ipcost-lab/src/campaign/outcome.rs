@@ -119,7 +119,8 @@ impl Outcome {
             epoch.samples.into_iter().partition(|sample| sample.suspended);
         self.suspended.extend(suspended);
         self.samples.extend(samples);
-        let mut of_epoch = vec![Percentiles::default(); self.plan.cells.len()];
+        let none = Percentiles { epoch: epoch.epoch, ..Percentiles::default() };
+        let mut of_epoch = vec![none; self.plan.cells.len()];
         for latency in epoch.latency {
             let cell = latency.cell as usize;
             // One that contradicts itself comes from a tampered samples file, and counts as empty.

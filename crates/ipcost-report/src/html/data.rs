@@ -38,7 +38,11 @@ pub fn figures(document: &Document) -> Value {
         .map(|one| json!({"name": escaped(one.name), "colour": one.colour, "mark": one.mark}))
         .collect();
     let loops = latency(document);
-    let hidden = if loops.contains("closed") { ": it does not tell how long a queue at a given rate waits" } else { "" };
+    let hidden = if loops.contains("closed") {
+        ": it does not tell how long a queue at a given rate waits"
+    } else {
+        ""
+    };
     json!({
         "transports": transports,
         "quantities": [

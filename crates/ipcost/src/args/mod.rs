@@ -116,7 +116,7 @@ pub enum Command {
     /// Find where a transport overtakes another, or what placement costs
     Sweep(SweepArgs),
     /// Latency against load: what each transport carries, and the rate at which it stops working
-    Load(LoadArgs),
+    Load(Box<LoadArgs>),
     /// Repeat published experiments, and decide their claims
     Replicate(ReplicateArgs),
     /// Examine this machine: what distorts results, and the remedies

@@ -6,9 +6,9 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, ensure};
-use ipcost_features::check::{Baselines, ClaimMetric, ClaimsFile, Reference, differences, parse_claims};
-use ipcost_features::compare::DEFAULT_SPREAD;
-use ipcost_model::{Document, Metric, Warning};
+use ipcost_features::check::{Baselines, ClaimsFile, Reference, differences, parse_claims};
+use ipcost_features::compare::{DEFAULT_SPREAD, PastRuns};
+use ipcost_model::{Document, Warning};
 use ipcost_sys::host;
 
 use crate::job::if_no_toml;
@@ -46,12 +46,12 @@ pub fn baselines(
     run_to_run: Option<f64>,
 ) -> anyhow::Result<(Baselines, Vec<Warning>)> {
     let mut found = BTreeMap::new();
-    let mut metrics = Vec::new();
+    let mut by = Vec::new();
     let mut warnings = Vec::new();
     let here = host::read();
     for claim in &file.claims {
         let Reference::Baseline(names) = &claim.reference else { continue };
-        metrics.push(if claim.metric == ClaimMetric::Cpu { Metric::Cpu } else { Metric::Wall });
+        by.push(claim.metric.compared_by());
         for name in &names.value {
             if found.contains_key(name) {
                 continue;
@@ -77,11 +77,11 @@ pub fn baselines(
             found.insert(name.clone(), document);
         }
     }
-    metrics.sort_unstable();
-    metrics.dedup();
     let documents: Vec<Document> = found.values().cloned().collect();
-    let past = metrics.iter().filter(|_| run_to_run.is_none());
-    let past = past.map(|metric| (*metric, history::past_checks(&documents, *metric))).collect();
+    let past = match run_to_run {
+        Some(_) => PastRuns::default(),
+        None => history::past_checks(&documents, by),
+    };
     let assumed_spread = run_to_run.unwrap_or(DEFAULT_SPREAD);
     Ok((Baselines { documents: found, past, assumed_spread }, warnings))
 }

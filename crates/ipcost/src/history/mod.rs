@@ -18,11 +18,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use ipcost_features::answers::answer_of;
-use ipcost_features::compare::PastRuns;
+use ipcost_features::compare::{ComparedBy, PastRuns};
 use ipcost_features::history::{Alike, RunSummary};
 use ipcost_features::replicate::overview;
 use ipcost_lab::About;
-use ipcost_model::{Document, Metric, Plan, Purpose, RunState, Samples, escaped, read_document};
+use ipcost_model::{Document, Plan, Purpose, RunState, Samples, escaped, read_document};
 use ipcost_report::terminal;
 
 pub use list::run as list;
@@ -90,22 +90,21 @@ pub fn keep(document: &Document, samples: Option<SamplesFile>) -> Option<String>
 
 /// Saved runs of the same job on the same host as all of these, and of neither side; none if the sides differ in that, or if
 /// nothing is saved.
-pub fn past_runs(a: &[Document], b: &[Document], metric: Metric) -> PastRuns {
-    past(a, b, metric, |kind| kind)
+pub fn past_runs(a: &[Document], b: &[Document], by: impl IntoIterator<Item = ComparedBy>) -> PastRuns {
+    past(a, b, PastRuns::new(by), |kind| kind)
 }
 
 /// The same of the job of claims, of none of these baselines: a recorded baseline and a check measure alike.
-pub fn past_checks(baselines: &[Document], metric: Metric) -> PastRuns {
-    past(baselines, &[], metric, |kind| kind.filter(|kind| kind != "check"))
+pub fn past_checks(baselines: &[Document], by: impl IntoIterator<Item = ComparedBy>) -> PastRuns {
+    past(baselines, &[], PastRuns::new(by), |kind| kind.filter(|kind| kind != "check"))
 }
 
 fn past(
     a: &[Document],
     b: &[Document],
-    metric: Metric,
+    mut past: PastRuns,
     alike_kind: impl Fn(Option<String>) -> Option<String>,
 ) -> PastRuns {
-    let mut past = PastRuns::default();
     let Some(first) = a.first() else { return past };
     let of = |run: &Document| {
         let mut alike = Alike::of(run);
@@ -128,7 +127,7 @@ fn past(
     let runs = all.runs.iter().filter(|(_, summary)| may(summary));
     let documents = runs.filter_map(|(file, _)| read(&store, file).ok());
     let documents = documents.filter(|run| is_like(run) && !compared(run) && run.schedule.epochs > 0);
-    documents.take(MOST_PAST_RUNS).for_each(|run| past.add(&run, metric));
+    documents.take(MOST_PAST_RUNS).for_each(|run| past.add(&run));
     past
 }
 

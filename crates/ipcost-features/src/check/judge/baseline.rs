@@ -5,12 +5,12 @@
 //! [`compare`](crate::compare) does.
 
 use ipcost_lab::Batches;
-use ipcost_model::{Document, Host, Metric, PlannedCell};
+use ipcost_model::{Document, Host, PlannedCell};
 use ipcost_stats::{Between, epoch_interval, epochs_to_expect, median, student_quantile};
 
 use super::Baselines;
 use crate::check::BetweenRuns;
-use crate::compare::{PastRuns, SpreadSource, modes_apart};
+use crate::compare::{ComparedBy, PastFigures, SpreadSource};
 
 /// So many baselines tell by themselves how much runs differ.
 const ENOUGH_BASELINES: usize = 3;
@@ -35,21 +35,21 @@ impl Then {
     pub fn of(
         documents: &[(&str, &Document)],
         planned: &PlannedCell,
-        metric: Metric,
+        by: ComparedBy,
         baselines: &Baselines,
     ) -> Result<Option<Self>, String> {
         let (mut names, mut runs, mut modes) = (Vec::new(), Vec::new(), 0.0f64);
         for (name, document) in documents {
-            let found = log_costs(document, planned, metric).map_err(|reason| format!("{name}: {reason}"))?;
-            let Some((log_costs, apart)) = found else { continue };
+            let found = logs(document, planned, by).map_err(|reason| format!("{name}: {reason}"))?;
+            let Some((logs, apart)) = found else { continue };
             names.push(*name);
-            runs.push(log_costs);
+            runs.push(logs);
             modes = modes.max(apart);
         }
         if runs.is_empty() {
             return Ok(None);
         }
-        let saved = baselines.past(metric).and_then(|past| of_cell(past, &planned.id));
+        let saved = baselines.past.of(by).and_then(|past| of_cell(past, &planned.id));
         Ok(Some(Self::new(names.join(", "), runs, saved, baselines.assumed_spread, modes)))
     }
 
@@ -147,7 +147,7 @@ impl Then {
 }
 
 /// How saved runs differ by the cost of a cell, if enough tell it.
-fn of_cell(past: &PastRuns, cell: &str) -> Option<Between> {
+fn of_cell(past: &PastFigures, cell: &str) -> Option<Between> {
     past.between(&[cell], |rests| rests.first().copied())
 }
 
@@ -171,15 +171,15 @@ fn interval(log_costs: &[f64], alpha: f64) -> Option<(f64, f64)> {
     epoch_interval(log_costs, alpha)?.interval.bounds
 }
 
-/// For each epoch of a document, the median over its rounds of ln(cost) of a cell, and how far its modes lie apart; `None` where
-/// it was not measured.
+/// For each epoch of a document, the logarithm of a cell's cost or percentile, and how far its modes lie apart; `None` where it was not
+/// measured.
 ///
 /// # Errors
 /// Where the document's cell of that id is another one.
-fn log_costs(
+fn logs(
     document: &Document,
     planned: &PlannedCell,
-    metric: Metric,
+    by: ComparedBy,
 ) -> Result<Option<(Vec<f64>, f64)>, String> {
     let found = document.cells.iter().enumerate().find(|(_, cell)| cell.id == planned.id);
     let Some((index, cell)) = found else { return Ok(None) };
@@ -189,8 +189,8 @@ fn log_costs(
             cell.id
         ));
     }
-    let log_costs = Batches::new(&document.samples, document.cells.len()).log_costs(metric, index);
-    Ok((!log_costs.is_empty()).then(|| (log_costs, modes_apart(cell))))
+    let logs = by.logs(document, &Batches::new(&document.samples, document.cells.len()), index);
+    Ok((!logs.is_empty()).then(|| (logs, by.modes_apart(cell))))
 }
 
 /// What makes a document's machine another than this one, in words; empty where nothing does.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_model::{Document, Metric};
+use ipcost_model::Document;
 
 use crate::compare::{DEFAULT_SPREAD, PastRuns};
 
@@ -11,24 +11,19 @@ use crate::compare::{DEFAULT_SPREAD, PastRuns};
 pub struct Baselines {
     /// The documents that claims name, by those names.
     pub documents: BTreeMap<String, Document>,
-    /// Saved runs of the same job on the same host, none of which is among the documents, by what is compared.
-    pub past: Vec<(Metric, PastRuns)>,
+    /// Saved runs of the same job on the same host, none of which is among the documents.
+    pub past: PastRuns,
     /// How much runs of one build differ where too few tell it: the standard deviation, relative.
     pub assumed_spread: f64,
 }
 
 impl Default for Baselines {
     fn default() -> Self {
-        Self { documents: BTreeMap::new(), past: Vec::new(), assumed_spread: DEFAULT_SPREAD }
+        Self { documents: BTreeMap::new(), past: PastRuns::default(), assumed_spread: DEFAULT_SPREAD }
     }
 }
 
 impl Baselines {
-    /// Saved runs, as far as they tell of a metric.
-    pub(super) fn past(&self, metric: Metric) -> Option<&PastRuns> {
-        self.past.iter().find(|(of, _)| *of == metric).map(|(_, past)| past)
-    }
-
     /// Some of the documents.
     ///
     /// # Errors

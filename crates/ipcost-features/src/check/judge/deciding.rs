@@ -1,7 +1,7 @@
 //! The word of one test, from what was measured.
 
-use ipcost_lab::percentiles::Percentiles;
-use ipcost_model::Metric;
+use ipcost_lab::percentiles;
+use ipcost_model::{LatencyMode, Metric, Percentile};
 use ipcost_stats::{epochs_to_exclude, median};
 
 use super::{MeasuredCells, Test, Than};
@@ -109,12 +109,12 @@ fn log_values(measured: &MeasuredCells<'_>, test: &Test) -> Result<Vec<f64>, Str
         costs(Metric::Wall).into_iter().map(|log_cost| unit - log_cost).collect()
     };
     let other = test.cells().last().unwrap_or(test.cell);
-    let found = match test.metric {
-        ClaimMetric::Wall => costs(Metric::Wall),
-        ClaimMetric::Cpu => costs(Metric::Cpu),
-        ClaimMetric::OpsPerS => rate(0.0, 0.0),
-        ClaimMetric::BytesPerS => rate(bytes(test.cell), bytes(other)),
-        ClaimMetric::P50 | ClaimMetric::P90 | ClaimMetric::P99 => return log_percentiles(measured, test),
+    let found = match (test.metric.percentile(), test.metric) {
+        (Some(percentile), _) => return log_percentiles(measured, test, percentile),
+        (None, ClaimMetric::Cpu) => costs(Metric::Cpu),
+        (None, ClaimMetric::OpsPerS) => rate(0.0, 0.0),
+        (None, ClaimMetric::BytesPerS) => rate(bytes(test.cell), bytes(other)),
+        (None, _) => costs(Metric::Wall),
     };
     if found.is_empty() {
         let why = match test.metric {
@@ -128,36 +128,55 @@ fn log_values(measured: &MeasuredCells<'_>, test: &Test) -> Result<Vec<f64>, Str
     Ok(found)
 }
 
-/// The logarithm of each epoch's own percentile, or of the ratio of two.
-fn log_percentiles(measured: &MeasuredCells<'_>, test: &Test) -> Result<Vec<f64>, String> {
-    let quantile = test.metric.quantile().unwrap_or(0.5);
-    // With fewer operations than this, the percentile would be no more than their largest.
-    let least = (1.0 / (1.0 - quantile)).round() as u64;
-    let of = |cell: usize| -> Result<Vec<f64>, String> {
-        let Some(percentiles) = measured.percentiles else {
-            return Err(format!("a document does not keep {} by epoch", test.metric));
-        };
-        let epochs = &percentiles[cell];
-        let fewest = epochs.iter().map(|epoch| epoch.count).min().unwrap_or(0);
-        let (id, metric) = (&measured.cells[cell].id, test.metric);
-        if fewest == 0 {
-            return Err(format!("the client of {id} gives no latencies"));
+/// The logarithm of each epoch's own percentile, or of the ratio of two, paired by epoch.
+///
+/// # Errors
+/// Why an epoch does not give it, and what would.
+fn log_percentiles(
+    measured: &MeasuredCells<'_>,
+    test: &Test,
+    percentile: Percentile,
+) -> Result<Vec<f64>, String> {
+    for cell in test.cells() {
+        let fewest = measured.percentiles[cell].iter().map(|epoch| epoch.count).min();
+        if fewest.is_none_or(|fewest| fewest < percentile.least_ops()) {
+            return Err(too_few(measured, cell, percentile, fewest));
         }
-        if fewest < least {
-            return Err(format!(
-                "an epoch samples {fewest} operations of {id}, and {metric} takes {least}; latency = \"inline\" samples the timed batches, which are longer"
-            ));
-        }
-        let at = |epoch: &Percentiles| match test.metric {
-            ClaimMetric::P50 => epoch.p50,
-            ClaimMetric::P90 => epoch.p90,
-            _ => epoch.p99,
-        };
-        Ok(epochs.iter().map(|epoch| (at(epoch).max(1) as f64).ln()).collect())
+    }
+    let own = measured.percentiles[test.cell];
+    let found = match test.than {
+        Than::Cell(other) => percentiles::log_ratios(own, measured.percentiles[other], percentile),
+        Than::Nothing | Than::Baseline(_) => percentiles::log_values(own, percentile),
     };
-    let own = of(test.cell)?;
-    match test.than {
-        Than::Cell(other) => Ok(own.iter().zip(of(other)?).map(|(a, b)| a - b).collect()),
-        Than::Nothing | Than::Baseline(_) => Ok(own),
+    Ok(found.unwrap_or_default())
+}
+
+/// Why epochs do not give a percentile, `fewest` being the operations of the smallest, and what would.
+fn too_few(measured: &MeasuredCells<'_>, cell: usize, percentile: Percentile, fewest: Option<u64>) -> String {
+    /// Batches of one length do not all have as many operations.
+    const ROOM: f64 = 1.2;
+    let planned = &measured.cells[cell];
+    let (id, title, least) = (&planned.id, percentile.title(), percentile.least_ops());
+    let fewest = match fewest {
+        None => return format!("the document has no percentiles of {id} by epoch; measure it again"),
+        Some(0) => return format!("the client of {id} gives no latencies"),
+        Some(fewest) => fewest,
+    };
+    let lower = Percentile::highest_of(fewest)
+        .map_or_else(String::new, |lower| format!("; metric = \"{lower}\" would do"));
+    let more = if planned.cell.pace().is_paced() || measured.latency == LatencyMode::Inline {
+        let longer_ms = measured.batch_ms * ROOM * least as f64 / fewest as f64;
+        format!("longer batches have more: batch = \"{}\"", batch_text(longer_ms))
+    } else {
+        "latency = \"inline\" samples the timed batches, which are longer".to_owned()
+    };
+    format!("an epoch samples {fewest} operations of {id}, and {title} takes {least}{lower}; {more}")
+}
+
+/// A length of batches as people type it, rounded up.
+fn batch_text(ms: f64) -> String {
+    match ms {
+        ms if ms < 1e3 => format!("{}ms", ((ms / 10.0).ceil() * 10.0) as u64),
+        ms => format!("{}s", (ms / 1e3).ceil() as u64),
     }
 }

@@ -6,12 +6,13 @@ use ipcost_stats::{
     CellSet, RunMedian, Shift, all_but, error_of_difference, median, run_median, shifted_groups,
 };
 
-use super::preparing::metric_of;
 use super::{AskedClaim, MeasuredCells, Test, Than};
 use crate::ab::{Pair, PairedArms};
 use crate::check::{CheckedTest, Level};
 use crate::claims::{Bounded, Bounds, ClaimVerdict};
-use crate::compare::{AskedGroup, CellGroup, Evidence, NamedCells, UnpairedRuns, all_together, with_parts};
+use crate::compare::{
+    AskedGroup, CellGroup, ComparedBy, Evidence, NamedCells, UnpairedRuns, all_together, with_parts,
+};
 
 /// The tests of groups and of everything, each at `level`; none where a cell has no figures yet.
 pub(super) fn decide_groups(
@@ -21,7 +22,7 @@ pub(super) fn decide_groups(
 ) -> Vec<CheckedTest> {
     let batches = &measured.batches;
     let Some(first) = claim.tests.first().filter(|_| !claim.groups.is_empty()) else { return Vec::new() };
-    let metric = metric_of(first.metric);
+    let ComparedBy::Cost(metric) = first.metric.compared_by() else { return Vec::new() };
     let points: Vec<&Point> = claim.tests.iter().map(|test| &measured.cells[test.cell].point).collect();
     let pair = |test: &Test| match test.than {
         Than::Cell(a) => Some(Pair { a, b: test.cell }),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ipcost_lab::Batches;
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::percentiles::Percentiles;
-use ipcost_model::{Document, PlannedCell};
+use ipcost_model::{Document, LatencyMode, PlannedCell};
 
 /// What was measured.
 pub struct MeasuredCells<'a> {
@@ -13,8 +13,12 @@ pub struct MeasuredCells<'a> {
     pub(super) batches: Batches<'a>,
     /// Complete epochs.
     pub(super) epochs: u32,
-    /// Of every cell, one set for each epoch; `None` of a document, which does not keep them.
-    pub(super) percentiles: Option<&'a [Vec<Percentiles>]>,
+    /// Of every cell, one set for each epoch; none in documents of earlier versions.
+    pub(super) percentiles: Vec<&'a [Percentiles]>,
+    /// How latencies were sampled where cells have no pace.
+    pub(super) latency: LatencyMode,
+    /// The length of a batch, milliseconds.
+    pub(super) batch_ms: f64,
     /// How fast a longer run would go on; `None` if the run has not ended, or cannot be longer.
     pub(super) pace: Option<Pace>,
 }
@@ -40,7 +44,9 @@ impl<'a> From<&'a Outcome> for MeasuredCells<'a> {
             cells: Cow::Borrowed(&outcome.plan.cells),
             batches: outcome.batches(),
             epochs: outcome.epochs,
-            percentiles: Some(&outcome.percentiles),
+            percentiles: outcome.percentiles.iter().map(Vec::as_slice).collect(),
+            latency: outcome.plan.latency,
+            batch_ms: outcome.plan.batch.as_secs_f64() * 1e3,
             pace,
         }
     }
@@ -53,7 +59,9 @@ impl<'a> MeasuredCells<'a> {
             cells: Cow::Borrowed(cells),
             batches: Batches::new(&document.samples, document.cells.len()),
             epochs: document.schedule.epochs,
-            percentiles: None,
+            percentiles: document.cells.iter().map(|cell| cell.latency_by_epoch.as_slice()).collect(),
+            latency: document.schedule.latency,
+            batch_ms: document.schedule.batch_ms,
             pace: None,
         }
     }

@@ -1,7 +1,7 @@
 //! From a file of claims to questions about the cells of a run.
 
 use ipcost_lab::planning::DEFAULT_MARGIN;
-use ipcost_model::{JobFileError, LatencyMode, Metric, Pattern, PlannedCell, Point};
+use ipcost_model::{Document, JobFileError, LatencyMode, Pattern, PlannedCell, Point};
 
 use super::{AskedClaim, Baselines, Questions, Test, Than, Then, level_of};
 use crate::ab::pairs;
@@ -50,11 +50,6 @@ fn wanting_runs(claim: &AskedClaim, level: f64) -> Option<String> {
         claim.line,
         crate::check::words::between_runs(&widest)
     ))
-}
-
-/// The metric whose costs are compared with those of a baseline: all but processor time by elapsed time.
-pub(super) fn metric_of(metric: ClaimMetric) -> Metric {
-    if metric == ClaimMetric::Cpu { Metric::Cpu } else { Metric::Wall }
 }
 
 struct Preparation<'a> {
@@ -117,7 +112,7 @@ impl Preparation<'_> {
             let tells = FEWEST_IN_GROUP..=tests.len().saturating_sub(FEWEST_IN_GROUP);
             groups.retain(|group| tells.contains(&group.first().set.cells.len()));
         }
-        let past = self.baselines.past(metric_of(claim.metric)).cloned().unwrap_or_default();
+        let past = self.baselines.past.of(claim.metric.compared_by()).cloned().unwrap_or_default();
         let assumed_spread = self.baselines.assumed_spread;
         Ok(AskedClaim { text, line: claim.place.line, tests, groups, past, assumed_spread })
     }
@@ -159,13 +154,25 @@ impl Preparation<'_> {
     ) -> Result<Vec<(usize, Than)>, String> {
         let documents = self.baselines.named(names)?;
         let name = names.join(", ");
-        let metric = metric_of(claim.metric);
+        let by = claim.metric.compared_by();
         let (mut found, mut lacking) = (Vec::new(), Vec::new());
         for index in cell.map_or(0..self.cells.len(), |cell| cell..cell + 1) {
-            match Then::of(&documents, &self.cells[index], metric, self.baselines)? {
+            match Then::of(&documents, &self.cells[index], by, self.baselines)? {
                 Some(then) => found.push((index, Than::Baseline(then))),
                 None => lacking.push(self.cells[index].id.as_str()),
             }
+        }
+        let has_cell = |(_, run): &(&str, &Document)| run.cells.iter().any(|cell| cell.id == lacking[0]);
+        if let Some(percentile) = claim.metric.percentile()
+            && found.is_empty()
+            && documents.iter().any(has_cell)
+        {
+            return Err(format!(
+                "{name} does not have {} of {} by epoch: an epoch has less than {} operations of it, or an earlier version wrote it; record it again with ipcost check --record",
+                percentile.title(),
+                lacking.join(", "),
+                percentile.least_ops()
+            ));
         }
         if found.is_empty() {
             let has: Vec<&str> =
@@ -187,33 +194,52 @@ impl Preparation<'_> {
     }
 
     fn check_latency(&self, test: &Test) -> Result<(), String> {
-        if test.metric.quantile().is_none() {
+        if test.metric.percentile().is_none() {
             return Ok(());
         }
-        let metric = test.metric;
-        if self.latency == LatencyMode::Off {
+        let title = test.metric.title();
+        // Where a cell keeps a pace, each operation is timed by itself, and each message of a stream one way.
+        for planned in test.cells().map(|cell| &self.cells[cell]).filter(|cell| !cell.cell.pace().is_paced())
+        {
+            if self.latency == LatencyMode::Off {
+                return Err(format!(
+                    "{title} is a latency, and latency = \"off\" samples none; take that setting out"
+                ));
+            }
+            if planned.cell.pattern == Pattern::Stream {
+                return Err(format!(
+                    "{title} is a latency of single operations, and {} is a stream, which has none; use wall",
+                    planned.id
+                ));
+            }
+        }
+        let Than::Cell(other) = test.than else { return Ok(()) };
+        let [own, other] = [test.cell, other].map(|cell| &self.cells[cell]);
+        if own.cell.pace().is_open() != other.cell.pace().is_open() {
+            let (open, closed) = if own.cell.pace().is_open() { (own, other) } else { (other, own) };
             return Err(format!(
-                "{metric} is a latency, and latency = \"off\" samples none; take that setting out"
+                "{title} of {} counts from when operations were due, and {} is a closed loop, which hides what waits; compare two cells with a rate, or two without",
+                open.id, closed.id
             ));
         }
-        match test.cells().find(|cell| self.cells[*cell].cell.pattern == Pattern::Stream) {
-            Some(stream) => Err(format!(
-                "{metric} is a latency of single operations, and {} is a stream, which has none; use wall",
-                self.cells[stream].id
-            )),
-            None => Ok(()),
-        }
+        Ok(())
+    }
+
+    /// A cell by its id, with its rate in words.
+    fn named(&self, cell: usize) -> String {
+        let PlannedCell { id, point, .. } = &self.cells[cell];
+        if *id == point.id() { point.id_at_rate() } else { id.clone() }
     }
 
     /// A claim in words.
     fn compose(&self, claim: &ProjectClaim, tests: &[Test]) -> String {
         let what = match (&claim.cell, tests) {
-            (Some(_), [only]) => self.cells[only.cell].id.as_str(),
-            _ => "every cell",
+            (Some(_), [only]) => self.named(only.cell),
+            _ => "every cell".to_owned(),
         };
         let times = match tests {
             _ if matches!(claim.reference, Reference::Arms(_)) => " × arm A".to_owned(),
-            [Test { than: Than::Cell(b), .. }, ..] => format!(" × {}", self.cells[*b].id),
+            [Test { than: Than::Cell(b), .. }, ..] => format!(" × {}", self.named(*b)),
             [Test { than: Than::Baseline(then), .. }, ..] => format!(" × {}", then.name),
             _ => String::new(),
         };
@@ -223,6 +249,6 @@ impl Preparation<'_> {
             .into_iter()
             .flatten()
             .collect();
-        format!("{} of {what} is {}", claim.metric, bounds.join(" and "))
+        format!("{} of {what} is {}", claim.metric.title(), bounds.join(" and "))
     }
 }

@@ -96,8 +96,11 @@ fn parse(metric: ClaimMetric, text: &str) -> Result<f64, String> {
     match metric {
         ClaimMetric::OpsPerS => parse_rate(text),
         ClaimMetric::BytesPerS => parse_throughput(text),
-        ClaimMetric::Wall | ClaimMetric::Cpu | ClaimMetric::P50 | ClaimMetric::P90 | ClaimMetric::P99 => {
-            parse_time_ns(text)
-        }
+        ClaimMetric::Wall
+        | ClaimMetric::Cpu
+        | ClaimMetric::P50
+        | ClaimMetric::P90
+        | ClaimMetric::P99
+        | ClaimMetric::P999 => parse_time_ns(text),
     }
 }

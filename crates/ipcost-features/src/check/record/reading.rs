@@ -121,10 +121,9 @@ impl Reading<'_> {
                 place.error("the claim names no cell; add cell = \"…\" with an id, a label or a transport")
             );
         }
-        if is_baseline && !matches!(metric, ClaimMetric::Wall | ClaimMetric::Cpu) {
-            let message = format!(
-                "against a baseline the metric is wall or cpu: a document does not keep {metric} by epoch"
-            );
+        if is_baseline && matches!(metric, ClaimMetric::OpsPerS | ClaimMetric::BytesPerS) {
+            let message =
+                format!("against a baseline the metric is a time, and {metric} is a rate; use wall");
             return Err(metric_place.error(message));
         }
         let bound = |amount: Option<Spanned<Amount>>| -> Result<Option<Bound>, JobFileError> {
@@ -285,8 +284,8 @@ mod tests {
             "6:21: slower_by_at_most and at_most bound the same",
         );
         refused(
-            "baseline = \"b\"\nmetric = \"p99\"\nat_most = 1",
-            "6:10: against a baseline the metric is wall or cpu",
+            "baseline = \"b\"\nmetric = \"ops_per_s\"\nat_most = 1",
+            "6:10: against a baseline the metric is a time, and ops_per_s is a rate; use wall",
         );
         refused(
             "cell = { sise = 1 }\nat_most = \"1us\"",

@@ -10,7 +10,7 @@ use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{
     About, Contrasts, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run,
 };
-use ipcost_model::protocol::Told;
+use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, Told};
 use ipcost_model::{
     Capabilities, Document, Host, Job, Layout, Offers, Plan, Tool, TransportState, Usage, expand, parse_job,
 };
@@ -42,7 +42,7 @@ pub struct Script {
     pub fail_in_epoch: Option<(u32, bool)>,
     /// Whether the machine is suspended during the next batch of a cell in an epoch.
     pub sleeps: Box<dyn FnMut(u32, usize) -> bool>,
-    /// Latencies per batch, if requested.
+    /// Latencies per batch, if requested or paced.
     pub latencies: usize,
     /// The peers' additional measures: cell, epoch, operations.
     pub measures: fn(usize, u32, u64) -> BTreeMap<String, f64>,
@@ -119,9 +119,13 @@ impl Bench for Script {
         self.now += Duration::from_nanos(wall_ns);
         self.log.push((self.epoch, cell, ops));
         let used = (self.usage)(cell, self.epoch, wall_ns, ops);
-        let latency_ns =
-            if kind == BatchKind::Latency { vec![per_op as u64; self.latencies] } else { Vec::new() };
-        let measures = (self.measures)(cell, self.epoch, ops);
+        let is_clocked = matches!(kind, BatchKind::Latency | BatchKind::Paced(_));
+        let latency_ns = if is_clocked { vec![per_op as u64; self.latencies] } else { Vec::new() };
+        let mut measures = (self.measures)(cell, self.epoch, ops);
+        if matches!(kind, BatchKind::Paced(_)) {
+            measures.insert(OPERATIONS.to_owned(), ops as f64);
+            measures.insert(OPERATIONS_NS.to_owned(), per_op * ops as f64);
+        }
         let softirq_ns = (self.softirq)(cell, wall_ns);
         let suspended = (self.sleeps)(self.epoch, cell);
         // A batch during which the machine was suspended may take any time.
