@@ -63,7 +63,7 @@ fn section(document: &Document, work: &Work, cells: &[Paced<'_>]) -> Section<'st
         own.sort_by_key(|paced| hurry(paced.cell));
         table.rows.extend(own.iter().map(|paced| row(paced)));
         // What tells the parts is no pace of its own.
-        let plain = own.iter().filter(|paced| hurry(paced.cell).is_plain()).next_back();
+        let plain = own.iter().rfind(|paced| hurry(paced.cell).is_plain());
         let slowest = plain.filter(|paced| paced.found.is_some()).or(own.last());
         if let Some(slowest) = slowest {
             let sentences = [sentence(document, &what, slowest), parts(document, slowest.cell)];

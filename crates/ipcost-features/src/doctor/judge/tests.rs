@@ -61,6 +61,7 @@ fn clean() -> Facts {
             tcp_rmem: Some([4_096, 131_072, 6_291_456]),
             tcp_wmem: Some([4_096, 16_384, 4_194_304]),
             somaxconn: Some(4_096),
+            max_dgram_qlen: Some(512),
             tcp_max_syn_backlog: Some(512),
         },
         network: NetworkFacts {
