@@ -361,8 +361,10 @@ mod tests {
         // The first tenth is not recorded; the second operation was due 0.1 ms after the first, which took 5 ms.
         assert_eq!(report.measures[OPERATIONS], 9.0);
         assert!(report.measures[OPERATIONS_NS] >= 9.0 * 4_000_000.0, "{report:?}");
-        assert_eq!(report.measures[QUEUED], (0..=8).sum::<u64>() as f64);
-        assert_eq!(report.measures[UNSENT], 8.0);
+        // Where this thread is kept from its processor at first, all nine are due behind the first one, too.
+        let behind = (0..=8).sum::<u64>() as f64;
+        assert!((behind..=behind + 9.0).contains(&report.measures[QUEUED]), "{report:?}");
+        assert!((8.0..=9.0).contains(&report.measures[UNSENT]), "{report:?}");
     }
 
     #[test]

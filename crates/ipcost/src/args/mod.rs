@@ -115,7 +115,7 @@ pub enum Command {
     Prune(PruneArgs),
     /// Find where a transport overtakes another, or what placement costs
     Sweep(SweepArgs),
-    /// Measure latency against load, and the rate at which it stops working
+    /// Find the load at which each transport stops working
     Load(Box<LoadArgs>),
     /// Repeat published experiments, and decide their claims
     Replicate(ReplicateArgs),
