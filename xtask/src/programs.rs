@@ -17,6 +17,8 @@ use crate::tally::Tally;
 const DEADLINE: &str = "IPCOST_DEADLINE";
 /// How often to look whether a program has ended.
 const POLL: Duration = Duration::from_millis(100);
+/// The longest tests take about a minute, and longer next to others: so much before the end is looked which have taken that long already.
+const SLOW: Duration = Duration::from_secs(120);
 
 /// A built test program.
 pub struct TestProgram {
@@ -126,9 +128,13 @@ pub fn run(program: &TestProgram, which: Which<'_>, tally: &Tally) -> Result<Run
     command.args(which.arguments()).env("RUST_TEST_THREADS", threads(which)).current_dir(&program.dir);
     tally.prepare(&mut command).stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out);
     let mut child = command.spawn().with_context(context)?;
+    let mut early: Option<String> = None;
     let ended: Option<ExitStatus> = loop {
         if let Some(status) = child.try_wait()? {
             break Some(status);
+        }
+        if early.is_none() && time_left() < SLOW {
+            early = Some(std::fs::read_to_string(printed.path()).unwrap_or_default());
         }
         if time_left().is_zero() {
             child.kill()?;
@@ -152,20 +158,20 @@ pub fn run(program: &TestProgram, which: Which<'_>, tally: &Tally) -> Result<Run
     let failure = match ended {
         Some(status) if status.success() => None,
         Some(status) => Some(format!("{} failed ({status}):\n{text}", program.file.display())),
-        None => too_late(&unfinished(program, which, &text), &text, tally)
+        None => too_late(&unfinished(program, which, &text), &early.unwrap_or_default(), &text, tally)
             .map(|why| format!("{}: the time was up; {why}\n{text}", program.file.display())),
     };
     Ok(Run { passed, failure })
 }
 
 /// What is wrong when the time is up before all tests have run: nothing if `time` may be missing and no test hangs or has failed. Each that has
-/// printed no result is a skip then.
-fn too_late(unfinished: &[String], printed: &str, tally: &Tally) -> Option<String> {
+/// printed no result is a skip then. A test hangs that had been running for a minute when `early` was printed, [`SLOW`] before.
+fn too_late(unfinished: &[String], early: &str, printed: &str, tally: &Tally) -> Option<String> {
     let is_long =
-        |name: &&String| printed.contains(&format!("test {name} has been running for over 60 seconds"));
+        |name: &&String| early.contains(&format!("test {name} has been running for over 60 seconds"));
     let hanging: Vec<&str> = unfinished.iter().filter(is_long).map(String::as_str).collect();
     if !hanging.is_empty() {
-        return Some(format!("running for over a minute: {}", hanging.join(", ")));
+        return Some(format!("running for over three minutes: {}", hanging.join(", ")));
     }
     if results(printed).any(|(_, result)| result == "FAILED") {
         return Some("a test had failed".to_owned());
@@ -220,12 +226,17 @@ mod tests {
         let allowed = Tally::new("time", &[]).unwrap();
         let left = ["app::a".to_owned(), "html::b".to_owned()];
         let printed = "test x ... ok\ntest y has been running for over 60 seconds\ntest y ... ok\n";
-        assert_eq!(too_late(&left, printed, &allowed), None);
+        assert_eq!(too_late(&left, printed, printed, &allowed), None);
         let other = Tally::new("", &[]).unwrap();
-        assert!(too_late(&left, printed, &other).unwrap().contains("app::a, html::b"));
+        assert!(too_late(&left, printed, printed, &other).unwrap().contains("app::a, html::b"));
         let hangs = format!("{printed}test app::a has been running for over 60 seconds\n");
-        assert_eq!(too_late(&left, &hangs, &allowed).unwrap(), "running for over a minute: app::a");
+        assert_eq!(
+            too_late(&left, &hangs, &hangs, &allowed).unwrap(),
+            "running for over three minutes: app::a"
+        );
+        // A long test that the end comes upon is not one that hangs.
+        assert_eq!(too_late(&left, printed, &hangs, &allowed), None);
         let failed = format!("{printed}test z ... FAILED\n");
-        assert_eq!(too_late(&left, &failed, &allowed).unwrap(), "a test had failed");
+        assert_eq!(too_late(&left, &failed, &failed, &allowed).unwrap(), "a test had failed");
     }
 }
