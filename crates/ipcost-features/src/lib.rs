@@ -17,6 +17,7 @@ pub mod load;
 mod packed;
 pub mod replicate;
 pub mod schema;
+pub mod search;
 pub mod selftest;
 pub mod sweep;
 pub mod trend;

@@ -3,16 +3,15 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, ensure};
-use ipcost_features::load::{LoadRequest, Loaded, load};
+use ipcost_features::load::{LoadRequest, load};
 use ipcost_model::pace::{RATE, THINK};
 use ipcost_model::{Job, Matrix, Pattern, Size};
 
 use crate::app::{self, Load};
 use crate::args::{LoadArgs, ServerArgs};
-use crate::exit::{Problem, teller};
-use crate::finish::{Finished, Outputs, finish};
+use crate::exit::Problem;
 use crate::job::named_command;
-use crate::run::{Recorder, begin_measuring};
+use crate::search::search;
 
 /// Measures rates over every transport, and shows what was found.
 ///
@@ -30,9 +29,9 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
         server: args.server.clone(),
         limit_ns: args.limit,
         resolution: args.resolution,
-        margin: args.margin,
-        budget: Some(args.budget),
-        seed: args.seed,
+        margin: args.search.margin,
+        budget: Some(args.search.budget),
+        seed: args.search.seed,
     };
     let (request, base) = match args.app.as_slice() {
         [] if args.asked != ServerArgs::default() => {
@@ -53,18 +52,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
             return Err(Problem::usage(anyhow!("{} is neither; {known}", other.join(" "))));
         }
     };
-    let quiet = args.quiet;
-    let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, quiet);
-    outputs.check(None).map_err(Problem::usage)?;
-    let interrupt = begin_measuring(quiet, args.waiting)?;
-    let Loaded { document, failure } = load(&request, &base, &interrupt, &mut teller(quiet), &mut |about| {
-        Box::new(Recorder::new(quiet, about, None))
-    })?;
-    let failure = failure.map(Problem::from);
-    match document {
-        Some(document) => finish(&outputs, Finished { document, failure, samples: None }, None),
-        None => Err(failure.unwrap_or_else(Problem::interrupted)),
-    }
+    search(&args.search, |interrupt, tell, observer| load(&request, &base, interrupt, tell, observer))
 }
 
 /// The load at no rate.

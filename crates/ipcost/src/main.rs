@@ -33,6 +33,7 @@ mod report;
 mod resume;
 mod run;
 mod schema;
+mod search;
 mod selftest;
 mod shell;
 mod sweep;

@@ -118,13 +118,17 @@ impl LoadPoint {
 
     /// Whether its 99th percentile is known to be below a limit, or not to be; `None` while it is not known.
     pub fn is_under(&self, limit_ns: u64) -> Option<bool> {
-        let p99 = self.p99_ns?;
-        let limit = limit_ns as f64;
-        match (p99.lo, p99.hi) {
-            (_, Some(hi)) if hi < limit => Some(true),
-            (Some(lo), _) if lo >= limit => Some(false),
-            _ => None,
-        }
+        is_under(self.p99_ns?, limit_ns)
+    }
+}
+
+/// Whether a percentile is known to be below a limit, or not to be; `None` while it is not known.
+pub(super) fn is_under(percentile: Estimate, limit_ns: u64) -> Option<bool> {
+    let limit = limit_ns as f64;
+    match (percentile.lo, percentile.hi) {
+        (_, Some(hi)) if hi < limit => Some(true),
+        (Some(lo), _) if lo >= limit => Some(false),
+        _ => None,
     }
 }
 

@@ -5,24 +5,25 @@ use std::time::{Duration, Instant};
 
 use ipcost_lab::estimate::estimate_of_logs;
 use ipcost_lab::lab::{about, envelope, fresh_seed};
-use ipcost_lab::percentiles::log_ratios;
+use ipcost_lab::percentiles::{log_ratios, log_values};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{
-    About, Answered, Contrasts, EngineError, Lab, LabError, Needed, Outcome, Percentiles, PlanError,
-    Question, Settings, document,
+    About, Answered, Contrasts, EngineError, Lab, LabError, Needed, Outcome, Percentiles, Question, Settings, document,
 };
-use ipcost_model::pace::{Pace, RATE};
+use ipcost_model::pace::RATE;
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{
-    Cell, CellRecord, Document, Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue,
+    Cell, CellRecord, Document, Estimate, Job, LatencyMode, Matrix, Metric, OptionGroup, OptionName, OptionValue,
     Percentile, Stopped, Verdict,
 };
 use ipcost_sys::interrupt::Interrupt;
 
+use super::record::is_under;
 use super::judge::{COMPARISONS, LADDER, first_rates, knee, next_rates, rounded};
 use super::{Capacity, LOAD_SCHEMA, LoadAt, LoadComparison, LoadCurves, LoadPoint, LoadRequest};
 use crate::answer::{answered, of_runs};
+use crate::search::{Searched, Unplanned, plan_of};
 
 /// So many epochs has every rate at least: what is known sooner still is compared.
 const FEWEST: usize = 14;
@@ -41,20 +42,11 @@ const BATCH_MOST: Duration = Duration::from_millis(500);
 /// How short it may get where there is little time.
 const BATCH_LEAST: Duration = Duration::from_millis(40);
 
-/// A load that was measured.
-pub struct Loaded {
-    /// The document of its runs, with the answer; `None` where nothing was measured.
-    pub document: Option<Document>,
-    /// What ended it, if something failed.
-    pub failure: Option<EngineError>,
-}
-
 /// A transport at a rate.
 type Offered = (String, u64);
 
 fn offered(cell: &Cell) -> Option<Offered> {
-    let Pace::Rate { per_s, .. } = cell.pace() else { return None };
-    Some((cell.transport.clone(), per_s))
+    Some((cell.transport.clone(), cell.pace().offered_per_s()?))
 }
 
 /// Whether each cell's 99th percentile is known to be below a limit, or not to be, with what earlier epochs say of it.
@@ -71,9 +63,8 @@ impl UnderLimit<'_> {
         if all.len() < FEWEST {
             return false;
         }
-        let Some(p99) = percentile(&all, Percentile::P99, self.level) else { return false };
-        let limit = self.limit_ns as f64;
-        p99.hi.is_some_and(|hi| hi < limit) || p99.lo.is_some_and(|lo| lo >= limit)
+        let p99 = percentile(&all, Percentile::P99, self.level);
+        p99.is_some_and(|p99| is_under(p99, self.limit_ns).is_some())
     }
 }
 
@@ -90,9 +81,7 @@ impl Question for UnderLimit<'_> {
 
 /// A percentile over epochs; `None` if an epoch had too few operations for it.
 fn percentile(epochs: &[Percentiles], percentile: Percentile, level: f64) -> Option<Estimate> {
-    let logs: Option<Vec<f64>> =
-        epochs.iter().map(|epoch| Some((epoch.at(percentile)?.max(1) as f64).ln())).collect();
-    estimate_of_logs(&logs?, level)
+    estimate_of_logs(&log_values(epochs, percentile)?, level)
 }
 
 /// Measures until every knee's range is narrow enough or the budget ends. What was measured before something failed stands.
@@ -107,7 +96,7 @@ pub fn load(
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&str),
     observer: &mut dyn FnMut(About) -> Box<dyn Observer>,
-) -> Result<Loaded, LabError> {
+) -> Result<Searched, LabError> {
     check(request)?;
     let envelope = envelope(LOAD_SCHEMA);
     let lab = Lab::open(base, tell)?;
@@ -133,8 +122,7 @@ pub fn load(
     let mut out_of_budget = false;
     let mut share = FIRST;
     while !measuring.has_ended() && rates.iter().any(|(_, rates)| !rates.is_empty()) {
-        // Rates that half of the time is too short for may take all of it.
-        if !measuring.step(&rates, &own, share)? && (share >= 1.0 || !measuring.step(&rates, &own, 1.0)?) {
+        if !measuring.step(&rates, &own, share)? {
             out_of_budget = true;
             break;
         }
@@ -165,13 +153,17 @@ pub fn load(
         comparisons,
         out_of_budget,
     };
-    Ok(Loaded { document: of_runs(documents).map(|document| answered(document, &curves)), failure })
+    Ok(Searched { document: of_runs(documents).map(|document| answered(document, &curves)), failure })
 }
 
 fn check(request: &LoadRequest) -> Result<(), LabError> {
     let refuse = |reason: &str| Err(LabError::Refused(reason.to_owned()));
     if request.transports.is_empty() {
         return refuse("--transports names none; give some, such as unix,tcp");
+    }
+    let mut names = request.transports.iter().enumerate();
+    if let Some((_, name)) = names.find(|(place, name)| request.transports[..*place].contains(name)) {
+        return refuse(&format!("--transports names {name} twice; give each once"));
     }
     if request.limit_ns == 0 {
         return refuse("--limit 0: no operation takes no time; give one such as 1ms");
@@ -235,16 +227,11 @@ impl Measuring<'_> {
 
     /// The rates that a transport may still be measured at: no more than share alpha.
     fn affordable(&self, transport: &str, rates: Vec<u64>) -> Vec<u64> {
-        let is_own = |point: &&LoadPoint| point.transport == transport;
-        let mut left = RATES.saturating_sub(self.points.iter().filter(is_own).count());
-        let mut may = |rate: &u64| {
-            if self.points.iter().filter(is_own).any(|point| point.per_s == *rate) {
-                return true;
-            }
-            left = left.saturating_sub(1);
-            left > 0
-        };
-        rates.into_iter().filter(|rate| may(rate)).collect()
+        let own = || self.points.iter().filter(|point| point.transport == transport);
+        let is_known = |rate: &u64| own().any(|point| point.per_s == *rate);
+        let (again, new): (Vec<u64>, Vec<u64>) = rates.into_iter().partition(is_known);
+        let left = RATES.saturating_sub(own().count());
+        again.into_iter().chain(new.into_iter().take(left)).collect()
     }
 
     fn job(&self, cells: Vec<Matrix>, budget: Duration) -> Job {
@@ -258,27 +245,18 @@ impl Measuring<'_> {
         }
     }
 
-    /// Runs a job; if the time is too short for it, how many seconds would do.
+    /// Runs a job, unless the time is too short for it.
     fn run(
         &mut self,
         job: &Job,
         settings: impl FnOnce(Settings) -> Settings,
         question: &dyn Question,
-    ) -> Result<Result<Outcome, u64>, LabError> {
+    ) -> Result<Outcome, Unplanned> {
         let seed = self.seed.wrapping_add(self.documents.len() as u64);
-        let expanded = self.lab.cells(job)?;
-        if let Some((cell, reason)) =
-            expanded.cells.iter().find_map(|cell| Some((&cell.id, cell.unavailable.as_ref()?)))
-        {
-            return Err(LabError::Refused(format!("{cell} cannot be measured here: {reason}")));
-        }
-        let plan = match self.lab.plan(expanded, &settings(Settings::of(job, seed))) {
-            Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. })) => return Ok(Err(enough)),
-            plan => plan?,
-        };
+        let plan = plan_of(&self.lab, job, &settings(Settings::of(job, seed)))?;
         let mut watching = (self.observer)(about(job, plan.seed));
-        let (outcome, _) = self.lab.run(plan, question, self.interrupt, |_| &mut *watching)?;
-        Ok(Ok(outcome))
+        let ran = self.lab.run(plan, question, self.interrupt, |_| &mut *watching);
+        ran.map(|(outcome, _)| outcome).map_err(|error| Unplanned::Other(error.into()))
     }
 
     /// Keeps the record of an outcome; `None` if no epoch was complete.
@@ -295,15 +273,18 @@ impl Measuring<'_> {
         let own = self.request.concurrency;
         let mut connections: Vec<u32> = CONNECTIONS.iter().map(|times| own.saturating_mul(*times)).collect();
         connections.dedup();
-        let cells = self.base.cells.iter();
-        let cells = cells
-            .map(|matrix| Matrix { concurrency: connections.clone().into(), ..matrix.clone() })
-            .collect();
+        let unpaced = |matrix: &Matrix| {
+            let mut options = matrix.options.clone();
+            options.0.retain(|name, _| name.spec().group != OptionGroup::Pace);
+            Matrix { concurrency: connections.clone().into(), options, ..matrix.clone() }
+        };
+        let cells = self.base.cells.iter().map(unpaced).collect();
         let budget = self.left().mul_f64(BACK_TO_BACK);
         let job = self.job(cells, budget);
-        let outcome = match self.run(&job, |settings| settings, &Contrasts)? {
+        let outcome = match self.run(&job, |settings| settings, &Contrasts) {
             Ok(outcome) => outcome,
-            Err(enough) => return Err(self.too_short(enough, BACK_TO_BACK)),
+            Err(Unplanned::TooShort(enough)) => return Err(self.too_short(enough, BACK_TO_BACK)),
+            Err(Unplanned::Other(error)) => return Err(error),
         };
         let Some(document) = self.keep(outcome, &job) else { return Ok(Vec::new()) };
         let capacity = |cell: &CellRecord| {
@@ -345,7 +326,7 @@ impl Measuring<'_> {
             });
         }
         let batch = (self.budget() / 1000).clamp(BATCH, BATCH_MOST);
-        let job = Job { batch: Some(batch), ..self.job(cells, self.left().mul_f64(share)) };
+        let mut job = Job { batch: Some(batch), ..self.job(cells, self.left().mul_f64(share)) };
         let (level, family) = (self.level(), self.family());
         let before = self.epochs.clone();
         let question = UnderLimit { limit_ns: self.request.limit_ns, level, before: &before };
@@ -356,22 +337,33 @@ impl Measuring<'_> {
             batch_least: Some(BATCH_LEAST),
             ..settings
         };
-        let outcome = match self.run(&job, settings, &question)? {
-            Ok(outcome) => outcome,
-            Err(enough) if self.points.is_empty() => return Err(self.too_short(enough, share)),
-            Err(_) => return Ok(false),
+        let outcome = match self.run(&job, settings, &question) {
+            Err(Unplanned::TooShort(enough)) if self.points.is_empty() => {
+                return Err(self.too_short(enough, share));
+            }
+            // Rates that a share of the time is too short for may take all of it.
+            Err(Unplanned::TooShort(_)) => {
+                job.budget = Some(self.left());
+                self.run(&job, settings, &question)
+            }
+            ran => ran,
         };
-        let percentiles = outcome.percentiles.clone();
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(Unplanned::TooShort(_)) => return Ok(false),
+            Err(Unplanned::Other(error)) => return Err(error),
+        };
         let is_first = self.points.is_empty();
-        let Some(document) = self.keep(outcome, &job) else { return Ok(false) };
+        // Without an epoch it was stopped, or the time was too short after all.
+        let Some(document) = self.keep(outcome, &job) else { return Ok(self.has_ended()) };
         let cells = document.cells.clone();
         if is_first {
             let mut comparisons = at_equal_rates(document);
-            comparisons.extend(self.at_equal_shares(&cells, &percentiles, capacities));
+            comparisons.extend(self.at_equal_shares(&cells, capacities));
             self.comparisons = comparisons;
         }
-        for (cell, epochs) in cells.iter().zip(percentiles) {
-            self.add(cell, epochs, capacities);
+        for cell in &cells {
+            self.add(cell, capacities);
         }
         let transports = &self.request.transports;
         let place = |name: &String| transports.iter().position(|known| known == name);
@@ -380,11 +372,11 @@ impl Measuring<'_> {
     }
 
     /// What was measured of a rate, with its earlier epochs.
-    fn add(&mut self, cell: &CellRecord, epochs: Vec<Percentiles>, capacities: &[&Capacity]) {
+    fn add(&mut self, cell: &CellRecord, capacities: &[&Capacity]) {
         let Some(offered) = offered(&cell.cell) else { return };
         let level = self.level();
         let all = self.epochs.entry(offered).or_default();
-        all.extend(epochs);
+        all.extend(&cell.latency_by_epoch);
         let Some(new) = point(cell, all, level, capacities) else { return };
         let is_it = |point: &LoadPoint| point.transport == new.transport && point.per_s == new.per_s;
         match self.points.iter_mut().find(|point| is_it(point)) {
@@ -399,15 +391,10 @@ impl Measuring<'_> {
     }
 
     /// The transports compared with the last, each at the same share of what it does back to back.
-    fn at_equal_shares(
-        &self,
-        cells: &[CellRecord],
-        percentiles: &[Vec<Percentiles>],
-        capacities: &[&Capacity],
-    ) -> Vec<LoadComparison> {
+    fn at_equal_shares(&self, cells: &[CellRecord], capacities: &[&Capacity]) -> Vec<LoadComparison> {
         let at = |capacity: &Capacity, share: f64| {
             let sought = (capacity.transport.clone(), rounded(capacity.per_s.median * share));
-            cells.iter().position(|cell| offered(&cell.cell).as_ref() == Some(&sought))
+            cells.iter().find(|cell| offered(&cell.cell).as_ref() == Some(&sought))
         };
         let Some((base, others)) = capacities.split_last() else { return Vec::new() };
         let mut found = Vec::new();
@@ -415,7 +402,7 @@ impl Measuring<'_> {
         {
             let (Some(a), Some(b)) = (at(other, share), at(base, share)) else { continue };
             for percentile in Percentile::COMPARED {
-                let logs = log_ratios(&percentiles[a], &percentiles[b], percentile);
+                let logs = log_ratios(&a.latency_by_epoch, &b.latency_by_epoch, percentile);
                 let level = self.level() / Percentile::COMPARED.len() as f64;
                 let Some(Estimate { median, lo, hi }) = logs.and_then(|logs| estimate_of_logs(&logs, level))
                 else {
@@ -443,7 +430,7 @@ fn point(
     level: f64,
     capacities: &[&Capacity],
 ) -> Option<LoadPoint> {
-    let Pace::Rate { per_s, .. } = cell.cell.pace() else { return None };
+    let per_s = cell.cell.pace().offered_per_s()?;
     let capacity = capacities.iter().find(|capacity| capacity.transport == cell.transport)?;
     let pace = cell.pace.as_ref()?;
     Some(LoadPoint {
@@ -468,7 +455,7 @@ fn at_equal_rates(document: &Document) -> Vec<LoadComparison> {
     let mut found = Vec::new();
     for contrast in document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall) {
         let (Some(a), Some(b)) = (cell(&contrast.a), cell(&contrast.b)) else { continue };
-        let Pace::Rate { per_s, .. } = a.cell.pace() else { continue };
+        let Some(per_s) = a.cell.pace().offered_per_s() else { continue };
         found.extend(contrast.latency.iter().map(|known| LoadComparison {
             at: LoadAt::Rate(per_s),
             a: a.transport.clone(),

@@ -19,7 +19,7 @@ pub use self::pace::{pace_job, page_of_pace};
 pub(crate) use self::page::operation;
 pub use self::page::{page_of_cores, page_of_sizes};
 pub use self::record::*;
-pub use self::sizes::{SizeRequest, Swept, sizes};
+pub use self::sizes::{SizeRequest, sizes};
 pub use self::work::{page_of_work, work_job};
 
 /// Their lines of the registry.

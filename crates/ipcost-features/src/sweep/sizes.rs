@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 use ipcost_lab::lab::{about, envelope, fresh_seed};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{About, Contrasts, EngineError, Lab, LabError, PlanError, Settings, document};
+use ipcost_lab::{About, Contrasts, Lab, LabError, Settings, document};
 use ipcost_model::units::duration_text;
 use ipcost_model::{
-    ContrastRecord, Document, Job, LatencyMode, Matrix, Metric, Pattern, Placement, Plan, Size, Stopped,
+    ContrastRecord, Document, Job, LatencyMode, Matrix, Metric, Pattern, Placement, Size, Stopped,
 };
 use ipcost_sys::interrupt::Interrupt;
 
 use crate::answer::{answered, of_runs};
+use crate::search::{Searched, Unplanned, plan_of};
 
 use super::{SWEEP_SCHEMA, SizeSweep, SweepPoint, crossings, first_sizes, next_sizes, open_sizes};
 
@@ -39,14 +40,6 @@ pub struct SizeRequest {
     pub seed: Option<u64>,
 }
 
-/// A sweep that has ended.
-pub struct Swept {
-    /// The document of its runs, with the answer; `None` where nothing was measured.
-    pub document: Option<Document>,
-    /// What ended it, if something failed.
-    pub failure: Option<EngineError>,
-}
-
 /// Measures a grid of sizes, then sizes within the crossings, until these are narrow enough or the budget ends; what is left of it goes to
 /// sizes that are open. What was measured before something failed stands.
 ///
@@ -57,7 +50,7 @@ pub fn sizes(
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&str),
     observer: &mut dyn FnMut(About) -> Box<dyn Observer>,
-) -> Result<Swept, LabError> {
+) -> Result<Searched, LabError> {
     let (a, b) = pair(request)?;
     let envelope = envelope(SWEEP_SCHEMA);
     let lab = Lab::open(&job(request, (a, b), &[request.from], request.budget), tell)?;
@@ -79,14 +72,23 @@ pub fn sizes(
             _ => LATER,
         });
         let job = job(request, (a, b), &sizes, share);
-        let plan = match plan_of(&lab, &job, seed + intervals as u64) {
+        // Every size of the whole sweep shares alpha, not only those of this step.
+        let settings = Settings { family: Some(FAMILY), ..Settings::of(&job, seed + intervals as u64) };
+        let plan = match plan_of(&lab, &job, &settings) {
             Ok(plan) => plan,
             // What is left is too short for another step; what has been measured stands.
-            Err(Failure::TooSmall(_)) if !points.is_empty() => {
+            Err(Unplanned::TooShort(_)) if !points.is_empty() => {
                 out_of_budget = true;
                 break;
             }
-            Err(failure) => return Err(failure.error(request)),
+            Err(Unplanned::TooShort(enough)) => {
+                return Err(wrong(format!(
+                    "a budget of {} is too short for the first sizes; give --budget {}s",
+                    duration_text(request.budget),
+                    (enough as f64 / FIRST).ceil()
+                )));
+            }
+            Err(Unplanned::Other(error)) => return Err(error),
         };
         let about = about(&job, plan.seed);
         let mut watching = observer(about.clone());
@@ -136,7 +138,7 @@ pub fn sizes(
         points,
         out_of_budget,
     };
-    Ok(Swept { document: of_runs(documents).map(|document| answered(document, &sweep)), failure })
+    Ok(Searched { document: of_runs(documents).map(|document| answered(document, &sweep)), failure })
 }
 
 /// Whether no size has an interval yet.
@@ -188,43 +190,8 @@ fn job(args: &SizeRequest, (a, b): (&str, &str), sizes: &[u64], budget: Duration
     }
 }
 
-/// Why a step cannot be planned.
-enum Failure {
-    TooSmall(PlanError),
-    Other(LabError),
-}
-
-impl Failure {
-    fn error(self, request: &SizeRequest) -> LabError {
-        match self {
-            Self::TooSmall(PlanError::BudgetTooSmall { enough, .. }) => wrong(format!(
-                "a budget of {} is too short for the first sizes; give --budget {}s",
-                duration_text(request.budget),
-                (enough as f64 / FIRST).ceil()
-            )),
-            Self::TooSmall(error) => error.into(),
-            Self::Other(error) => error,
-        }
-    }
-}
-
 fn wrong(reason: String) -> LabError {
     LabError::Refused(reason)
-}
-
-fn plan_of(lab: &Lab, job: &Job, seed: u64) -> Result<Plan, Failure> {
-    let expanded = lab.cells(job).map_err(Failure::Other)?;
-    if let Some((cell, reason)) =
-        expanded.cells.iter().find_map(|cell| Some((&cell.id, cell.unavailable.as_ref()?)))
-    {
-        return Err(Failure::Other(wrong(format!("{cell} cannot be measured here: {reason}"))));
-    }
-    // Every size of the whole sweep shares alpha, not only those of this step.
-    let settings = Settings { family: Some(FAMILY), ..Settings::of(job, seed) };
-    lab.plan(expanded, &settings).map_err(|error| match error {
-        LabError::Plan(error @ PlanError::BudgetTooSmall { .. }) => Failure::TooSmall(error),
-        error => Failure::Other(error),
-    })
 }
 
 /// The sizes of a document.

@@ -1,13 +1,10 @@
 //! What `ipcost load` takes.
 
-use std::time::Duration;
-
 use clap::Args;
-use ipcost_model::units::{parse_duration, parse_proportion, parse_size, parse_time_ns};
+use ipcost_model::units::{parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, Pattern, Placement};
 
-use super::{OutputArgs, Saving, ServerArgs, Waiting};
-use crate::redact::Redacting;
+use super::{SearchArgs, ServerArgs};
 
 #[derive(Debug, Args)]
 pub struct LoadArgs {
@@ -47,29 +44,10 @@ pub struct LoadArgs {
     /// Set an option of all cells
     #[arg(long, value_name = "KEY=VALUE")]
     pub option: Vec<String>,
-    /// The relative difference that matters
-    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
-    pub margin: f64,
-    /// How long it may take
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
-    pub budget: Duration,
-    /// The seed of every random order [default: a fresh one, shown with the result]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Show neither progress nor warnings
-    #[arg(long, short)]
-    pub quiet: bool,
     #[command(flatten)]
     pub asked: ServerArgs,
     #[command(flatten)]
-    pub waiting: Waiting,
-    #[command(flatten)]
-    pub saving: Saving,
-    #[command(flatten)]
-    pub redacting: Redacting,
-    // What comes after these would stand under their heading.
-    #[command(flatten)]
-    pub outputs: OutputArgs,
+    pub search: SearchArgs,
 }
 
 fn limit(text: &str) -> Result<u64, String> {

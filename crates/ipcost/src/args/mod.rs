@@ -22,6 +22,7 @@ mod report;
 mod run;
 mod saving;
 mod schema;
+mod search;
 mod selftest;
 mod shell;
 mod sweep;
@@ -57,6 +58,7 @@ pub use report::ReportArgs;
 pub use run::RunArgs;
 pub use saving::Saving;
 pub use schema::SchemaArgs;
+pub use search::SearchArgs;
 pub use selftest::SelfTestArgs;
 pub use shell::{CompletionsArgs, HelpArgs, ManArgs};
 pub use sweep::{

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use ipcost_model::units::{parse_duration, parse_proportion, parse_size, parse_time_ns};
+use ipcost_model::units::{parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, PAGE_BYTES, Pattern, Placement};
 
-use super::{Measuring, OutputArgs, Saving, Waiting};
+use super::{Measuring, OutputArgs, Saving, SearchArgs, Waiting};
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
@@ -56,27 +56,8 @@ pub struct SizeSweepArgs {
     /// The peer that plays the server
     #[arg(long, value_name = "PEER", default_value = NATIVE)]
     pub server: String,
-    /// The relative difference that matters
-    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
-    pub margin: f64,
-    /// How long it may take
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
-    pub budget: Duration,
-    /// The seed of every random order [default: a fresh one, shown with the result]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Show neither progress nor warnings
-    #[arg(long, short)]
-    pub quiet: bool,
     #[command(flatten)]
-    pub waiting: Waiting,
-    #[command(flatten)]
-    pub saving: Saving,
-    #[command(flatten)]
-    pub redacting: Redacting,
-    // What comes after these would stand under their heading.
-    #[command(flatten)]
-    pub outputs: OutputArgs,
+    pub search: SearchArgs,
 }
 
 /// What sweeps take that measure in one run.

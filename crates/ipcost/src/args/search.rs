@@ -1,0 +1,34 @@
+//! What commands take that look for something step by step.
+
+use std::time::Duration;
+
+use clap::Args;
+use ipcost_model::units::{parse_duration, parse_proportion};
+
+use super::{OutputArgs, Saving, Waiting};
+use crate::redact::Redacting;
+
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// The relative difference that matters
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
+    pub margin: f64,
+    /// How long it may take
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
+    pub budget: Duration,
+    /// The seed of every random order [default: a fresh one, shown with the result]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Show neither progress nor warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub waiting: Waiting,
+    #[command(flatten)]
+    pub saving: Saving,
+    #[command(flatten)]
+    pub redacting: Redacting,
+    // What comes after these would stand under their heading.
+    #[command(flatten)]
+    pub outputs: OutputArgs,
+}

@@ -1,0 +1,38 @@
+//! What looks for something step by step: `ipcost load`, `ipcost sweep size`.
+
+use std::process::ExitCode;
+
+use ipcost_features::search::Searched;
+use ipcost_lab::progress::Observer;
+use ipcost_lab::{About, LabError};
+use ipcost_sys::interrupt::Interrupt;
+
+use crate::args::SearchArgs;
+use crate::exit::{Problem, teller};
+use crate::finish::{Finished, Outputs, finish};
+use crate::run::{Recorder, begin_measuring};
+
+/// Searches, and shows what was found; what is searched for gets the request to stop, what tells of preparations, and what observes each run.
+///
+/// # Errors
+/// What is wrong with the arguments, or what failed.
+pub fn search(
+    args: &SearchArgs,
+    look: impl FnOnce(
+        &Interrupt,
+        &mut dyn FnMut(&str),
+        &mut dyn FnMut(About) -> Box<dyn Observer>,
+    ) -> Result<Searched, LabError>,
+) -> Result<ExitCode, Problem> {
+    let quiet = args.quiet;
+    let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, quiet);
+    outputs.check(None).map_err(Problem::usage)?;
+    let interrupt = begin_measuring(quiet, args.waiting)?;
+    let mut observer = |about: About| -> Box<dyn Observer> { Box::new(Recorder::new(quiet, about, None)) };
+    let Searched { document, failure } = look(&interrupt, &mut teller(quiet), &mut observer)?;
+    let failure = failure.map(Problem::from);
+    match document {
+        Some(document) => finish(&outputs, Finished { document, failure, samples: None }, None),
+        None => Err(failure.unwrap_or_else(Problem::interrupted)),
+    }
+}
