@@ -9,18 +9,19 @@ use ipcost_lab::percentiles::{log_ratios, log_values};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{
-    About, Answered, Contrasts, EngineError, Lab, LabError, Needed, Outcome, Percentiles, Question, Settings, document,
+    About, Answered, Contrasts, EngineError, Lab, LabError, Needed, Outcome, Percentiles, Question, Settings,
+    document,
 };
 use ipcost_model::pace::RATE;
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{
-    Cell, CellRecord, Document, Estimate, Job, LatencyMode, Matrix, Metric, OptionGroup, OptionName, OptionValue,
-    Percentile, Stopped, Verdict,
+    Cell, CellRecord, Document, Estimate, Job, LatencyMode, Matrix, Metric, OptionGroup, OptionName,
+    OptionValue, Percentile, Stopped, Verdict,
 };
 use ipcost_sys::interrupt::Interrupt;
 
-use super::record::is_under;
 use super::judge::{COMPARISONS, LADDER, first_rates, knee, next_rates, rounded};
+use super::record::is_under;
 use super::{Capacity, LOAD_SCHEMA, LoadAt, LoadComparison, LoadCurves, LoadPoint, LoadRequest};
 use crate::answer::{answered, of_runs};
 use crate::search::{Searched, Unplanned, plan_of};

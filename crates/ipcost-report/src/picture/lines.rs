@@ -4,24 +4,13 @@ use ipcost_model::units::time_text;
 use ipcost_model::{Envelope, Estimate};
 
 use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
+use super::plot::{self, HEAD, Name, SMALL, whiskers};
 use super::scale::{Extent, Scale};
-use super::size::{apart, whiskers};
-use super::text::{Face, clean, shortened, width};
+use super::text::clean;
 use super::{
     Background, Body, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published,
 };
 use crate::figures::lines::{AcrossLines, Lines, LinesPanel, NamedLine, Place};
-use crate::figures::ticks;
-
-const HEAD: Face = Face { size: 14.0, bold: true };
-const NAME: Face = Face { size: 12.0, bold: false };
-const SMALL: Face = Face { size: 11.0, bold: false };
-
-const TICKS: f64 = 58.0;
-const TALL: f64 = 300.0;
-const NAME_ROOM: f64 = 15.0;
-const MOST_NAME: f64 = 210.0;
-const GUTTER: f64 = 26.0;
 
 /// Draws them; `made` says where, when and with what they were measured.
 ///
@@ -82,16 +71,20 @@ fn draw_panel(canvas: &mut Canvas, lines: &Lines, panel: &LinesPanel, top: f64) 
     for line in &panel.lines {
         canvas.add(draw_line(line, &across, &up));
     }
-    canvas.add(names(&panel.lines, &across, &up));
+    let name = |line: &NamedLine| {
+        let point = line.points.last()?;
+        let end = (across.place(point.x), up.place(point.ns));
+        Some(Name { text: line.name.clone(), colour: line.colour, end })
+    };
+    canvas.add(plot::names(panel.lines.iter().filter_map(name).collect(), &across, &up));
     let middle = (across.start + across.end) / 2.0;
     canvas.text((middle, up.start + 32.0), Anchor::Middle, SMALL, QUIET, lines.across.caption());
     up.start + 36.0
 }
 
 fn scales(lines: &Lines, panel: &LinesPanel, top: f64) -> (Scale, Scale) {
-    let widest = panel.lines.iter().map(|line| width(&clean(&line.name), NAME)).fold(0.0, f64::max);
-    let (start, end) = (LEFT + TICKS, RIGHT - GUTTER - widest.min(MOST_NAME));
-    let tall = (NAME_ROOM * (panel.lines.len() as f64 + 1.0)).max(TALL);
+    let (start, end) = (LEFT + plot::TICKS, plot::end(panel.lines.iter().map(|line| line.name.as_str())));
+    let tall = plot::tall(panel.lines.len());
     let (mut values, mut times) = (Extent::default(), Extent::default());
     for point in panel.lines.iter().flat_map(|line| &line.points) {
         values.add(point.x);
@@ -107,26 +100,9 @@ fn scales(lines: &Lines, panel: &LinesPanel, top: f64) -> (Scale, Scale) {
 
 fn axes(lines: &Lines, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("axis");
-    for tick in up.ticks(8) {
-        let y = up.place(tick);
-        canvas.line((across.start, y), (across.end, y), GUIDE, 1.0);
-        canvas.text((across.start - 8.0, y + 4.0), Anchor::End, SMALL, QUIET, &ticks::time(tick, None));
-    }
     let round = || across.ticks(10).into_iter().map(|value| (value, lines.across.name(value))).collect();
-    let mut free_from = f64::NEG_INFINITY;
-    for (value, name) in lines.across.named().unwrap_or_else(round) {
-        if !across.holds(value) {
-            continue;
-        }
-        let x = across.place(value);
-        canvas.line((x, up.end), (x, up.start + 4.0), GUIDE, 1.0);
-        let half = width(&name, SMALL) / 2.0;
-        if x - half > free_from {
-            canvas.text((x, up.start + 16.0), Anchor::Middle, SMALL, QUIET, &name);
-            free_from = x + half + 4.0;
-        }
-    }
-    canvas.line((across.start, up.start), (across.end, up.start), QUIET, 1.0);
+    let named = lines.across.named().unwrap_or_else(round).into_iter();
+    plot::ticks(&mut canvas, (across, up), named.filter(|(value, _)| across.holds(*value)));
     if let Some(limit) = lines.limit_ns.filter(|limit| up.holds(*limit as f64)) {
         let y = up.place(limit as f64);
         canvas.dashes((across.start, y), (across.end, y), INK, 1.25);
@@ -136,20 +112,14 @@ fn axes(lines: &Lines, across: &Scale, up: &Scale) -> Canvas {
     canvas
 }
 
-/// The intervals of neighbouring points as one area.
 fn band(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
-    let mut canvas = Canvas::of("band");
     let ends = |point: &Place| {
         let (lo, hi) = point.bounds?;
         let x = across.place(point.x);
         Some([(x, up.place(lo)), (x, up.place(hi))])
     };
-    for pair in line.points.windows(2) {
-        if let (Some(left), Some(right)) = (ends(&pair[0]), ends(&pair[1])) {
-            canvas.area(&[left[0], left[1], right[1], right[0]], line.colour, 0.1);
-        }
-    }
-    canvas
+    let intervals: Vec<_> = line.points.iter().map(ends).collect();
+    plot::band(&intervals, line.colour, 0.1)
 }
 
 fn draw_line(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
@@ -164,24 +134,6 @@ fn draw_line(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
             canvas.add(whiskers(known, *at, up, line.colour));
         }
         canvas.point(*at, 3.5, line.colour, point.bounds.is_none());
-    }
-    canvas
-}
-
-/// The names of the lines at their right ends, moved apart where they would hide each other.
-fn names(lines: &[NamedLine], across: &Scale, up: &Scale) -> Canvas {
-    let mut canvas = Canvas::of("names");
-    let end = |line: &NamedLine| line.points.last().map(|point| (across.place(point.x), up.place(point.ns)));
-    let mut ends: Vec<(&NamedLine, Point)> =
-        lines.iter().filter_map(|line| Some((line, end(line)?))).collect();
-    ends.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
-    let wanted: Vec<f64> = ends.iter().map(|(_, end)| end.1).collect();
-    let start = across.end + GUTTER;
-    for ((line, (x, end)), y) in ends.into_iter().zip(apart(&wanted, NAME_ROOM, up.end + 6.0, up.start - 2.0))
-    {
-        canvas.lines(&[(x + 5.0, end), (across.end + 4.0, end), (start - 4.0, y)], line.colour, 0.75, "none");
-        let text = shortened(&clean(&line.name), RIGHT - start, NAME);
-        canvas.text((start, y + 4.0), Anchor::Start, NAME, INK, &text);
     }
     canvas
 }

@@ -9,6 +9,7 @@ mod cost;
 mod forest;
 mod ink;
 mod lines;
+mod plot;
 mod png;
 pub(crate) mod published;
 mod ratios;

@@ -7,8 +7,8 @@ use ipcost_model::{
 };
 
 use super::ink::{Anchor, Canvas, GUIDE, INK, PAPER, Point, QUIET};
+use super::plot::{apart, whiskers};
 use super::scale::{Extent, Scale};
-use super::size::{apart, whiskers};
 use super::text::{self, Face, clean, shortened, width, wrapped};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph};
 use crate::figures::colours::{PALETTE, slot_among};

@@ -4,7 +4,7 @@
 use ipcost_model::{Envelope, Estimate};
 
 use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
-use super::size::whiskers;
+use super::plot::whiskers;
 use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
 use crate::figures::colours::PALETTE;

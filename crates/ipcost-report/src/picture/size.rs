@@ -2,31 +2,17 @@
 //! transport, with its interval as a band.
 
 use ipcost_model::units::{size_text, time_text};
-use ipcost_model::{Document, Estimate, PAGE_BYTES};
+use ipcost_model::{Document, PAGE_BYTES};
 
-use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
+use super::ink::{Anchor, Canvas, INK, Point, QUIET};
+use super::plot::{self, HEAD, Name, SMALL, whiskers};
 use super::scale::{Extent, Scale};
-use super::text::{Face, clean, shortened, width};
-use super::{Body, LEFT, PictureError, RIGHT};
+use super::{Body, LEFT, PictureError};
 use crate::figures::series::{Across, FloorLine, Line, MeasuredCell, NO_PAUSE_NS, SeriesPanel, panels};
-use crate::figures::{texts, ticks};
+use crate::figures::texts;
 
-const HEAD: Face = Face { size: 14.0, bold: true };
-const NAME: Face = Face { size: 12.0, bold: false };
-const SMALL: Face = Face { size: 11.0, bold: false };
-
-/// What the names of ticks take on the left.
-const TICKS: f64 = 58.0;
-const LEAST_TALL: f64 = 300.0;
-/// How far names of lines stand apart.
-const NAME_ROOM: f64 = 15.0;
-const MOST_NAME: f64 = 210.0;
-/// From the end of an axis to the names of lines.
-const GUTTER: f64 = 26.0;
 /// How far apart places within a page have names, bytes.
 const PLACES: usize = 512;
-/// How far an unbounded interval is drawn from its point.
-const STUB: f64 = 16.0;
 
 /// Draws it from `top` down.
 ///
@@ -109,11 +95,10 @@ impl Line<'_> {
 impl SeriesPanel<'_> {
     fn scales(&self, across: Across, top: f64) -> (Scale, Scale) {
         let floors = self.floors();
-        let names = self.lines.iter().map(|line| line.label.to_owned());
-        let names = names.chain(floors.iter().map(FloorLine::name));
-        let names = names.map(|name| width(&clean(&name), NAME)).fold(0.0, f64::max);
-        let (start, end) = (LEFT + TICKS, RIGHT - GUTTER - names.min(MOST_NAME));
-        let tall = (NAME_ROOM * ((self.lines.len() + floors.len()) as f64 + 1.0)).max(LEAST_TALL);
+        let of_floors: Vec<String> = floors.iter().map(FloorLine::name).collect();
+        let names = self.lines.iter().map(|line| line.label).chain(of_floors.iter().map(String::as_str));
+        let (start, end) = (LEFT + plot::TICKS, plot::end(names));
+        let tall = plot::tall(self.lines.len() + floors.len());
         let (mut values, mut costs) = (Extent::default(), Extent::default());
         for point in self.lines.iter().flat_map(|line| &line.points) {
             values.add(point.at as f64);
@@ -145,7 +130,7 @@ fn draw_panel(canvas: &mut Canvas, panel: &SeriesPanel<'_>, what: Across, top: f
     for line in &panel.lines {
         canvas.add(draw_line(line, &across, &up));
     }
-    canvas.add(names(panel, &across, &up));
+    canvas.add(plot::names(names(panel, &across, &up), &across, &up));
     let middle = (across.start + across.end) / 2.0;
     canvas.text(
         (middle, up.start + 32.0),
@@ -168,28 +153,13 @@ fn axes(panel: &SeriesPanel<'_>, what: Across, across: &Scale, up: &Scale) -> Ca
     {
         canvas.data(name, value);
     }
-    for tick in up.ticks(8) {
-        let y = up.place(tick);
-        canvas.line((across.start, y), (across.end, y), GUIDE, 1.0);
-        canvas.text((across.start - 8.0, y + 4.0), Anchor::End, SMALL, QUIET, &ticks::time(tick, None));
-    }
-    let mut free_from = f64::NEG_INFINITY;
     let named: Vec<(u64, String)> = match what {
         Across::Size => panel.values().into_iter().map(|size| (size, size_text(size))).collect(),
         Across::Place => (0..=PAGE_BYTES).step_by(PLACES).map(|place| (place, place.to_string())).collect(),
         Across::Pause => panel.values().into_iter().map(|ns| (ns, pause(ns))).collect(),
     };
-    for (value, name) in named {
-        let x = across.place(value as f64);
-        canvas.line((x, up.end), (x, up.start + 4.0), GUIDE, 1.0);
-        let half = width(&name, SMALL) / 2.0;
-        // Every one has a line; it has a name where there is room.
-        if x - half > free_from {
-            canvas.text((x, up.start + 16.0), Anchor::Middle, SMALL, QUIET, &name);
-            free_from = x + half + 4.0;
-        }
-    }
-    canvas.line((across.start, up.start), (across.end, up.start), QUIET, 1.0);
+    let named = named.into_iter().map(|(value, name)| (value as f64, name));
+    plot::ticks(&mut canvas, (across, up), named);
     canvas
 }
 
@@ -197,19 +167,13 @@ fn pause(ns: u64) -> String {
     if ns == NO_PAUSE_NS { "none".to_owned() } else { time_text(ns) }
 }
 
-/// The intervals of neighbouring points as one area; where one of them has none, there is a gap.
 fn band(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
-    let mut canvas = Canvas::of("band");
     let ends = |point: &MeasuredCell<'_>| {
         let x = line.x(point, across);
         Some([(x, up.place(point.cost.lo?)), (x, up.place(point.cost.hi?))])
     };
-    for pair in line.points.windows(2) {
-        if let (Some(left), Some(right)) = (ends(&pair[0]), ends(&pair[1])) {
-            canvas.area(&[left[0], left[1], right[1], right[0]], line.colour, 0.13);
-        }
-    }
-    canvas
+    let intervals: Vec<_> = line.points.iter().map(ends).collect();
+    plot::band(&intervals, line.colour, 0.13)
 }
 
 fn draw_floor(floor: &FloorLine, across: &Scale, up: &Scale) -> Canvas {
@@ -237,40 +201,8 @@ fn draw_line(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
     canvas
 }
 
-/// The interval of a point: solid where it is known, a stub of dashes with an arrow where it is unbounded.
-pub(super) fn whiskers(cost: Estimate, (x, y): Point, up: &Scale, colour: &'static str) -> Canvas {
-    let Estimate { lo, hi, .. } = cost;
-    let mut canvas = Canvas::of(if lo.is_none() || hi.is_none() { "interval unbounded" } else { "interval" });
-    for (end, towards) in [(lo, 1.0), (hi, -1.0)] {
-        match end {
-            Some(value) => {
-                let to = up.place(value);
-                canvas.line((x, y), (x, to), colour, 1.25);
-                if up.holds(value) {
-                    canvas.line((x - 3.0, to), (x + 3.0, to), colour, 1.25);
-                } else {
-                    canvas.arrow_head((x, to), (0.0, towards), colour);
-                }
-            }
-            None => {
-                canvas.dashes((x, y), (x, y + towards * STUB), colour, 1.25);
-                canvas.arrow_head((x, y + towards * STUB), (0.0, towards), colour);
-            }
-        }
-    }
-    canvas
-}
-
-/// What stands at the right end of a line.
-struct Name {
-    text: String,
-    colour: &'static str,
-    end: Point,
-}
-
-/// The names of the lines and floors at their right ends, moved apart where they would hide each other.
-fn names(panel: &SeriesPanel<'_>, across: &Scale, up: &Scale) -> Canvas {
-    let mut canvas = Canvas::of("names");
+/// The names of the lines and floors.
+fn names(panel: &SeriesPanel<'_>, across: &Scale, up: &Scale) -> Vec<Name> {
     let of_line = |line: &Line<'_>| {
         let point = line.points.last()?;
         let end = (line.x(point, across), up.place(point.cost.median));
@@ -280,43 +212,6 @@ fn names(panel: &SeriesPanel<'_>, across: &Scale, up: &Scale) -> Canvas {
         let (at, ns) = floor.points.last()?;
         Some(Name { text: floor.name(), colour: INK, end: (across.place(*at as f64), up.place(*ns)) })
     };
-    let mut names: Vec<Name> = panel.lines.iter().filter_map(of_line).collect();
-    names.extend(panel.floors().into_iter().filter_map(of_floor));
-    names.sort_by(|a, b| a.end.1.total_cmp(&b.end.1));
-    let wanted: Vec<f64> = names.iter().map(|name| name.end.1).collect();
-    let start = across.end + GUTTER;
-    for (name, y) in names.iter().zip(apart(&wanted, NAME_ROOM, up.end + 6.0, up.start - 2.0)) {
-        let (x, end) = name.end;
-        canvas.lines(&[(x + 5.0, end), (across.end + 4.0, end), (start - 4.0, y)], name.colour, 0.75, "none");
-        let text = shortened(&clean(&name.text), RIGHT - start, NAME);
-        canvas.text((start, y + 4.0), Anchor::Start, NAME, INK, &text);
-    }
-    canvas
-}
-
-/// Places near the wanted ones, which rise, at least `room` apart, and between the limits as far as there is room.
-pub(super) fn apart(wanted: &[f64], room: f64, least: f64, most: f64) -> Vec<f64> {
-    let mut places: Vec<f64> = Vec::with_capacity(wanted.len());
-    for want in wanted {
-        let after = places.last().map_or(least, |last| last + room);
-        places.push(want.max(after));
-    }
-    let mut limit = most;
-    for place in places.iter_mut().rev() {
-        *place = place.min(limit);
-        limit = *place - room;
-    }
-    places
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_stand_apart_and_keep_their_order() {
-        let places = apart(&[10.0, 11.0, 50.0, 98.0, 99.0], 15.0, 0.0, 100.0);
-        assert_eq!(places, [10.0, 25.0, 50.0, 85.0, 100.0]);
-        assert_eq!(apart(&[5.0], 15.0, 0.0, 100.0), [5.0]);
-    }
+    let lines = panel.lines.iter().filter_map(of_line);
+    lines.chain(panel.floors().into_iter().filter_map(of_floor)).collect()
 }

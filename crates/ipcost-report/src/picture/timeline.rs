@@ -1,8 +1,8 @@
 //! Runs in the order of time: a point each with its interval, a line for each level, and a dashed line at each change.
 
 use super::ink::{Anchor, Canvas, GUIDE, INK, QUIET};
+use super::plot::whiskers;
 use super::scale::{Extent, Scale};
-use super::size::whiskers;
 use super::text::{Face, clean, width};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph};
 use crate::figures::colours::PALETTE;
