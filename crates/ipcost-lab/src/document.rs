@@ -413,8 +413,8 @@ fn pause_parts(outcome: &Outcome, batches: &Batches<'_>, level: f64) -> Vec<Paus
         Some(PausePart { cell: id(cell), cause, ns: difference(a, b)?, control: id(control) })
     };
     let mut found = Vec::new();
-    let mut bases: Vec<usize> = plan.over_pace.iter().map(|planned| planned.b).collect();
-    bases.dedup();
+    // Each once: the plan goes through its tables, and there is one for each pace.
+    let bases: BTreeSet<usize> = plan.over_pace.iter().map(|planned| planned.b).collect();
     for base in bases {
         let own = || plan.over_pace.iter().filter(move |planned| planned.b == base).map(|planned| planned.a);
         let plain = own().filter(|cell| pause(*cell).is_plain()).max_by_key(|cell| pause(*cell).mean_ns);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ipcost_model::units::duration_text;
 use ipcost_model::{
-    Arms, Expanded, Job, LatencyMode, Multiplicity, OptionGroup, Pattern, Plan, PlannedArms, PlannedCell,
-    PlannedContrast, Point, Workload,
+    Arms, Expanded, Job, LatencyMode, Multiplicity, Pattern, Plan, PlannedArms, PlannedCell, PlannedContrast,
+    Point, Workload,
 };
 use ipcost_stats::{Allocation, Variances, allocate, epochs_to_expect};
 
@@ -335,12 +335,7 @@ fn contrasts(workloads: &[Workload]) -> Vec<PlannedContrast> {
 /// Every cell with a pause against the same work, over the same transport and between the same peers, at the shortest pause, and with
 /// the least memory gone through in between.
 fn over_pace(cells: &[PlannedCell], workloads: &[Workload]) -> Vec<PlannedContrast> {
-    // By what a cell is without its pace.
-    let without = |cell: usize| {
-        let mut point = cells[cell].point.clone();
-        point.cell.options = point.cell.options.without(OptionGroup::Pace);
-        point
-    };
+    let without = |cell: usize| cells[cell].point.without_pace();
     let pauses = |cell: usize| {
         cells[cell].cell.pause().filter(|_| cells[cell].unavailable.is_none() && cells[cell].arm.is_none())
     };

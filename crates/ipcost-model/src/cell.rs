@@ -246,6 +246,13 @@ pub struct Column {
 }
 
 impl Point {
+    /// The same without its pace: what is compared over pauses.
+    pub fn without_pace(&self) -> Self {
+        let mut point = self.clone();
+        point.cell.options = point.cell.options.without(OptionGroup::Pace);
+        point
+    }
+
     /// A cell between processes of the built-in peer that the scheduler places.
     pub fn free(cell: Cell) -> Self {
         Self {

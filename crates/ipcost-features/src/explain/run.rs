@@ -7,8 +7,8 @@ use ipcost_lab::progress::Observer;
 use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings, document};
 use ipcost_model::pace::{CPU_DMA_LATENCY, POLLUTE, Pause};
 use ipcost_model::{
-    Document, Job, LatencyMode, Matrix, Metric, NATIVE, OptionGroup, OptionName, OptionValue, Plan,
-    PlannedCell, Point, Stopped, parse_cell_id,
+    Document, Job, LatencyMode, Matrix, Metric, NATIVE, OptionName, OptionValue, Plan, PlannedCell, Point,
+    Stopped, parse_cell_id,
 };
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
@@ -125,16 +125,11 @@ const POLLUTED: u64 = 1 << 20;
 /// the shortest with cold caches.
 fn controls(cells: &[PlannedCell]) -> Result<Vec<Matrix>, LabError> {
     let pause = |cell: &PlannedCell| cell.cell.pause().filter(Pause::is_plain);
-    let without = |cell: &PlannedCell| {
-        let mut point = cell.point.clone();
-        point.cell.options = point.cell.options.without(OptionGroup::Pace);
-        point
-    };
     let paced =
         |cell: &&PlannedCell| cell.unavailable.is_none() && cell.client == NATIVE && pause(cell).is_some();
     let mut groups: Vec<Vec<&PlannedCell>> = Vec::new();
     for cell in cells.iter().filter(paced) {
-        match groups.iter_mut().find(|group| without(group[0]) == without(cell)) {
+        match groups.iter_mut().find(|group| group[0].point.without_pace() == cell.point.without_pace()) {
             Some(group) => group.push(cell),
             None => groups.push(vec![cell]),
         }

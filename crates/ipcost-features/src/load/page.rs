@@ -7,7 +7,7 @@ use ipcost_report::lines::{AcrossLines, Lines, LinesPanel, NamedLine, Place};
 use ipcost_report::numbers::{rate, ratio as ratio_text};
 use ipcost_report::page::{Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value};
 use ipcost_report::picture::{Chart, draw_lines, plain_lines};
-use ipcost_report::words::cores;
+use ipcost_report::words::{cores, verdict_of_percentile};
 
 use super::judge::{crossing, ratio};
 use super::{Capacity, Knee, LoadAt, LoadComparison, LoadCurves, LoadPoint};
@@ -48,7 +48,7 @@ pub(super) fn page(curves: &LoadCurves) -> Page<'_> {
             Column::text("interval"),
             Column::text("verdict"),
         ];
-        let rows = curves.comparisons.iter().map(compared_at);
+        let rows = curves.comparisons.iter().map(|known| compared_at(known, request.margin));
         page.blocks.push(Section::new("", "At the same load").with(Table::new(&columns).rows(rows)).open());
     }
     page.blocks.push(Section::new("", "Back to back").with(saturation(curves)).open());
@@ -140,12 +140,13 @@ fn row(point: &LoadPoint, limit_ns: u64) -> Vec<Field> {
     ]
 }
 
-fn compared_at(known: &LoadComparison) -> Vec<Field> {
-    let (said, tone) = match known.verdict {
-        Verdict::Equivalent => ("same", Tone::Plain),
-        Verdict::Undecided => ("open", Tone::Open),
-        Verdict::Different | Verdict::Direction if known.ratio < 1.0 => ("lower", Tone::Good),
-        Verdict::Different | Verdict::Direction => ("higher", Tone::Bad),
+fn compared_at(known: &LoadComparison, margin: f64) -> Vec<Field> {
+    let contrast = &known.contrast;
+    let tone = match contrast.verdict {
+        Verdict::Equivalent => Tone::Plain,
+        Verdict::Undecided => Tone::Open,
+        Verdict::Different | Verdict::Direction if contrast.ratio < 1.0 => Tone::Good,
+        Verdict::Different | Verdict::Direction => Tone::Bad,
     };
     let at = match known.at {
         LoadAt::Rate(per_s) => rate_text(per_s),
@@ -153,11 +154,11 @@ fn compared_at(known: &LoadComparison) -> Vec<Field> {
     };
     vec![
         Value::Text(at).into(),
-        Value::Name(known.percentile.title().to_owned()).into(),
+        Value::Name(contrast.percentile.title().to_owned()).into(),
         Value::Name(format!("{} / {}", known.a, known.b)).into(),
-        Value::Ratio(known.ratio).into(),
-        Value::Interval(known.ratio, known.lo, known.hi).into(),
-        Field::from(said).toned(tone),
+        Value::Ratio(contrast.ratio).into(),
+        Value::Interval(contrast.ratio, contrast.lo, contrast.hi).into(),
+        Field::from(verdict_of_percentile(contrast, margin)).toned(tone),
     ]
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::job::duration;
-use ipcost_model::{Envelope, Estimate, Pattern, Percentile, Placement, Verdict};
+use ipcost_model::{Envelope, Estimate, LatencyContrast, Pattern, Placement};
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
@@ -162,14 +162,7 @@ pub struct LoadComparison {
     pub a: String,
     /// The transport in the denominator.
     pub b: String,
-    /// What is compared.
-    pub percentile: Percentile,
-    /// The ratio.
-    pub ratio: f64,
-    /// The lower end of its interval; null while unbounded.
-    pub lo: Option<f64>,
-    /// The upper end.
-    pub hi: Option<f64>,
-    /// What is known of it.
-    pub verdict: Verdict,
+    /// Which percentile, its ratio, and what is known of that.
+    #[serde(flatten)]
+    pub contrast: LatencyContrast,
 }

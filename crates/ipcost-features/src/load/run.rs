@@ -15,8 +15,8 @@ use ipcost_lab::{
 use ipcost_model::pace::RATE;
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{
-    Cell, CellRecord, Document, Estimate, Job, LatencyMode, Matrix, Metric, OptionGroup, OptionName,
-    OptionValue, Percentile, Stopped, Verdict,
+    Cell, CellRecord, Document, Estimate, Job, LatencyContrast, LatencyMode, Matrix, Metric, OptionGroup,
+    OptionName, OptionValue, Percentile, Stopped, Verdict,
 };
 use ipcost_sys::interrupt::Interrupt;
 
@@ -409,15 +409,12 @@ impl Measuring<'_> {
                 else {
                     continue;
                 };
+                let verdict = Verdict::of(lo.zip(hi), self.request.margin);
                 found.push(LoadComparison {
                     at: LoadAt::Utilisation(share),
                     a: other.transport.clone(),
                     b: base.transport.clone(),
-                    percentile,
-                    ratio: median,
-                    lo,
-                    hi,
-                    verdict: Verdict::of(lo.zip(hi), self.request.margin),
+                    contrast: LatencyContrast { percentile, ratio: median, lo, hi, verdict },
                 });
             }
         }
@@ -461,11 +458,7 @@ fn at_equal_rates(document: &Document) -> Vec<LoadComparison> {
             at: LoadAt::Rate(per_s),
             a: a.transport.clone(),
             b: b.transport.clone(),
-            percentile: known.percentile,
-            ratio: known.ratio,
-            lo: known.lo,
-            hi: known.hi,
-            verdict: known.verdict,
+            contrast: *known,
         }));
     }
     found

@@ -13,7 +13,7 @@ use crate::figures::series::{Across, SeriesPanel, panels};
 use crate::figures::texts;
 use crate::figures::ticks::{self, Ladder, percent};
 use crate::numbers::{ratio, three_digits, time};
-use crate::words::{capitalised, escaped, latency, verdict, workload};
+use crate::words::{capitalised, escaped, has_closed_loop, latency, verdict, workload};
 
 /// With more pairs of cells in its tables, a document's page has the ratios of the run, and no quotients of any two values.
 const MOST_PAIRS: usize = 10_000;
@@ -38,7 +38,7 @@ pub fn figures(document: &Document) -> Value {
         .map(|one| json!({"name": escaped(one.name), "colour": one.colour, "mark": one.mark}))
         .collect();
     let loops = latency(document);
-    let hidden = if loops.contains("closed") {
+    let hidden = if has_closed_loop(document) {
         ": it does not tell how long a queue at a given rate waits"
     } else {
         ""

@@ -55,6 +55,25 @@ fn a_pause_is_no_part_of_an_operation() {
 }
 
 #[test]
+fn what_a_pause_costs_is_told_once_for_each_transport() {
+    let place = Place::new();
+    let file = place.write(
+        "job.toml",
+        "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nsize = 64\nplacement = \"free\"\noptions = { think = [0, \"1ms\"] }\n\
+         [[cells]]\ntransport = [\"unix\", \"tcp\"]\nsize = 64\nplacement = \"free\"\noptions = { think = 0, pollute = \"4KiB\" }\n",
+    );
+    let document = place.document(&["run", argument(&file), "--epochs", "2"]);
+    let of = |part: &Value| [&part["cell"], &part["cause"]].map(|it| it.as_str().unwrap().to_owned());
+    let parts: Vec<[String; 2]> = document["pause_parts"].as_array().unwrap().iter().map(of).collect();
+    assert!(parts.iter().all(|[cell, _]| cell.ends_with("think=1000000")), "{parts:?}");
+    for transport in ["unix", "tcp"] {
+        let own = parts.iter().filter(|[cell, _]| cell.contains(&format!("/{transport}/")));
+        let causes: Vec<&str> = own.map(|[_, cause]| cause.as_str()).collect();
+        assert_eq!(causes, ["whole", "caches"], "{parts:?}");
+    }
+}
+
+#[test]
 fn a_sweep_over_pauses_is_a_table_a_sentence_and_a_picture() {
     let place = Place::new();
     let picture = place.file("pace.svg");
@@ -257,6 +276,7 @@ fn a_load_that_makes_no_sense_is_refused_in_one_line() {
         (&["--limit", "0"][..], "is not a time"),
         (&["--pattern", "stream"], "rr or connect"),
         (&["--budget", "1s"], "give --budget"),
+        (&["--transports", "unix,tcp,unix"], "unix twice"),
         (&["--unix", "/nowhere"], "ipcost load app redis"),
         (&["redis"], "ipcost load app redis"),
         (&["app", "nosuch"], "unknown server"),
