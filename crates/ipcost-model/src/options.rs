@@ -234,7 +234,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
         default: "what the system does",
         group: OptionGroup::Pace,
         patterns: ALL,
-        summary: "keep all processors from idle states that take longer to leave while operations with pauses run (think; /dev/cpu_dma_latency): with 0 none sleeps, which shows what waking them costs (native peer, Linux, as root)",
+        summary: "limit the time that processors take to leave an idle state, in batches with pauses (think; /dev/cpu_dma_latency): 0 keeps all of them awake and shows the cost of waking them (native peer, Linux, as root)",
     },
     OptionSpec {
         name: pace::TIMER_SLACK,

@@ -67,7 +67,7 @@ impl Pacing {
         })?;
         let keep_awake = |most_ns| {
             pausing::keep_awake(most_ns).map_err(|error| {
-                let what = format!("cannot keep processors from idle states: {error}");
+                let what = format!("cannot keep processors awake: {error}");
                 PeerError::Program(format!("{what}; run as root, or leave {CPU_DMA_LATENCY} out"))
             })
         };

@@ -6,7 +6,7 @@ use ipcost_model::{
     CellRecord, ContrastRecord, Document, Options, PauseCause, PausePart, Placement, Verdict, Work,
 };
 
-use crate::numbers::{bounds, ratio, time};
+use crate::numbers::{bounds, ratio, signed_time, time};
 use crate::page::{Column, Field, Paragraph, Section, Table, Tone, Value};
 use crate::words::{self, capitalised, cores};
 
@@ -141,40 +141,36 @@ fn sentence(document: &Document, what: &str, Paced { cell, found }: &Paced<'_>) 
     ))
 }
 
-/// `Of the 88 µs more, 61 µs (52–70) are saved where processors are kept from idle states; …`
+/// `The pause adds 88 µs. Waking idle processors: 61 µs (52–70 µs). Cold caches: …`
 fn parts(document: &Document, cell: &CellRecord) -> Option<String> {
     let find = |cause: PauseCause| {
         document.pause_parts.iter().find(|part| part.cell == cell.id && part.cause == cause)
     };
     let whole = find(PauseCause::Whole)?;
-    let control = |part: &PausePart| document.cells.iter().find(|cell| cell.id == part.control);
-    let of = |part: &PausePart, known: &str, unknown: &str| {
-        let Some((lo, hi)) = part.ns.lo.zip(part.ns.hi) else {
-            return format!("{unknown} is open: {} without an interval", time(part.ns.median));
-        };
-        let interval = format!("{} ({} to {})", time(part.ns.median), time(lo), time(hi));
-        match lo <= 0.0 && hi >= 0.0 {
-            true => format!("{unknown} is open: {interval}"),
-            false => format!("{interval} {known}"),
+    let of = |name: &str, part: &PausePart| {
+        let known = signed_time(part.ns.median);
+        let interval = part.ns.lo.zip(part.ns.hi);
+        let interval =
+            interval.map(|(lo, hi)| (lo, hi, format!("{} to {}", signed_time(lo), signed_time(hi))));
+        match interval {
+            None => format!("{name}: open, {known} without an interval."),
+            Some((lo, hi, interval)) if lo <= 0.0 && hi >= 0.0 => {
+                format!("{name}: open, {known} ({interval}).")
+            }
+            Some((_, _, interval)) => format!("{name}: {known} ({interval})."),
         }
     };
-    let idle = find(PauseCause::IdleStates).map(|part| {
-        let unknown = "what waking idle processors costs";
-        of(part, "are saved where no processor may sleep: the wake-up of idle ones", unknown)
-    });
+    let control = |part: &PausePart| document.cells.iter().find(|cell| cell.id == part.control);
+    let idle = find(PauseCause::IdleStates).map(|part| of("Waking idle processors", part));
     let caches = find(PauseCause::Caches).map(|part| {
         let bytes = control(part).map_or(0, |cell| hurry(cell).polluted);
-        let known = format!(
-            "are what going through {} in between costs without a pause: cold caches",
-            size_text(bytes)
-        );
-        of(part, &known, "what cold caches cost")
+        of(&format!("Cold caches, as after {} of other data", size_text(bytes)), part)
     });
     let told: Vec<String> = idle.into_iter().chain(caches).collect();
-    let more = time(whole.ns.median);
     Some(format!(
-        "Of the {more} more: {}. The rest is not told apart, such as the processor's frequency.",
-        told.join("; ")
+        "The pause adds {}. {} The rest, such as the processor's frequency, is not separated.",
+        time(whole.ns.median),
+        told.join(" ")
     ))
 }
 
@@ -207,8 +203,8 @@ mod tests {
         ];
         assert_eq!(
             parts(&document, &cell).unwrap(),
-            "Of the 88.0 µs more: 61.0 µs (52.0 µs to 70.0 µs) are saved where no processor may sleep: the wake-up of idle ones; \
-             what cold caches cost is open: 4.00 µs (-1.00 µs to 9.00 µs). The rest is not told apart, such as the processor's frequency."
+            "The pause adds 88.0 µs. Waking idle processors: 61.0 µs (52.0 µs to 70.0 µs). Cold caches, as after 1 MiB of other data: \
+             open, 4.00 µs (−1.00 µs to 9.00 µs). The rest, such as the processor's frequency, is not separated."
         );
         cell.id.push_str("/other");
         assert_eq!(parts(&document, &cell), None);

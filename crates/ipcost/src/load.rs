@@ -47,9 +47,10 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
             (LoadRequest { transports, request, placement, client, server, size: 0, ..plain }, job)
         }
         other => {
-            let known =
-                "load takes transports, or app and the name of a server, such as ipcost load app redis";
-            return Err(Problem::usage(anyhow!("{} is neither; {known}", other.join(" "))));
+            let other = other.join(" ");
+            return Err(Problem::usage(anyhow!(
+                "unexpected {other:?}; to load a server, write ipcost load app redis"
+            )));
         }
     };
     search(&args.search, |interrupt, tell, observer| load(&request, &base, interrupt, tell, observer))

@@ -45,7 +45,7 @@ pub fn page(app: &App) -> Page<'_> {
         page.blocks.push(notes.into_iter().fold(section, Section::with).open());
     }
     if !app.at_rates.is_empty() {
-        let note = "An open loop: times count from when each request was due, whether or not the one before was answered.";
+        let note = "Requests are sent at this rate without waiting for replies; latency counts from the scheduled time.";
         let section = Section::new("at-rates", "Requests that come at a rate").with(at_rates(app));
         page.blocks.push(section.with(Paragraph::quiet(note)).open());
     }

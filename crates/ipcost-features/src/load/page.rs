@@ -224,7 +224,7 @@ fn of_knee(Knee { transport, lo, hi }: &Knee, limit: &str) -> String {
         }
         (None, None) => {
             format!(
-                "Up to which rate {transport} stays under {limit} at p99 is open; a larger --budget tells."
+                "Open: the highest rate at which {transport} stays under {limit} at p99; a larger --budget may decide it."
             )
         }
     }
@@ -236,14 +236,15 @@ fn of_medians(knee: &Knee, curves: &LoadCurves) -> Option<String> {
     if (below, above) == (knee.lo, knee.hi) {
         return None;
     }
-    let most = |rate: u64, side: &str| format!("most epochs at {} stay {side} it", rate_text(rate));
     let said = match (below, above) {
-        (Some(below), Some(above)) => format!("{}, and at {} beyond", most(below, "under"), rate_text(above)),
-        (Some(below), None) => most(below, "under"),
-        (None, Some(above)) => most(above, "beyond"),
+        (Some(below), Some(above)) => {
+            format!("between {} and {}", rate_text(below), rate_text(above))
+        }
+        (Some(below), None) => format!("above {}", rate_text(below)),
+        (None, Some(above)) => format!("below {}", rate_text(above)),
         (None, None) => return None,
     };
-    Some(format!("Not yet certain: {said}."))
+    Some(format!("Its medians over epochs cross the limit {said}; that is not certain."))
 }
 
 /// `unix carries 1.6 × (1.5–1.7) the load of tcp under 1 ms.`
@@ -288,7 +289,7 @@ mod tests {
         );
         assert!(knee(Some(90_000), None).contains("at least"));
         assert!(knee(None, Some(5_000)).contains("exceeds 1 ms at p99 at 5000/s already"));
-        assert!(knee(None, None).contains("is open"));
+        assert!(knee(None, None).contains("Open: "));
         let both = [("unix", 80_000, 88_000), ("tcp", 50_000, 55_000)].map(|(name, lo, hi)| Knee {
             transport: name.to_owned(),
             lo: Some(lo),

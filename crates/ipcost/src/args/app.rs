@@ -101,7 +101,7 @@ pub struct AppArgs {
     /// Also let N clients connect at the same moment, and count those that are refused; 0 for none [default: 600 for private servers that many clients come to, none for yours]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=10_000), help_heading = HOW)]
     pub burst: Option<u32>,
-    /// Also offer the last of the requests so many times a second, whether or not the one before was answered, and compare how long they take from when each was due; several with commas
+    /// Also send the last request at this rate without waiting for replies, and compare latencies from the scheduled times; one rate or a list
     #[arg(long, value_name = "N/s", value_parser = per_s, value_delimiter = ',', help_heading = HOW)]
     pub rate: Vec<u64>,
     /// Afterwards explain what makes the difference between the sockets, for the last of the requests: another 20 s, or the budget

@@ -8,7 +8,7 @@ use super::{SearchArgs, ServerArgs};
 
 #[derive(Debug, Args)]
 pub struct LoadArgs {
-    /// Offer the load to a server, as ipcost app knows it: app and its name
+    /// Load a server instead, with the request of ipcost app: app and its name
     #[arg(value_names = ["app", "NAME"], num_args = 1..=2, conflicts_with_all = ["transports", "pattern", "size", "client", "server", "peer", "option"])]
     pub app: Vec<String>,
     /// Transports to measure; the others are compared with the last
@@ -26,10 +26,10 @@ pub struct LoadArgs {
     /// Where the two processes run: free, together, apart
     #[arg(long, value_name = "PLACEMENT", default_value = "apart")]
     pub placement: Placement,
-    /// What the 99th percentile is to stay below
+    /// Upper limit of the 99th percentile
     #[arg(long, value_name = "TIME", value_parser = limit, default_value = "1ms")]
     pub limit: u64,
-    /// How close the ends of a knee's range are to come
+    /// Narrow each knee to a range of this width
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "10%")]
     pub resolution: f64,
     /// The peer that plays the client
