@@ -725,37 +725,34 @@ impl Options {
 
     /// Those of a family.
     pub fn only(&self, group: OptionGroup) -> Self {
-        let own = self.iter().filter(|(name, _)| name.spec().group == group);
-        Self(own.map(|(name, value)| (name, value.clone())).collect())
+        self.filtered(|spec| spec.group == group)
     }
 
     /// All but those of a family.
     pub fn without(&self, group: OptionGroup) -> Self {
-        let others = self.iter().filter(|(name, _)| name.spec().group != group);
-        Self(others.map(|(name, value)| (name, value.clone())).collect())
+        self.filtered(|spec| spec.group != group)
     }
 
     /// All but one.
     pub(crate) fn except(&self, name: &str) -> Self {
-        let others = self.iter().filter(|(option, _)| option.spec().name != name);
-        Self(others.map(|(name, value)| (name, value.clone())).collect())
+        self.filtered(|spec| spec.name != name)
     }
 
     /// The options sent to every peer: all but where its process runs, how long its batches last, and where buffers begin, which is drawn.
     pub fn for_peers(&self) -> Self {
         const OWN: [OptionGroup; 4] =
             [OptionGroup::Place, OptionGroup::Buffers, OptionGroup::SharedMemory, OptionGroup::Lasting];
-        let told = |(name, _): &(OptionName, &OptionValue)| !OWN.contains(&name.spec().group);
-        Self(self.iter().filter(told).map(|(name, value)| (name, value.clone())).collect())
+        self.filtered(|spec| !OWN.contains(&spec.group))
     }
 
     /// Those that go to a peer whose hello lists these: of the pace, none that it does not list.
     pub fn for_peer_that_lists(&self, listed: &[String]) -> Self {
-        let is_sent = |(name, _): &(OptionName, &OptionValue)| {
-            let spec = name.spec();
-            spec.group != OptionGroup::Pace || listed.iter().any(|known| known == spec.name)
-        };
-        Self(self.iter().filter(is_sent).map(|(name, value)| (name, value.clone())).collect())
+        self.filtered(|spec| spec.group != OptionGroup::Pace || listed.iter().any(|known| known == spec.name))
+    }
+
+    fn filtered(&self, keep: impl Fn(&OptionSpec) -> bool) -> Self {
+        let kept = self.iter().filter(|(name, _)| keep(name.spec()));
+        Self(kept.map(|(name, value)| (name, value.clone())).collect())
     }
 
     /// The value of an option of the catalogue.
