@@ -146,7 +146,8 @@ fn parts(document: &Document, cell: &CellRecord) -> Option<String> {
     let find = |cause: PauseCause| {
         document.pause_parts.iter().find(|part| part.cell == cell.id && part.cause == cause)
     };
-    let whole = find(PauseCause::Whole)?;
+    // Where it is open whether the pause costs anything, there is nothing to divide.
+    let whole = find(PauseCause::Whole).filter(|whole| whole.ns.lo.is_some_and(|lo| lo > 0.0))?;
     let of = |name: &str, part: &PausePart| {
         let known = signed_time(part.ns.median);
         let interval = part.ns.lo.zip(part.ns.hi);
@@ -206,6 +207,8 @@ mod tests {
             "The pause adds 88.0 µs. Waking idle processors: 61.0 µs (52.0 µs to 70.0 µs). Cold caches, as after 1 MiB of other data: \
              open, 4.00 µs (−1.00 µs to 9.00 µs). The rest, such as the processor's frequency, is not separated."
         );
+        document.pause_parts[0].ns.lo = Some(-1_000.0);
+        assert_eq!(parts(&document, &cell), None, "nothing is divided that may not be there");
         cell.id.push_str("/other");
         assert_eq!(parts(&document, &cell), None);
     }
