@@ -28,6 +28,7 @@
 //! | by hand | [`local_stream`] | the other side of a peer, for the conformance suite |
 //! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
 //! | kernel texts | [`kernel_texts`] | their parsers, each a pure function, for tests and fuzzers |
+//! | programs that run | [`running`], [`sockets`], [`observed`] | their sockets, pipes and shared memory, and what TCP has counted |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //! | storage | [`disk`] | bytes that processes read from it and write to it |
 //! | events | [`perf`], [`idle`] | event counts of processes, and idle states |
@@ -54,6 +55,7 @@ pub mod host;
 pub mod idle;
 pub mod kernel_texts;
 pub mod lines;
+pub mod observed;
 pub mod others;
 pub mod placement;
 mod private_name;
@@ -79,7 +81,7 @@ mod unsupported;
 
 pub use system::{
     control, descriptor_table, driven, found_file, interrupt, limits, local_stream, measuring, net_namespace,
-    pausing, perf, private_dir, process, process_tree, programs, shared_word, tcp_ends, usage, user_dirs,
+    pausing, perf, private_dir, process, process_tree, programs, running, shared_word, sockets, tcp_ends, usage, user_dirs,
     wake, whole_command, worker,
 };
 

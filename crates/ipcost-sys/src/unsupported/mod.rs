@@ -51,7 +51,11 @@ pub mod pieces;
 #[cfg(not(target_os = "linux"))]
 pub mod process_tree;
 #[cfg(not(target_os = "linux"))]
+pub mod running;
+#[cfg(not(target_os = "linux"))]
 pub mod shared_ring;
+#[cfg(not(target_os = "linux"))]
+pub mod sockets;
 #[cfg(not(target_os = "linux"))]
 pub mod suspension;
 #[cfg(not(target_os = "linux"))]
