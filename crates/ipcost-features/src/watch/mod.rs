@@ -1,0 +1,11 @@
+//! The programs that run on this machine, and what they say to each other: `ipcost watch`.
+
+mod gather;
+mod judge;
+mod page;
+mod record;
+
+pub use self::gather::{Eyes, Look, WatchError};
+pub use self::judge::Watching;
+pub use self::page::{live, page};
+pub use self::record::*;

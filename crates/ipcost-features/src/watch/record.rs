@@ -1,0 +1,192 @@
+//! What `ipcost watch` saw.
+
+use std::time::Duration;
+
+use ipcost_model::job::duration;
+use ipcost_model::{Envelope, named};
+use serde::{Deserialize, Serialize};
+
+/// The version of the record.
+pub const WATCH_SCHEMA: &str = "ipcost-watch/1";
+
+/// Which conversations are looked for: those that fit all of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchRequest {
+    /// Of this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// Over this TCP port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Over this Unix socket or FIFO.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Of programs with this in their name or command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// How long.
+    #[serde(with = "duration", default, skip_serializing_if = "Option::is_none")]
+    pub lasts: Option<Duration>,
+}
+
+/// What was seen of the programs that run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Watched {
+    /// What it is, what made it, where and when.
+    #[serde(flatten)]
+    pub envelope: Envelope,
+    /// What was looked for.
+    pub request: WatchRequest,
+    /// For how long, seconds.
+    pub elapsed_s: f64,
+    /// How often.
+    pub looks: u32,
+    /// The processor time that looking took, as a share of one processor.
+    pub own_cpu: f64,
+    /// The conversations, those that move most first.
+    pub conversations: Vec<Conversation>,
+    /// What could not be seen, and what would allow it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<Unseen>,
+}
+
+/// What could not be seen.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Unseen {
+    /// What.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+    /// What would allow it.
+    pub remedy: String,
+}
+
+named! {
+    /// What two programs talk over.
+    Medium, "medium" {
+        /// TCP.
+        Tcp = "tcp",
+        /// A Unix socket that carries a stream.
+        Unix = "unix",
+        /// A Unix socket that carries datagrams.
+        UnixDgram = "unix-dgram",
+        /// A Unix socket that carries packets.
+        UnixSeqpacket = "unix-seqpacket",
+        /// A pair of Unix sockets without a name.
+        Socketpair = "socketpair",
+        /// A pipe.
+        Pipe = "pipe",
+        /// A pipe with a name.
+        Fifo = "fifo",
+        /// Shared memory.
+        Shm = "shm",
+    }
+}
+
+named! {
+    /// How a conversation goes.
+    Manner, "manner of a conversation" {
+        /// One asks, the other answers.
+        Requests = "requests",
+        /// One sends, the other takes.
+        Stream = "stream",
+        /// Each request has a connection of its own.
+        Connections = "connections",
+        /// Nothing was moved.
+        Idle = "idle",
+    }
+}
+
+named! {
+    /// How figures of a conversation are known.
+    Known, "source of a figure" {
+        /// From the kernel's counters.
+        Counted = "counted",
+        /// From counters of whole processes, which may count more than this.
+        Estimated = "estimated",
+    }
+}
+
+/// Two running programs and what they exchange.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Conversation {
+    /// Who connected, or writes; of shared memory, the one that runs longer.
+    pub client: Party,
+    /// Who was connected to, or reads.
+    pub server: Party,
+    /// What they talk over.
+    pub medium: Medium,
+    /// Where: `127.0.0.1:6379`, `/run/redis.sock`, `pipe 4711`.
+    pub address: String,
+    /// Connections that were open at the last look.
+    pub connections: u32,
+    /// Connections that were opened in a second.
+    pub opened_per_s: f64,
+    /// From the client to the server; absent where nothing counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub there: Option<Flow>,
+    /// From the server to the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Flow>,
+    /// How it goes, where that can be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manner: Option<Manner>,
+    /// Requests a second, of one that asks and answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_s: Option<f64>,
+    /// What TCP says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpState>,
+    /// Bytes that waited to be read at the last look, at the server and at the client.
+    pub waiting: (u64, u64),
+}
+
+/// One side of a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Party {
+    /// Its number; `None` if no process was seen that has the socket.
+    pub pid: Option<u32>,
+    /// Its name.
+    pub name: String,
+    /// Its command line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
+    /// Its systemd unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Its container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// Its processor time, as a share of one processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<f64>,
+}
+
+/// What goes in one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Bytes while it was looked at.
+    pub bytes: u64,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
+    /// Segments with data, where they are counted: TCP may put several messages into one, or one into several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments: Option<u64>,
+    /// How it is known.
+    pub known: Known,
+}
+
+/// What TCP says of the connections of a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TcpState {
+    /// How they share the network, such as `cubic`.
+    pub congestion: String,
+    /// The median of the smoothed round trips, microseconds; it includes how long an end waits before it acknowledges.
+    pub rtt_us: u32,
+    /// Segments that were sent again.
+    pub retransmitted: u64,
+    /// Of the time in which anything was outstanding, the share in which the receiver's full buffer held it up.
+    pub receiver_limited: f64,
+    /// The share in which the sender's full buffer did.
+    pub buffer_limited: f64,
+}
