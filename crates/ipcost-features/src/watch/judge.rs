@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use ipcost_sys::observed::{Held, Program, TcpCounts, TcpSocket, TcpState as SocketState, UnixKind};
+use ipcost_sys::observed::{Held, Program, TcpCounts, TcpState as SocketState, UnixKind};
 
-use super::gather::Look;
-use super::{Conversation, Flow, Known, Manner, Medium, Party, TcpState, WatchRequest};
+use ipcost_model::units::counted;
+
+use super::gather::{Look, WatchError};
+use super::{Conversation, Flow, Known, Manner, Medium, Party, TcpState, Unseen, WatchRequest};
 
 /// Where one direction has so much more of the segments than the other, it is a stream.
 const ONE_WAY: f64 = 8.0;
@@ -288,7 +290,7 @@ impl Watching {
             tcp: Some(TcpState {
                 congestion: both().find_map(|end| end.congestion.clone()).unwrap_or_default(),
                 rtt_us: rtts.get(rtts.len() / 2).copied().unwrap_or_default(),
-                retransmitted: both().map(End::retransmitted).sum(),
+                retransmitted: both().map(|end| end.retransmitted()).sum(),
                 receiver_limited: share(|counts| counts.receiver_limited_us),
                 buffer_limited: share(|counts| counts.buffer_limited_us),
             }),
@@ -358,6 +360,44 @@ impl Watching {
             container: program.container().map(str::to_owned),
             cpu: (self.looks > 1).then_some(cpu),
         }
+    }
+
+    /// Whether what is asked for is there to be seen.
+    ///
+    /// # Errors
+    /// That there is no such process, or that it is another user's.
+    pub fn check(&self, request: &WatchRequest) -> Result<(), WatchError> {
+        let Some(pid) = request.pid else { return Ok(()) };
+        let program = self.programs.get(&pid).ok_or(WatchError::NoProcess(pid))?;
+        program.held.as_ref().map(drop).ok_or(WatchError::NotYours(pid))
+    }
+
+    /// What could not be seen, and what would allow it.
+    pub fn unseen(&self) -> Vec<Unseen> {
+        let hidden = self.programs.values().filter(|program| program.held.is_none()).count() as u64;
+        let mut found = Vec::new();
+        if hidden > 0 {
+            found.push(Unseen {
+                what: format!("{} of other users", counted(hidden, "process").replace("processs", "processes")),
+                why: "this user may not look at what they hold".to_owned(),
+                remedy: "Run as root to see all".to_owned(),
+            });
+        }
+        if self.lost {
+            found.push(Unseen {
+                what: "Some connections that closed between two looks".to_owned(),
+                why: "more of them closed than the kernel keeps messages".to_owned(),
+                remedy: "Their bytes are missing".to_owned(),
+            });
+        }
+        if self.others.keys().any(|way| matches!(way.medium, Medium::Unix | Medium::UnixDgram | Medium::UnixSeqpacket | Medium::Socketpair)) {
+            found.push(Unseen {
+                what: "Bytes and messages over Unix sockets".to_owned(),
+                why: "the kernel does not count them".to_owned(),
+                remedy: "Their connections and queues are shown".to_owned(),
+            });
+        }
+        found
     }
 
     /// How often was looked.
@@ -494,9 +534,10 @@ fn fits(conversation: &Conversation, request: &WatchRequest) -> bool {
         && request.path.as_ref().is_none_or(|path| conversation.address == *path)
 }
 
-/// Sockets of TCP, for tests.
 #[cfg(test)]
 mod tests {
+    use ipcost_sys::observed::TcpSocket;
+
     use super::*;
 
     fn at(port: u16) -> SocketAddr {

@@ -7,5 +7,5 @@ mod record;
 
 pub use self::gather::{Eyes, Look, WatchError};
 pub use self::judge::Watching;
-pub use self::page::{live, page};
+pub use self::page::page;
 pub use self::record::*;

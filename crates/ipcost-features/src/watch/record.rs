@@ -29,6 +29,13 @@ pub struct WatchRequest {
     pub lasts: Option<Duration>,
 }
 
+impl WatchRequest {
+    /// Whether every conversation fits.
+    pub fn is_any(&self) -> bool {
+        self.pid.is_none() && self.port.is_none() && self.path.is_none() && self.command.is_none()
+    }
+}
+
 /// What was seen of the programs that run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Watched {

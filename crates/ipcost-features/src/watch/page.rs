@@ -1,0 +1,122 @@
+//! What was seen as a page: a row a conversation, and what could not be seen.
+
+use ipcost_model::units::{counted, duration_of, duration_text, percent};
+use ipcost_report::numbers::{rate, throughput};
+use ipcost_report::page::{Block, Column, Field, Page, Paragraph, Section, Table, Value};
+
+use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, Watched};
+
+/// The most letters of an address in a table.
+const MOST: usize = 36;
+
+/// The page.
+pub fn page(watched: &Watched) -> Page<'static> {
+    let mut page = Page::new("Who talks to whom on this machine");
+    if watched.conversations.is_empty() {
+        page.answer.push(Paragraph::plain(nothing(watched)).into());
+    } else {
+        let table = Table::new(&columns()).rows(watched.conversations.iter().map(row));
+        page.blocks.push(Section::new("conversations", "").with(table).open());
+    }
+    if !watched.unseen.is_empty() {
+        let said = |one: &Unseen| Paragraph::plain(format!("{}: {}. {}.", one.what, one.why, one.remedy));
+        let list = Block::List(watched.unseen.iter().map(said).collect());
+        page.blocks.push(Section::new("unseen", "Not seen").with(list).open());
+    }
+    page.notes.push(Paragraph::quiet(how(watched)).into());
+    page
+}
+
+fn nothing(watched: &Watched) -> String {
+    match watched.request.is_any() {
+        true => "No two programs that can be seen here talk to each other.".to_owned(),
+        false => "No conversation fits; ipcost watch without flags shows all of them.".to_owned(),
+    }
+}
+
+fn how(watched: &Watched) -> String {
+    format!(
+        "{} in {}, {} of a processor for looking; bytes and segments are counted by the kernel, and looking costs the programs nothing",
+        counted(watched.looks, "look"),
+        duration_text(duration_of(watched.elapsed_s)),
+        percent(watched.own_cpu),
+    )
+}
+
+fn columns() -> [Column; 11] {
+    [
+        Column::text("client").folded(),
+        Column::text("server").folded(),
+        Column::text("over").folded(),
+        Column::number("open"),
+        Column::number("new").dropped(2),
+        Column::number("there"),
+        Column::number("back"),
+        Column::text("how").dropped(1),
+        Column::number("requests").dropped(3),
+        Column::number("each").dropped(4),
+        Column::number("CPU").dropped(5),
+    ]
+}
+
+fn row(conversation: &Conversation) -> Vec<Field> {
+    let Conversation { client, server, there, back, .. } = conversation;
+    let per_s = |count: f64| Value::Text(rate(count));
+    let requests = conversation.requests_per_s;
+    let each = requests.filter(|requests| *requests > 0.0).and_then(|requests| {
+        let bytes = |flow: &Option<Flow>| Some((flow.as_ref()?.bytes_per_s / requests).round() as u64);
+        Some(format!("{} / {} B", bytes(there)?, bytes(back)?))
+    });
+    let cpu = |side: &Party| side.cpu.map_or_else(|| "?".to_owned(), percent);
+    vec![
+        Value::Text(name(client)).into(),
+        Value::Text(name(server)).into(),
+        Value::Text(over(conversation)).into(),
+        Value::Count(u64::from(conversation.connections)).into(),
+        Field::maybe((conversation.opened_per_s > 0.0).then(|| per_s(conversation.opened_per_s))),
+        flow(there),
+        flow(back),
+        Field::maybe(conversation.manner.map(|manner| Value::Text(words(manner).to_owned()))),
+        Field::maybe(requests.map(per_s)),
+        Field::maybe(each.map(Value::Text)),
+        Value::Text(format!("{}, {}", cpu(client), cpu(server))).into(),
+    ]
+}
+
+fn flow(flow: &Option<Flow>) -> Field {
+    Field::maybe(flow.as_ref().map(|flow| {
+        let about = if flow.known == Known::Estimated { "≈ " } else { "" };
+        Value::Text(format!("{about}{}", throughput(flow.bytes_per_s)))
+    }))
+}
+
+fn name(party: &Party) -> String {
+    let Some(pid) = party.pid else { return "?".to_owned() };
+    let place = party.container.as_ref().or(party.unit.as_ref()).map(|place| format!(", {place}"));
+    format!("{} {pid}{}", party.name, place.unwrap_or_default())
+}
+
+fn over(conversation: &Conversation) -> String {
+    let address = &conversation.address;
+    let shown: String = match address.chars().count() > MOST {
+        true => {
+            let tail: Vec<char> = address.chars().rev().take(MOST - 1).collect();
+            std::iter::once('…').chain(tail.into_iter().rev()).collect()
+        }
+        false => address.clone(),
+    };
+    match conversation.medium {
+        Medium::Pipe => shown,
+        medium if shown.is_empty() => medium.name().to_owned(),
+        medium => format!("{medium} {shown}"),
+    }
+}
+
+fn words(manner: Manner) -> &'static str {
+    match manner {
+        Manner::Requests => "requests and replies",
+        Manner::Stream => "stream",
+        Manner::Connections => "a connection each",
+        Manner::Idle => "idle",
+    }
+}

@@ -1,0 +1,37 @@
+//! What `ipcost watch` takes.
+
+use std::time::Duration;
+
+use clap::Args;
+use ipcost_model::units::parse_duration;
+
+use super::TextFiles;
+
+/// Looks at the sockets, pipes and shared memory of the programs that run. It only reads, costs them nothing, and never sees what they
+/// say; an ordinary user sees the own programs, root all.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Exit status: 0 it could look, whatever it found, 1 something failed, 2 wrong usage or nothing can be seen."
+)]
+pub struct WatchArgs {
+    /// Only what this process says
+    #[arg(long, value_name = "PID")]
+    pub pid: Option<u32>,
+    /// Only what goes over this TCP port
+    #[arg(long, value_name = "N")]
+    pub port: Option<u16>,
+    /// Only what goes over this Unix socket or FIFO; an abstract name begins with @
+    #[arg(long, value_name = "SOCKET")]
+    pub path: Option<String>,
+    /// Only what programs say that have this in their command line
+    #[arg(long, value_name = "NAME")]
+    pub command: Option<String>,
+    /// How long to look
+    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
+    pub lasts: Duration,
+    /// Show every column
+    #[arg(long)]
+    pub wide: bool,
+    #[command(flatten)]
+    pub files: TextFiles,
+}
