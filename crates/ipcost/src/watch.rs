@@ -1,11 +1,14 @@
 //! `ipcost watch`: the programs that run, and what they say to each other.
 
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use ipcost_features::watch::{Eyes, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, Watched, Watching, page};
 use ipcost_lab::lab::envelope;
+use ipcost_report::page::Page;
 use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::keys::Keys;
 
 use crate::args::{RecordFiles, WatchArgs};
 use crate::exit::Problem;
@@ -13,6 +16,10 @@ use crate::output::room;
 use crate::record_files;
 use crate::run::listen;
 
+/// How long is looked where no one says, and no one can end it.
+const USUAL: Duration = Duration::from_secs(5);
+/// Of a terminal that does not tell.
+const USUAL_LINES: usize = 24;
 /// Between two looks.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -24,41 +31,118 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     let files = RecordFiles::without_pictures(&args.files);
     record_files::check(&files).map_err(Problem::usage)?;
     let interrupt = listen()?;
+    let mut screen = Screen::open(args);
+    let lasts = match (&screen, args.lasts) {
+        (None, None) => Some(USUAL),
+        (_, lasts) => lasts,
+    };
     let request = WatchRequest {
         pid: args.pid,
         port: args.port,
         path: args.path.clone(),
         command: args.command.clone(),
-        lasts: Some(args.lasts),
+        lasts,
     };
     let refused = |error: WatchError| Problem::usage(error.into());
-    let mut eyes = Eyes::open().map_err(refused)?;
-    let mut watching = Watching::default();
-    let until = Instant::now() + args.lasts;
+    let mut seeing = Seeing { eyes: Eyes::open().map_err(refused)?, watching: Watching::default(), request };
+    let began = Instant::now();
     loop {
-        watching.see(&eyes.look().map_err(refused)?);
-        if watching.looks() == 1 {
-            watching.check(&request).map_err(refused)?;
-        }
-        let left = until.saturating_duration_since(Instant::now());
+        seeing.look().map_err(refused)?;
+        let left = lasts.map_or(EVERY, |lasts| lasts.saturating_sub(began.elapsed()));
         if left.is_zero() || interrupt.asked() {
             break;
         }
-        rest(left.min(EVERY), &interrupt);
+        let wait = left.min(EVERY);
+        match &mut screen {
+            Some(screen) if screen.show(&page(&seeing.watched()), wait, &interrupt) => break,
+            Some(_) => {}
+            None => rest(wait, &interrupt),
+        }
     }
-    let watched = Watched {
-        envelope: envelope(WATCH_SCHEMA),
-        elapsed_s: watching.elapsed().as_secs_f64(),
-        looks: watching.looks(),
-        own_cpu: eyes.own_cpu(),
-        conversations: watching.conversations(&request),
-        unseen: unseen(&watching, &eyes),
-        request,
-    };
+    drop(screen);
+    let watched = seeing.watched();
     let shown = page(&watched);
     let terminal = || shown.terminal(args.wide, room());
     record_files::write_and_show(&watched, &files, &shown, None, &terminal)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was looked at so far.
+struct Seeing {
+    eyes: Eyes,
+    watching: Watching,
+    request: WatchRequest,
+}
+
+impl Seeing {
+    fn look(&mut self) -> Result<(), WatchError> {
+        let look = self.eyes.look()?;
+        self.watching.see(&look);
+        if self.watching.looks() == 1 {
+            self.watching.check(&self.request)?;
+        }
+        Ok(())
+    }
+
+    fn watched(&self) -> Watched {
+        Watched {
+            envelope: envelope(WATCH_SCHEMA),
+            elapsed_s: self.watching.elapsed().as_secs_f64(),
+            looks: self.watching.looks(),
+            own_cpu: self.eyes.own_cpu(),
+            conversations: self.watching.conversations(&self.request),
+            unseen: unseen(&self.watching, &self.eyes),
+            request: self.request.clone(),
+        }
+    }
+}
+
+/// A terminal that shows the table anew, and the one from before once this is dropped.
+struct Screen {
+    keys: Keys,
+    wide: bool,
+}
+
+impl Screen {
+    /// `None` where no one looks at it, or its result goes somewhere else.
+    fn open(args: &WatchArgs) -> Option<Self> {
+        let is_shown = args.lasts.is_none() && std::io::stdout().is_terminal() && RecordFiles::without_pictures(&args.files).all().next().is_none();
+        let keys = is_shown.then(Keys::listen).flatten()?;
+        draw("\x1b[?1049h\x1b[?25l");
+        Some(Self { keys, wide: args.wide })
+    }
+
+    /// Shows a page for a while; whether it is to end.
+    fn show(&mut self, page: &Page<'_>, time: Duration, interrupt: &Interrupt) -> bool {
+        const LAST: &str = "q ends";
+        let text = page.terminal(self.wide, room());
+        let lines = terminal_size::terminal_size().map_or(USUAL_LINES, |(_, height)| usize::from(height.0));
+        let shown: Vec<&str> = text.lines().take(lines.saturating_sub(1)).collect();
+        draw(&format!("\x1b[H\x1b[J{}\r\n{LAST}", shown.join("\r\n")));
+        let until = Instant::now() + time;
+        while !interrupt.asked() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            if matches!(self.keys.pressed(left), Some(b'q' | b'Q' | 0x1b)) {
+                return true;
+            }
+        }
+        true
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        draw("\x1b[?25h\x1b[?1049l");
+    }
+}
+
+fn draw(text: &str) {
+    let mut out = std::io::stdout();
+    // Where no one reads any more, nothing is to be said.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// Waits, but no longer than until a stop is asked for.

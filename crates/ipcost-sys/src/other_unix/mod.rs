@@ -10,7 +10,7 @@ pub mod shared_word;
 pub mod source_address;
 
 pub use crate::unix::{
-    channel, cheapest_call, control, descriptor, fifo, found_file, interrupt, kernel_files, limits,
+    channel, cheapest_call, control, descriptor, fifo, found_file, interrupt, kernel_files, keys, limits,
     local_stream, machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage,
     user_dirs, worker,
 };

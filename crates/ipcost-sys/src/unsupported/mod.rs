@@ -22,6 +22,8 @@ pub mod fifo;
 pub mod futex;
 #[cfg(not(target_os = "linux"))]
 pub mod kernel_texts;
+#[cfg(windows)]
+pub mod keys;
 #[cfg(not(target_os = "linux"))]
 pub mod lending;
 #[cfg(not(target_os = "linux"))]

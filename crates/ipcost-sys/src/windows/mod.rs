@@ -31,7 +31,7 @@ pub mod user_dirs;
 
 pub use crate::unsupported::{
     abstract_address, calling, cheapest_call, congestion, counter, credentials, descriptor_table, driven,
-    fifo, futex, kernel_texts, lending, loopback, measuring, message_queue, more_sockets, net_namespace,
+    fifo, futex, kernel_texts, keys, lending, loopback, measuring, message_queue, more_sockets, net_namespace,
     other_memory, passed_memory, pausing, perf, permissions, pieces, process_tree, running, shared_ring, sockets, suspension,
     tcp_ends, wake, whole_command, worker,
 };

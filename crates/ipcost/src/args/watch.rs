@@ -26,9 +26,9 @@ pub struct WatchArgs {
     /// Only what programs say that have this in their command line
     #[arg(long, value_name = "NAME")]
     pub command: Option<String>,
-    /// How long to look
-    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
-    pub lasts: Duration,
+    /// How long to look [default: until q on a terminal, which then shows every second anew, else 5s]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    pub lasts: Option<Duration>,
     /// Show every column
     #[arg(long)]
     pub wide: bool,
