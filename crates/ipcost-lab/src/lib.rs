@@ -51,5 +51,6 @@ pub use lab::{Lab, LabError};
 pub use percentiles::Percentiles;
 pub use planning::{PlanError, Settings, plan};
 pub use processes::ProcessBench;
+pub use processes::watching::{Between, watch_ends};
 pub use question::{Answered, Contrasts, Needed, Question};
 pub use surroundings::{Snapshot, Surroundings, System};

@@ -17,6 +17,8 @@ pub enum TcpState {
 /// A TCP socket (`sock_diag(7)`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TcpSocket {
+    /// The network namespace that it is in, by number; 0 in this program's own.
+    pub network: u64,
     /// Its own address.
     pub local: SocketAddr,
     /// The other end's.
@@ -70,6 +72,23 @@ pub struct TcpCounts {
     pub since_sent_ms: u32,
     /// Milliseconds since data last came.
     pub since_received_ms: u32,
+}
+
+/// A UDP socket (`sock_diag(7)`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UdpSocket {
+    /// The network namespace that it is in, by number; 0 in this program's own.
+    pub network: u64,
+    /// Its own address.
+    pub local: SocketAddr,
+    /// The only one that it talks to, if it is connected.
+    pub remote: Option<SocketAddr>,
+    /// Its number.
+    pub inode: u32,
+    /// Bytes that wait for the program, with what the kernel needs to keep them.
+    pub waiting: u32,
+    /// Datagrams that were dropped, since there was no room for them.
+    pub dropped: u32,
 }
 
 /// The kind of a Unix socket.

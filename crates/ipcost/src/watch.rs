@@ -20,6 +20,8 @@ use crate::run::listen;
 const USUAL: Duration = Duration::from_secs(5);
 /// Of a terminal that does not tell.
 const USUAL_LINES: usize = 24;
+/// What a table that is redrawn tells of.
+const LATELY: Duration = Duration::from_secs(3);
 /// Between two looks.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -54,13 +56,16 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         }
         let wait = left.min(EVERY);
         match &mut screen {
-            Some(screen) if screen.show(&page(&seeing.watched()), wait, &interrupt) => break,
-            Some(_) => {}
+            Some(screen) => {
+                if screen.show(&page(&seeing.watched(Some(LATELY))), wait, &interrupt) {
+                    break;
+                }
+            }
             None => rest(wait, &interrupt),
         }
     }
     drop(screen);
-    let watched = seeing.watched();
+    let watched = seeing.watched(None);
     let shown = page(&watched);
     let terminal = || shown.terminal(args.wide, room());
     record_files::write_and_show(&watched, &files, &shown, None, &terminal)?;
@@ -84,13 +89,15 @@ impl Seeing {
         Ok(())
     }
 
-    fn watched(&self) -> Watched {
+    /// What was seen since the first look, or lately.
+    fn watched(&self, lately: Option<Duration>) -> Watched {
         Watched {
             envelope: envelope(WATCH_SCHEMA),
             elapsed_s: self.watching.elapsed().as_secs_f64(),
             looks: self.watching.looks(),
             own_cpu: self.eyes.own_cpu(),
-            conversations: self.watching.conversations(&self.request),
+            conversations: self.watching.conversations(&self.request, lately),
+            findings: Vec::new(),
             unseen: unseen(&self.watching, &self.eyes),
             request: self.request.clone(),
         }

@@ -1,12 +1,12 @@
 //! Looking: one look at all sockets and programs, at no cost to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
 
-use ipcost_sys::observed::{Program, TcpSocket, UnixSocket};
-use ipcost_sys::running::{Depth, program_of, programs};
-use ipcost_sys::sockets::{Closing, Sockets};
+use ipcost_sys::observed::{Program, TcpSocket, UdpSocket, UnixSocket};
+use ipcost_sys::running::{Depth, own_network, program_of, programs, waits_in};
+use ipcost_sys::sockets::{Closing, Sockets, open_at};
 use ipcost_sys::usage;
 
 /// Why nothing can be watched.
@@ -33,6 +33,8 @@ pub struct Look {
     pub at: Duration,
     /// Every TCP socket.
     pub tcp: Vec<TcpSocket>,
+    /// Every UDP socket.
+    pub udp: Vec<UdpSocket>,
     /// Every Unix socket.
     pub unix: Vec<UnixSocket>,
     /// Those that have closed since the last look.
@@ -46,8 +48,11 @@ pub struct Look {
 /// Looks again and again.
 #[derive(Debug)]
 pub struct Eyes {
-    sockets: Sockets,
-    closing: Option<Closing>,
+    /// By network namespace, this program's own as 0; the others that may be entered.
+    networks: BTreeMap<u64, (Sockets, Option<Closing>)>,
+    /// Those that may not.
+    closed_networks: BTreeSet<u64>,
+    own_network: u64,
     began: Instant,
     own_ns: u64,
     /// What does not change of a process, by its number and its start.
@@ -61,13 +66,19 @@ impl Eyes {
     /// If the kernel shows no sockets.
     pub fn open() -> Result<Self, WatchError> {
         let sockets = Sockets::open().map_err(WatchError::NoSockets)?;
-        let own_ns = own_ns();
-        Ok(Self { sockets, closing: Closing::listen().ok(), began: Instant::now(), own_ns, known: BTreeMap::new() })
+        Ok(Self {
+            networks: [(0, (sockets, Closing::listen().ok()))].into(),
+            closed_networks: BTreeSet::new(),
+            own_network: own_network(),
+            began: Instant::now(),
+            own_ns: own_ns(),
+            known: BTreeMap::new(),
+        })
     }
 
     /// Whether connections are seen that open and close between two looks.
     pub fn sees_closing(&self) -> bool {
-        self.closing.is_some()
+        self.networks.values().any(|(_, closing)| closing.is_some())
     }
 
     /// The processor time that looking took so far, as a share of one processor.
@@ -80,14 +91,24 @@ impl Eyes {
     /// # Errors
     /// If the kernel shows no sockets, or the system no processes.
     pub fn look(&mut self) -> Result<Look, WatchError> {
-        // What closed before this look is no longer in the tables, and what closes after it is told at the next one.
-        let tcp = self.sockets.tcp().map_err(WatchError::NoSockets)?;
-        let (closed, lost) = match &mut self.closing {
-            Some(closing) => closing.take().unwrap_or_default(),
-            None => Default::default(),
-        };
-        let unix = self.sockets.unix().map_err(WatchError::NoSockets)?;
-        let at = self.began.elapsed();
+        let mut look = Look::default();
+        let mut gone = Vec::new();
+        for (network, (sockets, closing)) in &mut self.networks {
+            // What closed before this look is no longer in the tables, and what closes after it is told at the next one.
+            match sockets.tcp() {
+                Ok(tcp) => look.tcp.extend(tcp),
+                Err(error) if *network == 0 => return Err(WatchError::NoSockets(error)),
+                Err(_) => gone.push(*network),
+            }
+            let (closed, lost) = closing.as_mut().and_then(|closing| closing.take().ok()).unwrap_or_default();
+            look.closed.extend(closed);
+            look.lost |= lost;
+            // Some kernels tell of TCP alone.
+            look.udp.extend(sockets.udp().unwrap_or_default());
+            look.unix.extend(sockets.unix().unwrap_or_default());
+        }
+        gone.iter().for_each(|network| drop(self.networks.remove(network)));
+        look.at = self.began.elapsed();
         let known = &self.known;
         let is_new = |id: u32| !known.range((id, 0)..=(id, u64::MAX)).any(|_| true);
         let mut seen: Vec<Program> = programs(|id| if is_new(id) { Depth::All } else { Depth::Counts });
@@ -115,9 +136,40 @@ impl Eyes {
                 }
             }
         }
-        let programs = seen.into_iter().map(|program| (program.id, program)).collect();
-        Ok(Look { at, tcp, unix, closed, lost, programs })
+        self.enter_networks(&seen);
+        look.programs = seen.into_iter().map(|program| (program.id, program)).collect();
+        Ok(look)
     }
+
+    /// Opens the network namespaces of programs that are not known yet, and lets those go that no program is in: a namespace stays as long
+    /// as a socket in it does.
+    fn enter_networks(&mut self, programs: &[Program]) {
+        let used: BTreeSet<u64> = programs.iter().map(|program| program.network).collect();
+        self.networks.retain(|network, _| *network == 0 || used.contains(network));
+        self.closed_networks.retain(|network| used.contains(network));
+        let is_new = |program: &&Program| {
+            let network = program.network;
+            network != 0 && network != self.own_network && !self.networks.contains_key(&network) && !self.closed_networks.contains(&network)
+        };
+        let new: BTreeMap<u64, u32> =
+            programs.iter().filter(is_new).map(|program| (program.network, program.id)).collect();
+        for (network, process) in new {
+            match open_at(process, network) {
+                Ok(opened) => drop(self.networks.insert(network, opened)),
+                Err(_) => drop(self.closed_networks.insert(network)),
+            }
+        }
+    }
+
+    /// How many network namespaces may not be entered.
+    pub fn closed_networks(&self) -> usize {
+        self.closed_networks.len()
+    }
+}
+
+/// Where threads of these processes wait in the kernel, by process.
+pub fn waits(processes: impl IntoIterator<Item = u32>) -> BTreeMap<u32, Vec<String>> {
+    processes.into_iter().map(|process| (process, waits_in(process))).collect()
 }
 
 fn own_ns() -> u64 {

@@ -1,101 +1,140 @@
 //! From looks to conversations: whose sockets they are, which end is whose, and what was moved in between.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use ipcost_sys::observed::{Held, Program, TcpCounts, TcpState as SocketState, UnixKind};
-
 use ipcost_model::units::counted;
+use ipcost_sys::observed::{
+    Held, Program, TcpCounts, TcpSocket, TcpState as SocketState, UdpSocket, UnixKind,
+};
 
 use super::gather::{Look, WatchError};
 use super::{Conversation, Flow, Known, Manner, Medium, Party, TcpState, Unseen, WatchRequest};
 
 /// Where one direction has so much more of the segments than the other, it is a stream.
 const ONE_WAY: f64 = 8.0;
-/// A request and its answer are not more segments than so many times each other.
-const ALIKE: f64 = 2.5;
 /// From this share of requests on that come on a new connection, each has one.
 const EACH_ITS_OWN: f64 = 0.5;
 /// Processor time is counted in ticks of so many a second (`USER_HZ`).
 const TICKS_PER_S: f64 = 100.0;
+/// What has closed is known for so many looks more: the messages on both its ends may come in two of them.
+const REMEMBERED: u32 = 3;
+/// So many looks are kept, so that what goes on now is told from what was.
+const PAST: usize = 8;
 
-/// An end of a TCP connection, by its own and the other's address.
-type EndId = (SocketAddr, SocketAddr);
+/// An end of a TCP connection: its network namespace, its own and the other's address.
+type EndId = (u64, SocketAddr, SocketAddr);
 
 /// What is known of an end of a TCP connection.
 #[derive(Debug, Clone, Default)]
 struct End {
-    /// What it had counted when it was seen first; nothing if it was opened since.
-    base: TcpCounts,
     last: TcpCounts,
-    /// Of earlier connections between the same addresses.
-    received_before: u64,
-    segments_before: u64,
-    retransmitted_before: u64,
     /// The process that has it.
     owner: Option<u32>,
-    /// Times a connection was opened since the first look.
-    opened: u32,
     is_open: bool,
+    closed_for: u32,
     waiting: u32,
     congestion: Option<String>,
 }
 
-impl End {
-    fn received(&self) -> u64 {
-        self.received_before + self.last.received_bytes.saturating_sub(self.base.received_bytes)
-    }
+/// What two programs talk over, and where.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Way {
+    pub client: Option<u32>,
+    pub server: Option<u32>,
+    pub medium: Medium,
+    pub address: String,
+}
 
-    fn segments_in(&self) -> u64 {
-        self.segments_before + u64::from(self.last.data_segments_in.saturating_sub(self.base.data_segments_in))
-    }
+/// What went one way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Amount {
+    bytes: u64,
+    segments: u64,
+    /// How long senders waited for room at the receiver, over all connections, microseconds.
+    held_up_us: u64,
+    retransmitted: u64,
+}
 
-    fn retransmitted(&self) -> u64 {
-        self.retransmitted_before + u64::from(self.last.retransmitted.saturating_sub(self.base.retransmitted))
-    }
-
-    /// Takes in what is seen of it now.
-    fn see(&mut self, counts: TcpCounts) {
-        let is_another = counts.received_bytes < self.last.received_bytes
-            || counts.acknowledged_bytes < self.last.acknowledged_bytes
-            || !self.is_open;
-        if is_another {
-            self.received_before = self.received();
-            self.segments_before = self.segments_in();
-            self.retransmitted_before = self.retransmitted();
-            self.base = TcpCounts::default();
-            self.opened += 1;
+impl Amount {
+    fn since(self, before: Self) -> Self {
+        Self {
+            bytes: self.bytes - before.bytes,
+            segments: self.segments - before.segments,
+            held_up_us: self.held_up_us - before.held_up_us,
+            retransmitted: self.retransmitted - before.retransmitted,
         }
-        self.last = counts;
-        self.is_open = true;
+    }
+
+    fn add(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.segments += other.segments;
+        self.held_up_us += other.held_up_us;
+        self.retransmitted += other.retransmitted;
     }
 }
 
-/// What two programs talk over, and where.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Way {
-    client: Option<u32>,
-    server: Option<u32>,
-    medium: Medium,
-    address: String,
+/// What a conversation has moved since the first look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Sum {
+    there: Amount,
+    back: Amount,
+    opened: u64,
+}
+
+impl Sum {
+    fn since(self, before: Self) -> Self {
+        let (there, back) = (self.there.since(before.there), self.back.since(before.back));
+        Self { there, back, opened: self.opened - before.opened }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.there.add(other.there);
+        self.back.add(other.back);
+        self.opened += other.opened;
+    }
+}
+
+/// A conversation at the last look.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Now {
+    connections: u32,
+    /// Bytes that wait at the server and at the client.
+    waiting: (u64, u64),
+    /// Of each connection, at the client.
+    rtts: Vec<u32>,
+    congestion: Option<String>,
+    /// The addresses of ends that are open, the server's first.
+    pub ends: Vec<(SocketAddr, SocketAddr)>,
+}
+
+/// All that had been counted at an earlier look.
+#[derive(Debug, Clone, Default)]
+struct Past {
+    at: Duration,
+    sums: HashMap<Way, Sum>,
+    /// By process: its ticks, and what its calls have read and written.
+    programs: HashMap<u32, (u64, Option<(u64, u64)>)>,
 }
 
 /// What has been seen since the first look.
 #[derive(Debug, Clone, Default)]
 pub struct Watching {
     looks: u32,
-    first: BTreeMap<u32, Program>,
-    programs: BTreeMap<u32, Program>,
+    pub(super) elapsed: Duration,
+    pub(super) programs: BTreeMap<u32, Program>,
     ends: HashMap<EndId, End>,
-    listening: HashMap<SocketAddr, Option<u32>>,
-    /// Unix connections, pipes and shared memory at the last look, with what waits at the server and at the client.
-    others: BTreeMap<Way, (u32, u64, u64)>,
+    networks: BTreeSet<u64>,
+    listening: HashMap<(u64, SocketAddr), Option<u32>>,
+    sums: HashMap<Way, Sum>,
+    pub(super) now: BTreeMap<Way, Now>,
     /// Unix sockets by number, so that new ones are counted.
     unix_seen: HashMap<u32, Way>,
-    unix_opened: HashMap<Way, u32>,
-    pub(super) lost: bool,
-    elapsed: Duration,
+    past: VecDeque<Past>,
+    /// What had been counted at the first look, and of programs that came later, when they came.
+    first: Past,
+    lost: bool,
 }
 
 impl Watching {
@@ -106,48 +145,189 @@ impl Watching {
         self.lost |= look.lost;
         let owners = Owners::of(&look.programs);
         for (id, program) in &look.programs {
-            self.first.entry(*id).or_insert_with(|| Program { held: None, ..program.clone() });
+            // One that came since has counted nothing before.
+            let come = || if self.looks == 1 { counted_of(program) } else { (0, program.moved.map(|_| (0, 0))) };
+            self.first.programs.entry(*id).or_insert_with(come);
         }
         self.programs.extend(look.programs.iter().map(|(id, program)| (*id, program.clone())));
+        self.now.clear();
         self.see_tcp(look, &owners);
+        self.see_udp(&look.udp, &owners);
         self.see_unix(look, &owners);
-        self.others.retain(|way, _| matches!(way.medium, Medium::Unix | Medium::UnixDgram | Medium::UnixSeqpacket | Medium::Socketpair));
         for (way, count) in pipes(&look.programs).into_iter().chain(shared(&look.programs)) {
-            self.others.insert(way, (count, 0, 0));
+            self.now.entry(way).or_default().connections += count;
+        }
+        let programs = look.programs.iter().map(|(id, program)| (*id, counted_of(program))).collect();
+        let past = Past { at: look.at, sums: self.sums.clone(), programs };
+        if self.looks == 1 {
+            self.first = past.clone();
+        }
+        self.past.push_back(past);
+        if self.past.len() > PAST {
+            self.past.pop_front();
         }
     }
 
     fn see_tcp(&mut self, look: &Look, owners: &Owners) {
-        for socket in look.tcp.iter().filter(|socket| socket.state == SocketState::Listening) {
-            self.listening.insert(socket.local, owners.of_socket(socket.inode));
+        let of_state = |state| look.tcp.iter().filter(move |socket| socket.state == state);
+        for socket in of_state(SocketState::Listening) {
+            self.networks.insert(socket.network);
+            self.listening.insert((socket.network, socket.local), owners.of_socket(socket.inode));
         }
-        let is_first = self.looks == 1;
-        let open: BTreeSet<EndId> = look
-            .tcp
-            .iter()
-            .filter(|socket| socket.state == SocketState::Connected)
-            .map(|socket| (socket.local, socket.remote))
-            .collect();
-        // What has closed came before what is open now between the same addresses.
-        for socket in look.closed.iter().chain(look.tcp.iter().filter(|it| it.state == SocketState::Connected)) {
-            let Some(counts) = socket.counts else { continue };
-            let id = (socket.local, socket.remote);
-            let end = self.ends.entry(id).or_default();
-            if is_first && !end.is_open {
-                (end.base, end.last, end.is_open) = (counts, counts, true);
+        self.networks.extend(of_state(SocketState::Connected).map(|socket| socket.network));
+        let open: HashSet<EndId> = of_state(SocketState::Connected).map(id_of).collect();
+        let all: HashSet<EndId> = look.closed.iter().map(id_of).chain(open.iter().copied()).collect();
+        let owned = |socket: &TcpSocket| owners.of_socket(socket.inode);
+        // An end that is new here may be the other one's of an end that was counted already.
+        for socket in of_state(SocketState::Connected) {
+            if let Some(owner) = owned(socket) {
+                self.ends.entry(id_of(socket)).or_default().owner = Some(owner);
             }
-            end.see(counts);
-            end.owner = owners.of_socket(socket.inode).or(end.owner);
-            end.waiting = socket.waiting;
-            end.congestion = socket.congestion.clone().or(end.congestion.take());
+        }
+        // What has closed came before what is open now between the same addresses.
+        for socket in look.closed.iter().chain(of_state(SocketState::Connected)) {
+            self.count(socket, &all);
         }
         for (id, end) in &mut self.ends {
             end.is_open = open.contains(id);
+            end.closed_for = if end.is_open { 0 } else { end.closed_for + 1 };
+        }
+        self.ends.retain(|_, end| end.closed_for <= REMEMBERED);
+        self.give_to_the_only_one();
+        for id in &open {
+            let between = || self.other_end(*id, &all).and_then(|other| Some((other, self.way(*id, other)?)));
+            let Some((other, way)) = self.is_server(*id).then(between).flatten() else { continue };
+            let (server, client) = (self.ends.get(id), self.ends.get(&other));
+            let (Some(server), Some(client)) = (server, client) else { continue };
+            let waiting = (u64::from(server.waiting), u64::from(client.waiting));
+            let (rtt, congestion) = (client.last.rtt_us, client.congestion.clone().or_else(|| server.congestion.clone()));
+            let now = self.now.entry(way).or_default();
+            now.connections += 1;
+            now.waiting = (now.waiting.0 + waiting.0, now.waiting.1 + waiting.1);
+            now.rtts.push(rtt);
+            now.congestion = congestion.or(now.congestion.take());
+            now.ends.push((id.1, id.2));
+        }
+    }
+
+    /// Adds what an end has counted since the last look to its conversation.
+    fn count(&mut self, socket: &TcpSocket, all: &HashSet<EndId>) {
+        let Some(counts) = socket.counts else { return };
+        let id = id_of(socket);
+        let is_known = self.ends.get(&id).is_some_and(|end| end.is_open);
+        let end = self.ends.entry(id).or_default();
+        let is_another = counts.received_bytes < end.last.received_bytes
+            || counts.acknowledged_bytes < end.last.acknowledged_bytes;
+        let is_new = !is_known || is_another;
+        let before = match is_new {
+            // What was there at the first look has counted what no one saw.
+            true if self.looks == 1 => counts,
+            true => TcpCounts::default(),
+            false => end.last,
+        };
+        (end.last, end.is_open, end.waiting) = (counts, true, socket.waiting);
+        end.congestion = socket.congestion.clone().or(end.congestion.take());
+        let Some(way) = self.other_end(id, all).and_then(|other| self.way(id, other)) else { return };
+        let came = Amount {
+            bytes: counts.received_bytes - before.received_bytes.min(counts.received_bytes),
+            segments: u64::from(counts.data_segments_in.saturating_sub(before.data_segments_in)),
+            ..Amount::default()
+        };
+        let went = Amount {
+            held_up_us: counts.receiver_limited_us.saturating_sub(before.receiver_limited_us),
+            retransmitted: u64::from(counts.retransmitted.saturating_sub(before.retransmitted)),
+            ..Amount::default()
+        };
+        let is_server = self.is_server(id);
+        let sum = self.sums.entry(way).or_default();
+        let (into, out_of) = match is_server {
+            true => (&mut sum.there, &mut sum.back),
+            false => (&mut sum.back, &mut sum.there),
+        };
+        into.add(came);
+        out_of.add(went);
+        sum.opened += u64::from(is_server && is_new && self.looks > 1);
+    }
+
+    /// The other end of a connection, if it is on this machine, too: in the same network, or in another one.
+    fn other_end(&self, (network, local, remote): EndId, all: &HashSet<EndId>) -> Option<EndId> {
+        let is_there = |network: u64| {
+            let id = (network, remote, local);
+            (all.contains(&id) || self.ends.contains_key(&id)).then_some(id)
+        };
+        let elsewhere = || {
+            let others = self.networks.iter().copied().filter(|other| *other != network);
+            if remote.ip().is_loopback() { None } else { others.into_iter().find_map(is_there) }
+        };
+        is_there(network).or_else(elsewhere)
+    }
+
+    /// The conversation of a connection; `None` if a program talks to itself.
+    fn way(&self, id: EndId, other: EndId) -> Option<Way> {
+        let (server, client) = if self.is_server(id) { (id, other) } else { (other, id) };
+        let owner = |id: &EndId| self.ends.get(id).and_then(|end| end.owner);
+        let listener = || self.listener_at(server.0, server.1).flatten();
+        let (client, of_server) = (owner(&client), owner(&server).or_else(listener));
+        let address = server.1.to_string();
+        (client.is_none() || client != of_server)
+            .then_some(Way { client, server: of_server, medium: Medium::Tcp, address })
+    }
+
+    fn listener_at(&self, network: u64, at: SocketAddr) -> Option<Option<u32>> {
+        let any_4 = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), at.port());
+        let any_6 = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), at.port());
+        [at, any_4, any_6].iter().find_map(|at| self.listening.get(&(network, *at)).copied())
+    }
+
+    /// Whether an end is the one that was connected to: someone listened at its address.
+    fn is_server(&self, (network, local, remote): EndId) -> bool {
+        let listens = |at| self.networks.iter().any(|other| {
+            (*other == network || !local.ip().is_loopback()) && self.listener_at(*other, at).is_some()
+        });
+        match (listens(local), listens(remote)) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => local.port() < remote.port(),
+        }
+    }
+
+    /// A connection that closed between two looks has no owner any more: it is that of the only program that talks to the server.
+    fn give_to_the_only_one(&mut self) {
+        let ownerless: Vec<Way> = self.sums.keys().filter(|way| way.client.is_none()).cloned().collect();
+        for way in ownerless {
+            let same = |known: &&Way| known.client.is_some() && known.address == way.address && known.medium == way.medium;
+            let mut known = self.sums.keys().filter(same).cloned();
+            let (Some(only), None) = (known.next(), known.next()) else { continue };
+            if let Some(sum) = self.sums.remove(&way) {
+                self.sums.entry(only).or_default().add(sum);
+            }
+        }
+    }
+
+    fn see_udp(&mut self, sockets: &[UdpSocket], owners: &Owners) {
+        let bound: HashMap<(u64, SocketAddr), &UdpSocket> =
+            sockets.iter().map(|socket| ((socket.network, socket.local), socket)).collect();
+        let any = |at: SocketAddr| SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), at.port());
+        for socket in sockets {
+            let Some(remote) = socket.remote else { continue };
+            let at = |at| bound.get(&(socket.network, at));
+            let Some(other) = at(remote).or_else(|| at(any(remote))) else { continue };
+            // Of two that are connected to each other, the one at the lower port was there first.
+            if other.remote == Some(socket.local) && socket.local.port() < remote.port() {
+                continue;
+            }
+            let (client, server) = (owners.of_socket(socket.inode), owners.of_socket(other.inode));
+            if client == server {
+                continue;
+            }
+            let way = Way { client, server, medium: Medium::Udp, address: remote.to_string() };
+            let now = self.now.entry(way).or_default();
+            now.connections += 1;
+            now.waiting = (now.waiting.0 + u64::from(other.waiting), now.waiting.1 + u64::from(socket.waiting));
         }
     }
 
     fn see_unix(&mut self, look: &Look, owners: &Owners) {
-        self.others.clear();
         let by_inode: HashMap<u32, _> = look.unix.iter().map(|socket| (socket.inode, socket)).collect();
         let is_first = self.looks == 1;
         for socket in look.unix.iter().filter(|socket| !socket.is_listening) {
@@ -158,40 +338,38 @@ impl Watching {
                 (Some(_), None) => socket.kind == UnixKind::Datagram && peer.peer != Some(socket.inode),
                 _ => peer.peer != Some(socket.inode) || socket.inode > peer.inode,
             };
-            if !is_client {
-                continue;
-            }
             let (client, server) = (owners.of_socket(socket.inode), owners.of_socket(peer.inode));
-            if client == server && client.is_some() {
+            if !is_client || client == server {
                 continue;
             }
             let medium = match (socket.kind, &peer.name) {
+                (UnixKind::Datagram, _) => Medium::UnixDgram,
                 (_, None) => Medium::Socketpair,
                 (UnixKind::Stream, _) => Medium::Unix,
-                (UnixKind::Datagram, _) => Medium::UnixDgram,
                 (UnixKind::Packet, _) => Medium::UnixSeqpacket,
             };
             let address = peer.name.clone().unwrap_or_default();
             let way = Way { client, server, medium, address };
-            let known = self.others.entry(way.clone()).or_default();
-            known.0 += 1;
-            known.1 += u64::from(peer.waiting);
-            known.2 += u64::from(socket.waiting);
+            let now = self.now.entry(way.clone()).or_default();
+            now.connections += 1;
+            now.waiting = (now.waiting.0 + u64::from(peer.waiting), now.waiting.1 + u64::from(socket.waiting));
             if self.unix_seen.insert(socket.inode, way.clone()).is_none() && !is_first {
-                *self.unix_opened.entry(way).or_default() += 1;
+                self.sums.entry(way).or_default().opened += 1;
             }
         }
-        let gone: Vec<u32> = self.unix_seen.keys().copied().filter(|inode| !by_inode.contains_key(inode)).collect();
-        gone.iter().for_each(|inode| drop(self.unix_seen.remove(inode)));
+        self.unix_seen.retain(|inode, _| by_inode.contains_key(inode));
     }
 
-    /// The conversations that fit a request, those that move most first.
-    pub fn conversations(&self, request: &WatchRequest) -> Vec<Conversation> {
-        let mut found = self.over_tcp();
-        let mut ways: BTreeSet<&Way> = self.others.keys().collect();
-        ways.extend(self.unix_opened.keys());
-        found.extend(ways.into_iter().map(|way| self.over_other(way)));
-        found.retain(|conversation| fits(conversation, request));
+    /// The conversations that fit a request, those that move most first: since the first look, or in the last few seconds.
+    pub fn conversations(&self, request: &WatchRequest, lately: Option<Duration>) -> Vec<Conversation> {
+        let since = self.since(lately);
+        let mut ways: BTreeSet<&Way> = self.now.keys().collect();
+        ways.extend(self.sums.keys());
+        let told = ways.into_iter().map(|way| self.tell(way, since));
+        let mut found: Vec<Conversation> = told.filter(|conversation| fits(conversation, request)).collect();
+        if lately.is_some() {
+            found.retain(|it| it.connections > 0 || it.opened > 0);
+        }
         let moved = |one: &Conversation| {
             let bytes = |flow: &Option<Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
             bytes(&one.there) + bytes(&one.back)
@@ -202,156 +380,105 @@ impl Watching {
         found
     }
 
-    fn seconds(&self) -> f64 {
-        self.elapsed.as_secs_f64().max(1e-9)
+    /// What had been counted so long ago, or at the first look.
+    fn since(&self, lately: Option<Duration>) -> &Past {
+        let from = lately.map(|lately| self.elapsed.saturating_sub(lately));
+        let old = from.and_then(|from| self.past.iter().rev().find(|past| past.at <= from).or(self.past.front()));
+        old.unwrap_or(&self.first)
     }
 
-    /// Whether an end is the one that was connected to: someone listened at its address.
-    fn is_server(&self, (local, remote): EndId) -> bool {
-        let listens = |at: SocketAddr| {
-            let any = SocketAddr::new(if at.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() }, at.port());
-            let any_6 = SocketAddr::new([0_u16; 8].into(), at.port());
-            [at, any, any_6].iter().any(|at| self.listening.contains_key(at))
+    fn tell(&self, way: &Way, since: &Past) -> Conversation {
+        let seconds = (self.elapsed - since.at).as_secs_f64().max(1e-9);
+        let before = since.sums.get(way).copied().unwrap_or_default();
+        let sum = self.sums.get(way).copied().unwrap_or_default().since(before);
+        let now = self.now.get(way).cloned().unwrap_or_default();
+        let flow = |amount: Amount| Flow {
+            bytes: amount.bytes,
+            bytes_per_s: amount.bytes as f64 / seconds,
+            segments: Some(amount.segments),
+            known: Known::Counted,
         };
-        match (listens(local), listens(remote)) {
-            (true, false) => true,
-            (false, true) => false,
-            _ => local.port() < remote.port(),
-        }
-    }
-
-    fn over_tcp(&self) -> Vec<Conversation> {
-        let mut ways: BTreeMap<Way, Vec<(&End, &End)>> = BTreeMap::new();
-        let mut ownerless: BTreeMap<(Option<u32>, String), Vec<(&End, &End)>> = BTreeMap::new();
-        for (id, server) in &self.ends {
-            let (local, remote) = *id;
-            let Some(client) = self.ends.get(&(remote, local)) else { continue };
-            if !self.is_server(*id) || (server.owner == client.owner && server.owner.is_some()) {
-                continue;
-            }
-            let address = local.to_string();
-            let listener = || self.listening.get(&local).copied().flatten();
-            let server_owner = server.owner.or_else(listener);
-            match client.owner {
-                Some(_) => {
-                    let way = Way { client: client.owner, server: server_owner, medium: Medium::Tcp, address };
-                    ways.entry(way).or_default().push((client, server));
-                }
-                None => ownerless.entry((server_owner, address)).or_default().push((client, server)),
-            }
-        }
-        // A connection that closed between two looks has no owner any more: it is that of the only program that talks to the server.
-        for ((server, address), ends) in ownerless {
-            let same = |way: &&Way| way.address == address && (server.is_none() || way.server == server || way.server.is_none());
-            let known: Vec<Way> = ways.keys().filter(same).cloned().collect();
-            let way = match known.as_slice() {
-                [only] => only.clone(),
-                several => {
-                    let server = server.or_else(|| several.first().and_then(|way| way.server));
-                    Way { client: None, server, medium: Medium::Tcp, address }
-                }
-            };
-            ways.entry(way).or_default().extend(ends);
-        }
-        ways.into_iter().map(|(way, ends)| self.of_ends(&way, &ends)).collect()
-    }
-
-    fn of_ends(&self, way: &Way, ends: &[(&End, &End)]) -> Conversation {
-        let seconds = self.seconds();
-        let flow = |of: fn(&(&End, &End)) -> (u64, u64)| {
-            let (bytes, segments) =
-                ends.iter().map(of).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-            Flow { bytes, bytes_per_s: bytes as f64 / seconds, segments: Some(segments), known: Known::Counted }
-        };
-        let there = flow(|(_, server)| (server.received(), server.segments_in()));
-        let back = flow(|(client, _)| (client.received(), client.segments_in()));
-        let opened: u32 = ends.iter().map(|(client, server)| client.opened.max(server.opened)).sum();
-        let opened_per_s = f64::from(opened) / seconds;
-        let (manner, requests) = manner(&there, &back, opened);
-        let mut rtts: Vec<u32> = ends.iter().map(|(client, _)| client.last.rtt_us).collect();
-        rtts.sort_unstable();
-        let both = || ends.iter().flat_map(|(client, server)| [client, server]);
-        let share = |of: fn(&TcpCounts) -> u64| {
-            let since = |end: &&End| of(&end.last).saturating_sub(of(&end.base));
-            let busy: u64 = both().map(|end| end.last.busy_us.saturating_sub(end.base.busy_us)).sum();
-            both().map(|end| since(&end)).sum::<u64>() as f64 / busy.max(1) as f64
-        };
-        Conversation {
-            client: self.party(way.client),
-            server: self.party(way.server),
+        let mut told = Conversation {
+            client: self.party(way.client, since, seconds),
+            server: self.party(way.server, since, seconds),
             medium: way.medium,
             address: way.address.clone(),
-            connections: ends.iter().filter(|(client, server)| client.is_open && server.is_open).count() as u32,
-            opened_per_s,
-            there: Some(there),
-            back: Some(back),
-            manner: Some(manner),
-            requests_per_s: requests.map(|requests| requests as f64 / seconds),
-            tcp: Some(TcpState {
-                congestion: both().find_map(|end| end.congestion.clone()).unwrap_or_default(),
-                rtt_us: rtts.get(rtts.len() / 2).copied().unwrap_or_default(),
-                retransmitted: both().map(|end| end.retransmitted()).sum(),
-                receiver_limited: share(|counts| counts.receiver_limited_us),
-                buffer_limited: share(|counts| counts.buffer_limited_us),
-            }),
-            waiting: ends.iter().fold((0, 0), |sum, (client, server)| {
-                (sum.0 + u64::from(server.waiting), sum.1 + u64::from(client.waiting))
-            }),
-        }
-    }
-
-    fn over_other(&self, way: &Way) -> Conversation {
-        let (connections, at_server, at_client) = self.others.get(way).copied().unwrap_or_default();
-        let opened = self.unix_opened.get(way).copied().unwrap_or_default();
-        let is_pipe = matches!(way.medium, Medium::Pipe | Medium::Fifo);
-        let there = is_pipe.then(|| self.through_pipe(way)).flatten();
-        Conversation {
-            client: self.party(way.client),
-            server: self.party(way.server),
-            medium: way.medium,
-            address: way.address.clone(),
-            connections,
-            opened_per_s: f64::from(opened) / self.seconds(),
-            manner: there.map(|there| if there.bytes > 0 { Manner::Stream } else { Manner::Idle }),
-            there,
+            connections: now.connections,
+            opened: sum.opened,
+            opened_per_s: sum.opened as f64 / seconds,
+            there: None,
             back: None,
+            manner: None,
             requests_per_s: None,
             tcp: None,
-            waiting: (at_server, at_client),
+            waiting: now.waiting,
+        };
+        match way.medium {
+            Medium::Tcp => {
+                let (manner, requests) = manner(sum);
+                let mut rtts = now.rtts.clone();
+                rtts.sort_unstable();
+                let held_up = |amount: Amount| {
+                    amount.held_up_us as f64 / 1e6 / seconds / f64::from(now.connections.max(1))
+                };
+                told.there = Some(flow(sum.there));
+                told.back = Some(flow(sum.back));
+                told.manner = Some(manner);
+                told.requests_per_s = requests.map(|requests| requests as f64 / seconds);
+                told.tcp = Some(TcpState {
+                    congestion: now.congestion.unwrap_or_default(),
+                    rtt_us: rtts.get(rtts.len() / 2).copied().unwrap_or_default(),
+                    retransmitted: sum.there.retransmitted + sum.back.retransmitted,
+                    there_held_up: held_up(sum.there),
+                    back_held_up: held_up(sum.back),
+                });
+            }
+            Medium::Pipe | Medium::Fifo => {
+                told.there = self.through_pipe(way, since).map(|bytes| Flow {
+                    bytes,
+                    bytes_per_s: bytes as f64 / seconds,
+                    segments: None,
+                    known: Known::Estimated,
+                });
+                let idle = |there: Flow| if there.bytes > 0 { Manner::Stream } else { Manner::Idle };
+                told.manner = told.there.map(idle);
+            }
+            _ => {}
         }
+        told
     }
 
-    /// What went through a pipe: of a side that has no other socket or pipe in that direction, what its calls have moved.
-    fn through_pipe(&self, way: &Way) -> Option<Flow> {
+    /// What went through a pipe between two programs that have no other socket or pipe in that direction: what their calls have moved.
+    fn through_pipe(&self, way: &Way, since: &Past) -> Option<u64> {
         let moved = |id: Option<u32>, writes: bool| {
-            let (before, now) = (self.first.get(&id?)?, self.programs.get(&id?)?);
-            let ends = now.held.as_ref()?.iter().map(|(_, held)| held);
-            let ends: BTreeSet<&Held> = ends
+            let program = self.programs.get(&id?)?;
+            let ends: BTreeSet<&Held> = program
+                .held
+                .as_ref()?
+                .iter()
+                .map(|(_, held)| held)
                 .filter(|held| match held {
                     Held::Socket(_) => true,
                     Held::Pipe { writes: into, reads: from, .. } => if writes { *into } else { *from },
                 })
                 .collect();
-            let (read_before, written_before) = before.moved?;
-            let (read, written) = now.moved?;
+            let (read, written) = program.moved?;
+            let of_first = || self.first.programs.get(&id?);
+            let (read_before, written_before) = since.programs.get(&id?).or_else(of_first)?.1?;
             let bytes = if writes { written.checked_sub(written_before) } else { read.checked_sub(read_before) };
             bytes.filter(|_| ends.len() == 1)
         };
-        let bytes = match (moved(way.client, true), moved(way.server, false)) {
-            // Each may read or write files, too.
-            (Some(written), Some(read)) => written.min(read),
-            (Some(bytes), None) | (None, Some(bytes)) => bytes,
-            (None, None) => return None,
-        };
-        Some(Flow { bytes, bytes_per_s: bytes as f64 / self.seconds(), segments: None, known: Known::Estimated })
+        // Each may read or write files, too, which makes it the most that may have gone through.
+        Some(moved(way.client, true)?.min(moved(way.server, false)?))
     }
 
-    fn party(&self, id: Option<u32>) -> Party {
+    fn party(&self, id: Option<u32>, since: &Past, seconds: f64) -> Party {
         let Some((id, program)) = id.and_then(|id| Some((id, self.programs.get(&id)?))) else {
             return Party::default();
         };
-        let before = self.first.get(&id).map_or(program.ticks, |first| first.ticks);
-        let cpu = program.ticks.saturating_sub(before) as f64 / TICKS_PER_S / self.seconds();
+        let before = since.programs.get(&id).or_else(|| self.first.programs.get(&id));
+        let before = before.map_or(program.ticks, |(ticks, _)| *ticks);
+        let cpu = program.ticks.saturating_sub(before) as f64 / TICKS_PER_S / seconds;
         Party {
             pid: Some(id),
             name: program.name.clone(),
@@ -390,7 +517,7 @@ impl Watching {
                 remedy: "Their bytes are missing".to_owned(),
             });
         }
-        if self.others.keys().any(|way| matches!(way.medium, Medium::Unix | Medium::UnixDgram | Medium::UnixSeqpacket | Medium::Socketpair)) {
+        if self.now.keys().any(|way| way.medium.is_unix()) {
             found.push(Unseen {
                 what: "Bytes and messages over Unix sockets".to_owned(),
                 why: "the kernel does not count them".to_owned(),
@@ -434,22 +561,27 @@ impl Owners {
     }
 }
 
+fn id_of(socket: &TcpSocket) -> EndId {
+    (socket.network, socket.local, socket.remote)
+}
+
+fn counted_of(program: &Program) -> (u64, Option<(u64, u64)>) {
+    (program.ticks, program.moved)
+}
+
 /// How a conversation over TCP goes, and how many requests it had.
-fn manner(there: &Flow, back: &Flow, opened: u32) -> (Manner, Option<u64>) {
-    let segments = |flow: &Flow| flow.segments.unwrap_or_default();
-    let (sent, answered) = (segments(there), segments(back));
+fn manner(sum: Sum) -> (Manner, Option<u64>) {
+    let (sent, answered) = (sum.there.segments, sum.back.segments);
     let (less, more) = (sent.min(answered), sent.max(answered));
-    if more == 0 {
+    if more == 0 && sum.opened == 0 {
         return (Manner::Idle, None);
     }
-    if opened > 0 && f64::from(opened) >= EACH_ITS_OWN * sent.max(1) as f64 {
-        return (Manner::Connections, Some(u64::from(opened)));
+    if sum.opened > 0 && sum.opened as f64 >= EACH_ITS_OWN * sent.max(1) as f64 {
+        return (Manner::Connections, Some(sum.opened));
     }
-    let is_alike = more as f64 <= ALIKE * less as f64;
     match less == 0 || more as f64 >= ONE_WAY * less as f64 {
         true => (Manner::Stream, None),
         // A request is a segment or more, and so is its answer.
-        false if is_alike => (Manner::Requests, Some(less)),
         false => (Manner::Requests, Some(less)),
     }
 }
@@ -546,6 +678,7 @@ mod tests {
 
     fn socket(local: u16, remote: u16, inode: u32, received: u64, segments: u32) -> TcpSocket {
         TcpSocket {
+            network: 0,
             local: at(local),
             remote: at(remote),
             state: SocketState::Connected,
@@ -581,7 +714,7 @@ mod tests {
     fn seen(looks: &[Look]) -> Vec<Conversation> {
         let mut watching = Watching::default();
         looks.iter().for_each(|look| watching.see(look));
-        watching.conversations(&WatchRequest::default())
+        watching.conversations(&WatchRequest::default(), None)
     }
 
     #[test]
@@ -655,7 +788,7 @@ mod tests {
         let both = || vec![listener(6379, 1), socket(6379, 40_000, 2, 0, 0), socket(40_000, 6379, 3, 0, 0)];
         let mut watching = Watching::default();
         watching.see(&look(0, both(), vec![]));
-        let count = |request: WatchRequest| watching.conversations(&request).len();
+        let count = |request: WatchRequest| watching.conversations(&request, None).len();
         let any = WatchRequest::default;
         assert_eq!(count(WatchRequest { pid: Some(20), ..any() }), 1);
         assert_eq!(count(WatchRequest { pid: Some(21), ..any() }), 0);

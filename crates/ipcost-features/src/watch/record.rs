@@ -52,9 +52,31 @@ pub struct Watched {
     pub own_cpu: f64,
     /// The conversations, those that move most first.
     pub conversations: Vec<Conversation>,
+    /// What is wrong with them, or could be better.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<WatchFinding>,
     /// What could not be seen, and what would allow it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Unseen>,
+}
+
+/// Something that is wrong with a conversation, or could be better.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WatchFinding {
+    /// The rule, as in `docs/rules.md`.
+    pub code: String,
+    /// The process that can mend it; absent where the system has to be set otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// The address of the conversation; absent where it is of the whole machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// What was seen, with its figures.
+    pub found: String,
+    /// What to do.
+    pub remedy: String,
+    /// How it is known to matter.
+    pub source: String,
 }
 
 /// What could not be seen.
@@ -73,6 +95,8 @@ named! {
     Medium, "medium" {
         /// TCP.
         Tcp = "tcp",
+        /// UDP.
+        Udp = "udp",
         /// A Unix socket that carries a stream.
         Unix = "unix",
         /// A Unix socket that carries datagrams.
@@ -87,6 +111,13 @@ named! {
         Fifo = "fifo",
         /// Shared memory.
         Shm = "shm",
+    }
+}
+
+impl Medium {
+    /// Whether it is a Unix socket of some kind.
+    pub fn is_unix(self) -> bool {
+        matches!(self, Self::Unix | Self::UnixDgram | Self::UnixSeqpacket | Self::Socketpair)
     }
 }
 
@@ -127,7 +158,9 @@ pub struct Conversation {
     pub address: String,
     /// Connections that were open at the last look.
     pub connections: u32,
-    /// Connections that were opened in a second.
+    /// Connections that were opened while it was looked at.
+    pub opened: u64,
+    /// The same in a second.
     pub opened_per_s: f64,
     /// From the client to the server; absent where nothing counts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -192,8 +225,8 @@ pub struct TcpState {
     pub rtt_us: u32,
     /// Segments that were sent again.
     pub retransmitted: u64,
-    /// Of the time in which anything was outstanding, the share in which the receiver's full buffer held it up.
-    pub receiver_limited: f64,
-    /// The share in which the sender's full buffer did.
-    pub buffer_limited: f64,
+    /// Of the time that was looked at, the share in which a usual client's end waited for room in the server's full buffer.
+    pub there_held_up: f64,
+    /// The same of the server's ends and the client's buffers.
+    pub back_held_up: f64,
 }

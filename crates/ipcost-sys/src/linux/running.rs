@@ -51,10 +51,43 @@ fn program(process: &Process, depth: Depth) -> Option<Program> {
         found.command = process.cmdline().unwrap_or_default();
         found.shared = shared(process);
         found.group = group(process);
-        let network = std::fs::metadata(format!("/proc/{}/ns/net", found.id));
-        found.network = network.map_or(0, |network| network.ino());
+        found.network = network(&found.id.to_string());
     }
     Some(found)
+}
+
+/// The network namespace of this program, by number.
+pub fn own_network() -> u64 {
+    network("self")
+}
+
+fn network(process: &str) -> u64 {
+    let namespace = std::fs::metadata(format!("/proc/{process}/ns/net"));
+    namespace.map_or(0, |namespace| namespace.ino())
+}
+
+/// The socket or pipe that a descriptor of a process is now.
+pub fn held_at(process: u32, descriptor: i32) -> Option<Held> {
+    let target = std::fs::read_link(format!("/proc/{process}/fd/{descriptor}")).ok()?;
+    let target = target.to_str()?;
+    let number = |kind: &str| target.strip_prefix(kind)?.strip_suffix(']')?.parse().ok();
+    match (number("socket:["), number("pipe:[")) {
+        (Some(inode), _) => Some(Held::Socket(u32::try_from(inode).ok()?)),
+        (_, Some(inode)) => Some(Held::Pipe { inode, writes: false, reads: false, path: None }),
+        _ if target.starts_with('/') => {
+            let (inode, true) = fifo(process.cast_signed(), descriptor)? else { return None };
+            Some(Held::Pipe { inode, writes: false, reads: false, path: Some(target.to_owned()) })
+        }
+        _ => None,
+    }
+}
+
+/// The functions of the kernel in which threads of a process wait, of the first few that do (`/proc/PID/task/TID/wchan`).
+pub fn waits_in(process: u32) -> Vec<String> {
+    const MOST: usize = 16;
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let read = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("wchan")).ok();
+    tasks.take(MOST).filter_map(read).filter(|name| !name.is_empty() && name != "0").collect()
 }
 
 /// Sockets and pipes; `None` if this user may not look.

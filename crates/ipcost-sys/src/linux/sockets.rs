@@ -2,13 +2,13 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{
-    AF_INET, AF_INET6, IPPROTO_TCP, SOCK_DGRAM, SOCK_STREAM, TCP_LISTEN, TCP_TIME_WAIT,
+    AF_INET, AF_INET6, IPPROTO_TCP, IPPROTO_UDP, SOCK_DGRAM, SOCK_STREAM, TCP_LISTEN, TCP_TIME_WAIT,
 };
 use netlink_packet_sock_diag::inet::nlas::Nla as InetNla;
 use netlink_packet_sock_diag::inet::{
@@ -21,34 +21,36 @@ use rustix::net::sockopt::{Timeout, set_socket_recv_buffer_size, set_socket_time
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, send, socket_with,
 };
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-pub use crate::observed::{TcpCounts, TcpSocket, TcpState, UnixKind, UnixSocket};
+pub use crate::observed::{TcpCounts, TcpSocket, TcpState, UdpSocket, UnixKind, UnixSocket};
 
 /// An answer holds some hundred sockets.
 const BUFFER_BYTES: usize = 64 * 1024;
 /// How long the kernel may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The groups of messages on closing TCP sockets, over IPv4 and IPv6: `SKNLGRP_INET_TCP_DESTROY` and `SKNLGRP_INET6_TCP_DESTROY`, as a mask.
-const CLOSING: u32 = 1 << 0 | 1 << 2;
+const CLOSING: u32 = 1 | 1 << 2;
 /// Messages of so many bytes wait until they are read.
 const CLOSING_BYTES: usize = 8 << 20;
 
-/// A view of the sockets of this thread's network namespace, or of that in which it was opened.
+/// A view of the sockets of a network namespace.
 #[derive(Debug)]
 pub struct Sockets {
     socket: OwnedFd,
     buffer: Vec<u8>,
+    network: u64,
 }
 
 impl Sockets {
-    /// Opens it.
+    /// Opens it in this program's namespace.
     ///
     /// # Errors
     /// If the kernel has no `sock_diag`.
     pub fn open() -> io::Result<Self> {
         let socket = diag()?;
         set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
-        Ok(Self { socket, buffer: vec![0; BUFFER_BYTES] })
+        Ok(Self { socket, buffer: vec![0; BUFFER_BYTES], network: 0 })
     }
 
     /// Every TCP socket, over IPv4 and IPv6.
@@ -57,21 +59,39 @@ impl Sockets {
     /// If the kernel refuses, or does not answer.
     pub fn tcp(&mut self) -> io::Result<Vec<TcpSocket>> {
         let mut found = Vec::new();
+        let network = self.network;
+        let extensions = ExtensionFlags::INFO | ExtensionFlags::CONG;
+        self.inet(IPPROTO_TCP, extensions, &mut |response| found.push(tcp(response, network)))?;
+        Ok(found)
+    }
+
+    /// Every UDP socket, over IPv4 and IPv6.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or does not answer.
+    pub fn udp(&mut self) -> io::Result<Vec<UdpSocket>> {
+        let mut found = Vec::new();
+        let network = self.network;
+        self.inet(IPPROTO_UDP, ExtensionFlags::SKMEMINFO, &mut |response| found.push(udp(response, network)))?;
+        Ok(found)
+    }
+
+    fn inet(
+        &mut self,
+        protocol: u8,
+        extensions: ExtensionFlags,
+        take: &mut dyn FnMut(&InetResponse),
+    ) -> io::Result<()> {
         for (family, socket_id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
-            let request = SockDiagMessage::InetRequest(InetRequest {
-                family,
-                protocol: IPPROTO_TCP,
-                extensions: ExtensionFlags::INFO | ExtensionFlags::CONG,
-                states: InetStates::all(),
-                socket_id,
-            });
-            self.dump(request, &mut |message| {
+            let states = InetStates::all();
+            let request = InetRequest { family, protocol, extensions: extensions.clone(), states, socket_id };
+            self.dump(SockDiagMessage::InetRequest(request), &mut |message| {
                 if let SockDiagMessage::InetResponse(response) = message {
-                    found.push(tcp(&response));
+                    take(&response);
                 }
             })?;
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Every Unix socket.
@@ -116,6 +136,7 @@ impl Sockets {
 pub struct Closing {
     socket: OwnedFd,
     buffer: Vec<u8>,
+    network: u64,
 }
 
 impl Closing {
@@ -128,7 +149,7 @@ impl Closing {
         // A burst of connections that close between two looks is to fit in; where it does not, the kernel tells.
         let _ = set_socket_recv_buffer_size(&socket, CLOSING_BYTES);
         bind(&socket, &SocketAddrNetlink::new(0, CLOSING))?;
-        Ok(Self { socket, buffer: vec![0; BUFFER_BYTES] })
+        Ok(Self { socket, buffer: vec![0; BUFFER_BYTES], network: 0 })
     }
 
     /// Those that have closed since the last look, and whether some of them were lost.
@@ -142,7 +163,7 @@ impl Closing {
                 Ok((length, _)) => {
                     messages(&self.buffer[..length], &mut |message| {
                         if let SockDiagMessage::InetResponse(response) = message {
-                            found.push(tcp(&response));
+                            found.push(tcp(&response, self.network));
                         }
                     })?;
                 }
@@ -152,6 +173,21 @@ impl Closing {
             }
         }
     }
+}
+
+/// The sockets of the network namespace of a process, and the messages on those that close where this user may have them. A thread of its
+/// own enters it, so that this program stays where it is; what a socket shows is what it was opened in.
+///
+/// # Errors
+/// If this user may not enter it, or the kernel has no `sock_diag`.
+pub fn open_at(process: u32, network: u64) -> io::Result<(Sockets, Option<Closing>)> {
+    let namespace = std::fs::File::open(format!("/proc/{process}/ns/net"))?;
+    let enter = || -> io::Result<(Sockets, Option<Closing>)> {
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
+        let closing = Closing::listen().ok().map(|closing| Closing { network, ..closing });
+        Ok((Sockets { network, ..Sockets::open()? }, closing))
+    };
+    std::thread::scope(|scope| scope.spawn(enter).join()).unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
 
 fn diag() -> io::Result<OwnedFd> {
@@ -180,7 +216,7 @@ fn messages(mut bytes: &[u8], take: &mut dyn FnMut(SockDiagMessage)) -> io::Resu
     Ok(false)
 }
 
-fn tcp(response: &InetResponse) -> TcpSocket {
+fn tcp(response: &InetResponse, network: u64) -> TcpSocket {
     let header = &response.header;
     let id = &header.socket_id;
     let counts = response.nlas.iter().find_map(|nla| match nla {
@@ -197,6 +233,7 @@ fn tcp(response: &InetResponse) -> TcpSocket {
         _ => TcpState::Connected,
     };
     TcpSocket {
+        network,
         // An end of a socket for both protocols has the other's address in it.
         local: SocketAddr::new(id.source_address.to_canonical(), id.source_port),
         remote: SocketAddr::new(id.destination_address.to_canonical(), id.destination_port),
@@ -206,6 +243,23 @@ fn tcp(response: &InetResponse) -> TcpSocket {
         outstanding: header.send_queue,
         congestion,
         counts: counts.filter(|_| state == TcpState::Connected),
+    }
+}
+
+fn udp(response: &InetResponse, network: u64) -> UdpSocket {
+    let id = &response.header.socket_id;
+    let dropped = response.nlas.iter().find_map(|nla| match nla {
+        InetNla::MemInfo(info) => Some(info.drops),
+        _ => None,
+    });
+    let remote = SocketAddr::new(id.destination_address.to_canonical(), id.destination_port);
+    UdpSocket {
+        network,
+        local: SocketAddr::new(id.source_address.to_canonical(), id.source_port),
+        remote: (id.destination_port != 0).then_some(remote),
+        inode: response.header.inode,
+        waiting: response.header.recv_queue,
+        dropped: dropped.unwrap_or(0),
     }
 }
 
@@ -267,7 +321,9 @@ fn unix(response: &UnixResponse) -> UnixSocket {
 /// Reads bytes as such an answer.
 pub(crate) fn read_bytes(bytes: &[u8]) {
     let _ = messages(bytes, &mut |message| match message {
-        SockDiagMessage::InetResponse(response) => drop(tcp(&response)),
+        SockDiagMessage::InetResponse(response) => {
+            let _ = (tcp(&response, 0), udp(&response, 0));
+        }
         SockDiagMessage::UnixResponse(response) => drop(unix(&response)),
         _ => {}
     });

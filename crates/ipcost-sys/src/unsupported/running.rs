@@ -20,3 +20,18 @@ pub fn programs(_depth: impl Fn(u32) -> Depth) -> Vec<Program> {
 pub fn program_of(_id: u32, _depth: Depth) -> Option<Program> {
     None
 }
+
+/// Nothing: the system does not show it.
+pub fn held_at(_process: u32, _descriptor: i32) -> Option<Held> {
+    None
+}
+
+/// Nothing: the system does not show it.
+pub fn waits_in(_process: u32) -> Vec<String> {
+    Vec::new()
+}
+
+/// Unknown.
+pub fn own_network() -> u64 {
+    0
+}

@@ -2,7 +2,7 @@
 
 use std::io;
 
-pub use crate::observed::{TcpCounts, TcpSocket, TcpState, UnixKind, UnixSocket};
+pub use crate::observed::{TcpCounts, TcpSocket, TcpState, UdpSocket, UnixKind, UnixSocket};
 
 const WHY: &str = "only Linux shows the sockets of other programs (sock_diag)";
 
@@ -24,6 +24,14 @@ impl Sockets {
     /// # Errors
     /// Always.
     pub fn tcp(&mut self) -> io::Result<Vec<TcpSocket>> {
+        Err(super::unsupported(WHY))
+    }
+
+    /// Every UDP socket.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn udp(&mut self) -> io::Result<Vec<UdpSocket>> {
         Err(super::unsupported(WHY))
     }
 
@@ -56,4 +64,12 @@ impl Closing {
     pub fn take(&mut self) -> io::Result<(Vec<TcpSocket>, bool)> {
         Err(super::unsupported(WHY))
     }
+}
+
+/// The sockets of another network namespace, which this system does not have.
+///
+/// # Errors
+/// Always.
+pub fn open_at(_process: u32, _network: u64) -> io::Result<(Sockets, Option<Closing>)> {
+    Err(super::unsupported(WHY))
 }
