@@ -4,10 +4,13 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ipcost_features::watch::{Eyes, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, Watched, Watching, page};
+use ipcost_features::watch::{
+    Eyes, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, Watched, Watching, page, waits,
+};
 use ipcost_lab::lab::envelope;
+use ipcost_lab::watch_ends;
 use ipcost_report::page::Page;
-use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::facts;
 use ipcost_sys::keys::Keys;
 
 use crate::args::{RecordFiles, WatchArgs};
@@ -24,6 +27,10 @@ const USUAL_LINES: usize = 24;
 const LATELY: Duration = Duration::from_secs(3);
 /// Between two looks.
 const EVERY: Duration = Duration::from_secs(1);
+/// Between two glances at who waits.
+const GLANCE: Duration = Duration::from_millis(100);
+/// How long connections are watched between two looks that may wait for acknowledgements.
+const WATCHED: Duration = Duration::from_millis(250);
 
 /// Looks for a while, and shows what was seen.
 ///
@@ -46,7 +53,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         lasts,
     };
     let refused = |error: WatchError| Problem::usage(error.into());
-    let mut seeing = Seeing { eyes: Eyes::open().map_err(refused)?, watching: Watching::default(), request };
+    let mut seeing = Seeing::open(request).map_err(refused)?;
     let began = Instant::now();
     loop {
         seeing.look().map_err(refused)?;
@@ -54,22 +61,35 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         if left.is_zero() || interrupt.asked() {
             break;
         }
-        let wait = left.min(EVERY);
-        match &mut screen {
+        let ended = match &mut screen {
             Some(screen) => {
-                if screen.show(&page(&seeing.watched(Some(LATELY))), wait, &interrupt) {
-                    break;
-                }
+                screen.show(&page(&shown(args, seeing.watched(Some(LATELY)))?, args.wide));
+                seeing.between(left.min(EVERY), |time| screen.ended(time) || interrupt.asked())
             }
-            None => rest(wait, &interrupt),
+            None => seeing.between(left.min(EVERY), |time| {
+                std::thread::sleep(time);
+                interrupt.asked()
+            }),
+        };
+        if ended {
+            seeing.look().map_err(refused)?;
+            break;
         }
     }
     drop(screen);
-    let watched = seeing.watched(None);
-    let shown = page(&watched);
-    let terminal = || shown.terminal(args.wide, room());
-    record_files::write_and_show(&watched, &files, &shown, None, &terminal)?;
+    let watched = shown(args, seeing.watched(None))?;
+    let page = page(&watched, args.wide);
+    let terminal = || page.terminal(args.wide, room());
+    record_files::write_and_show(&watched, &files, &page, None, &terminal)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is shown, with placeholders where that was asked for.
+fn shown(args: &WatchArgs, watched: Watched) -> Result<Watched, Problem> {
+    match args.redacting.redact {
+        true => args.redacting.apply(watched.redacted()),
+        false => Ok(watched),
+    }
 }
 
 /// What was looked at so far.
@@ -77,9 +97,16 @@ struct Seeing {
     eyes: Eyes,
     watching: Watching,
     request: WatchRequest,
+    ports: Option<u64>,
 }
 
 impl Seeing {
+    fn open(request: WatchRequest) -> Result<Self, WatchError> {
+        let ports = facts::network().ip_local_port_range;
+        let ports = ports.map(|[first, last]| last.saturating_add(1).saturating_sub(first));
+        Ok(Self { eyes: Eyes::open()?, watching: Watching::default(), request, ports })
+    }
+
     fn look(&mut self) -> Result<(), WatchError> {
         let look = self.eyes.look()?;
         self.watching.see(&look);
@@ -87,6 +114,27 @@ impl Seeing {
             self.watching.check(&self.request)?;
         }
         Ok(())
+    }
+
+    /// Spends the time between two looks: glances at who waits, and watches connections that may wait for acknowledgements.
+    fn between(&mut self, time: Duration, mut rest: impl FnMut(Duration) -> bool) -> bool {
+        let until = Instant::now() + time;
+        let suspects = self.watching.suspects();
+        if !suspects.is_empty() && time > WATCHED {
+            let seen = watch_ends(&suspects, WATCHED).unwrap_or_default();
+            self.watching.held_back(seen, WATCHED);
+        }
+        let writers = self.watching.writers();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            if rest(left.min(GLANCE)) {
+                return true;
+            }
+            self.watching.glance(&waits(writers.iter().copied()));
+        }
     }
 
     /// What was seen since the first look, or lately.
@@ -97,7 +145,7 @@ impl Seeing {
             looks: self.watching.looks(),
             own_cpu: self.eyes.own_cpu(),
             conversations: self.watching.conversations(&self.request, lately),
-            findings: Vec::new(),
+            findings: self.watching.findings(&self.request, self.ports),
             unseen: unseen(&self.watching, &self.eyes),
             request: self.request.clone(),
         }
@@ -119,24 +167,18 @@ impl Screen {
         Some(Self { keys, wide: args.wide })
     }
 
-    /// Shows a page for a while; whether it is to end.
-    fn show(&mut self, page: &Page<'_>, time: Duration, interrupt: &Interrupt) -> bool {
+    /// Shows a page in place of the last one.
+    fn show(&mut self, page: &Page<'_>) {
         const LAST: &str = "q ends";
         let text = page.terminal(self.wide, room());
         let lines = terminal_size::terminal_size().map_or(USUAL_LINES, |(_, height)| usize::from(height.0));
         let shown: Vec<&str> = text.lines().take(lines.saturating_sub(1)).collect();
         draw(&format!("\x1b[H\x1b[J{}\r\n{LAST}", shown.join("\r\n")));
-        let until = Instant::now() + time;
-        while !interrupt.asked() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            if matches!(self.keys.pressed(left), Some(b'q' | b'Q' | 0x1b)) {
-                return true;
-            }
-        }
-        true
+    }
+
+    /// Waits so long for a key; whether it is one that ends.
+    fn ended(&mut self, time: Duration) -> bool {
+        matches!(self.keys.pressed(time), Some(b'q' | b'Q' | 0x1b))
     }
 }
 
@@ -150,19 +192,6 @@ fn draw(text: &str) {
     let mut out = std::io::stdout();
     // Where no one reads any more, nothing is to be said.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-/// Waits, but no longer than until a stop is asked for.
-fn rest(time: Duration, interrupt: &Interrupt) {
-    const STEP: Duration = Duration::from_millis(50);
-    let until = Instant::now() + time;
-    while !interrupt.asked() {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break;
-        }
-        std::thread::sleep(left.min(STEP));
-    }
 }
 
 fn unseen(watching: &Watching, eyes: &Eyes) -> Vec<Unseen> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ipcost_sys::observed::{Program, TcpSocket, UdpSocket, UnixSocket};
 use ipcost_sys::running::{Depth, own_network, program_of, programs, waits_in};
 use ipcost_sys::sockets::{Closing, Sockets, open_at};
-use ipcost_sys::usage;
+use ipcost_sys::{counters, usage};
 
 /// Why nothing can be watched.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,8 @@ pub struct Look {
     pub unix: Vec<UnixSocket>,
     /// Those that have closed since the last look.
     pub closed: Vec<TcpSocket>,
+    /// Connections that no listener had room for since the system began, in this program's network.
+    pub overflows: Option<u64>,
     /// Whether the kernel had no room for some of them.
     pub lost: bool,
     /// Every process.
@@ -108,6 +110,7 @@ impl Eyes {
             look.unix.extend(sockets.unix().unwrap_or_default());
         }
         gone.iter().for_each(|network| drop(self.networks.remove(network)));
+        look.overflows = counters::network(std::process::id()).get("listen_overflows").copied();
         look.at = self.began.elapsed();
         let known = &self.known;
         let is_new = |id: u32| !known.range((id, 0)..=(id, u64::MAX)).any(|_| true);

@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use ipcost_lab::Between;
+use ipcost_model::HeldBack;
 use ipcost_model::units::counted;
 use ipcost_sys::observed::{
     Held, Program, TcpCounts, TcpSocket, TcpState as SocketState, UdpSocket, UnixKind,
 };
 
+use super::findings::Evidence;
 use super::gather::{Look, WatchError};
 use super::{Conversation, Flow, Known, Manner, Medium, Party, TcpState, Unseen, WatchRequest};
 
@@ -20,6 +23,8 @@ const EACH_ITS_OWN: f64 = 0.5;
 const TICKS_PER_S: f64 = 100.0;
 /// What has closed is known for so many looks more: the messages on both its ends may come in two of them.
 const REMEMBERED: u32 = 3;
+/// The most processes that are asked where they wait.
+const MOST_WRITERS: usize = 64;
 /// So many looks are kept, so that what goes on now is told from what was.
 const PAST: usize = 8;
 
@@ -36,6 +41,13 @@ struct End {
     closed_for: u32,
     waiting: u32,
     congestion: Option<String>,
+}
+
+impl Conversation {
+    pub(super) fn way(&self) -> Way {
+        let (client, server) = (self.client.pid, self.server.pid);
+        Way { client, server, medium: self.medium, address: self.address.clone() }
+    }
 }
 
 /// What two programs talk over, and where.
@@ -135,6 +147,7 @@ pub struct Watching {
     /// What had been counted at the first look, and of programs that came later, when they came.
     first: Past,
     lost: bool,
+    pub(super) evidence: Evidence,
 }
 
 impl Watching {
@@ -151,6 +164,7 @@ impl Watching {
         }
         self.programs.extend(look.programs.iter().map(|(id, program)| (*id, program.clone())));
         self.now.clear();
+        self.evidence.see(look, |inode| owners.of_socket(inode));
         self.see_tcp(look, &owners);
         self.see_udp(&look.udp, &owners);
         self.see_unix(look, &owners);
@@ -378,6 +392,38 @@ impl Watching {
             moved(b).total_cmp(&moved(a)).then(b.connections.cmp(&a.connections)).then(a.address.cmp(&b.address))
         });
         found
+    }
+
+    /// A conversation in the last few seconds.
+    pub(super) fn lately(&self, way: &Way) -> Conversation {
+        self.tell(way, self.past.front().unwrap_or(&self.first))
+    }
+
+    /// Processes that write into pipes and Unix sockets.
+    pub fn writers(&self) -> Vec<u32> {
+        let mut found: Vec<u32> = Vec::new();
+        for way in self.now.keys() {
+            let writers = match way.medium {
+                Medium::Pipe | Medium::Fifo => [way.client, None],
+                medium if medium.is_unix() => [way.client, way.server],
+                _ => continue,
+            };
+            found.extend(writers.into_iter().flatten());
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.truncate(MOST_WRITERS);
+        found
+    }
+
+    /// Takes in where these processes wait in the kernel.
+    pub fn glance(&mut self, waits: &BTreeMap<u32, Vec<String>>) {
+        self.evidence.glance(waits, self.now.keys());
+    }
+
+    /// Takes in what ends of connections held back while they were watched for so long.
+    pub fn held_back(&mut self, seen: Vec<(Between, HeldBack)>, lasts: Duration) {
+        self.evidence.held_back(seen, lasts);
     }
 
     /// What had been counted so long ago, or at the first look.

@@ -1,11 +1,12 @@
 //! The programs that run on this machine, and what they say to each other: `ipcost watch`.
 
+mod findings;
 mod gather;
 mod judge;
 mod page;
 mod record;
 
-pub use self::gather::{Eyes, Look, WatchError};
+pub use self::gather::{Eyes, Look, WatchError, waits};
 pub use self::judge::Watching;
 pub use self::page::page;
 pub use self::record::*;

@@ -4,19 +4,33 @@ use ipcost_model::units::{counted, duration_of, duration_text, percent};
 use ipcost_report::numbers::{rate, throughput};
 use ipcost_report::page::{Block, Column, Field, Page, Paragraph, Section, Table, Value};
 
-use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, Watched};
+use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, WatchFinding, Watched};
 
 /// The most letters of an address in a table.
 const MOST: usize = 36;
 
-/// The page.
-pub fn page(watched: &Watched) -> Page<'static> {
+/// The page; rows in which nothing moved only if all is to be shown.
+pub fn page(watched: &Watched, whole: bool) -> Page<'static> {
     let mut page = Page::new("Who talks to whom on this machine");
     if watched.conversations.is_empty() {
         page.answer.push(Paragraph::plain(nothing(watched)).into());
     } else {
-        let table = Table::new(&columns()).rows(watched.conversations.iter().map(row));
+        page.answer.push(Paragraph::plain(answer(watched)).into());
+    }
+    if !watched.findings.is_empty() {
+        let said = |one: &WatchFinding| Paragraph::plain(format!("{}; {} [{}].", one.found, one.remedy, one.code));
+        let list = Block::List(watched.findings.iter().map(said).collect());
+        page.blocks.push(Section::new("findings", "What could be better").with(list).open());
+    }
+    let shown: Vec<&Conversation> = watched.conversations.iter().filter(|it| whole || moves(it)).collect();
+    if !shown.is_empty() {
+        let table = Table::new(&columns()).rows(shown.iter().map(|it| row(it)));
         page.blocks.push(Section::new("conversations", "").with(table).open());
+    }
+    let still = watched.conversations.len() - shown.len();
+    if still > 0 {
+        let text = format!("{} more in which nothing was seen to move; --wide shows them.", counted(still as u64, "conversation"));
+        page.blocks.push(Section::new("still", "").with(Paragraph::quiet(text)).open());
     }
     if !watched.unseen.is_empty() {
         let said = |one: &Unseen| Paragraph::plain(format!("{}: {}. {}.", one.what, one.why, one.remedy));
@@ -25,6 +39,38 @@ pub fn page(watched: &Watched) -> Page<'static> {
     }
     page.notes.push(Paragraph::quiet(how(watched)).into());
     page
+}
+
+/// Whether anything is known to have moved, or may have.
+fn moves(told: &Conversation) -> bool {
+    let moved = |flow: &Option<Flow>| flow.is_some_and(|flow| flow.bytes > 0);
+    let is_known = told.there.is_some() || told.back.is_some();
+    let busy = || [&told.client, &told.server].into_iter().all(|side| side.cpu.is_some_and(|cpu| cpu >= 0.005));
+    told.opened > 0 || moved(&told.there) || moved(&told.back) || (!is_known && told.medium.is_unix() && busy())
+}
+
+/// Who moves most, and how much there is to mend.
+fn answer(watched: &Watched) -> String {
+    let count = watched.conversations.iter().filter(|told| moves(told)).count() as u64;
+    let most = watched.conversations.first().filter(|told| moves(told));
+    let first = match most {
+        None => "Nothing was seen to move between two programs here".to_owned(),
+        Some(told) => {
+            let rate = match told.requests_per_s {
+                Some(requests) => format!("{} requests/s", rate(requests)),
+                None => {
+                    let bytes = |flow: &Option<Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
+                    throughput(bytes(&told.there) + bytes(&told.back))
+                }
+            };
+            format!("{} at work; the busiest: {} → {} over {}, {rate}", counted(count, "conversation"), name(&told.client), name(&told.server), over(told))
+        }
+    };
+    let found = match watched.findings.len() {
+        0 => "nothing to mend was seen".to_owned(),
+        count => format!("{} could be better", counted(count as u64, "thing")),
+    };
+    format!("{first}. Of what can be seen here, {found}.")
 }
 
 fn nothing(watched: &Watched) -> String {

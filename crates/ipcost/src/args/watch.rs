@@ -6,6 +6,7 @@ use clap::Args;
 use ipcost_model::units::parse_duration;
 
 use super::TextFiles;
+use crate::redact::Redacting;
 
 /// Looks at the sockets, pipes and shared memory of the programs that run. It only reads, costs them nothing, and never sees what they
 /// say; an ordinary user sees the own programs, root all.
@@ -32,6 +33,8 @@ pub struct WatchArgs {
     /// Show every column
     #[arg(long)]
     pub wide: bool,
+    #[command(flatten)]
+    pub redacting: Redacting,
     #[command(flatten)]
     pub files: TextFiles,
 }
