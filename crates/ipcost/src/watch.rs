@@ -9,12 +9,13 @@ use ipcost_features::watch::{
 };
 use ipcost_lab::lab::envelope;
 use ipcost_lab::watch_ends;
+use ipcost_model::units::duration_text;
 use ipcost_report::page::Page;
 use ipcost_sys::facts;
 use ipcost_sys::keys::Keys;
 
 use crate::args::{RecordFiles, WatchArgs};
-use crate::exit::Problem;
+use crate::exit::{Problem, note};
 use crate::output::room;
 use crate::record_files;
 use crate::run::listen;
@@ -54,25 +55,30 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     };
     let refused = |error: WatchError| Problem::usage(error.into());
     let mut seeing = Seeing::open(request).map_err(refused)?;
+    seeing.look().map_err(refused)?;
+    if screen.is_none() && !args.quiet {
+        let time = lasts.map_or_else(|| "until Ctrl-C".to_owned(), |lasts| format!("for {}", duration_text(lasts)));
+        note(&format!("watching {time}; Ctrl-C ends it early and shows what was seen"));
+    }
     let began = Instant::now();
     loop {
-        seeing.look().map_err(refused)?;
         let left = lasts.map_or(EVERY, |lasts| lasts.saturating_sub(began.elapsed()));
         if left.is_zero() || interrupt.asked() {
             break;
         }
+        let rests = left.min(EVERY);
         let ended = match &mut screen {
             Some(screen) => {
                 screen.show(&page(&shown(args, seeing.watched(Some(LATELY)))?, args.wide));
-                seeing.between(left.min(EVERY), |time| screen.ended(time) || interrupt.asked())
+                seeing.between(rests, |time| screen.ended(time) || interrupt.asked())
             }
-            None => seeing.between(left.min(EVERY), |time| {
+            None => seeing.between(rests, |time| {
                 std::thread::sleep(time);
                 interrupt.asked()
             }),
         };
+        seeing.look().map_err(refused)?;
         if ended {
-            seeing.look().map_err(refused)?;
             break;
         }
     }
@@ -137,6 +143,25 @@ impl Seeing {
         }
     }
 
+    fn unseen(&self) -> Vec<Unseen> {
+        let mut found = self.watching.unseen(&self.request);
+        if !self.eyes.sees_closing() {
+            found.push(Unseen {
+                what: "Connections that close between two looks".to_owned(),
+                why: "the kernel tells only root of them".to_owned(),
+                remedy: "Run as root to count them".to_owned(),
+            });
+        }
+        if self.eyes.closed_networks() > 0 {
+            found.push(Unseen {
+                what: format!("{} other network namespaces", self.eyes.closed_networks()),
+                why: "this user may not enter them".to_owned(),
+                remedy: "Run as root to see the containers' connections".to_owned(),
+            });
+        }
+        found
+    }
+
     /// What was seen since the first look, or lately.
     fn watched(&self, lately: Option<Duration>) -> Watched {
         Watched {
@@ -146,7 +171,7 @@ impl Seeing {
             own_cpu: self.eyes.own_cpu(),
             conversations: self.watching.conversations(&self.request, lately),
             findings: self.watching.findings(&self.request, self.ports),
-            unseen: unseen(&self.watching, &self.eyes),
+            unseen: self.unseen(),
             request: self.request.clone(),
         }
     }
@@ -192,16 +217,4 @@ fn draw(text: &str) {
     let mut out = std::io::stdout();
     // Where no one reads any more, nothing is to be said.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-fn unseen(watching: &Watching, eyes: &Eyes) -> Vec<Unseen> {
-    let mut found = watching.unseen();
-    if !eyes.sees_closing() {
-        found.push(Unseen {
-            what: "Connections that close between two looks".to_owned(),
-            why: "only root is told when a connection closes".to_owned(),
-            remedy: "Run as root to count them".to_owned(),
-        });
-    }
-    found
 }

@@ -162,6 +162,7 @@ impl Watching {
         for told in &all {
             found.extend(self.of_one(told));
         }
+        let mut found = one_of_each(found);
         let evidence = &self.evidence;
         let fits = |address: &str| request.is_any() || all.iter().any(|told| told.address == address);
         for ((medium, address), (owner, waiting, limit)) in &evidence.full {
@@ -199,18 +200,18 @@ impl Watching {
             add(&rules::CONNECTION_EACH, &told.client, text, "keep connections open and use them again (a pool, keep-alive)");
         }
         if let Some(tcp) = &told.tcp {
-            for (share, writer, reader, from) in [
-                (tcp.there_held_up, &client, &told.server, &told.client),
-                (tcp.back_held_up, &server, &told.client, &told.server),
-            ] {
+            let sides = [(tcp.there_held_up, &client, &told.server), (tcp.back_held_up, &server, &told.client)];
+            for (share, writer, reader) in sides {
                 if share >= WAITS {
-                    let _ = from;
                     add(&rules::SLOW_READER, reader, waits_for(writer, &name(reader), share), READ_FASTER);
                 }
             }
             let moved = |flow: Option<super::Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
             let bytes_per_s = moved(told.there).max(moved(told.back));
-            if tcp.congestion == "bbr" && told.manner == Some(Manner::Stream) && bytes_per_s >= STREAM_BYTES_PER_S {
+            // Where the reader is slow, it is not the pacing that holds a stream up.
+            let is_held_up = tcp.there_held_up.max(tcp.back_held_up) >= WAITS;
+            let is_stream = told.manner == Some(Manner::Stream) && bytes_per_s >= STREAM_BYTES_PER_S;
+            if tcp.congestion == "bbr" && is_stream && !is_held_up {
                 let sender = if moved(told.there) > moved(told.back) { &told.client } else { &told.server };
                 let text = format!("bbr paces what {} sends over loopback, {}", name(sender), throughput(bytes_per_s));
                 let remedy = "set cubic for it (TCP_CONGESTION, or congctl lock cubic on a route to 127.0.0.0/8), or for all: sysctl -w net.ipv4.tcp_congestion_control=cubic";
@@ -298,6 +299,24 @@ impl Watching {
         };
         finding(&rules::BACKLOG, owner, Some(address.to_owned()), text, what)
     }
+}
+
+/// The same rule and the same process in many conversations is said once.
+fn one_of_each(all: Vec<WatchFinding>) -> Vec<WatchFinding> {
+    let mut found: Vec<(WatchFinding, u64)> = Vec::new();
+    for finding in all {
+        match found.iter_mut().find(|(known, _)| known.code == finding.code && known.pid == finding.pid) {
+            Some((_, more)) => *more += 1,
+            None => found.push((finding, 0)),
+        }
+    }
+    let said = |(mut finding, more): (WatchFinding, u64)| {
+        if more > 0 {
+            finding.found += &format!(" (and in {more} more of its conversations)");
+        }
+        finding
+    };
+    found.into_iter().map(said).collect()
 }
 
 const READ_FASTER: &str = "look into the reader (what it does between its reads); a larger buffer helps only against bursts";

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use ipcost_lab::Between;
 use ipcost_model::HeldBack;
-use ipcost_model::units::counted;
 use ipcost_sys::observed::{
     Held, Program, TcpCounts, TcpSocket, TcpState as SocketState, UdpSocket, UnixKind,
 };
@@ -546,12 +545,12 @@ impl Watching {
     }
 
     /// What could not be seen, and what would allow it.
-    pub fn unseen(&self) -> Vec<Unseen> {
+    pub fn unseen(&self, request: &WatchRequest) -> Vec<Unseen> {
         let hidden = self.programs.values().filter(|program| program.held.is_none()).count() as u64;
         let mut found = Vec::new();
         if hidden > 0 {
             found.push(Unseen {
-                what: format!("{} of other users", counted(hidden, "process").replace("processs", "processes")),
+                what: format!("{hidden} processes of other users"),
                 why: "this user may not look at what they hold".to_owned(),
                 remedy: "Run as root to see all".to_owned(),
             });
@@ -563,7 +562,7 @@ impl Watching {
                 remedy: "Their bytes are missing".to_owned(),
             });
         }
-        if self.now.keys().any(|way| way.medium.is_unix()) {
+        if self.conversations(request, None).iter().any(|told| told.medium.is_unix()) {
             found.push(Unseen {
                 what: "Bytes and messages over Unix sockets".to_owned(),
                 why: "the kernel does not count them".to_owned(),

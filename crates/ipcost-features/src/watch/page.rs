@@ -17,11 +17,6 @@ pub fn page(watched: &Watched, whole: bool) -> Page<'static> {
     } else {
         page.answer.push(Paragraph::plain(answer(watched)).into());
     }
-    if !watched.findings.is_empty() {
-        let said = |one: &WatchFinding| Paragraph::plain(format!("{}; {} [{}].", one.found, one.remedy, one.code));
-        let list = Block::List(watched.findings.iter().map(said).collect());
-        page.blocks.push(Section::new("findings", "What could be better").with(list).open());
-    }
     let shown: Vec<&Conversation> = watched.conversations.iter().filter(|it| whole || moves(it)).collect();
     if !shown.is_empty() {
         let table = Table::new(&columns()).rows(shown.iter().map(|it| row(it)));
@@ -31,6 +26,11 @@ pub fn page(watched: &Watched, whole: bool) -> Page<'static> {
     if still > 0 {
         let text = format!("{} more in which nothing was seen to move; --wide shows them.", counted(still as u64, "conversation"));
         page.blocks.push(Section::new("still", "").with(Paragraph::quiet(text)).open());
+    }
+    if !watched.findings.is_empty() {
+        let said = |one: &WatchFinding| Paragraph::plain(format!("{}; {} [{}].", one.found, one.remedy, one.code));
+        let list = Block::List(watched.findings.iter().map(said).collect());
+        page.blocks.push(Section::new("findings", "What could be better").with(list).open());
     }
     if !watched.unseen.is_empty() {
         let said = |one: &Unseen| Paragraph::plain(format!("{}: {}. {}.", one.what, one.why, one.remedy));

@@ -33,6 +33,9 @@ pub struct WatchArgs {
     /// Show every column
     #[arg(long)]
     pub wide: bool,
+    /// Say nothing while it looks
+    #[arg(long, short)]
+    pub quiet: bool,
     #[command(flatten)]
     pub redacting: Redacting,
     #[command(flatten)]

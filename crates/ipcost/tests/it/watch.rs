@@ -1,0 +1,501 @@
+//! `ipcost watch` over programs that run: what it counts against what those programs, other tools and a tap have counted.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::private_server::by_nobody;
+use crate::common::{Place, argument, assert_refused, text, wait};
+
+/// A program of a test: it tells a line once it is ready, begins when it gets one, and ends with its input.
+struct Program {
+    child: Child,
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Program {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    fn python(place: &Place, name: &str, script: &str, args: &[&str]) -> Self {
+        let file = place.write(name, script);
+        let mut command = Command::new("python3");
+        command.arg(file).args(args);
+        Self::start(command)
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+
+    fn tell(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A watch that runs while a test does something, and its record.
+struct Watch {
+    child: Child,
+    file: std::path::PathBuf,
+}
+
+impl Watch {
+    /// It has looked once when this returns: what it writes first is that it has begun.
+    fn start(place: &Place, args: &[&str]) -> Self {
+        let file = place.file("watched.json");
+        let mut command = place.command(&["watch", "--json", argument(&file), "--for", "1h"]);
+        let mut child = command.args(args).stdin(Stdio::null()).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        errors.read_line(&mut line).unwrap();
+        assert!(line.contains("watching"), "{line}");
+        Self { child, file }
+    }
+
+    fn end(mut self) -> Value {
+        // What was moved last is seen by the look that follows, and by messages on closing, which take a moment.
+        std::thread::sleep(Duration::from_millis(300));
+        crate::common::signal(self.child.id(), "INT");
+        assert!(self.child.wait().unwrap().success());
+        serde_json::from_slice(&std::fs::read(&self.file).unwrap()).unwrap()
+    }
+}
+
+/// The conversations between programs of these names.
+fn between<'a>(watched: &'a Value, client: &str, server: &str) -> Vec<&'a Value> {
+    let is = |it: &&Value| {
+        it["client"]["name"].as_str().unwrap().starts_with(client) && it["server"]["name"].as_str().unwrap().starts_with(server)
+    };
+    watched["conversations"].as_array().unwrap().iter().filter(is).collect()
+}
+
+fn bytes(conversation: &Value) -> (u64, u64) {
+    let of = |way: &str| conversation[way]["bytes"].as_u64().unwrap();
+    (of("there"), of("back"))
+}
+
+fn codes(watched: &Value) -> Vec<&str> {
+    let all = watched["findings"].as_array();
+    all.into_iter().flatten().map(|finding| finding["code"].as_str().unwrap()).collect()
+}
+
+/// Two processes over a socket: the client sends so many requests and takes a reply to each, in one of several manners.
+const PAIR: &str = r#"
+import os, socket, sys, threading, time
+way, where, count, size, reply = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
+if where.startswith("/"):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(where)
+else:
+    listener = socket.create_server(("127.0.0.1", int(where)))
+at, family = listener.getsockname(), listener.family
+listener.listen(1 if way == "backlog" else 1024)
+
+def take(connection, length):
+    left = length
+    while left:
+        got = len(connection.recv(min(left, 65536)))
+        if not got:
+            return False
+        left -= got
+    return True
+
+def connect():
+    client = socket.socket(family)
+    client.connect(at)
+    return client
+
+def client():
+    if way == "each":
+        for _ in range(count):
+            one = connect()
+            one.sendall(b"x" * size)
+            take(one, reply)
+            one.close()
+    elif way == "backlog":
+        def knock():
+            try:
+                connect()
+                time.sleep(100)
+            except OSError:
+                pass
+        for _ in range(count):
+            threading.Thread(target=knock, daemon=True).start()
+        time.sleep(2)
+    elif way == "stream":
+        one = connect()
+        for _ in range(count):
+            one.sendall(b"x" * size)
+        return one
+    elif way == "many":
+        all = [connect() for _ in range(count)]
+        end = time.time() + 3
+        while time.time() < end:
+            for one in all:
+                one.sendall(b"x" * size)
+                take(one, reply)
+        return all
+    else:
+        one = connect()
+        for _ in range(count):
+            if way == "pieces":
+                one.sendall(b"x" * (size // 2))
+                one.sendall(b"x" * (size - size // 2))
+            else:
+                one.sendall(b"x" * size)
+            take(one, reply)
+        return one
+
+def serve(connection):
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+    while take(connection, size):
+        if way == "stream":
+            time.sleep(0.005)
+        else:
+            connection.sendall(b"y" * reply)
+
+ask, told = os.pipe()
+done, tell = os.pipe()
+if os.fork() == 0:
+    parent = os.getppid()
+    listener.close()
+    os.close(told)
+    open("/proc/self/comm", "w").write("asker")
+    if not os.read(ask, 1):
+        os._exit(0)
+    kept = client()
+    os.write(tell, b"x")
+    while os.getppid() == parent:
+        time.sleep(0.05)
+    os._exit(0)
+open("/proc/self/comm", "w").write("answerer")
+
+def serving():
+    while way != "backlog":
+        connection, _ = listener.accept()
+        threading.Thread(target=serve, args=(connection,), daemon=True).start()
+threading.Thread(target=serving, daemon=True).start()
+print(at if where.startswith("/") else at[1], flush=True)
+sys.stdin.readline()
+os.write(told, b"x")
+os.read(done, 1)
+print("done", flush=True)
+sys.stdin.read()
+"#;
+
+/// One of those pairs, which begins when it is told to.
+struct Pair {
+    program: Program,
+    /// A port, or a path.
+    at: String,
+}
+
+impl Pair {
+    fn that(place: &Place, way: &str, over: &str, [count, size, reply]: [u64; 3]) -> Self {
+        let path = place.file(&format!("{way}.sock"));
+        let at = if over == "unix" { argument(&path) } else { "0" };
+        let figures = [count, size, reply].map(|figure| figure.to_string());
+        let mut args = vec![way, at];
+        args.extend(figures.iter().map(String::as_str));
+        let mut program = Program::python(place, "pair.py", PAIR, &args);
+        let at = program.line();
+        Self { program, at }
+    }
+
+    /// All of it, while it is watched.
+    fn watched(mut self, place: &Place) -> Value {
+        let flag = if self.at.starts_with('/') { "--path" } else { "--port" };
+        let watch = Watch::start(place, &[flag, &self.at]);
+        self.program.tell("go");
+        assert_eq!(self.program.line(), "done");
+        watch.end()
+    }
+}
+
+/// The only conversation of a pair.
+fn only(watched: &Value) -> &Value {
+    let found = between(watched, "asker", "answerer");
+    let [only] = found.as_slice() else { panic!("{watched:#}") };
+    only
+}
+
+/// Copies what a client and a server say to each other, and counts it.
+const TAP: &str = r#"
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct sockaddr_in at(int port) {
+    struct sockaddr_in where = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    return where;
+}
+
+int main(int count, char **words) {
+    static char buffer[65536];
+    struct sockaddr_in mine = at(0), theirs = at(count > 1 ? atoi(words[1]) : 0);
+    socklen_t length = sizeof mine;
+    int listener = socket(AF_INET, SOCK_STREAM, 0), out = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(listener, (void *)&mine, sizeof mine) || listen(listener, 1)) return 1;
+    getsockname(listener, (void *)&mine, &length);
+    printf("%d\n", ntohs(mine.sin_port));
+    fflush(stdout);
+    int in = accept(listener, 0, 0);
+    if (in < 0 || connect(out, (void *)&theirs, sizeof theirs)) return 1;
+    struct pollfd ends[] = {{.fd = in, .events = POLLIN}, {.fd = out, .events = POLLIN}};
+    long long moved[2] = {0, 0};
+    for (;;) {
+        poll(ends, 2, -1);
+        for (int way = 0; way < 2; way++) {
+            if (!ends[way].revents) continue;
+            ssize_t got = read(ends[way].fd, buffer, sizeof buffer);
+            if (got <= 0) goto end;
+            for (ssize_t sent = 0; sent < got;) sent += write(ends[1 - way].fd, buffer + sent, got - sent);
+            moved[way] += got;
+        }
+    }
+end:
+    printf("%lld %lld\n", moved[0], moved[1]);
+    fflush(stdout);
+    getchar();
+    return 0;
+}
+"#;
+
+#[test]
+fn bytes_and_requests_over_tcp_are_what_the_programs_and_ss_have_counted() {
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "plain", "tcp", [2_000, 300, 1_200]);
+    let watch = Watch::start(&place, &["--port", &pair.at]);
+    pair.program.tell("go");
+    assert_eq!(pair.program.line(), "done");
+    let ss = Command::new("ss").args(["-tin", "sport", "=", &format!(":{}", pair.at)]).output().unwrap();
+    let watched = watch.end();
+    let seen = only(&watched);
+    assert_eq!(bytes(seen), (2_000 * 300, 2_000 * 1_200));
+    let ss = text(&ss.stdout);
+    assert!(ss.contains("bytes_received:600000"), "{ss}");
+    assert_eq!((seen["opened"].as_u64(), seen["connections"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(seen["manner"], "requests");
+    // A request is a segment, and so is a reply.
+    let elapsed = watched["elapsed_s"].as_f64().unwrap();
+    let requests = seen["requests_per_s"].as_f64().unwrap() * elapsed;
+    assert!((1_999.0..=2_001.0).contains(&requests), "{requests}");
+    assert_eq!(codes(&watched), Vec::<&str>::new());
+}
+
+#[test]
+fn a_tap_counts_the_same() {
+    let place = Place::new();
+    let source = place.write("tap.c", TAP);
+    let program = place.file("tap");
+    assert!(Command::new("cc").args(["-O1", "-o", argument(&program), argument(&source)]).status().unwrap().success());
+    // The server is asked through the tap by a client of this test, whose connection closes before the watch ends.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let mut tap = Command::new(&program);
+    tap.arg(port.to_string());
+    let mut tap = Program::start(tap);
+    let at: u16 = tap.line().parse().unwrap();
+    let watch = Watch::start(&place, &["--command", argument(&program)]);
+    let mut client = std::net::TcpStream::connect(("127.0.0.1", at)).unwrap();
+    let (mut serving, _) = server.accept().unwrap();
+    let mut buffer = vec![0; 3_000];
+    for round in 0..500_usize {
+        client.write_all(&buffer[..100 + round]).unwrap();
+        serving.read_exact(&mut buffer[..100 + round]).unwrap();
+        serving.write_all(&buffer[..3_000 - round]).unwrap();
+        client.read_exact(&mut buffer[..3_000 - round]).unwrap();
+    }
+    drop((client, serving));
+    let told: Vec<u64> = tap.line().split(' ').map(|count| count.parse().unwrap()).collect();
+    let watched = watch.end();
+    let of = |client: &str, server: &str| bytes(between(&watched, client, server)[0]);
+    let both = (told[0], told[1]);
+    assert_eq!((of("it-", "tap"), of("tap", "it-")), (both, both));
+}
+
+#[test]
+fn what_has_been_said_before_is_not_counted_and_a_process_that_dies_loses_nothing() {
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "plain", "tcp", [100, 10, 10]);
+    pair.program.tell("go");
+    assert_eq!(pair.program.line(), "done");
+    let before = Watch::start(&place, &["--port", &pair.at]).end();
+    assert_eq!((bytes(only(&before)), only(&before)["manner"].as_str()), ((0, 0), Some("idle")));
+    let mut dying = Pair::that(&place, "plain", "tcp", [500, 100, 100]);
+    let watch = Watch::start(&place, &["--port", &dying.at]);
+    dying.program.tell("go");
+    assert_eq!(dying.program.line(), "done");
+    drop(dying);
+    std::thread::sleep(Duration::from_millis(1_500));
+    let after = watch.end();
+    let seen = only(&after);
+    assert_eq!((bytes(seen), seen["connections"].as_u64()), ((50_000, 50_000), Some(0)));
+}
+
+#[test]
+fn connections_that_carry_one_request_are_counted_and_named() {
+    let place = Place::new();
+    let watched = Pair::that(&place, "each", "tcp", [300, 20, 30]).watched(&place);
+    let seen = only(&watched);
+    assert_eq!((bytes(seen), seen["opened"].as_u64()), ((6_000, 9_000), Some(300)));
+    assert_eq!(seen["manner"], "connections");
+    assert!(codes(&watched).contains(&"connection-each"), "{watched:#}");
+}
+
+#[test]
+fn a_planted_nagle_pair_is_named_with_the_side_that_can_mend_it() {
+    let place = Place::new();
+    let watched = Pair::that(&place, "pieces", "tcp", [75, 20, 5]).watched(&place);
+    let findings = watched["findings"].as_array().unwrap();
+    let nagle = findings.iter().find(|finding| finding["code"] == "nagle").unwrap_or_else(|| panic!("{watched:#}"));
+    assert_eq!(nagle["pid"], only(&watched)["client"]["pid"]);
+    assert!(nagle["found"].as_str().unwrap().contains("TCP_NODELAY off"), "{nagle:#}");
+}
+
+#[test]
+fn a_slow_reader_is_named_and_not_its_writer() {
+    let place = Place::new();
+    for over in ["tcp", "unix"] {
+        let watched = Pair::that(&place, "stream", over, [400, 65_536, 1]).watched(&place);
+        let findings = watched["findings"].as_array().cloned().unwrap_or_default();
+        let slow = findings.iter().find(|finding| finding["code"] == "slow-reader");
+        let slow = slow.unwrap_or_else(|| panic!("{over}: {watched:#}"));
+        assert_eq!(slow["pid"], only(&watched)["server"]["pid"], "{over}");
+    }
+}
+
+#[test]
+fn a_full_queue_of_connections_is_named_with_its_listener() {
+    let place = Place::new();
+    for over in ["tcp", "unix"] {
+        let watched = Pair::that(&place, "backlog", over, [8, 1, 1]).watched(&place);
+        assert!(codes(&watched).contains(&"backlog"), "{over}: {watched:#}");
+        let findings = watched["findings"].as_array().unwrap();
+        let found = findings.iter().find(|finding| finding["code"] == "backlog").unwrap();
+        assert!(found["found"].as_str().unwrap().contains("answerer"), "{found}");
+    }
+}
+
+#[test]
+fn a_thousand_connections_are_one_row_and_cost_little_to_look_at() {
+    let place = Place::new();
+    let watched = Pair::that(&place, "many", "tcp", [1_000, 10, 10]).watched(&place);
+    let seen = only(&watched);
+    assert_eq!((seen["connections"].as_u64(), seen["opened"].as_u64()), (Some(1_000), Some(1_000)));
+    let (there, back) = bytes(seen);
+    assert!(there == back && there >= 10_000, "{seen:#}");
+    // Built to be debugged, it takes several times what is promised of a release.
+    assert!(watched["own_cpu"].as_f64().unwrap() < 0.3, "{}", watched["own_cpu"]);
+}
+
+#[test]
+fn a_pipeline_moves_the_bytes_that_it_was_given() {
+    let place = Place::new();
+    const SOURCE: &str = r#"
+import os, sys, time
+open("/proc/self/comm", "w").write("source")
+sys.stdin.readline()
+for _ in range(100):
+    os.write(1, b"x" * 10000)
+    time.sleep(0.01)
+os.write(2, b"done\n")
+sys.stdin.readline()
+"#;
+    let file = place.write("source.py", SOURCE);
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("exec 3>&1; python3 {} 2>&3 3>&- | cat 3>&- | wc -c 3>&- >&2", argument(&file))]);
+    let mut pipeline = Program::start(command);
+    std::thread::sleep(Duration::from_millis(500));
+    let watch = Watch::start(&place, &["--command", "cat"]);
+    pipeline.tell("go");
+    assert_eq!(pipeline.line(), "done");
+    std::thread::sleep(Duration::from_millis(300));
+    let watched = watch.end();
+    for (from, to) in [("source", "cat"), ("cat", "wc")] {
+        let found = between(&watched, from, to);
+        let [seen] = found.as_slice() else { panic!("{from}: {watched:#}") };
+        assert_eq!((seen["medium"].as_str(), seen["there"]["bytes"].as_u64()), (Some("pipe"), Some(1_000_000)), "{from}");
+        assert_eq!(seen["there"]["known"], "estimated");
+    }
+    pipeline.tell("end");
+}
+
+#[test]
+fn another_network_namespace_is_looked_into() {
+    let place = Place::new();
+    let file = place.write("pair.py", PAIR);
+    let script = format!("ip link set lo up && exec python3 {} plain 0 200 50 70", argument(&file));
+    let mut command = Command::new("unshare");
+    command.args(["--net", "sh", "-c", &script]);
+    let mut inside = Program::start(command);
+    let at = inside.line();
+    // The same port of this namespace is another one.
+    let watch = Watch::start(&place, &["--port", &at]);
+    inside.tell("go");
+    assert_eq!(inside.line(), "done");
+    let watched = watch.end();
+    assert_eq!(bytes(only(&watched)), (10_000, 14_000));
+}
+
+#[test]
+fn redaction_leaves_no_command_no_path_and_no_number() {
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "plain", "unix", [10, 10, 10]);
+    pair.program.tell("go");
+    pair.program.line();
+    let id = pair.program.child.id();
+    let output = place.run(&["watch", "--path", &pair.at, "--for", "1s", "--redact", "--wide", "--json", "-", "--quiet"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("<path 1>") && said.contains("<command>"), "{said}");
+    for secret in [&*pair.at, "pair.py", &format!(": {id}")] {
+        assert!(!said.contains(secret), "{secret}: {said}");
+    }
+}
+
+#[test]
+fn an_ordinary_user_sees_the_own_programs_and_what_is_missing() {
+    let place = Place::new();
+    let pair = Pair::that(&place, "plain", "tcp", [10, 10, 10]);
+    let root = pair.program.child.id().to_string();
+    let output = wait(by_nobody(&place, &["watch", "--for", "1s"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let said = text(&output.stdout);
+    assert!(output.status.success() && said.contains("of other users") && said.contains("Run as root"), "{said}");
+    let other = wait(by_nobody(&place, &["watch", "--pid", &root]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    assert_refused(&other, &["is another user's; run as root"]);
+}
+
+#[test]
+fn on_a_terminal_it_is_redrawn_until_q() {
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "many", "tcp", [5, 10, 10]);
+    let program = env!("CARGO_BIN_EXE_ipcost");
+    let mut command = Command::new("script");
+    command.args(["-qec", &format!("stty cols 100 rows 30; {program} watch --port {}", pair.at), "/dev/null"]);
+    let mut terminal = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    pair.program.tell("go");
+    assert_eq!(pair.program.line(), "done");
+    terminal.stdin.as_mut().unwrap().write_all(b"q").unwrap();
+    let output = terminal.wait_with_output().unwrap();
+    let said = text(&output.stdout);
+    let (live, after) = said.rsplit_once("\u{1b}[?1049l").unwrap_or_else(|| panic!("{said}"));
+    assert!(live.contains("\u{1b}[?1049h") && live.contains("q ends") && live.matches("asker").count() >= 2, "{said}");
+    assert!(after.contains("asker") && after.contains("answerer"), "{after}");
+}
