@@ -1,7 +1,7 @@
 //! Samples of system calls as the kernel writes them (`perf_event_open(2)`), and the calls that they make up.
 //!
-//! Programs of 32 bits have other numbers, and no sample tells that a call is theirs: such a call is shown under the name that its number has for programs of 64 bits,
-//! or not at all. Who shows calls may leave out such programs.
+//! Programs of 32 bits have other numbers, and no sample tells that a call is theirs: such a call is shown under the name
+//! that its number has for programs of 64 bits, or not at all. Who shows calls may leave out such programs.
 
 use std::collections::HashMap;
 
@@ -122,17 +122,26 @@ pub enum What {
 
 /// Reads a ring's bytes, from the begin of a record on. Whatever is no record that matters here is left out.
 pub fn parse(mut ring: &[u8], layout: &Layout, take: &mut dyn FnMut(Record)) {
-    let mut last_ns = 0;
+    let mut lost: Option<Record> = None;
     while let Some(size) = bytes(ring, 6).map(u16::from_ne_bytes).map(usize::from) {
-        let Some((record, rest)) = ring.split_at_checked(size).filter(|_| size >= HEADER) else { return };
+        let Some((record, rest)) = ring.split_at_checked(size).filter(|_| size >= HEADER) else { break };
         ring = rest;
-        let Some(record) = read(record, layout, last_ns) else { continue };
-        last_ns = record.at_ns;
-        take(record);
+        let Some(record) = read(record, layout) else { continue };
+        if let Some(lost) = lost.take() {
+            // Older kernels take the time of a loss after that of the record for which they tell it.
+            take(Record { at_ns: lost.at_ns.min(record.at_ns), ..lost });
+        }
+        match record.what {
+            What::Lost(_) => lost = Some(record),
+            _ => take(record),
+        }
+    }
+    if let Some(lost) = lost {
+        take(lost);
     }
 }
 
-fn read(record: &[u8], layout: &Layout, last_ns: u64) -> Option<Record> {
+fn read(record: &[u8], layout: &Layout) -> Option<Record> {
     let short = |at: usize| bytes(record, at).map(u32::from_ne_bytes);
     let long = |at: usize| bytes(record, at).map(u64::from_ne_bytes);
     match short(0)? {
@@ -143,10 +152,10 @@ fn read(record: &[u8], layout: &Layout, last_ns: u64) -> Option<Record> {
             let data = data.get(..short(HEADER + 16)? as usize)?;
             Some(Record { at_ns, process, thread, what: layout.what(data)? })
         }
-        // An event's number and a count, then process, thread and time of the next record.
+        // An event's number and a count, then a process, a thread and a time.
         LOST => {
-            let at_ns = long(HEADER + 24).unwrap_or(last_ns);
-            Some(Record { at_ns, process: 0, thread: 0, what: What::Lost(long(HEADER + 8)?) })
+            let (lost, at_ns) = (long(HEADER + 8)?, long(HEADER + 24)?);
+            Some(Record { at_ns, process: 0, thread: 0, what: What::Lost(lost) })
         }
         _ => None,
     }

@@ -19,14 +19,15 @@ pub use crate::observed::{CallDirection, MovedCall, SampleError, Taken};
 const RING_BYTES: usize = 1 << 20;
 /// The least size, where this user may lock little memory.
 const LEAST_RING_BYTES: usize = 64 << 10;
-/// The kernel compares the thread of each call with so many at most.
-const MOST_THREADS: usize = 64;
 /// A record is in the ring so long after its time at the latest, unless the processor is taken away just then.
 const DELAY_NS: u64 = 1_000_000;
 /// The number of the first namespace of processes (`PROC_PID_INIT_INO`).
 const FIRST_NAMESPACE: u64 = 0xefff_fffc;
 
-/// A sampler of the calls that move data. As long as it is open, every call of every program takes somewhat longer, and more so while it is enabled.
+/// A sampler of the calls that move data.
+///
+/// As long as it is open, every call of every program takes somewhat longer, and more so while it is enabled. Processors
+/// that come online later are not sampled.
 #[derive(Debug)]
 pub struct CallSampler {
     processors: Vec<Processor>,
@@ -70,7 +71,8 @@ impl CallSampler {
         let is_first =
             std::fs::metadata("/proc/self/ns/pid").is_ok_and(|space| space.ino() == FIRST_NAMESPACE);
         let own = without.filter(|_| is_first).map(threads_of).unwrap_or_default();
-        let only = threads.filter(|threads| is_first && (1..=MOST_THREADS).contains(&threads.len()));
+        let only =
+            threads.filter(|threads| is_first && (1..=moving_calls::MOST_THREADS).contains(&threads.len()));
         let unknown = || SampleError::Absent(io::ErrorKind::Unsupported.into());
         let filter = moving_calls::filter(&own, only).ok_or_else(unknown)?;
         let filter = CString::new(filter).map_err(|_| unknown())?;
@@ -208,10 +210,10 @@ fn processors_end() -> io::Result<i32> {
     last.and_then(|last| last.checked_add(1)).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// The threads of a process, as far as the kernel compares them: calls of others are left out when they are taken.
+/// The threads of a process. Calls of those that start later are left out when they are taken.
 fn threads_of(process: u32) -> Vec<u32> {
     let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).take(MOST_THREADS).collect()
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 #[cfg(test)]

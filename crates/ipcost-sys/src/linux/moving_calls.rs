@@ -77,27 +77,48 @@ pub const CALLS: &[Call] = &[
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub const CALLS: &[Call] = &[];
 
+/// A filter names so many threads at most, as the kernel takes no more than 4096 letters.
+pub const MOST_THREADS: usize = 64;
+/// And so many to leave out.
+pub const MOST_LEFT_OUT: usize = 16;
+
 /// The kernel's filter for these calls, of all threads but some, or of some alone; `None` if there is nothing to sample.
-///
-/// Numbers that follow each other are one comparison, as the kernel makes one after the other.
 pub fn filter(without: &[u32], only: Option<&[u32]>) -> Option<String> {
-    let mut numbers: Vec<i64> = CALLS.iter().map(|call| call.number).collect();
-    numbers.sort_unstable();
-    let ranges = numbers.chunk_by(|one, next| *next == one + 1);
-    let range = |range: &[i64]| Some(format!("(id>={}&&id<={})", range.first()?, range.last()?));
-    let calls: Vec<String> = ranges.filter_map(range).collect();
-    if calls.is_empty() {
-        return None;
-    }
-    let mut filter = format!("({})", calls.join("||"));
-    for thread in without {
+    let mut filter = one_of("id", CALLS.iter().map(|call| call.number), 1)?;
+    for thread in without.iter().take(MOST_LEFT_OUT) {
         filter += &format!("&&common_pid!={thread}");
     }
     if let Some(only) = only {
-        let threads: Vec<String> = only.iter().map(|thread| format!("common_pid=={thread}")).collect();
-        filter += &format!("&&({})", threads.join("||"));
+        filter += "&&";
+        filter += &one_of("common_pid", only.iter().copied().map(i64::from), 4)?;
     }
     Some(filter)
+}
+
+/// Whether a field is one of these numbers, of which ranges are one.
+fn one_of(field: &str, numbers: impl Iterator<Item = i64>, at_once: usize) -> Option<String> {
+    let mut numbers: Vec<i64> = numbers.collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let ranges = numbers.chunk_by(|one, next| *next == one + 1);
+    let ranges: Vec<_> = ranges.filter_map(|range| Some((*range.first()?, *range.last()?))).collect();
+    (!ranges.is_empty()).then(|| within(field, &ranges, at_once))
+}
+
+/// Halves the ranges with each comparison, until few are left: the kernel makes one after the other, for every call of every program.
+fn within(field: &str, ranges: &[(i64, i64)], at_once: usize) -> String {
+    if ranges.len() <= at_once {
+        let range = |(first, last): &(i64, i64)| match first == last {
+            true => format!("{field}=={first}"),
+            false => format!("({field}>={first}&&{field}<={last})"),
+        };
+        let ranges: Vec<String> = ranges.iter().map(range).collect();
+        return format!("({})", ranges.join("||"));
+    }
+    let (low, high) = ranges.split_at(ranges.len() / 2);
+    let from = high[0].0;
+    let [low, high] = [low, high].map(|half| within(field, half, at_once));
+    format!("(({field}<{from}&&{low})||({field}>={from}&&{high}))")
 }
 
 #[cfg(test)]
@@ -114,12 +135,30 @@ mod tests {
     }
 
     #[test]
+    fn ranges_are_halved() {
+        let numbers = [1, 2, 7, 9, 4];
+        assert_eq!(one_of("id", [].into_iter(), 1), None);
+        assert_eq!(one_of("id", numbers.into_iter(), 4).unwrap(), "((id>=1&&id<=2)||id==4||id==7||id==9)");
+        let halved = "((id<7&&((id>=1&&id<=2)||id==4))||(id>=7&&(id==7||id==9)))";
+        assert_eq!(one_of("id", numbers.into_iter(), 2).unwrap(), halved);
+    }
+
+    #[test]
     fn a_filter_names_calls_and_threads() {
         let Some(all) = filter(&[], None) else { return };
-        let read = libc::SYS_read;
-        assert!(all.contains(&format!("(id>={read}&&id<={})", libc::SYS_write)), "{all}");
+        assert!(all.contains(&format!("(id=={})", libc::SYS_epoll_pwait2)), "{all}");
         assert!(!all.contains("common_pid"), "{all}");
-        let some = filter(&[7, 8], Some(&[9, 10])).unwrap();
-        assert_eq!(some, all + "&&common_pid!=7&&common_pid!=8&&(common_pid==9||common_pid==10)");
+        let some = filter(&[7, 8], Some(&[9, 20])).unwrap();
+        assert_eq!(some, all + "&&common_pid!=7&&common_pid!=8&&(common_pid==9||common_pid==20)");
+    }
+
+    #[test]
+    fn the_longest_filter_is_taken() {
+        /// Without the zero at its end; the kernel takes a page.
+        const MOST_LETTERS: usize = 4095;
+        let threads: Vec<u32> = (0..MOST_THREADS as u32).map(|index| 4_194_303 - 2 * index).collect();
+        if let Some(filter) = filter(&threads, Some(&threads)) {
+            assert!(filter.len() <= MOST_LETTERS, "{}", filter.len());
+        }
     }
 }

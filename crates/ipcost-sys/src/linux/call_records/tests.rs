@@ -94,7 +94,7 @@ fn what_contradicts_is_forgotten_and_what_may_be_two_calls_is_marked() {
         enter(10, 1, libc::SYS_read, [4, 0, 64]),
         enter(11, 2, libc::SYS_read, [5, 0, 64]),
         enter(12, 3, libc::SYS_read, [6, 0, 64]),
-        lost(9, 20),
+        lost(9, 22),
         enter(21, 1, libc::SYS_read, [7, 0, 64]),
         exit(22, 1, libc::SYS_read, 1),
         exit(23, 2, libc::SYS_write, 2),
