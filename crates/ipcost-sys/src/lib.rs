@@ -82,9 +82,9 @@ mod unix;
 mod unsupported;
 
 pub use system::{
-    call_samples, control, descriptor_table, driven, found_file, interrupt, keys, limits, local_stream, measuring, net_namespace,
-    pausing, perf, private_dir, process, process_tree, programs, running, shared_word, sockets, tcp_ends, usage, user_dirs,
-    wake, whole_command, worker,
+    call_samples, control, descriptor_table, driven, found_file, interrupt, keys, limits, local_stream,
+    measuring, net_namespace, pausing, perf, private_dir, process, process_tree, programs, running,
+    shared_word, sockets, tcp_ends, usage, user_dirs, wake, whole_command, worker,
 };
 
 use std::io;

@@ -188,7 +188,8 @@ fn calls_of_other_programs_are_seen_and_own_ones_are_not() {
 
 #[test]
 fn a_ring_is_read_over_its_end_and_a_full_one_loses() {
-    const FITS: usize = RING_BYTES / 512;
+    /// A third of a ring.
+    const FITS: usize = RING_BYTES / 1024;
     let Some(mut sampler) = sampler(Some(&[own_thread()]), None) else { return };
     let (mut client, mut server) = UnixStream::pair().unwrap();
     let end = client.as_raw_fd();
@@ -208,7 +209,8 @@ fn a_ring_is_read_over_its_end_and_a_full_one_loses() {
     sampler.take(&mut |call| seen += usize::from(call.descriptor == end));
     assert_eq!(seen, 20 * FITS);
     sampler.enable();
-    exchange(20 * FITS);
+    // More than all rings hold, wherever this thread runs.
+    exchange(4 * FITS * sampler.processors.len());
     sampler.disable();
     assert!(taken(&mut sampler).1.lost > 0);
     assert_eq!(taken(&mut sampler), (Vec::new(), Taken::default()));
@@ -261,11 +263,21 @@ fn what_sampling_costs() {
         }
     };
     line("not opened", None);
+    let mut moments = vec![now_ns()];
     let Some(mut all) = sampler(None, None) else { return };
+    moments.push(now_ns());
     line("disabled", Some(&mut all));
+    moments.push(now_ns());
     all.enable();
+    moments.push(now_ns());
     line("enabled", Some(&mut all));
+    moments.push(now_ns());
+    all.disable();
+    moments.push(now_ns());
     drop(all);
+    moments.push(now_ns());
+    let took: Vec<_> = moments.windows(2).step_by(2).map(|pair| (pair[1] - pair[0]) / 1_000).collect();
+    println!("open, enable, disable: {took:?} us; close: {} us", (moments[6] - moments[5]) / 1_000);
     let Some(mut own) = sampler(Some(&[own_thread()]), None) else { return };
     own.enable();
     line("enabled for this thread", Some(&mut own));
