@@ -29,6 +29,7 @@
 //! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
 //! | kernel texts | [`kernel_texts`] | their parsers, each a pure function, for tests and fuzzers |
 //! | programs that run | [`running`], [`sockets`], [`observed`] | their sockets, pipes and shared memory, and what TCP has counted |
+//! | their calls | [`call_samples`] | the calls that move data, when they began and ended, of programs that already run |
 //! | keys | [`keys`] | those that are pressed while a table is redrawn |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //! | storage | [`disk`] | bytes that processes read from it and write to it |
@@ -81,9 +82,9 @@ mod unix;
 mod unsupported;
 
 pub use system::{
-    control, descriptor_table, driven, found_file, interrupt, keys, limits, local_stream, measuring, net_namespace,
-    pausing, perf, private_dir, process, process_tree, programs, running, shared_word, sockets, tcp_ends, usage, user_dirs,
-    wake, whole_command, worker,
+    call_samples, control, descriptor_table, driven, found_file, interrupt, keys, limits, local_stream,
+    measuring, net_namespace, pausing, perf, private_dir, process, process_tree, programs, running,
+    shared_word, sockets, tcp_ends, usage, user_dirs, wake, whole_command, worker,
 };
 
 use std::io;

@@ -1,6 +1,7 @@
 //! What is seen of the programs that run: their sockets, pipes and shared memory, never what goes through them.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::net::SocketAddr;
 
 /// The state of a TCP socket, as far as it matters here.
@@ -189,10 +190,75 @@ impl Program {
     pub fn container(&self) -> Option<&str> {
         const SHOWN: usize = 12;
         const NUMBER: usize = 64;
-        let is_number = |part: &&str| part.len() == NUMBER && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_number =
+            |part: &&str| part.len() == NUMBER && part.bytes().all(|byte| byte.is_ascii_hexdigit());
         let parts = self.group.split(['/', '-', '.', ':']);
         parts.into_iter().find(is_number).map(|number| &number[..SHOWN])
     }
+}
+
+/// Where a call moves data, seen from the program that makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CallDirection {
+    /// To the program, such as `read`.
+    In,
+    /// From it, such as `write`.
+    Out,
+    /// Nowhere: it waits until data can move, such as `poll`.
+    Wait,
+    /// Nowhere: it begins or ends a connection, such as `connect`.
+    Other,
+}
+
+/// A call that moves data, as the kernel saw it begin and end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MovedCall {
+    /// The process that made it.
+    pub process: u32,
+    /// The thread that made it.
+    pub thread: u32,
+    /// Its name, such as `read` or `sendto`.
+    pub call: &'static str,
+    /// The descriptor that it was made on; -1 for calls on several or none, such as `poll`.
+    ///
+    /// Of `splice`, `tee` and `sendfile` it is the one that data go to.
+    pub descriptor: i32,
+    /// Where data go.
+    pub direction: CallDirection,
+    /// Bytes asked for, where an argument says it, as for `read` and `sendto`; otherwise 0.
+    pub asked: u64,
+    /// What the call returned: bytes, or a negative error number (`errno(3)`).
+    ///
+    /// For `sendmmsg` and `recvmmsg` these are messages, and for calls that wait, descriptors. From -512 to -516 a signal
+    /// interrupted the call; the kernel may make it again.
+    pub result: i64,
+    /// When it began, nanoseconds on the monotonic clock, as [`clock::now_ns`](crate::clock::now_ns).
+    pub began_ns: u64,
+    /// When it ended, on the same clock.
+    pub ended_ns: u64,
+    /// Whether nothing was missed in between. If not, the begin may be that of an earlier call, and `asked` too.
+    pub is_whole: bool,
+}
+
+/// What was taken from samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Begins and ends of calls for which the rings had no room, at least.
+    pub lost: u64,
+}
+
+/// Why calls cannot be sampled.
+#[derive(Debug, thiserror::Error)]
+pub enum SampleError {
+    /// This user lacks permission.
+    #[error("this user may not sample system calls: {0}")]
+    Forbidden(#[source] io::Error),
+    /// The kernel or the processor does not offer it, or the system is another one.
+    #[error("system calls cannot be sampled here: {0}")]
+    Absent(#[source] io::Error),
+    /// A system call failed otherwise, such as for too many open files.
+    #[error("sampling system calls failed: {0}")]
+    Failed(#[source] io::Error),
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Linux: the parts common to every Unix, and those of Linux alone.
 
 pub mod abstract_address;
+mod call_records;
+pub mod call_samples;
 pub mod calling;
 pub mod child;
 pub mod close_on_exec;
@@ -18,6 +20,7 @@ pub mod loopback;
 pub mod measuring;
 pub mod message_queue;
 pub mod more_sockets;
+mod moving_calls;
 pub mod net_namespace;
 pub mod other_memory;
 pub mod passed_memory;
@@ -30,6 +33,7 @@ pub mod pipe_buffer;
 pub mod process_tree;
 pub mod processors;
 pub mod running;
+mod sample_ring;
 pub mod shared_ring;
 pub mod shared_word;
 pub mod sockets;
@@ -38,6 +42,7 @@ pub mod suspension;
 pub mod tcp_ends;
 #[cfg(test)]
 mod tests;
+mod tracefs;
 pub mod wake;
 pub mod whole_command;
 

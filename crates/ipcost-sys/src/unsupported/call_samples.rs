@@ -1,0 +1,34 @@
+//! No view of other programs' system calls.
+
+pub use crate::observed::{CallDirection, MovedCall, SampleError, Taken};
+
+/// A sampler of the calls that move data; never created.
+#[derive(Debug)]
+pub enum CallSampler {}
+
+impl CallSampler {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn open(_threads: Option<&[u32]>) -> Result<Self, SampleError> {
+        Err(SampleError::Absent(super::unsupported(
+            "only Linux shows the system calls of other programs (perf)",
+        )))
+    }
+
+    /// Never called.
+    pub fn enable(&mut self) {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn disable(&mut self) {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn take(&mut self, _found: &mut dyn FnMut(MovedCall)) -> Taken {
+        match *self {}
+    }
+}
