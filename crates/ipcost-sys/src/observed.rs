@@ -43,8 +43,10 @@ pub struct TcpSocket {
 pub struct TcpCounts {
     /// Bytes that the other end has acknowledged.
     pub acknowledged_bytes: u64,
-    /// Bytes that have come.
+    /// Bytes that have come; the end of a connection counts as one.
     pub received_bytes: u64,
+    /// Bytes that the program has sent, each once; `None` of kernels before 4.19.
+    pub sent_bytes: Option<u64>,
     /// Segments with data that were sent.
     pub data_segments_out: u32,
     /// Segments with data that have come.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use ipcost_features::watch::{
-    Eyes, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, Watched, Watching, page, waits,
+    Eyes, Sampling, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, Watched, Watching, page, waits,
 };
 use ipcost_lab::lab::envelope;
 use ipcost_lab::watch_ends;
@@ -104,18 +104,24 @@ struct Seeing {
     watching: Watching,
     request: WatchRequest,
     ports: Option<u64>,
+    /// What samples calls, or why nothing does.
+    sampling: Result<Sampling, String>,
 }
 
 impl Seeing {
     fn open(request: WatchRequest) -> Result<Self, WatchError> {
         let ports = facts::network().ip_local_port_range;
         let ports = ports.map(|[first, last]| last.saturating_add(1).saturating_sub(first));
-        Ok(Self { eyes: Eyes::open()?, watching: Watching::default(), request, ports })
+        let eyes = Eyes::open()?;
+        let sampling = Sampling::start(None).map_err(|error| error.to_string());
+        Ok(Self { eyes, watching: Watching::default(), request, ports, sampling })
     }
 
     fn look(&mut self) -> Result<(), WatchError> {
+        let windows = self.sampling.as_ref().map(Sampling::take).unwrap_or_default();
         let look = self.eyes.look()?;
         self.watching.see(&look);
+        self.watching.sampled(&windows);
         if self.watching.looks() == 1 {
             self.watching.check(&self.request)?;
         }
@@ -144,7 +150,7 @@ impl Seeing {
     }
 
     fn unseen(&self) -> Vec<Unseen> {
-        let mut found = self.watching.unseen(&self.request);
+        let mut found = self.watching.unseen(&self.request, self.sampling.as_ref().err());
         if !self.eyes.sees_closing() {
             found.push(Unseen {
                 what: "Connections that close between two looks".to_owned(),
@@ -169,6 +175,7 @@ impl Seeing {
             elapsed_s: self.watching.elapsed().as_secs_f64(),
             looks: self.watching.looks(),
             own_cpu: self.eyes.own_cpu(),
+            sampled: self.watching.sample(),
             conversations: self.watching.conversations(&self.request, lately),
             findings: self.watching.findings(&self.request, self.ports),
             unseen: self.unseen(),

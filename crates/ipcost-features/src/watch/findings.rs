@@ -34,7 +34,8 @@ const MOST_SUSPECTS: usize = 64;
 /// What glances and counters beyond the looks have seen.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Evidence {
-    glances: u32,
+    /// How often was glanced at a conversation.
+    glances: HashMap<Way, u32>,
     /// How often a side waited in the kernel to write: the client, or the server.
     blocked: HashMap<(Way, bool), u32>,
     held_back: HashMap<Between, HeldBack>,
@@ -89,10 +90,12 @@ impl Evidence {
 
     /// Takes in where processes wait in the kernel, by process.
     pub fn glance<'a>(&mut self, waits: &BTreeMap<u32, Vec<String>>, ways: impl Iterator<Item = &'a Way>) {
-        self.glances += 1;
         let mut writers: HashMap<(u32, &str), Vec<(&Way, bool)>> = HashMap::new();
         for way in ways {
             let sides = [(way.client, true), (way.server, way.medium.is_unix())];
+            if !places_of(way.medium).is_empty() {
+                *self.glances.entry(way.clone()).or_default() += 1;
+            }
             for (index, (process, writes)) in sides.into_iter().enumerate() {
                 let (Some(process), true) = (process, writes) else { continue };
                 for place in places_of(way.medium) {
@@ -164,9 +167,12 @@ impl Watching {
         }
         let mut found = one_of_each(found);
         let evidence = &self.evidence;
-        let fits = |address: &str| request.is_any() || all.iter().any(|told| told.address == address);
+        let fits = |medium, address: &str, owner: Option<u32>| {
+            let way = Way { client: None, server: owner, medium, address: address.to_owned() };
+            super::judge::fits(&self.lately(&way), request)
+        };
         for ((medium, address), (owner, waiting, limit)) in &evidence.full {
-            if fits(address) {
+            if fits(*medium, address, *owner) {
                 found.push(self.backlog(*medium, address, *owner, *waiting, *limit));
             }
         }
@@ -178,7 +184,7 @@ impl Watching {
         }
         for ((ip, server), count) in &evidence.time_wait {
             let limit = ports.map_or(f64::INFINITY, |ports| ports as f64 * PORTS_SHARE);
-            if *count as f64 >= limit && fits(&server.to_string()) {
+            if *count as f64 >= limit && fits(Medium::Tcp, &server.to_string(), None) {
                 let told = format!("{} from {ip} to {server} are in TIME_WAIT, of {} local ports", counted(*count, "connection"), ports.unwrap_or(0));
                 let remedy = "keep connections open; or let the client connect from several addresses of 127.0.0.0/8";
                 let client = all.iter().find(|told| told.address == server.to_string()).and_then(|told| told.client.pid);
@@ -221,7 +227,8 @@ impl Watching {
         let way = told.way();
         let share = |is_client| {
             let count = self.evidence.blocked.get(&(way.clone(), is_client)).copied().unwrap_or(0);
-            if self.evidence.glances < LEAST_GLANCES { 0.0 } else { f64::from(count) / f64::from(self.evidence.glances) }
+            let glances = self.evidence.glances.get(&way).copied().unwrap_or(0);
+            if glances < LEAST_GLANCES { 0.0 } else { f64::from(count) / f64::from(glances) }
         };
         for (is_client, writer, reader) in [(true, &client, &told.server), (false, &server, &told.client)] {
             let waited = share(is_client);

@@ -12,7 +12,11 @@ use ipcost_sys::observed::{
 
 use super::findings::Evidence;
 use super::gather::{Look, WatchError};
-use super::{Conversation, Flow, Known, Manner, Medium, Party, TcpState, Unseen, WatchRequest};
+use super::sampled::{Estimate, Kept, SampledEnd, SampledSums, Samples};
+use super::sampling::Window;
+use super::{
+    Conversation, Flow, Known, Manner, Medium, Party, SampleRecord, Spread, TcpState, Unseen, WatchRequest,
+};
 
 /// Where one direction has so much more of the segments than the other, it is a stream.
 const ONE_WAY: f64 = 8.0;
@@ -38,6 +42,7 @@ struct End {
     owner: Option<u32>,
     is_open: bool,
     closed_for: u32,
+    inode: u32,
     waiting: u32,
     congestion: Option<String>,
 }
@@ -125,6 +130,7 @@ pub(super) struct Now {
 struct Past {
     at: Duration,
     sums: HashMap<Way, Sum>,
+    sampled: SampledSums,
     /// By process: its ticks, and what its calls have read and written.
     programs: HashMap<u32, (u64, Option<(u64, u64)>)>,
 }
@@ -147,6 +153,34 @@ pub struct Watching {
     first: Past,
     lost: bool,
     pub(super) evidence: Evidence,
+    pub(super) samples: Samples,
+    /// Where descriptors led at the last look, and at the one before.
+    leads: Leads,
+    before: Leads,
+}
+
+/// Where descriptors lead at a look.
+#[derive(Debug, Clone, Default)]
+struct Leads {
+    /// What each process holds.
+    held: HashMap<u32, HashMap<i32, Held>>,
+    /// By a socket's number: its conversation, and whether it is the client's end.
+    sockets: HashMap<u32, (Way, bool)>,
+    /// By a pipe's number: the conversations over it.
+    pipes: HashMap<u64, Vec<Way>>,
+}
+
+impl Leads {
+    fn of(&self, process: u32, held: &Held) -> Vec<(Way, bool)> {
+        match held {
+            Held::Socket(inode) => self.sockets.get(inode).cloned().into_iter().collect(),
+            Held::Pipe { inode, .. } => {
+                let ways = self.pipes.get(inode).into_iter().flatten();
+                let of_process = ways.filter(|way| way.client == Some(process) || way.server == Some(process));
+                of_process.map(|way| (way.clone(), way.client == Some(process))).collect()
+            }
+        }
+    }
 }
 
 impl Watching {
@@ -163,15 +197,24 @@ impl Watching {
         }
         self.programs.extend(look.programs.iter().map(|(id, program)| (*id, program.clone())));
         self.now.clear();
+        self.before = std::mem::take(&mut self.leads);
+        let held_by = |(id, program): (&u32, &Program)| {
+            Some((*id, program.held.as_ref()?.iter().cloned().collect::<HashMap<i32, Held>>()))
+        };
+        self.leads.held = look.programs.iter().filter_map(held_by).collect();
         self.evidence.see(look, |inode| owners.of_socket(inode));
         self.see_tcp(look, &owners);
         self.see_udp(&look.udp, &owners);
         self.see_unix(look, &owners);
-        for (way, count) in pipes(&look.programs).into_iter().chain(shared(&look.programs)) {
-            self.now.entry(way).or_default().connections += count;
+        for (inode, way) in pipes(&look.programs) {
+            self.leads.pipes.entry(inode).or_default().push(way.clone());
+            self.now.entry(way).or_default().connections += 1;
+        }
+        for way in shared(&look.programs) {
+            self.now.entry(way).or_default().connections += 1;
         }
         let programs = look.programs.iter().map(|(id, program)| (*id, counted_of(program))).collect();
-        let past = Past { at: look.at, sums: self.sums.clone(), programs };
+        let past = Past { at: look.at, sums: self.sums.clone(), sampled: self.samples.sums(), programs };
         if self.looks == 1 {
             self.first = past.clone();
         }
@@ -213,7 +256,9 @@ impl Watching {
             let (server, client) = (self.ends.get(id), self.ends.get(&other));
             let (Some(server), Some(client)) = (server, client) else { continue };
             let waiting = (u64::from(server.waiting), u64::from(client.waiting));
+            let inodes = [(server.inode, false), (client.inode, true)];
             let (rtt, congestion) = (client.last.rtt_us, client.congestion.clone().or_else(|| server.congestion.clone()));
+            self.leads.sockets.extend(inodes.map(|(inode, is_client)| (inode, (way.clone(), is_client))));
             let now = self.now.entry(way).or_default();
             now.connections += 1;
             now.waiting = (now.waiting.0 + waiting.0, now.waiting.1 + waiting.1);
@@ -238,19 +283,23 @@ impl Watching {
             true => TcpCounts::default(),
             false => end.last,
         };
-        (end.last, end.is_open, end.waiting) = (counts, true, socket.waiting);
+        (end.last, end.is_open, end.waiting, end.inode) = (counts, true, socket.waiting, socket.inode);
         end.congestion = socket.congestion.clone().or(end.congestion.take());
         let Some(way) = self.other_end(id, all).and_then(|other| self.way(id, other)) else { return };
-        let came = Amount {
-            bytes: counts.received_bytes - before.received_bytes.min(counts.received_bytes),
-            segments: u64::from(counts.data_segments_in.saturating_sub(before.data_segments_in)),
-            ..Amount::default()
-        };
-        let went = Amount {
+        let since = |now: u32, before: u32| u64::from(now.saturating_sub(before));
+        let retransmitted = since(counts.retransmitted, before.retransmitted);
+        let mut went = Amount {
             held_up_us: counts.receiver_limited_us.saturating_sub(before.receiver_limited_us),
-            retransmitted: u64::from(counts.retransmitted.saturating_sub(before.retransmitted)),
-            ..Amount::default()
+            segments: since(counts.data_segments_out, before.data_segments_out).saturating_sub(retransmitted),
+            retransmitted,
+            bytes: 0,
         };
+        let mut came = Amount::default();
+        match counts.sent_bytes.zip(before.sent_bytes.or(Some(0))) {
+            // What an end has sent does not count the end of the connection, as what the other one has received does.
+            Some((now, before)) => went.bytes = now.saturating_sub(before),
+            None => came.bytes = counts.received_bytes.saturating_sub(before.received_bytes),
+        }
         let is_server = self.is_server(id);
         let sum = self.sums.entry(way).or_default();
         let (into, out_of) = match is_server {
@@ -334,6 +383,8 @@ impl Watching {
                 continue;
             }
             let way = Way { client, server, medium: Medium::Udp, address: remote.to_string() };
+            self.leads.sockets.insert(socket.inode, (way.clone(), true));
+            self.leads.sockets.insert(other.inode, (way.clone(), false));
             let now = self.now.entry(way).or_default();
             now.connections += 1;
             now.waiting = (now.waiting.0 + u64::from(other.waiting), now.waiting.1 + u64::from(socket.waiting));
@@ -363,6 +414,8 @@ impl Watching {
             };
             let address = peer.name.clone().unwrap_or_default();
             let way = Way { client, server, medium, address };
+            self.leads.sockets.insert(socket.inode, (way.clone(), true));
+            self.leads.sockets.insert(peer.inode, (way.clone(), false));
             let now = self.now.entry(way.clone()).or_default();
             now.connections += 1;
             now.waiting = (now.waiting.0 + u64::from(peer.waiting), now.waiting.1 + u64::from(socket.waiting));
@@ -396,6 +449,34 @@ impl Watching {
     /// A conversation in the last few seconds.
     pub(super) fn lately(&self, way: &Way) -> Conversation {
         self.tell(way, self.past.front().unwrap_or(&self.first))
+    }
+
+    /// Takes in the calls that were sampled between the last look and the one before.
+    pub fn sampled(&mut self, windows: &[Window]) {
+        let Self { leads, before, samples, .. } = self;
+        let held = |process: u32, descriptor: i32| {
+            let at = |leads: &Leads| leads.held.get(&process)?.get(&descriptor).cloned();
+            at(before).or_else(|| at(leads))
+        };
+        let lead = |process: u32, held: &Held| match before.of(process, held) {
+            none if none.is_empty() => leads.of(process, held),
+            found => found,
+        };
+        samples.looked();
+        windows.iter().for_each(|window| samples.add(window, &held, &lead));
+        if let Some(last) = self.past.back_mut() {
+            last.sampled = self.samples.sums();
+        }
+        if self.looks == 1 {
+            self.first.sampled = self.samples.sums();
+        }
+    }
+
+    /// How much of the calls was sampled.
+    pub fn sample(&self) -> Option<SampleRecord> {
+        let Samples { open_ns, windows, lost, .. } = self.samples;
+        let share = (open_ns as f64 / self.elapsed().as_nanos().max(1) as f64).min(1.0);
+        (windows > 0).then_some(SampleRecord { share, windows, lost })
     }
 
     /// Processes that write into pipes and Unix sockets.
@@ -441,6 +522,8 @@ impl Watching {
             bytes: amount.bytes,
             bytes_per_s: amount.bytes as f64 / seconds,
             segments: Some(amount.segments),
+            messages_per_s: None,
+            message_bytes: None,
             known: Known::Counted,
         };
         let mut told = Conversation {
@@ -455,6 +538,9 @@ impl Watching {
             back: None,
             manner: None,
             requests_per_s: None,
+            round_trip_us: None,
+            think_us: None,
+            service_us: None,
             tcp: None,
             waiting: now.waiting,
         };
@@ -483,6 +569,8 @@ impl Watching {
                     bytes,
                     bytes_per_s: bytes as f64 / seconds,
                     segments: None,
+                    messages_per_s: None,
+                    message_bytes: None,
                     known: Known::Estimated,
                 });
                 let idle = |there: Flow| if there.bytes > 0 { Manner::Stream } else { Manner::Idle };
@@ -490,7 +578,59 @@ impl Watching {
             }
             _ => {}
         }
+        self.tell_samples(way, since, seconds, &mut told);
         told
+    }
+
+    /// Adds what samples show to what is counted, or puts it in its place where nothing is.
+    fn tell_samples(&self, way: &Way, since: &Past, seconds: f64, told: &mut Conversation) {
+        // What one that has ended did after the last look is in no counter.
+        let moved = |process: u32| {
+            self.leads.held.get(&process)?;
+            let (read, written) = self.programs.get(&process)?.moved?;
+            let before = since.programs.get(&process).or_else(|| self.first.programs.get(&process))?.1?;
+            Some((read.checked_sub(before.0)?, written.checked_sub(before.1)?))
+        };
+        let elapsed_ns = (seconds * 1e9) as u64;
+        let estimate = |there| self.samples.estimate(way, there, &since.sampled, elapsed_ns, &moved);
+        let (Some(there), Some(back)) = (estimate(true), estimate(false)) else { return };
+        let end = |client| self.samples.ends.get(&(way.clone(), client));
+        let (client, server) = (end(true), end(false));
+        let sizes = |giver: Option<&SampledEnd>, taker: Option<&SampledEnd>| {
+            let given = giver.and_then(|end| spread(&end.given.sizes));
+            given.or_else(|| taker.and_then(|end| spread(&end.taken.sizes)))
+        };
+        let is_pipe = matches!(way.medium, Medium::Pipe | Medium::Fifo);
+        let fill = |flow: &mut Option<Flow>, estimate: Estimate, sizes: Option<Spread>| {
+            let known = flow.get_or_insert(Flow {
+                bytes: estimate.bytes.round() as u64,
+                bytes_per_s: estimate.bytes / seconds,
+                segments: None,
+                messages_per_s: None,
+                message_bytes: None,
+                known: Known::Sampled,
+            });
+            known.messages_per_s = (estimate.messages > 0.0).then_some(estimate.messages / seconds);
+            known.message_bytes = sizes;
+        };
+        if way.medium != Medium::Shm {
+            fill(&mut told.there, there, sizes(client, server));
+        }
+        if !is_pipe && way.medium != Medium::Shm {
+            fill(&mut told.back, back, sizes(server, client));
+        }
+        told.round_trip_us = client.and_then(|end| spread_us(&end.answers_ns));
+        told.think_us = client.and_then(|end| spread_us(&end.pauses_ns));
+        told.service_us = server.and_then(|end| spread_us(&end.pauses_ns));
+        if way.medium != Medium::Tcp && way.medium != Medium::Shm {
+            let asks = there.messages.min(back.messages);
+            told.manner = Some(match there.bytes.max(back.bytes) > 0.0 {
+                false => Manner::Idle,
+                true if asks > 0.0 => Manner::Requests,
+                true => Manner::Stream,
+            });
+            told.requests_per_s = (asks > 0.0).then_some(asks / seconds);
+        }
     }
 
     /// What went through a pipe between two programs that have no other socket or pipe in that direction: what their calls have moved.
@@ -544,8 +684,8 @@ impl Watching {
         program.held.as_ref().map(drop).ok_or(WatchError::NotYours(pid))
     }
 
-    /// What could not be seen, and what would allow it.
-    pub fn unseen(&self, request: &WatchRequest) -> Vec<Unseen> {
+    /// What could not be seen, and what would allow it; with the reason why no calls are sampled, if none are.
+    pub fn unseen(&self, request: &WatchRequest, why_no_samples: Option<&String>) -> Vec<Unseen> {
         let hidden = self.programs.values().filter(|program| program.held.is_none()).count() as u64;
         let mut found = Vec::new();
         if hidden > 0 {
@@ -562,11 +702,12 @@ impl Watching {
                 remedy: "Their bytes are missing".to_owned(),
             });
         }
-        if self.conversations(request, None).iter().any(|told| told.medium.is_unix()) {
+        let needs_samples = |told: &Conversation| told.there.is_none() && told.medium != Medium::Shm;
+        if let Some(why) = why_no_samples.filter(|_| self.conversations(request, None).iter().any(needs_samples)) {
             found.push(Unseen {
-                what: "Bytes and messages over Unix sockets".to_owned(),
-                why: "the kernel does not count them".to_owned(),
-                remedy: "Their connections and queues are shown".to_owned(),
+                what: "Bytes and messages over Unix sockets, pipes and UDP".to_owned(),
+                why: format!("nothing counts them, and calls cannot be sampled: {why}"),
+                remedy: "Run as root to sample them".to_owned(),
             });
         }
         found
@@ -579,7 +720,7 @@ impl Watching {
 
     /// Since the first look.
     pub fn elapsed(&self) -> Duration {
-        self.elapsed
+        self.elapsed - self.first.at
     }
 }
 
@@ -604,6 +745,15 @@ impl Owners {
     fn of_socket(&self, inode: u32) -> Option<u32> {
         self.0.get(&inode).copied().filter(|_| inode != 0)
     }
+}
+
+fn spread(kept: &Kept) -> Option<Spread> {
+    Some(Spread { median: kept.quantile(0.5)? as f64, p99: kept.quantile(0.99)? as f64 })
+}
+
+/// Of nanoseconds, in microseconds.
+fn spread_us(kept: &Kept) -> Option<Spread> {
+    spread(kept).map(|ns| Spread { median: ns.median / 1e3, p99: ns.p99 / 1e3 })
 }
 
 fn id_of(socket: &TcpSocket) -> EndId {
@@ -631,8 +781,8 @@ fn manner(sum: Sum) -> (Manner, Option<u64>) {
     }
 }
 
-/// Pipes between two processes, with how many there are.
-fn pipes(programs: &BTreeMap<u32, Program>) -> Vec<(Way, u32)> {
+/// Pipes between two processes, each with its number.
+fn pipes(programs: &BTreeMap<u32, Program>) -> Vec<(u64, Way)> {
     #[derive(Default)]
     struct Ends<'a> {
         writers: BTreeSet<u32>,
@@ -666,7 +816,7 @@ fn pipes(programs: &BTreeMap<u32, Program>) -> Vec<(Way, u32)> {
         for writer in only(writers) {
             for reader in only(readers).into_iter().filter(|reader| *reader != writer) {
                 let way = Way { client: Some(writer), server: Some(reader), medium, address: address.clone() };
-                found.push((way, 1));
+                found.push((*inode, way));
             }
         }
     }
@@ -674,7 +824,7 @@ fn pipes(programs: &BTreeMap<u32, Program>) -> Vec<(Way, u32)> {
 }
 
 /// Memory that two processes share.
-fn shared(programs: &BTreeMap<u32, Program>) -> Vec<(Way, u32)> {
+fn shared(programs: &BTreeMap<u32, Program>) -> Vec<Way> {
     let mut all: BTreeMap<(u64, u64), (Vec<&Program>, &str)> = BTreeMap::new();
     for program in programs.values() {
         for memory in &program.shared {
@@ -688,7 +838,7 @@ fn shared(programs: &BTreeMap<u32, Program>) -> Vec<(Way, u32)> {
         if let Some((first, others)) = sharers.split_first() {
             let of = |other: &&Program| {
                 let (client, server) = (Some(first.id), Some(other.id));
-                (Way { client, server, medium: Medium::Shm, address: path.to_owned() }, 1)
+                Way { client, server, medium: Medium::Shm, address: path.to_owned() }
             };
             found.extend(others.iter().map(of));
         }
@@ -696,7 +846,7 @@ fn shared(programs: &BTreeMap<u32, Program>) -> Vec<(Way, u32)> {
     found
 }
 
-fn fits(conversation: &Conversation, request: &WatchRequest) -> bool {
+pub(super) fn fits(conversation: &Conversation, request: &WatchRequest) -> bool {
     let sides = || [&conversation.client, &conversation.server].into_iter();
     let has_text = |text: &String| {
         sides().any(|side| side.name.contains(text.as_str()) || side.command.contains(text.as_str()))
@@ -721,7 +871,7 @@ mod tests {
         SocketAddr::from(([127, 0, 0, 1], port))
     }
 
-    fn socket(local: u16, remote: u16, inode: u32, received: u64, segments: u32) -> TcpSocket {
+    fn socket(local: u16, remote: u16, inode: u32, sent: u64, segments: u32) -> TcpSocket {
         TcpSocket {
             network: 0,
             local: at(local),
@@ -731,7 +881,7 @@ mod tests {
             waiting: 0,
             outstanding: 0,
             congestion: Some("cubic".to_owned()),
-            counts: Some(TcpCounts { received_bytes: received, data_segments_in: segments, ..TcpCounts::default() }),
+            counts: Some(TcpCounts { sent_bytes: Some(sent), data_segments_out: segments, ..TcpCounts::default() }),
         }
     }
 

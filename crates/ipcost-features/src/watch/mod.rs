@@ -5,8 +5,11 @@ mod gather;
 mod judge;
 mod page;
 mod record;
+mod sampled;
+mod sampling;
 
 pub use self::gather::{Eyes, Look, WatchError, waits};
 pub use self::judge::Watching;
 pub use self::page::page;
 pub use self::record::*;
+pub use self::sampling::{Sampling, Window};

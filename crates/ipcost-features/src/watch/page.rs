@@ -81,12 +81,19 @@ fn nothing(watched: &Watched) -> String {
 }
 
 fn how(watched: &Watched) -> String {
-    format!(
-        "{} in {}, {} of a processor for looking; bytes and segments are counted by the kernel, and looking costs the programs nothing",
+    let looks = format!(
+        "{} in {}, {} of a processor for looking; TCP is counted by the kernel, which costs the programs nothing",
         counted(watched.looks, "look"),
         duration_text(duration_of(watched.elapsed_s)),
         percent(watched.own_cpu),
-    )
+    );
+    match &watched.sampled {
+        Some(sample) => format!(
+            "{looks}; calls on Unix sockets, pipes and UDP were sampled, {} of the time, which makes each of those calls some 0.6 µs longer",
+            percent(sample.share)
+        ),
+        None => looks,
+    }
 }
 
 fn columns() -> [Column; 11] {
@@ -131,7 +138,7 @@ fn row(conversation: &Conversation) -> Vec<Field> {
 
 fn flow(flow: &Option<Flow>) -> Field {
     Field::maybe(flow.as_ref().map(|flow| {
-        let about = if flow.known == Known::Estimated { "≈ " } else { "" };
+        let about = if flow.known == Known::Counted { "" } else { "≈ " };
         Value::Text(format!("{about}{}", throughput(flow.bytes_per_s)))
     }))
 }

@@ -50,6 +50,9 @@ pub struct Watched {
     pub looks: u32,
     /// The processor time that looking took, as a share of one processor.
     pub own_cpu: f64,
+    /// How much of the calls was sampled, where that was permitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampleRecord>,
     /// The conversations, those that move most first.
     pub conversations: Vec<Conversation>,
     /// What is wrong with them, or could be better.
@@ -82,10 +85,10 @@ impl Watched {
                     side.pid = Some(placeholder);
                 }
                 if !side.command.is_empty() {
-                    "<command>".clone_into(&mut side.command);
+                    "[command]".clone_into(&mut side.command);
                 }
-                side.unit = side.unit.take().map(|_| "<unit>".to_owned());
-                side.container = side.container.take().map(|_| "<container>".to_owned());
+                side.unit = side.unit.take().map(|_| "[unit]".to_owned());
+                side.container = side.container.take().map(|_| "[container]".to_owned());
             }
             if !told.medium.is_inet() && !told.address.is_empty() {
                 let index = places.iter().position(|known| *known == told.address);
@@ -93,7 +96,7 @@ impl Watched {
                     places.push(told.address.clone());
                     places.len() - 1
                 });
-                let placeholder = format!("<path {}>", index + 1);
+                let placeholder = format!("[path {}]", index + 1);
                 words.push((told.address.clone(), placeholder.clone()));
                 told.address = placeholder;
             }
@@ -108,8 +111,11 @@ impl Watched {
             finding.remedy = replaced(&finding.remedy);
         }
         self.request.pid = self.request.pid.map(number);
-        self.request.path = self.request.path.as_deref().map(replaced);
-        self.request.command = self.request.command.take().map(|_| "<command>".to_owned());
+        self.request.path = self.request.path.as_deref().map(|path| match replaced(path) {
+            same if same == path => "[path]".to_owned(),
+            other => other,
+        });
+        self.request.command = self.request.command.take().map(|_| "[command]".to_owned());
         self
     }
 }
@@ -201,6 +207,8 @@ named! {
         Counted = "counted",
         /// From counters of whole processes, which may count more than this.
         Estimated = "estimated",
+        /// From a sample of the calls.
+        Sampled = "sampled",
     }
 }
 
@@ -233,6 +241,15 @@ pub struct Conversation {
     /// Requests a second, of one that asks and answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_s: Option<f64>,
+    /// From a request to its answer as the client sees it, microseconds; where calls were sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_us: Option<Spread>,
+    /// From an answer to the client's next request, microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_us: Option<Spread>,
+    /// From a request to the answer as the server sees it, microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_us: Option<Spread>,
     /// What TCP says of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpState>,
@@ -271,8 +288,34 @@ pub struct Flow {
     /// Segments with data, where they are counted: TCP may put several messages into one, or one into several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments: Option<u64>,
+    /// Messages a second, where calls were sampled: what goes one way until something goes the other way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages_per_s: Option<f64>,
+    /// Bytes of a message, where calls were sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_bytes: Option<Spread>,
     /// How it is known.
     pub known: Known,
+}
+
+/// How values are spread.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// What half of them do not exceed.
+    pub median: f64,
+    /// What 99 % of them do not exceed.
+    pub p99: f64,
+}
+
+/// How much of the calls was sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SampleRecord {
+    /// The share of the time.
+    pub share: f64,
+    /// Windows.
+    pub windows: u64,
+    /// Records that the kernel had no room for.
+    pub lost: u64,
 }
 
 /// What TCP says of the connections of a conversation.

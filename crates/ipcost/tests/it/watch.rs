@@ -228,7 +228,7 @@ impl Pair {
 
 /// The only conversation of a pair.
 fn only(watched: &Value) -> &Value {
-    let found = between(watched, "asker", "answerer");
+    let found = between(watched, "", "answerer");
     let [only] = found.as_slice() else { panic!("{watched:#}") };
     only
 }
@@ -416,18 +416,17 @@ sys.stdin.readline()
 for _ in range(100):
     os.write(1, b"x" * 10000)
     time.sleep(0.01)
-os.write(2, b"done\n")
+open(sys.argv[1], "w")
 sys.stdin.readline()
 "#;
-    let file = place.write("source.py", SOURCE);
+    let (file, done) = (place.write("source.py", SOURCE), place.file("done"));
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("exec 3>&1; python3 {} 2>&3 3>&- | cat 3>&- | wc -c 3>&- >&2", argument(&file))]);
+    command.args(["-c", &format!("python3 {} {} | cat | wc -c", argument(&file), argument(&done))]);
     let mut pipeline = Program::start(command);
     std::thread::sleep(Duration::from_millis(500));
     let watch = Watch::start(&place, &["--command", "cat"]);
     pipeline.tell("go");
-    assert_eq!(pipeline.line(), "done");
-    std::thread::sleep(Duration::from_millis(300));
+    place.wait_until("all is written", || done.exists());
     let watched = watch.end();
     for (from, to) in [("source", "cat"), ("cat", "wc")] {
         let found = between(&watched, from, to);
@@ -436,6 +435,7 @@ sys.stdin.readline()
         assert_eq!(seen["there"]["known"], "estimated");
     }
     pipeline.tell("end");
+    assert_eq!(pipeline.line(), "1000000");
 }
 
 #[test]
