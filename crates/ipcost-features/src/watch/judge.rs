@@ -591,8 +591,7 @@ impl Watching {
             let before = since.programs.get(&process).or_else(|| self.first.programs.get(&process))?.1?;
             Some((read.checked_sub(before.0)?, written.checked_sub(before.1)?))
         };
-        let elapsed_ns = (seconds * 1e9) as u64;
-        let estimate = |there| self.samples.estimate(way, there, &since.sampled, elapsed_ns, &moved);
+        let estimate = |there| self.samples.estimate(way, there, &since.sampled, &moved);
         let (Some(there), Some(back)) = (estimate(true), estimate(false)) else { return };
         let end = |client| self.samples.ends.get(&(way.clone(), client));
         let (client, server) = (end(true), end(false));

@@ -17,8 +17,6 @@ const AGAIN: i64 = -11;
 const TLS_HEADER: u64 = 5;
 /// A wait that ends with nothing after less than this was no wait, nanoseconds.
 const NO_WAIT_NS: u64 = 100_000;
-/// Windows that were open for this share of the time missed nothing.
-const WHOLE: f64 = 0.95;
 /// Calls whose bytes `/proc/PID/io` counts as read and written: those of sockets alone are not in it.
 const COUNTED: [&str; 7] = ["read", "write", "readv", "writev", "sendfile", "splice", "tee"];
 
@@ -39,12 +37,12 @@ pub(super) struct SampledEnd {
 /// What went one way at an end.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Moved {
-    pub bytes: u64,
-    pub calls: u64,
-    /// Of the bytes, those in calls that the kernel counts by process.
-    pub counted_bytes: u64,
-    /// Messages: what goes one way until something goes the other way.
+    /// All of it, as far as windows tell.
+    pub sum: MovedSum,
+    /// Messages that were seen from their first call to their last: what goes one way until something goes the other way.
     pub messages: u64,
+    /// The calls that those took.
+    pub calls_of_messages: u64,
     /// Those in several calls.
     pub in_pieces: u64,
     /// Calls that asked for the header of a TLS record.
@@ -55,8 +53,9 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    fn sum(&self) -> MovedSum {
-        MovedSum { bytes: self.bytes, counted_bytes: self.counted_bytes, messages: self.messages }
+    /// Where windows begin and end, messages are cut: those that are whole tell how many calls one takes.
+    fn messages_per_call(&self) -> f64 {
+        self.messages as f64 / self.calls_of_messages.max(1) as f64
     }
 }
 
@@ -104,12 +103,12 @@ struct Turn {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SampledProcess {
     /// Bytes that it has read and written in calls that the kernel counts.
-    pub read: u64,
-    pub written: u64,
-    pub calls: u64,
+    pub read: f64,
+    pub written: f64,
+    pub calls: f64,
     /// Calls that found nothing: reads without data, and polls that did not wait.
-    pub empty: u64,
-    pub connects: u64,
+    pub empty: f64,
+    pub connects: f64,
 }
 
 /// All that was sampled.
@@ -126,12 +125,14 @@ pub(super) struct Samples {
     found: HashMap<(u32, i32), Option<Held>>,
 }
 
-/// Counts of one direction at an end.
+/// What went one way at an end: each call counts as often as its window tells of others that were not seen.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MovedSum {
-    pub bytes: u64,
-    pub counted_bytes: u64,
-    pub messages: u64,
+    pub bytes: f64,
+    /// Of the bytes, those in calls that the kernel counts by process.
+    pub counted_bytes: f64,
+    /// Calls that moved something.
+    pub calls: f64,
 }
 
 impl MovedSum {
@@ -139,7 +140,7 @@ impl MovedSum {
         Self {
             bytes: self.bytes - before.bytes,
             counted_bytes: self.counted_bytes - before.counted_bytes,
-            messages: self.messages - before.messages,
+            calls: self.calls - before.calls,
         }
     }
 }
@@ -150,8 +151,7 @@ pub(super) struct SampledSums {
     /// What each end had taken in and given out.
     ends: HashMap<(Way, bool), (MovedSum, MovedSum)>,
     /// What processes had read and written.
-    processes: HashMap<u32, (u64, u64)>,
-    open_ns: u64,
+    processes: HashMap<u32, (f64, f64)>,
 }
 
 /// What went one way, as estimated from a sample.
@@ -180,8 +180,9 @@ impl Samples {
         self.open_ns += window.lasted_ns;
         self.windows += 1;
         self.lost += window.lost;
+        let weight = window.stands_for_ns as f64 / window.lasted_ns.max(1) as f64;
         for call in &window.calls {
-            self.count_process(call);
+            self.count_process(call, weight);
             if !matches!(call.direction, CallDirection::In | CallDirection::Out) || call.descriptor < 0 {
                 continue;
             }
@@ -194,54 +195,53 @@ impl Samples {
             if ways.is_empty() {
                 continue;
             }
-            self.count(call, &ways);
+            self.count(call, weight, &ways);
         }
     }
 
     /// The counts so far.
     pub fn sums(&self) -> SampledSums {
-        let ends = self.ends.iter().map(|(key, end)| (key.clone(), (end.taken.sum(), end.given.sum())));
+        let ends = self.ends.iter().map(|(key, end)| (key.clone(), (end.taken.sum, end.given.sum)));
         let processes = self.processes.iter().map(|(id, process)| (*id, (process.read, process.written)));
-        SampledSums { ends: ends.collect(), processes: processes.collect(), open_ns: self.open_ns }
+        SampledSums { ends: ends.collect(), processes: processes.collect() }
     }
 
-    /// What went from the client to the server, or back, since earlier counts that are `elapsed_ns` old; `moved` tells how much a process
-    /// has read and written since then by its own counters. `None` if nothing was sampled.
+    /// What went from the client to the server, or back, since earlier counts; `moved` tells how much a process has read and written since
+    /// then by its own counters. `None` if nothing was sampled.
     pub fn estimate(
         &self,
         way: &Way,
         there: bool,
         since: &SampledSums,
-        elapsed_ns: u64,
         moved: &dyn Fn(u32) -> Option<(u64, u64)>,
     ) -> Option<Estimate> {
-        let open_ns = self.open_ns - since.open_ns;
-        if open_ns == 0 {
+        if self.windows == 0 {
             return None;
         }
-        let now = self.sums_of(way);
+        let ends = |client| self.ends.get(&(way.clone(), client));
+        let now = |client| ends(client).map(|end| (end.taken.sum, end.given.sum)).unwrap_or_default();
         let before = |client: bool| since.ends.get(&(way.clone(), client)).copied().unwrap_or_default();
         let given = now(there).1.since(before(there).1);
         let taken = now(!there).0.since(before(!there).0);
         let (giver, taker) = if there { (way.client, way.server) } else { (way.server, way.client) };
-        let share = (open_ns as f64 / elapsed_ns.max(1) as f64).min(1.0);
         // Calls that the process's own counters hold need no guess at what went on outside the windows.
         let by_counters = |end: MovedSum, process: Option<u32>, is_read: bool| {
             let process = process?;
-            let of = |(read, written): (u64, u64)| if is_read { read } else { written };
             let before = since.processes.get(&process).copied().unwrap_or_default();
             let now = self.processes.get(&process)?;
-            let sampled = of((now.read, now.written)).checked_sub(of(before)).filter(|bytes| *bytes > 0)?;
-            let is_all = end.bytes > 0 && end.counted_bytes == end.bytes;
-            is_all.then_some(of(moved(process)?) as f64 / sampled as f64)
-        };
-        let scale = |end: MovedSum, process, is_read| match share >= WHOLE {
-            true => 1.0 / share,
-            false => by_counters(end, process, is_read).unwrap_or(1.0 / share),
+            let (read, written) = moved(process)?;
+            let (sampled, counted) = match is_read {
+                true => (now.read - before.0, read),
+                false => (now.written - before.1, written),
+            };
+            let is_all = end.bytes > 0.0 && end.bytes - end.counted_bytes < 0.5;
+            (is_all && sampled > 0.0).then_some(counted as f64 / sampled)
         };
         let of = |end: MovedSum, process, is_read| {
-            let scale = scale(end, process, is_read);
-            Estimate { bytes: end.bytes as f64 * scale, messages: end.messages as f64 * scale }
+            let scale = by_counters(end, process, is_read).unwrap_or(1.0);
+            let per_call = if is_read { ends(!there).map(|end| &end.taken) } else { ends(there).map(|end| &end.given) };
+            let per_call = per_call.map_or(0.0, Moved::messages_per_call);
+            Estimate { bytes: end.bytes * scale, messages: end.calls * per_call * scale }
         };
         let (out, into) = (of(given, giver, false), of(taken, taker, true));
         let is_counted = |end: MovedSum, process, is_read| by_counters(end, process, is_read).is_some();
@@ -254,33 +254,24 @@ impl Samples {
         })
     }
 
-    fn sums_of(&self, way: &Way) -> impl Fn(bool) -> (MovedSum, MovedSum) {
-        let end = |client: bool| {
-            let end = self.ends.get(&(way.clone(), client));
-            end.map(|end| (end.taken.sum(), end.given.sum())).unwrap_or_default()
-        };
-        let (client, server) = (end(true), end(false));
-        move |is_client| if is_client { client } else { server }
-    }
-
-    fn count_process(&mut self, call: &MovedCall) {
+    fn count_process(&mut self, call: &MovedCall, weight: f64) {
         let process = self.processes.entry(call.process).or_default();
-        process.calls += 1;
-        let moved = call.result.max(0).cast_unsigned();
+        process.calls += weight;
+        let moved = call.result.max(0) as f64 * weight;
         let is_counted = COUNTED.contains(&call.call);
         match call.direction {
             CallDirection::In if is_counted => process.read += moved,
             CallDirection::Out if is_counted => process.written += moved,
-            CallDirection::Wait if call.result == 0 && call.ended_ns - call.began_ns < NO_WAIT_NS => process.empty += 1,
-            CallDirection::Other if call.call == "connect" => process.connects += 1,
+            CallDirection::Wait if call.result == 0 && call.ended_ns - call.began_ns < NO_WAIT_NS => process.empty += weight,
+            CallDirection::Other if call.call == "connect" => process.connects += weight,
             _ => {}
         }
         if call.direction == CallDirection::In && call.result == AGAIN {
-            process.empty += 1;
+            process.empty += weight;
         }
     }
 
-    fn count(&mut self, call: &MovedCall, ways: &[(Way, bool)]) {
+    fn count(&mut self, call: &MovedCall, weight: f64, ways: &[(Way, bool)]) {
         let is_in = call.direction == CallDirection::In;
         let turn = self.turns.entry((call.process, call.descriptor)).or_default();
         let bytes = call.result.max(0).cast_unsigned();
@@ -293,12 +284,12 @@ impl Samples {
                 continue;
             }
             let moved = if is_in { &mut end.taken } else { &mut end.given };
-            moved.bytes += bytes;
-            moved.calls += 1;
+            moved.sum.bytes += bytes as f64 * weight;
+            moved.sum.calls += weight;
             moved.call_sizes.add(bytes);
             moved.headers += u64::from(is_in && call.asked == TLS_HEADER && bytes == TLS_HEADER);
             if COUNTED.contains(&call.call) {
-                moved.counted_bytes += bytes;
+                moved.sum.counted_bytes += bytes as f64 * weight;
             }
             if turn.direction == Some(call.direction) {
                 continue;
@@ -307,6 +298,7 @@ impl Samples {
             if let Some(before) = turn.direction {
                 let done = if before == CallDirection::In { &mut end.taken } else { &mut end.given };
                 done.messages += 1;
+                done.calls_of_messages += turn.calls;
                 done.sizes.add(turn.bytes);
                 done.in_pieces += u64::from(turn.calls > 1);
                 match is_in {

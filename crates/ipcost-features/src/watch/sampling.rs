@@ -26,6 +26,8 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 pub struct Window {
     /// How long it was open, nanoseconds.
     pub lasted_ns: u64,
+    /// Of how long it tells, nanoseconds: since the one before.
+    pub stands_for_ns: u64,
     /// Whether it goes on where the one before ended.
     pub continues: bool,
     /// What was called, in the order of the ends.
@@ -75,6 +77,7 @@ impl Drop for Sampling {
 fn sample(mut sampler: CallSampler, windows: &Mutex<Vec<Window>>, ended: &AtomicBool) {
     let slot_ns = SLOT.as_nanos() as f64;
     let (mut calls_per_ns, mut place, mut is_open, mut opened_ns) = (MANY / 1e9, 0.0, false, 0);
+    let mut told_ns = now_ns();
     while !ended.load(Ordering::Relaxed) {
         let wanted_ns = (CALLS / calls_per_ns).clamp(SHORTEST_NS, slot_ns);
         let is_whole = wanted_ns >= slot_ns;
@@ -85,6 +88,7 @@ fn sample(mut sampler: CallSampler, windows: &Mutex<Vec<Window>>, ended: &Atomic
             is_open = false;
         }
         let before_ns = if is_whole { 0.0 } else { (slot_ns - wanted_ns) * place };
+        let after_ns = (slot_ns - wanted_ns - before_ns).max(0.0);
         place = (place + GOLDEN).fract();
         rest(before_ns);
         let continues = is_open;
@@ -100,14 +104,16 @@ fn sample(mut sampler: CallSampler, windows: &Mutex<Vec<Window>>, ended: &Atomic
                 halfway(|| sampler.disable())
             }
         };
-        let mut window = Window { lasted_ns: closed_ns - opened_ns, continues, ..Window::default() };
+        let (lasted_ns, stands_for_ns) = (closed_ns - opened_ns, closed_ns + after_ns as u64 - told_ns);
+        told_ns += stands_for_ns;
+        let mut window = Window { lasted_ns, stands_for_ns, continues, ..Window::default() };
         window.lost = sampler.take(&mut |call| window.calls.push(call)).lost;
         opened_ns = closed_ns;
         let rate = window.calls.len() as f64 / window.lasted_ns.max(1) as f64;
         // A burst that comes is worse than one that is over.
         calls_per_ns = rate.max(calls_per_ns / 2.0).max(1e-12);
         windows.lock().unwrap_or_else(PoisonError::into_inner).push(window);
-        rest(slot_ns - wanted_ns - before_ns);
+        rest(after_ns);
     }
 }
 
