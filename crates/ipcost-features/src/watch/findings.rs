@@ -28,6 +28,19 @@ const STREAM_BYTES_PER_S: f64 = 1e6;
 const PORTS_SHARE: f64 = 0.5;
 /// Requests a second over a connection above which it waits for no acknowledgement.
 const SLOW_PER_S: f64 = 100.0;
+/// Fewer calls or messages tell nothing about how they are made.
+const LEAST_CALLS: u64 = 50;
+/// A reader that asks for so much less at a time than is written.
+const SMALL_READ: f64 = 0.25;
+/// Messages longer than this are written in pieces for good reasons, bytes.
+const SHORT_MESSAGE: u64 = 16 * 1024;
+/// The share of calls that have to find nothing, and how many there have to be a second.
+const EMPTY_SHARE: f64 = 0.5;
+const EMPTY_PER_S: f64 = 100.0;
+/// The share of reads that have to ask for the header of a TLS record.
+const HEADERS_SHARE: f64 = 0.3;
+/// The port of name servers.
+const DOMAIN: &str = ":53";
 /// The most ends that are watched for what they hold back.
 const MOST_SUSPECTS: usize = 64;
 
@@ -241,6 +254,7 @@ impl Watching {
         }
         found.extend(self.nagle(told));
         found.extend(self.dropped(told));
+        found.extend(self.by_samples(told));
         found
     }
 
@@ -276,6 +290,53 @@ impl Watching {
         );
         let remedy = format!("set TCP_NODELAY in {}, or write each {what} with one call", name(side));
         Some(finding(&rules::NAGLE, side.pid, Some(told.address.clone()), text, &remedy))
+    }
+
+    /// What the calls on it show.
+    fn by_samples(&self, told: &Conversation) -> Vec<WatchFinding> {
+        let end = |is_client| self.samples.ends.get(&(told.way(), is_client));
+        let mut found = Vec::new();
+        let mut add = |rule: &Rule, side: &Party, text: String, remedy: &str| {
+            found.push(finding(rule, side.pid, Some(told.address.clone()), text, remedy));
+        };
+        for (is_client, side, other) in [(true, &told.client, &told.server), (false, &told.server, &told.client)] {
+            let (Some(end), other_end) = (end(is_client), end(!is_client)) else { continue };
+            let (taken, given) = (&end.taken, &end.given);
+            let median = |moved: &super::sampled::Moved| moved.call_sizes.quantile(0.5).unwrap_or(0);
+            if let Some(other_end) = other_end.filter(|_| taken.call_sizes.count() >= LEAST_CALLS) {
+                let (read, written) = (median(taken), median(&other_end.given));
+                if read > 0 && (read as f64) <= SMALL_READ * written as f64 {
+                    let text = format!("{} reads {read} B at a time of what {} writes in {written} B", name(side), name(other));
+                    add(&rules::SMALL_READS, side, text, "read into a larger buffer");
+                }
+            }
+            let is_short = given.sizes.quantile(0.5).is_some_and(|bytes| bytes <= SHORT_MESSAGE);
+            if given.messages >= LEAST_CALLS && given.in_pieces * 2 >= given.messages && is_short {
+                let pieces = given.calls_of_messages as f64 / given.messages as f64;
+                let what = if is_client { "request" } else { "reply" };
+                let text = format!("{} writes a {what} to {} with {pieces:.1} calls", name(side), name(other));
+                add(&rules::PIECES, side, text, "collect it in a buffer, or hand all parts to one writev() or sendmsg()");
+            }
+            let reads = taken.call_sizes.count();
+            if told.medium == Medium::Tcp && reads >= LEAST_CALLS && taken.headers as f64 >= HEADERS_SHARE * reads as f64 && is_loopback(&told.address) {
+                let text = format!("{} speaks TLS with {} over loopback: {} of its reads ask for the 5 B of a record's header", name(side), name(other), percent(taken.headers as f64 / reads as f64));
+                add(&rules::TLS, side, text, "a Unix socket needs no encryption: the kernel keeps others out by the permissions of its path");
+            }
+        }
+        let asks = told.requests_per_s.unwrap_or_default();
+        if told.medium == Medium::Udp && told.address.ends_with(DOMAIN) && asks >= 1.0 {
+            let text = format!("{} looks names up, {} a second at {}", name(&told.client), rate(asks), told.address);
+            add(&rules::NAME_RESOLUTION, &told.client, text, "look a name up once and keep its address, or the connection");
+        }
+        for side in [&told.client, &told.server] {
+            let Some(process) = side.pid.and_then(|pid| self.samples.processes.get(&pid)) else { continue };
+            let per_s = process.empty / self.elapsed().as_secs_f64().max(1e-9);
+            if process.empty >= EMPTY_SHARE * process.calls && per_s >= EMPTY_PER_S {
+                let text = format!("{} asks in vain: {} of its calls find nothing, {} a second", name(side), percent(process.empty / process.calls), rate(per_s));
+                found.push(finding(&rules::EMPTY_POLLS, side.pid, None, text, "wait in poll() or epoll_wait() with a time-out, and read until less comes than was asked for"));
+            }
+        }
+        found
     }
 
     fn dropped(&self, told: &Conversation) -> Option<WatchFinding> {
@@ -324,6 +385,10 @@ fn one_of_each(all: Vec<WatchFinding>) -> Vec<WatchFinding> {
         finding
     };
     found.into_iter().map(said).collect()
+}
+
+fn is_loopback(address: &str) -> bool {
+    address.parse().is_ok_and(|at: SocketAddr| at.ip().is_loopback())
 }
 
 const READ_FASTER: &str = "look into the reader (what it does between its reads); a larger buffer helps only against bursts";

@@ -80,6 +80,11 @@ impl Kept {
     }
 
 
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.seen
+    }
+
     /// The value that this share of them does not exceed.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let mut sorted = self.values.clone();
@@ -180,7 +185,10 @@ impl Samples {
         self.open_ns += window.lasted_ns;
         self.windows += 1;
         self.lost += window.lost;
+        // What was lost was as what was not: two records are a call.
+        let records = 2.0 * window.calls.len().max(1) as f64;
         let weight = window.stands_for_ns as f64 / window.lasted_ns.max(1) as f64;
+        let weight = weight * (records + window.lost as f64) / records;
         for call in &window.calls {
             self.count_process(call, weight);
             if !matches!(call.direction, CallDirection::In | CallDirection::Out) || call.descriptor < 0 {

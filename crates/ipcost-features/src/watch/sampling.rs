@@ -18,6 +18,8 @@ const CALLS: f64 = 1_500.0;
 const MANY: f64 = 1_000_000.0;
 /// No window is shorter, nanoseconds: it takes time to open one.
 const SHORTEST_NS: f64 = 1e6;
+/// How often an open window is emptied, nanoseconds.
+const STEP_NS: f64 = 5e6;
 /// Windows lie at another place in each slot, so that they do not keep pace with programs: the golden ratio spreads them evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
@@ -88,7 +90,6 @@ fn sample(mut sampler: CallSampler, windows: &Mutex<Vec<Window>>, ended: &Atomic
             is_open = false;
         }
         let before_ns = if is_whole { 0.0 } else { (slot_ns - wanted_ns) * place };
-        let after_ns = (slot_ns - wanted_ns - before_ns).max(0.0);
         place = (place + GOLDEN).fract();
         rest(before_ns);
         let continues = is_open;
@@ -96,22 +97,26 @@ fn sample(mut sampler: CallSampler, windows: &Mutex<Vec<Window>>, ended: &Atomic
             opened_ns = halfway(|| sampler.enable());
             is_open = true;
         }
-        rest(wanted_ns);
-        let closed_ns = match is_whole {
-            true => now_ns(),
-            false => {
-                is_open = false;
-                halfway(|| sampler.disable())
-            }
-        };
-        let (lasted_ns, stands_for_ns) = (closed_ns - opened_ns, closed_ns + after_ns as u64 - told_ns);
-        told_ns += stands_for_ns;
-        let mut window = Window { lasted_ns, stands_for_ns, continues, ..Window::default() };
-        window.lost = sampler.take(&mut |call| window.calls.push(call)).lost;
+        let mut window = Window { continues, ..Window::default() };
+        let mut left_ns = wanted_ns;
+        // A burst ends the window early: the kernel has room for few more calls than it is to hold.
+        while left_ns > 0.0 && window.calls.len() < CALLS as usize {
+            rest(left_ns.min(STEP_NS));
+            left_ns -= STEP_NS;
+            window.lost += sampler.take(&mut |call| window.calls.push(call)).lost;
+        }
+        is_open = is_whole && window.calls.len() < CALLS as usize;
+        let closed_ns = if is_open { now_ns() } else { halfway(|| sampler.disable()) };
+        window.lost += sampler.take(&mut |call| window.calls.push(call)).lost;
+        window.lasted_ns = closed_ns - opened_ns;
+        let after_ns = (slot_ns - before_ns - window.lasted_ns as f64).max(0.0);
+        window.stands_for_ns = closed_ns + after_ns as u64 - told_ns;
+        told_ns += window.stands_for_ns;
         opened_ns = closed_ns;
         let rate = window.calls.len() as f64 / window.lasted_ns.max(1) as f64;
         // A burst that comes is worse than one that is over.
         calls_per_ns = rate.max(calls_per_ns / 2.0).max(1e-12);
+        if std::env::var_os("DBG").is_some() { eprintln!("want {} lasted {} stands {} calls {} continues {} rate {}", wanted_ns/1e6, window.lasted_ns as f64/1e6, window.stands_for_ns as f64/1e6, window.calls.len(), continues, rate*1e9); }
         windows.lock().unwrap_or_else(PoisonError::into_inner).push(window);
         rest(after_ns);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::private_server::by_nobody;
-use crate::common::{Place, argument, assert_refused, text, wait};
+use crate::common::{Place, alone, argument, assert_refused, missing, text, wait};
 
 /// A program of a test: it tells a line once it is ready, begins when it gets one, and ends with its input.
 struct Program {
@@ -44,6 +44,16 @@ impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// A program that ends with its test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -107,8 +117,10 @@ listener.listen(1 if way == "backlog" else 1024)
 
 def take(connection, length):
     left = length
+    if way == "headers":
+        left -= len(connection.recv(5))
     while left:
-        got = len(connection.recv(min(left, 65536)))
+        got = len(connection.recv(min(left, 20 if way == "sips" else 65536)))
         if not got:
             return False
         left -= got
@@ -152,6 +164,17 @@ def client():
     else:
         one = connect()
         for _ in range(count):
+            if way == "spins":
+                one.sendall(b"x" * size)
+                one.setblocking(False)
+                left = reply
+                while left:
+                    try:
+                        left -= len(one.recv(left))
+                    except BlockingIOError:
+                        pass
+                one.setblocking(True)
+                continue
             if way == "pieces":
                 one.sendall(b"x" * (size // 2))
                 one.sendall(b"x" * (size - size // 2))
@@ -165,6 +188,9 @@ def serve(connection):
     while take(connection, size):
         if way == "stream":
             time.sleep(0.005)
+        elif way == "spins":
+            time.sleep(0.0005)
+            connection.sendall(b"y" * reply)
         else:
             connection.sendall(b"y" * reply)
 
@@ -326,9 +352,13 @@ fn a_tap_counts_the_same() {
     drop((client, serving));
     let told: Vec<u64> = tap.line().split(' ').map(|count| count.parse().unwrap()).collect();
     let watched = watch.end();
-    let of = |client: &str, server: &str| bytes(between(&watched, client, server)[0]);
+    let at_of = |port: u16| {
+        let conversations = watched["conversations"].as_array().unwrap();
+        let address = format!("127.0.0.1:{port}");
+        bytes(conversations.iter().find(|it| it["address"] == *address).unwrap_or_else(|| panic!("{watched:#}")))
+    };
     let both = (told[0], told[1]);
-    assert_eq!((of("it-", "tap"), of("tap", "it-")), (both, both));
+    assert_eq!((at_of(at), at_of(port)), (both, both));
 }
 
 #[test]
@@ -429,10 +459,10 @@ sys.stdin.readline()
     place.wait_until("all is written", || done.exists());
     let watched = watch.end();
     for (from, to) in [("source", "cat"), ("cat", "wc")] {
-        let found = between(&watched, from, to);
-        let [seen] = found.as_slice() else { panic!("{from}: {watched:#}") };
-        assert_eq!((seen["medium"].as_str(), seen["there"]["bytes"].as_u64()), (Some("pipe"), Some(1_000_000)), "{from}");
-        assert_eq!(seen["there"]["known"], "estimated");
+        // Descriptors that they have inherited lead to others.
+        let seen = between(&watched, from, to)[0];
+        let bytes = seen["there"]["bytes"].as_f64().unwrap();
+        assert!((950_000.0..=1_050_000.0).contains(&bytes), "{from}: {seen:#}");
     }
     pipeline.tell("end");
     assert_eq!(pipeline.line(), "1000000");
@@ -464,7 +494,7 @@ fn redaction_leaves_no_command_no_path_and_no_number() {
     let id = pair.program.child.id();
     let output = place.run(&["watch", "--path", &pair.at, "--for", "1s", "--redact", "--wide", "--json", "-", "--quiet"]);
     let said = text(&output.stdout);
-    assert!(said.contains("<path 1>") && said.contains("<command>"), "{said}");
+    assert!(said.contains("[path 1]") && said.contains("[command]"), "{said}");
     for secret in [&*pair.at, "pair.py", &format!(": {id}")] {
         assert!(!said.contains(secret), "{secret}: {said}");
     }
@@ -498,4 +528,76 @@ fn on_a_terminal_it_is_redrawn_until_q() {
     let (live, after) = said.rsplit_once("\u{1b}[?1049l").unwrap_or_else(|| panic!("{said}"));
     assert!(live.contains("\u{1b}[?1049h") && live.contains("q ends") && live.matches("asker").count() >= 2, "{said}");
     assert!(after.contains("asker") && after.contains("answerer"), "{after}");
+}
+
+#[test]
+fn what_goes_over_a_unix_socket_is_sampled() {
+    let _alone = alone();
+    let place = Place::new();
+    let watched = Pair::that(&place, "plain", "unix", [100_000, 300, 1_200]).watched(&place);
+    let seen = only(&watched);
+    let (there, back) = bytes(seen);
+    let is_near = |bytes: u64, truth: u64| (0.95..=1.05).contains(&(bytes as f64 / truth as f64));
+    assert!(is_near(there, 30_000_000) && is_near(back, 120_000_000), "{seen:#}");
+    assert_eq!((seen["manner"].as_str(), seen["there"]["known"].as_str()), (Some("requests"), Some("sampled")));
+    let size = |way: &str| seen[way]["message_bytes"]["median"].as_f64();
+    assert_eq!((size("there"), size("back")), (Some(300.0), Some(1_200.0)));
+    let requests = seen["requests_per_s"].as_f64().unwrap() * watched["elapsed_s"].as_f64().unwrap();
+    assert!(is_near(requests.round() as u64, 100_000), "{requests}");
+    for time in ["round_trip_us", "think_us", "service_us"] {
+        assert!(seen[time]["median"].as_f64().unwrap() > 0.0, "{time}");
+    }
+}
+
+#[test]
+fn calls_that_cost_more_than_they_need_are_named() {
+    let _alone = alone();
+    let place = Place::new();
+    for (way, code) in [("pieces", "pieces"), ("sips", "small-reads"), ("spins", "empty-polls"), ("headers", "tls")] {
+        let over = if way == "headers" { "tcp" } else { "unix" };
+        let watched = Pair::that(&place, way, over, [if way == "spins" { 4_000 } else { 40_000 }, 400, 400]).watched(&place);
+        assert!(codes(&watched).contains(&code), "{way}: {watched:#}");
+    }
+}
+
+#[test]
+fn redis_benchmark_over_both_sockets() {
+    let _alone = alone();
+    let place = Place::new();
+    const REQUESTS: u64 = 200_000;
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let socket = place.file("redis.sock");
+    let mut server = Command::new("redis-server");
+    server.args(["--port", &port, "--unixsocket", argument(&socket), "--save", "", "--dir", argument(place.files.path())]);
+    let _server = match server.stdout(Stdio::piped()).stdin(Stdio::piped()).spawn() {
+        Ok(child) => Ended(child),
+        Err(error) => return missing("redis-server", &error.to_string()),
+    };
+    place.wait_until("redis listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    for over in ["tcp", "unix"] {
+        let count = REQUESTS.to_string();
+        let (place_of, filter) = match over {
+            "tcp" => (["-p", &port], ["--port", &port]),
+            _ => (["-s", argument(&socket)], ["--path", argument(&socket)]),
+        };
+        let watch = Watch::start(&place, &filter);
+        let mut benchmark = Command::new("redis-benchmark");
+        benchmark.args(place_of).args(["-n", &count, "-c", "4", "-q", "PING"]);
+        assert!(benchmark.stdout(Stdio::null()).status().unwrap().success());
+        let watched = watch.end();
+        let found = between(&watched, "redis-benchmark", "redis");
+        let seen = found.first().unwrap_or_else(|| panic!("{over}: {watched:#}"));
+        let (there, back) = bytes(seen);
+        // A request is *1\r\n$4\r\nPING\r\n, its answer +PONG\r\n; what each connection says first comes on top.
+        let (asked, answered) = (REQUESTS * 14, REQUESTS * 7);
+        match over {
+            "tcp" => assert!((asked..asked + 5_000).contains(&there) && (answered..answered + 5_000).contains(&back), "{seen:#}"),
+            _ => {
+                let is_near = |bytes: u64, truth: u64| (0.95..=1.05).contains(&(bytes as f64 / truth as f64));
+                assert!(is_near(there, asked) && is_near(back, answered), "{seen:#}");
+            }
+        }
+        let requests = seen["requests_per_s"].as_f64().unwrap() * watched["elapsed_s"].as_f64().unwrap();
+        assert!((0.95..=1.05).contains(&(requests / REQUESTS as f64)), "{over}: {requests}");
+    }
 }
