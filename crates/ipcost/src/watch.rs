@@ -4,21 +4,26 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use ipcost_features::watch::{
-    Eyes, Sampling, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, Watched, Watching, page, waits,
+    Conversation, Eyes, Manner, Sampling, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, Watched, Watching,
+    WhatIf, WhatIfError, WhatIfRecord, page, waits,
 };
 use ipcost_lab::lab::envelope;
-use ipcost_lab::watch_ends;
+use ipcost_lab::{Lab, watch_ends};
+use ipcost_model::job_text;
 use ipcost_model::units::duration_text;
 use ipcost_report::page::Page;
 use ipcost_sys::facts;
+use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::keys::Keys;
 
-use crate::args::{RecordFiles, WatchArgs};
-use crate::exit::{Problem, note};
-use crate::output::room;
+use crate::args::{RecordFiles, Waiting, WatchArgs};
+use crate::exit::{Problem, note, teller};
+use crate::output::{room, write_text};
+use crate::progress::Line;
 use crate::record_files;
-use crate::run::listen;
+use crate::run::{listen, meet_others};
 
 /// How long is looked where no one says, and no one can end it.
 const USUAL: Duration = Duration::from_secs(5);
@@ -83,11 +88,33 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         }
     }
     drop(screen);
-    let watched = shown(args, seeing.watched(None))?;
+    let mut watched = seeing.watched(None);
+    if !args.what_if.is_empty() {
+        watched.what_if = Some(what_if(args, &watched, &interrupt)?);
+    }
+    let watched = shown(args, watched)?;
     let page = page(&watched, args.wide);
     let terminal = || page.terminal(args.wide, room());
     record_files::write_and_show(&watched, &files, &page, None, &terminal)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Measures what other transports would save the conversation that moves most.
+fn what_if(args: &WatchArgs, watched: &Watched, interrupt: &Interrupt) -> Result<WhatIfRecord, Problem> {
+    let moves = |told: &&Conversation| told.requests_per_s.is_some() || told.manner == Some(Manner::Stream);
+    let told = watched.conversations.iter().find(moves).ok_or(WhatIfError::Nothing);
+    let told = told.map_err(|error| Problem::usage(error.into()))?;
+    let what_if = WhatIf::of(told, &args.what_if).map_err(|error| Problem::usage(error.into()))?;
+    if let Some(path) = &args.job {
+        let text = job_text(&what_if.job).context("this job fits into no file").map_err(Problem::failed)?;
+        write_text(&text, path).map_err(Problem::failed)?;
+    }
+    let lab = Lab::open(&what_if.job, &mut teller(args.quiet))?;
+    meet_others(args.quiet, Waiting::default(), &|| interrupt.asked())?;
+    let mut line = Line::new(args.quiet);
+    let record = what_if.measure(told, &lab, interrupt, &mut line);
+    line.clear();
+    Ok(record?)
 }
 
 /// What is shown, with placeholders where that was asked for.
@@ -179,6 +206,7 @@ impl Seeing {
             conversations: self.watching.conversations(&self.request, lately),
             findings: self.watching.findings(&self.request, self.ports),
             unseen: self.unseen(),
+            what_if: None,
             request: self.request.clone(),
         }
     }

@@ -7,9 +7,11 @@ mod page;
 mod record;
 mod sampled;
 mod sampling;
+mod what_if;
 
 pub use self::gather::{Eyes, Look, WatchError, waits};
 pub use self::judge::Watching;
 pub use self::page::page;
 pub use self::record::*;
 pub use self::sampling::{Sampling, Window};
+pub use self::what_if::{WhatIf, WhatIfCell, WhatIfError, WhatIfRecord};

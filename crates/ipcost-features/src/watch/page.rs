@@ -1,10 +1,11 @@
 //! What was seen as a page: a row a conversation, and what could not be seen.
 
 use ipcost_model::units::{counted, duration_of, duration_text, percent};
-use ipcost_report::numbers::{rate, throughput};
+use ipcost_model::Estimate;
+use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
 use ipcost_report::page::{Block, Column, Field, Page, Paragraph, Section, Table, Value};
 
-use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, WatchFinding, Watched};
+use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, WatchFinding, Watched, WhatIfRecord};
 
 /// The most letters of an address in a table.
 const MOST: usize = 36;
@@ -32,6 +33,9 @@ pub fn page(watched: &Watched, whole: bool) -> Page<'static> {
         let list = Block::List(watched.findings.iter().map(said).collect());
         page.blocks.push(Section::new("findings", "What could be better").with(list).open());
     }
+    if let Some(what_if) = &watched.what_if {
+        page.blocks.push(saving(what_if));
+    }
     if !watched.unseen.is_empty() {
         let said = |one: &Unseen| Paragraph::plain(format!("{}: {}. {}.", one.what, one.why, one.remedy));
         let list = Block::List(watched.unseen.iter().map(said).collect());
@@ -39,6 +43,35 @@ pub fn page(watched: &Watched, whole: bool) -> Page<'static> {
     }
     page.notes.push(Paragraph::quiet(how(watched)).into());
     page
+}
+
+/// What other transports would save.
+fn saving(what_if: &WhatIfRecord) -> Block<'static> {
+    let columns = [
+        Column::text("over"),
+        Column::text("connection"),
+        Column::number("time"),
+        Column::number("×"),
+        Column::number("CPU"),
+    ];
+    let estimate = |estimate: Option<Estimate>| Field::maybe(estimate.map(|it| Value::Text(time(it.median))));
+    let rows = what_if.cells.iter().map(|cell| {
+        let times = cell.ratio.map(|it| {
+            let within = interval(it.median, it.lo, it.hi).map_or_else(String::new, |within| format!(" ({within})"));
+            Value::Text(format!("{}{within}", ratio(it.median)))
+        });
+        vec![
+            Value::Text(cell.transport.clone()).into(),
+            Value::Text(if cell.connects { "each its own" } else { "kept" }.to_owned()).into(),
+            estimate(cell.wall_ns),
+            Field::maybe(times),
+            estimate(cell.cpu_ns),
+        ]
+    });
+    let table = Table::new(&columns).rows(rows);
+    let said = what_if.sentences.iter().map(|text| Paragraph::plain(text.clone()));
+    let notes = what_if.notes.iter().map(|text| Paragraph::quiet(format!("Not as seen: {text}.")));
+    Section::new("what-if", "What would it save?").with(table).with_all(said).with_all(notes).open()
 }
 
 /// Whether anything is known to have moved, or may have.

@@ -6,6 +6,8 @@ use ipcost_model::job::duration;
 use ipcost_model::{Envelope, named};
 use serde::{Deserialize, Serialize};
 
+use super::what_if::WhatIfRecord;
+
 /// The version of the record.
 pub const WATCH_SCHEMA: &str = "ipcost-watch/1";
 
@@ -61,6 +63,9 @@ pub struct Watched {
     /// What could not be seen, and what would allow it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Unseen>,
+    /// What another transport would save the first of them, where that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what_if: Option<WhatIfRecord>,
 }
 
 impl Watched {

@@ -95,7 +95,6 @@ fn sample(mut sampler: CallSampler, windows: &Mutex<Vec<Window>>, ended: &Atomic
         let continues = is_open;
         if !is_open {
             opened_ns = halfway(|| sampler.enable());
-            is_open = true;
         }
         let mut window = Window { continues, ..Window::default() };
         let mut left_ns = wanted_ns;
@@ -116,7 +115,6 @@ fn sample(mut sampler: CallSampler, windows: &Mutex<Vec<Window>>, ended: &Atomic
         let rate = window.calls.len() as f64 / window.lasted_ns.max(1) as f64;
         // A burst that comes is worse than one that is over.
         calls_per_ns = rate.max(calls_per_ns / 2.0).max(1e-12);
-        if std::env::var_os("DBG").is_some() { eprintln!("want {} lasted {} stands {} calls {} continues {} rate {}", wanted_ns/1e6, window.lasted_ns as f64/1e6, window.stands_for_ns as f64/1e6, window.calls.len(), continues, rate*1e9); }
         windows.lock().unwrap_or_else(PoisonError::into_inner).push(window);
         rest(after_ns);
     }

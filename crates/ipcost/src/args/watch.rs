@@ -1,5 +1,6 @@
 //! What `ipcost watch` takes.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -30,7 +31,13 @@ pub struct WatchArgs {
     /// How long to look [default: until q on a terminal, which then shows every second anew, else 5s]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     pub lasts: Option<Duration>,
-    /// Show every column
+    /// Afterwards, measure what the conversation that moves most would cost over these transports
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub what_if: Vec<String>,
+    /// Write what --what-if measures as a job file, for ipcost run
+    #[arg(long, value_name = "FILE", requires = "what_if")]
+    pub job: Option<PathBuf>,
+    /// Show every row and every column
     #[arg(long)]
     pub wide: bool,
     /// Say nothing while it looks
