@@ -215,7 +215,7 @@ impl Watching {
             found.push(finding(rule, side.pid, place.clone(), text, remedy));
         };
         if told.manner == Some(Manner::Connections) && told.opened_per_s >= CONNECTIONS_PER_S {
-            let text = format!("{client} opens a connection to {server} for each request, {} a second", rate(told.opened_per_s));
+            let text = format!("{client} opens a connection to {server} for each request, {}", rate(told.opened_per_s));
             add(&rules::CONNECTION_EACH, &told.client, text, "keep connections open and use them again (a pool, keep-alive)");
         }
         if let Some(tcp) = &told.tcp {
@@ -325,14 +325,14 @@ impl Watching {
         }
         let asks = told.requests_per_s.unwrap_or_default();
         if told.medium == Medium::Udp && told.address.ends_with(DOMAIN) && asks >= 1.0 {
-            let text = format!("{} looks names up, {} a second at {}", name(&told.client), rate(asks), told.address);
+            let text = format!("{} looks names up, {} at {}", name(&told.client), rate(asks), told.address);
             add(&rules::NAME_RESOLUTION, &told.client, text, "look a name up once and keep its address, or the connection");
         }
         for side in [&told.client, &told.server] {
             let Some(process) = side.pid.and_then(|pid| self.samples.processes.get(&pid)) else { continue };
             let per_s = process.empty / self.elapsed().as_secs_f64().max(1e-9);
             if process.empty >= EMPTY_SHARE * process.calls && per_s >= EMPTY_PER_S {
-                let text = format!("{} asks in vain: {} of its calls find nothing, {} a second", name(side), percent(process.empty / process.calls), rate(per_s));
+                let text = format!("{} asks in vain: {} of its calls find nothing, {}", name(side), percent(process.empty / process.calls), rate(per_s));
                 found.push(finding(&rules::EMPTY_POLLS, side.pid, None, text, "wait in poll() or epoll_wait() with a time-out, and read until less comes than was asked for"));
             }
         }

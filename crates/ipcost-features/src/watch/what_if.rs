@@ -10,7 +10,7 @@ use ipcost_model::units::{counted, percent};
 use ipcost_model::{
     CellRecord, Document, Estimate, Job, Matrix, Metric, OptionName, OptionValue, Pattern, Size, Verdict,
 };
-use ipcost_report::numbers::{interval, ratio, time};
+use ipcost_report::numbers::{interval, rate, ratio, time};
 use ipcost_sys::interrupt::Interrupt;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,8 @@ const MOST_AT_ONCE: u32 = 16;
 const UNKNOWN_BYTES: u64 = 64;
 /// Processor time of both from which on they are no quiet machine.
 const BUSY: f64 = 0.05;
+/// Less of a processor is not worth a word.
+const LEAST_PROCESSOR: f64 = 0.001;
 
 /// Why a conversation cannot be measured in another way.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +83,8 @@ pub struct WhatIfCell {
     pub cpu_ns: Option<Estimate>,
     /// Its cost as a multiple of the present one's, where they are compared.
     pub ratio: Option<Estimate>,
+    /// Whether that is a difference.
+    pub verdict: Option<Verdict>,
 }
 
 impl WhatIf {
@@ -171,32 +175,37 @@ impl WhatIf {
         let cells: Vec<WhatIfCell> = document
             .cells
             .iter()
-            .map(|cell| WhatIfCell {
-                id: cell.id.clone(),
-                transport: cell.transport.clone(),
-                connects: cell.pattern == Pattern::Connect,
-                wall_ns: cell.wall_ns_per_op,
-                cpu_ns: cell.cpu_ns_per_op,
-                ratio: against(document, cell, present(cell.pattern)),
+            .map(|cell| {
+                let found = against(document, cell, present(cell.pattern));
+                WhatIfCell {
+                    id: cell.id.clone(),
+                    transport: cell.transport.clone(),
+                    connects: cell.pattern == Pattern::Connect,
+                    wall_ns: cell.wall_ns_per_op,
+                    cpu_ns: cell.cpu_ns_per_op,
+                    ratio: found.map(|(ratio, _)| ratio),
+                    verdict: found.map(|(_, verdict)| verdict),
+                }
             })
             .collect();
         let cpu = |side: &super::Party| side.cpu.unwrap_or(0.0);
         let beside_load = cpu(&told.client) + cpu(&told.server) >= BUSY;
-        let sentences = sentences(told, &cells, beside_load);
+        let at_once = self.job.cells[0].concurrency.0.first().copied().unwrap_or(1);
+        let sentences = sentences(told, at_once, &cells, beside_load);
         WhatIfRecord { conversation: between(told), job: self.job, notes: self.notes, beside_load, cells, sentences }
     }
 }
 
-/// The cost of a cell as a multiple of the present one's.
-fn against(document: &Document, cell: &CellRecord, present: Option<&CellRecord>) -> Option<Estimate> {
+/// The cost of a cell as a multiple of the present one's, and what that says.
+fn against(document: &Document, cell: &CellRecord, present: Option<&CellRecord>) -> Option<(Estimate, Verdict)> {
     let present = present.filter(|present| present.id != cell.id)?;
     let found = document.contrasts.iter().find(|contrast| {
         contrast.metric == Metric::Wall && contrast.a == cell.id && contrast.b == present.id
     })?;
-    (found.verdict != Verdict::Undecided).then_some(Estimate { median: found.ratio, lo: found.lo, hi: found.hi })
+    Some((Estimate { median: found.ratio, lo: found.lo, hi: found.hi }, found.verdict))
 }
 
-fn sentences(told: &Conversation, cells: &[WhatIfCell], beside_load: bool) -> Vec<String> {
+fn sentences(told: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_load: bool) -> Vec<String> {
     let connects = told.manner == Some(Manner::Connections);
     let present = cells.iter().find(|cell| cell.transport == told.medium.name() && cell.connects == connects);
     let Some((present, wall)) = present.and_then(|cell| Some((cell, cell.wall_ns?))) else {
@@ -207,66 +216,59 @@ fn sentences(told: &Conversation, cells: &[WhatIfCell], beside_load: bool) -> Ve
         Some(Manner::Connections) => "a request with its connection",
         _ => "a request",
     };
-    let of_round_trip = |ns: f64| {
-        let whole = told.round_trip_us.map(|spread| spread.median * 1e3).filter(|whole| *whole > 0.0);
-        whole.map_or_else(String::new, |whole| format!(" of the {} that the client waits", time(whole.max(ns))))
+    // With several at once, the time of an operation is not what one waits.
+    let waits_ns = told.round_trip_us.map(|spread| spread.median * 1e3).filter(|ns| at_once == 1 && *ns > wall.median);
+    let whole = match (at_once, waits_ns) {
+        (1, Some(ns)) => format!(" of the {} that the client waits", time(ns)),
+        (1, None) => String::new(),
+        _ => format!(", {at_once} at once"),
     };
     let mut said = vec![format!(
-        "{}: over {} the hop costs {what} {}{}{}.",
+        "{}: over {} the hop costs {what} {}{}{whole}.",
         between(told),
         told.medium,
         time(wall.median),
         interval_of(wall),
-        of_round_trip(wall.median),
     )];
-    for cell in cells.iter().filter(|cell| cell.transport != present.transport && cell.connects == connects) {
-        let Some(now) = cell.wall_ns else {
-            said.push(format!("Over {} it could not be measured.", cell.transport));
-            continue;
-        };
-        let Some(times) = cell.ratio else {
-            said.push(format!("Over {} it is {}: no difference that could be told apart.", cell.transport, time(now.median)));
-            continue;
-        };
-        let change = match times.median < 1.0 {
-            true => format!("{} less", time(wall.median * (1.0 - times.median))),
-            false => format!("{} more", time(wall.median * (times.median - 1.0))),
-        };
-        let share = told.round_trip_us.filter(|spread| spread.median > 0.0).map(|spread| {
-            let part = (wall.median * (1.0 - times.median)).abs() / (spread.median * 1e3);
-            format!(", {} of what the client waits", percent(part.min(1.0)))
-        });
-        let per_s = told.requests_per_s.unwrap_or_default();
-        let core = cell.cpu_ns.zip(present.cpu_ns).filter(|_| per_s > 0.0).map(|(now, before)| {
-            let saved = (before.median - now.median) * per_s / 1e9;
-            let direction = if saved >= 0.0 { "less" } else { "more" };
-            format!(", and {} of a processor {direction} at {per_s:.0} a second", percent(saved.abs()))
-        });
-        said.push(format!(
-            "Over {} it costs {}{}: {change}{}{}.",
-            cell.transport,
-            format_args!("{} ×", ratio(times.median)),
-            interval(times.median, times.lo, times.hi).map_or_else(String::new, |within| format!(" ({within})")),
-            share.unwrap_or_default(),
-            core.unwrap_or_default(),
-        ));
-    }
-    if connects {
-        let kept = cells.iter().find(|cell| cell.transport == present.transport && !cell.connects);
-        if let Some(kept) = kept.and_then(|cell| cell.wall_ns) {
-            said.push(format!(
-                "A connection that is kept would save about {} of that over {} ({} instead).",
-                time(wall.median - kept.median),
-                told.medium,
-                time(kept.median)
-            ));
-        }
+    let others = cells.iter().filter(|cell| cell.transport != present.transport && cell.connects == connects);
+    said.extend(others.map(|cell| other(told, cell, present, wall, waits_ns)));
+    let kept = cells.iter().find(|cell| connects && cell.transport == present.transport && !cell.connects);
+    if let Some(kept) = kept.and_then(|cell| cell.wall_ns) {
+        let saved = time(wall.median - kept.median);
+        said.push(format!("A connection that is kept would save about {saved} of that ({} instead).", time(kept.median)));
     }
     said.push(match beside_load {
         true => "It was measured beside the load of these programs, which took processor time meanwhile.".to_owned(),
         false => "It was measured in a quiet moment of these programs.".to_owned(),
     });
     said
+}
+
+/// What another transport would change.
+fn other(told: &Conversation, cell: &WhatIfCell, present: &WhatIfCell, wall: Estimate, waits_ns: Option<f64>) -> String {
+    let over = &cell.transport;
+    let (Some(now), Some(times), Some(verdict)) = (cell.wall_ns, cell.ratio, cell.verdict) else {
+        return format!("Over {over} it could not be measured.");
+    };
+    let within = interval(times.median, times.lo, times.hi).map_or_else(String::new, |within| format!(" ({within})"));
+    let figures = format!("{} ×{within}", ratio(times.median));
+    match verdict {
+        Verdict::Undecided => {
+            return format!("Over {over} it costs {figures}: whether it differs is open; measure for longer, with the file of --job.");
+        }
+        Verdict::Equivalent => return format!("Over {over} it costs the same within the margin: {figures}."),
+        Verdict::Different | Verdict::Direction => {}
+    }
+    let changed_ns = (wall.median - now.median).abs();
+    let direction = if times.median < 1.0 { "less" } else { "more" };
+    let share = waits_ns.map_or_else(String::new, |ns| format!(", {} of what the client waits", percent(changed_ns / ns)));
+    let per_s = told.requests_per_s.unwrap_or_default();
+    let processor = cell.cpu_ns.zip(present.cpu_ns).map(|(now, before)| (before.median - now.median) * per_s / 1e9);
+    let processor = processor.filter(|saved| saved.abs() >= LEAST_PROCESSOR).map_or_else(String::new, |saved| {
+        let direction = if saved > 0.0 { "less" } else { "more" };
+        format!(", and {} of a processor {direction} for {} requests", percent(saved.abs()), rate(per_s))
+    });
+    format!("Over {over} it costs {figures}: {} {direction}{share}{processor}.", time(changed_ns))
 }
 
 fn interval_of(estimate: Estimate) -> String {
@@ -276,7 +278,8 @@ fn interval_of(estimate: Estimate) -> String {
 
 fn between(told: &Conversation) -> String {
     let address = if told.address.is_empty() { String::new() } else { format!(" ({})", told.address) };
-    format!("{} → {}{address}", told.client.name, told.server.name)
+    let name = |side: &super::Party| if side.pid.is_some() { side.name.clone() } else { "a program".to_owned() };
+    format!("{} → {}{address}", name(&told.client), name(&told.server))
 }
 
 /// Bytes of a request and of its answer; of a stream, of a message and 0.
