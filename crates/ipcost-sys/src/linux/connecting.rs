@@ -55,7 +55,8 @@ impl Connecting {
     /// Takes the connections that were established since the last time, in that order.
     ///
     /// Those of the last millisecond are left for the next time: processors may write them in another order. Processes of
-    /// other namespaces, which have no number here, are left out. The kernel tells of some losses only with the next record.
+    /// other namespaces, which have no number here, are left out. The kernel tells of some losses only with the next record,
+    /// and of some never: now and then it writes nothing of a connection that a listener's full queue has held up.
     pub fn take(&mut self, found: &mut dyn FnMut(Connected)) -> Taken {
         let until_ns = now_ns().saturating_sub(DELAY_NS);
         let (steps, layout) = (&mut self.steps, &self.layout);

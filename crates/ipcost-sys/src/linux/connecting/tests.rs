@@ -123,16 +123,15 @@ fn open(address: &str, count: usize) -> Option<(Connecting, u32, Vec<[SocketAddr
         Err(SampleError::Forbidden(_) | SampleError::Absent(_)) => return None,
         Err(error) => panic!("{error}"),
     };
+    // One after the other, so that the listener's queue is never full: where it is, connections wait for a second.
     let opening = thread::spawn(move || {
         let open = |_| {
             let client = TcpStream::connect(remote).unwrap();
+            drop(listener.accept().unwrap());
             [client.local_addr().unwrap(), remote]
         };
         (gettid().as_raw_nonzero().get().cast_unsigned(), (0..count).map(open).collect::<Vec<_>>())
     });
-    for _ in 0..count {
-        drop(listener.accept().unwrap());
-    }
     let (thread, ends) = opening.join().unwrap();
     Some((connecting, thread, ends))
 }
