@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use ipcost_model::escaped;
-use ipcost_sys::clock::now_ns;
+use ipcost_sys::clock::wall_ahead_ns;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::observed::{Held, MovedCall};
 use ipcost_sys::private_dir::PrivateDir;
@@ -164,7 +164,7 @@ fn while_attached(
     threads.extend(at_begin);
     // Names in a trace may hold any bytes; what matters is ASCII.
     let bytes = fs::read(&file).context(cannot_read)?;
-    let known = calls::Known { threads, attached: attached_threads, ahead_ns: ahead_ns() };
+    let known = calls::Known { threads, attached: attached_threads, ahead_ns: wall_ahead_ns() };
     let process_of = |thread: u32| Status::of(thread).map(|status| status.process);
     let traced = calls::read(&String::from_utf8_lossy(&bytes), known, &process_of);
     Ok(Traced { attached, lasted, ..traced })
@@ -293,12 +293,6 @@ fn threads(processes: &BTreeSet<u32>) -> BTreeMap<u32, u32> {
     let of =
         |process: &u32| tasks(*process).into_iter().map(move |thread| (thread, *process)).collect::<Vec<_>>();
     processes.iter().flat_map(of).collect()
-}
-
-/// By how much the wall clock is ahead of the monotonic one, nanoseconds.
-fn ahead_ns() -> u64 {
-    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX).saturating_sub(now_ns())
 }
 
 /// Why a process could not be traced.

@@ -171,7 +171,7 @@ mod tests {
         let found = lines(TRACE);
         let argument = |line: usize, place| found[line].parts().unwrap().argument(place);
         assert_eq!([argument(0, 0), argument(0, 2), argument(0, 3)], [Some("4<pipe:[7]>"), Some("0"), None]);
-        assert_eq!([argument(1, 1), argument(1, 2), argument(1, 5)], [Some("\"\"..."), Some("8"), None]);
+        assert_eq!([argument(1, 1), argument(1, 2), argument(1, 6)], [Some("\"\"..."), Some("8"), None]);
         assert_eq!([argument(2, 0), argument(2, 2)], [Some("3</tmp/a, b>"), Some("7")]);
     }
 
