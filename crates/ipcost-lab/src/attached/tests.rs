@@ -15,7 +15,7 @@ const SAYS: &str = "the helper says: ";
 /// What a traced program writes.
 const SECRET: &str = "correct-horse-battery-staple";
 const MESSAGES: usize = 20;
-/// A program that talks to itself, once it is told to: over a socket to another thread, and over a pipe.
+/// A program that talks to itself, once a line asks for it: over a socket to another thread, and over a pipe.
 const TALKS: &str = "
 import os, socket, sys, threading, time
 a, b = socket.socketpair()
@@ -253,7 +253,9 @@ fn helping(words: &[&str], process: u32) -> Command {
 #[test]
 fn a_program_goes_on_when_its_observer_is_killed() {
     let Some(mut program) = Program::start() else { return };
-    let mut helper = helping(&[], program.id()).spawn().unwrap();
+    // What is killed leaves its file behind.
+    let scratch = tempfile::tempdir().unwrap();
+    let mut helper = helping(&[], program.id()).env("TMPDIR", scratch.path()).spawn().unwrap();
     let strace = loop {
         match tracer(program.id()) {
             // It could not trace.
