@@ -12,6 +12,7 @@
 
 pub mod account;
 pub mod analysis;
+pub mod attached;
 pub mod batches;
 pub mod bench;
 mod calibration;

@@ -30,6 +30,7 @@
 //! | kernel texts | [`kernel_texts`] | their parsers, each a pure function, for tests and fuzzers |
 //! | programs that run | [`running`], [`sockets`], [`observed`] | their sockets, pipes and shared memory, and what TCP has counted |
 //! | their calls | [`call_samples`] | the calls that move data, when they began and ended, of programs that already run |
+//! | who connects | [`connecting`] | the process behind each TCP connection that is opened, however short |
 //! | keys | [`keys`] | those that are pressed while a table is redrawn |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //! | storage | [`disk`] | bytes that processes read from it and write to it |
@@ -82,9 +83,9 @@ mod unix;
 mod unsupported;
 
 pub use system::{
-    call_samples, control, descriptor_table, driven, found_file, interrupt, keys, limits, local_stream,
-    measuring, net_namespace, pausing, perf, private_dir, process, process_tree, programs, running,
-    shared_word, sockets, tcp_ends, usage, user_dirs, wake, whole_command, worker,
+    call_samples, connecting, control, descriptor_table, driven, found_file, interrupt, keys, limits,
+    local_stream, measuring, net_namespace, pausing, perf, private_dir, process, process_tree, programs,
+    running, shared_word, sockets, tcp_ends, usage, user_dirs, wake, whole_command, worker,
 };
 
 use std::io;

@@ -212,6 +212,21 @@ pub enum CallDirection {
     Other,
 }
 
+/// A system call that moves data or waits for it, and which of its arguments matter. No argument with an address does.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MovingCall {
+    /// Its number on this architecture.
+    pub number: i64,
+    /// Its name.
+    pub name: &'static str,
+    /// Where data go.
+    pub direction: CallDirection,
+    /// Which argument is the descriptor, if one is, from 0 on.
+    pub descriptor: Option<usize>,
+    /// Which argument says how many bytes are asked for, if one does, from 0 on.
+    pub asked: Option<usize>,
+}
+
 /// A call that moves data, as the kernel saw it begin and end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MovedCall {
@@ -242,24 +257,37 @@ pub struct MovedCall {
     pub is_whole: bool,
 }
 
+/// A TCP connection that a program has opened, as the kernel saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Connected {
+    /// The process that opened it.
+    pub process: u32,
+    /// The thread that called `connect`.
+    pub thread: u32,
+    /// Its own address, in the network namespace that it is in.
+    pub local: SocketAddr,
+    /// The other end's.
+    pub remote: SocketAddr,
+}
+
 /// What was taken from samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Begins and ends of calls for which the rings had no room, at least.
+    /// Records for which the rings had no room, at least: begins and ends of calls, or steps of connections.
     pub lost: u64,
 }
 
-/// Why calls cannot be sampled.
+/// Why the kernel cannot be sampled.
 #[derive(Debug, thiserror::Error)]
 pub enum SampleError {
     /// This user lacks permission.
-    #[error("this user may not sample system calls: {0}")]
+    #[error("this user may not sample the kernel's tracepoints: {0}")]
     Forbidden(#[source] io::Error),
     /// The kernel or the processor does not offer it, or the system is another one.
-    #[error("system calls cannot be sampled here: {0}")]
+    #[error("the kernel's tracepoints cannot be sampled here: {0}")]
     Absent(#[source] io::Error),
     /// A system call failed otherwise, such as for too many open files.
-    #[error("sampling system calls failed: {0}")]
+    #[error("sampling the kernel's tracepoints failed: {0}")]
     Failed(#[source] io::Error),
 }
 

@@ -118,7 +118,9 @@ mod tests {
             None => rule.basis.to_owned(),
         };
         let Rule { code, about, why, from, .. } = rule;
-        format!("| `{code}` | {about} | {from} | {warning} | {doctor} | {explain} | {watch} | {why} | {basis} |")
+        format!(
+            "| `{code}` | {about} | {from} | {warning} | {doctor} | {explain} | {watch} | {why} | {basis} |"
+        )
     }
 
     #[test]

@@ -5,15 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::moving_calls::{Call, of_number};
-use crate::observed::MovedCall;
-
-/// `PERF_RECORD_LOST`.
-const LOST: u32 = 2;
-/// `PERF_RECORD_SAMPLE`.
-const SAMPLE: u32 = 9;
-/// Bytes of `struct perf_event_header`.
-const HEADER: usize = 8;
+use super::moving_calls::of_number;
+use super::sample_records::{Sample, Told, bytes, field, number, parse};
+use crate::observed::{MovedCall, MovingCall};
 
 /// Where the fields of both tracepoints are, in bytes from the start of their data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,22 +60,6 @@ impl Layout {
     }
 }
 
-/// The number in the line `ID: 443` of a `format` file.
-fn number(format: &str) -> Option<u16> {
-    format.lines().find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()
-}
-
-/// Where a field of so many bytes is, from a line such as `field:long id; offset:8; size:8; signed:1;`.
-fn field(format: &str, name: &str, bytes: usize) -> Option<usize> {
-    format.lines().find_map(|line| {
-        let mut parts = line.trim().split(';').map(str::trim);
-        let declared = parts.next()?.strip_prefix("field:")?.rsplit(' ').next()?;
-        let at = parts.next()?.strip_prefix("offset:")?.parse().ok()?;
-        let size: usize = parts.next()?.strip_prefix("size:")?.parse().ok()?;
-        (declared.split('[').next() == Some(name) && size == bytes).then_some(at)
-    })
-}
-
 /// What happened at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
@@ -101,7 +79,7 @@ pub enum What {
     /// A call began.
     Began {
         /// Which.
-        call: &'static Call,
+        call: &'static MovingCall,
         /// On what.
         descriptor: i32,
         /// Bytes asked for.
@@ -110,7 +88,7 @@ pub enum What {
     /// A call ended.
     Ended {
         /// Which.
-        call: &'static Call,
+        call: &'static MovingCall,
         /// What it returned.
         result: i64,
     },
@@ -120,49 +98,14 @@ pub enum What {
     Resumed,
 }
 
-/// Reads a ring's bytes, from the begin of a record on. Whatever is no record that matters here is left out.
-pub fn parse(mut ring: &[u8], layout: &Layout, take: &mut dyn FnMut(Record)) {
-    let mut lost: Option<Record> = None;
-    while let Some(size) = bytes(ring, 6).map(u16::from_ne_bytes).map(usize::from) {
-        let Some((record, rest)) = ring.split_at_checked(size).filter(|_| size >= HEADER) else { break };
-        ring = rest;
-        let Some(record) = read(record, layout) else { continue };
-        if let Some(lost) = lost.take() {
-            // Older kernels take the time of a loss after that of the record for which they tell it.
-            take(Record { at_ns: lost.at_ns.min(record.at_ns), ..lost });
-        }
-        match record.what {
-            What::Lost(_) => lost = Some(record),
-            _ => take(record),
-        }
-    }
-    if let Some(lost) = lost {
-        take(lost);
-    }
-}
-
-fn read(record: &[u8], layout: &Layout) -> Option<Record> {
-    let short = |at: usize| bytes(record, at).map(u32::from_ne_bytes);
-    let long = |at: usize| bytes(record, at).map(u64::from_ne_bytes);
-    match short(0)? {
-        // Process, thread, time, then the length of the tracepoint's data, and these.
-        SAMPLE => {
-            let (process, thread, at_ns) = (short(HEADER)?, short(HEADER + 4)?, long(HEADER + 8)?);
-            let data = record.get(HEADER + 20..)?;
-            let data = data.get(..short(HEADER + 16)? as usize)?;
-            Some(Record { at_ns, process, thread, what: layout.what(data)? })
-        }
-        // An event's number and a count, then a process, a thread and a time.
-        LOST => {
-            let (lost, at_ns) = (long(HEADER + 8)?, long(HEADER + 24)?);
-            Some(Record { at_ns, process: 0, thread: 0, what: What::Lost(lost) })
-        }
-        _ => None,
-    }
-}
-
-fn bytes<const N: usize>(from: &[u8], at: usize) -> Option<[u8; N]> {
-    from.get(at..)?.first_chunk().copied()
+/// What a sample tells of calls; `None` if it is of no call that matters here.
+pub fn record(sample: Sample<'_>, layout: &Layout) -> Option<Record> {
+    let Sample { at_ns, process, thread, told } = sample;
+    let what = match told {
+        Told::Fields(fields) => layout.what(fields)?,
+        Told::Lost(count) => What::Lost(count),
+    };
+    Some(Record { at_ns, process, thread, what })
 }
 
 /// The calls that have begun and not ended yet, by thread.
@@ -177,7 +120,7 @@ pub struct Pairing {
 #[derive(Debug)]
 struct Begun {
     record: Record,
-    call: &'static Call,
+    call: &'static MovingCall,
     descriptor: i32,
     asked: u64,
     breaks: u64,
@@ -235,8 +178,8 @@ pub(crate) fn read_bytes(bytes: &[u8]) {
         result_at: 16,
     };
     let mut pairing = Pairing::default();
-    parse(bytes, &layout, &mut |record| {
-        let _ = pairing.take(record);
+    parse(bytes, &mut |sample| {
+        let _ = record(sample, &layout).and_then(|record| pairing.take(record));
     });
 }
 

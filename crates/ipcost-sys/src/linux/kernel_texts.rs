@@ -1,11 +1,14 @@
 //! Parsers of Linux-only texts, for tests and fuzzers.
 
-use super::{call_records, limits, loopback, perf, permissions, processor_times, sockets, tcp_ends, worker};
+use super::{
+    call_records, connecting, limits, loopback, perf, permissions, processor_times, sockets, tcp_ends, worker,
+};
 
 /// Parses a text as each kind here.
 pub fn read_text(text: &str) {
     let _ = processor_times::parse(text);
     call_records::read_text(text);
+    connecting::read_text(text);
     limits::read_text(text);
     perf::read_text(text);
     worker::read_text(text);
@@ -14,6 +17,7 @@ pub fn read_text(text: &str) {
 /// Parses bytes as each binary format.
 pub fn read_bytes(bytes: &[u8]) {
     call_records::read_bytes(bytes);
+    connecting::read_bytes(bytes);
     loopback::read_bytes(bytes);
     permissions::read_bytes(bytes);
     sockets::read_bytes(bytes);

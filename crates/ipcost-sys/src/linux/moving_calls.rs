@@ -1,25 +1,23 @@
 //! The system calls that move data or wait for it, by number.
 
 use crate::observed::CallDirection::{self, In, Other, Out, Wait};
-
-/// A call, and which of its arguments matter. No argument with an address does.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Call {
-    /// Its number on this architecture.
-    pub number: i64,
-    /// Its name.
-    pub name: &'static str,
-    /// Where data go.
-    pub direction: CallDirection,
-    /// Which argument is the descriptor, if one is.
-    pub descriptor: Option<usize>,
-    /// Which argument says how many bytes are asked for, if one does.
-    pub asked: Option<usize>,
-}
+use crate::observed::MovingCall;
 
 /// The call of a number.
-pub fn of_number(number: i64) -> Option<&'static Call> {
+pub fn of_number(number: i64) -> Option<&'static MovingCall> {
     CALLS.iter().find(|call| call.number == number)
+}
+
+/// The call of a name; `None` if it moves no data, or its number is not known on this architecture.
+pub fn of_name(name: &str) -> Option<&'static MovingCall> {
+    CALLS.iter().find(|call| call.name == name)
+}
+
+/// The number of an error by its name, such as `EAGAIN`: those with which these calls fail (`errno(3)`), and those with
+/// which a signal interrupts them.
+pub fn error_number(name: &str) -> Option<i32> {
+    let mut errors = KNOWN_ERRORS.iter().chain(INTERRUPTED);
+    errors.find(|(known, _)| *known == name).map(|(_, number)| *number)
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -29,13 +27,13 @@ const fn call(
     direction: CallDirection,
     descriptor: Option<usize>,
     asked: Option<usize>,
-) -> Call {
-    Call { number, name, direction, descriptor, asked }
+) -> MovingCall {
+    MovingCall { number, name, direction, descriptor, asked }
 }
 
 /// Frequent ones first. What only files offer is left out (`pread`), and so are messages of System V, which have no descriptor.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub const CALLS: &[Call] = &[
+pub const CALLS: &[MovingCall] = &[
     call(libc::SYS_read, "read", In, Some(0), Some(2)),
     call(libc::SYS_write, "write", Out, Some(0), Some(2)),
     call(libc::SYS_recvfrom, "recvfrom", In, Some(0), Some(2)),
@@ -75,7 +73,23 @@ pub const CALLS: &[Call] = &[
 
 /// None: the numbers of this architecture are not known here.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub const CALLS: &[Call] = &[];
+pub const CALLS: &[MovingCall] = &[];
+
+macro_rules! numbered {
+    ($($name:ident)*) => { &[$((stringify!($name), libc::$name)),*] };
+}
+
+const KNOWN_ERRORS: &[(&str, i32)] = numbered!(
+    EAGAIN EINTR EPIPE ECONNRESET EINPROGRESS ECONNREFUSED EBADF EFAULT EINVAL ENOTCONN EPERM ENOENT ESRCH EIO ENXIO
+    E2BIG ENOMEM EACCES EBUSY EXDEV ENODEV ENOTDIR EISDIR ENFILE EMFILE ENOTTY EFBIG ENOSPC ESPIPE EROFS EDOM ERANGE
+    EDEADLK ENAMETOOLONG ENOSYS ELOOP ENODATA ETIME EPROTO EBADMSG EOVERFLOW EBADFD EILSEQ ENOTSOCK EDESTADDRREQ
+    EMSGSIZE EPROTOTYPE ENOPROTOOPT EPROTONOSUPPORT ESOCKTNOSUPPORT EOPNOTSUPP EAFNOSUPPORT EADDRINUSE EADDRNOTAVAIL
+    ENETDOWN ENETUNREACH ENETRESET ECONNABORTED ENOBUFS EISCONN ESHUTDOWN ETOOMANYREFS ETIMEDOUT EHOSTDOWN
+    EHOSTUNREACH EALREADY ESTALE EREMOTEIO EDQUOT ECANCELED EKEYREJECTED ENOKEY EKEYEXPIRED ENOLINK
+);
+/// Errors that only the kernel and who traces programs see (`linux/errno.h`).
+const INTERRUPTED: &[(&str, i32)] =
+    &[("ERESTARTSYS", 512), ("ERESTARTNOINTR", 513), ("ERESTARTNOHAND", 514), ("ERESTART_RESTARTBLOCK", 516)];
 
 /// A filter names so many threads at most, as the kernel takes no more than 4096 letters.
 pub const MOST_THREADS: usize = 64;
@@ -129,9 +143,17 @@ mod tests {
     fn every_call_is_there_once() {
         for call in CALLS {
             assert_eq!(of_number(call.number), Some(call));
+            assert_eq!(of_name(call.name), Some(call));
             assert_eq!(CALLS.iter().filter(|other| other.name == call.name).count(), 1, "{call:?}");
         }
         assert_eq!(of_number(-1), None);
+    }
+
+    #[test]
+    fn errors_have_numbers() {
+        assert_eq!(error_number("EAGAIN"), Some(libc::EAGAIN));
+        assert_eq!(error_number("ERESTARTSYS"), Some(512));
+        assert_eq!(error_number("EVERYTHING"), None);
     }
 
     #[test]

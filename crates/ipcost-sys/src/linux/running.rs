@@ -131,7 +131,8 @@ fn shared(process: &Process) -> BTreeSet<SharedMemory> {
             MMapPath::Vsys(key) => format!("/SYSV{key:08x}"),
             _ => continue,
         };
-        let is_memory = ["/dev/shm/", "/memfd:", "/dev/zero", "/SYSV"].iter().any(|start| path.starts_with(start));
+        let is_memory =
+            ["/dev/shm/", "/memfd:", "/dev/zero", "/SYSV"].iter().any(|start| path.starts_with(start));
         let bytes = map.address.1 - map.address.0;
         if !map.perms.contains(MMPermissions::SHARED) || !is_memory || bytes < LEAST_SHARED {
             continue;
@@ -163,10 +164,18 @@ mod tests {
         let found = programs(|_| Depth::All).into_iter().find(|program| program.id == own).unwrap();
         assert!(!found.command.is_empty() && found.network != 0, "{found:?}");
         let held = found.held.unwrap();
-        let is = |descriptor: i32, seen: fn(&Held) -> bool| held.iter().any(|(fd, it)| *fd == descriptor && seen(it));
+        let is = |descriptor: i32, seen: fn(&Held) -> bool| {
+            held.iter().any(|(fd, it)| *fd == descriptor && seen(it))
+        };
         assert!(is(client.as_raw_fd(), |held| matches!(held, Held::Socket(_))), "{held:?}");
-        assert!(is(read.as_raw_fd(), |held| matches!(held, Held::Pipe { reads: true, writes: false, .. })), "{held:?}");
-        assert!(is(write.as_raw_fd(), |held| matches!(held, Held::Pipe { writes: true, reads: false, .. })), "{held:?}");
+        assert!(
+            is(read.as_raw_fd(), |held| matches!(held, Held::Pipe { reads: true, writes: false, .. })),
+            "{held:?}"
+        );
+        assert!(
+            is(write.as_raw_fd(), |held| matches!(held, Held::Pipe { writes: true, reads: false, .. })),
+            "{held:?}"
+        );
         assert_eq!(program_of(u32::MAX, Depth::All), None);
     }
 }

@@ -72,7 +72,9 @@ impl Sockets {
     pub fn udp(&mut self) -> io::Result<Vec<UdpSocket>> {
         let mut found = Vec::new();
         let network = self.network;
-        self.inet(IPPROTO_UDP, ExtensionFlags::SKMEMINFO, &mut |response| found.push(udp(response, network)))?;
+        self.inet(IPPROTO_UDP, ExtensionFlags::SKMEMINFO, &mut |response| {
+            found.push(udp(response, network))
+        })?;
         Ok(found)
     }
 
@@ -265,8 +267,12 @@ fn udp(response: &InetResponse, network: u64) -> UdpSocket {
 
 /// `struct tcp_info`; older kernels leave out what comes last, which is then 0.
 fn counts(info: &[u8]) -> TcpCounts {
-    let short = |at: usize| info.get(at..at + 4).map_or(0, |bytes| u32::from_ne_bytes(bytes.try_into().unwrap_or_default()));
-    let long = |at: usize| info.get(at..at + 8).map_or(0, |bytes| u64::from_ne_bytes(bytes.try_into().unwrap_or_default()));
+    let short = |at: usize| {
+        info.get(at..at + 4).map_or(0, |bytes| u32::from_ne_bytes(bytes.try_into().unwrap_or_default()))
+    };
+    let long = |at: usize| {
+        info.get(at..at + 8).map_or(0, |bytes| u64::from_ne_bytes(bytes.try_into().unwrap_or_default()))
+    };
     TcpCounts {
         segment_bytes: short(16),
         unacknowledged: short(24),
@@ -354,7 +360,8 @@ mod tests {
         let all = sockets.tcp().unwrap();
         let listening = all.iter().find(|one| one.local == at && one.state == TcpState::Listening).unwrap();
         assert_eq!((listening.waiting, listening.counts), (0, None));
-        let end = all.iter().find(|one| one.local == at && one.remote == client.local_addr().unwrap()).unwrap();
+        let end =
+            all.iter().find(|one| one.local == at && one.remote == client.local_addr().unwrap()).unwrap();
         let counts = end.counts.unwrap();
         assert_eq!((counts.received_bytes, end.waiting), (1_000, 400));
         assert!(end.congestion.is_some() && counts.data_segments_in >= 1, "{end:?}");
@@ -365,7 +372,10 @@ mod tests {
         // The last packets of a connection take a moment.
         for _ in 0..200 {
             let (closed, _) = closing.take().unwrap();
-            if closed.iter().any(|one| one.local == at && one.counts.is_some_and(|known| known.received_bytes >= 1_000)) {
+            if closed
+                .iter()
+                .any(|one| one.local == at && one.counts.is_some_and(|known| known.received_bytes >= 1_000))
+            {
                 return;
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -382,7 +392,8 @@ mod tests {
         let mut client = UnixStream::connect(&path).unwrap();
         let all = sockets.unix().unwrap();
         let name = path.to_string_lossy();
-        let listening = all.iter().find(|one| one.is_listening && one.name.as_deref() == Some(&*name)).unwrap();
+        let listening =
+            all.iter().find(|one| one.is_listening && one.name.as_deref() == Some(&*name)).unwrap();
         assert_eq!((listening.waiting, listening.kind), (1, UnixKind::Stream));
         let (server, _) = listener.accept().unwrap();
         client.write_all(&[1; 100]).unwrap();

@@ -11,6 +11,8 @@ pub mod cheapest_call;
 #[cfg(not(target_os = "linux"))]
 pub mod congestion;
 #[cfg(not(target_os = "linux"))]
+pub mod connecting;
+#[cfg(not(target_os = "linux"))]
 pub mod counter;
 #[cfg(not(target_os = "linux"))]
 pub mod credentials;

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::super::sample_records::written;
 use super::*;
 use crate::observed::CallDirection;
 
@@ -13,32 +14,18 @@ const EXIT: &str = "name: sys_exit\nID: 442\nformat:\n\
     \tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n\
     \tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n";
 
-/// A sample as the kernel writes it, with what it pads.
+/// A sample of a tracepoint with such fields.
 fn sample(at_ns: u64, thread: u32, kind: u16, words: &[u64]) -> Vec<u8> {
-    let length = 8 + words.len() * 8 + 4;
-    let mut bytes = [SAMPLE.to_ne_bytes(), [0; 4]].concat();
-    bytes[6..].copy_from_slice(&((HEADER + 20 + length) as u16).to_ne_bytes());
-    bytes.extend([7_u32.to_ne_bytes(), thread.to_ne_bytes()].concat());
-    bytes.extend(at_ns.to_ne_bytes());
-    bytes.extend((length as u32).to_ne_bytes());
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend([0; 6]);
-    bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
-    bytes.extend([0; 4]);
-    bytes
-}
-
-fn lost(count: u64, at_ns: u64) -> Vec<u8> {
-    let mut bytes = [LOST.to_ne_bytes(), [0; 4]].concat();
-    bytes[6..].copy_from_slice(&40_u16.to_ne_bytes());
-    bytes.extend([3, count, 0, at_ns].into_iter().flat_map(u64::to_ne_bytes));
-    bytes
+    let fields = words.iter().flat_map(|word| word.to_ne_bytes());
+    written::sample(at_ns, thread, &[&kind.to_ne_bytes()[..], &[0; 6], &fields.collect::<Vec<_>>()].concat())
 }
 
 fn calls(ring: &[Vec<u8>]) -> Vec<MovedCall> {
     let layout = Layout::parse(ENTER, EXIT).unwrap();
     let (mut pairing, mut found) = (Pairing::default(), Vec::new());
-    parse(&ring.concat(), &layout, &mut |record| found.extend(pairing.take(record)));
+    parse(&ring.concat(), &mut |sample| {
+        found.extend(record(sample, &layout).and_then(|record| pairing.take(record)));
+    });
     found
 }
 
@@ -94,7 +81,7 @@ fn what_contradicts_is_forgotten_and_what_may_be_two_calls_is_marked() {
         enter(10, 1, libc::SYS_read, [4, 0, 64]),
         enter(11, 2, libc::SYS_read, [5, 0, 64]),
         enter(12, 3, libc::SYS_read, [6, 0, 64]),
-        lost(9, 22),
+        written::lost(9, 22),
         enter(21, 1, libc::SYS_read, [7, 0, 64]),
         exit(22, 1, libc::SYS_read, 1),
         exit(23, 2, libc::SYS_write, 2),
@@ -108,15 +95,7 @@ fn what_contradicts_is_forgotten_and_what_may_be_two_calls_is_marked() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_taken(
-        kinds in proptest::collection::vec((prop_oneof![Just(LOST), Just(SAMPLE), any::<u32>()], any::<[u8; 60]>()), 0..5),
-        cut in 0..400_usize,
-        text in ".{0,80}",
-    ) {
-        let mut bytes: Vec<u8> = kinds.iter().flat_map(|(kind, rest)| {
-            [&kind.to_ne_bytes()[..], &[0, 0, 64, 0], &rest[..56]].concat()
-        }).collect();
-        bytes.truncate(cut);
+    fn any_bytes_are_taken(bytes in written::any(), text in ".{0,80}") {
         read_bytes(&bytes);
         read_text(&text);
         read_text(&format!("ID: 1\nfield:long id;\toffset:{text};\tsize:8;"));

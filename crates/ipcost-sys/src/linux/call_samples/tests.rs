@@ -210,7 +210,7 @@ fn a_ring_is_read_over_its_end_and_a_full_one_loses() {
     assert_eq!(seen, 20 * FITS);
     sampler.enable();
     // More than all rings hold, wherever this thread runs.
-    exchange(4 * FITS * sampler.processors.len());
+    exchange(4 * FITS * sampler.rings.count());
     sampler.disable();
     assert!(taken(&mut sampler).1.lost > 0);
     assert_eq!(taken(&mut sampler), (Vec::new(), Taken::default()));
