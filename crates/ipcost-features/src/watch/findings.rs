@@ -302,11 +302,15 @@ impl Watching {
         for (is_client, side, other) in [(true, &told.client, &told.server), (false, &told.server, &told.client)] {
             let (Some(end), other_end) = (end(is_client), end(!is_client)) else { continue };
             let (taken, given) = (&end.taken, &end.given);
-            let median = |moved: &super::sampled::Moved| moved.call_sizes.quantile(0.5).unwrap_or(0);
+            let mean = |moved: &super::sampled::Moved| moved.sum.bytes / moved.sum.calls.max(1e-9);
             if let Some(other_end) = other_end.filter(|_| taken.call_sizes.count() >= LEAST_CALLS) {
-                let (read, written) = (median(taken), median(&other_end.given));
-                if read > 0 && (read as f64) <= SMALL_READ * written as f64 {
-                    let text = format!("{} reads {read} B at a time of what {} writes in {written} B", name(side), name(other));
+                let (read, written) = (mean(taken), mean(&other_end.given));
+                if read > 0.0 && read <= SMALL_READ * written {
+                    let text = format!(
+                        "{} reads {read:.0} B at a time of what {} writes {written:.0} B at a time",
+                        name(side),
+                        name(other)
+                    );
                     add(&rules::SMALL_READS, side, text, "read into a larger buffer");
                 }
             }
@@ -399,6 +403,7 @@ fn waits_for(writer: &str, reader: &str, share: f64) -> String {
 
 fn name(party: &Party) -> String {
     match party.pid {
+        Some(pid) if party.name.is_empty() => format!("process {pid}, which has ended,"),
         Some(pid) => format!("{} ({pid})", party.name),
         None => "a program that has ended".to_owned(),
     }

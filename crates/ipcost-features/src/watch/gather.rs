@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
 
-use ipcost_sys::observed::{Program, TcpSocket, UdpSocket, UnixSocket};
+use ipcost_sys::connecting::Connecting;
+use ipcost_sys::observed::{Connected, Program, TcpSocket, UdpSocket, UnixSocket};
 use ipcost_sys::running::{Depth, own_network, program_of, programs, waits_in};
 use ipcost_sys::sockets::{Closing, Sockets, open_at};
 use ipcost_sys::{counters, usage};
@@ -39,6 +40,8 @@ pub struct Look {
     pub unix: Vec<UnixSocket>,
     /// Those that have closed since the last look.
     pub closed: Vec<TcpSocket>,
+    /// Who opened connections since the last look, by the client's own and its server's address.
+    pub connected: Vec<Connected>,
     /// Connections that no listener had room for since the system began, in this program's network.
     pub overflows: Option<u64>,
     /// Whether the kernel had no room for some of them.
@@ -55,6 +58,8 @@ pub struct Eyes {
     /// Those that may not.
     closed_networks: BTreeSet<u64>,
     own_network: u64,
+    /// Names the programs whose connections open and close between two looks.
+    connecting: Option<Connecting>,
     began: Instant,
     own_ns: u64,
     /// What does not change of a process, by its number and its start.
@@ -72,6 +77,7 @@ impl Eyes {
             networks: [(0, (sockets, Closing::listen().ok()))].into(),
             closed_networks: BTreeSet::new(),
             own_network: own_network(),
+            connecting: Connecting::open().ok(),
             began: Instant::now(),
             own_ns: own_ns(),
             known: BTreeMap::new(),
@@ -110,6 +116,9 @@ impl Eyes {
             look.unix.extend(sockets.unix().unwrap_or_default());
         }
         gone.iter().for_each(|network| drop(self.networks.remove(network)));
+        if let Some(connecting) = &mut self.connecting {
+            connecting.take(&mut |connected| look.connected.push(connected));
+        }
         look.overflows = counters::network(std::process::id()).get("listen_overflows").copied();
         look.at = self.began.elapsed();
         let known = &self.known;

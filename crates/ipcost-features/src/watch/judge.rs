@@ -104,12 +104,6 @@ impl Sum {
         let (there, back) = (self.there.since(before.there), self.back.since(before.back));
         Self { there, back, opened: self.opened - before.opened }
     }
-
-    fn add(&mut self, other: Self) {
-        self.there.add(other.there);
-        self.back.add(other.back);
-        self.opened += other.opened;
-    }
 }
 
 /// A conversation at the last look.
@@ -143,6 +137,8 @@ pub struct Watching {
     pub(super) programs: BTreeMap<u32, Program>,
     ends: HashMap<EndId, End>,
     networks: BTreeSet<u64>,
+    /// Who opened a connection, by its own and the server's address, and at which look that was told.
+    openers: HashMap<(SocketAddr, SocketAddr), (u32, u32)>,
     listening: HashMap<(u64, SocketAddr), Option<u32>>,
     sums: HashMap<Way, Sum>,
     pub(super) now: BTreeMap<Way, Now>,
@@ -233,6 +229,10 @@ impl Watching {
         self.networks.extend(of_state(SocketState::Connected).map(|socket| socket.network));
         let open: HashSet<EndId> = of_state(SocketState::Connected).map(id_of).collect();
         let all: HashSet<EndId> = look.closed.iter().map(id_of).chain(open.iter().copied()).collect();
+        let told = look.connected.iter().map(|it| ((it.local, it.remote), (it.process, self.looks)));
+        self.openers.extend(told);
+        let oldest = self.looks.saturating_sub(REMEMBERED);
+        self.openers.retain(|_, (_, look)| *look >= oldest);
         let owned = |socket: &TcpSocket| owners.of_socket(socket.inode);
         // An end that is new here may be the other one's of an end that was counted already.
         for socket in of_state(SocketState::Connected) {
@@ -249,7 +249,6 @@ impl Watching {
             end.closed_for = if end.is_open { 0 } else { end.closed_for + 1 };
         }
         self.ends.retain(|_, end| end.closed_for <= REMEMBERED);
-        self.give_to_the_only_one();
         for id in &open {
             let between = || self.other_end(*id, &all).and_then(|other| Some((other, self.way(*id, other)?)));
             let Some((other, way)) = self.is_server(*id).then(between).flatten() else { continue };
@@ -275,7 +274,8 @@ impl Watching {
         let is_known = self.ends.get(&id).is_some_and(|end| end.is_open);
         let end = self.ends.entry(id).or_default();
         let is_another = counts.received_bytes < end.last.received_bytes
-            || counts.acknowledged_bytes < end.last.acknowledged_bytes;
+            || counts.acknowledged_bytes < end.last.acknowledged_bytes
+            || counts.sent_bytes < end.last.sent_bytes;
         let is_new = !is_known || is_another;
         let before = match is_new {
             // What was there at the first look has counted what no one saw.
@@ -329,7 +329,8 @@ impl Watching {
         let (server, client) = if self.is_server(id) { (id, other) } else { (other, id) };
         let owner = |id: &EndId| self.ends.get(id).and_then(|end| end.owner);
         let listener = || self.listener_at(server.0, server.1).flatten();
-        let (client, of_server) = (owner(&client), owner(&server).or_else(listener));
+        let opener = || self.openers.get(&(client.1, client.2)).map(|(process, _)| *process);
+        let (client, of_server) = (owner(&client).or_else(opener), owner(&server).or_else(listener));
         let address = server.1.to_string();
         (client.is_none() || client != of_server)
             .then_some(Way { client, server: of_server, medium: Medium::Tcp, address })
@@ -350,19 +351,6 @@ impl Watching {
             (true, false) => true,
             (false, true) => false,
             _ => local.port() < remote.port(),
-        }
-    }
-
-    /// A connection that closed between two looks has no owner any more: it is that of the only program that talks to the server.
-    fn give_to_the_only_one(&mut self) {
-        let ownerless: Vec<Way> = self.sums.keys().filter(|way| way.client.is_none()).cloned().collect();
-        for way in ownerless {
-            let same = |known: &&Way| known.client.is_some() && known.address == way.address && known.medium == way.medium;
-            let mut known = self.sums.keys().filter(same).cloned();
-            let (Some(only), None) = (known.next(), known.next()) else { continue };
-            if let Some(sum) = self.sums.remove(&way) {
-                self.sums.entry(only).or_default().add(sum);
-            }
         }
     }
 
@@ -657,9 +645,9 @@ impl Watching {
     }
 
     fn party(&self, id: Option<u32>, since: &Past, seconds: f64) -> Party {
-        let Some((id, program)) = id.and_then(|id| Some((id, self.programs.get(&id)?))) else {
-            return Party::default();
-        };
+        let Some(id) = id else { return Party::default() };
+        // One that no look has met has opened a connection and ended.
+        let Some(program) = self.programs.get(&id) else { return Party { pid: Some(id), ..Party::default() } };
         let before = since.programs.get(&id).or_else(|| self.first.programs.get(&id));
         let before = before.map_or(program.ticks, |(ticks, _)| *ticks);
         let cpu = program.ticks.saturating_sub(before) as f64 / TICKS_PER_S / seconds;
@@ -862,7 +850,7 @@ pub(super) fn fits(conversation: &Conversation, request: &WatchRequest) -> bool 
 
 #[cfg(test)]
 mod tests {
-    use ipcost_sys::observed::TcpSocket;
+    use ipcost_sys::observed::{Connected, TcpSocket};
 
     use super::*;
 
@@ -914,7 +902,7 @@ mod tests {
     #[test]
     fn bytes_count_from_the_first_look_and_the_listener_is_the_server() {
         let both = |there, back, segments| {
-            vec![listener(6379, 1), socket(6379, 40_000, 2, there, segments), socket(40_000, 6379, 3, back, segments)]
+            vec![listener(6379, 1), socket(6379, 40_000, 2, back, segments), socket(40_000, 6379, 3, there, segments)]
         };
         let found = seen(&[look(0, both(500, 5_000, 10), vec![]), look(10, both(1_500, 25_000, 110), vec![])]);
         let [one] = found.as_slice() else { panic!("{found:?}") };
@@ -926,27 +914,29 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_close_between_looks_count_and_belong_to_who_else_talks_to_the_server() {
-        let open = || vec![listener(6379, 1), socket(6379, 40_000, 2, 70, 1), socket(40_000, 6379, 3, 30, 1)];
-        let closed = || {
-            (0..50_u16)
-                .flat_map(|port| [socket(6379, 41_000 + port, 0, 70, 1), socket(41_000 + port, 6379, 0, 30, 1)])
-                .collect()
-        };
-        let found = seen(&[look(0, open(), vec![]), look(10, open(), closed())]);
-        let [one] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!(one.client.name, "worker");
-        assert_eq!((one.there.unwrap().bytes, one.back.unwrap().bytes), (3_500, 1_500));
-        assert_eq!((one.manner, one.opened_per_s), (Some(Manner::Connections), 5.0));
-        assert_eq!(one.requests_per_s, Some(5.0));
+    fn connections_that_close_between_looks_count_and_belong_to_who_opened_them() {
+        let open = || vec![listener(6379, 1), socket(6379, 40_000, 2, 30, 1), socket(40_000, 6379, 3, 70, 1)];
+        let ports = || 41_000..41_050_u16;
+        let closed = ports().flat_map(|port| [socket(6379, port, 0, 30, 1), socket(port, 6379, 0, 70, 1)]).collect();
+        let connected = |port: u16| Connected { process: 30, thread: 30, local: at(port), remote: at(6379) };
+        let mut second = look(10, open(), closed);
+        second.connected = ports().filter(|port| port % 2 == 0).map(connected).collect();
+        let found = seen(&[look(0, open(), vec![]), second]);
+        let of = |pid: Option<u32>| found.iter().find(|one| one.client.pid == pid).unwrap();
+        // What another program has open is no reason to take theirs for its own.
+        assert_eq!((of(Some(20)).there.unwrap().bytes, of(Some(20)).opened), (0, 0));
+        for pid in [Some(30), None] {
+            assert_eq!((of(pid).there.unwrap().bytes, of(pid).back.unwrap().bytes), (1_750, 750));
+            assert_eq!((of(pid).manner, of(pid).opened, of(pid).requests_per_s), (Some(Manner::Connections), 25, Some(2.5)));
+        }
     }
 
     #[test]
     fn the_same_addresses_may_be_another_connection() {
-        let both = |there| vec![listener(6379, 1), socket(6379, 40_000, 2, there, 1), socket(40_000, 6379, 3, 0, 0)];
+        let both = |there| vec![listener(6379, 1), socket(6379, 40_000, 2, 0, 0), socket(40_000, 6379, 3, there, 1)];
         let found = seen(&[
             look(0, both(100), vec![]),
-            look(1, both(40), vec![socket(6379, 40_000, 0, 150, 2), socket(40_000, 6379, 0, 0, 0)]),
+            look(1, both(40), vec![socket(6379, 40_000, 0, 0, 0), socket(40_000, 6379, 0, 150, 2)]),
         ]);
         let [one] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!(one.there.unwrap().bytes, 50 + 40);

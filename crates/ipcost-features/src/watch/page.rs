@@ -179,7 +179,8 @@ fn flow(flow: &Option<Flow>) -> Field {
 fn name(party: &Party) -> String {
     let Some(pid) = party.pid else { return "?".to_owned() };
     let place = party.container.as_ref().or(party.unit.as_ref()).map(|place| format!(", {place}"));
-    format!("{} {pid}{}", party.name, place.unwrap_or_default())
+    let name = if party.name.is_empty() { "ended" } else { &party.name };
+    format!("{name} {pid}{}", place.unwrap_or_default())
 }
 
 fn over(conversation: &Conversation) -> String {
