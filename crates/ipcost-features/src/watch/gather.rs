@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
 
+use ipcost_model::escaped;
 use ipcost_sys::connecting::Connecting;
 use ipcost_sys::observed::{Connected, Program, TcpSocket, UdpSocket, UnixSocket};
 use ipcost_sys::running::{Depth, own_network, program_of, programs, waits_in};
@@ -116,9 +117,6 @@ impl Eyes {
             look.unix.extend(sockets.unix().unwrap_or_default());
         }
         gone.iter().for_each(|network| drop(self.networks.remove(network)));
-        if let Some(connecting) = &mut self.connecting {
-            connecting.take(&mut |connected| look.connected.push(connected));
-        }
         look.overflows = counters::network(std::process::id()).get("listen_overflows").copied();
         look.at = self.began.elapsed();
         let known = &self.known;
@@ -127,13 +125,19 @@ impl Eyes {
         if seen.is_empty() {
             return Err(WatchError::NoProcesses);
         }
+        // Others choose the names of their programs and sockets: none is to speak to this terminal.
+        for socket in &mut look.unix {
+            socket.name = socket.name.take().map(|name| escaped(&name));
+        }
         for program in &mut seen {
+            plain(program);
             let key = (program.id, program.started);
             match self.known.get(&key) {
                 // One that has started another program since is another one.
                 Some(known) if known.name != program.name => {
                     if let Some(new) = program_of(program.id, Depth::All) {
                         *program = new;
+                        plain(program);
                     }
                     self.known.insert(key, Program { held: None, ..program.clone() });
                 }
@@ -149,6 +153,10 @@ impl Eyes {
             }
         }
         self.enter_networks(&seen);
+        // Last, since it tells of a connection a millisecond late: the others are to be known when their messages on closing are.
+        if let Some(connecting) = &mut self.connecting {
+            connecting.take(&mut |connected| look.connected.push(connected));
+        }
         look.programs = seen.into_iter().map(|program| (program.id, program)).collect();
         Ok(look)
     }
@@ -177,6 +185,12 @@ impl Eyes {
     pub fn closed_networks(&self) -> usize {
         self.closed_networks.len()
     }
+}
+
+/// Takes out of its words what would do something on a terminal.
+fn plain(program: &mut Program) {
+    program.name = escaped(&program.name);
+    program.command.iter_mut().for_each(|word| *word = escaped(word));
 }
 
 /// Where threads of these processes wait in the kernel, by process.
