@@ -10,6 +10,7 @@ use ipcost_features::watch::{
     WhatIf, WhatIfError, WhatIfRecord, page, waits,
 };
 use ipcost_lab::lab::envelope;
+use ipcost_lab::attached::attached;
 use ipcost_lab::{Lab, watch_ends};
 use ipcost_model::job_text;
 use ipcost_model::units::duration_text;
@@ -35,6 +36,8 @@ const LATELY: Duration = Duration::from_secs(3);
 const EVERY: Duration = Duration::from_secs(1);
 /// Between two glances at who waits.
 const GLANCE: Duration = Duration::from_millis(100);
+/// How long strace is attached.
+const TRACED: Duration = Duration::from_secs(1);
 /// How long connections are watched between two looks that may wait for acknowledgements.
 const WATCHED: Duration = Duration::from_millis(250);
 
@@ -64,6 +67,9 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     if screen.is_none() && !args.quiet {
         let time = lasts.map_or_else(|| "until Ctrl-C".to_owned(), |lasts| format!("for {}", duration_text(lasts)));
         note(&format!("watching {time}; Ctrl-C ends it early and shows what was seen"));
+    }
+    if args.trace {
+        seeing.trace(&interrupt, args.quiet)?;
     }
     let began = Instant::now();
     loop {
@@ -155,6 +161,26 @@ impl Seeing {
         Ok(())
     }
 
+    /// Attaches strace for a second to what nothing counts, and says so.
+    fn trace(&mut self, interrupt: &Interrupt, quiet: bool) -> Result<(), Problem> {
+        let processes = self.watching.traceable(&self.request);
+        if processes.is_empty() {
+            note("--trace: no conversation that fits is without counters, so that strace is attached to nothing");
+            return Ok(());
+        }
+        if !quiet {
+            let shown: Vec<String> = processes.iter().map(|id| self.watching.name(*id)).collect();
+            note(&format!("strace is attached to {} for a second; their calls take longer meanwhile", shown.join(", ")));
+        }
+        // Windows of calls that are slow would say what strace costs.
+        self.sampling = Err("strace is attached instead".to_owned());
+        let traced = attached(&processes, TRACED, interrupt).map_err(|error| Problem::failed(error.into()))?;
+        let look = self.eyes.look().map_err(|error| Problem::failed(error.into()))?;
+        self.watching.see(&look);
+        self.watching.traced(&traced);
+        Ok(())
+    }
+
     /// Spends the time between two looks: glances at who waits, and watches connections that may wait for acknowledgements.
     fn between(&mut self, time: Duration, mut rest: impl FnMut(Duration) -> bool) -> bool {
         let until = Instant::now() + time;
@@ -203,6 +229,7 @@ impl Seeing {
             looks: self.watching.looks(),
             own_cpu: self.eyes.own_cpu(),
             sampled: self.watching.sample(),
+            traced: self.watching.trace(),
             conversations: self.watching.conversations(&self.request, lately),
             findings: self.watching.findings(&self.request, self.ports),
             unseen: self.unseen(),

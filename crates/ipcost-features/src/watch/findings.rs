@@ -39,6 +39,8 @@ const EMPTY_SHARE: f64 = 0.5;
 const EMPTY_PER_S: f64 = 100.0;
 /// The share of reads that have to ask for the header of a TLS record.
 const HEADERS_SHARE: f64 = 0.3;
+/// Calls a second from which on names are resolved in a loop: one look-up makes some ten.
+const LOOKUPS_PER_S: f64 = 10.0;
 /// The port of name servers.
 const DOMAIN: &str = ":53";
 /// The most ends that are watched for what they hold back.
@@ -60,6 +62,8 @@ pub(super) struct Evidence {
     /// The most connections in TIME_WAIT between an address and a server.
     time_wait: HashMap<(IpAddr, SocketAddr), u64>,
     overflows: (Option<u64>, u64),
+    /// Calls for name resolution while a process was traced.
+    pub lookups: HashMap<u32, u64>,
 }
 
 impl Evidence {
@@ -333,6 +337,12 @@ impl Watching {
             add(&rules::NAME_RESOLUTION, &told.client, text, "look a name up once and keep its address, or the connection");
         }
         for side in [&told.client, &told.server] {
+            let lookups = side.pid.and_then(|pid| self.evidence.lookups.get(&pid)).copied().unwrap_or(0);
+            let per_s = lookups as f64 / self.traced_for.as_secs_f64().max(1e-9);
+            if per_s >= LOOKUPS_PER_S {
+                let text = format!("{} resolves names: {} calls for that while it was traced", name(side), rate(per_s));
+                found.push(finding(&rules::NAME_RESOLUTION, side.pid, None, text, "look a name up once and keep its address, or the connection"));
+            }
             let Some(process) = side.pid.and_then(|pid| self.samples.processes.get(&pid)) else { continue };
             let per_s = process.empty / self.elapsed().as_secs_f64().max(1e-9);
             if process.empty >= EMPTY_SHARE * process.calls && per_s >= EMPTY_PER_S {

@@ -5,9 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use ipcost_lab::Between;
+use ipcost_lab::attached::Traced;
 use ipcost_model::HeldBack;
 use ipcost_sys::observed::{
-    Held, Program, TcpCounts, TcpSocket, TcpState as SocketState, UdpSocket, UnixKind,
+    Held, MovedCall, Program, TcpCounts, TcpSocket, TcpState as SocketState, UdpSocket, UnixKind,
 };
 
 use super::findings::Evidence;
@@ -15,7 +16,7 @@ use super::gather::{Look, WatchError};
 use super::sampled::{Estimate, Kept, SampledEnd, SampledSums, Samples};
 use super::sampling::Window;
 use super::{
-    Conversation, Flow, Known, Manner, Medium, Party, SampleRecord, Spread, TcpState, Unseen, WatchRequest,
+    Conversation, Flow, Known, Manner, Medium, Party, SampleRecord, Spread, TcpState, TraceRecord, Unseen, WatchRequest,
 };
 
 /// Where one direction has so much more of the segments than the other, it is a stream.
@@ -150,6 +151,9 @@ pub struct Watching {
     lost: bool,
     pub(super) evidence: Evidence,
     pub(super) samples: Samples,
+    /// For how long strace was attached, and to which processes.
+    pub(super) traced_for: Duration,
+    traced: BTreeSet<u32>,
     /// Where descriptors led at the last look, and at the one before.
     leads: Leads,
     before: Leads,
@@ -441,10 +445,27 @@ impl Watching {
 
     /// Takes in the calls that were sampled between the last look and the one before.
     pub fn sampled(&mut self, windows: &[Window]) {
+        self.take_in(windows, |_| None);
+    }
+
+    /// Takes in what an attached strace has seen of processes.
+    pub fn traced(&mut self, traced: &Traced) {
+        let seen_ns = traced.lasted.as_nanos() as u64;
+        let window =
+            Window { lasted_ns: seen_ns, stands_for_ns: seen_ns, calls: traced.calls.clone(), ..Window::default() };
+        for (process, tally) in &traced.by_process {
+            *self.evidence.lookups.entry(*process).or_default() += tally.lookups.values().sum::<u64>();
+        }
+        self.traced_for += traced.lasted;
+        self.traced.extend(&traced.attached);
+        self.take_in(&[window], |call| traced.target(call).cloned());
+    }
+
+    fn take_in(&mut self, windows: &[Window], target: impl Fn(&MovedCall) -> Option<Held>) {
         let Self { leads, before, samples, .. } = self;
-        let held = |process: u32, descriptor: i32| {
-            let at = |leads: &Leads| leads.held.get(&process)?.get(&descriptor).cloned();
-            at(before).or_else(|| at(leads))
+        let held = |call: &MovedCall| {
+            let at = |leads: &Leads| leads.held.get(&call.process)?.get(&call.descriptor).cloned();
+            target(call).or_else(|| at(before)).or_else(|| at(leads))
         };
         let lead = |process: u32, held: &Held| match before.of(process, held) {
             none if none.is_empty() => leads.of(process, held),
@@ -460,8 +481,32 @@ impl Watching {
         }
     }
 
+    /// To which processes strace was attached, and for how long.
+    pub fn trace(&self) -> Option<TraceRecord> {
+        let processes = self.traced.iter().copied().collect();
+        (!self.traced.is_empty()).then(|| TraceRecord { processes, seconds: self.traced_for.as_secs_f64() })
+    }
+
+    /// Processes of conversations that nothing counts.
+    pub fn traceable(&self, request: &WatchRequest) -> Vec<u32> {
+        const MOST: usize = 32;
+        let is_own = |id: &u32| self.programs.get(id).is_some_and(|program| program.held.is_some());
+        let uncounted = self.conversations(request, None).into_iter().filter(|told| {
+            told.medium != Medium::Shm && (told.medium != Medium::Tcp || !request.is_any())
+        });
+        let both = uncounted.flat_map(|told| [told.client.pid, told.server.pid]).flatten();
+        let mut found: Vec<u32> = both.filter(is_own).collect();
+        found.sort_unstable();
+        found.dedup();
+        found.truncate(MOST);
+        found
+    }
+
     /// How much of the calls was sampled.
     pub fn sample(&self) -> Option<SampleRecord> {
+        if !self.traced_for.is_zero() {
+            return None;
+        }
         let Samples { open_ns, windows, lost, .. } = self.samples;
         let share = (open_ns as f64 / self.elapsed().as_nanos().max(1) as f64).min(1.0);
         (windows > 0).then_some(SampleRecord { share, windows, lost })
@@ -588,6 +633,9 @@ impl Watching {
             given.or_else(|| taker.and_then(|end| spread(&end.taken.sizes)))
         };
         let is_pipe = matches!(way.medium, Medium::Pipe | Medium::Fifo);
+        // Strace makes programs slower: what went meanwhile says nothing of the rest of the time.
+        let is_traced = !self.traced_for.is_zero();
+        let seconds = if is_traced { self.traced_for.as_secs_f64() } else { seconds };
         let fill = |flow: &mut Option<Flow>, estimate: Estimate, sizes: Option<Spread>| {
             let known = flow.get_or_insert(Flow {
                 bytes: estimate.bytes.round() as u64,
@@ -595,7 +643,7 @@ impl Watching {
                 segments: None,
                 messages_per_s: None,
                 message_bytes: None,
-                known: Known::Sampled,
+                known: if is_traced { Known::Traced } else { Known::Sampled },
             });
             known.messages_per_s = (estimate.messages > 0.0).then_some(estimate.messages / seconds);
             known.message_bytes = sizes;
@@ -698,6 +746,11 @@ impl Watching {
             });
         }
         found
+    }
+
+    /// A process by its name and its number.
+    pub fn name(&self, id: u32) -> String {
+        self.programs.get(&id).map_or_else(|| format!("process {id}"), |program| format!("{} ({id})", program.name))
     }
 
     /// How often was looked.

@@ -120,12 +120,17 @@ fn how(watched: &Watched) -> String {
         duration_text(duration_of(watched.elapsed_s)),
         percent(watched.own_cpu),
     );
-    match &watched.sampled {
-        Some(sample) => format!(
+    match (&watched.sampled, &watched.traced) {
+        (_, Some(traced)) => format!(
+            "{looks}; strace was attached to {} for {}, and what is ≈ went in that time, in which it made them slower",
+            counted(traced.processes.len() as u64, "program"),
+            duration_text(duration_of(traced.seconds)),
+        ),
+        (Some(sample), None) => format!(
             "{looks}; calls on Unix sockets, pipes and UDP were sampled, {} of the time, which makes each of those calls some 0.6 µs longer",
             percent(sample.share)
         ),
-        None => looks,
+        (None, None) => looks,
     }
 }
 

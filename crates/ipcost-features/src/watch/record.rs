@@ -52,6 +52,9 @@ pub struct Watched {
     pub looks: u32,
     /// The processor time that looking took, as a share of one processor.
     pub own_cpu: f64,
+    /// To which processes strace was attached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced: Option<TraceRecord>,
     /// How much of the calls was sampled, where that was permitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampleRecord>,
@@ -114,6 +117,9 @@ impl Watched {
             finding.address = finding.address.as_deref().map(replaced);
             finding.found = replaced(&finding.found);
             finding.remedy = replaced(&finding.remedy);
+        }
+        if let Some(traced) = &mut self.traced {
+            traced.processes = traced.processes.iter().map(|pid| number(*pid)).collect();
         }
         self.request.pid = self.request.pid.map(number);
         self.request.path = self.request.path.as_deref().map(|path| match replaced(path) {
@@ -214,6 +220,8 @@ named! {
         Estimated = "estimated",
         /// From a sample of the calls.
         Sampled = "sampled",
+        /// From calls while strace was attached, which made them slower.
+        Traced = "traced",
     }
 }
 
@@ -310,6 +318,15 @@ pub struct Spread {
     pub median: f64,
     /// What 99 % of them do not exceed.
     pub p99: f64,
+}
+
+/// To which processes strace was attached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TraceRecord {
+    /// Their numbers.
+    pub processes: Vec<u32>,
+    /// For how long.
+    pub seconds: f64,
 }
 
 /// How much of the calls was sampled.

@@ -176,7 +176,7 @@ impl Samples {
     pub fn add(
         &mut self,
         window: &Window,
-        held: &dyn Fn(u32, i32) -> Option<Held>,
+        held: &dyn Fn(&MovedCall) -> Option<Held>,
         leads: &dyn Fn(u32, &Held) -> Vec<(Way, bool)>,
     ) {
         if !window.continues {
@@ -196,7 +196,7 @@ impl Samples {
             }
             let key = (call.process, call.descriptor);
             let known = self.found.entry(key).or_insert_with(|| {
-                held(key.0, key.1).or_else(|| held_at(key.0, key.1))
+                held(call).or_else(|| held_at(key.0, key.1))
             });
             let Some(held) = known.clone() else { continue };
             let ways = leads(call.process, &held);

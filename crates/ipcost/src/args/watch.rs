@@ -31,6 +31,9 @@ pub struct WatchArgs {
     /// How long to look [default: until q on a terminal, which then shows every second anew, else 5s]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     pub lasts: Option<Duration>,
+    /// Attach strace for a second to what nothing else counts; it makes those programs slower meanwhile
+    #[arg(long)]
+    pub trace: bool,
     /// Afterwards, measure what the conversation that moves most would cost over these transports
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub what_if: Vec<String>,
