@@ -9,8 +9,8 @@ use ipcost_features::watch::{
     Conversation, Eyes, Manner, Sampling, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, Watched, Watching,
     WhatIf, WhatIfError, WhatIfRecord, page, waits,
 };
-use ipcost_lab::lab::envelope;
 use ipcost_lab::attached::attached;
+use ipcost_lab::lab::envelope;
 use ipcost_lab::{Lab, watch_ends};
 use ipcost_model::job_text;
 use ipcost_model::units::duration_text;
@@ -65,7 +65,8 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     let mut seeing = Seeing::open(request).map_err(refused)?;
     seeing.look().map_err(refused)?;
     if screen.is_none() && !args.quiet {
-        let time = lasts.map_or_else(|| "until Ctrl-C".to_owned(), |lasts| format!("for {}", duration_text(lasts)));
+        let time =
+            lasts.map_or_else(|| "until Ctrl-C".to_owned(), |lasts| format!("for {}", duration_text(lasts)));
         note(&format!("watching {time}; Ctrl-C ends it early and shows what was seen"));
     }
     if args.trace {
@@ -165,16 +166,22 @@ impl Seeing {
     fn trace(&mut self, interrupt: &Interrupt, quiet: bool) -> Result<(), Problem> {
         let processes = self.watching.traceable(&self.request);
         if processes.is_empty() {
-            note("--trace: no conversation that fits is without counters, so that strace is attached to nothing");
+            note(
+                "--trace: no conversation that fits is without counters, so that strace is attached to nothing",
+            );
             return Ok(());
         }
         if !quiet {
             let shown: Vec<String> = processes.iter().map(|id| self.watching.name(*id)).collect();
-            note(&format!("strace is attached to {} for a second; their calls take longer meanwhile", shown.join(", ")));
+            note(&format!(
+                "strace is attached to {} for a second; their calls take longer meanwhile",
+                shown.join(", ")
+            ));
         }
         // Windows of calls that are slow would say what strace costs.
         self.sampling = Err("strace is attached instead".to_owned());
-        let traced = attached(&processes, TRACED, interrupt).map_err(|error| Problem::failed(error.into()))?;
+        let traced =
+            attached(&processes, TRACED, interrupt).map_err(|error| Problem::failed(error.into()))?;
         let look = self.eyes.look().map_err(|error| Problem::failed(error.into()))?;
         self.watching.see(&look);
         self.watching.traced(&traced);
@@ -248,7 +255,9 @@ struct Screen {
 impl Screen {
     /// `None` where no one looks at it, or its result goes somewhere else.
     fn open(args: &WatchArgs) -> Option<Self> {
-        let is_shown = args.lasts.is_none() && std::io::stdout().is_terminal() && RecordFiles::without_pictures(&args.files).all().next().is_none();
+        let is_shown = args.lasts.is_none()
+            && std::io::stdout().is_terminal()
+            && RecordFiles::without_pictures(&args.files).all().next().is_none();
         let keys = is_shown.then(Keys::listen).flatten()?;
         draw("\x1b[?1049h\x1b[?25l");
         Some(Self { keys, wide: args.wide })

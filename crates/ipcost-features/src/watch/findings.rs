@@ -194,17 +194,32 @@ impl Watching {
             }
         }
         let overflows = evidence.overflows.1 - evidence.overflows.0.unwrap_or(evidence.overflows.1);
-        if overflows > 0 && request.is_any() && !evidence.full.keys().any(|(medium, _)| *medium == Medium::Tcp) {
-            let told = format!("{} could not wait to be accepted (ListenOverflows)", counted(overflows, "connection"));
-            let remedy = "accept faster, or give listen() a longer queue; the table shows who opens many connections";
+        if overflows > 0
+            && request.is_any()
+            && !evidence.full.keys().any(|(medium, _)| *medium == Medium::Tcp)
+        {
+            let told = format!(
+                "{} could not wait to be accepted (ListenOverflows)",
+                counted(overflows, "connection")
+            );
+            let remedy =
+                "accept faster, or give listen() a longer queue; the table shows who opens many connections";
             found.push(finding(&rules::BACKLOG, None, None, told, remedy));
         }
         for ((ip, server), count) in &evidence.time_wait {
             let limit = ports.map_or(f64::INFINITY, |ports| ports as f64 * PORTS_SHARE);
             if *count as f64 >= limit && fits(Medium::Tcp, &server.to_string(), None) {
-                let told = format!("{} from {ip} to {server} are in TIME_WAIT, of {} local ports", counted(*count, "connection"), ports.unwrap_or(0));
-                let remedy = "keep connections open; or let the client connect from several addresses of 127.0.0.0/8";
-                let client = all.iter().find(|told| told.address == server.to_string()).and_then(|told| told.client.pid);
+                let told = format!(
+                    "{} from {ip} to {server} are in TIME_WAIT, of {} local ports",
+                    counted(*count, "connection"),
+                    ports.unwrap_or(0)
+                );
+                let remedy =
+                    "keep connections open; or let the client connect from several addresses of 127.0.0.0/8";
+                let client = all
+                    .iter()
+                    .find(|told| told.address == server.to_string())
+                    .and_then(|told| told.client.pid);
                 found.push(finding(&rules::TIME_WAIT, client, Some(server.to_string()), told, remedy));
             }
         }
@@ -219,11 +234,20 @@ impl Watching {
             found.push(finding(rule, side.pid, place.clone(), text, remedy));
         };
         if told.manner == Some(Manner::Connections) && told.opened_per_s >= CONNECTIONS_PER_S {
-            let text = format!("{client} opens a connection to {server} for each request, {}", rate(told.opened_per_s));
-            add(&rules::CONNECTION_EACH, &told.client, text, "keep connections open and use them again (a pool, keep-alive)");
+            let text = format!(
+                "{client} opens connections to {server}, {}, and asks little over each",
+                rate(told.opened_per_s)
+            );
+            add(
+                &rules::CONNECTION_EACH,
+                &told.client,
+                text,
+                "keep connections open and use them again (a pool, keep-alive)",
+            );
         }
         if let Some(tcp) = &told.tcp {
-            let sides = [(tcp.there_held_up, &client, &told.server), (tcp.back_held_up, &server, &told.client)];
+            let sides =
+                [(tcp.there_held_up, &client, &told.server), (tcp.back_held_up, &server, &told.client)];
             for (share, writer, reader) in sides {
                 if share >= WAITS {
                     add(&rules::SLOW_READER, reader, waits_for(writer, &name(reader), share), READ_FASTER);
@@ -236,7 +260,11 @@ impl Watching {
             let is_stream = told.manner == Some(Manner::Stream) && bytes_per_s >= STREAM_BYTES_PER_S;
             if tcp.congestion == "bbr" && is_stream && !is_held_up {
                 let sender = if moved(told.there) > moved(told.back) { &told.client } else { &told.server };
-                let text = format!("bbr paces what {} sends over loopback, {}", name(sender), throughput(bytes_per_s));
+                let text = format!(
+                    "bbr paces what {} sends over loopback, {}",
+                    name(sender),
+                    throughput(bytes_per_s)
+                );
                 let remedy = "set cubic for it (TCP_CONGESTION, or congctl lock cubic on a route to 127.0.0.0/8), or for all: sysctl -w net.ipv4.tcp_congestion_control=cubic";
                 add(&rules::CONGESTION_CONTROL, sender, text, remedy);
             }
@@ -250,8 +278,17 @@ impl Watching {
         for (is_client, writer, reader) in [(true, &client, &told.server), (false, &server, &told.client)] {
             let waited = share(is_client);
             if told.medium == Medium::UnixDgram && waited >= WAITS_FOR_QUEUE {
-                let text = format!("{writer} waits {} of the time for room in the queue of {}", percent(waited), name(reader));
-                add(&rules::DATAGRAM_QUEUE, reader, text, "read faster, or lengthen the queue (net.unix.max_dgram_qlen)");
+                let text = format!(
+                    "{writer} waits {} of the time for room in the queue of {}",
+                    percent(waited),
+                    name(reader)
+                );
+                add(
+                    &rules::DATAGRAM_QUEUE,
+                    reader,
+                    text,
+                    "read faster, or lengthen the queue (net.unix.max_dgram_qlen)",
+                );
             } else if waited >= WAITS {
                 add(&rules::SLOW_READER, reader, waits_for(writer, &name(reader), waited), READ_FASTER);
             }
@@ -290,7 +327,10 @@ impl Watching {
         let ms = held.ns as f64 / held.waits as f64 / 1e6;
         let text = format!(
             "{} {}: {} in {:.1} s less than a segment waited {ms:.0} ms for an acknowledgement",
-            name(side), rules::holds_back(held.nodelay), counted(held.waits, "time"), seconds
+            name(side),
+            rules::holds_back(held.nodelay),
+            counted(held.waits, "time"),
+            seconds
         );
         let remedy = format!("set TCP_NODELAY in {}, or write each {what} with one call", name(side));
         Some(finding(&rules::NAGLE, side.pid, Some(told.address.clone()), text, &remedy))
@@ -303,7 +343,9 @@ impl Watching {
         let mut add = |rule: &Rule, side: &Party, text: String, remedy: &str| {
             found.push(finding(rule, side.pid, Some(told.address.clone()), text, remedy));
         };
-        for (is_client, side, other) in [(true, &told.client, &told.server), (false, &told.server, &told.client)] {
+        for (is_client, side, other) in
+            [(true, &told.client, &told.server), (false, &told.server, &told.client)]
+        {
             let (Some(end), other_end) = (end(is_client), end(!is_client)) else { continue };
             let (taken, given) = (&end.taken, &end.given);
             let mean = |moved: &super::sampled::Moved| moved.sum.bytes / moved.sum.calls.max(1e-9);
@@ -322,31 +364,71 @@ impl Watching {
             if given.messages >= LEAST_CALLS && given.in_pieces * 2 >= given.messages && is_short {
                 let pieces = given.calls_of_messages as f64 / given.messages as f64;
                 let what = if is_client { "request" } else { "reply" };
-                let text = format!("{} writes a {what} to {} with {pieces:.1} calls", name(side), name(other));
-                add(&rules::PIECES, side, text, "collect it in a buffer, or hand all parts to one writev() or sendmsg()");
+                let text =
+                    format!("{} writes a {what} to {} with {pieces:.1} calls", name(side), name(other));
+                add(
+                    &rules::PIECES,
+                    side,
+                    text,
+                    "collect it in a buffer, or hand all parts to one writev() or sendmsg()",
+                );
             }
             let reads = taken.call_sizes.count();
-            if told.medium == Medium::Tcp && reads >= LEAST_CALLS && taken.headers as f64 >= HEADERS_SHARE * reads as f64 && is_loopback(&told.address) {
-                let text = format!("{} speaks TLS with {} over loopback: {} of its reads ask for the 5 B of a record's header", name(side), name(other), percent(taken.headers as f64 / reads as f64));
-                add(&rules::TLS, side, text, "a Unix socket needs no encryption: the kernel keeps others out by the permissions of its path");
+            if told.medium == Medium::Tcp
+                && reads >= LEAST_CALLS
+                && taken.headers as f64 >= HEADERS_SHARE * reads as f64
+                && is_loopback(&told.address)
+            {
+                let text = format!(
+                    "{} speaks TLS with {} over loopback: {} of its reads ask for the 5 B of a record's header",
+                    name(side),
+                    name(other),
+                    percent(taken.headers as f64 / reads as f64)
+                );
+                add(
+                    &rules::TLS,
+                    side,
+                    text,
+                    "a Unix socket needs no encryption: the kernel keeps others out by the permissions of its path",
+                );
             }
         }
         let asks = told.requests_per_s.unwrap_or_default();
         if told.medium == Medium::Udp && told.address.ends_with(DOMAIN) && asks >= 1.0 {
             let text = format!("{} looks names up, {} at {}", name(&told.client), rate(asks), told.address);
-            add(&rules::NAME_RESOLUTION, &told.client, text, "look a name up once and keep its address, or the connection");
+            add(
+                &rules::NAME_RESOLUTION,
+                &told.client,
+                text,
+                "look a name up once and keep its address, or the connection",
+            );
         }
         for side in [&told.client, &told.server] {
             let lookups = side.pid.and_then(|pid| self.evidence.lookups.get(&pid)).copied().unwrap_or(0);
             let per_s = lookups as f64 / self.traced_for.as_secs_f64().max(1e-9);
             if per_s >= LOOKUPS_PER_S {
-                let text = format!("{} resolves names: {} calls for that while it was traced", name(side), rate(per_s));
-                found.push(finding(&rules::NAME_RESOLUTION, side.pid, None, text, "look a name up once and keep its address, or the connection"));
+                let text = format!(
+                    "{} resolves names: {} calls for that while it was traced",
+                    name(side),
+                    rate(per_s)
+                );
+                found.push(finding(
+                    &rules::NAME_RESOLUTION,
+                    side.pid,
+                    None,
+                    text,
+                    "look a name up once and keep its address, or the connection",
+                ));
             }
             let Some(process) = side.pid.and_then(|pid| self.samples.processes.get(&pid)) else { continue };
             let per_s = process.empty / self.elapsed().as_secs_f64().max(1e-9);
             if process.empty >= EMPTY_SHARE * process.calls && per_s >= EMPTY_PER_S {
-                let text = format!("{} asks in vain: {} of its calls find nothing, {}", name(side), percent(process.empty / process.calls), rate(per_s));
+                let text = format!(
+                    "{} asks in vain: {} of its calls find nothing, {}",
+                    name(side),
+                    percent(process.empty / process.calls),
+                    rate(per_s)
+                );
                 found.push(finding(&rules::EMPTY_POLLS, side.pid, None, text, "wait in poll() or epoll_wait() with a time-out, and read until less comes than was asked for"));
             }
         }
@@ -365,19 +447,35 @@ impl Watching {
         let dropped: u64 = of_server.map(|(first, last)| u64::from(last - first)).sum();
         let server = name(&told.server);
         (dropped > 0).then(|| {
-            let text = format!("{} for {server} were dropped, since it reads more slowly than they come", counted(dropped, "datagram"));
+            let text = format!(
+                "{} for {server} were dropped, since it reads more slowly than they come",
+                counted(dropped, "datagram")
+            );
             let remedy = "read faster, or give the socket a larger buffer (SO_RCVBUF, net.core.rmem_max)";
             finding(&rules::DATAGRAM_QUEUE, told.server.pid, Some(told.address.clone()), text, remedy)
         })
     }
 
-    fn backlog(&self, medium: Medium, address: &str, owner: Option<u32>, waiting: u32, limit: u32) -> WatchFinding {
+    fn backlog(
+        &self,
+        medium: Medium,
+        address: &str,
+        owner: Option<u32>,
+        waiting: u32,
+        limit: u32,
+    ) -> WatchFinding {
         let who = owner.and_then(|id| Some(format!("{} ({id})", self.programs.get(&id)?.name)));
         let who = who.unwrap_or_else(|| "a program".to_owned());
-        let text = format!("{waiting} connections wait for {who} to accept them at {address}, more than the {limit} of its queue");
+        let text = format!(
+            "{waiting} connections wait for {who} to accept them at {address}, more than the {limit} of its queue"
+        );
         let what = match medium {
-            Medium::Tcp => "accept faster, or give listen() a longer queue (and net.core.somaxconn); a client whose SYN finds it full waits a second",
-            _ => "accept faster, or give listen() a longer queue (and net.core.somaxconn); a client waits in connect() meanwhile",
+            Medium::Tcp => {
+                "accept faster, or give listen() a longer queue (and net.core.somaxconn); a client whose SYN finds it full waits a second"
+            }
+            _ => {
+                "accept faster, or give listen() a longer queue (and net.core.somaxconn); a client waits in connect() meanwhile"
+            }
         };
         finding(&rules::BACKLOG, owner, Some(address.to_owned()), text, what)
     }
@@ -405,21 +503,30 @@ fn is_loopback(address: &str) -> bool {
     address.parse().is_ok_and(|at: SocketAddr| at.ip().is_loopback())
 }
 
-const READ_FASTER: &str = "look into the reader (what it does between its reads); a larger buffer helps only against bursts";
+const READ_FASTER: &str =
+    "look into the reader (what it does between its reads); a larger buffer helps only against bursts";
 
 fn waits_for(writer: &str, reader: &str, share: f64) -> String {
-    format!("{writer} waits {} of the time for {reader} to read: the reader is the slower side", percent(share.min(1.0)))
+    format!(
+        "{writer} waits {} of the time for {reader} to read: the reader is the slower side",
+        percent(share.min(1.0))
+    )
 }
 
 fn name(party: &Party) -> String {
     match party.pid {
-        Some(pid) if party.name.is_empty() => format!("process {pid}, which has ended,"),
         Some(pid) => format!("{} ({pid})", party.name),
-        None => "a program that has ended".to_owned(),
+        None => "a program that no look has met".to_owned(),
     }
 }
 
-fn finding(rule: &Rule, pid: Option<u32>, address: Option<String>, found: String, remedy: &str) -> WatchFinding {
+fn finding(
+    rule: &Rule,
+    pid: Option<u32>,
+    address: Option<String>,
+    found: String,
+    remedy: &str,
+) -> WatchFinding {
     WatchFinding {
         code: rule.code.to_owned(),
         pid,

@@ -169,7 +169,10 @@ impl Eyes {
         self.closed_networks.retain(|network| used.contains(network));
         let is_new = |program: &&Program| {
             let network = program.network;
-            network != 0 && network != self.own_network && !self.networks.contains_key(&network) && !self.closed_networks.contains(&network)
+            network != 0
+                && network != self.own_network
+                && !self.networks.contains_key(&network)
+                && !self.closed_networks.contains(&network)
         };
         let new: BTreeMap<u64, u32> =
             programs.iter().filter(is_new).map(|program| (program.network, program.id)).collect();

@@ -16,13 +16,14 @@ use super::gather::{Look, WatchError};
 use super::sampled::{Estimate, Kept, SampledEnd, SampledSums, Samples};
 use super::sampling::Window;
 use super::{
-    Conversation, Flow, Known, Manner, Medium, Party, SampleRecord, Spread, TcpState, TraceRecord, Unseen, WatchRequest,
+    Conversation, Flow, Known, Manner, Medium, Party, SampleRecord, Spread, TcpState, TraceRecord, Unseen,
+    WatchRequest,
 };
 
 /// Where one direction has so much more of the segments than the other, it is a stream.
 const ONE_WAY: f64 = 8.0;
-/// From this share of requests on that come on a new connection, each has one.
-const EACH_ITS_OWN: f64 = 0.5;
+/// A connection that carries no more messages than this is for one request: some of them may be who the client is.
+const FEW_MESSAGES: u64 = 8;
 /// Processor time is counted in ticks of so many a second (`USER_HZ`).
 const TICKS_PER_S: f64 = 100.0;
 /// What has closed is known for so many looks more: the messages on both its ends may come in two of them.
@@ -176,7 +177,8 @@ impl Leads {
             Held::Socket(inode) => self.sockets.get(inode).cloned().into_iter().collect(),
             Held::Pipe { inode, .. } => {
                 let ways = self.pipes.get(inode).into_iter().flatten();
-                let of_process = ways.filter(|way| way.client == Some(process) || way.server == Some(process));
+                let of_process =
+                    ways.filter(|way| way.client == Some(process) || way.server == Some(process));
                 of_process.map(|way| (way.clone(), way.client == Some(process))).collect()
             }
         }
@@ -192,7 +194,8 @@ impl Watching {
         let owners = Owners::of(&look.programs);
         for (id, program) in &look.programs {
             // One that came since has counted nothing before.
-            let come = || if self.looks == 1 { counted_of(program) } else { (0, program.moved.map(|_| (0, 0))) };
+            let come =
+                || if self.looks == 1 { counted_of(program) } else { (0, program.moved.map(|_| (0, 0))) };
             self.first.programs.entry(*id).or_insert_with(come);
         }
         self.programs.extend(look.programs.iter().map(|(id, program)| (*id, program.clone())));
@@ -260,7 +263,8 @@ impl Watching {
             let (Some(server), Some(client)) = (server, client) else { continue };
             let waiting = (u64::from(server.waiting), u64::from(client.waiting));
             let inodes = [(server.inode, false), (client.inode, true)];
-            let (rtt, congestion) = (client.last.rtt_us, client.congestion.clone().or_else(|| server.congestion.clone()));
+            let (rtt, congestion) =
+                (client.last.rtt_us, client.congestion.clone().or_else(|| server.congestion.clone()));
             self.leads.sockets.extend(inodes.map(|(inode, is_client)| (inode, (way.clone(), is_client))));
             let now = self.now.entry(way).or_default();
             now.connections += 1;
@@ -333,11 +337,17 @@ impl Watching {
         let (server, client) = if self.is_server(id) { (id, other) } else { (other, id) };
         let owner = |id: &EndId| self.ends.get(id).and_then(|end| end.owner);
         let listener = || self.listener_at(server.0, server.1).flatten();
-        let opener = || self.openers.get(&(client.1, client.2)).map(|(process, _)| *process);
+        // Those that have ended before any look met them are told together.
+        let is_met = |process: &u32| self.programs.contains_key(process);
+        let opener = || self.openers.get(&(client.1, client.2)).map(|(process, _)| *process).filter(is_met);
         let (client, of_server) = (owner(&client).or_else(opener), owner(&server).or_else(listener));
         let address = server.1.to_string();
-        (client.is_none() || client != of_server)
-            .then_some(Way { client, server: of_server, medium: Medium::Tcp, address })
+        (client.is_none() || client != of_server).then_some(Way {
+            client,
+            server: of_server,
+            medium: Medium::Tcp,
+            address,
+        })
     }
 
     fn listener_at(&self, network: u64, at: SocketAddr) -> Option<Option<u32>> {
@@ -348,9 +358,11 @@ impl Watching {
 
     /// Whether an end is the one that was connected to: someone listened at its address.
     fn is_server(&self, (network, local, remote): EndId) -> bool {
-        let listens = |at| self.networks.iter().any(|other| {
-            (*other == network || !local.ip().is_loopback()) && self.listener_at(*other, at).is_some()
-        });
+        let listens = |at| {
+            self.networks.iter().any(|other| {
+                (*other == network || !local.ip().is_loopback()) && self.listener_at(*other, at).is_some()
+            })
+        };
         match (listens(local), listens(remote)) {
             (true, false) => true,
             (false, true) => false,
@@ -379,11 +391,21 @@ impl Watching {
             self.leads.sockets.insert(other.inode, (way.clone(), false));
             let now = self.now.entry(way).or_default();
             now.connections += 1;
-            now.waiting = (now.waiting.0 + u64::from(other.waiting), now.waiting.1 + u64::from(socket.waiting));
+            now.waiting =
+                (now.waiting.0 + u64::from(other.waiting), now.waiting.1 + u64::from(socket.waiting));
         }
     }
 
     fn see_unix(&mut self, look: &Look, owners: &Owners) {
+        for socket in look.unix.iter().filter(|socket| socket.is_listening) {
+            let (Some(server), Some(address)) = (owners.of_socket(socket.inode), socket.name.clone()) else {
+                continue;
+            };
+            let medium = if socket.kind == UnixKind::Packet { Medium::UnixSeqpacket } else { Medium::Unix };
+            // Who connects is seen where a look meets the connection.
+            let way = Way { client: None, server: Some(server), medium, address };
+            self.leads.sockets.insert(socket.inode, (way, false));
+        }
         let by_inode: HashMap<u32, _> = look.unix.iter().map(|socket| (socket.inode, socket)).collect();
         let is_first = self.looks == 1;
         for socket in look.unix.iter().filter(|socket| !socket.is_listening) {
@@ -410,7 +432,8 @@ impl Watching {
             self.leads.sockets.insert(peer.inode, (way.clone(), false));
             let now = self.now.entry(way.clone()).or_default();
             now.connections += 1;
-            now.waiting = (now.waiting.0 + u64::from(peer.waiting), now.waiting.1 + u64::from(socket.waiting));
+            now.waiting =
+                (now.waiting.0 + u64::from(peer.waiting), now.waiting.1 + u64::from(socket.waiting));
             if self.unix_seen.insert(socket.inode, way.clone()).is_none() && !is_first {
                 self.sums.entry(way).or_default().opened += 1;
             }
@@ -423,6 +446,7 @@ impl Watching {
         let since = self.since(lately);
         let mut ways: BTreeSet<&Way> = self.now.keys().collect();
         ways.extend(self.sums.keys());
+        ways.extend(self.samples.ends.keys().map(|(way, _)| way));
         let told = ways.into_iter().map(|way| self.tell(way, since));
         let mut found: Vec<Conversation> = told.filter(|conversation| fits(conversation, request)).collect();
         if lately.is_some() {
@@ -433,7 +457,10 @@ impl Watching {
             bytes(&one.there) + bytes(&one.back)
         };
         found.sort_by(|a, b| {
-            moved(b).total_cmp(&moved(a)).then(b.connections.cmp(&a.connections)).then(a.address.cmp(&b.address))
+            moved(b)
+                .total_cmp(&moved(a))
+                .then(b.connections.cmp(&a.connections))
+                .then(a.address.cmp(&b.address))
         });
         found
     }
@@ -451,8 +478,12 @@ impl Watching {
     /// Takes in what an attached strace has seen of processes.
     pub fn traced(&mut self, traced: &Traced) {
         let seen_ns = traced.lasted.as_nanos() as u64;
-        let window =
-            Window { lasted_ns: seen_ns, stands_for_ns: seen_ns, calls: traced.calls.clone(), ..Window::default() };
+        let window = Window {
+            lasted_ns: seen_ns,
+            stands_for_ns: seen_ns,
+            calls: traced.calls.clone(),
+            ..Window::default()
+        };
         for (process, tally) in &traced.by_process {
             *self.evidence.lookups.entry(*process).or_default() += tally.lookups.values().sum::<u64>();
         }
@@ -491,9 +522,10 @@ impl Watching {
     pub fn traceable(&self, request: &WatchRequest) -> Vec<u32> {
         const MOST: usize = 32;
         let is_own = |id: &u32| self.programs.get(id).is_some_and(|program| program.held.is_some());
-        let uncounted = self.conversations(request, None).into_iter().filter(|told| {
-            told.medium != Medium::Shm && (told.medium != Medium::Tcp || !request.is_any())
-        });
+        let uncounted = self
+            .conversations(request, None)
+            .into_iter()
+            .filter(|told| told.medium != Medium::Shm && (told.medium != Medium::Tcp || !request.is_any()));
         let both = uncounted.flat_map(|told| [told.client.pid, told.server.pid]).flatten();
         let mut found: Vec<u32> = both.filter(is_own).collect();
         found.sort_unstable();
@@ -542,7 +574,8 @@ impl Watching {
     /// What had been counted so long ago, or at the first look.
     fn since(&self, lately: Option<Duration>) -> &Past {
         let from = lately.map(|lately| self.elapsed.saturating_sub(lately));
-        let old = from.and_then(|from| self.past.iter().rev().find(|past| past.at <= from).or(self.past.front()));
+        let old =
+            from.and_then(|from| self.past.iter().rev().find(|past| past.at <= from).or(self.past.front()));
         old.unwrap_or(&self.first)
     }
 
@@ -659,12 +692,20 @@ impl Watching {
         told.service_us = server.and_then(|end| spread_us(&end.pauses_ns));
         if way.medium != Medium::Tcp && way.medium != Medium::Shm {
             let asks = there.messages.min(back.messages);
-            told.manner = Some(match there.bytes.max(back.bytes) > 0.0 {
-                false => Manner::Idle,
-                true if asks > 0.0 => Manner::Requests,
-                true => Manner::Stream,
-            });
-            told.requests_per_s = (asks > 0.0).then_some(asks / seconds);
+            let accepted = self.samples.accepted(way, &since.sampled);
+            if accepted > told.opened as f64 {
+                (told.opened, told.opened_per_s) = (accepted.round() as u64, accepted / seconds);
+            }
+            let (manner, requests) = match there.bytes.max(back.bytes) > 0.0 {
+                _ if accepted > 1.5 && asks <= FEW_MESSAGES as f64 * accepted => {
+                    (Manner::Connections, accepted)
+                }
+                false => (Manner::Idle, 0.0),
+                true if asks > 0.0 => (Manner::Requests, asks),
+                true => (Manner::Stream, 0.0),
+            };
+            told.manner = Some(manner);
+            told.requests_per_s = (requests > 0.0).then_some(requests / seconds);
         }
     }
 
@@ -679,13 +720,20 @@ impl Watching {
                 .map(|(_, held)| held)
                 .filter(|held| match held {
                     Held::Socket(_) => true,
-                    Held::Pipe { writes: into, reads: from, .. } => if writes { *into } else { *from },
+                    Held::Pipe { writes: into, reads: from, .. } => {
+                        if writes {
+                            *into
+                        } else {
+                            *from
+                        }
+                    }
                 })
                 .collect();
             let (read, written) = program.moved?;
             let of_first = || self.first.programs.get(&id?);
             let (read_before, written_before) = since.programs.get(&id?).or_else(of_first)?.1?;
-            let bytes = if writes { written.checked_sub(written_before) } else { read.checked_sub(read_before) };
+            let bytes =
+                if writes { written.checked_sub(written_before) } else { read.checked_sub(read_before) };
             bytes.filter(|_| ends.len() == 1)
         };
         // Each may read or write files, too, which makes it the most that may have gone through.
@@ -694,8 +742,7 @@ impl Watching {
 
     fn party(&self, id: Option<u32>, since: &Past, seconds: f64) -> Party {
         let Some(id) = id else { return Party::default() };
-        // One that no look has met has opened a connection and ended.
-        let Some(program) = self.programs.get(&id) else { return Party { pid: Some(id), ..Party::default() } };
+        let Some(program) = self.programs.get(&id) else { return Party::default() };
         let before = since.programs.get(&id).or_else(|| self.first.programs.get(&id));
         let before = before.map_or(program.ticks, |(ticks, _)| *ticks);
         let cpu = program.ticks.saturating_sub(before) as f64 / TICKS_PER_S / seconds;
@@ -738,7 +785,9 @@ impl Watching {
             });
         }
         let needs_samples = |told: &Conversation| told.there.is_none() && told.medium != Medium::Shm;
-        if let Some(why) = why_no_samples.filter(|_| self.conversations(request, None).iter().any(needs_samples)) {
+        if let Some(why) =
+            why_no_samples.filter(|_| self.conversations(request, None).iter().any(needs_samples))
+        {
             found.push(Unseen {
                 what: "Bytes and messages over Unix sockets, pipes and UDP".to_owned(),
                 why: format!("nothing counts them, and calls cannot be sampled: {why}"),
@@ -750,7 +799,9 @@ impl Watching {
 
     /// A process by its name and its number.
     pub fn name(&self, id: u32) -> String {
-        self.programs.get(&id).map_or_else(|| format!("process {id}"), |program| format!("{} ({id})", program.name))
+        self.programs
+            .get(&id)
+            .map_or_else(|| format!("process {id}"), |program| format!("{} ({id})", program.name))
     }
 
     /// How often was looked.
@@ -811,7 +862,7 @@ fn manner(sum: Sum) -> (Manner, Option<u64>) {
     if more == 0 && sum.opened == 0 {
         return (Manner::Idle, None);
     }
-    if sum.opened > 0 && sum.opened as f64 >= EACH_ITS_OWN * sent.max(1) as f64 {
+    if sum.opened > 1 && sent.min(answered) <= FEW_MESSAGES * sum.opened {
         return (Manner::Connections, Some(sum.opened));
     }
     match less == 0 || more as f64 >= ONE_WAY * less as f64 {
@@ -855,7 +906,8 @@ fn pipes(programs: &BTreeMap<u32, Program>) -> Vec<(u64, Way)> {
         let medium = if path.is_some() { Medium::Fifo } else { Medium::Pipe };
         for writer in only(writers) {
             for reader in only(readers).into_iter().filter(|reader| *reader != writer) {
-                let way = Way { client: Some(writer), server: Some(reader), medium, address: address.clone() };
+                let way =
+                    Way { client: Some(writer), server: Some(reader), medium, address: address.clone() };
                 found.push((*inode, way));
             }
         }
@@ -921,7 +973,11 @@ mod tests {
             waiting: 0,
             outstanding: 0,
             congestion: Some("cubic".to_owned()),
-            counts: Some(TcpCounts { sent_bytes: Some(sent), data_segments_out: segments, ..TcpCounts::default() }),
+            counts: Some(TcpCounts {
+                sent_bytes: Some(sent),
+                data_segments_out: segments,
+                ..TcpCounts::default()
+            }),
         }
     }
 
@@ -931,8 +987,13 @@ mod tests {
 
     fn program(id: u32, name: &str, sockets: &[u32]) -> (u32, Program) {
         let held = sockets.iter().map(|inode| (*inode as i32, Held::Socket(*inode))).collect();
-        let program =
-            Program { id, started: u64::from(id), name: name.to_owned(), held: Some(held), ..Program::default() };
+        let program = Program {
+            id,
+            started: u64::from(id),
+            name: name.to_owned(),
+            held: Some(held),
+            ..Program::default()
+        };
         (id, program)
     }
 
@@ -941,7 +1002,12 @@ mod tests {
             at: Duration::from_secs(seconds),
             tcp,
             closed,
-            programs: [program(10, "redis-server", &[1, 2, 5]), program(20, "worker", &[3, 6])].into(),
+            programs: [
+                program(10, "redis-server", &[1, 2, 5]),
+                program(20, "worker", &[3, 6]),
+                program(30, "asker", &[]),
+            ]
+            .into(),
             ..Look::default()
         }
     }
@@ -955,9 +1021,14 @@ mod tests {
     #[test]
     fn bytes_count_from_the_first_look_and_the_listener_is_the_server() {
         let both = |there, back, segments| {
-            vec![listener(6379, 1), socket(6379, 40_000, 2, back, segments), socket(40_000, 6379, 3, there, segments)]
+            vec![
+                listener(6379, 1),
+                socket(6379, 40_000, 2, back, segments),
+                socket(40_000, 6379, 3, there, segments),
+            ]
         };
-        let found = seen(&[look(0, both(500, 5_000, 10), vec![]), look(10, both(1_500, 25_000, 110), vec![])]);
+        let found =
+            seen(&[look(0, both(500, 5_000, 10), vec![]), look(10, both(1_500, 25_000, 110), vec![])]);
         let [one] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((one.client.name.as_str(), one.server.name.as_str()), ("worker", "redis-server"));
         assert_eq!(one.address, "127.0.0.1:6379");
@@ -970,7 +1041,8 @@ mod tests {
     fn connections_that_close_between_looks_count_and_belong_to_who_opened_them() {
         let open = || vec![listener(6379, 1), socket(6379, 40_000, 2, 30, 1), socket(40_000, 6379, 3, 70, 1)];
         let ports = || 41_000..41_050_u16;
-        let closed = ports().flat_map(|port| [socket(6379, port, 0, 30, 1), socket(port, 6379, 0, 70, 1)]).collect();
+        let closed =
+            ports().flat_map(|port| [socket(6379, port, 0, 30, 1), socket(port, 6379, 0, 70, 1)]).collect();
         let connected = |port: u16| Connected { process: 30, thread: 30, local: at(port), remote: at(6379) };
         let mut second = look(10, open(), closed);
         second.connected = ports().filter(|port| port % 2 == 0).map(connected).collect();
@@ -980,13 +1052,17 @@ mod tests {
         assert_eq!((of(Some(20)).there.unwrap().bytes, of(Some(20)).opened), (0, 0));
         for pid in [Some(30), None] {
             assert_eq!((of(pid).there.unwrap().bytes, of(pid).back.unwrap().bytes), (1_750, 750));
-            assert_eq!((of(pid).manner, of(pid).opened, of(pid).requests_per_s), (Some(Manner::Connections), 25, Some(2.5)));
+            assert_eq!(
+                (of(pid).manner, of(pid).opened, of(pid).requests_per_s),
+                (Some(Manner::Connections), 25, Some(2.5))
+            );
         }
     }
 
     #[test]
     fn the_same_addresses_may_be_another_connection() {
-        let both = |there| vec![listener(6379, 1), socket(6379, 40_000, 2, 0, 0), socket(40_000, 6379, 3, there, 1)];
+        let both =
+            |there| vec![listener(6379, 1), socket(6379, 40_000, 2, 0, 0), socket(40_000, 6379, 3, there, 1)];
         let found = seen(&[
             look(0, both(100), vec![]),
             look(1, both(40), vec![socket(6379, 40_000, 0, 0, 0), socket(40_000, 6379, 0, 150, 2)]),
@@ -1004,7 +1080,11 @@ mod tests {
     fn pipes_and_shared_memory_have_two_sides() {
         let end = |writes| Held::Pipe { inode: 7, writes, reads: !writes, path: None };
         let piped = |id: u32, writes: bool, moved| {
-            let shared = [ipcost_sys::observed::SharedMemory { file: (1, 2), path: "/dev/shm/ring".into(), bytes: 4096 }];
+            let shared = [ipcost_sys::observed::SharedMemory {
+                file: (1, 2),
+                path: "/dev/shm/ring".into(),
+                bytes: 4096,
+            }];
             let held = Some(vec![(1, end(writes))]);
             (id, Program { id, held, moved: Some(moved), shared: shared.into(), ..Program::default() })
         };

@@ -1,7 +1,7 @@
 //! What was seen as a page: a row a conversation, and what could not be seen.
 
-use ipcost_model::units::{counted, duration_of, duration_text, percent};
 use ipcost_model::Estimate;
+use ipcost_model::units::{counted, duration_of, duration_text, percent};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
 use ipcost_report::page::{Block, Column, Field, Page, Paragraph, Section, Table, Value};
 
@@ -25,11 +25,15 @@ pub fn page(watched: &Watched, whole: bool) -> Page<'static> {
     }
     let still = watched.conversations.len() - shown.len();
     if still > 0 {
-        let text = format!("{} more in which nothing was seen to move; --wide shows them.", counted(still as u64, "conversation"));
+        let text = format!(
+            "{} more in which nothing was seen to move; --wide shows them.",
+            counted(still as u64, "conversation")
+        );
         page.blocks.push(Section::new("still", "").with(Paragraph::quiet(text)).open());
     }
     if !watched.findings.is_empty() {
-        let said = |one: &WatchFinding| Paragraph::plain(format!("{}; {} [{}].", one.found, one.remedy, one.code));
+        let said =
+            |one: &WatchFinding| Paragraph::plain(format!("{}; {} [{}].", one.found, one.remedy, one.code));
         let list = Block::List(watched.findings.iter().map(said).collect());
         page.blocks.push(Section::new("findings", "What could be better").with(list).open());
     }
@@ -57,7 +61,8 @@ fn saving(what_if: &WhatIfRecord) -> Block<'static> {
     let estimate = |estimate: Option<Estimate>| Field::maybe(estimate.map(|it| Value::Text(time(it.median))));
     let rows = what_if.cells.iter().map(|cell| {
         let times = cell.ratio.map(|it| {
-            let within = interval(it.median, it.lo, it.hi).map_or_else(String::new, |within| format!(" ({within})"));
+            let within =
+                interval(it.median, it.lo, it.hi).map_or_else(String::new, |within| format!(" ({within})"));
             Value::Text(format!("{}{within}", ratio(it.median)))
         });
         vec![
@@ -78,8 +83,12 @@ fn saving(what_if: &WhatIfRecord) -> Block<'static> {
 fn moves(told: &Conversation) -> bool {
     let moved = |flow: &Option<Flow>| flow.is_some_and(|flow| flow.bytes > 0);
     let is_known = told.there.is_some() || told.back.is_some();
-    let busy = || [&told.client, &told.server].into_iter().all(|side| side.cpu.is_some_and(|cpu| cpu >= 0.005));
-    told.opened > 0 || moved(&told.there) || moved(&told.back) || (!is_known && told.medium.is_unix() && busy())
+    let busy =
+        || [&told.client, &told.server].into_iter().all(|side| side.cpu.is_some_and(|cpu| cpu >= 0.005));
+    told.opened > 0
+        || moved(&told.there)
+        || moved(&told.back)
+        || (!is_known && told.medium.is_unix() && busy())
 }
 
 /// Who moves most, and how much there is to mend.
@@ -96,7 +105,13 @@ fn answer(watched: &Watched) -> String {
                     throughput(bytes(&told.there) + bytes(&told.back))
                 }
             };
-            format!("{} at work; the busiest: {} → {} over {}, {rate}", counted(count, "conversation"), name(&told.client), name(&told.server), over(told))
+            format!(
+                "{} at work; the busiest: {} → {} over {}, {rate}",
+                counted(count, "conversation"),
+                name(&told.client),
+                name(&told.server),
+                over(told)
+            )
         }
     };
     let found = match watched.findings.len() {
@@ -184,8 +199,7 @@ fn flow(flow: &Option<Flow>) -> Field {
 fn name(party: &Party) -> String {
     let Some(pid) = party.pid else { return "?".to_owned() };
     let place = party.container.as_ref().or(party.unit.as_ref()).map(|place| format!(", {place}"));
-    let name = if party.name.is_empty() { "ended" } else { &party.name };
-    format!("{name} {pid}{}", place.unwrap_or_default())
+    format!("{} {pid}{}", party.name, place.unwrap_or_default())
 }
 
 fn over(conversation: &Conversation) -> String {

@@ -82,7 +82,8 @@ impl Watched {
             index.unwrap_or_else(|| {
                 pids.push(pid);
                 pids.len() - 1
-            }) as u32 + 1
+            }) as u32
+                + 1
         };
         let mut words: Vec<(String, String)> = Vec::new();
         for told in &mut self.conversations {

@@ -32,6 +32,8 @@ pub(super) struct SampledEnd {
     pub pauses_ns: Kept,
     /// Calls that asked for data and found none.
     pub empty: u64,
+    /// Connections that it took, as far as windows tell.
+    pub accepted: f64,
 }
 
 /// What went one way at an end.
@@ -79,7 +81,6 @@ impl Kept {
         }
     }
 
-
     /// How many there were.
     pub fn count(&self) -> u64 {
         self.seen
@@ -126,6 +127,8 @@ pub(super) struct Samples {
     pub ends: HashMap<(Way, bool), SampledEnd>,
     pub processes: HashMap<u32, SampledProcess>,
     turns: HashMap<(u32, i32), Turn>,
+    /// Descriptors that came from a listener, by process: the listener's descriptor.
+    accepted: HashMap<(u32, i32), i32>,
     /// What descriptors are, found since the last look.
     found: HashMap<(u32, i32), Option<Held>>,
 }
@@ -155,6 +158,7 @@ impl MovedSum {
 pub(super) struct SampledSums {
     /// What each end had taken in and given out.
     ends: HashMap<(Way, bool), (MovedSum, MovedSum)>,
+    accepted: HashMap<Way, f64>,
     /// What processes had read and written.
     processes: HashMap<u32, (f64, f64)>,
 }
@@ -191,15 +195,22 @@ impl Samples {
         let weight = weight * (records + window.lost as f64) / records;
         for call in &window.calls {
             self.count_process(call, weight);
+            if call.call.starts_with("accept") && call.result >= 0 {
+                self.accept(call, weight, held, leads);
+            }
             if !matches!(call.direction, CallDirection::In | CallDirection::Out) || call.descriptor < 0 {
                 continue;
             }
             let key = (call.process, call.descriptor);
-            let known = self.found.entry(key).or_insert_with(|| {
-                held(call).or_else(|| held_at(key.0, key.1))
-            });
-            let Some(held) = known.clone() else { continue };
-            let ways = leads(call.process, &held);
+            let known = self.found.entry(key).or_insert_with(|| held(call).or_else(|| held_at(key.0, key.1)));
+            let mut ways = known.as_ref().map(|held| leads(call.process, held)).unwrap_or_default();
+            if ways.is_empty()
+                && let Some(listener) = self.accepted.get(&key)
+            {
+                // A connection shorter than the time between two looks: its listener tells what it is.
+                let listener = MovedCall { descriptor: *listener, ..call.clone() };
+                ways = held(&listener).map(|held| leads(call.process, &held)).unwrap_or_default();
+            }
             if ways.is_empty() {
                 continue;
             }
@@ -211,7 +222,9 @@ impl Samples {
     pub fn sums(&self) -> SampledSums {
         let ends = self.ends.iter().map(|(key, end)| (key.clone(), (end.taken.sum, end.given.sum)));
         let processes = self.processes.iter().map(|(id, process)| (*id, (process.read, process.written)));
-        SampledSums { ends: ends.collect(), processes: processes.collect() }
+        let accepted = self.ends.iter().filter(|((_, is_client), _)| !is_client);
+        let accepted = accepted.map(|((way, _), end)| (way.clone(), end.accepted)).collect();
+        SampledSums { ends: ends.collect(), processes: processes.collect(), accepted }
     }
 
     /// What went from the client to the server, or back, since earlier counts; `moved` tells how much a process has read and written since
@@ -247,7 +260,8 @@ impl Samples {
         };
         let of = |end: MovedSum, process, is_read| {
             let scale = by_counters(end, process, is_read).unwrap_or(1.0);
-            let per_call = if is_read { ends(!there).map(|end| &end.taken) } else { ends(there).map(|end| &end.given) };
+            let per_call =
+                if is_read { ends(!there).map(|end| &end.taken) } else { ends(there).map(|end| &end.given) };
             let per_call = per_call.map_or(0.0, Moved::messages_per_call);
             Estimate { bytes: end.bytes * scale, messages: end.calls * per_call * scale }
         };
@@ -255,11 +269,47 @@ impl Samples {
         let is_counted = |end: MovedSum, process, is_read| by_counters(end, process, is_read).is_some();
         Some(match way.medium {
             // Of several that hold a pipe, those talk that move something.
-            Medium::Pipe | Medium::Fifo => if out.bytes < into.bytes { out } else { into },
+            Medium::Pipe | Medium::Fifo => {
+                if out.bytes < into.bytes {
+                    out
+                } else {
+                    into
+                }
+            }
             _ if is_counted(given, giver, false) => out,
             _ if is_counted(taken, taker, true) => into,
-            _ => if out.bytes > into.bytes { out } else { into },
+            _ => {
+                if out.bytes > into.bytes {
+                    out
+                } else {
+                    into
+                }
+            }
         })
+    }
+
+    /// Keeps from which listener a descriptor comes.
+    fn accept(
+        &mut self,
+        call: &MovedCall,
+        weight: f64,
+        held: &dyn Fn(&MovedCall) -> Option<Held>,
+        leads: &dyn Fn(u32, &Held) -> Vec<(Way, bool)>,
+    ) {
+        let key = (call.process, i32::try_from(call.result).unwrap_or(-1));
+        self.accepted.insert(key, call.descriptor);
+        self.turns.remove(&key);
+        self.found.remove(&key);
+        let ways = held(call).map(|held| leads(call.process, &held)).unwrap_or_default();
+        for way in ways {
+            self.ends.entry(way).or_default().accepted += weight;
+        }
+    }
+
+    /// Connections that the server took since earlier counts.
+    pub fn accepted(&self, way: &Way, since: &SampledSums) -> f64 {
+        let now = self.ends.get(&(way.clone(), false)).map_or(0.0, |end| end.accepted);
+        now - since.accepted.get(way).copied().unwrap_or(0.0)
     }
 
     fn count_process(&mut self, call: &MovedCall, weight: f64) {
@@ -270,7 +320,9 @@ impl Samples {
         match call.direction {
             CallDirection::In if is_counted => process.read += moved,
             CallDirection::Out if is_counted => process.written += moved,
-            CallDirection::Wait if call.result == 0 && call.ended_ns - call.began_ns < NO_WAIT_NS => process.empty += weight,
+            CallDirection::Wait if call.result == 0 && call.ended_ns - call.began_ns < NO_WAIT_NS => {
+                process.empty += weight
+            }
             CallDirection::Other if call.call == "connect" => process.connects += weight,
             _ => {}
         }

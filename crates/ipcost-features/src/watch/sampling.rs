@@ -14,8 +14,8 @@ use ipcost_sys::observed::MovedCall;
 const SLOT: Duration = Duration::from_millis(100);
 /// The calls that a window is to hold. Each costs its program some 0.6 µs: a hundredth of a processor in all.
 const CALLS: f64 = 1_500.0;
-/// As long as nothing is known, as many calls a second are expected.
-const MANY: f64 = 1_000_000.0;
+/// As long as nothing is known, so many calls a second are expected: a window ends early where there are more.
+const FEW: f64 = 1_000.0;
 /// No window is shorter, nanoseconds: it takes time to open one.
 const SHORTEST_NS: f64 = 1e6;
 /// How often an open window is emptied, nanoseconds.
@@ -78,7 +78,7 @@ impl Drop for Sampling {
 
 fn sample(mut sampler: CallSampler, windows: &Mutex<Vec<Window>>, ended: &AtomicBool) {
     let slot_ns = SLOT.as_nanos() as f64;
-    let (mut calls_per_ns, mut place, mut is_open, mut opened_ns) = (MANY / 1e9, 0.0, false, 0);
+    let (mut calls_per_ns, mut place, mut is_open, mut opened_ns) = (FEW / 1e9, 0.0, false, 0);
     let mut told_ns = now_ns();
     while !ended.load(Ordering::Relaxed) {
         let wanted_ns = (CALLS / calls_per_ns).clamp(SHORTEST_NS, slot_ns);

@@ -123,16 +123,24 @@ impl WhatIf {
         match pattern {
             Pattern::Stream => {
                 // The direction is turned round where the server is the one that sends.
-                if told.back.map_or(0.0, |flow| flow.bytes_per_s) > told.there.map_or(0.0, |flow| flow.bytes_per_s) {
+                if told.back.map_or(0.0, |flow| flow.bytes_per_s)
+                    > told.there.map_or(0.0, |flow| flow.bytes_per_s)
+                {
                     notes.push("the server's stream is measured as one of the client".to_owned());
                 }
             }
             _ => matrix.reply = vec![Size(answered)].into(),
         }
-        if pattern == Pattern::Rr && let Some(pause) = pause(told, at_once) {
+        if pattern == Pattern::Rr
+            && let Some(pause) = pause(told, at_once)
+        {
             let shown = pause.min(LONGEST_PAUSE);
             if shown < pause {
-                notes.push(format!("each connection asks after {} and is measured as if after {}", text(pause), text(shown)));
+                notes.push(format!(
+                    "each connection asks after {} and is measured as if after {}",
+                    text(pause),
+                    text(shown)
+                ));
             }
             let value = OptionValue::Int(shown.as_nanos() as u64);
             if let Ok(name) = OptionName::find(THINK) {
@@ -140,7 +148,10 @@ impl WhatIf {
             }
         }
         if told.connections > at_once {
-            notes.push(format!("of {}, {at_once} are taken to ask at once", counted(told.connections, "connection")));
+            notes.push(format!(
+                "of {}, {at_once} are taken to ask at once",
+                counted(told.connections, "connection")
+            ));
         }
         let mut cells = vec![matrix.clone()];
         if pattern == Pattern::Connect {
@@ -171,7 +182,9 @@ impl WhatIf {
     }
 
     fn say(self, told: &Conversation, document: &Document) -> WhatIfRecord {
-        let present = |pattern| document.cells.iter().find(|cell| cell.transport == told.medium.name() && cell.pattern == pattern);
+        let present = |pattern| {
+            document.cells.iter().find(|cell| cell.transport == told.medium.name() && cell.pattern == pattern)
+        };
         let cells: Vec<WhatIfCell> = document
             .cells
             .iter()
@@ -192,12 +205,23 @@ impl WhatIf {
         let beside_load = cpu(&told.client) + cpu(&told.server) >= BUSY;
         let at_once = self.job.cells[0].concurrency.0.first().copied().unwrap_or(1);
         let sentences = sentences(told, at_once, &cells, beside_load);
-        WhatIfRecord { conversation: between(told), job: self.job, notes: self.notes, beside_load, cells, sentences }
+        WhatIfRecord {
+            conversation: between(told),
+            job: self.job,
+            notes: self.notes,
+            beside_load,
+            cells,
+            sentences,
+        }
     }
 }
 
 /// The cost of a cell as a multiple of the present one's, and what that says.
-fn against(document: &Document, cell: &CellRecord, present: Option<&CellRecord>) -> Option<(Estimate, Verdict)> {
+fn against(
+    document: &Document,
+    cell: &CellRecord,
+    present: Option<&CellRecord>,
+) -> Option<(Estimate, Verdict)> {
     let present = present.filter(|present| present.id != cell.id)?;
     let found = document.contrasts.iter().find(|contrast| {
         contrast.metric == Metric::Wall && contrast.a == cell.id && contrast.b == present.id
@@ -217,7 +241,8 @@ fn sentences(told: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_loa
         _ => "a request",
     };
     // With several at once, the time of an operation is not what one waits.
-    let waits_ns = told.round_trip_us.map(|spread| spread.median * 1e3).filter(|ns| at_once == 1 && *ns > wall.median);
+    let waits_ns =
+        told.round_trip_us.map(|spread| spread.median * 1e3).filter(|ns| at_once == 1 && *ns > wall.median);
     let whole = match (at_once, waits_ns) {
         (1, Some(ns)) => format!(" of the {} that the client waits", time(ns)),
         (1, None) => String::new(),
@@ -235,39 +260,55 @@ fn sentences(told: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_loa
     let kept = cells.iter().find(|cell| connects && cell.transport == present.transport && !cell.connects);
     if let Some(kept) = kept.and_then(|cell| cell.wall_ns) {
         let saved = time(wall.median - kept.median);
-        said.push(format!("A connection that is kept would save about {saved} of that ({} instead).", time(kept.median)));
+        said.push(format!(
+            "A connection that is kept would save about {saved} of that ({} instead).",
+            time(kept.median)
+        ));
     }
     said.push(match beside_load {
-        true => "It was measured beside the load of these programs, which took processor time meanwhile.".to_owned(),
+        true => "It was measured beside the load of these programs, which took processor time meanwhile."
+            .to_owned(),
         false => "It was measured in a quiet moment of these programs.".to_owned(),
     });
     said
 }
 
 /// What another transport would change.
-fn other(told: &Conversation, cell: &WhatIfCell, present: &WhatIfCell, wall: Estimate, waits_ns: Option<f64>) -> String {
+fn other(
+    told: &Conversation,
+    cell: &WhatIfCell,
+    present: &WhatIfCell,
+    wall: Estimate,
+    waits_ns: Option<f64>,
+) -> String {
     let over = &cell.transport;
     let (Some(now), Some(times), Some(verdict)) = (cell.wall_ns, cell.ratio, cell.verdict) else {
         return format!("Over {over} it could not be measured.");
     };
-    let within = interval(times.median, times.lo, times.hi).map_or_else(String::new, |within| format!(" ({within})"));
+    let within =
+        interval(times.median, times.lo, times.hi).map_or_else(String::new, |within| format!(" ({within})"));
     let figures = format!("{} ×{within}", ratio(times.median));
     match verdict {
         Verdict::Undecided => {
-            return format!("Over {over} it costs {figures}: whether it differs is open; measure for longer, with the file of --job.");
+            return format!(
+                "Over {over} it costs {figures}: whether it differs is open; measure for longer, with the file of --job."
+            );
         }
         Verdict::Equivalent => return format!("Over {over} it costs the same within the margin: {figures}."),
         Verdict::Different | Verdict::Direction => {}
     }
     let changed_ns = (wall.median - now.median).abs();
     let direction = if times.median < 1.0 { "less" } else { "more" };
-    let share = waits_ns.map_or_else(String::new, |ns| format!(", {} of what the client waits", percent(changed_ns / ns)));
+    let share = waits_ns
+        .map_or_else(String::new, |ns| format!(", {} of what the client waits", percent(changed_ns / ns)));
     let per_s = told.requests_per_s.unwrap_or_default();
-    let processor = cell.cpu_ns.zip(present.cpu_ns).map(|(now, before)| (before.median - now.median) * per_s / 1e9);
-    let processor = processor.filter(|saved| saved.abs() >= LEAST_PROCESSOR).map_or_else(String::new, |saved| {
-        let direction = if saved > 0.0 { "less" } else { "more" };
-        format!(", and {} of a processor {direction} for {} requests", percent(saved.abs()), rate(per_s))
-    });
+    let processor =
+        cell.cpu_ns.zip(present.cpu_ns).map(|(now, before)| (before.median - now.median) * per_s / 1e9);
+    let processor =
+        processor.filter(|saved| saved.abs() >= LEAST_PROCESSOR).map_or_else(String::new, |saved| {
+            let direction = if saved > 0.0 { "less" } else { "more" };
+            format!(", and {} of a processor {direction} for {} requests", percent(saved.abs()), rate(per_s))
+        });
     format!("Over {over} it costs {figures}: {} {direction}{share}{processor}.", time(changed_ns))
 }
 
@@ -278,7 +319,8 @@ fn interval_of(estimate: Estimate) -> String {
 
 fn between(told: &Conversation) -> String {
     let address = if told.address.is_empty() { String::new() } else { format!(" ({})", told.address) };
-    let name = |side: &super::Party| if side.pid.is_some() { side.name.clone() } else { "a program".to_owned() };
+    let name =
+        |side: &super::Party| if side.pid.is_some() { side.name.clone() } else { "a program".to_owned() };
     format!("{} → {}{address}", name(&told.client), name(&told.server))
 }
 
@@ -289,7 +331,8 @@ fn sizes(told: &Conversation) -> (u64, u64) {
         let flow = flow.as_ref()?;
         let sampled = flow.message_bytes.map(|spread| spread.median);
         let mean = requests.map(|per_s| flow.bytes_per_s / per_s);
-        let by_segment = flow.segments.filter(|count| *count > 0).map(|count| flow.bytes as f64 / count as f64);
+        let by_segment =
+            flow.segments.filter(|count| *count > 0).map(|count| flow.bytes as f64 / count as f64);
         sampled.or(mean).or(by_segment).map(|bytes| bytes.round() as u64)
     };
     match told.manner {

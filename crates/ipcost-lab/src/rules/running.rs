@@ -5,7 +5,7 @@ use super::{Place, Rule};
 rules! {
     CONNECTION_EACH = "connection-each", "connections that carry one request",
         "To open and close a connection costs several times what a request over an open one does.",
-        "one connection a second, for at least every second request", [Watch], "Measured in every default run: pattern connect against rr; planted in a test of `watch`";
+        "one connection a second that carries 8 messages or less", [Watch], "Measured in every default run: pattern connect against rr; planted in a test of `watch`";
     SLOW_READER = "slow-reader", "senders that wait for room in the other side's buffer",
         "The reader is the slower side, and a faster transport or a larger buffer changes nothing about that.",
         "half of the time that was looked at", [Watch], "Planted in a test of `watch`; https://man7.org/linux/man-pages/man7/tcp.7.html";

@@ -77,7 +77,10 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 26] = [
         "watch",
         &[
             ("ipcost watch", "who talks to whom on this machine"),
-            ("ipcost watch --port 6379 --for 10s", "who talks to the server at this port, how much and how often"),
+            (
+                "ipcost watch --port 6379 --for 10s",
+                "who talks to the server at this port, how much and how often",
+            ),
         ],
     ),
     (

@@ -68,7 +68,13 @@ impl Watch {
     fn start(place: &Place, args: &[&str]) -> Self {
         let file = place.file("watched.json");
         let mut command = place.command(&["watch", "--json", argument(&file), "--for", "1h"]);
-        let mut child = command.args(args).stdin(Stdio::null()).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut child = command
+            .args(args)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         errors.read_line(&mut line).unwrap();
@@ -88,7 +94,8 @@ impl Watch {
 /// The conversations between programs of these names.
 fn between<'a>(watched: &'a Value, client: &str, server: &str) -> Vec<&'a Value> {
     let is = |it: &&Value| {
-        it["client"]["name"].as_str().unwrap().starts_with(client) && it["server"]["name"].as_str().unwrap().starts_with(server)
+        it["client"]["name"].as_str().unwrap().starts_with(client)
+            && it["server"]["name"].as_str().unwrap().starts_with(server)
     };
     watched["conversations"].as_array().unwrap().iter().filter(is).collect()
 }
@@ -175,6 +182,8 @@ def client():
                         pass
                 one.setblocking(True)
                 continue
+            if way == "paced":
+                time.sleep(0.002)
             if way == "pieces":
                 one.sendall(b"x" * (size // 2))
                 one.sendall(b"x" * (size - size // 2))
@@ -231,13 +240,24 @@ struct Pair {
 }
 
 impl Pair {
-    fn that(place: &Place, way: &str, over: &str, [count, size, reply]: [u64; 3]) -> Self {
-        let path = place.file(&format!("{way}.sock"));
+    fn that(place: &Place, way: &str, over: &str, figures: [u64; 3]) -> Self {
+        Self::by(Command::new("python3"), place, way, over, figures)
+    }
+
+    /// The same as another user.
+    fn by_nobody(place: &Place, way: &str, over: &str, figures: [u64; 3]) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(place.files.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3"]);
+        Self::by(command, place, way, over, figures)
+    }
+
+    fn by(mut command: Command, place: &Place, way: &str, over: &str, figures: [u64; 3]) -> Self {
+        let (path, file) = (place.file(&format!("{way}.sock")), place.write("pair.py", PAIR));
         let at = if over == "unix" { argument(&path) } else { "0" };
-        let figures = [count, size, reply].map(|figure| figure.to_string());
-        let mut args = vec![way, at];
-        args.extend(figures.iter().map(String::as_str));
-        let mut program = Program::python(place, "pair.py", PAIR, &args);
+        command.args([argument(&file), way, at]).args(figures.map(|figure| figure.to_string()));
+        let mut program = Program::start(command);
         let at = program.line();
         Self { program, at }
     }
@@ -331,7 +351,13 @@ fn a_tap_counts_the_same() {
     let place = Place::new();
     let source = place.write("tap.c", TAP);
     let program = place.file("tap");
-    assert!(Command::new("cc").args(["-O1", "-o", argument(&program), argument(&source)]).status().unwrap().success());
+    assert!(
+        Command::new("cc")
+            .args(["-O1", "-o", argument(&program), argument(&source)])
+            .status()
+            .unwrap()
+            .success()
+    );
     // The server is asked through the tap by a client of this test, whose connection closes before the watch ends.
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port();
@@ -355,7 +381,12 @@ fn a_tap_counts_the_same() {
     let at_of = |port: u16| {
         let conversations = watched["conversations"].as_array().unwrap();
         let address = format!("127.0.0.1:{port}");
-        bytes(conversations.iter().find(|it| it["address"] == *address).unwrap_or_else(|| panic!("{watched:#}")))
+        bytes(
+            conversations
+                .iter()
+                .find(|it| it["address"] == *address)
+                .unwrap_or_else(|| panic!("{watched:#}")),
+        )
     };
     let both = (told[0], told[1]);
     assert_eq!((at_of(at), at_of(port)), (both, both));
@@ -395,7 +426,8 @@ fn a_planted_nagle_pair_is_named_with_the_side_that_can_mend_it() {
     let place = Place::new();
     let watched = Pair::that(&place, "pieces", "tcp", [75, 20, 5]).watched(&place);
     let findings = watched["findings"].as_array().unwrap();
-    let nagle = findings.iter().find(|finding| finding["code"] == "nagle").unwrap_or_else(|| panic!("{watched:#}"));
+    let nagle =
+        findings.iter().find(|finding| finding["code"] == "nagle").unwrap_or_else(|| panic!("{watched:#}"));
     assert_eq!(nagle["pid"], only(&watched)["client"]["pid"]);
     assert!(nagle["found"].as_str().unwrap().contains("TCP_NODELAY off"), "{nagle:#}");
 }
@@ -492,7 +524,8 @@ fn redaction_leaves_no_command_no_path_and_no_number() {
     pair.program.tell("go");
     pair.program.line();
     let id = pair.program.child.id();
-    let output = place.run(&["watch", "--path", &pair.at, "--for", "1s", "--redact", "--wide", "--json", "-", "--quiet"]);
+    let output = place
+        .run(&["watch", "--path", &pair.at, "--for", "1s", "--redact", "--wide", "--json", "-", "--quiet"]);
     let said = text(&output.stdout);
     assert!(said.contains("[path 1]") && said.contains("[command]"), "{said}");
     for secret in [&*pair.at, "pair.py", &format!(": {id}")] {
@@ -505,10 +538,25 @@ fn an_ordinary_user_sees_the_own_programs_and_what_is_missing() {
     let place = Place::new();
     let pair = Pair::that(&place, "plain", "tcp", [10, 10, 10]);
     let root = pair.program.child.id().to_string();
-    let output = wait(by_nobody(&place, &["watch", "--for", "1s"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let output = wait(
+        by_nobody(&place, &["watch", "--for", "1s"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
     let said = text(&output.stdout);
-    assert!(output.status.success() && said.contains("of other users") && said.contains("Run as root"), "{said}");
-    let other = wait(by_nobody(&place, &["watch", "--pid", &root]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    assert!(
+        output.status.success() && said.contains("of other users") && said.contains("Run as root"),
+        "{said}"
+    );
+    let other = wait(
+        by_nobody(&place, &["watch", "--pid", &root])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
     assert_refused(&other, &["is another user's; run as root"]);
 }
 
@@ -518,7 +566,11 @@ fn on_a_terminal_it_is_redrawn_until_q() {
     let mut pair = Pair::that(&place, "many", "tcp", [5, 10, 10]);
     let program = env!("CARGO_BIN_EXE_ipcost");
     let mut command = Command::new("script");
-    command.args(["-qec", &format!("stty cols 100 rows 30; {program} watch --port {}", pair.at), "/dev/null"]);
+    command.args([
+        "-qec",
+        &format!("stty cols 100 rows 30; {program} watch --port {}", pair.at),
+        "/dev/null",
+    ]);
     let mut terminal = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     pair.program.tell("go");
     assert_eq!(pair.program.line(), "done");
@@ -526,7 +578,10 @@ fn on_a_terminal_it_is_redrawn_until_q() {
     let output = terminal.wait_with_output().unwrap();
     let said = text(&output.stdout);
     let (live, after) = said.rsplit_once("\u{1b}[?1049l").unwrap_or_else(|| panic!("{said}"));
-    assert!(live.contains("\u{1b}[?1049h") && live.contains("q ends") && live.matches("asker").count() >= 2, "{said}");
+    assert!(
+        live.contains("\u{1b}[?1049h") && live.contains("q ends") && live.matches("asker").count() >= 2,
+        "{said}"
+    );
     assert!(after.contains("asker") && after.contains("answerer"), "{after}");
 }
 
@@ -539,7 +594,10 @@ fn what_goes_over_a_unix_socket_is_sampled() {
     let (there, back) = bytes(seen);
     let is_near = |bytes: u64, truth: u64| (0.95..=1.05).contains(&(bytes as f64 / truth as f64));
     assert!(is_near(there, 30_000_000) && is_near(back, 120_000_000), "{seen:#}");
-    assert_eq!((seen["manner"].as_str(), seen["there"]["known"].as_str()), (Some("requests"), Some("sampled")));
+    assert_eq!(
+        (seen["manner"].as_str(), seen["there"]["known"].as_str()),
+        (Some("requests"), Some("sampled"))
+    );
     let size = |way: &str| seen[way]["message_bytes"]["median"].as_f64();
     assert_eq!((size("there"), size("back")), (Some(300.0), Some(1_200.0)));
     let requests = seen["requests_per_s"].as_f64().unwrap() * watched["elapsed_s"].as_f64().unwrap();
@@ -553,9 +611,12 @@ fn what_goes_over_a_unix_socket_is_sampled() {
 fn calls_that_cost_more_than_they_need_are_named() {
     let _alone = alone();
     let place = Place::new();
-    for (way, code) in [("pieces", "pieces"), ("sips", "small-reads"), ("spins", "empty-polls"), ("headers", "tls")] {
+    for (way, code) in
+        [("pieces", "pieces"), ("sips", "small-reads"), ("spins", "empty-polls"), ("headers", "tls")]
+    {
         let over = if way == "headers" { "tcp" } else { "unix" };
-        let watched = Pair::that(&place, way, over, [if way == "spins" { 4_000 } else { 40_000 }, 400, 400]).watched(&place);
+        let watched = Pair::that(&place, way, over, [if way == "spins" { 4_000 } else { 40_000 }, 400, 400])
+            .watched(&place);
         assert!(codes(&watched).contains(&code), "{way}: {watched:#}");
     }
 }
@@ -568,7 +629,16 @@ fn redis_benchmark_over_both_sockets() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let socket = place.file("redis.sock");
     let mut server = Command::new("redis-server");
-    server.args(["--port", &port, "--unixsocket", argument(&socket), "--save", "", "--dir", argument(place.files.path())]);
+    server.args([
+        "--port",
+        &port,
+        "--unixsocket",
+        argument(&socket),
+        "--save",
+        "",
+        "--dir",
+        argument(place.files.path()),
+    ]);
     let _server = match server.stdout(Stdio::piped()).stdin(Stdio::piped()).spawn() {
         Ok(child) => Ended(child),
         Err(error) => return missing("redis-server", &error.to_string()),
@@ -591,7 +661,10 @@ fn redis_benchmark_over_both_sockets() {
         // A request is *1\r\n$4\r\nPING\r\n, its answer +PONG\r\n; what each connection says first comes on top.
         let (asked, answered) = (REQUESTS * 14, REQUESTS * 7);
         match over {
-            "tcp" => assert!((asked..asked + 5_000).contains(&there) && (answered..answered + 5_000).contains(&back), "{seen:#}"),
+            "tcp" => assert!(
+                (asked..asked + 5_000).contains(&there) && (answered..answered + 5_000).contains(&back),
+                "{seen:#}"
+            ),
             _ => {
                 let is_near = |bytes: u64, truth: u64| (0.95..=1.05).contains(&(bytes as f64 / truth as f64));
                 assert!(is_near(there, asked) && is_near(back, answered), "{seen:#}");
@@ -599,5 +672,183 @@ fn redis_benchmark_over_both_sockets() {
         }
         let requests = seen["requests_per_s"].as_f64().unwrap() * watched["elapsed_s"].as_f64().unwrap();
         assert!((0.95..=1.05).contains(&(requests / REQUESTS as f64)), "{over}: {requests}");
+    }
+}
+
+#[test]
+fn a_user_without_rights_has_strace_attached_and_its_own_programs_go_on() {
+    let place = Place::new();
+    let mut pair = Pair::by_nobody(&place, "paced", "unix", [1_500, 300, 700]);
+    pair.program.tell("go");
+    let args = ["watch", "--path", &pair.at, "--trace", "--for", "2s", "--json", "-"];
+    let output =
+        wait(by_nobody(&place, &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let errors = text(&output.stderr);
+    assert!(errors.contains("strace is attached to") && errors.contains("for a second"), "{errors}");
+    let watched: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let seen = only(&watched);
+    assert_eq!(
+        (seen["manner"].as_str(), seen["there"]["known"].as_str()),
+        (Some("requests"), Some("traced"))
+    );
+    let size = |way: &str| seen[way]["message_bytes"]["median"].as_f64();
+    assert_eq!((size("there"), size("back")), (Some(300.0), Some(700.0)));
+    assert_eq!(pair.program.line(), "done");
+}
+
+#[test]
+fn datagrams_without_room_are_named() {
+    let place = Place::new();
+    const SENDER: &str = r#"
+import os, socket, sys, time
+family = socket.AF_UNIX if sys.argv[1] == "unix" else socket.AF_INET
+server, client = socket.socket(family, socket.SOCK_DGRAM), socket.socket(family, socket.SOCK_DGRAM)
+server.bind(sys.argv[2] if family == socket.AF_UNIX else ("127.0.0.1", 0))
+if family == socket.AF_INET:
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+parent = os.getpid()
+if os.fork() == 0:
+    client.connect(server.getsockname())
+    server.close()
+    open("/proc/self/comm", "w").write("asker")
+    while os.getppid() == parent:
+        client.send(b"x" * 500)
+        time.sleep(0.0002)
+    os._exit(0)
+client.close()
+open("/proc/self/comm", "w").write("answerer")
+print("ready", flush=True)
+while True:
+    server.recv(1000)
+    time.sleep(0.02)
+"#;
+    for over in ["unix", "udp"] {
+        let path = place.file("datagrams.sock");
+        let mut program = Program::python(&place, "datagrams.py", SENDER, &[over, argument(&path)]);
+        assert_eq!(program.line(), "ready");
+        let id = program.child.id().to_string();
+        let watch = Watch::start(&place, &["--pid", &id]);
+        std::thread::sleep(Duration::from_millis(2_500));
+        let watched = watch.end();
+        let findings = watched["findings"].as_array().cloned().unwrap_or_default();
+        let found = findings.iter().find(|finding| finding["code"] == "datagram-queue");
+        let found = found.unwrap_or_else(|| panic!("{over}: {watched:#}"));
+        assert_eq!(found["pid"].to_string(), id, "{over}");
+    }
+}
+
+#[test]
+fn names_of_others_do_nothing_on_a_terminal() {
+    let place = Place::new();
+    let script = PAIR.replace("\"asker\"", "\"a\\x1b[2Jx\"");
+    let file = place.write("hostile.py", &script);
+    let path = place.file("s\u{1b}[31m.sock");
+    let mut command = Command::new("python3");
+    command.args([argument(&file), "plain", argument(&path), "10", "10", "10"]);
+    let mut pair = Program::start(command);
+    pair.line();
+    pair.tell("go");
+    assert_eq!(pair.line(), "done");
+    let id = pair.child.id().to_string();
+    let output = place.run(&["watch", "--pid", &id, "--for", "1s", "--wide", "--quiet"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("a\\u{1b}[2Jx") && !said.contains('\u{1b}'), "{said}");
+}
+
+#[test]
+fn connections_of_pgbench_are_as_many_as_it_says() {
+    let place = Place::new();
+    let Some(server) = crate::common::private_server::Server::start(&place, "postgres") else { return };
+    let at = server.port.to_string();
+    let watch = Watch::start(&place, &["--port", &at]);
+    let script = place.write("select.sql", "SELECT 1;");
+    let mut pgbench = Command::new("pgbench");
+    pgbench.args([
+        "-h",
+        "127.0.0.1",
+        "-p",
+        &at,
+        "-U",
+        "ipcost",
+        "-C",
+        "-t",
+        "200",
+        "-n",
+        "-f",
+        argument(&script),
+        "postgres",
+    ]);
+    let output = match pgbench.env("PGPASSWORD", &server.secret).output() {
+        Ok(output) => output,
+        Err(error) => return missing("postgresql", &error.to_string()),
+    };
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let watched = watch.end();
+    let found = between(&watched, "pgbench", "postgres");
+    let opened: u64 = found.iter().map(|it| it["opened"].as_u64().unwrap()).sum();
+    // It opens one more, to see that the server is there.
+    assert!((200..=202).contains(&opened), "{opened}: {watched:#}");
+    assert!(codes(&watched).contains(&"connection-each"));
+}
+
+#[test]
+fn nginx_and_php_fpm_over_both_sockets() {
+    let place = Place::new();
+    let Some(server) = crate::common::private_server::Server::start(&place, "fastcgi") else { return };
+    const REQUESTS: u64 = 600;
+    let script = server.secret.clone();
+    for (over, at) in
+        [("tcp", format!("127.0.0.1:{}", server.port)), ("unix", format!("unix:{}", server.unix))]
+    {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let root = place.files.path().display();
+        let configuration = format!(
+            "user root; daemon off; pid {root}/nginx.pid; error_log stderr crit; events {{}} http {{ access_log off; \
+             client_body_temp_path {root}/b; proxy_temp_path {root}/p; fastcgi_temp_path {root}/f; uwsgi_temp_path {root}/u; scgi_temp_path {root}/s; \
+             server {{ listen 127.0.0.1:{port}; location / {{ fastcgi_pass {at}; \
+             fastcgi_param SCRIPT_FILENAME {script}; fastcgi_param REQUEST_METHOD GET; }} }} }}"
+        );
+        let file = place.write("nginx.conf", &configuration);
+        let nginx = Command::new("/usr/sbin/nginx")
+            .args(["-c", argument(&file), "-p", argument(place.files.path())])
+            .spawn();
+        let _nginx = match nginx {
+            Ok(child) => Ended(child),
+            Err(error) => return missing("nginx-light", &error.to_string()),
+        };
+        place.wait_until("nginx listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+        let filter = if over == "tcp" {
+            ["--port".to_owned(), server.port.to_string()]
+        } else {
+            ["--path".to_owned(), server.unix.clone()]
+        };
+        let watch = Watch::start(&place, &[&filter[0], &filter[1]]);
+        for _ in 0..REQUESTS {
+            let mut client = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+            client.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+            let mut answer = Vec::new();
+            client.read_to_end(&mut answer).unwrap();
+            assert!(
+                answer.starts_with(b"HTTP/1.1 ") && !answer.starts_with(b"HTTP/1.1 502"),
+                "{}",
+                text(&answer)
+            );
+        }
+        let watched = watch.end();
+        // Which of its workers answers is PHP-FPM's choice. Connections over a Unix socket are shorter than a look: who opens them is not
+        // seen, but that the server takes them.
+        let found = between(&watched, if over == "tcp" { "nginx" } else { "" }, "php-fpm");
+        assert!(
+            found.iter().all(|it| it["manner"] == "connections") && !found.is_empty(),
+            "{over}: {watched:#}"
+        );
+        let opened: u64 = found.iter().map(|it| it["opened"].as_u64().unwrap()).sum();
+        let (there, back) =
+            found.iter().map(|it| bytes(it)).fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        // Of so short a burst, windows see a part; and the call in which each worker waited already is not seen from its begin.
+        let least = if over == "tcp" { REQUESTS } else { REQUESTS / 5 };
+        assert!((least..=REQUESTS).contains(&opened), "{over}: {opened}, {watched:#}");
+        assert!(there > least * 50 && back > least * 30, "{over}: {there} {back}");
+        assert!(codes(&watched).contains(&"connection-each"), "{over}: {watched:#}");
     }
 }
