@@ -246,7 +246,7 @@ impl Seeing {
     }
 }
 
-/// A terminal that shows the table anew, and the one from before once this is dropped.
+/// A terminal that shows the table, and what it showed before once this is dropped.
 struct Screen {
     keys: Keys,
     wide: bool,

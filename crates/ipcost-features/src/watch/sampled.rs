@@ -171,7 +171,7 @@ pub(super) struct Estimate {
 }
 
 impl Samples {
-    /// Forgets what descriptors are, since a look shows it anew.
+    /// Forgets what descriptors are, since a look shows it again.
     pub fn looked(&mut self) {
         self.found.clear();
     }

@@ -28,7 +28,7 @@ pub struct WatchArgs {
     /// Only what programs say that have this in their command line
     #[arg(long, value_name = "NAME")]
     pub command: Option<String>,
-    /// How long to look [default: until q on a terminal, which then shows every second anew, else 5s]
+    /// How long to look [default: until q on a terminal, which then shows it every second, else 5s]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     pub lasts: Option<Duration>,
     /// Attach strace for a second to what nothing else counts; it makes those programs slower meanwhile
