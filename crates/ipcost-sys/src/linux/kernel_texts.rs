@@ -1,6 +1,6 @@
 //! Parsers of Linux-only texts, for tests and fuzzers.
 
-use super::{call_records, limits, loopback, perf, permissions, processor_times, sockets, tcp_ends, worker};
+use super::{call_records, kernel_types, limits, loopback, perf, permissions, processor_times, sockets, tcp_ends, worker};
 
 /// Parses a text as each kind here.
 pub fn read_text(text: &str) {
@@ -14,6 +14,7 @@ pub fn read_text(text: &str) {
 /// Parses bytes as each binary format.
 pub fn read_bytes(bytes: &[u8]) {
     call_records::read_bytes(bytes);
+    kernel_types::read_bytes(bytes);
     loopback::read_bytes(bytes);
     permissions::read_bytes(bytes);
     sockets::read_bytes(bytes);

@@ -77,6 +77,40 @@ pub const CALLS: &[Call] = &[
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub const CALLS: &[Call] = &[];
 
+/// A call of which the kernel can count what it moves, as one argument is its descriptor and its result says how much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Countable {
+    /// Its number.
+    pub number: i32,
+    /// Whether data go to the program.
+    pub is_in: bool,
+    /// Which argument is the descriptor.
+    pub descriptor: usize,
+    /// Whether the result is bytes. Otherwise it is messages.
+    pub tells_bytes: bool,
+}
+
+/// Those, in the order of their numbers.
+pub fn countable() -> Vec<Countable> {
+    let countable = CALLS.iter().filter_map(|call| {
+        let is_in = match call.direction {
+            In => true,
+            Out => false,
+            Wait | Other => return None,
+        };
+        // One that sends to a message queue returns 0.
+        if [libc::SYS_mq_timedreceive, libc::SYS_mq_timedsend].contains(&call.number) {
+            return None;
+        }
+        let tells_bytes = ![libc::SYS_recvmmsg, libc::SYS_sendmmsg].contains(&call.number);
+        let number = i32::try_from(call.number).ok()?;
+        Some(Countable { number, is_in, descriptor: call.descriptor?, tells_bytes })
+    });
+    let mut countable: Vec<_> = countable.collect();
+    countable.sort_unstable_by_key(|call| call.number);
+    countable
+}
+
 /// A filter names so many threads at most, as the kernel takes no more than 4096 letters.
 pub const MOST_THREADS: usize = 64;
 /// And so many to leave out.
@@ -132,6 +166,22 @@ mod tests {
             assert_eq!(CALLS.iter().filter(|other| other.name == call.name).count(), 1, "{call:?}");
         }
         assert_eq!(of_number(-1), None);
+    }
+
+    #[test]
+    fn countable_calls_have_a_descriptor_and_a_result() {
+        let all = countable();
+        assert!(all.is_sorted_by_key(|call| call.number));
+        let of = |number: i64| all.iter().find(|call| i64::from(call.number) == number).copied();
+        if CALLS.is_empty() {
+            return;
+        }
+        let splice = of(libc::SYS_splice).unwrap();
+        assert_eq!((splice.is_in, splice.descriptor, splice.tells_bytes), (false, 2, true));
+        assert!(!of(libc::SYS_recvmmsg).unwrap().tells_bytes);
+        for other in [libc::SYS_close, libc::SYS_ppoll, libc::SYS_mq_timedsend, libc::SYS_process_vm_readv] {
+            assert_eq!(of(other), None);
+        }
     }
 
     #[test]
