@@ -64,12 +64,12 @@ pub mod helper {
     pub const UPDATE: i32 = 2;
     /// `bpf_get_current_pid_tgid`: the process in the upper half.
     pub const PROCESS_AND_THREAD: i32 = 14;
-    /// `bpf_get_current_task`.
-    pub const CURRENT_TASK: i32 = 35;
     /// `bpf_probe_read_kernel`: fills what it cannot read with zeros.
     pub const READ_KERNEL: i32 = 113;
     /// `bpf_get_ns_current_pid_tgid`: the same numbers, in a namespace.
     pub const PROCESS_IN_NAMESPACE: i32 = 120;
+    /// `bpf_get_current_task_btf`: a pointer that may be read through.
+    pub const CURRENT_TASK: i32 = 158;
 }
 
 /// A program that is being written.

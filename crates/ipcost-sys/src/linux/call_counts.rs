@@ -13,6 +13,7 @@ use std::os::unix::fs::MetadataExt;
 
 use super::bpf::{self, Map, Plain};
 use super::count_program::{self, KEY_BYTES, Numbers, Offsets, PIPE, SOCKET, WAY_BYTES, Wanted};
+use super::kernel_types::KernelTypes;
 use super::moving_calls;
 pub use crate::observed::{CallDirection, CalledOn, CountedCalls, SampleError};
 
@@ -76,7 +77,7 @@ impl CallCounter {
     ///
     /// # Errors
     /// If this user lacks permission (root, or `CAP_BPF` and `CAP_PERFMON`), or the kernel lacks what the program needs
-    /// (Linux 5.8 with `CONFIG_DEBUG_INFO_BTF`), or it refuses the program.
+    /// (Linux 5.11 with `CONFIG_DEBUG_INFO_BTF`), or it refuses the program.
     pub fn open() -> Result<Self, SampleError> {
         let space = std::fs::metadata("/proc/self/ns/pid").map_err(refusal)?;
         let numbers = match space.ino() {
@@ -87,28 +88,29 @@ impl CallCounter {
     }
 
     fn open_as(numbers: Numbers, without: Option<u32>, entries: u32) -> Result<Self, SampleError> {
-        let offsets = Offsets::read().map_err(refusal)?;
+        let unknown = || SampleError::Absent(io::ErrorKind::Unsupported.into());
+        let types = KernelTypes::read().map_err(refusal)?;
+        let tracepoint = types.tracepoint(count_program::TRACEPOINT).ok_or_else(unknown)?;
         let counts = Map::hash(entries).map_err(refusal)?;
         let lost = Map::array(1).map_err(refusal)?;
         let wanted = Wanted {
             calls: &moving_calls::countable(),
             numbers,
             without,
-            offsets,
+            offsets: Offsets::of(&types).ok_or_else(unknown)?,
             counts: counts.descriptor(),
             lost: lost.descriptor(),
         };
-        let unknown = || SampleError::Absent(io::ErrorKind::Unsupported.into());
         let program = count_program::write(&wanted).ok_or_else(unknown)?;
-        let program = bpf::load(&program, count_program::LICENSE).map_err(refusal)?;
-        let attached = bpf::attach(&program, count_program::TRACEPOINT).map_err(refusal)?;
+        let program = bpf::load(&program, tracepoint, count_program::LICENSE).map_err(refusal)?;
+        let attached = bpf::attach(&program).map_err(refusal)?;
         Ok(Self { counts, lost, attached })
     }
 
     /// What was counted since it was opened, of each descriptor and direction in which anything was.
     ///
     /// # Errors
-    /// If a system call fails, as before Linux 5.6.
+    /// If a system call fails.
     pub fn read(&mut self) -> io::Result<Vec<CountedCalls>> {
         let mut found = Vec::new();
         self.counts.for_each(&mut |key, counts| {
@@ -167,7 +169,9 @@ fn refusal(error: io::Error) -> SampleError {
         return SampleError::Forbidden(error);
     }
     match error.kind() {
-        ArgumentListTooLong | InvalidData | InvalidInput | NotFound | Unsupported => SampleError::Absent(error),
+        ArgumentListTooLong | InvalidData | InvalidInput | NotFound | Unsupported => {
+            SampleError::Absent(error)
+        }
         _ => SampleError::Failed(error),
     }
 }

@@ -1,11 +1,10 @@
 //! The program that counts in the kernel, at the end of every system call.
 //!
-//! It is a raw tracepoint's. One at a perf event would miss calls: the kernel runs none of those on a processor
-//! where a task has been interrupted while it reads or writes a map. And at the end of a call its number and
+//! It is attached to the tracepoint itself. At a perf event it would miss calls: the kernel runs none of those on a
+//! processor where a task has been interrupted while it reads or writes a map. And at the end of a call its number and
 //! arguments are still among the saved registers, so nothing needs to be kept from its begin.
 
 use std::ffi::CStr;
-use std::io;
 
 use super::bpf_instructions::{
     Label, R0, R1, R2, R3, R4, R6, R7, R8, R9, Register, STACK, Size, When, Writer, helper,
@@ -14,7 +13,7 @@ use super::kernel_types::KernelTypes;
 use super::moving_calls::Countable;
 
 /// Where it runs.
-pub const TRACEPOINT: &CStr = c"sys_exit";
+pub const TRACEPOINT: &str = "sys_exit";
 /// Only programs that say so may read the kernel's memory. The text of this one is under the MIT licence, too.
 pub const LICENSE: &CStr = c"Dual MIT/GPL";
 /// The kind of a key for a socket.
@@ -30,45 +29,28 @@ const CALLS_AT: i16 = 8;
 const EMPTY_AT: i16 = 16;
 const UNSIZED_AT: i16 = 24;
 
-/// Registers of user space as the kernel saves them (`struct pt_regs`): which part is read, and what is where in it.
+/// Where registers of user space are as the kernel saves them (`struct pt_regs`), bytes.
 struct Saved {
-    from: i32,
-    bytes: i32,
-    number_at: i16,
-    arguments_at: [i16; 3],
-    /// The bits of this field tell that a program has 64 bits.
-    mode_at: i16,
+    number: i16,
+    arguments: [i16; 3],
+    /// The bits of this one tell that a program has 64 bits.
+    mode: i16,
     mode_mask: i32,
-    mode: i32,
+    mode_wanted: i32,
 }
 
-/// From `rdx` to `cs`, which is `__USER_CS` for programs of 64 bits.
+/// `cs` is `__USER_CS` for programs of 64 bits.
 #[cfg(target_arch = "x86_64")]
-const SAVED: Saved = Saved {
-    from: 96,
-    bytes: 48,
-    number_at: 24,
-    arguments_at: [16, 8, 0],
-    mode_at: 40,
-    mode_mask: 0xffff,
-    mode: 0x33,
-};
+const SAVED: Saved =
+    Saved { number: 120, arguments: [112, 104, 96], mode: 136, mode_mask: 0xffff, mode_wanted: 0x33 };
 
-/// All: the first argument is where it was saved before the result took its place, `PSR_MODE32_BIT` of `pstate` is clear.
+/// The first argument is where it was saved before the result took its place. `PSR_MODE32_BIT` of `pstate` is clear.
 #[cfg(not(target_arch = "x86_64"))]
-const SAVED: Saved = Saved {
-    from: 0,
-    bytes: 288,
-    number_at: 280,
-    arguments_at: [272, 8, 16],
-    mode_at: 264,
-    mode_mask: 0x10,
-    mode: 0,
-};
+const SAVED: Saved =
+    Saved { number: 280, arguments: [272, 8, 16], mode: 264, mode_mask: 0x10, mode_wanted: 0 };
 
 // Places on the stack.
-const SAVED_AT: i16 = -288;
-const KEY_AT: i16 = SAVED_AT - KEY_BYTES;
+const KEY_AT: i16 = -KEY_BYTES;
 const NUMBER_AT: i16 = KEY_AT + 8;
 /// Bytes that the call moved; 0 if it does not tell.
 const MOVED_AT: i16 = KEY_AT - 8;
@@ -103,30 +85,25 @@ pub struct Wanted<'a> {
     pub lost: i32,
 }
 
-/// How to come from a task to the file of a descriptor.
+/// How to come from a task to the file of a descriptor, bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Offsets {
-    files: i32,
-    table: i32,
-    table_length: i32,
-    table_files: i32,
-    inode: i32,
-    mode: i32,
-    number: i32,
+    files: i16,
+    table: i16,
+    table_length: i16,
+    table_files: i16,
+    inode: i16,
+    mode: i16,
+    number: i16,
 }
 
 impl Offsets {
-    /// Finds them.
-    ///
-    /// # Errors
-    /// If this kernel does not tell them.
-    pub fn read() -> io::Result<Self> {
-        let types = KernelTypes::read()?;
+    /// Finds them; `None` if this kernel has others.
+    pub fn of(types: &KernelTypes) -> Option<Self> {
         let of = |structure: &str, field: &str| {
-            let unknown = || io::Error::new(io::ErrorKind::Unsupported, format!("no {structure}.{field}"));
-            types.offset(structure, field).ok_or_else(unknown)
+            types.offset(structure, field).and_then(|at| i16::try_from(at).ok())
         };
-        Ok(Self {
+        Some(Self {
             files: of("task_struct", "files")?,
             table: of("files_struct", "fdt")?,
             table_length: of("fdtable", "max_fds")?,
@@ -165,13 +142,7 @@ fn choose_call(program: &mut Writer, calls: &[Countable], end: Label) {
     program.jump_if(R7, When::SignedMore, 0, matters); // it moved something
     program.jump_if(R7, When::IsNot, -libc::EAGAIN, end); // it failed, or there was nothing more
     program.place(matters);
-    program.copy(R1, STACK);
-    program.add(R1, SAVED_AT.into()); // to the stack
-    program.set(R2, SAVED.bytes); // so many bytes
-    program.copy(R3, R6);
-    program.add(R3, SAVED.from); // of the saved registers
-    program.call(helper::READ_KERNEL);
-    program.load(Size::Word, R0, STACK, SAVED_AT + SAVED.number_at); // the call's number
+    program.load(Size::Word, R0, R6, SAVED.number); // the call's number
     // Calls that count alike share what follows.
     let mut kinds: Vec<(Countable, Label)> = Vec::new();
     let mut branches = Vec::new();
@@ -188,7 +159,7 @@ fn choose_call(program: &mut Writer, calls: &[Countable], end: Label) {
     for (kind, label) in kinds {
         program.place(label);
         program.set(R8, if kind.is_in { 0 } else { WAY_BYTES.into() }); // the direction
-        program.load(Size::Word, R9, STACK, SAVED_AT + SAVED.arguments_at[kind.descriptor]); // the descriptor
+        program.load(Size::Word, R9, R6, SAVED.arguments[kind.descriptor]); // the descriptor
         match kind.tells_bytes {
             true => program.store(Size::Double, STACK, MOVED_AT, R7), // as many bytes as the result
             false => program.store_number(Size::Double, STACK, MOVED_AT, 0), // unknown
@@ -196,9 +167,9 @@ fn choose_call(program: &mut Writer, calls: &[Countable], end: Label) {
         program.jump(chosen);
     }
     program.place(chosen);
-    program.load(Size::Word, R1, STACK, SAVED_AT + SAVED.mode_at);
+    program.load(Size::Half, R1, R6, SAVED.mode);
     program.and(R1, SAVED.mode_mask);
-    program.jump_if(R1, When::IsNot, SAVED.mode, end); // a program of 32 bits has other numbers
+    program.jump_if(R1, When::IsNot, SAVED.mode_wanted, end); // a program of 32 bits has other numbers
 }
 
 /// Jumps where the number in register 0 leads to; half of the numbers are left after each comparison.
@@ -246,20 +217,19 @@ fn name_process(program: &mut Writer, wanted: &Wanted<'_>, end: Label) {
 
 /// Puts the number and the kind of the descriptor's file into the key; goes on if it is a socket or a pipe.
 ///
-/// What cannot be read is 0, from which no more can be read.
+/// The verifier knows types up to the table. What cannot be read after it is 0, from which no more can be read.
 fn name_file(program: &mut Writer, offsets: &Offsets, end: Label, lost: Label) {
     /// The bits of a mode that tell what a file is.
     const KIND: i32 = libc::S_IFMT as i32;
     let (socket, named) = (program.label(), program.label());
     program.call(helper::CURRENT_TASK);
-    follow(program, offsets.files); // its descriptors
-    follow(program, offsets.table); // their table
-    program.copy(R6, R0);
-    read(program, offsets.table_length, 4);
-    program.load(Size::Word, R1, STACK, READ_AT);
+    program.load(Size::Double, R0, R0, offsets.files); // its descriptors
+    program.jump_if(R0, When::Is, 0, lost); // it has none any more
+    program.load(Size::Double, R6, R0, offsets.table); // their table
+    program.jump_if(R6, When::Is, 0, lost); // never; some verifiers want it
+    program.load(Size::Word, R1, R6, offsets.table_length);
     program.jump_if_register(R9, When::AtLeast, R1, lost); // the table is shorter
-    program.copy(R0, R6);
-    follow(program, offsets.table_files); // the files of the table
+    program.load(Size::Double, R0, R6, offsets.table_files); // the files of the table
     program.shift_left(R9, 3); // a pointer has 8 bytes
     program.add_register(R0, R9);
     follow(program, 0); // the file
@@ -282,9 +252,9 @@ fn name_file(program: &mut Writer, offsets: &Offsets, end: Label, lost: Label) {
 }
 
 /// Reads so many bytes of the kernel to the stack, at an offset from register 0.
-fn read(program: &mut Writer, offset: i32, bytes: i32) {
+fn read(program: &mut Writer, offset: i16, bytes: i32) {
     program.copy(R3, R0);
-    program.add(R3, offset);
+    program.add(R3, offset.into());
     program.copy(R1, STACK);
     program.add(R1, READ_AT.into());
     program.set(R2, bytes);
@@ -292,7 +262,7 @@ fn read(program: &mut Writer, offset: i32, bytes: i32) {
 }
 
 /// Sets register 0 to the 8 bytes at an offset from it.
-fn follow(program: &mut Writer, offset: i32) {
+fn follow(program: &mut Writer, offset: i16) {
     read(program, offset, 8);
     program.load(Size::Double, R0, STACK, READ_AT);
 }

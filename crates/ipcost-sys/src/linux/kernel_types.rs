@@ -11,6 +11,7 @@ const MEMBER_BYTES: usize = 12;
 const MOST_LEVELS: usize = 8;
 const STRUCTURE: u32 = 4;
 const UNION: u32 = 5;
+const ALIAS: u32 = 8;
 
 /// The types of the kernel that runs.
 #[derive(Debug)]
@@ -75,6 +76,17 @@ impl KernelTypes {
         let found = self.places.iter().filter(of_structure);
         let bits = found.copied().find_map(|at| self.within(at, field.as_bytes(), MOST_LEVELS))?;
         i32::try_from(bits / 8).ok()
+    }
+
+    /// The number of the type that describes a tracepoint.
+    pub fn tracepoint(&self, name: &str) -> Option<u32> {
+        let name = format!("btf_trace_{name}");
+        let is_wanted = |at: &usize| {
+            word(&self.types, at + 4).is_some_and(|info| kind(info) == ALIAS)
+                && word(&self.types, *at).and_then(|at| self.name(at)) == Some(name.as_bytes())
+        };
+        // Number 0 is no type.
+        u32::try_from(self.places.iter().position(is_wanted)? + 1).ok()
     }
 
     /// Where a field is, bits, also in members that have no name.
@@ -168,6 +180,7 @@ mod tests {
         let Ok(types) = KernelTypes::read() else { return };
         assert_eq!(types.offset("list_head", "next"), Some(0));
         assert_eq!(types.offset("list_head", "prev"), Some(8));
+        assert!(types.tracepoint("sys_exit").is_some());
         assert!(types.offset("task_struct", "files").is_some_and(|at| at > 0));
     }
 }

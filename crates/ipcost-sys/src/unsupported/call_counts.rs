@@ -14,7 +14,9 @@ impl CallCounter {
     /// # Errors
     /// Always.
     pub fn open() -> Result<Self, SampleError> {
-        Err(SampleError::Absent(super::unsupported("only Linux counts the system calls of other programs (bpf)")))
+        Err(SampleError::Absent(super::unsupported(
+            "only Linux counts the system calls of other programs (bpf)",
+        )))
     }
 
     /// Never called.

@@ -362,7 +362,8 @@ fn dropping_ends_it() {
     let Some(counter) = counter(MOST_COUNTED) else { return };
     let link = counter.attached.as_raw_fd();
     let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{link}")).unwrap();
-    let program = text.lines().find_map(|line| line.strip_prefix("prog_id:")).unwrap().trim().parse().unwrap();
+    let program =
+        text.lines().find_map(|line| line.strip_prefix("prog_id:")).unwrap().trim().parse().unwrap();
     assert!(programs().contains(&program));
     drop(counter);
     wait_until_gone(program);

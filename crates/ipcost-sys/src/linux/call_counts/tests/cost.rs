@@ -43,8 +43,8 @@ fn what_counting_costs() {
             let start = now_ns();
             let kept = if opened { counter(MOST_COUNTED) } else { None };
             let open_ms = (now_ns() - start) as f64 / 1e6;
-            let [moving, unrelated, zero] =
-                [&mut moving as &mut dyn FnMut(), &mut unrelated, &mut zero].map(|batch| per_call(CALLS, batch));
+            let [moving, unrelated, zero] = [&mut moving as &mut dyn FnMut(), &mut unrelated, &mut zero]
+                .map(|batch| per_call(CALLS, batch));
             println!(
                 "{name}: {moving:.0} ns a moving call, {unrelated:.0} getppid, {zero:.0} sched_yield; opening {open_ms:.1} ms"
             );
