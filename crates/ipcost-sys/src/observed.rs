@@ -264,7 +264,8 @@ pub struct CountedCalls {
     pub direction: CallDirection,
     /// Bytes moved, without those of `unsized_calls`.
     pub bytes: u64,
-    /// Calls that moved something. The end of a stream and an empty datagram are not among them.
+    /// Calls that moved something. The end of a stream, an empty datagram, and what was only looked at
+    /// (`MSG_PEEK`) are not among them.
     pub calls: u64,
     /// Calls that would have had to wait (`EAGAIN`).
     pub empty: u64,

@@ -18,7 +18,7 @@ const ARRAY: u32 = 2;
 const TRACING: u32 = 26;
 /// `BPF_TRACE_RAW_TP`.
 const AT_TRACEPOINT: u32 = 23;
-/// Room for the verifier's words, bytes; of a longer text the end is kept or the load fails for that alone.
+/// Room for the verifier's words, bytes.
 const LOG_BYTES: usize = 1 << 20;
 /// A complaint's last lines say why.
 const SHOWN_LINES: usize = 4;

@@ -3,9 +3,10 @@
 //! A program of a hundred instructions runs at the end of every system call. Of the calls that move data it reads the
 //! process, the descriptor, what that is, and the result; never what was moved.
 //!
-//! What is missed: `io_uring`; `mmap`; descriptors that `sendfile` and `splice` read from; message queues; programs of
-//! 32 bits; and calls whose descriptor another thread closed before they ended, which are counted as lost. In a
-//! namespace of processes, those of namespaces within it.
+//! What is missed: `io_uring`; shared memory; descriptors that `sendfile`, `splice` and `tee` read from; message queues;
+//! and programs of 32 bits. In a namespace of processes, those of namespaces within it.
+//!
+//! A call whose descriptor another thread closed before it ended is counted as lost, or for what took the descriptor since.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -68,8 +69,7 @@ pub struct CallCounter {
     counts: Map<Key, Counts>,
     lost: Map<u32, u64>,
     /// Runs the program until it is closed.
-    #[allow(dead_code, reason = "only held")]
-    attached: OwnedFd,
+    _attached: OwnedFd,
 }
 
 impl CallCounter {
@@ -89,10 +89,10 @@ impl CallCounter {
 
     fn open_as(numbers: Numbers, without: Option<u32>, entries: u32) -> Result<Self, SampleError> {
         let unknown = || SampleError::Absent(io::ErrorKind::Unsupported.into());
-        let types = KernelTypes::read().map_err(refusal)?;
-        let tracepoint = types.tracepoint(count_program::TRACEPOINT).ok_or_else(unknown)?;
         let counts = Map::hash(entries).map_err(refusal)?;
         let lost = Map::array(1).map_err(refusal)?;
+        let types = KernelTypes::read().map_err(refusal)?;
+        let tracepoint = types.tracepoint(count_program::TRACEPOINT).ok_or_else(unknown)?;
         let wanted = Wanted {
             calls: &moving_calls::countable(),
             numbers,
@@ -104,7 +104,7 @@ impl CallCounter {
         let program = count_program::write(&wanted).ok_or_else(unknown)?;
         let program = bpf::load(&program, tracepoint, count_program::LICENSE).map_err(refusal)?;
         let attached = bpf::attach(&program).map_err(refusal)?;
-        Ok(Self { counts, lost, attached })
+        Ok(Self { counts, lost, _attached: attached })
     }
 
     /// What was counted since it was opened, of each descriptor and direction in which anything was.
@@ -164,8 +164,8 @@ fn kernel_device(device: u64) -> u64 {
 
 fn refusal(error: io::Error) -> SampleError {
     use io::ErrorKind::{ArgumentListTooLong, InvalidData, InvalidInput, NotFound, Unsupported};
-    // `EACCES` is the verifier's.
-    if error.raw_os_error() == Some(libc::EPERM) {
+    // What the verifier says has no number any more.
+    if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES)) {
         return SampleError::Forbidden(error);
     }
     match error.kind() {

@@ -32,7 +32,7 @@ const UNSIZED_AT: i16 = 24;
 /// Where registers of user space are as the kernel saves them (`struct pt_regs`), bytes.
 struct Saved {
     number: i16,
-    arguments: [i16; 3],
+    arguments: [i16; 4],
     /// The bits of this one tell that a program has 64 bits.
     mode: i16,
     mode_mask: i32,
@@ -42,12 +42,12 @@ struct Saved {
 /// `cs` is `__USER_CS` for programs of 64 bits.
 #[cfg(target_arch = "x86_64")]
 const SAVED: Saved =
-    Saved { number: 120, arguments: [112, 104, 96], mode: 136, mode_mask: 0xffff, mode_wanted: 0x33 };
+    Saved { number: 120, arguments: [112, 104, 96, 56], mode: 136, mode_mask: 0xffff, mode_wanted: 0x33 };
 
 /// The first argument is where it was saved before the result took its place. `PSR_MODE32_BIT` of `pstate` is clear.
 #[cfg(not(target_arch = "x86_64"))]
 const SAVED: Saved =
-    Saved { number: 280, arguments: [272, 8, 16], mode: 264, mode_mask: 0x10, mode_wanted: 0 };
+    Saved { number: 280, arguments: [272, 8, 16, 24], mode: 264, mode_mask: 0x10, mode_wanted: 0 };
 
 // Places on the stack.
 const KEY_AT: i16 = -KEY_BYTES;
@@ -160,6 +160,11 @@ fn choose_call(program: &mut Writer, calls: &[Countable], end: Label) {
         program.place(label);
         program.set(R8, if kind.is_in { 0 } else { WAY_BYTES.into() }); // the direction
         program.load(Size::Word, R9, R6, SAVED.arguments[kind.descriptor]); // the descriptor
+        if let Some(flags) = kind.flags {
+            program.load(Size::Word, R1, R6, SAVED.arguments[flags]);
+            program.and(R1, libc::MSG_PEEK);
+            program.jump_if(R1, When::IsNot, 0, end); // the data are still there
+        }
         match kind.tells_bytes {
             true => program.store(Size::Double, STACK, MOVED_AT, R7), // as many bytes as the result
             false => program.store_number(Size::Double, STACK, MOVED_AT, 0), // unknown

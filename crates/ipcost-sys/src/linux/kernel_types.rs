@@ -9,6 +9,8 @@ const TYPE_BYTES: usize = 12;
 const MEMBER_BYTES: usize = 12;
 /// A member without a name is searched so deep.
 const MOST_LEVELS: usize = 8;
+/// And so many members are looked at; the longest structure has some hundreds.
+const MOST_MEMBERS: usize = 1 << 14;
 const STRUCTURE: u32 = 4;
 const UNION: u32 = 5;
 const ALIAS: u32 = 8;
@@ -73,8 +75,9 @@ impl KernelTypes {
             word(&self.types, at + 4).is_some_and(|info| kind(info) == STRUCTURE)
                 && word(&self.types, at).and_then(|name| self.name(name)) == Some(structure.as_bytes())
         };
+        let mut left = MOST_MEMBERS;
         let found = self.places.iter().filter(of_structure);
-        let bits = found.copied().find_map(|at| self.within(at, field.as_bytes(), MOST_LEVELS))?;
+        let bits = found.copied().find_map(|at| self.within(at, field.as_bytes(), MOST_LEVELS, &mut left))?;
         i32::try_from(bits / 8).ok()
     }
 
@@ -90,7 +93,7 @@ impl KernelTypes {
     }
 
     /// Where a field is, bits, also in members that have no name.
-    fn within(&self, at: usize, field: &[u8], levels: usize) -> Option<u32> {
+    fn within(&self, at: usize, field: &[u8], levels: usize, left: &mut usize) -> Option<u32> {
         let info = word(&self.types, at + 4)?;
         if !matches!(kind(info), STRUCTURE | UNION) || levels == 0 {
             return None;
@@ -98,6 +101,7 @@ impl KernelTypes {
         // Where members may have any number of bits, the upper byte tells how many.
         let mask = if info >> 31 == 1 { 0xff_ffff } else { u32::MAX };
         (0..(info & 0xffff) as usize).find_map(|index| {
+            *left = left.checked_sub(1)?;
             let member = at + TYPE_BYTES + index * MEMBER_BYTES;
             let offset = word(&self.types, member + 8)? & mask;
             match self.name(word(&self.types, member)?)? {
@@ -105,7 +109,7 @@ impl KernelTypes {
                 [] => {
                     let kind = word(&self.types, member + 4)? as usize;
                     let inner = self.places.get(kind.checked_sub(1)?)?;
-                    self.within(*inner, field, levels - 1)?.checked_add(offset)
+                    self.within(*inner, field, levels - 1, left)?.checked_add(offset)
                 }
                 _ => None,
             }

@@ -86,6 +86,8 @@ pub struct Countable {
     pub is_in: bool,
     /// Which argument is the descriptor.
     pub descriptor: usize,
+    /// Which argument has flags that may ask to leave the data there (`MSG_PEEK`).
+    pub flags: Option<usize>,
     /// Whether the result is bytes. Otherwise it is messages.
     pub tells_bytes: bool,
 }
@@ -102,9 +104,14 @@ pub fn countable() -> Vec<Countable> {
         if [libc::SYS_mq_timedreceive, libc::SYS_mq_timedsend].contains(&call.number) {
             return None;
         }
+        let flags = match call.number {
+            libc::SYS_recvfrom | libc::SYS_recvmmsg => Some(3),
+            libc::SYS_recvmsg => Some(2),
+            _ => None,
+        };
         let tells_bytes = ![libc::SYS_recvmmsg, libc::SYS_sendmmsg].contains(&call.number);
         let number = i32::try_from(call.number).ok()?;
-        Some(Countable { number, is_in, descriptor: call.descriptor?, tells_bytes })
+        Some(Countable { number, is_in, descriptor: call.descriptor?, flags, tells_bytes })
     });
     let mut countable: Vec<_> = countable.collect();
     countable.sort_unstable_by_key(|call| call.number);

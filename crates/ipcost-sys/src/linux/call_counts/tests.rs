@@ -148,6 +148,20 @@ fn calls_that_move_nothing_are_told_apart() {
 }
 
 #[test]
+fn bytes_that_are_only_looked_at_are_counted_once() {
+    let Some(mut counter) = counter(MOST_COUNTED) else { return };
+    let (mut one, mut other) = UnixStream::pair().unwrap();
+    one.write_all(&[1; 10]).unwrap();
+    let mut bytes = [0_u8; 10];
+    // SAFETY: the bytes are valid for their length.
+    let peeked =
+        unsafe { libc::recv(other.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), libc::MSG_PEEK) };
+    assert_eq!(peeked, 10);
+    assert_eq!(other.read(&mut bytes).unwrap(), 10);
+    assert_eq!(counted(&mut counter, &other), [(10, 1, 0, 0), NONE]);
+}
+
+#[test]
 fn calls_that_tell_messages_have_no_bytes() {
     let Some(mut counter) = counter(MOST_COUNTED) else { return };
     let (one, other) = UnixDatagram::pair().unwrap();
@@ -360,7 +374,7 @@ fn a_killed_process_leaves_nothing_in_the_kernel() {
 #[test]
 fn dropping_ends_it() {
     let Some(counter) = counter(MOST_COUNTED) else { return };
-    let link = counter.attached.as_raw_fd();
+    let link = counter._attached.as_raw_fd();
     let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{link}")).unwrap();
     let program =
         text.lines().find_map(|line| line.strip_prefix("prog_id:")).unwrap().trim().parse().unwrap();
