@@ -13,6 +13,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 
 use super::bpf::{self, Map, Plain};
+use super::call_samples::FIRST_NAMESPACE;
 use super::count_program::{self, KEY_BYTES, Numbers, Offsets, PIPE, SOCKET, WAY_BYTES, Wanted};
 use super::kernel_types::KernelTypes;
 use super::moving_calls;
@@ -20,8 +21,6 @@ pub use crate::observed::{CallDirection, CalledOn, CountedCalls, SampleError};
 
 /// Descriptors that have counts at once.
 const MOST_COUNTED: u32 = 1 << 15;
-/// The number of the first namespace of processes (`PROC_PID_INIT_INO`).
-const FIRST_NAMESPACE: u64 = 0xefff_fffc;
 
 /// A key of the counts.
 #[repr(C)]

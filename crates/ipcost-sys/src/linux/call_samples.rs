@@ -22,7 +22,7 @@ const LEAST_RING_BYTES: usize = 64 << 10;
 /// A record is in the ring so long after its time at the latest, unless the processor is taken away just then.
 const DELAY_NS: u64 = 1_000_000;
 /// The number of the first namespace of processes (`PROC_PID_INIT_INO`).
-const FIRST_NAMESPACE: u64 = 0xefff_fffc;
+pub(super) const FIRST_NAMESPACE: u64 = 0xefff_fffc;
 
 /// A sampler of the calls that move data.
 ///

@@ -1,8 +1,9 @@
 //! The program that counts in the kernel, at the end of every system call.
 //!
 //! It is attached to the tracepoint itself. At a perf event it would miss calls: the kernel runs none of those on a
-//! processor where a task has been interrupted while it reads or writes a map. And at the end of a call its number and
-//! arguments are still among the saved registers, so nothing needs to be kept from its begin.
+//! processor where a task has been interrupted while it reads or writes a map.
+//!
+//! At the end of a call its number and arguments are still among the saved registers, so nothing is kept from its begin.
 
 use std::ffi::CStr;
 
@@ -14,7 +15,7 @@ use super::moving_calls::Countable;
 
 /// Where it runs.
 pub const TRACEPOINT: &str = "sys_exit";
-/// Only programs that say so may read the kernel's memory. The text of this one is under the MIT licence, too.
+/// `bpf_probe_read_kernel` is only for programs whose licence goes with the GPL. That of this crate does: MIT is one of its two.
 pub const LICENSE: &CStr = c"Dual MIT/GPL";
 /// The kind of a key for a socket.
 pub const SOCKET: u32 = 1;
