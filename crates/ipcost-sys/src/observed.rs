@@ -270,6 +270,37 @@ pub struct Connected {
     pub remote: SocketAddr,
 }
 
+/// What a descriptor was when a call on it was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CalledOn {
+    /// A socket, by number, as [`Held::Socket`].
+    Socket(u32),
+    /// A pipe or a FIFO, by number, as [`Held::Pipe`].
+    Pipe(u64),
+}
+
+/// What the calls of a process on a descriptor have moved, one way, while it was the same socket or pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CountedCalls {
+    /// The process.
+    pub process: u32,
+    /// The descriptor. One that was closed and is another socket by now has counts of its own for each.
+    pub descriptor: i32,
+    /// What it was.
+    pub on: CalledOn,
+    /// [`CallDirection::In`] or [`CallDirection::Out`].
+    pub direction: CallDirection,
+    /// Bytes moved, without those of `unsized_calls`.
+    pub bytes: u64,
+    /// Calls that moved something. The end of a stream, an empty datagram, and what was only looked at
+    /// (`MSG_PEEK`) are not among them.
+    pub calls: u64,
+    /// Calls that would have had to wait (`EAGAIN`).
+    pub empty: u64,
+    /// Those of `calls` that tell messages and not bytes: `recvmmsg` and `sendmmsg`.
+    pub unsized_calls: u64,
+}
+
 /// What was taken from samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Taken {

@@ -1,12 +1,13 @@
 //! Looking: one look at all sockets and programs, at no cost to them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::time::{Duration, Instant};
 
 use ipcost_model::escaped;
+use ipcost_sys::call_counts::{CallCounter, CalledOn, CountedCalls};
 use ipcost_sys::connecting::Connecting;
-use ipcost_sys::observed::{Connected, Program, TcpSocket, UdpSocket, UnixSocket};
+use ipcost_sys::observed::{Connected, Held, Program, TcpSocket, UdpSocket, UnixSocket};
 use ipcost_sys::running::{Depth, own_network, program_of, programs, waits_in};
 use ipcost_sys::sockets::{Closing, Sockets, open_at};
 use ipcost_sys::{counters, usage};
@@ -43,6 +44,8 @@ pub struct Look {
     pub closed: Vec<TcpSocket>,
     /// Who opened connections since the last look, by the client's own and its server's address.
     pub connected: Vec<Connected>,
+    /// What calls have moved over each socket and pipe so far, where that is counted.
+    pub counted: Option<Vec<CountedCalls>>,
     /// Connections that no listener had room for since the system began, in this program's network.
     pub overflows: Option<u64>,
     /// Whether the kernel had no room for some of them.
@@ -61,6 +64,10 @@ pub struct Eyes {
     own_network: u64,
     /// Names the programs whose connections open and close between two looks.
     connecting: Option<Connecting>,
+    /// Counts what goes over what the kernel itself does not count.
+    counter: Option<CallCounter>,
+    /// What was counted of sockets and pipes that had gone at the last look: that is told once, and then makes room.
+    gone: Vec<CountedCalls>,
     began: Instant,
     own_ns: u64,
     /// What does not change of a process, by its number and its start.
@@ -79,6 +86,8 @@ impl Eyes {
             closed_networks: BTreeSet::new(),
             own_network: own_network(),
             connecting: Connecting::open().ok(),
+            counter: CallCounter::open().ok(),
+            gone: Vec::new(),
             began: Instant::now(),
             own_ns: own_ns(),
             known: BTreeMap::new(),
@@ -153,6 +162,7 @@ impl Eyes {
             }
         }
         self.enter_networks(&seen);
+        self.count(&mut look);
         // Last, since it tells of a connection a millisecond late: the others are to be known when their messages on closing are.
         if let Some(connecting) = &mut self.connecting {
             connecting.take(&mut |connected| look.connected.push(connected));
@@ -182,6 +192,33 @@ impl Eyes {
                 Err(_) => drop(self.closed_networks.insert(network)),
             }
         }
+    }
+
+    /// Reads what was counted, and makes room for others.
+    fn count(&mut self, look: &mut Look) {
+        let Some(counter) = &mut self.counter else { return };
+        let Ok(counted) = counter.read() else { return };
+        let inet =
+            look.tcp.iter().map(|socket| socket.inode).chain(look.udp.iter().map(|socket| socket.inode));
+        let sockets: HashSet<u32> = inet.chain(look.unix.iter().map(|socket| socket.inode)).collect();
+        let held = look.programs.values().flat_map(|program| program.held.iter().flatten());
+        let pipe =
+            |(_, held): &(i32, Held)| if let Held::Pipe { inode, .. } = held { Some(*inode) } else { None };
+        let pipes: HashSet<u64> = held.filter_map(pipe).collect();
+        let is_gone = |one: &&CountedCalls| match one.on {
+            CalledOn::Socket(inode) => !sockets.contains(&inode),
+            CalledOn::Pipe(inode) => !pipes.contains(&inode),
+        };
+        for one in std::mem::take(&mut self.gone) {
+            counter.forget(one.process, one.descriptor, one.on);
+        }
+        self.gone = counted.iter().filter(is_gone).copied().collect();
+        look.counted = Some(counted);
+    }
+
+    /// Whether what goes over Unix sockets and pipes is counted.
+    pub fn counts_calls(&self) -> bool {
+        self.counter.is_some()
     }
 
     /// How many network namespaces may not be entered.

@@ -7,8 +7,10 @@ use std::time::Duration;
 use ipcost_lab::Between;
 use ipcost_lab::attached::Traced;
 use ipcost_model::HeldBack;
+use ipcost_sys::call_counts::CalledOn;
 use ipcost_sys::observed::{
-    Held, MovedCall, Program, TcpCounts, TcpSocket, TcpState as SocketState, UdpSocket, UnixKind,
+    CallDirection, Held, MovedCall, Program, TcpCounts, TcpSocket, TcpState as SocketState, UdpSocket,
+    UnixKind,
 };
 
 use super::findings::Evidence;
@@ -127,6 +129,8 @@ struct Past {
     at: Duration,
     sums: HashMap<Way, Sum>,
     sampled: SampledSums,
+    /// What each end had taken in and given out, where calls are counted.
+    counted: HashMap<(Way, bool), EndCounts>,
     /// By process: its ticks, and what its calls have read and written.
     programs: HashMap<u32, (u64, Option<(u64, u64)>)>,
 }
@@ -152,12 +156,24 @@ pub struct Watching {
     lost: bool,
     pub(super) evidence: Evidence,
     pub(super) samples: Samples,
+    /// What calls have moved since the first look at each end, where they are counted.
+    counted: HashMap<(Way, bool), EndCounts>,
+    /// What they had moved at the last look, by process, what it was on, and whether it came in.
+    counts: HashMap<(u32, i32, CalledOn, bool), (u64, u64)>,
+    counts_calls: bool,
     /// For how long strace was attached, and to which processes.
     pub(super) traced_for: Duration,
     traced: BTreeSet<u32>,
     /// Where descriptors led at the last look, and at the one before.
     leads: Leads,
     before: Leads,
+}
+
+/// What calls have moved at an end: bytes and calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct EndCounts {
+    taken: (u64, u64),
+    given: (u64, u64),
 }
 
 /// Where descriptors lead at a look.
@@ -216,8 +232,10 @@ impl Watching {
         for way in shared(&look.programs) {
             self.now.entry(way).or_default().connections += 1;
         }
+        self.see_counted(look);
         let programs = look.programs.iter().map(|(id, program)| (*id, counted_of(program))).collect();
-        let past = Past { at: look.at, sums: self.sums.clone(), sampled: self.samples.sums(), programs };
+        let (sums, counted) = (self.sums.clone(), self.counted.clone());
+        let past = Past { at: look.at, sums, sampled: self.samples.sums(), counted, programs };
         if self.looks == 1 {
             self.first = past.clone();
         }
@@ -441,6 +459,64 @@ impl Watching {
         self.unix_seen.retain(|inode, _| by_inode.contains_key(inode));
     }
 
+    /// Adds what calls have moved since the last look to the ends of conversations.
+    fn see_counted(&mut self, look: &Look) {
+        let Some(counted) = &look.counted else { return };
+        self.counts_calls = true;
+        let mut now = HashMap::with_capacity(counted.len());
+        for one in counted {
+            let is_in = one.direction == CallDirection::In;
+            let key = (one.process, one.descriptor, one.on, is_in);
+            let before = self.counts.get(&key).copied().unwrap_or_default();
+            let (bytes, calls) = (one.bytes.saturating_sub(before.0), one.calls.saturating_sub(before.1));
+            now.insert(key, (one.bytes, one.calls));
+            if bytes == 0 || self.looks == 1 {
+                continue;
+            }
+            let held = match one.on {
+                CalledOn::Socket(inode) => Held::Socket(inode),
+                CalledOn::Pipe(inode) => Held::Pipe { inode, writes: false, reads: false, path: None },
+            };
+            let mut ways = self.leads.of(one.process, &held);
+            if ways.is_empty() {
+                ways = self.before.of(one.process, &held);
+            }
+            if ways.is_empty() {
+                // A connection shorter than the time between two looks: its listener tells what it is.
+                let listener = self.samples.listener(one.process, one.descriptor);
+                let held = listener.and_then(|listener| self.leads.held.get(&one.process)?.get(&listener));
+                ways = held.map(|held| self.leads.of(one.process, held)).unwrap_or_default();
+            }
+            for way in ways {
+                let end = self.counted.entry(way).or_default();
+                let sum = if is_in { &mut end.taken } else { &mut end.given };
+                *sum = (sum.0 + bytes, sum.1 + calls);
+            }
+        }
+        self.counts = now;
+    }
+
+    /// What went one way over a conversation, by the counted calls of its ends.
+    fn counted(&self, way: &Way, there: bool, since: &Past) -> Option<Estimate> {
+        if !self.counts_calls {
+            return None;
+        }
+        let end = |is_client: bool| {
+            let key = (way.clone(), is_client);
+            let now = self.counted.get(&key).copied().unwrap_or_default();
+            let before = since.counted.get(&key).copied().unwrap_or_default();
+            let less = |now: (u64, u64), before: (u64, u64)| (now.0 - before.0, now.1 - before.1);
+            (less(now.taken, before.taken), less(now.given, before.given))
+        };
+        let (given, taken) = (end(there).1, end(!there).0);
+        let is_pipe = matches!(way.medium, Medium::Pipe | Medium::Fifo);
+        // Of several that hold a pipe, those talk that move something.
+        let is_given = if is_pipe { given.0 <= taken.0 } else { given.0 >= taken.0 };
+        let (bytes, calls) = if is_given { given } else { taken };
+        let messages = calls as f64 * self.samples.messages_per_call(way, there, is_given);
+        Some(Estimate { bytes: bytes as f64, messages })
+    }
+
     /// The conversations that fit a request, those that move most first: since the first look, or in the last few seconds.
     pub fn conversations(&self, request: &WatchRequest, lately: Option<Duration>) -> Vec<Conversation> {
         let since = self.since(lately);
@@ -657,7 +733,11 @@ impl Watching {
             let before = since.programs.get(&process).or_else(|| self.first.programs.get(&process))?.1?;
             Some((read.checked_sub(before.0)?, written.checked_sub(before.1)?))
         };
-        let estimate = |there| self.samples.estimate(way, there, &since.sampled, &moved);
+        let is_counted = self.counts_calls;
+        let estimate = |there| {
+            self.counted(way, there, since)
+                .or_else(|| self.samples.estimate(way, there, &since.sampled, &moved))
+        };
         let (Some(there), Some(back)) = (estimate(true), estimate(false)) else { return };
         let end = |client| self.samples.ends.get(&(way.clone(), client));
         let (client, server) = (end(true), end(false));
@@ -668,15 +748,23 @@ impl Watching {
         let is_pipe = matches!(way.medium, Medium::Pipe | Medium::Fifo);
         // Strace makes programs slower: what went meanwhile says nothing of the rest of the time.
         let is_traced = !self.traced_for.is_zero();
-        let seconds = if is_traced { self.traced_for.as_secs_f64() } else { seconds };
+        let seconds = if is_traced && !is_counted { self.traced_for.as_secs_f64() } else { seconds };
         let fill = |flow: &mut Option<Flow>, estimate: Estimate, sizes: Option<Spread>| {
+            // What calls have moved is more exact than the counters of whole processes.
+            if flow.is_some_and(|flow| flow.known == Known::Estimated) {
+                *flow = None;
+            }
             let known = flow.get_or_insert(Flow {
                 bytes: estimate.bytes.round() as u64,
                 bytes_per_s: estimate.bytes / seconds,
                 segments: None,
                 messages_per_s: None,
                 message_bytes: None,
-                known: if is_traced { Known::Traced } else { Known::Sampled },
+                known: match (is_counted, is_traced) {
+                    (true, _) => Known::Counted,
+                    (_, true) => Known::Traced,
+                    _ => Known::Sampled,
+                },
             });
             known.messages_per_s = (estimate.messages > 0.0).then_some(estimate.messages / seconds);
             known.message_bytes = sizes;

@@ -170,6 +170,9 @@ pub(super) struct Estimate {
     pub messages: f64,
 }
 
+/// Where what a process holds leads: to which conversations, and whether to their client's end.
+type Lead<'a> = &'a dyn Fn(u32, &Held) -> Vec<(Way, bool)>;
+
 impl Samples {
     /// Forgets what descriptors are, since a look shows it again.
     pub fn looked(&mut self) {
@@ -177,12 +180,7 @@ impl Samples {
     }
 
     /// Takes in the calls of a window. `held` says what a descriptor of a process was at the last look, and `leads` where it leads.
-    pub fn add(
-        &mut self,
-        window: &Window,
-        held: &dyn Fn(&MovedCall) -> Option<Held>,
-        leads: &dyn Fn(u32, &Held) -> Vec<(Way, bool)>,
-    ) {
+    pub fn add(&mut self, window: &Window, held: &dyn Fn(&MovedCall) -> Option<Held>, leads: Lead<'_>) {
         if !window.continues {
             self.turns.clear();
         }
@@ -208,7 +206,7 @@ impl Samples {
                 && let Some(listener) = self.accepted.get(&key)
             {
                 // A connection shorter than the time between two looks: its listener tells what it is.
-                let listener = MovedCall { descriptor: *listener, ..call.clone() };
+                let listener = MovedCall { descriptor: *listener, ..*call };
                 ways = held(&listener).map(|held| leads(call.process, &held)).unwrap_or_default();
             }
             if ways.is_empty() {
@@ -294,7 +292,7 @@ impl Samples {
         call: &MovedCall,
         weight: f64,
         held: &dyn Fn(&MovedCall) -> Option<Held>,
-        leads: &dyn Fn(u32, &Held) -> Vec<(Way, bool)>,
+        leads: Lead<'_>,
     ) {
         let key = (call.process, i32::try_from(call.result).unwrap_or(-1));
         self.accepted.insert(key, call.descriptor);
@@ -304,6 +302,21 @@ impl Samples {
         for way in ways {
             self.ends.entry(way).or_default().accepted += weight;
         }
+    }
+
+    /// The listener that a descriptor of a process came from, if one was seen to.
+    pub fn listener(&self, process: u32, descriptor: i32) -> Option<i32> {
+        self.accepted.get(&(process, descriptor)).copied()
+    }
+
+    /// How many messages a call moves, from the client to the server or back: less than one where a message takes several calls; by the end
+    /// that gives, or the one that takes.
+    pub fn messages_per_call(&self, way: &Way, there: bool, by_giver: bool) -> f64 {
+        let end = self.ends.get(&(way.clone(), there == by_giver));
+        end.map_or(
+            0.0,
+            |end| if by_giver { end.given.messages_per_call() } else { end.taken.messages_per_call() },
+        )
     }
 
     /// Connections that the server took since earlier counts.

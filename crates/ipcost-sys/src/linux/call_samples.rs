@@ -19,7 +19,7 @@ pub use crate::observed::{CallDirection, MovedCall, MovingCall, SampleError, Tak
 /// A ring's size, bytes: room for 7 000 calls.
 const RING_BYTES: usize = 1 << 20;
 /// The number of the first namespace of processes (`PROC_PID_INIT_INO`).
-const FIRST_NAMESPACE: u64 = 0xefff_fffc;
+pub(super) const FIRST_NAMESPACE: u64 = 0xefff_fffc;
 
 /// A sampler of the calls that move data.
 ///

@@ -1,7 +1,8 @@
 //! Parsers of Linux-only texts, for tests and fuzzers.
 
 use super::{
-    call_records, connecting, limits, loopback, perf, permissions, processor_times, sockets, tcp_ends, worker,
+    call_records, connecting, kernel_types, limits, loopback, perf, permissions, processor_times, sockets,
+    tcp_ends, worker,
 };
 
 /// Parses a text as each kind here.
@@ -18,6 +19,7 @@ pub fn read_text(text: &str) {
 pub fn read_bytes(bytes: &[u8]) {
     call_records::read_bytes(bytes);
     connecting::read_bytes(bytes);
+    kernel_types::read_bytes(bytes);
     loopback::read_bytes(bytes);
     permissions::read_bytes(bytes);
     sockets::read_bytes(bytes);

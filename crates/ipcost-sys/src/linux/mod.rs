@@ -1,6 +1,9 @@
 //! Linux: the parts common to every Unix, and those of Linux alone.
 
 pub mod abstract_address;
+mod bpf;
+mod bpf_instructions;
+pub mod call_counts;
 mod call_records;
 pub mod call_samples;
 pub mod calling;
@@ -8,6 +11,7 @@ pub mod child;
 pub mod close_on_exec;
 pub mod congestion;
 pub mod connecting;
+mod count_program;
 pub mod counter;
 pub mod counting;
 pub mod credentials;
@@ -15,6 +19,7 @@ pub mod descriptor_table;
 pub mod driven;
 pub mod futex;
 pub mod kernel_texts;
+mod kernel_types;
 pub mod leftovers;
 pub mod lending;
 pub mod loopback;

@@ -91,6 +91,47 @@ const KNOWN_ERRORS: &[(&str, i32)] = numbered!(
 const INTERRUPTED: &[(&str, i32)] =
     &[("ERESTARTSYS", 512), ("ERESTARTNOINTR", 513), ("ERESTARTNOHAND", 514), ("ERESTART_RESTARTBLOCK", 516)];
 
+/// A call of which the kernel can count what it moves, as one argument is its descriptor and its result says how much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Countable {
+    /// Its number.
+    pub number: i32,
+    /// Whether data go to the program.
+    pub is_in: bool,
+    /// Which argument is the descriptor.
+    pub descriptor: usize,
+    /// Which argument has flags that may ask to leave the data there (`MSG_PEEK`).
+    pub flags: Option<usize>,
+    /// Whether the result is bytes. Otherwise it is messages.
+    pub tells_bytes: bool,
+}
+
+/// Those, in the order of their numbers.
+pub fn countable() -> Vec<Countable> {
+    let countable = CALLS.iter().filter_map(|call| {
+        let is_in = match call.direction {
+            In => true,
+            Out => false,
+            Wait | Other => return None,
+        };
+        // One that sends to a message queue returns 0.
+        if [libc::SYS_mq_timedreceive, libc::SYS_mq_timedsend].contains(&call.number) {
+            return None;
+        }
+        let flags = match call.number {
+            libc::SYS_recvfrom | libc::SYS_recvmmsg => Some(3),
+            libc::SYS_recvmsg => Some(2),
+            _ => None,
+        };
+        let tells_bytes = ![libc::SYS_recvmmsg, libc::SYS_sendmmsg].contains(&call.number);
+        let number = i32::try_from(call.number).ok()?;
+        Some(Countable { number, is_in, descriptor: call.descriptor?, flags, tells_bytes })
+    });
+    let mut countable: Vec<_> = countable.collect();
+    countable.sort_unstable_by_key(|call| call.number);
+    countable
+}
+
 /// A filter names so many threads at most, as the kernel takes no more than 4096 letters.
 pub const MOST_THREADS: usize = 64;
 /// And so many to leave out.
@@ -154,6 +195,22 @@ mod tests {
         assert_eq!(error_number("EAGAIN"), Some(libc::EAGAIN));
         assert_eq!(error_number("ERESTARTSYS"), Some(512));
         assert_eq!(error_number("EVERYTHING"), None);
+    }
+
+    #[test]
+    fn countable_calls_have_a_descriptor_and_a_result() {
+        let all = countable();
+        assert!(all.is_sorted_by_key(|call| call.number));
+        let of = |number: i64| all.iter().find(|call| i64::from(call.number) == number).copied();
+        if CALLS.is_empty() {
+            return;
+        }
+        let splice = of(libc::SYS_splice).unwrap();
+        assert_eq!((splice.is_in, splice.descriptor, splice.tells_bytes), (false, 2, true));
+        assert!(!of(libc::SYS_recvmmsg).unwrap().tells_bytes);
+        for other in [libc::SYS_close, libc::SYS_ppoll, libc::SYS_mq_timedsend, libc::SYS_process_vm_readv] {
+            assert_eq!(of(other), None);
+        }
     }
 
     #[test]

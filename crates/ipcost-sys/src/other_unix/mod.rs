@@ -15,8 +15,8 @@ pub use crate::unix::{
     user_dirs, worker,
 };
 pub use crate::unsupported::{
-    abstract_address, call_samples, calling, congestion, connecting, counter, credentials, descriptor_table,
-    driven, futex, kernel_texts, lending, loopback, measuring, message_queue, more_sockets, net_namespace,
-    npipe, other_memory, passed_memory, pausing, perf, permissions, pieces, process_tree, running,
-    shared_ring, sockets, suspension, tcp_ends, wake, whole_command,
+    abstract_address, call_counts, call_samples, calling, congestion, connecting, counter, credentials,
+    descriptor_table, driven, futex, kernel_texts, lending, loopback, measuring, message_queue, more_sockets,
+    net_namespace, npipe, other_memory, passed_memory, pausing, perf, permissions, pieces, process_tree,
+    running, shared_ring, sockets, suspension, tcp_ends, wake, whole_command,
 };

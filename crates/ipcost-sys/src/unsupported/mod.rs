@@ -3,6 +3,8 @@
 #[cfg(not(target_os = "linux"))]
 pub mod abstract_address;
 #[cfg(not(target_os = "linux"))]
+pub mod call_counts;
+#[cfg(not(target_os = "linux"))]
 pub mod call_samples;
 #[cfg(not(target_os = "linux"))]
 pub mod calling;
