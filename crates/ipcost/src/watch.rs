@@ -147,7 +147,7 @@ impl Seeing {
         let ports = facts::network().ip_local_port_range;
         let ports = ports.map(|[first, last]| last.saturating_add(1).saturating_sub(first));
         let eyes = Eyes::open()?;
-        let sampling = Sampling::start(None).map_err(|error| error.to_string());
+        let sampling = Sampling::start(eyes.counts_calls()).map_err(|error| error.to_string());
         Ok(Self { eyes, watching: Watching::default(), request, ports, sampling })
     }
 
@@ -155,7 +155,7 @@ impl Seeing {
         let windows = self.sampling.as_ref().map(Sampling::take).unwrap_or_default();
         let look = self.eyes.look()?;
         self.watching.see(&look);
-        self.watching.sampled(&windows);
+        self.watching.sampled(&windows, look.counted.as_deref());
         if self.watching.looks() == 1 {
             self.watching.check(&self.request)?;
         }
@@ -237,6 +237,7 @@ impl Seeing {
             own_cpu: self.eyes.own_cpu(),
             sampled: self.watching.sample(),
             traced: self.watching.trace(),
+            counts_calls: self.eyes.counts_calls(),
             conversations: self.watching.conversations(&self.request, lately),
             findings: self.watching.findings(&self.request, self.ports),
             unseen: self.unseen(),

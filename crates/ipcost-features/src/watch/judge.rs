@@ -7,7 +7,7 @@ use std::time::Duration;
 use ipcost_lab::Between;
 use ipcost_lab::attached::Traced;
 use ipcost_model::HeldBack;
-use ipcost_sys::call_counts::CalledOn;
+use ipcost_sys::call_counts::{CalledOn, CountedCalls};
 use ipcost_sys::observed::{
     CallDirection, Held, MovedCall, Program, TcpCounts, TcpSocket, TcpState as SocketState, UdpSocket,
     UnixKind,
@@ -232,10 +232,8 @@ impl Watching {
         for way in shared(&look.programs) {
             self.now.entry(way).or_default().connections += 1;
         }
-        self.see_counted(look);
         let programs = look.programs.iter().map(|(id, program)| (*id, counted_of(program))).collect();
-        let (sums, counted) = (self.sums.clone(), self.counted.clone());
-        let past = Past { at: look.at, sums, sampled: self.samples.sums(), counted, programs };
+        let past = Past { at: look.at, sums: self.sums.clone(), programs, ..Past::default() };
         if self.looks == 1 {
             self.first = past.clone();
         }
@@ -460,8 +458,7 @@ impl Watching {
     }
 
     /// Adds what calls have moved since the last look to the ends of conversations.
-    fn see_counted(&mut self, look: &Look) {
-        let Some(counted) = &look.counted else { return };
+    fn see_counted(&mut self, counted: &[CountedCalls]) {
         self.counts_calls = true;
         let mut now = HashMap::with_capacity(counted.len());
         for one in counted {
@@ -546,9 +543,16 @@ impl Watching {
         self.tell(way, self.past.front().unwrap_or(&self.first))
     }
 
-    /// Takes in the calls that were sampled between the last look and the one before.
-    pub fn sampled(&mut self, windows: &[Window]) {
+    /// Takes in the calls that were sampled between the last look and the one before, then what that look has counted of all of them.
+    pub fn sampled(&mut self, windows: &[Window], counted: Option<&[CountedCalls]>) {
         self.take_in(windows, |_| None);
+        if let Some(counted) = counted {
+            self.see_counted(counted);
+        }
+        for past in self.past.back_mut().into_iter().chain((self.looks == 1).then_some(&mut self.first)) {
+            past.sampled = self.samples.sums();
+            past.counted.clone_from(&self.counted);
+        }
     }
 
     /// Takes in what an attached strace has seen of processes.
@@ -580,12 +584,6 @@ impl Watching {
         };
         samples.looked();
         windows.iter().for_each(|window| samples.add(window, &held, &lead));
-        if let Some(last) = self.past.back_mut() {
-            last.sampled = self.samples.sums();
-        }
-        if self.looks == 1 {
-            self.first.sampled = self.samples.sums();
-        }
     }
 
     /// To which processes strace was attached, and for how long.

@@ -129,24 +129,35 @@ fn nothing(watched: &Watched) -> String {
 }
 
 fn how(watched: &Watched) -> String {
-    let looks = format!(
-        "{} in {}, {} of a processor for looking; TCP is counted by the kernel, which costs the programs nothing",
-        counted(watched.looks, "look"),
-        duration_text(duration_of(watched.elapsed_s)),
-        percent(watched.own_cpu),
-    );
-    match (&watched.sampled, &watched.traced) {
-        (_, Some(traced)) => format!(
-            "{looks}; strace was attached to {} for {}, and what is ≈ went in that time, in which it made them slower",
+    let mut said = vec![
+        format!(
+            "{} in {}, {} of a processor for looking",
+            counted(watched.looks, "look"),
+            duration_text(duration_of(watched.elapsed_s)),
+            percent(watched.own_cpu),
+        ),
+        "TCP is counted by the kernel, which costs the programs nothing".to_owned(),
+    ];
+    if watched.counts_calls {
+        said.push(
+            "calls on Unix sockets, pipes and UDP are counted, which makes each some 0.15 µs longer"
+                .to_owned(),
+        );
+    }
+    if let Some(traced) = &watched.traced {
+        said.push(format!(
+            "strace was attached to {} for {}, and made them slower",
             counted(traced.processes.len() as u64, "program"),
             duration_text(duration_of(traced.seconds)),
-        ),
-        (Some(sample), None) => format!(
-            "{looks}; calls on Unix sockets, pipes and UDP were sampled, {} of the time, which makes each of those calls some 0.6 µs longer",
-            percent(sample.share)
-        ),
-        (None, None) => looks,
+        ));
     }
+    if let Some(sample) = &watched.sampled {
+        let share = percent(sample.share);
+        said.push(format!(
+            "a sample of them, {share} of the time, tells messages and times, and adds some 0.6 µs to each"
+        ));
+    }
+    said.join("; ")
 }
 
 fn columns() -> [Column; 11] {

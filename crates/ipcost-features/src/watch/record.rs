@@ -55,6 +55,9 @@ pub struct Watched {
     /// To which processes strace was attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<TraceRecord>,
+    /// Whether the kernel counts what calls move over Unix sockets, pipes and UDP.
+    #[serde(default)]
+    pub counts_calls: bool,
     /// How much of the calls was sampled, where that was permitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampleRecord>,

@@ -13,7 +13,9 @@ use ipcost_sys::observed::MovedCall;
 /// One window is in each.
 const SLOT: Duration = Duration::from_millis(100);
 /// The calls that a window is to hold. Each costs its program some 0.6 µs: a hundredth of a processor in all.
-const CALLS: f64 = 1_500.0;
+const CALLS: usize = 1_500;
+/// The same where all calls are counted anyway, and a sample only tells how they are made.
+const FEW_CALLS: usize = 500;
 /// As long as nothing is known, so many calls a second are expected: a window ends early where there are more.
 const FEW: f64 = 1_000.0;
 /// No window is shorter, nanoseconds: it takes time to open one.
@@ -47,16 +49,17 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// Begins, with all programs or only these threads.
+    /// Begins, with smaller windows where all calls are counted anyway.
     ///
     /// # Errors
     /// Why the kernel does not let this user.
-    pub fn start(threads: Option<&[u32]>) -> Result<Self, SampleError> {
-        let sampler = CallSampler::open(threads)?;
+    pub fn start(are_counted: bool) -> Result<Self, SampleError> {
+        let sampler = CallSampler::open(None)?;
+        let most = if are_counted { FEW_CALLS } else { CALLS };
         let (windows, ended) = (Arc::default(), Arc::default());
         let thread = {
             let (windows, ended) = (Arc::clone(&windows), Arc::clone(&ended));
-            std::thread::spawn(move || sample(sampler, &windows, &ended))
+            std::thread::spawn(move || sample(sampler, most, &windows, &ended))
         };
         Ok(Self { windows, ended, thread: Some(thread) })
     }
@@ -76,12 +79,12 @@ impl Drop for Sampling {
     }
 }
 
-fn sample(mut sampler: CallSampler, windows: &Mutex<Vec<Window>>, ended: &AtomicBool) {
+fn sample(mut sampler: CallSampler, most: usize, windows: &Mutex<Vec<Window>>, ended: &AtomicBool) {
     let slot_ns = SLOT.as_nanos() as f64;
     let (mut calls_per_ns, mut place, mut is_open, mut opened_ns) = (FEW / 1e9, 0.0, false, 0);
     let mut told_ns = now_ns();
     while !ended.load(Ordering::Relaxed) {
-        let wanted_ns = (CALLS / calls_per_ns).clamp(SHORTEST_NS, slot_ns);
+        let wanted_ns = (most as f64 / calls_per_ns).clamp(SHORTEST_NS, slot_ns);
         let is_whole = wanted_ns >= slot_ns;
         if !is_whole && is_open {
             // What came since the last window is of no whole one.
@@ -99,12 +102,12 @@ fn sample(mut sampler: CallSampler, windows: &Mutex<Vec<Window>>, ended: &Atomic
         let mut window = Window { continues, ..Window::default() };
         let mut left_ns = wanted_ns;
         // A burst ends the window early: the kernel has room for few more calls than it is to hold.
-        while left_ns > 0.0 && window.calls.len() < CALLS as usize {
+        while left_ns > 0.0 && window.calls.len() < most {
             rest(left_ns.min(STEP_NS));
             left_ns -= STEP_NS;
             window.lost += sampler.take(&mut |call| window.calls.push(call)).lost;
         }
-        is_open = is_whole && window.calls.len() < CALLS as usize;
+        is_open = is_whole && window.calls.len() < most;
         let closed_ns = if is_open { now_ns() } else { halfway(|| sampler.disable()) };
         window.lost += sampler.take(&mut |call| window.calls.push(call)).lost;
         window.lasted_ns = closed_ns - opened_ns;
