@@ -589,7 +589,7 @@ impl Watching {
     /// To which processes strace was attached, and for how long.
     pub fn trace(&self) -> Option<TraceRecord> {
         let processes = self.traced.iter().copied().collect();
-        (!self.traced.is_empty()).then(|| TraceRecord { processes, seconds: self.traced_for.as_secs_f64() })
+        (!self.traced.is_empty()).then_some(TraceRecord { processes, seconds: self.traced_for.as_secs_f64() })
     }
 
     /// Processes of conversations that nothing counts.

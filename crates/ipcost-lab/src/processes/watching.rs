@@ -66,7 +66,7 @@ fn look(mut ends: TcpEnds, ended: &AtomicBool, sides: &mut Sides) {
 }
 
 /// Watches ends of connections for a while, each by its own and the other's address: which held less than a segment back until the other
-/// side acknowledged. At most [`MOST_WATCHED`] of them are.
+/// side acknowledged. At most 64 of them are.
 ///
 /// # Errors
 /// If the kernel shows no connections.

@@ -43,7 +43,7 @@ pub struct WatchArgs {
     /// Show every row and every column
     #[arg(long)]
     pub wide: bool,
-    /// Say nothing while it looks
+    /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]
