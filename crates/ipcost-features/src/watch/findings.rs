@@ -44,7 +44,7 @@ const LOOKUPS_PER_S: f64 = 10.0;
 /// The port of name servers.
 const DOMAIN: &str = ":53";
 /// The most ends that are watched for what they hold back.
-const MOST_SUSPECTS: usize = 64;
+const MOST_SUSPECTS: usize = 16;
 
 /// What glances and counters beyond the looks have seen.
 #[derive(Debug, Clone, Default)]

@@ -99,7 +99,7 @@ fn answer(watched: &Watched) -> String {
         None => "Nothing was seen to move between two programs here".to_owned(),
         Some(told) => {
             let rate = match told.requests_per_s {
-                Some(requests) => format!("{} requests", rate(requests)),
+                Some(requests) => format!("requests at {}", rate(requests)),
                 None => {
                     let bytes = |flow: &Option<Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
                     throughput(bytes(&told.there) + bytes(&told.back))

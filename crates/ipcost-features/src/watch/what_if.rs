@@ -307,7 +307,7 @@ fn other(
     let processor =
         processor.filter(|saved| saved.abs() >= LEAST_PROCESSOR).map_or_else(String::new, |saved| {
             let direction = if saved > 0.0 { "less" } else { "more" };
-            format!(", and {} of a processor {direction} for {} requests", percent(saved.abs()), rate(per_s))
+            format!(", and {} of a processor {direction} at {}", percent(saved.abs()), rate(per_s))
         });
     format!("Over {over} it costs {figures}: {} {direction}{share}{processor}.", time(changed_ns))
 }

@@ -14,6 +14,8 @@ use ipcost_sys::{TcpEnd, perf, process_tree};
 const EVERY: Duration = Duration::from_millis(1);
 /// How often to look for new connections, at least.
 const ANEW: Duration = Duration::from_millis(50);
+/// The same of programs of others, where a look is to cost little: often enough for what lasts [`DELAYED`].
+const SELDOM: Duration = Duration::from_millis(4);
 /// The part of the time that looking may take.
 const MOST_LOOKING: u32 = 5;
 /// The most connections that are watched: what one waits for, others do.
@@ -78,7 +80,7 @@ pub fn watch_ends(ends: &[Between], lasts: Duration) -> io::Result<Vec<(Between,
         let now = Instant::now();
         let seen = source.of(ends.iter().copied().take(MOST_WATCHED))?;
         stretches.add(&seen, now);
-        std::thread::sleep(EVERY.max((Instant::now() - now) * MOST_LOOKING).min(until - now));
+        std::thread::sleep(SELDOM.max((Instant::now() - now) * MOST_LOOKING).min(until - now));
     }
     Ok(stretches.finish().into_iter().collect())
 }
