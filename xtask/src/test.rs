@@ -164,6 +164,7 @@ const SYSTEM: &[&str] = &[
     "private_servers::",
     "replicate::",
     "sanitizers::",
+    "watch::",
 ];
 
 /// Tests of what is built for Windows.

@@ -21,3 +21,4 @@ pub mod search;
 pub mod selftest;
 pub mod sweep;
 pub mod trend;
+pub mod watch;

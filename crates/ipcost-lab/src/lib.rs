@@ -12,6 +12,7 @@
 
 pub mod account;
 pub mod analysis;
+pub mod attached;
 pub mod batches;
 pub mod bench;
 mod calibration;
@@ -51,5 +52,6 @@ pub use lab::{Lab, LabError};
 pub use percentiles::Percentiles;
 pub use planning::{PlanError, Settings, plan};
 pub use processes::ProcessBench;
+pub use processes::watching::{Between, watch_ends};
 pub use question::{Answered, Contrasts, Needed, Question};
 pub use surroundings::{Snapshot, Surroundings, System};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 pub use ipcost_model::{Manner, Object};
+pub(crate) use lines::{Line, Parts, each_line};
 
 /// Files and addresses used for name resolution.
 const RESOLVING: [&str; 9] = [
@@ -18,14 +19,26 @@ const RESOLVING: [&str; 9] = [
     "htons(53)",
 ];
 
-/// The command that runs a program under strace, writing a line for every call of all its threads and children to a
-/// file: with what its descriptor is and how long it took, without the data that it moves.
+mod lines;
+
+/// How strace is started: it writes a line for every call of all threads and children, with what its descriptor is and
+/// how long it took, without the data that it moves.
+const STRACE: [&str; 9] = ["strace", "-f", "-qq", "-T", "-y", "-s", "0", "-e", "signal=none"];
+
+/// The command that runs a program under strace, which writes its calls to a file.
 pub fn traced(command: &[String], file: &Path) -> Vec<String> {
-    let mut words: Vec<String> =
-        ["strace", "-f", "-qq", "-T", "-y", "-s", "0", "-e", "signal=none", "-o"].map(str::to_owned).to_vec();
-    words.push(file.to_string_lossy().into_owned());
+    let mut words: Vec<String> = STRACE.map(str::to_owned).to_vec();
+    words.extend(["-o".to_owned(), file.to_string_lossy().into_owned()]);
     words.push("--".to_owned());
     words.extend(command.iter().cloned());
+    words
+}
+
+/// The command that attaches strace to processes that run. It writes their calls to a file, with the time of each by the wall clock.
+pub(crate) fn attaching(processes: &[u32], file: &Path) -> Vec<String> {
+    let mut words: Vec<String> = STRACE.map(str::to_owned).to_vec();
+    words.extend(["-ttt".to_owned(), "-o".to_owned(), file.to_string_lossy().into_owned()]);
+    words.extend(processes.iter().flat_map(|process| ["-p".to_owned(), process.to_string()]));
     words
 }
 
@@ -113,24 +126,14 @@ impl Tally {
     /// Counts the lines of a trace; skips lines that are not calls.
     pub fn of(trace: &str) -> Self {
         let mut tally = Self::default();
-        // By thread: the beginning of a call that others interrupted.
-        let mut begun: BTreeMap<&str, &str> = BTreeMap::new();
-        for line in trace.lines() {
-            let Some((thread, rest)) = line.trim_start().split_once(' ') else { continue };
-            let rest = rest.trim_start();
-            if let Some(beginning) = rest.strip_suffix("<unfinished ...>") {
-                begun.insert(thread, beginning);
-            } else if let Some(end) = rest.strip_prefix("<... ").and_then(|rest| rest.split_once("resumed>"))
-            {
-                if let Some(beginning) = begun.remove(thread) {
-                    tally.add(thread, &format!("{beginning}{}", end.1));
-                }
-            } else {
-                tally.add(thread, rest);
-            }
-        }
-        tally.turns.clear();
+        each_line(trace, &mut |line| tally.add(&line));
+        tally.end();
         tally
+    }
+
+    /// Forgets what only the next lines would matter for.
+    pub(crate) fn end(&mut self) {
+        self.turns.clear();
     }
 
     /// The calls of all threads.
@@ -175,27 +178,23 @@ impl Tally {
     }
 
     /// Counts a whole call; skips a line that is none.
-    fn add(&mut self, thread: &str, line: &str) {
-        let Some((name, rest)) = line.split_once('(') else { return };
-        let Some((arguments, result)) = rest.rsplit_once(" = ") else { return };
-        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return;
-        }
+    pub(crate) fn add(&mut self, line: &Line<'_>) {
+        let Some(parts) = line.parts() else { return };
+        let Parts { name, arguments, .. } = parts;
         let descriptor = descriptor(arguments);
         let on = descriptor.and_then(|(_, path)| object(path));
-        let mut words = result.split_whitespace();
-        let value = words.next().and_then(|word| word.split('<').next()?.parse::<i64>().ok());
+        let value = parts.value();
         if let Some((moved @ 1.., direction)) = value.zip(Direction::of(name))
             && on == Some(Object::Socket)
         {
             self.follow(descriptor.map_or("", |(_, path)| path), direction, moved.unsigned_abs());
         }
-        let calls = self.threads.entry(thread.to_owned()).or_default();
+        let calls = self.threads.entry(line.thread.to_owned()).or_default();
         let calls = calls.entry(Call { name: name.to_owned(), on }).or_default();
         calls.count += 1;
-        calls.took_ns.extend(took_ns(result));
+        calls.took_ns.extend(parts.took_ns());
         let asked = asked(arguments);
-        match (value, words.next()) {
+        match (value, parts.error()) {
             (Some(..0), Some(error)) => *calls.failures.entry(error.to_owned()).or_default() += 1,
             (Some(0), _) if POLLS.contains(&name) => calls.timeouts += 1,
             (Some(moved @ 0..), _) if Direction::of(name).is_some() => {
@@ -254,13 +253,6 @@ fn object(path: &str) -> Option<Object> {
     // What is shared as memory lies under /dev, too, but is a file.
     let is_file = path.starts_with('/') && (known.is_none() || path.starts_with("/dev/shm/"));
     if is_file { Some(Object::File) } else { known }
-}
-
-/// How long a call took, nanoseconds: what `-T` writes at the end.
-fn took_ns(result: &str) -> Option<u32> {
-    let seconds = result.strip_suffix('>')?.rsplit_once('<')?.1;
-    let seconds: f64 = seconds.parse().ok().filter(|seconds| *seconds >= 0.0)?;
-    Some((seconds * 1e9).round() as u32)
 }
 
 /// How long a call asks to sleep, nanoseconds; 0 where it asks for a point in time, or not to sleep.
@@ -339,96 +331,4 @@ impl Direction {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TRACE: &str = "\
-10 read(3, \"\"..., 832)               = 832
-10 sendto(4, \"\"..., 64, MSG_NOSIGNAL, NULL, 0) = 20
-11 recvfrom(5,  <unfinished ...>
-10 recvfrom(5, 0x7f61046aed50, 5, 0, NULL, NULL) = -1 EAGAIN (Resource temporarily unavailable)
-11 <... recvfrom resumed>\"\"..., 8, 0, NULL, NULL) = 8
-10 sendmsg(4, {msg_name=NULL, msg_namelen=0, msg_iov=[...], msg_iovlen=2, msg_controllen=0, msg_flags=0}, 0) = 15
-10 openat(AT_FDCWD, \"/etc/hosts\", O_RDONLY|O_CLOEXEC) = 6
-10 connect(3, {sa_family=AF_UNIX, sun_path=\"/var/run/nscd/socket\"}, 110) = -1 ENOENT (No such file or directory)
-10 exit_group(0)                       = ?
-10 +++ exited with 0 +++
-rubbish
-";
-
-    fn calls(tally: &Tally, name: &str, on: Option<Object>) -> Calls {
-        tally.calls()[&Call { name: name.to_owned(), on }].clone()
-    }
-
-    #[test]
-    fn calls_are_counted_with_bytes_and_failures() {
-        let tally = Tally::of(TRACE);
-        let calls = |name: &str| calls(&tally, name, None);
-        assert_eq!((calls("read").moved, calls("read").partial), (832, 0));
-        assert_eq!((calls("sendto").moved, calls("sendto").asked, calls("sendto").partial), (20, 64, 1));
-        let received = calls("recvfrom");
-        assert_eq!(
-            (received.count, received.moved, received.asked),
-            (2, 8, 8),
-            "unfinished calls are joined"
-        );
-        assert_eq!(received.failures, BTreeMap::from([("EAGAIN".to_owned(), 1)]));
-        assert_eq!(
-            (calls("sendmsg").moved, calls("sendmsg").asked),
-            (15, 0),
-            "what is not shown is not known"
-        );
-        assert_eq!(calls("connect").failures["ENOENT"], 1);
-        assert_eq!(
-            tally.lookups,
-            BTreeMap::from([("/etc/hosts".to_owned(), 1), ("/nscd/socket".to_owned(), 1)])
-        );
-        assert_eq!(calls("exit_group").count, 1);
-        assert_eq!(tally.calls().len(), 7);
-        assert_eq!(tally.threads["11"].len(), 1);
-    }
-
-    const ANNOTATED: &str = "\
-10 openat(AT_FDCWD</>, \"/etc/hosts\", O_RDONLY|O_CLOEXEC) = 6</etc/hosts> <0.000012>
-10 read(6</etc/hosts>, \"\"..., 4096) = 100 <0.000004>
-10 read(5<socket:[12]>, \"\"..., 5) = 5 <0.000003>
-10 write(7</var/log/a, b.log>, \"\"..., 9) = 9 <0.000031>
-10 write(2<pipe:[7]>, \"\"..., 2) = 2 <0.000002>
-10 write(8</dev/null>, \"\"..., 2) = 2 <0.000002>
-10 futex(0x7f, FUTEX_WAIT_PRIVATE, 2, NULL <unfinished ...>
-11 futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 1 <0.000009>
-10 <... futex resumed>) = 0 <0.000210>
-10 futex(0x7f, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 0, NULL, FUTEX_BITSET_MATCH_ANY) = 0 <0.000020>
-10 clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=0, tv_nsec=200000}, NULL) = 0 <0.000262>
-10 clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, {tv_sec=571, tv_nsec=1}, NULL) = 0 <0.000271>
-10 poll(NULL, 0, 1) = 0 (Timeout) <0.001080>
-10 poll([{fd=3<socket:[9]>, events=POLLIN}], 1, 5) = 0 (Timeout) <0.005100>
-";
-
-    #[test]
-    fn what_a_descriptor_is_and_how_long_a_call_took_are_read() {
-        let tally = Tally::of(ANNOTATED);
-        let of = |name: &str, on| calls(&tally, name, on);
-        assert_eq!(tally.lookups, BTreeMap::from([("/etc/hosts".to_owned(), 1)]), "opened once");
-        assert_eq!(of("read", Some(Object::File)).took_ns, [4_000]);
-        assert_eq!(of("read", Some(Object::Socket)).manners, BTreeMap::from([(Manner::RecordHeader, 1)]));
-        assert_eq!((of("write", Some(Object::File)).moved, of("write", Some(Object::File)).asked), (9, 0));
-        assert_eq!(of("write", Some(Object::Pipe)).manners, BTreeMap::from([(Manner::StandardError, 1)]));
-        assert_eq!(of("write", Some(Object::Device)).count, 1);
-        let futex = of("futex", None);
-        let waits = [(Manner::MutexWait, 1), (Manner::WordWait, 1), (Manner::WordWake, 1)];
-        assert_eq!(futex.manners, BTreeMap::from(waits));
-        assert_eq!(futex.took_ns.iter().sum::<u32>(), 239_000);
-        let sleep = of("clock_nanosleep", None);
-        assert_eq!((sleep.count, sleep.sleep_ns), (2, 200_000), "a point in time is no length");
-        let poll = of("poll", None);
-        assert_eq!((poll.timeouts, poll.manners[&Manner::TimeOnly]), (2, 1));
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_text_is_taken(text in "[ -~\n]{0,200}") {
-            let _ = Tally::of(&text);
-        }
-    }
-}
+mod tests;

@@ -27,6 +27,11 @@ pub fn parse_job(text: &str) -> Result<Job, JobFileError> {
     Ok(job)
 }
 
+/// The text of a job's file; `None` for one that no file can hold.
+pub fn job_text(job: &Job) -> Option<String> {
+    toml::to_string(job).ok()
+}
+
 /// Checks that a file asks for the content of no other: [`Matrix::check_requests_of_a_file`].
 ///
 /// # Errors

@@ -64,7 +64,7 @@ pub use job::{
     Job, Lasts, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, ServiceCommand, Size,
     check_peer_name,
 };
-pub use job_file::{JobFileError, parse_job};
+pub use job_file::{JobFileError, job_text, parse_job};
 pub use layout::{Layout, Offsets, PAGE_BYTES, fixed_offset};
 pub use measure::{Measure, Quantity};
 pub use options::{

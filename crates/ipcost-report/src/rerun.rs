@@ -1,6 +1,6 @@
 //! How a run is measured again: the command, and the job file where flags cannot say it all.
 
-use ipcost_model::{Document, Job, Matrix, NATIVE};
+use ipcost_model::{Document, Job, Matrix, NATIVE, job_text};
 use serde_json::Value;
 
 /// What to type, and what to save before.
@@ -23,7 +23,7 @@ pub fn rerun(document: &Document) -> Option<Rerun> {
         return Some(Rerun { command: quoted(&words)?, job_file: None });
     }
     let job = Job { seed: None, ..document.job.clone() };
-    let job_file = toml::to_string(&job).ok()?;
+    let job_file = job_text(&job)?;
     Some(Rerun { command: format!("ipcost run job.toml --seed {seed}"), job_file: Some(job_file) })
 }
 

@@ -1,7 +1,16 @@
 //! The clock of every measurement.
 
+use std::time::SystemTime;
+
 pub use crate::system::monotonic::now_ns;
 pub use crate::system::suspension::suspended_ns;
+
+/// By how much the wall clock is ahead of [`now_ns`] just now, nanoseconds: it converts times that other programs have
+/// written. What happens when the wall clock is set is not known afterwards.
+pub fn wall_ahead_ns() -> u64 {
+    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX).saturating_sub(now_ns())
+}
 
 /// The clock's cost and resolution.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -28,6 +28,11 @@
 //! | by hand | [`local_stream`] | the other side of a peer, for the conformance suite |
 //! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
 //! | kernel texts | [`kernel_texts`] | their parsers, each a pure function, for tests and fuzzers |
+//! | programs that run | [`running`], [`sockets`], [`observed`] | their sockets, pipes and shared memory, and what TCP has counted |
+//! | their calls | [`call_samples`] | the calls that move data, when they began and ended, of programs that already run |
+//! | who connects | [`connecting`] | the process behind each TCP connection that is opened, however short |
+//! | their counts | [`call_counts`] | bytes and calls through each socket and pipe, counted by the kernel, of programs that already run |
+//! | keys | [`keys`] | those that are pressed while a table is redrawn |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //! | storage | [`disk`] | bytes that processes read from it and write to it |
 //! | events | [`perf`], [`idle`] | event counts of processes, and idle states |
@@ -54,6 +59,7 @@ pub mod host;
 pub mod idle;
 pub mod kernel_texts;
 pub mod lines;
+pub mod observed;
 pub mod others;
 pub mod placement;
 mod private_name;
@@ -78,9 +84,9 @@ mod unix;
 mod unsupported;
 
 pub use system::{
-    control, descriptor_table, driven, found_file, interrupt, limits, local_stream, measuring, net_namespace,
-    pausing, perf, private_dir, process, process_tree, programs, shared_word, tcp_ends, usage, user_dirs,
-    wake, whole_command, worker,
+    call_counts, call_samples, connecting, control, descriptor_table, driven, found_file, interrupt, keys,
+    limits, local_stream, measuring, net_namespace, pausing, perf, private_dir, process, process_tree,
+    programs, running, shared_word, sockets, tcp_ends, usage, user_dirs, wake, whole_command, worker,
 };
 
 use std::io;

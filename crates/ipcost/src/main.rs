@@ -37,6 +37,7 @@ mod search;
 mod selftest;
 mod shell;
 mod sweep;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::Prune(args) => history::prune(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Load(args) => load::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Replicate(args) => replicate::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Selftest(args) => selftest::run(&args),

@@ -8,7 +8,7 @@ mod machine_state;
 mod needs;
 mod pair;
 mod services;
-mod watching;
+pub(crate) mod watching;
 mod whereabouts;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,7 @@
 //! Watches the connections of a cell while something runs: whether less than a segment waits for an acknowledgement, and at which side.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,6 +14,8 @@ use ipcost_sys::{TcpEnd, perf, process_tree};
 const EVERY: Duration = Duration::from_millis(1);
 /// How often to look for new connections, at least.
 const ANEW: Duration = Duration::from_millis(50);
+/// The same of programs of others, where a look is to cost little: often enough for what lasts [`DELAYED`].
+const SELDOM: Duration = Duration::from_millis(4);
 /// The part of the time that looking may take.
 const MOST_LOOKING: u32 = 5;
 /// The most connections that are watched: what one waits for, others do.
@@ -36,9 +39,9 @@ pub(super) fn watch<T>(client: u32, run: impl FnOnce() -> T) -> (T, Option<Watch
         let watching = scope.spawn(|| {
             // Where others keep the processors busy, looks would come later than what they look for ends.
             let _ = process_tree::run_before_others();
-            let mut stretches = Stretches::new(client);
-            look(ends, &ended, &mut stretches);
-            stretches.seen()
+            let mut sides = Sides::new(client);
+            look(ends, &ended, &mut sides);
+            sides.seen()
         });
         let done = run();
         ended.store(true, Ordering::Relaxed);
@@ -46,26 +49,44 @@ pub(super) fn watch<T>(client: u32, run: impl FnOnce() -> T) -> (T, Option<Watch
     })
 }
 
-fn look(mut ends: TcpEnds, ended: &AtomicBool, stretches: &mut Stretches) {
+fn look(mut ends: TcpEnds, ended: &AtomicBool, sides: &mut Sides) {
     let mut next = Instant::now();
     while !ended.load(Ordering::Relaxed) {
         let began = Instant::now();
         // To look for new connections takes long where the kernel's table is large.
-        if began >= next || stretches.known.is_empty() {
+        if began >= next || sides.known.is_empty() {
             let Ok(all) = ends.all() else { return };
-            stretches.find(&all);
+            sides.find(&all);
             next = Instant::now() + ANEW.max(began.elapsed() * MOST_LOOKING);
         }
         let now = Instant::now();
-        let known: Vec<Between> = stretches.known.iter().flat_map(|at| [*at, (at.1, at.0)]).collect();
+        let known: Vec<Between> = sides.known.iter().flat_map(|at| [*at, (at.1, at.0)]).collect();
         let Ok(seen) = ends.of(known) else { return };
-        stretches.add(&seen, now);
+        sides.stretches.add(&seen, now);
         std::thread::sleep(EVERY.max((Instant::now() - now) * MOST_LOOKING));
     }
 }
 
-/// The two addresses of an end.
-type Between = (SocketAddr, SocketAddr);
+/// Watches ends of connections for a while, each by its own and the other's address: which held less than a segment back until the other
+/// side acknowledged. At most 64 of them are.
+///
+/// # Errors
+/// If the kernel shows no connections.
+pub fn watch_ends(ends: &[Between], lasts: Duration) -> io::Result<Vec<(Between, HeldBack)>> {
+    let mut source = TcpEnds::open()?;
+    let mut stretches = Stretches::default();
+    let until = Instant::now() + lasts;
+    while Instant::now() < until {
+        let now = Instant::now();
+        let seen = source.of(ends.iter().copied().take(MOST_WATCHED))?;
+        stretches.add(&seen, now);
+        std::thread::sleep(SELDOM.max((Instant::now() - now) * MOST_LOOKING).min(until - now));
+    }
+    Ok(stretches.finish().into_iter().collect())
+}
+
+/// The two addresses of an end, its own first.
+pub type Between = (SocketAddr, SocketAddr);
 
 /// An end that holds something back: since when, and what was acknowledged by then.
 #[derive(Debug, Clone, Copy)]
@@ -75,28 +96,85 @@ struct Stretch {
     /// How long before the first look it began, probably.
     before: Duration,
     acknowledged_bytes: u64,
-    is_client: bool,
 }
 
 /// Stretches of time in which ends held something back.
+#[derive(Debug, Default)]
 struct Stretches {
-    client: u32,
-    /// The client's ends.
-    known: BTreeSet<Between>,
     /// When it was looked last.
     looked: Option<Instant>,
-    open: BTreeMap<Between, Stretch>,
-    seen: WatchedEnds,
-    /// Ends that have held something back, by side: those whose option tells.
-    held: [Option<u32>; 2],
-    /// Whether any end of the client's was seen.
-    any: bool,
+    open: HashMap<Between, Stretch>,
+    seen: HashMap<Between, HeldBack>,
+    /// The sockets of ends that have held something back, whose option tells.
+    held: HashMap<Between, u32>,
 }
 
 impl Stretches {
+    /// What ends were at a moment.
+    fn add(&mut self, ends: &[TcpEnd], now: Instant) {
+        // What began or ended between two looks did so in the middle, on average.
+        let half = (now - self.looked.replace(now).unwrap_or(now)).min(DELAYED) / 2;
+        let mut held = BTreeSet::new();
+        for end in ends.iter().filter(|end| end.is_held_back()) {
+            let between = (end.local, end.remote);
+            held.insert(between);
+            let (before, acknowledged_bytes) = (half, end.acknowledged_bytes);
+            let begun = Stretch { began: now, last: now, before, acknowledged_bytes };
+            let known = self.open.entry(between).or_insert(begun);
+            if known.acknowledged_bytes == end.acknowledged_bytes {
+                known.last = now;
+                if known.last - known.began >= DELAYED {
+                    self.held.insert(between, end.inode);
+                }
+            } else {
+                let ended = std::mem::replace(known, begun);
+                self.count(between, &ended, half);
+            }
+        }
+        let ended: Vec<Between> = self.open.keys().copied().filter(|it| !held.contains(it)).collect();
+        for between in ended {
+            if let Some(stretch) = self.open.remove(&between) {
+                self.count(between, &stretch, half);
+            }
+        }
+    }
+
+    /// Counts a stretch that ended `after` the last look at it, if it was as long as only a delayed acknowledgement makes it.
+    fn count(&mut self, between: Between, stretch: &Stretch, after: Duration) {
+        let seen = stretch.last - stretch.began;
+        if seen >= DELAYED {
+            let took = stretch.before + seen + after;
+            let end = self.seen.entry(between).or_default();
+            end.waits += 1;
+            end.ns += took.as_nanos() as u64;
+        }
+    }
+
+    /// What was seen at each end that has waited, with its option.
+    fn finish(mut self) -> HashMap<Between, HeldBack> {
+        let open: Vec<(Between, Stretch)> = self.open.drain().collect();
+        open.iter().for_each(|(between, stretch)| self.count(*between, stretch, Duration::ZERO));
+        for (between, inode) in &self.held {
+            let option = owner_of(*inode).and_then(|(process, descriptor)| nodelay_of(process, descriptor));
+            self.seen.entry(*between).or_default().nodelay = option;
+        }
+        self.seen
+    }
+}
+
+/// The client's ends of a cell, and what they and their other ends held back.
+struct Sides {
+    client: u32,
+    /// Those that are open.
+    known: BTreeSet<Between>,
+    /// All that were.
+    clients: HashSet<Between>,
+    stretches: Stretches,
+}
+
+impl Sides {
     fn new(client: u32) -> Self {
-        let (known, open, held) = (BTreeSet::new(), BTreeMap::new(), [None; 2]);
-        Self { client, known, looked: None, open, seen: WatchedEnds::default(), held, any: false }
+        Self { client, known: BTreeSet::new(), clients: HashSet::new(), stretches: Stretches::default() }
     }
 
     /// Finds the client's ends among all.
@@ -105,60 +183,20 @@ impl Stretches {
             perf::processes(self.client).into_iter().flat_map(sockets_of).map(|(inode, _)| inode).collect();
         let clients = all.iter().filter(|end| inodes.contains(&end.inode));
         self.known = clients.map(|end| (end.local, end.remote)).take(MOST_WATCHED).collect();
-        self.any |= !self.known.is_empty();
+        self.clients.extend(&self.known);
     }
 
-    /// What those ends and their other ends were at a moment.
-    fn add(&mut self, ends: &[TcpEnd], now: Instant) {
-        // What began or ended between two looks did so in the middle, on average.
-        let half = (now - self.looked.replace(now).unwrap_or(now)).min(DELAYED) / 2;
-        let mut held = BTreeSet::new();
-        for end in ends.iter().filter(|end| end.is_held_back()) {
-            let between = (end.local, end.remote);
-            let is_client = self.known.contains(&between);
-            held.insert(between);
-            let (before, acknowledged_bytes) = (half, end.acknowledged_bytes);
-            let begun = Stretch { began: now, last: now, before, acknowledged_bytes, is_client };
-            let known = self.open.entry(between).or_insert(begun);
-            if known.acknowledged_bytes == end.acknowledged_bytes {
-                known.last = now;
-                if known.last - known.began >= DELAYED {
-                    self.held[usize::from(!is_client)] = Some(end.inode);
-                }
-            } else {
-                let ended = std::mem::replace(known, begun);
-                self.seen.count(&ended, half);
-            }
+    /// What each side held back.
+    fn seen(self) -> Option<WatchedEnds> {
+        let mut seen = WatchedEnds::default();
+        for (between, held) in self.stretches.finish() {
+            let is_client = self.clients.contains(&between);
+            let side = if is_client { &mut seen.client } else { &mut seen.server };
+            side.waits += held.waits;
+            side.ns += held.ns;
+            side.nodelay = side.nodelay.or(held.nodelay);
         }
-        let (still, ended): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            std::mem::take(&mut self.open).into_iter().partition(|(between, _)| held.contains(between));
-        self.open = still;
-        ended.values().for_each(|ended| self.seen.count(ended, half));
-    }
-
-    /// What was seen, with the options of the ends that held something back.
-    fn seen(mut self) -> Option<WatchedEnds> {
-        self.open.values().for_each(|open| self.seen.count(open, Duration::ZERO));
-        let [client, server] = self.held.map(|inode| {
-            let (process, descriptor) = owner_of(inode?)?;
-            nodelay_of(process, descriptor)
-        });
-        self.seen.client.nodelay = client;
-        self.seen.server.nodelay = server;
-        self.any.then_some(self.seen)
-    }
-}
-
-impl WatchedEnds {
-    /// Counts a stretch that ended `after` the last look at it, if it was as long as only a delayed acknowledgement makes it.
-    fn count(&mut self, stretch: &Stretch, after: Duration) {
-        let seen = stretch.last - stretch.began;
-        if seen >= DELAYED {
-            let took = stretch.before + seen + after;
-            let side = if stretch.is_client { &mut self.client } else { &mut self.server };
-            side.waits += 1;
-            side.ns += took.as_nanos() as u64;
-        }
+        (!self.clients.is_empty()).then_some(seen)
     }
 }
 
@@ -185,15 +223,14 @@ mod tests {
 
     /// The client is at port 1000, the server at port 80.
     fn watched(looks: impl IntoIterator<Item = (u64, TcpEnd, TcpEnd)>) -> WatchedEnds {
-        let mut stretches = Stretches::new(0);
+        let mut sides = Sides::new(0);
         let known = end(1, 1000, 80, 0, 0);
-        stretches.known = BTreeSet::from([(known.local, known.remote)]);
-        stretches.any = true;
+        sides.clients.insert((known.local, known.remote));
         let began = Instant::now();
         for (ms, client, server) in looks {
-            stretches.add(&[client, server], began + Duration::from_millis(ms));
+            sides.stretches.add(&[client, server], began + Duration::from_millis(ms));
         }
-        stretches.seen().unwrap()
+        sides.seen().unwrap()
     }
 
     #[test]

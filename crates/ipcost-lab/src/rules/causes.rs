@@ -5,25 +5,25 @@ use super::{Place, Rule};
 rules! {
     NAGLE = "nagle", "small segments that wait for an acknowledgement",
         "Nagle's algorithm holds them back while the other side delays its acknowledgement by 40 ms.",
-        "10 % of the time, seen in the state of the connection", [Explain], "Planted in a test of `explain`; RFC 896, RFC 1122";
+        "10 % of the time, seen in the state of the connection", [Explain, Watch], "Planted in a test of `explain`; RFC 896, RFC 1122";
     SMALL_BUFFER = "small-buffer", "how often a side sleeps because a buffer is full",
         "Each time costs two switches.",
         "a sleep in 8 writes where the buffer was set to less than the default; a sleep in nearly every write where it is not, and holds 16 messages or less", [Explain], "Planted in a test of `explain`";
     SMALL_READS = "small-reads", "how much a receiver asks for at a time",
         "Every read costs a system call.",
-        "a quarter of what is written", [Explain], "Planted in a test of `explain`";
+        "a quarter of what is written", [Explain, Watch], "Planted in a test of `explain`";
     BACKLOG = "backlog", "retried connections and dropped SYNs",
         "A dropped SYN costs its client a second.",
-        "one of them", [Explain], "Planted in a test of `explain`";
+        "one of them", [Explain, Watch], "Planted in a test of `explain`";
     PORTS = "ports", "local ports that run out",
         "The search gets longer, and at the end connections fail.",
-        "one refusal, or as many connections from one address as there are ports in the time that each is kept", [Explain], "Planted in a test of `explain`";
+        "one refusal, or as many connections from one address as there are ports in the time that each is kept", [Explain, Watch], "Planted in a test of `explain`";
     LEFT_IN_TIME_WAIT = "left-in-time-wait", "connections that a run leaves in TIME_WAIT",
         "They do no harm to it, and take ports from others for a minute.",
         "10 000 of them", [Explain], "https://man7.org/linux/man-pages/man7/tcp.7.html";
     NAME_RESOLUTION = "name-resolution", "files and resolvers that are asked for a name",
         "Each lookup opens files or asks a server.",
-        "a lookup in 5 operations", [Explain], "Planted in a test of `explain`";
+        "a lookup in 5 operations", [Explain, Watch], "Planted in a test of `explain`";
     RUNTIME = "runtime", "user time against the native peer in the same cell",
         "The program's own work is not the transport's.",
         "10 % of the time", [Explain], "Planted in a test of `explain`";
@@ -68,7 +68,7 @@ rules! {
         "one in 5 operations", [Explain], "Planted by `cargo xtask bench causes`";
     TLS = "tls", "bytes that TLS adds to each record",
         "Encryption is user time on both sides.",
-        "21 to 48 B a record, and reads of its header", [Explain], "Planted by `cargo xtask bench causes`";
+        "21 to 48 B a record, and reads of its header", [Explain, Watch], "Planted by `cargo xtask bench causes`";
     EVENT_LOOP = "event-loop", "calls that ask which descriptor is ready",
         "A poll before each read is a system call more.",
         "one in 2 operations", [Explain], "Planted by `cargo xtask bench causes`";

@@ -110,13 +110,13 @@ rules! {
         "one tracked connection", [Doctor], "https://docs.kernel.org/networking/nf_conntrack-sysctl.html";
     CONGESTION_CONTROL = "congestion-control", "which congestion control TCP uses",
         "Algorithms send streams differently, over loopback as well: bbr paces them; cubic, the default, does not.",
-        "other than cubic", [Doctor], "https://docs.kernel.org/networking/ip-sysctl.html";
+        "other than cubic", [Doctor, Watch], "https://docs.kernel.org/networking/ip-sysctl.html";
     LOCAL_PORTS = "local-ports", "the local ports that a client may be given",
         "Pattern connect uses one up for each connection until TIME_WAIT is over; the search for a free one gets longer and longer.",
         "less than 10 000; below 1 000 it distorts", [Doctor], "Planted in a test of `explain` (`ports`); https://man7.org/linux/man-pages/man7/ip.7.html";
     TIME_WAIT = "time-wait", "connections in TIME_WAIT",
         "Each holds a local port for a minute, and makes the search for a free one longer.",
-        "a tenth of the ports; half distorts", [Doctor], "Planted in a test of `explain` (`ports`); https://man7.org/linux/man-pages/man7/tcp.7.html";
+        "a tenth of the ports; half distorts", [Doctor, Watch], "Planted in a test of `explain` (`ports`); https://man7.org/linux/man-pages/man7/tcp.7.html";
     PORT_REUSE = "port-reuse", "whether a port in TIME_WAIT may be used again",
         "Where it may not, pattern connect with closes_first=client runs out of ports.",
         "off", [Doctor], "https://docs.kernel.org/networking/ip-sysctl.html";

@@ -25,12 +25,14 @@ mod causes;
 mod found;
 mod machine;
 mod run;
+mod running;
 mod thresholds;
 
 pub use self::causes::*;
 pub use self::found::*;
 pub use self::machine::*;
 pub use self::run::*;
+pub use self::running::*;
 pub use self::thresholds::*;
 
 /// Who says that a rule applies.
@@ -42,6 +44,8 @@ pub enum Place {
     Doctor,
     /// `ipcost explain`.
     Explain,
+    /// `ipcost watch`.
+    Watch,
 }
 
 /// Something that is looked at.
@@ -61,9 +65,9 @@ pub struct Rule {
     pub basis: &'static str,
 }
 
-/// Every rule: of the machine, of runs, of cells.
+/// Every rule: of the machine, of runs, of cells, of programs that run.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    [machine::ALL, run::ALL, causes::ALL].into_iter().flatten()
+    [machine::ALL, run::ALL, causes::ALL, running::ALL].into_iter().flatten()
 }
 
 /// That a rule applies: what was found, and what to do.
@@ -107,13 +111,16 @@ mod tests {
 
     fn row(rule: &Rule) -> String {
         let said = |place| if rule.places.contains(&place) { "✓" } else { "" };
-        let [warning, doctor, explain] = [Place::Warning, Place::Doctor, Place::Explain].map(said);
+        let [warning, doctor, explain, watch] =
+            [Place::Warning, Place::Doctor, Place::Explain, Place::Watch].map(said);
         let basis = match rule.basis.split_once("https://") {
             Some((before, address)) => format!("{before}[{0}](https://{0})", address.trim_end_matches('/')),
             None => rule.basis.to_owned(),
         };
         let Rule { code, about, why, from, .. } = rule;
-        format!("| `{code}` | {about} | {from} | {warning} | {doctor} | {explain} | {why} | {basis} |")
+        format!(
+            "| `{code}` | {about} | {from} | {warning} | {doctor} | {explain} | {watch} | {why} | {basis} |"
+        )
     }
 
     #[test]

@@ -1,10 +1,17 @@
 //! Linux: the parts common to every Unix, and those of Linux alone.
 
 pub mod abstract_address;
+mod bpf;
+mod bpf_instructions;
+pub mod call_counts;
+mod call_records;
+pub mod call_samples;
 pub mod calling;
 pub mod child;
 pub mod close_on_exec;
 pub mod congestion;
+pub mod connecting;
+mod count_program;
 pub mod counter;
 pub mod counting;
 pub mod credentials;
@@ -12,12 +19,14 @@ pub mod descriptor_table;
 pub mod driven;
 pub mod futex;
 pub mod kernel_texts;
+mod kernel_types;
 pub mod leftovers;
 pub mod lending;
 pub mod loopback;
 pub mod measuring;
 pub mod message_queue;
 pub mod more_sockets;
+mod moving_calls;
 pub mod net_namespace;
 pub mod other_memory;
 pub mod passed_memory;
@@ -28,19 +37,25 @@ pub mod permissions;
 pub mod pieces;
 pub mod pipe_buffer;
 pub mod process_tree;
+mod processor_rings;
 pub mod processors;
+pub mod running;
+mod sample_records;
+mod sample_ring;
 pub mod shared_ring;
 pub mod shared_word;
+pub mod sockets;
 pub mod source_address;
 pub mod suspension;
 pub mod tcp_ends;
 #[cfg(test)]
 mod tests;
+mod tracefs;
 pub mod wake;
 pub mod whole_command;
 
 pub use crate::unix::{
-    channel, cheapest_call, control, descriptor, fifo, found_file, interrupt, kernel_files, limits,
+    channel, cheapest_call, control, descriptor, fifo, found_file, interrupt, kernel_files, keys, limits,
     local_stream, machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage,
     user_dirs, worker,
 };

@@ -2,23 +2,19 @@
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
-
-use rustix::fs::{Mode, OFlags, openat};
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
 
 use super::perf_event::{
     self, CounterRequest, DISABLED, HARDWARE, INHERIT, SOFTWARE, TRACEPOINT, WITHOUT_HYPERVISOR,
     WITHOUT_KERNEL, WITHOUT_USER,
 };
+use super::tracefs;
 pub use crate::contract::Refusal;
 
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`.
 const WITH_TIMES: u64 = 3;
-/// `PERF_EVENT_IOC_ENABLE`, which also acts on inherited counters of children.
-const ENABLE: libc::Ioctl = 0x2400;
 
 /// A countable event.
 struct Event<'a> {
@@ -59,7 +55,7 @@ impl Counters {
 
     /// The same for system calls by these names; nothing traces them, so they take hardly longer.
     pub fn of_calls<'a>(group: u32, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let directory = system_calls();
+        let directory = tracefs::open("events/syscalls");
         let entry = |name: &str| match &directory {
             Ok(directory) => entry_of(directory, name),
             Err(error) => Err(error.kind().into()),
@@ -95,9 +91,8 @@ impl Counters {
     /// Starts counting.
     pub fn enable(&self) {
         for (_, counter) in &self.open {
-            // SAFETY: the descriptor is an open counter's, and this request takes no pointer. It fails only for an
-            // invalid descriptor, and then reading reports that.
-            let _ = unsafe { libc::ioctl(counter.as_raw_fd(), ENABLE, 0) };
+            // This also acts on inherited counters of children.
+            perf_event::enable(counter);
         }
     }
 
@@ -122,26 +117,9 @@ impl Counters {
     }
 }
 
-/// The directory of what the kernel tells of system calls. Where no one has mounted its file system, one is made that no path leads to.
-fn system_calls() -> io::Result<OwnedFd> {
-    const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-    let (directory, within) = (OFlags::DIRECTORY | OFlags::CLOEXEC, "events/syscalls");
-    let open = |root: &&str| rustix::fs::open(format!("{root}/{within}"), directory, Mode::empty()).ok();
-    if let Some(found) = MOUNTED.iter().find_map(open) {
-        return Ok(found);
-    }
-    let made = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    fsconfig_create(&made)?;
-    let root = fsmount(&made, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_RDONLY)?;
-    Ok(openat(&root, within, directory, Mode::empty())?)
-}
-
 /// The number of the place where the kernel enters a system call.
 fn entry_of(directory: &OwnedFd, call: &str) -> io::Result<u64> {
-    let path = format!("sys_enter_{call}/id");
-    let file = openat(directory, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    let mut text = String::new();
-    File::from(file).read_to_string(&mut text)?;
+    let text = tracefs::read(directory, &format!("sys_enter_{call}/id"))?;
     text.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into())
 }
 

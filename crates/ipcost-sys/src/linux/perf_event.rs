@@ -1,7 +1,8 @@
-//! One counter of the processor or the kernel (`perf_event_open(2)`).
+//! One counter of the processor or the kernel, or samples of it (`perf_event_open(2)`).
 
+use std::ffi::CStr;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Processor events.
 pub const HARDWARE: u32 = 0;
@@ -19,9 +20,25 @@ pub const WITHOUT_USER: u64 = 1 << 4;
 pub const WITHOUT_KERNEL: u64 = 1 << 5;
 /// Excludes the hypervisor.
 pub const WITHOUT_HYPERVISOR: u64 = 1 << 6;
+/// Records other than samples have a process, a thread and a time as well.
+const TELLS_ALL: u64 = 1 << 18;
+/// Times are those of a clock that is named.
+const USES_CLOCK: u64 = 1 << 25;
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
+/// Bytes of the first version of the structure, which every kernel with events supports.
+const FIRST_VERSION: usize = 64;
+/// `PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW`.
+const WHO_WHEN_AND_WHAT: u64 = 1 << 1 | 1 << 2 | 1 << 10;
+/// `PERF_EVENT_IOC_ENABLE`.
+const ENABLE: libc::Ioctl = 0x2400;
+/// `PERF_EVENT_IOC_DISABLE`.
+const DISABLE: libc::Ioctl = 0x2401;
+/// `PERF_EVENT_IOC_SET_OUTPUT`.
+const SET_OUTPUT: libc::Ioctl = 0x2405;
+/// `PERF_EVENT_IOC_SET_FILTER`, with the length of a pointer.
+const SET_FILTER: libc::Ioctl = (0x4000_2406 | size_of::<usize>() << 16) as libc::Ioctl;
 
-/// The first version of `struct perf_event_attr`, which every kernel with events supports.
+/// `struct perf_event_attr`, up to its version that names a clock.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -35,6 +52,11 @@ struct Attributes {
     wakeup_events: u32,
     breakpoint_type: u32,
     breakpoint_address: u64,
+    config_2: u64,
+    branches: u64,
+    registers: u64,
+    stack_bytes: u32,
+    clock: i32,
 }
 
 /// What is counted, and how.
@@ -55,25 +77,45 @@ pub struct CounterRequest {
 /// # Errors
 /// If a system call fails.
 pub fn open(request: CounterRequest, task: i32) -> io::Result<OwnedFd> {
+    const ANY_PROCESSOR: i32 = -1;
     let attributes = Attributes {
         kind: request.kind,
-        size: size_of::<Attributes>() as u32,
+        size: FIRST_VERSION as u32,
         config: request.event,
         read_format: request.read_format,
         flags: request.flags,
         ..Attributes::default()
     };
-    let (any_processor, no_group): (libc::c_int, libc::c_int) = (-1, -1);
+    open_as(&attributes, task, ANY_PROCESSOR)
+}
+
+/// Opens samples of each time that any task passes a tracepoint on a processor: who, when on the monotonic clock, and its fields.
+///
+/// They start disabled.
+///
+/// # Errors
+/// If a system call fails.
+pub fn sample(tracepoint: u64, processor: i32) -> io::Result<OwnedFd> {
+    const ANY_TASK: i32 = -1;
+    let attributes = Attributes {
+        kind: TRACEPOINT,
+        size: size_of::<Attributes>() as u32,
+        config: tracepoint,
+        sample_period: 1,
+        sample_type: WHO_WHEN_AND_WHAT,
+        flags: DISABLED | TELLS_ALL | USES_CLOCK,
+        clock: libc::CLOCK_MONOTONIC,
+        ..Attributes::default()
+    };
+    open_as(&attributes, ANY_TASK, processor)
+}
+
+fn open_as(attributes: &Attributes, task: i32, processor: i32) -> io::Result<OwnedFd> {
+    let no_group: libc::c_int = -1;
+    let pointer: *const Attributes = attributes;
     // SAFETY: the pointer is valid for the size in the structure, and the kernel only reads it.
     let descriptor = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            task,
-            any_processor,
-            no_group,
-            CLOSE_ON_EXEC,
-        )
+        libc::syscall(libc::SYS_perf_event_open, pointer, task, processor, no_group, CLOSE_ON_EXEC)
     };
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
@@ -82,12 +124,47 @@ pub fn open(request: CounterRequest, task: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as libc::c_int) })
 }
 
+/// Starts to count.
+pub fn enable(event: &OwnedFd) {
+    // SAFETY: this request takes no pointer. It fails only for what is no event, and then reading reports that.
+    let _ = unsafe { libc::ioctl(event.as_raw_fd(), ENABLE, 0) };
+}
+
+/// Stops counting; what was sampled so far is in the ring when this returns.
+pub fn disable(event: &OwnedFd) {
+    // SAFETY: as for enabling.
+    let _ = unsafe { libc::ioctl(event.as_raw_fd(), DISABLE, 0) };
+}
+
+/// Puts an event's samples into the ring of another event of the same processor, which has one.
+///
+/// # Errors
+/// If the system refuses.
+pub fn share_ring(event: &OwnedFd, of: &OwnedFd) -> io::Result<()> {
+    // SAFETY: both are open, and this request takes no pointer.
+    checked(unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, of.as_raw_fd()) })
+}
+
+/// Samples only where a tracepoint's fields are so, such as `id==0&&common_pid!=1`.
+///
+/// # Errors
+/// If the kernel does not understand the filter.
+pub fn filter(event: &OwnedFd, filter: &CStr) -> io::Result<()> {
+    // SAFETY: the text ends with a zero, and the kernel only reads it.
+    checked(unsafe { libc::ioctl(event.as_raw_fd(), SET_FILTER, filter.as_ptr()) })
+}
+
+fn checked(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_structure_is_as_long_as_its_first_version() {
-        assert_eq!(size_of::<Attributes>(), 64);
+    fn the_structure_is_as_long_as_its_versions() {
+        assert_eq!(std::mem::offset_of!(Attributes, config_2), FIRST_VERSION);
+        assert_eq!(size_of::<Attributes>(), 96);
     }
 }

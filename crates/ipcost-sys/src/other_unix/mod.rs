@@ -10,13 +10,13 @@ pub mod shared_word;
 pub mod source_address;
 
 pub use crate::unix::{
-    channel, cheapest_call, control, descriptor, fifo, found_file, interrupt, kernel_files, limits,
+    channel, cheapest_call, control, descriptor, fifo, found_file, interrupt, kernel_files, keys, limits,
     local_stream, machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage,
     user_dirs, worker,
 };
 pub use crate::unsupported::{
-    abstract_address, calling, congestion, counter, credentials, descriptor_table, driven, futex,
-    kernel_texts, lending, loopback, measuring, message_queue, more_sockets, net_namespace, npipe,
-    other_memory, passed_memory, pausing, perf, permissions, pieces, process_tree, shared_ring, suspension,
-    tcp_ends, wake, whole_command,
+    abstract_address, call_counts, call_samples, calling, congestion, connecting, counter, credentials,
+    descriptor_table, driven, futex, kernel_texts, lending, loopback, measuring, message_queue, more_sockets,
+    net_namespace, npipe, other_memory, passed_memory, pausing, perf, permissions, pieces, process_tree,
+    running, shared_ring, sockets, suspension, tcp_ends, wake, whole_command,
 };

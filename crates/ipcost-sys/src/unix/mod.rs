@@ -8,6 +8,7 @@ pub mod fifo;
 pub mod found_file;
 pub mod interrupt;
 pub mod kernel_files;
+pub mod keys;
 pub mod limits;
 pub mod local_stream;
 pub mod machine;

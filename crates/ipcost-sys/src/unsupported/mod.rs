@@ -3,11 +3,17 @@
 #[cfg(not(target_os = "linux"))]
 pub mod abstract_address;
 #[cfg(not(target_os = "linux"))]
+pub mod call_counts;
+#[cfg(not(target_os = "linux"))]
+pub mod call_samples;
+#[cfg(not(target_os = "linux"))]
 pub mod calling;
 #[cfg(windows)]
 pub mod cheapest_call;
 #[cfg(not(target_os = "linux"))]
 pub mod congestion;
+#[cfg(not(target_os = "linux"))]
+pub mod connecting;
 #[cfg(not(target_os = "linux"))]
 pub mod counter;
 #[cfg(not(target_os = "linux"))]
@@ -22,6 +28,8 @@ pub mod fifo;
 pub mod futex;
 #[cfg(not(target_os = "linux"))]
 pub mod kernel_texts;
+#[cfg(windows)]
+pub mod keys;
 #[cfg(not(target_os = "linux"))]
 pub mod lending;
 #[cfg(not(target_os = "linux"))]
@@ -51,7 +59,11 @@ pub mod pieces;
 #[cfg(not(target_os = "linux"))]
 pub mod process_tree;
 #[cfg(not(target_os = "linux"))]
+pub mod running;
+#[cfg(not(target_os = "linux"))]
 pub mod shared_ring;
+#[cfg(not(target_os = "linux"))]
+pub mod sockets;
 #[cfg(not(target_os = "linux"))]
 pub mod suspension;
 #[cfg(not(target_os = "linux"))]

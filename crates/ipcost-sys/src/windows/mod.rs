@@ -30,10 +30,10 @@ pub mod usage;
 pub mod user_dirs;
 
 pub use crate::unsupported::{
-    abstract_address, calling, cheapest_call, congestion, counter, credentials, descriptor_table, driven,
-    fifo, futex, kernel_texts, lending, loopback, measuring, message_queue, more_sockets, net_namespace,
-    other_memory, passed_memory, pausing, perf, permissions, pieces, process_tree, shared_ring, suspension,
-    tcp_ends, wake, whole_command, worker,
+    abstract_address, call_counts, call_samples, calling, cheapest_call, congestion, connecting, counter,
+    credentials, descriptor_table, driven, fifo, futex, kernel_texts, keys, lending, loopback, measuring,
+    message_queue, more_sockets, net_namespace, other_memory, passed_memory, pausing, perf, permissions,
+    pieces, process_tree, running, shared_ring, sockets, suspension, tcp_ends, wake, whole_command, worker,
 };
 
 use std::io;

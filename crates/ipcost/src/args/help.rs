@@ -7,14 +7,14 @@ use super::Cli;
 /// Every command that users see, in the order of their work.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["run", "app", "load", "ab", "sweep", "replicate"]),
-    ("Understand", &["explain", "doctor", "compare", "check"]),
+    ("Understand", &["watch", "explain", "doctor", "compare", "check"]),
     ("Saved runs", &["show", "list", "report", "resume", "prune"]),
     ("Fleet", &["fleet", "gallery"]),
     ("For developers", &["peer", "conformance", "schema", "selftest", "man", "completions", "help"]),
 ];
 
 /// Examples, a command line and what it does; of the whole program under the empty name.
-const EXAMPLES: [(&str, &[(&str, &str)]); 25] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 26] = [
     (
         "",
         &[
@@ -71,6 +71,16 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 25] = [
         &[
             ("ipcost load", "up to which rate each transport stays under 1 ms at p99"),
             ("ipcost load --transports unix,tcp --concurrency 8 --limit 200us", "over eight connections"),
+        ],
+    ),
+    (
+        "watch",
+        &[
+            ("ipcost watch", "who talks to whom on this machine"),
+            (
+                "ipcost watch --port 6379 --for 10s",
+                "who talks to the server at this port, how much and how often",
+            ),
         ],
     ),
     (

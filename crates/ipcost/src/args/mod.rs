@@ -29,6 +29,7 @@ mod sweep;
 mod tables;
 mod trend;
 mod waiting;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -68,6 +69,7 @@ pub use sweep::{
 use tables::TableArgs;
 pub use trend::TrendArgs;
 pub use waiting::Waiting;
+pub use watch::WatchArgs;
 
 use crate::exit::{USAGE, complain};
 
@@ -119,6 +121,8 @@ pub enum Command {
     Sweep(SweepArgs),
     /// Find the load at which each transport stops working
     Load(Box<LoadArgs>),
+    /// See who talks to whom on this machine, over what and how much
+    Watch(WatchArgs),
     /// Repeat published experiments, and decide their claims
     Replicate(ReplicateArgs),
     /// Examine this machine: what distorts results, and the remedies

@@ -63,6 +63,7 @@ mod sweep;
 mod tables;
 mod trend;
 mod version;
+mod watch;
 mod windows;
 mod windows_peers;
 mod wine;

@@ -1,0 +1,239 @@
+//! What was seen as a page: a row a conversation, and what could not be seen.
+
+use ipcost_model::Estimate;
+use ipcost_model::units::{counted, duration_of, duration_text, percent};
+use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
+use ipcost_report::page::{Block, Column, Field, Page, Paragraph, Section, Table, Value};
+
+use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, WatchFinding, Watched, WhatIfRecord};
+
+/// The most letters of an address in a table.
+const MOST: usize = 36;
+
+/// The page; rows in which nothing moved only if all is to be shown.
+pub fn page(watched: &Watched, whole: bool) -> Page<'static> {
+    let mut page = Page::new("Who talks to whom on this machine");
+    if watched.conversations.is_empty() {
+        page.answer.push(Paragraph::plain(nothing(watched)).into());
+    } else {
+        page.answer.push(Paragraph::plain(answer(watched)).into());
+    }
+    let shown: Vec<&Conversation> = watched.conversations.iter().filter(|it| whole || moves(it)).collect();
+    if !shown.is_empty() {
+        let table = Table::new(&columns()).rows(shown.iter().map(|it| row(it)));
+        page.blocks.push(Section::new("conversations", "").with(table).open());
+    }
+    let still = watched.conversations.len() - shown.len();
+    if still > 0 {
+        let text = format!(
+            "{} more in which nothing was seen to move; --wide shows them.",
+            counted(still as u64, "conversation")
+        );
+        page.blocks.push(Section::new("still", "").with(Paragraph::quiet(text)).open());
+    }
+    if !watched.findings.is_empty() {
+        let said =
+            |one: &WatchFinding| Paragraph::plain(format!("{}; {} [{}].", one.found, one.remedy, one.code));
+        let list = Block::List(watched.findings.iter().map(said).collect());
+        page.blocks.push(Section::new("findings", "What could be better").with(list).open());
+    }
+    if let Some(what_if) = &watched.what_if {
+        page.blocks.push(saving(what_if));
+    }
+    if !watched.unseen.is_empty() {
+        let said = |one: &Unseen| Paragraph::plain(format!("{}: {}. {}.", one.what, one.why, one.remedy));
+        let list = Block::List(watched.unseen.iter().map(said).collect());
+        page.blocks.push(Section::new("unseen", "Not seen").with(list).open());
+    }
+    page.notes.push(Paragraph::quiet(how(watched)).into());
+    page
+}
+
+/// What other transports would save.
+fn saving(what_if: &WhatIfRecord) -> Block<'static> {
+    let columns = [
+        Column::text("over"),
+        Column::text("connection"),
+        Column::number("time"),
+        Column::number("×"),
+        Column::number("CPU"),
+    ];
+    let estimate = |estimate: Option<Estimate>| Field::maybe(estimate.map(|it| Value::Text(time(it.median))));
+    let rows = what_if.cells.iter().map(|cell| {
+        let times = cell.ratio.map(|it| {
+            let within =
+                interval(it.median, it.lo, it.hi).map_or_else(String::new, |within| format!(" ({within})"));
+            Value::Text(format!("{}{within}", ratio(it.median)))
+        });
+        vec![
+            Value::Text(cell.transport.clone()).into(),
+            Value::Text(if cell.connects { "each its own" } else { "kept" }.to_owned()).into(),
+            estimate(cell.wall_ns),
+            Field::maybe(times),
+            estimate(cell.cpu_ns),
+        ]
+    });
+    let table = Table::new(&columns).rows(rows);
+    let said = what_if.sentences.iter().map(|text| Paragraph::plain(text.clone()));
+    let notes = what_if.notes.iter().map(|text| Paragraph::quiet(format!("Not as seen: {text}.")));
+    Section::new("what-if", "What would it save?").with(table).with_all(said).with_all(notes).open()
+}
+
+/// Whether anything is known to have moved, or may have.
+fn moves(told: &Conversation) -> bool {
+    let moved = |flow: &Option<Flow>| flow.is_some_and(|flow| flow.bytes > 0);
+    let is_known = told.there.is_some() || told.back.is_some();
+    let busy =
+        || [&told.client, &told.server].into_iter().all(|side| side.cpu.is_some_and(|cpu| cpu >= 0.005));
+    told.opened > 0
+        || moved(&told.there)
+        || moved(&told.back)
+        || (!is_known && told.medium.is_unix() && busy())
+}
+
+/// Who moves most, and how much there is to mend.
+fn answer(watched: &Watched) -> String {
+    let count = watched.conversations.iter().filter(|told| moves(told)).count() as u64;
+    let most = watched.conversations.first().filter(|told| moves(told));
+    let first = match most {
+        None => "Nothing was seen to move between two programs here".to_owned(),
+        Some(told) => {
+            let rate = match told.requests_per_s {
+                Some(requests) => format!("requests at {}", rate(requests)),
+                None => {
+                    let bytes = |flow: &Option<Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
+                    throughput(bytes(&told.there) + bytes(&told.back))
+                }
+            };
+            format!(
+                "{} at work; the busiest: {} → {} over {}, {rate}",
+                counted(count, "conversation"),
+                name(&told.client),
+                name(&told.server),
+                over(told)
+            )
+        }
+    };
+    let found = match watched.findings.len() {
+        0 => "nothing to mend was seen".to_owned(),
+        count => format!("{} could be better", counted(count as u64, "thing")),
+    };
+    format!("{first}. Of what can be seen here, {found}.")
+}
+
+fn nothing(watched: &Watched) -> String {
+    match watched.request.is_any() {
+        true => "No two programs that can be seen here talk to each other.".to_owned(),
+        false => "No conversation fits; ipcost watch without flags shows all of them.".to_owned(),
+    }
+}
+
+fn how(watched: &Watched) -> String {
+    let mut said = vec![
+        format!(
+            "{} in {}, {} of a processor for looking",
+            counted(watched.looks, "look"),
+            duration_text(duration_of(watched.elapsed_s)),
+            percent(watched.own_cpu),
+        ),
+        "TCP is counted by the kernel, which costs the programs nothing".to_owned(),
+    ];
+    if watched.counts_calls {
+        said.push(
+            "calls on Unix sockets, pipes and UDP are counted, which makes each some 0.15 µs longer"
+                .to_owned(),
+        );
+    }
+    if let Some(traced) = &watched.traced {
+        said.push(format!(
+            "strace was attached to {} for {}, and made them slower",
+            counted(traced.processes.len() as u64, "program"),
+            duration_text(duration_of(traced.seconds)),
+        ));
+    }
+    if let Some(sample) = &watched.sampled {
+        let share = percent(sample.share);
+        said.push(format!(
+            "a sample of them, {share} of the time, tells messages and times, and adds some 0.6 µs to each"
+        ));
+    }
+    said.join("; ")
+}
+
+fn columns() -> [Column; 11] {
+    [
+        Column::text("client").folded(),
+        Column::text("server").folded(),
+        Column::text("over").folded(),
+        Column::number("open"),
+        Column::number("new").dropped(2),
+        Column::number("there"),
+        Column::number("back"),
+        Column::text("how").dropped(1),
+        Column::number("requests").dropped(3),
+        Column::number("each").dropped(4),
+        Column::number("CPU").dropped(5),
+    ]
+}
+
+fn row(conversation: &Conversation) -> Vec<Field> {
+    let Conversation { client, server, there, back, .. } = conversation;
+    let per_s = |count: f64| Value::Text(rate(count));
+    let requests = conversation.requests_per_s;
+    let each = requests.filter(|requests| *requests > 0.0).and_then(|requests| {
+        let bytes = |flow: &Option<Flow>| Some((flow.as_ref()?.bytes_per_s / requests).round() as u64);
+        Some(format!("{} / {} B", bytes(there)?, bytes(back)?))
+    });
+    let cpu = |side: &Party| side.cpu.map_or_else(|| "?".to_owned(), percent);
+    vec![
+        Value::Text(name(client)).into(),
+        Value::Text(name(server)).into(),
+        Value::Text(over(conversation)).into(),
+        Value::Count(u64::from(conversation.connections)).into(),
+        Field::maybe((conversation.opened_per_s > 0.0).then(|| per_s(conversation.opened_per_s))),
+        flow(there),
+        flow(back),
+        Field::maybe(conversation.manner.map(|manner| Value::Text(words(manner).to_owned()))),
+        Field::maybe(requests.map(per_s)),
+        Field::maybe(each.map(Value::Text)),
+        Value::Text(format!("{}, {}", cpu(client), cpu(server))).into(),
+    ]
+}
+
+fn flow(flow: &Option<Flow>) -> Field {
+    Field::maybe(flow.as_ref().map(|flow| {
+        let about = if flow.known == Known::Counted { "" } else { "≈ " };
+        Value::Text(format!("{about}{}", throughput(flow.bytes_per_s)))
+    }))
+}
+
+fn name(party: &Party) -> String {
+    let Some(pid) = party.pid else { return "?".to_owned() };
+    let place = party.container.as_ref().or(party.unit.as_ref()).map(|place| format!(", {place}"));
+    format!("{} {pid}{}", party.name, place.unwrap_or_default())
+}
+
+fn over(conversation: &Conversation) -> String {
+    let address = &conversation.address;
+    let shown: String = match address.chars().count() > MOST {
+        true => {
+            let tail: Vec<char> = address.chars().rev().take(MOST - 1).collect();
+            std::iter::once('…').chain(tail.into_iter().rev()).collect()
+        }
+        false => address.clone(),
+    };
+    match conversation.medium {
+        Medium::Pipe => shown,
+        medium if shown.is_empty() => medium.name().to_owned(),
+        medium => format!("{medium} {shown}"),
+    }
+}
+
+fn words(manner: Manner) -> &'static str {
+    match manner {
+        Manner::Requests => "requests and replies",
+        Manner::Stream => "stream",
+        Manner::Connections => "a connection each",
+        Manner::Idle => "idle",
+    }
+}

@@ -1,0 +1,369 @@
+//! What another transport would save a conversation: the nearest cells that can be measured, and what they say.
+
+use std::time::Duration;
+
+use ipcost_lab::lab::{about, fresh_seed};
+use ipcost_lab::progress::Observer;
+use ipcost_lab::{Contrasts, Lab, LabError, document};
+use ipcost_model::pace::THINK;
+use ipcost_model::units::{counted, percent};
+use ipcost_model::{
+    CellRecord, Document, Estimate, Job, Matrix, Metric, OptionName, OptionValue, Pattern, Size, Verdict,
+};
+use ipcost_report::numbers::{interval, rate, ratio, time};
+use ipcost_sys::interrupt::Interrupt;
+use serde::{Deserialize, Serialize};
+
+use super::{Conversation, Manner, Medium};
+
+/// How long the measurement may take.
+const BUDGET: Duration = Duration::from_secs(15);
+/// Longer pauses cost hardly more, and take long to measure.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// Shorter ones are none: the clock that ends them is later by as much.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(20);
+/// More connections at once are measured as so many.
+const MOST_AT_ONCE: u32 = 16;
+/// What a message is taken to be where nothing tells.
+const UNKNOWN_BYTES: u64 = 64;
+/// Processor time of both from which on they are no quiet machine.
+const BUSY: f64 = 0.05;
+/// Less of a processor is not worth a word.
+const LEAST_PROCESSOR: f64 = 0.001;
+
+/// Why a conversation cannot be measured in another way.
+#[derive(Debug, thiserror::Error)]
+pub enum WhatIfError {
+    /// Nothing fits.
+    #[error("no conversation that moves anything fits; ipcost watch shows what there is")]
+    Nothing,
+    /// It moves nothing that can be repeated.
+    #[error("what {0} say to each other over {1} cannot be measured in another way: {2}")]
+    Unlike(String, String, &'static str),
+}
+
+/// What is measured for a conversation, and what of it is not as it was seen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WhatIf {
+    /// The cells: over the present transport and the others.
+    pub job: Job,
+    /// What was rounded or left out.
+    pub notes: Vec<String>,
+}
+
+/// What the measurement says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WhatIfRecord {
+    /// The conversation: its two programs, and over what they talk.
+    pub conversation: String,
+    /// What was measured; anybody can run it again.
+    pub job: Job,
+    /// What was rounded or left out.
+    pub notes: Vec<String>,
+    /// Whether the programs took so much processor time meanwhile that it was measured beside their load.
+    pub beside_load: bool,
+    /// The cells, the present one first.
+    pub cells: Vec<WhatIfCell>,
+    /// What it would save, in words.
+    pub sentences: Vec<String>,
+}
+
+/// A cell of the measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WhatIfCell {
+    /// Its id.
+    pub id: String,
+    /// Its transport.
+    pub transport: String,
+    /// Whether each operation opens a connection.
+    pub connects: bool,
+    /// Elapsed time of an operation, nanoseconds.
+    pub wall_ns: Option<Estimate>,
+    /// Processor time of both sides for an operation, nanoseconds.
+    pub cpu_ns: Option<Estimate>,
+    /// Its cost as a multiple of the present one's, where they are compared.
+    pub ratio: Option<Estimate>,
+    /// Whether that is a difference.
+    pub verdict: Option<Verdict>,
+}
+
+impl WhatIf {
+    /// The nearest cells to a conversation, over its transport and these.
+    ///
+    /// # Errors
+    /// That nothing about it can be measured.
+    pub fn of(told: &Conversation, transports: &[String]) -> Result<Self, WhatIfError> {
+        let unlike = |why| {
+            let both = format!("{} and {}", told.client.name, told.server.name);
+            WhatIfError::Unlike(both, told.medium.to_string(), why)
+        };
+        let manner = told.manner.ok_or_else(|| unlike("nothing tells how much they say"))?;
+        if told.medium == Medium::Shm {
+            return Err(unlike("nothing tells when they touch their shared memory"));
+        }
+        let mut notes = Vec::new();
+        let (sent, answered) = sizes(told);
+        let pattern = match manner {
+            Manner::Requests => Pattern::Rr,
+            Manner::Connections => Pattern::Connect,
+            Manner::Stream => Pattern::Stream,
+            Manner::Idle => return Err(unlike("it moved nothing while it was looked at")),
+        };
+        let present = told.medium.name().to_owned();
+        let mut all = vec![present.clone()];
+        all.extend(transports.iter().filter(|transport| **transport != present).cloned());
+        let at_once = at_once(told);
+        let mut matrix = Matrix {
+            transport: all.into(),
+            pattern: vec![pattern].into(),
+            size: vec![Size(sent.max(1))].into(),
+            concurrency: vec![at_once].into(),
+            ..Matrix::default()
+        };
+        match pattern {
+            Pattern::Stream => {
+                // The direction is turned round where the server is the one that sends.
+                if told.back.map_or(0.0, |flow| flow.bytes_per_s)
+                    > told.there.map_or(0.0, |flow| flow.bytes_per_s)
+                {
+                    notes.push("the server's stream is measured as one of the client".to_owned());
+                }
+            }
+            _ => matrix.reply = vec![Size(answered)].into(),
+        }
+        if pattern == Pattern::Rr
+            && let Some(pause) = pause(told, at_once)
+        {
+            let shown = pause.min(LONGEST_PAUSE);
+            if shown < pause {
+                notes.push(format!(
+                    "each connection asks after {} and is measured as if after {}",
+                    text(pause),
+                    text(shown)
+                ));
+            }
+            let value = OptionValue::Int(shown.as_nanos() as u64);
+            if let Ok(name) = OptionName::find(THINK) {
+                matrix.options.0.insert(name, vec![value]);
+            }
+        }
+        if told.connections > at_once {
+            notes.push(format!(
+                "of {}, {at_once} are taken to ask at once",
+                counted(told.connections, "connection")
+            ));
+        }
+        let mut cells = vec![matrix.clone()];
+        if pattern == Pattern::Connect {
+            // A kept connection is the same work without the connection.
+            matrix.pattern = vec![Pattern::Rr].into();
+            cells.push(matrix);
+        }
+        let job = Job { baseline: Some(present), budget: Some(BUDGET), cells, ..Job::default() };
+        Ok(Self { job, notes })
+    }
+
+    /// Measures the cells and says what they show of the conversation.
+    ///
+    /// # Errors
+    /// If measuring cannot begin or fails.
+    pub fn measure(
+        self,
+        told: &Conversation,
+        lab: &Lab,
+        interrupt: &Interrupt,
+        observer: &mut dyn Observer,
+    ) -> Result<WhatIfRecord, LabError> {
+        let seed = fresh_seed();
+        let plan = lab.plan_job(&self.job, seed)?;
+        let about = about(&self.job, seed);
+        let (outcome, _) = lab.run(plan, &Contrasts, interrupt, |_| observer).map_err(LabError::from)?;
+        Ok(self.say(told, &document(outcome, about)))
+    }
+
+    fn say(self, told: &Conversation, document: &Document) -> WhatIfRecord {
+        let present = |pattern| {
+            document.cells.iter().find(|cell| cell.transport == told.medium.name() && cell.pattern == pattern)
+        };
+        let cells: Vec<WhatIfCell> = document
+            .cells
+            .iter()
+            .map(|cell| {
+                let found = against(document, cell, present(cell.pattern));
+                WhatIfCell {
+                    id: cell.id.clone(),
+                    transport: cell.transport.clone(),
+                    connects: cell.pattern == Pattern::Connect,
+                    wall_ns: cell.wall_ns_per_op,
+                    cpu_ns: cell.cpu_ns_per_op,
+                    ratio: found.map(|(ratio, _)| ratio),
+                    verdict: found.map(|(_, verdict)| verdict),
+                }
+            })
+            .collect();
+        let cpu = |side: &super::Party| side.cpu.unwrap_or(0.0);
+        let beside_load = cpu(&told.client) + cpu(&told.server) >= BUSY;
+        let at_once = self.job.cells[0].concurrency.0.first().copied().unwrap_or(1);
+        let sentences = sentences(told, at_once, &cells, beside_load);
+        WhatIfRecord {
+            conversation: between(told),
+            job: self.job,
+            notes: self.notes,
+            beside_load,
+            cells,
+            sentences,
+        }
+    }
+}
+
+/// The cost of a cell as a multiple of the present one's, and what that says.
+fn against(
+    document: &Document,
+    cell: &CellRecord,
+    present: Option<&CellRecord>,
+) -> Option<(Estimate, Verdict)> {
+    let present = present.filter(|present| present.id != cell.id)?;
+    let found = document.contrasts.iter().find(|contrast| {
+        contrast.metric == Metric::Wall && contrast.a == cell.id && contrast.b == present.id
+    })?;
+    Some((Estimate { median: found.ratio, lo: found.lo, hi: found.hi }, found.verdict))
+}
+
+fn sentences(told: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_load: bool) -> Vec<String> {
+    let connects = told.manner == Some(Manner::Connections);
+    let present = cells.iter().find(|cell| cell.transport == told.medium.name() && cell.connects == connects);
+    let Some((present, wall)) = present.and_then(|cell| Some((cell, cell.wall_ns?))) else {
+        return vec!["The present transport could not be measured, so that nothing can be said.".to_owned()];
+    };
+    let what = match told.manner {
+        Some(Manner::Stream) => "a message",
+        Some(Manner::Connections) => "a request with its connection",
+        _ => "a request",
+    };
+    // With several at once, the time of an operation is not what one waits.
+    let waits_ns =
+        told.round_trip_us.map(|spread| spread.median * 1e3).filter(|ns| at_once == 1 && *ns > wall.median);
+    let whole = match (at_once, waits_ns) {
+        (1, Some(ns)) => format!(" of the {} that the client waits", time(ns)),
+        (1, None) => String::new(),
+        _ => format!(", {at_once} at once"),
+    };
+    let mut said = vec![format!(
+        "{}: over {} the hop costs {what} {}{}{whole}.",
+        between(told),
+        told.medium,
+        time(wall.median),
+        interval_of(wall),
+    )];
+    let others = cells.iter().filter(|cell| cell.transport != present.transport && cell.connects == connects);
+    said.extend(others.map(|cell| other(told, cell, present, wall, waits_ns)));
+    let kept = cells.iter().find(|cell| connects && cell.transport == present.transport && !cell.connects);
+    if let Some(kept) = kept.and_then(|cell| cell.wall_ns) {
+        let saved = time(wall.median - kept.median);
+        said.push(format!(
+            "A connection that is kept would save about {saved} of that ({} instead).",
+            time(kept.median)
+        ));
+    }
+    said.push(match beside_load {
+        true => "It was measured beside the load of these programs, which took processor time meanwhile."
+            .to_owned(),
+        false => "It was measured in a quiet moment of these programs.".to_owned(),
+    });
+    said
+}
+
+/// What another transport would change.
+fn other(
+    told: &Conversation,
+    cell: &WhatIfCell,
+    present: &WhatIfCell,
+    wall: Estimate,
+    waits_ns: Option<f64>,
+) -> String {
+    let over = &cell.transport;
+    let (Some(now), Some(times), Some(verdict)) = (cell.wall_ns, cell.ratio, cell.verdict) else {
+        return format!("Over {over} it could not be measured.");
+    };
+    let within =
+        interval(times.median, times.lo, times.hi).map_or_else(String::new, |within| format!(" ({within})"));
+    let figures = format!("{} ×{within}", ratio(times.median));
+    match verdict {
+        Verdict::Undecided => {
+            return format!(
+                "Over {over} it costs {figures}: whether it differs is open; measure for longer, with the file of --job."
+            );
+        }
+        Verdict::Equivalent => return format!("Over {over} it costs the same within the margin: {figures}."),
+        Verdict::Different | Verdict::Direction => {}
+    }
+    let changed_ns = (wall.median - now.median).abs();
+    let direction = if times.median < 1.0 { "less" } else { "more" };
+    let share = waits_ns
+        .map_or_else(String::new, |ns| format!(", {} of what the client waits", percent(changed_ns / ns)));
+    let per_s = told.requests_per_s.unwrap_or_default();
+    let processor =
+        cell.cpu_ns.zip(present.cpu_ns).map(|(now, before)| (before.median - now.median) * per_s / 1e9);
+    let processor =
+        processor.filter(|saved| saved.abs() >= LEAST_PROCESSOR).map_or_else(String::new, |saved| {
+            let direction = if saved > 0.0 { "less" } else { "more" };
+            format!(", and {} of a processor {direction} at {}", percent(saved.abs()), rate(per_s))
+        });
+    format!("Over {over} it costs {figures}: {} {direction}{share}{processor}.", time(changed_ns))
+}
+
+fn interval_of(estimate: Estimate) -> String {
+    let within = estimate.lo.zip(estimate.hi);
+    within.map_or_else(String::new, |(lo, hi)| format!(" ({}–{})", time(lo), time(hi)))
+}
+
+fn between(told: &Conversation) -> String {
+    let address = if told.address.is_empty() { String::new() } else { format!(" ({})", told.address) };
+    let name =
+        |side: &super::Party| if side.pid.is_some() { side.name.clone() } else { "a program".to_owned() };
+    format!("{} → {}{address}", name(&told.client), name(&told.server))
+}
+
+/// Bytes of a request and of its answer; of a stream, of a message and 0.
+fn sizes(told: &Conversation) -> (u64, u64) {
+    let requests = told.requests_per_s.filter(|per_s| *per_s > 0.0);
+    let of = |flow: &Option<super::Flow>| {
+        let flow = flow.as_ref()?;
+        let sampled = flow.message_bytes.map(|spread| spread.median);
+        let mean = requests.map(|per_s| flow.bytes_per_s / per_s);
+        let by_segment =
+            flow.segments.filter(|count| *count > 0).map(|count| flow.bytes as f64 / count as f64);
+        sampled.or(mean).or(by_segment).map(|bytes| bytes.round() as u64)
+    };
+    match told.manner {
+        Some(Manner::Stream) => (of(&told.there).max(of(&told.back)).unwrap_or(UNKNOWN_BYTES), 0),
+        _ => (of(&told.there).unwrap_or(UNKNOWN_BYTES), of(&told.back).unwrap_or(UNKNOWN_BYTES)),
+    }
+}
+
+/// How many connections ask at once: by the law of Little, what is under way at a time.
+fn at_once(told: &Conversation) -> u32 {
+    let most = told.connections.clamp(1, MOST_AT_ONCE);
+    if told.manner == Some(Manner::Stream) {
+        return most;
+    }
+    let waits_s = told.round_trip_us.map(|spread| spread.median / 1e6);
+    let under_way = told.requests_per_s.zip(waits_s).map(|(per_s, waits_s)| per_s * waits_s);
+    // Where nothing tells how long one takes, they are all taken to.
+    under_way.map_or(most, |count| (count.ceil() as u32).clamp(1, most))
+}
+
+/// From an answer to the next request over the same of these connections; `None` where they follow at once.
+fn pause(told: &Conversation, at_once: u32) -> Option<Duration> {
+    let per_s = told.requests_per_s.filter(|per_s| *per_s > 0.0)?;
+    let each_s = f64::from(at_once) / per_s;
+    let waits_s = told.round_trip_us.map_or(0.0, |spread| spread.median / 1e6);
+    let pause = Duration::from_secs_f64((each_s - waits_s).max(0.0));
+    // Without samples, a round trip is part of it: only what is longer than any of those is a pause.
+    let least = if told.round_trip_us.is_some() { SHORTEST_PAUSE } else { SHORTEST_PAUSE * 10 };
+    (pause >= least).then_some(pause)
+}
+
+fn text(pause: Duration) -> String {
+    time(pause.as_nanos() as f64)
+}

@@ -1,0 +1,21 @@
+//! What programs that already run do to each other.
+
+use super::{Place, Rule};
+
+rules! {
+    CONNECTION_EACH = "connection-each", "connections that carry one request",
+        "To open and close a connection costs several times what a request over an open one does.",
+        "one connection a second that carries 8 messages or less", [Watch], "Measured in every default run: pattern connect against rr; planted in a test of `watch`";
+    SLOW_READER = "slow-reader", "senders that wait for room in the other side's buffer",
+        "The reader is the slower side, and a faster transport or a larger buffer changes nothing about that.",
+        "half of the time that was looked at", [Watch], "Planted in a test of `watch`; https://man7.org/linux/man-pages/man7/tcp.7.html";
+    PIECES = "pieces", "messages that are written with several calls",
+        "Each is a system call, and over TCP may be a packet of its own.",
+        "half of the messages", [Watch], "Planted in a test of `watch`";
+    EMPTY_POLLS = "empty-polls", "calls that ask for data and find none",
+        "Each enters the kernel for nothing; a call that waits costs nothing meanwhile.",
+        "half of the calls, and 100 a second", [Watch], "Planted in a test of `watch`";
+    DATAGRAM_QUEUE = "datagram-queue", "datagrams for which the receiver has no room",
+        "Over UDP they are lost, and over a Unix socket the sender waits.",
+        "one that is dropped, or a tenth of the time waited", [Watch], "Planted in a test of `watch`; https://man7.org/linux/man-pages/man7/unix.7.html";
+}

@@ -1,0 +1,327 @@
+//! The program that counts in the kernel, at the end of every system call.
+//!
+//! It is attached to the tracepoint itself. At a perf event it would miss calls: the kernel runs none of those on a
+//! processor where a task has been interrupted while it reads or writes a map.
+//!
+//! At the end of a call its number and arguments are still among the saved registers, so nothing is kept from its begin.
+
+use std::ffi::CStr;
+
+use super::bpf_instructions::{
+    Label, R0, R1, R2, R3, R4, R6, R7, R8, R9, Register, STACK, Size, When, Writer, helper,
+};
+use super::kernel_types::KernelTypes;
+use super::moving_calls::Countable;
+
+/// Where it runs.
+pub const TRACEPOINT: &str = "sys_exit";
+/// `bpf_probe_read_kernel` is only for programs whose licence goes with the GPL. That of this crate does: MIT is one of its two.
+pub const LICENSE: &CStr = c"Dual MIT/GPL";
+/// The kind of a key for a socket.
+pub const SOCKET: u32 = 1;
+/// The kind of a key for a pipe.
+pub const PIPE: u32 = 2;
+/// Bytes of a key: process, descriptor, number, kind, 0.
+pub const KEY_BYTES: i16 = 24;
+/// Bytes of counts in one direction: bytes, calls, empty ones, calls that tell no bytes.
+pub const WAY_BYTES: i16 = 32;
+
+const CALLS_AT: i16 = 8;
+const EMPTY_AT: i16 = 16;
+const UNSIZED_AT: i16 = 24;
+
+/// Where registers of user space are as the kernel saves them (`struct pt_regs`), bytes.
+struct Saved {
+    number: i16,
+    arguments: [i16; 4],
+    /// The bits of this one tell that a program has 64 bits.
+    mode: i16,
+    mode_mask: i32,
+    mode_wanted: i32,
+}
+
+/// `cs` is `__USER_CS` for programs of 64 bits.
+#[cfg(target_arch = "x86_64")]
+const SAVED: Saved =
+    Saved { number: 120, arguments: [112, 104, 96, 56], mode: 136, mode_mask: 0xffff, mode_wanted: 0x33 };
+
+/// The first argument is where it was saved before the result took its place. `PSR_MODE32_BIT` of `pstate` is clear.
+#[cfg(not(target_arch = "x86_64"))]
+const SAVED: Saved =
+    Saved { number: 280, arguments: [272, 8, 16, 24], mode: 264, mode_mask: 0x10, mode_wanted: 0 };
+
+// Places on the stack.
+const KEY_AT: i16 = -KEY_BYTES;
+const NUMBER_AT: i16 = KEY_AT + 8;
+/// Bytes that the call moved; 0 if it does not tell.
+const MOVED_AT: i16 = KEY_AT - 8;
+/// What was read from the kernel.
+const READ_AT: i16 = MOVED_AT - 8;
+/// The counts of a new key.
+const NEW_AT: i16 = READ_AT - 2 * WAY_BYTES;
+
+/// How processes are numbered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbers {
+    /// As in the first namespace, where every process has a number.
+    First,
+    /// As in another one, by the device and the number of its file.
+    Namespace(u64, u64),
+}
+
+/// What the program is for.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    /// The calls, in the order of their numbers.
+    pub calls: &'a [Countable],
+    /// How processes are numbered.
+    pub numbers: Numbers,
+    /// The process whose calls are left out.
+    pub without: Option<u32>,
+    /// Where structures of the kernel have their fields.
+    pub offsets: Offsets,
+    /// The descriptor of the map of counts.
+    pub counts: i32,
+    /// The descriptor of the map that counts what was missed.
+    pub lost: i32,
+}
+
+/// How to come from a task to the file of a descriptor, bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Offsets {
+    files: i16,
+    table: i16,
+    table_length: i16,
+    table_files: i16,
+    inode: i16,
+    mode: i16,
+    number: i16,
+}
+
+impl Offsets {
+    /// Finds them; `None` if this kernel has others.
+    pub fn of(types: &KernelTypes) -> Option<Self> {
+        let of = |structure: &str, field: &str| {
+            types.offset(structure, field).and_then(|at| i16::try_from(at).ok())
+        };
+        Some(Self {
+            files: of("task_struct", "files")?,
+            table: of("files_struct", "fdt")?,
+            table_length: of("fdtable", "max_fds")?,
+            table_files: of("fdtable", "fd")?,
+            inode: of("file", "f_inode")?,
+            mode: of("inode", "i_mode")?,
+            number: of("inode", "i_ino")?,
+        })
+    }
+}
+
+/// Writes the program; `None` if no call is wanted.
+pub fn write(wanted: &Wanted<'_>) -> Option<Vec<u64>> {
+    if wanted.calls.is_empty() {
+        return None;
+    }
+    let mut program = Writer::default();
+    let (end, lost) = (program.label(), program.label());
+    choose_call(&mut program, wanted.calls, end);
+    name_process(&mut program, wanted, end);
+    name_file(&mut program, &wanted.offsets, end, lost);
+    count(&mut program, wanted.counts, end, lost);
+    count_lost(&mut program, wanted.lost, lost);
+    program.place(end);
+    program.set(R0, 0); // the result, which means nothing here
+    program.exit();
+    program.finish()
+}
+
+/// Goes on for wanted calls that moved something or found nothing, and then has the result in register 7, the
+/// direction's place among the counts in 8, the descriptor in 9, and the bytes on the stack.
+fn choose_call(program: &mut Writer, calls: &[Countable], end: Label) {
+    let (matters, chosen) = (program.label(), program.label());
+    program.load(Size::Double, R6, R1, 0); // the saved registers
+    program.load(Size::Double, R7, R1, 8); // the result
+    program.jump_if(R7, When::SignedMore, 0, matters); // it moved something
+    program.jump_if(R7, When::IsNot, -libc::EAGAIN, end); // it failed, or there was nothing more
+    program.place(matters);
+    program.load(Size::Word, R0, R6, SAVED.number); // the call's number
+    // Calls that count alike share what follows.
+    let mut kinds: Vec<(Countable, Label)> = Vec::new();
+    let mut branches = Vec::new();
+    for call in calls {
+        let kind = Countable { number: 0, ..*call };
+        let known = kinds.iter().find(|(other, _)| *other == kind).map(|(_, label)| *label);
+        let label = known.unwrap_or_else(|| program.label());
+        if known.is_none() {
+            kinds.push((kind, label));
+        }
+        branches.push((call.number, label));
+    }
+    branch(program, &branches, end);
+    for (kind, label) in kinds {
+        program.place(label);
+        program.set(R8, if kind.is_in { 0 } else { WAY_BYTES.into() }); // the direction
+        program.load(Size::Word, R9, R6, SAVED.arguments[kind.descriptor]); // the descriptor
+        if let Some(flags) = kind.flags {
+            program.load(Size::Word, R1, R6, SAVED.arguments[flags]);
+            program.and(R1, libc::MSG_PEEK);
+            program.jump_if(R1, When::IsNot, 0, end); // the data are still there
+        }
+        match kind.tells_bytes {
+            true => program.store(Size::Double, STACK, MOVED_AT, R7), // as many bytes as the result
+            false => program.store_number(Size::Double, STACK, MOVED_AT, 0), // unknown
+        }
+        program.jump(chosen);
+    }
+    program.place(chosen);
+    program.load(Size::Half, R1, R6, SAVED.mode);
+    program.and(R1, SAVED.mode_mask);
+    program.jump_if(R1, When::IsNot, SAVED.mode_wanted, end); // a program of 32 bits has other numbers
+}
+
+/// Jumps where the number in register 0 leads to; half of the numbers are left after each comparison.
+fn branch(program: &mut Writer, branches: &[(i32, Label)], otherwise: Label) {
+    const AT_ONCE: usize = 3;
+    if branches.len() <= AT_ONCE {
+        for (number, to) in branches {
+            program.jump_if(R0, When::Is, *number, *to);
+        }
+        program.jump(otherwise);
+        return;
+    }
+    let (low, high) = branches.split_at(branches.len() / 2);
+    let upper = program.label();
+    program.jump_if(R0, When::AtLeast, high[0].0, upper);
+    branch(program, low, otherwise);
+    program.place(upper);
+    branch(program, high, otherwise);
+}
+
+/// Puts the process and the descriptor into the key.
+fn name_process(program: &mut Writer, wanted: &Wanted<'_>, end: Label) {
+    match wanted.numbers {
+        Numbers::First => {
+            program.call(helper::PROCESS_AND_THREAD);
+            program.shift_right(R0, 32); // the process alone
+        }
+        Numbers::Namespace(device, number) => {
+            program.set_long(R1, device);
+            program.set_long(R2, number);
+            program.copy(R3, STACK);
+            program.add(R3, READ_AT.into()); // where thread and process go
+            program.set(R4, 8); // bytes there
+            program.call(helper::PROCESS_IN_NAMESPACE);
+            program.jump_if(R0, When::IsNot, 0, end); // it is of another namespace
+            program.load(Size::Word, R0, STACK, READ_AT + 4); // the process
+        }
+    }
+    if let Some(without) = wanted.without {
+        program.jump_if(R0, When::Is, without.cast_signed(), end);
+    }
+    program.store(Size::Word, STACK, KEY_AT, R0);
+    program.store(Size::Word, STACK, KEY_AT + 4, R9);
+}
+
+/// Puts the number and the kind of the descriptor's file into the key; goes on if it is a socket or a pipe.
+///
+/// The verifier knows types up to the table. What cannot be read after it is 0, from which no more can be read.
+fn name_file(program: &mut Writer, offsets: &Offsets, end: Label, lost: Label) {
+    /// The bits of a mode that tell what a file is.
+    const KIND: i32 = libc::S_IFMT as i32;
+    let (socket, named) = (program.label(), program.label());
+    program.call(helper::CURRENT_TASK);
+    program.load(Size::Double, R0, R0, offsets.files); // its descriptors
+    program.jump_if(R0, When::Is, 0, lost); // it has none any more
+    program.load(Size::Double, R6, R0, offsets.table); // their table
+    program.jump_if(R6, When::Is, 0, lost); // never; some verifiers want it
+    program.load(Size::Word, R1, R6, offsets.table_length);
+    program.jump_if_register(R9, When::AtLeast, R1, lost); // the table is shorter
+    program.load(Size::Double, R0, R6, offsets.table_files); // the files of the table
+    program.shift_left(R9, 3); // a pointer has 8 bytes
+    program.add_register(R0, R9);
+    follow(program, 0); // the file
+    program.jump_if(R0, When::Is, 0, lost); // closed meanwhile
+    follow(program, offsets.inode); // its inode
+    program.copy(R6, R0);
+    read(program, offsets.mode, 2);
+    program.load(Size::Half, R9, STACK, READ_AT);
+    program.and(R9, KIND);
+    program.jump_if(R9, When::Is, libc::S_IFSOCK as i32, socket);
+    program.jump_if(R9, When::IsNot, libc::S_IFIFO as i32, end); // another file
+    program.store_number(Size::Double, STACK, KEY_AT + 16, PIPE as i32);
+    program.jump(named);
+    program.place(socket);
+    program.store_number(Size::Double, STACK, KEY_AT + 16, SOCKET as i32);
+    program.place(named);
+    program.copy(R0, R6);
+    follow(program, offsets.number);
+    program.store(Size::Double, STACK, NUMBER_AT, R0); // the number
+}
+
+/// Reads so many bytes of the kernel to the stack, at an offset from register 0.
+fn read(program: &mut Writer, offset: i16, bytes: i32) {
+    program.copy(R3, R0);
+    program.add(R3, offset.into());
+    program.copy(R1, STACK);
+    program.add(R1, READ_AT.into());
+    program.set(R2, bytes);
+    program.call(helper::READ_KERNEL);
+}
+
+/// Sets register 0 to the 8 bytes at an offset from it.
+fn follow(program: &mut Writer, offset: i16) {
+    read(program, offset, 8);
+    program.load(Size::Double, R0, STACK, READ_AT);
+}
+
+/// Adds to the counts of the key, which may be new.
+fn count(program: &mut Writer, counts: i32, end: Label, lost: Label) {
+    let (found, moved) = (program.label(), program.label());
+    look_up(program, counts);
+    program.jump_if(R0, When::IsNot, 0, found);
+    for at in (NEW_AT..READ_AT).step_by(8) {
+        program.store_number(Size::Double, STACK, at, 0); // new counts
+    }
+    program.set_map(R1, counts);
+    program.copy(R2, STACK);
+    program.add(R2, KEY_AT.into());
+    program.copy(R3, STACK);
+    program.add(R3, NEW_AT.into());
+    program.set(R4, 1); // only if no other processor was faster (BPF_NOEXIST)
+    program.call(helper::UPDATE);
+    look_up(program, counts);
+    program.jump_if(R0, When::Is, 0, lost); // the map is full
+    program.place(found);
+    program.add_register(R0, R8); // the direction's counts
+    program.set(R2, 1);
+    program.jump_if(R7, When::SignedMore, 0, moved);
+    program.add_to_memory(R0, EMPTY_AT, R2);
+    program.jump(end);
+    program.place(moved);
+    program.load(Size::Double, R1, STACK, MOVED_AT);
+    program.add_to_memory(R0, 0, R1); // bytes
+    program.add_to_memory(R0, CALLS_AT, R2);
+    program.jump_if(R1, When::IsNot, 0, end);
+    program.add_to_memory(R0, UNSIZED_AT, R2);
+    program.jump(end);
+}
+
+/// Sets register 0 to the place of the key's counts, or 0.
+fn look_up(program: &mut Writer, counts: i32) {
+    program.set_map(R1, counts);
+    program.copy(R2, STACK);
+    program.add(R2, KEY_AT.into());
+    program.call(helper::LOOK_UP);
+}
+
+/// Counts a call that is in no other count.
+fn count_lost(program: &mut Writer, map: i32, lost: Label) {
+    const ONE: Register = R1;
+    let end = program.label();
+    program.place(lost);
+    program.store_number(Size::Word, STACK, KEY_AT, 0); // the only key
+    look_up(program, map);
+    program.jump_if(R0, When::Is, 0, end); // never; the verifier wants it
+    program.set(ONE, 1);
+    program.add_to_memory(R0, 0, ONE);
+    program.place(end);
+}

@@ -1,0 +1,157 @@
+//! Samples of some tracepoints on all processors, with one ring for each processor.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::sample_records::{Sample, Told, parse};
+use super::sample_ring::SampleRing;
+use super::{perf_event, tracefs};
+use crate::observed::{SampleError, Taken};
+
+/// The least size, where this user may lock little memory.
+const LEAST_RING_BYTES: usize = 64 << 10;
+/// A record is in its ring so long after its time at the latest, unless the processor is taken away just then.
+pub const DELAY_NS: u64 = 1_000_000;
+
+/// The rings of all processors. Processors that come online later are left out.
+#[derive(Debug)]
+pub struct ProcessorRings {
+    processors: Vec<Processor>,
+    buffer: Vec<u8>,
+}
+
+/// One processor's samples.
+#[derive(Debug)]
+struct Processor {
+    ring: SampleRing,
+    /// One for each tracepoint.
+    events: Vec<OwnedFd>,
+    /// Whether a full ring was counted as one lost record, which the kernel will tell, too.
+    is_reckoned: bool,
+}
+
+impl ProcessorRings {
+    /// Opens them for some tracepoints by number, where their fields are as the filter says; disabled.
+    ///
+    /// A ring has so many bytes, which is a power of two, or fewer where this user may not lock as much memory.
+    ///
+    /// # Errors
+    /// If this user lacks permission, or the kernel lacks the tracepoints, or a system call fails.
+    pub fn open(tracepoints: &[u16], filter: &CStr, bytes: usize) -> Result<Self, SampleError> {
+        let mut processors = Vec::new();
+        for processor in 0..processors_end().map_err(refusal)? {
+            match Processor::open(processor, tracepoints, filter, bytes) {
+                Ok(opened) => processors.push(opened),
+                // It is offline.
+                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {}
+                Err(error) => return Err(refusal(error)),
+            }
+        }
+        Ok(Self { processors, buffer: Vec::new() })
+    }
+
+    /// How many there are.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.processors.len()
+    }
+
+    /// Starts sampling, the last tracepoint first.
+    pub fn enable(&self) {
+        for processor in &self.processors {
+            processor.events.iter().rev().for_each(perf_event::enable);
+        }
+    }
+
+    /// Stops sampling, the first tracepoint first.
+    pub fn disable(&self) {
+        for processor in &self.processors {
+            processor.events.iter().for_each(perf_event::disable);
+        }
+    }
+
+    /// Takes what the kernel has written since the last time, with the losses, processor by processor.
+    pub fn take(&mut self, take: &mut dyn FnMut(Sample<'_>)) -> Taken {
+        let mut taken = Taken::default();
+        for processor in &mut self.processors {
+            self.buffer.clear();
+            let was_full = processor.ring.drain(&mut self.buffer);
+            let mut lost = 0;
+            parse(&self.buffer, &mut |sample| {
+                if let Told::Lost(count) = sample.told {
+                    lost += count;
+                }
+                take(sample);
+            });
+            if lost > 0 {
+                taken.lost += lost - u64::from(processor.is_reckoned);
+                processor.is_reckoned = false;
+            }
+            if was_full && !processor.is_reckoned {
+                taken.lost += 1;
+                processor.is_reckoned = true;
+            }
+        }
+        taken
+    }
+}
+
+impl Processor {
+    fn open(processor: i32, tracepoints: &[u16], filter: &CStr, mut bytes: usize) -> io::Result<Self> {
+        let open = |tracepoint: &u16| {
+            let event = perf_event::sample((*tracepoint).into(), processor)?;
+            perf_event::filter(&event, filter).map(|()| event)
+        };
+        let events = tracepoints.iter().map(open).collect::<io::Result<Vec<_>>>()?;
+        let first = events.first().ok_or(io::ErrorKind::InvalidInput)?;
+        let ring = loop {
+            match SampleRing::of(first, bytes) {
+                Err(error) if error.raw_os_error() == Some(libc::EPERM) && bytes > LEAST_RING_BYTES => {
+                    bytes /= 2
+                }
+                made => break made?,
+            }
+        };
+        events[1..].iter().try_for_each(|event| perf_event::share_ring(event, first))?;
+        Ok(Self { ring, events, is_reckoned: false })
+    }
+}
+
+/// Reads the `format` files of tracepoints of a group, such as `raw_syscalls`.
+///
+/// # Errors
+/// If this user may not read them, or the kernel lacks the tracepoints, or they are not as expected: then there is no layout.
+pub fn layout<const N: usize, L>(
+    group: &str,
+    points: [&str; N],
+    parse: impl FnOnce([&str; N]) -> Option<L>,
+) -> Result<L, SampleError> {
+    let read = || {
+        let directory = tracefs::open(&format!("events/{group}"))?;
+        let format = |point: &&str| tracefs::read(&directory, &format!("{point}/format"));
+        let formats = points.iter().map(format).collect::<io::Result<Vec<_>>>()?;
+        let mut texts = [""; N];
+        texts.iter_mut().zip(&formats).for_each(|(text, format)| *text = format);
+        parse(texts).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    };
+    read().map_err(refusal)
+}
+
+fn refusal(error: io::Error) -> SampleError {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => SampleError::Forbidden(error),
+        io::ErrorKind::NotFound | io::ErrorKind::Unsupported | io::ErrorKind::InvalidData => {
+            SampleError::Absent(error)
+        }
+        _ if error.raw_os_error() == Some(libc::ENODEV) => SampleError::Absent(error),
+        _ => SampleError::Failed(error),
+    }
+}
+
+/// One more than the number of the last online processor, from a list such as `0-3,8`.
+fn processors_end() -> io::Result<i32> {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
+    let last: Option<i32> = online.trim().rsplit([',', '-']).next().and_then(|last| last.parse().ok());
+    last.and_then(|last| last.checked_add(1)).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}

@@ -1,0 +1,181 @@
+//! The programs that run, with the sockets, pipes and shared memory that they hold (`proc(5)`).
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+
+use procfs::process::{FDPermissions, FDTarget, MMPermissions, MMapPath, Process, all_processes};
+
+pub use crate::observed::{Held, Program, SharedMemory};
+
+/// Less memory than that is shared by libraries for their own ends.
+const LEAST_SHARED: u64 = 4096;
+
+/// Which parts of a process are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Those that change.
+    Counts,
+    /// All of it: its mappings and its group, too.
+    All,
+}
+
+/// Every process but the kernel's threads, as far as this user may look; none if the system does not list them.
+pub fn programs(depth: impl Fn(u32) -> Depth) -> Vec<Program> {
+    let all = all_processes().into_iter().flatten().flatten();
+    all.filter_map(|process| program(&process, depth(process.pid().cast_unsigned()))).collect()
+}
+
+/// One process; `None` if it is gone, or a thread of the kernel.
+pub fn program_of(id: u32, depth: Depth) -> Option<Program> {
+    program(&Process::new(id.try_into().ok()?).ok()?, depth)
+}
+
+fn program(process: &Process, depth: Depth) -> Option<Program> {
+    let stat = process.stat().ok()?;
+    // Those of the kernel have no memory.
+    if stat.vsize == 0 && stat.rss == 0 {
+        return None;
+    }
+    let mut found = Program {
+        id: process.pid().cast_unsigned(),
+        started: stat.starttime,
+        parent: stat.ppid.cast_unsigned(),
+        name: stat.comm,
+        user: process.uid().unwrap_or(u32::MAX),
+        ticks: stat.utime + stat.stime,
+        moved: process.io().ok().map(|io| (io.rchar, io.wchar)),
+        held: held(process),
+        ..Program::default()
+    };
+    if depth == Depth::All {
+        found.command = process.cmdline().unwrap_or_default();
+        found.shared = shared(process);
+        found.group = group(process);
+        found.network = network(&found.id.to_string());
+    }
+    Some(found)
+}
+
+/// The network namespace of this program, by number.
+pub fn own_network() -> u64 {
+    network("self")
+}
+
+fn network(process: &str) -> u64 {
+    let namespace = std::fs::metadata(format!("/proc/{process}/ns/net"));
+    namespace.map_or(0, |namespace| namespace.ino())
+}
+
+/// The socket or pipe that a descriptor of a process is now.
+pub fn held_at(process: u32, descriptor: i32) -> Option<Held> {
+    let target = std::fs::read_link(format!("/proc/{process}/fd/{descriptor}")).ok()?;
+    let target = target.to_str()?;
+    let number = |kind: &str| target.strip_prefix(kind)?.strip_suffix(']')?.parse().ok();
+    match (number("socket:["), number("pipe:[")) {
+        (Some(inode), _) => Some(Held::Socket(u32::try_from(inode).ok()?)),
+        (_, Some(inode)) => Some(Held::Pipe { inode, writes: false, reads: false, path: None }),
+        _ if target.starts_with('/') => {
+            let (inode, true) = fifo(process.cast_signed(), descriptor)? else { return None };
+            Some(Held::Pipe { inode, writes: false, reads: false, path: Some(target.to_owned()) })
+        }
+        _ => None,
+    }
+}
+
+/// The functions of the kernel in which threads of a process wait, of the first few that do (`/proc/PID/task/TID/wchan`).
+pub fn waits_in(process: u32) -> Vec<String> {
+    const MOST: usize = 16;
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let read = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("wchan")).ok();
+    tasks.take(MOST).filter_map(read).filter(|name| !name.is_empty() && name != "0").collect()
+}
+
+/// Sockets and pipes; `None` if this user may not look.
+fn held(process: &Process) -> Option<Vec<(i32, Held)>> {
+    let mut found = Vec::new();
+    for descriptor in process.fd().ok()?.flatten() {
+        let mode = descriptor.mode();
+        let held = match descriptor.target {
+            FDTarget::Socket(inode) => Held::Socket(u32::try_from(inode).ok()?),
+            FDTarget::Pipe(inode) => pipe(inode, mode, None),
+            FDTarget::Path(path) => {
+                // A FIFO has a name like any other file.
+                let Some((inode, true)) = fifo(process.pid(), descriptor.fd) else { continue };
+                pipe(inode, mode, Some(path.to_string_lossy().into_owned()))
+            }
+            _ => continue,
+        };
+        found.push((descriptor.fd, held));
+    }
+    Some(found)
+}
+
+fn pipe(inode: u64, mode: FDPermissions, path: Option<String>) -> Held {
+    let (reads, writes) = (mode.contains(FDPermissions::READ), mode.contains(FDPermissions::WRITE));
+    Held::Pipe { inode, writes, reads, path }
+}
+
+/// The number of a descriptor's file, and whether it is a FIFO.
+fn fifo(process: i32, descriptor: i32) -> Option<(u64, bool)> {
+    use std::os::unix::fs::FileTypeExt;
+    let file = std::fs::metadata(format!("/proc/{process}/fd/{descriptor}")).ok()?;
+    Some((file.ino(), file.file_type().is_fifo()))
+}
+
+/// Mappings that others may share: of files in shared memory, or without a name.
+fn shared(process: &Process) -> BTreeSet<SharedMemory> {
+    let mut found = BTreeSet::new();
+    for map in process.maps().into_iter().flatten() {
+        let path = match &map.pathname {
+            MMapPath::Path(path) => path.to_string_lossy().into_owned(),
+            MMapPath::Vsys(key) => format!("/SYSV{key:08x}"),
+            _ => continue,
+        };
+        let is_memory =
+            ["/dev/shm/", "/memfd:", "/dev/zero", "/SYSV"].iter().any(|start| path.starts_with(start));
+        let bytes = map.address.1 - map.address.0;
+        if !map.perms.contains(MMPermissions::SHARED) || !is_memory || bytes < LEAST_SHARED {
+            continue;
+        }
+        let device = (map.dev.0 as u64) << 32 | map.dev.1 as u64;
+        found.insert(SharedMemory { file: (device, map.inode), path, bytes });
+    }
+    found
+}
+
+/// The longest path of its control groups: that of version 2, or of the deepest hierarchy.
+fn group(process: &Process) -> String {
+    let groups = process.cgroups().into_iter().flatten();
+    groups.map(|group| group.pathname).max_by_key(String::len).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn this_process_is_seen_with_its_sockets_and_pipes() {
+        let (client, _server) = UnixStream::pair().unwrap();
+        let (read, write) = std::io::pipe().unwrap();
+        let own = std::process::id();
+        let found = programs(|_| Depth::All).into_iter().find(|program| program.id == own).unwrap();
+        assert!(!found.command.is_empty() && found.network != 0, "{found:?}");
+        let held = found.held.unwrap();
+        let is = |descriptor: i32, seen: fn(&Held) -> bool| {
+            held.iter().any(|(fd, it)| *fd == descriptor && seen(it))
+        };
+        assert!(is(client.as_raw_fd(), |held| matches!(held, Held::Socket(_))), "{held:?}");
+        assert!(
+            is(read.as_raw_fd(), |held| matches!(held, Held::Pipe { reads: true, writes: false, .. })),
+            "{held:?}"
+        );
+        assert!(
+            is(write.as_raw_fd(), |held| matches!(held, Held::Pipe { writes: true, reads: false, .. })),
+            "{held:?}"
+        );
+        assert_eq!(program_of(u32::MAX, Depth::All), None);
+    }
+}

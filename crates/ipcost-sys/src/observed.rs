@@ -1,0 +1,341 @@
+//! What is seen of the programs that run: their sockets, pipes and shared memory, never what goes through them.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::SocketAddr;
+
+/// The state of a TCP socket, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TcpState {
+    /// It waits for connections.
+    Listening,
+    /// It is connected, or was and is closing.
+    Connected,
+    /// No program has it any more, and its port is kept for a minute.
+    TimeWait,
+}
+
+/// A TCP socket (`sock_diag(7)`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TcpSocket {
+    /// The network namespace that it is in, by number; 0 in this program's own.
+    pub network: u64,
+    /// Its own address.
+    pub local: SocketAddr,
+    /// The other end's.
+    pub remote: SocketAddr,
+    /// Whether it listens.
+    pub state: TcpState,
+    /// Its number; 0 if no process has it open.
+    pub inode: u32,
+    /// Bytes that wait for the program; of one that listens, connections that do.
+    pub waiting: u32,
+    /// Bytes that are not acknowledged; of one that listens, how many connections may wait.
+    pub outstanding: u32,
+    /// How it shares the network, such as `cubic`.
+    pub congestion: Option<String>,
+    /// What it has counted; none of one that listens.
+    pub counts: Option<TcpCounts>,
+}
+
+/// What a TCP socket has counted since it was connected (`struct tcp_info` of `linux/tcp.h`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TcpCounts {
+    /// Bytes that the other end has acknowledged.
+    pub acknowledged_bytes: u64,
+    /// Bytes that have come; the end of a connection counts as one.
+    pub received_bytes: u64,
+    /// Bytes that the program has sent, each once; `None` of kernels before 4.19.
+    pub sent_bytes: Option<u64>,
+    /// Segments with data that were sent.
+    pub data_segments_out: u32,
+    /// Segments with data that have come.
+    pub data_segments_in: u32,
+    /// Segments that were sent again.
+    pub retransmitted: u32,
+    /// The smoothed round trip, microseconds, with what the other end waits before it acknowledges.
+    pub rtt_us: u32,
+    /// Segments that congestion control lets be outstanding.
+    pub window: u32,
+    /// The most that a segment holds, bytes.
+    pub segment_bytes: u32,
+    /// Segments that are sent and not acknowledged.
+    pub unacknowledged: u32,
+    /// Bytes that the program has written and that are not sent.
+    pub unsent_bytes: u32,
+    /// Bytes a second that the kernel saw delivered lately.
+    pub delivery_bytes_per_s: u64,
+    /// How long anything was outstanding, microseconds.
+    pub busy_us: u64,
+    /// How much of that the receiver's full buffer held it up.
+    pub receiver_limited_us: u64,
+    /// How much of that its own full buffer did.
+    pub buffer_limited_us: u64,
+    /// Milliseconds since it last sent data.
+    pub since_sent_ms: u32,
+    /// Milliseconds since data last came.
+    pub since_received_ms: u32,
+}
+
+/// A UDP socket (`sock_diag(7)`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UdpSocket {
+    /// The network namespace that it is in, by number; 0 in this program's own.
+    pub network: u64,
+    /// Its own address.
+    pub local: SocketAddr,
+    /// The only one that it talks to, if it is connected.
+    pub remote: Option<SocketAddr>,
+    /// Its number.
+    pub inode: u32,
+    /// Bytes that wait for the program, with what the kernel needs to keep them.
+    pub waiting: u32,
+    /// Datagrams that were dropped, since there was no room for them.
+    pub dropped: u32,
+}
+
+/// The kind of a Unix socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum UnixKind {
+    /// A stream.
+    Stream,
+    /// Datagrams.
+    Datagram,
+    /// Packets in order.
+    Packet,
+}
+
+/// A Unix socket (`sock_diag(7)`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnixSocket {
+    /// What goes through it.
+    pub kind: UnixKind,
+    /// Whether it listens.
+    pub is_listening: bool,
+    /// Its number.
+    pub inode: u32,
+    /// That of the other end, if it is connected.
+    pub peer: Option<u32>,
+    /// Where it is bound; an abstract name begins with `@`.
+    pub name: Option<String>,
+    /// Bytes that wait for the program; of one that listens, connections that do.
+    pub waiting: u32,
+    /// Bytes that it has sent and that the other end has not read; of one that listens, how many connections may wait.
+    pub outstanding: u32,
+}
+
+/// What a descriptor is, as far as it matters here.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Held {
+    /// A socket, by number.
+    Socket(u32),
+    /// A pipe's end, by the pipe's number.
+    Pipe {
+        /// Its number.
+        inode: u64,
+        /// Whether the process writes to it.
+        writes: bool,
+        /// Whether the process reads from it.
+        reads: bool,
+        /// The name of a FIFO.
+        path: Option<String>,
+    },
+}
+
+/// Memory that a process shares with others, by its file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SharedMemory {
+    /// The device and the number of its file.
+    pub file: (u64, u64),
+    /// Its path, such as `/dev/shm/ring` or `/memfd:ring (deleted)`.
+    pub path: String,
+    /// How long it is, bytes.
+    pub bytes: u64,
+}
+
+/// A process at a moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Its number.
+    pub id: u32,
+    /// The tick of its start, which with the number is unique.
+    pub started: u64,
+    /// The process that has started it.
+    pub parent: u32,
+    /// Its name, of at most 15 letters.
+    pub name: String,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// The user whose it is, by number.
+    pub user: u32,
+    /// Processor time so far, ticks.
+    pub ticks: u64,
+    /// Bytes that its calls have read and written so far, whatever from; unknown of other users' processes.
+    pub moved: Option<(u64, u64)>,
+    /// Sockets and pipes with their descriptors; `None` if this user may not look.
+    pub held: Option<Vec<(i32, Held)>>,
+    /// Memory that it shares.
+    pub shared: BTreeSet<SharedMemory>,
+    /// Its control group, such as `/system.slice/redis.service`.
+    pub group: String,
+    /// Its network namespace, by number; 0 if this user may not look.
+    pub network: u64,
+}
+
+impl Program {
+    /// The systemd unit that it belongs to, such as `redis-server.service`.
+    pub fn unit(&self) -> Option<&str> {
+        self.group.rsplit('/').find(|part| part.ends_with(".service") || part.ends_with(".scope"))
+    }
+
+    /// The container that it runs in, by the first letters of its number.
+    pub fn container(&self) -> Option<&str> {
+        const SHOWN: usize = 12;
+        const NUMBER: usize = 64;
+        let is_number =
+            |part: &&str| part.len() == NUMBER && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let parts = self.group.split(['/', '-', '.', ':']);
+        parts.into_iter().find(is_number).map(|number| &number[..SHOWN])
+    }
+}
+
+/// Where a call moves data, seen from the program that makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CallDirection {
+    /// To the program, such as `read`.
+    In,
+    /// From it, such as `write`.
+    Out,
+    /// Nowhere: it waits until data can move, such as `poll`.
+    Wait,
+    /// Nowhere: it begins or ends a connection, such as `connect`.
+    Other,
+}
+
+/// A system call that moves data or waits for it, and which of its arguments matter. No argument with an address does.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MovingCall {
+    /// Its number on this architecture.
+    pub number: i64,
+    /// Its name.
+    pub name: &'static str,
+    /// Where data go.
+    pub direction: CallDirection,
+    /// Which argument is the descriptor, if one is, from 0 on.
+    pub descriptor: Option<usize>,
+    /// Which argument says how many bytes are asked for, if one does, from 0 on.
+    pub asked: Option<usize>,
+}
+
+/// A call that moves data, as the kernel saw it begin and end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MovedCall {
+    /// The process that made it.
+    pub process: u32,
+    /// The thread that made it.
+    pub thread: u32,
+    /// Its name, such as `read` or `sendto`.
+    pub call: &'static str,
+    /// The descriptor that it was made on; -1 for calls on several or none, such as `poll`.
+    ///
+    /// Of `splice`, `tee` and `sendfile` it is the one that data go to.
+    pub descriptor: i32,
+    /// Where data go.
+    pub direction: CallDirection,
+    /// Bytes asked for, where an argument says it, as for `read` and `sendto`; otherwise 0.
+    pub asked: u64,
+    /// What the call returned: bytes, or a negative error number (`errno(3)`).
+    ///
+    /// For `sendmmsg` and `recvmmsg` these are messages, and for calls that wait, descriptors. From -512 to -516 a signal
+    /// interrupted the call; the kernel may make it again.
+    pub result: i64,
+    /// When it began, nanoseconds on the monotonic clock, as [`clock::now_ns`](crate::clock::now_ns).
+    pub began_ns: u64,
+    /// When it ended, on the same clock.
+    pub ended_ns: u64,
+    /// Whether nothing was missed in between. If not, the begin may be that of an earlier call, and `asked` too.
+    pub is_whole: bool,
+}
+
+/// A TCP connection that a program has opened, as the kernel saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Connected {
+    /// The process that opened it.
+    pub process: u32,
+    /// The thread that called `connect`.
+    pub thread: u32,
+    /// Its own address, in the network namespace that it is in.
+    pub local: SocketAddr,
+    /// The other end's.
+    pub remote: SocketAddr,
+}
+
+/// What a descriptor was when a call on it was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CalledOn {
+    /// A socket, by number, as [`Held::Socket`].
+    Socket(u32),
+    /// A pipe or a FIFO, by number, as [`Held::Pipe`].
+    Pipe(u64),
+}
+
+/// What the calls of a process on a descriptor have moved, one way, while it was the same socket or pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CountedCalls {
+    /// The process.
+    pub process: u32,
+    /// The descriptor. One that was closed and is another socket by now has counts of its own for each.
+    pub descriptor: i32,
+    /// What it was.
+    pub on: CalledOn,
+    /// [`CallDirection::In`] or [`CallDirection::Out`].
+    pub direction: CallDirection,
+    /// Bytes moved, without those of `unsized_calls`.
+    pub bytes: u64,
+    /// Calls that moved something. The end of a stream, an empty datagram, and what was only looked at
+    /// (`MSG_PEEK`) are not among them.
+    pub calls: u64,
+    /// Calls that would have had to wait (`EAGAIN`).
+    pub empty: u64,
+    /// Those of `calls` that tell messages and not bytes: `recvmmsg` and `sendmmsg`.
+    pub unsized_calls: u64,
+}
+
+/// What was taken from samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Records for which the rings had no room, at least: begins and ends of calls, or steps of connections.
+    pub lost: u64,
+}
+
+/// Why the kernel cannot be sampled.
+#[derive(Debug, thiserror::Error)]
+pub enum SampleError {
+    /// This user lacks permission.
+    #[error("this user may not sample the kernel's tracepoints: {0}")]
+    Forbidden(#[source] io::Error),
+    /// The kernel or the processor does not offer it, or the system is another one.
+    #[error("the kernel's tracepoints cannot be sampled here: {0}")]
+    Absent(#[source] io::Error),
+    /// A system call failed otherwise, such as for too many open files.
+    #[error("sampling the kernel's tracepoints failed: {0}")]
+    Failed(#[source] io::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_and_containers_are_read_from_the_group() {
+        let of = |group: &str| Program { group: group.to_owned(), ..Program::default() };
+        let number = "3f4a".repeat(16);
+        let docker = of(&format!("/system.slice/docker-{number}.scope"));
+        assert_eq!(docker.container(), Some("3f4a3f4a3f4a"));
+        let pod = of(&format!("/kubepods/besteffort/pod1/{number}"));
+        assert_eq!((pod.container(), pod.unit()), (Some("3f4a3f4a3f4a"), None));
+        let unit = of("/system.slice/redis-server.service");
+        assert_eq!((unit.unit(), unit.container()), (Some("redis-server.service"), None));
+        assert_eq!((of("/").unit(), of("/").container()), (None, None));
+    }
+}

@@ -1,0 +1,37 @@
+//! No view of what other programs hold.
+
+pub use crate::observed::{Held, Program, SharedMemory};
+
+/// Which parts of a process are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Those that change.
+    Counts,
+    /// All of it.
+    All,
+}
+
+/// None: the system does not show what programs hold.
+pub fn programs(_depth: impl Fn(u32) -> Depth) -> Vec<Program> {
+    Vec::new()
+}
+
+/// None: the system does not show what programs hold.
+pub fn program_of(_id: u32, _depth: Depth) -> Option<Program> {
+    None
+}
+
+/// Nothing: the system does not show it.
+pub fn held_at(_process: u32, _descriptor: i32) -> Option<Held> {
+    None
+}
+
+/// Nothing: the system does not show it.
+pub fn waits_in(_process: u32) -> Vec<String> {
+    Vec::new()
+}
+
+/// Unknown.
+pub fn own_network() -> u64 {
+    0
+}

@@ -1,0 +1,75 @@
+//! No view of other programs' sockets.
+
+use std::io;
+
+pub use crate::observed::{TcpCounts, TcpSocket, TcpState, UdpSocket, UnixKind, UnixSocket};
+
+const WHY: &str = "only Linux shows the sockets of other programs (sock_diag)";
+
+/// A view of the sockets of this machine, which this system does not offer.
+#[derive(Debug)]
+pub struct Sockets;
+
+impl Sockets {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn open() -> io::Result<Self> {
+        Err(super::unsupported(WHY))
+    }
+
+    /// Every TCP socket.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn tcp(&mut self) -> io::Result<Vec<TcpSocket>> {
+        Err(super::unsupported(WHY))
+    }
+
+    /// Every UDP socket.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn udp(&mut self) -> io::Result<Vec<UdpSocket>> {
+        Err(super::unsupported(WHY))
+    }
+
+    /// Every Unix socket.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn unix(&mut self) -> io::Result<Vec<UnixSocket>> {
+        Err(super::unsupported(WHY))
+    }
+}
+
+/// Messages on TCP sockets that close, which this system does not send.
+#[derive(Debug)]
+pub struct Closing;
+
+impl Closing {
+    /// Listens from now on.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn listen() -> io::Result<Self> {
+        Err(super::unsupported(WHY))
+    }
+
+    /// Those that have closed since the last look, and whether some of them were lost.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn take(&mut self) -> io::Result<(Vec<TcpSocket>, bool)> {
+        Err(super::unsupported(WHY))
+    }
+}
+
+/// The sockets of another network namespace, which this system does not have.
+///
+/// # Errors
+/// Always.
+pub fn open_at(_process: u32, _network: u64) -> io::Result<(Sockets, Option<Closing>)> {
+    Err(super::unsupported(WHY))
+}

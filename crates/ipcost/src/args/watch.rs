@@ -1,0 +1,53 @@
+//! What `ipcost watch` takes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ipcost_model::units::parse_duration;
+
+use super::TextFiles;
+use crate::redact::Redacting;
+
+/// Looks at the sockets, pipes and shared memory of the programs that run. It only reads, costs them nothing, and never sees what they
+/// say; an ordinary user sees the own programs, root all.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Exit status: 0 it could look, whatever it found, 1 something failed, 2 wrong usage or nothing can be seen."
+)]
+pub struct WatchArgs {
+    /// Only what this process says
+    #[arg(long, value_name = "PID")]
+    pub pid: Option<u32>,
+    /// Only what goes over this TCP port
+    #[arg(long, value_name = "N")]
+    pub port: Option<u16>,
+    /// Only what goes over this Unix socket or FIFO; an abstract name begins with @
+    #[arg(long, value_name = "SOCKET")]
+    pub path: Option<String>,
+    /// Only what programs say that have this in their command line
+    #[arg(long, value_name = "NAME")]
+    pub command: Option<String>,
+    /// How long to look [default: until q on a terminal, which then shows it every second, else 5s]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    pub lasts: Option<Duration>,
+    /// Attach strace for a second to what nothing else counts; it makes those programs slower meanwhile
+    #[arg(long)]
+    pub trace: bool,
+    /// Afterwards, measure what the conversation that moves most would cost over these transports
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub what_if: Vec<String>,
+    /// Write what --what-if measures as a job file, for ipcost run
+    #[arg(long, value_name = "FILE", requires = "what_if")]
+    pub job: Option<PathBuf>,
+    /// Show every row and every column
+    #[arg(long)]
+    pub wide: bool,
+    /// Show neither progress nor warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub redacting: Redacting,
+    #[command(flatten)]
+    pub files: TextFiles,
+}

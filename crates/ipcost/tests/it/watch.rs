@@ -1,0 +1,853 @@
+//! `ipcost watch` over programs that run: what it counts against what those programs, other tools and a tap have counted.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::private_server::by_nobody;
+use crate::common::{Place, alone, argument, assert_refused, missing, text, wait};
+
+/// A program of a test: it tells a line once it is ready, begins when it gets one, and ends with its input.
+struct Program {
+    child: Child,
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Program {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    fn python(place: &Place, name: &str, script: &str, args: &[&str]) -> Self {
+        let file = place.write(name, script);
+        let mut command = Command::new("python3");
+        command.arg(file).args(args);
+        Self::start(command)
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+
+    fn tell(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A program that ends with its test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A watch that runs while a test does something, and its record.
+struct Watch {
+    child: Child,
+    file: std::path::PathBuf,
+}
+
+impl Watch {
+    /// It has looked once when this returns: what it writes first is that it has begun.
+    fn start(place: &Place, args: &[&str]) -> Self {
+        let file = place.file("watched.json");
+        let mut command = place.command(&["watch", "--json", argument(&file), "--for", "1h"]);
+        let mut child = command
+            .args(args)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        errors.read_line(&mut line).unwrap();
+        assert!(line.contains("watching"), "{line}");
+        Self { child, file }
+    }
+
+    fn end(mut self) -> Value {
+        // What was moved last is seen by the look that follows, and by messages on closing, which take a moment.
+        std::thread::sleep(Duration::from_millis(300));
+        crate::common::signal(self.child.id(), "INT");
+        assert!(self.child.wait().unwrap().success());
+        serde_json::from_slice(&std::fs::read(&self.file).unwrap()).unwrap()
+    }
+}
+
+/// The conversations between programs of these names.
+fn between<'a>(watched: &'a Value, client: &str, server: &str) -> Vec<&'a Value> {
+    let is = |it: &&Value| {
+        it["client"]["name"].as_str().unwrap().starts_with(client)
+            && it["server"]["name"].as_str().unwrap().starts_with(server)
+    };
+    watched["conversations"].as_array().unwrap().iter().filter(is).collect()
+}
+
+fn bytes(conversation: &Value) -> (u64, u64) {
+    let of = |way: &str| conversation[way]["bytes"].as_u64().unwrap();
+    (of("there"), of("back"))
+}
+
+fn codes(watched: &Value) -> Vec<&str> {
+    let all = watched["findings"].as_array();
+    all.into_iter().flatten().map(|finding| finding["code"].as_str().unwrap()).collect()
+}
+
+/// Two processes over a socket: the client sends so many requests and takes a reply to each, in one of several manners.
+const PAIR: &str = r#"
+import os, socket, sys, threading, time
+way, where, count, size, reply = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
+if where.startswith("/"):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(where)
+else:
+    listener = socket.create_server(("127.0.0.1", int(where)))
+at, family = listener.getsockname(), listener.family
+listener.listen(1 if way == "backlog" else 1024)
+
+def take(connection, length):
+    left = length
+    if way == "headers":
+        left -= len(connection.recv(5))
+    while left:
+        got = len(connection.recv(min(left, 20 if way == "sips" else 65536)))
+        if not got:
+            return False
+        left -= got
+    return True
+
+def connect():
+    client = socket.socket(family)
+    client.connect(at)
+    return client
+
+def client():
+    if way == "each":
+        for _ in range(count):
+            one = connect()
+            one.sendall(b"x" * size)
+            take(one, reply)
+            one.close()
+    elif way == "backlog":
+        def knock():
+            try:
+                connect()
+                time.sleep(100)
+            except OSError:
+                pass
+        for _ in range(count):
+            threading.Thread(target=knock, daemon=True).start()
+        time.sleep(2)
+    elif way == "stream":
+        one = connect()
+        for _ in range(count):
+            one.sendall(b"x" * size)
+        return one
+    elif way == "many":
+        all = [connect() for _ in range(count)]
+        end = time.time() + 3
+        while time.time() < end:
+            for one in all:
+                one.sendall(b"x" * size)
+                take(one, reply)
+        return all
+    else:
+        one = connect()
+        for _ in range(count):
+            if way == "spins":
+                one.sendall(b"x" * size)
+                one.setblocking(False)
+                left = reply
+                while left:
+                    try:
+                        left -= len(one.recv(left))
+                    except BlockingIOError:
+                        pass
+                one.setblocking(True)
+                continue
+            if way == "paced":
+                time.sleep(0.002)
+            if way == "pieces":
+                one.sendall(b"x" * (size // 2))
+                one.sendall(b"x" * (size - size // 2))
+            else:
+                one.sendall(b"x" * size)
+            take(one, reply)
+        return one
+
+def serve(connection):
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+    while take(connection, size):
+        if way == "stream":
+            time.sleep(0.005)
+        elif way == "spins":
+            time.sleep(0.0005)
+            connection.sendall(b"y" * reply)
+        else:
+            connection.sendall(b"y" * reply)
+
+ask, told = os.pipe()
+done, tell = os.pipe()
+if os.fork() == 0:
+    parent = os.getppid()
+    listener.close()
+    os.close(told)
+    open("/proc/self/comm", "w").write("asker")
+    if not os.read(ask, 1):
+        os._exit(0)
+    kept = client()
+    os.write(tell, b"x")
+    while os.getppid() == parent:
+        time.sleep(0.05)
+    os._exit(0)
+open("/proc/self/comm", "w").write("answerer")
+
+def serving():
+    while way != "backlog":
+        connection, _ = listener.accept()
+        threading.Thread(target=serve, args=(connection,), daemon=True).start()
+threading.Thread(target=serving, daemon=True).start()
+print(at if where.startswith("/") else at[1], flush=True)
+sys.stdin.readline()
+os.write(told, b"x")
+os.read(done, 1)
+print("done", flush=True)
+sys.stdin.read()
+"#;
+
+/// One of those pairs, which begins when it is told to.
+struct Pair {
+    program: Program,
+    /// A port, or a path.
+    at: String,
+}
+
+impl Pair {
+    fn that(place: &Place, way: &str, over: &str, figures: [u64; 3]) -> Self {
+        Self::by(Command::new("python3"), place, way, over, figures)
+    }
+
+    /// The same as another user.
+    fn by_nobody(place: &Place, way: &str, over: &str, figures: [u64; 3]) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(place.files.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3"]);
+        Self::by(command, place, way, over, figures)
+    }
+
+    fn by(mut command: Command, place: &Place, way: &str, over: &str, figures: [u64; 3]) -> Self {
+        let (path, file) = (place.file(&format!("{way}.sock")), place.write("pair.py", PAIR));
+        let at = if over == "unix" { argument(&path) } else { "0" };
+        command.args([argument(&file), way, at]).args(figures.map(|figure| figure.to_string()));
+        let mut program = Program::start(command);
+        let at = program.line();
+        Self { program, at }
+    }
+
+    /// All of it, while it is watched.
+    fn watched(mut self, place: &Place) -> Value {
+        let flag = if self.at.starts_with('/') { "--path" } else { "--port" };
+        let watch = Watch::start(place, &[flag, &self.at]);
+        self.program.tell("go");
+        assert_eq!(self.program.line(), "done");
+        watch.end()
+    }
+}
+
+/// The only conversation of a pair.
+fn only(watched: &Value) -> &Value {
+    let found = between(watched, "", "answerer");
+    let [only] = found.as_slice() else { panic!("{watched:#}") };
+    only
+}
+
+/// Copies what a client and a server say to each other, and counts it.
+const TAP: &str = r#"
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct sockaddr_in at(int port) {
+    struct sockaddr_in where = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    return where;
+}
+
+int main(int count, char **words) {
+    static char buffer[65536];
+    struct sockaddr_in mine = at(0), theirs = at(count > 1 ? atoi(words[1]) : 0);
+    socklen_t length = sizeof mine;
+    int listener = socket(AF_INET, SOCK_STREAM, 0), out = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(listener, (void *)&mine, sizeof mine) || listen(listener, 1)) return 1;
+    getsockname(listener, (void *)&mine, &length);
+    printf("%d\n", ntohs(mine.sin_port));
+    fflush(stdout);
+    int in = accept(listener, 0, 0);
+    if (in < 0 || connect(out, (void *)&theirs, sizeof theirs)) return 1;
+    struct pollfd ends[] = {{.fd = in, .events = POLLIN}, {.fd = out, .events = POLLIN}};
+    long long moved[2] = {0, 0};
+    for (;;) {
+        poll(ends, 2, -1);
+        for (int way = 0; way < 2; way++) {
+            if (!ends[way].revents) continue;
+            ssize_t got = read(ends[way].fd, buffer, sizeof buffer);
+            if (got <= 0) goto end;
+            for (ssize_t sent = 0; sent < got;) sent += write(ends[1 - way].fd, buffer + sent, got - sent);
+            moved[way] += got;
+        }
+    }
+end:
+    printf("%lld %lld\n", moved[0], moved[1]);
+    fflush(stdout);
+    getchar();
+    return 0;
+}
+"#;
+
+#[test]
+fn bytes_and_requests_over_tcp_are_what_the_programs_and_ss_have_counted() {
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "plain", "tcp", [2_000, 300, 1_200]);
+    let watch = Watch::start(&place, &["--port", &pair.at]);
+    pair.program.tell("go");
+    assert_eq!(pair.program.line(), "done");
+    let ss = Command::new("ss").args(["-tin", "sport", "=", &format!(":{}", pair.at)]).output().unwrap();
+    let watched = watch.end();
+    let seen = only(&watched);
+    assert_eq!(bytes(seen), (2_000 * 300, 2_000 * 1_200));
+    let ss = text(&ss.stdout);
+    assert!(ss.contains("bytes_received:600000"), "{ss}");
+    assert_eq!((seen["opened"].as_u64(), seen["connections"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(seen["manner"], "requests");
+    // A request is a segment, and so is a reply.
+    let elapsed = watched["elapsed_s"].as_f64().unwrap();
+    let requests = seen["requests_per_s"].as_f64().unwrap() * elapsed;
+    assert!((1_999.0..=2_001.0).contains(&requests), "{requests}");
+    assert_eq!(codes(&watched), Vec::<&str>::new());
+}
+
+#[test]
+fn a_tap_counts_the_same() {
+    let place = Place::new();
+    let source = place.write("tap.c", TAP);
+    let program = place.file("tap");
+    assert!(
+        Command::new("cc")
+            .args(["-O1", "-o", argument(&program), argument(&source)])
+            .status()
+            .unwrap()
+            .success()
+    );
+    // The server is asked through the tap by a client of this test, whose connection closes before the watch ends.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let mut tap = Command::new(&program);
+    tap.arg(port.to_string());
+    let mut tap = Program::start(tap);
+    let at: u16 = tap.line().parse().unwrap();
+    let watch = Watch::start(&place, &["--command", argument(&program)]);
+    let mut client = std::net::TcpStream::connect(("127.0.0.1", at)).unwrap();
+    let (mut serving, _) = server.accept().unwrap();
+    let mut buffer = vec![0; 3_000];
+    for round in 0..500_usize {
+        client.write_all(&buffer[..100 + round]).unwrap();
+        serving.read_exact(&mut buffer[..100 + round]).unwrap();
+        serving.write_all(&buffer[..3_000 - round]).unwrap();
+        client.read_exact(&mut buffer[..3_000 - round]).unwrap();
+    }
+    drop((client, serving));
+    let told: Vec<u64> = tap.line().split(' ').map(|count| count.parse().unwrap()).collect();
+    let watched = watch.end();
+    let at_of = |port: u16| {
+        let conversations = watched["conversations"].as_array().unwrap();
+        let address = format!("127.0.0.1:{port}");
+        bytes(
+            conversations
+                .iter()
+                .find(|it| it["address"] == *address)
+                .unwrap_or_else(|| panic!("{watched:#}")),
+        )
+    };
+    let both = (told[0], told[1]);
+    assert_eq!((at_of(at), at_of(port)), (both, both));
+}
+
+#[test]
+fn what_has_been_said_before_is_not_counted_and_a_process_that_dies_loses_nothing() {
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "plain", "tcp", [100, 10, 10]);
+    pair.program.tell("go");
+    assert_eq!(pair.program.line(), "done");
+    let before = Watch::start(&place, &["--port", &pair.at]).end();
+    assert_eq!((bytes(only(&before)), only(&before)["manner"].as_str()), ((0, 0), Some("idle")));
+    let mut dying = Pair::that(&place, "plain", "tcp", [500, 100, 100]);
+    let watch = Watch::start(&place, &["--port", &dying.at]);
+    dying.program.tell("go");
+    assert_eq!(dying.program.line(), "done");
+    drop(dying);
+    std::thread::sleep(Duration::from_millis(1_500));
+    let after = watch.end();
+    let seen = only(&after);
+    assert_eq!((bytes(seen), seen["connections"].as_u64()), ((50_000, 50_000), Some(0)));
+}
+
+#[test]
+fn connections_that_carry_one_request_are_counted_and_named() {
+    let place = Place::new();
+    let watched = Pair::that(&place, "each", "tcp", [300, 20, 30]).watched(&place);
+    let seen = only(&watched);
+    assert_eq!((bytes(seen), seen["opened"].as_u64()), ((6_000, 9_000), Some(300)));
+    assert_eq!(seen["manner"], "connections");
+    assert!(codes(&watched).contains(&"connection-each"), "{watched:#}");
+}
+
+#[test]
+fn a_planted_nagle_pair_is_named_with_the_side_that_can_mend_it() {
+    let place = Place::new();
+    let watched = Pair::that(&place, "pieces", "tcp", [75, 20, 5]).watched(&place);
+    let findings = watched["findings"].as_array().unwrap();
+    let nagle =
+        findings.iter().find(|finding| finding["code"] == "nagle").unwrap_or_else(|| panic!("{watched:#}"));
+    assert_eq!(nagle["pid"], only(&watched)["client"]["pid"]);
+    assert!(nagle["found"].as_str().unwrap().contains("TCP_NODELAY off"), "{nagle:#}");
+}
+
+#[test]
+fn a_slow_reader_is_named_and_not_its_writer() {
+    let place = Place::new();
+    for over in ["tcp", "unix"] {
+        let watched = Pair::that(&place, "stream", over, [400, 65_536, 1]).watched(&place);
+        let findings = watched["findings"].as_array().cloned().unwrap_or_default();
+        let slow = findings.iter().find(|finding| finding["code"] == "slow-reader");
+        let slow = slow.unwrap_or_else(|| panic!("{over}: {watched:#}"));
+        assert_eq!(slow["pid"], only(&watched)["server"]["pid"], "{over}");
+    }
+}
+
+#[test]
+fn a_full_queue_of_connections_is_named_with_its_listener() {
+    let place = Place::new();
+    for over in ["tcp", "unix"] {
+        let watched = Pair::that(&place, "backlog", over, [8, 1, 1]).watched(&place);
+        assert!(codes(&watched).contains(&"backlog"), "{over}: {watched:#}");
+        let findings = watched["findings"].as_array().unwrap();
+        let found = findings.iter().find(|finding| finding["code"] == "backlog").unwrap();
+        assert!(found["found"].as_str().unwrap().contains("answerer"), "{found}");
+    }
+}
+
+#[test]
+fn a_thousand_connections_are_one_row_and_cost_little_to_look_at() {
+    let place = Place::new();
+    let watched = Pair::that(&place, "many", "tcp", [1_000, 10, 10]).watched(&place);
+    let seen = only(&watched);
+    assert_eq!((seen["connections"].as_u64(), seen["opened"].as_u64()), (Some(1_000), Some(1_000)));
+    let (there, back) = bytes(seen);
+    assert!(there == back && there >= 10_000, "{seen:#}");
+    // Built to be debugged, it takes several times what is promised of a release.
+    assert!(watched["own_cpu"].as_f64().unwrap() < 0.3, "{}", watched["own_cpu"]);
+}
+
+#[test]
+fn a_pipeline_moves_the_bytes_that_it_was_given() {
+    let place = Place::new();
+    const SOURCE: &str = r#"
+import os, sys, time
+open("/proc/self/comm", "w").write("source")
+sys.stdin.readline()
+for _ in range(100):
+    os.write(1, b"x" * 10000)
+    time.sleep(0.01)
+open(sys.argv[1], "w")
+sys.stdin.readline()
+"#;
+    let (file, done) = (place.write("source.py", SOURCE), place.file("done"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("python3 {} {} | cat | wc -c", argument(&file), argument(&done))]);
+    let mut pipeline = Program::start(command);
+    std::thread::sleep(Duration::from_millis(500));
+    let watch = Watch::start(&place, &["--command", "cat"]);
+    pipeline.tell("go");
+    place.wait_until("all is written", || done.exists());
+    let watched = watch.end();
+    for (from, to) in [("source", "cat"), ("cat", "wc")] {
+        // Descriptors that they have inherited lead to others.
+        let seen = between(&watched, from, to)[0];
+        let bytes = seen["there"]["bytes"].as_f64().unwrap();
+        assert!((950_000.0..=1_050_000.0).contains(&bytes), "{from}: {seen:#}");
+    }
+    pipeline.tell("end");
+    assert_eq!(pipeline.line(), "1000000");
+}
+
+#[test]
+fn another_network_namespace_is_looked_into() {
+    let place = Place::new();
+    let file = place.write("pair.py", PAIR);
+    let script = format!("ip link set lo up && exec python3 {} plain 0 200 50 70", argument(&file));
+    let mut command = Command::new("unshare");
+    command.args(["--net", "sh", "-c", &script]);
+    let mut inside = Program::start(command);
+    let at = inside.line();
+    // The same port of this namespace is another one.
+    let watch = Watch::start(&place, &["--port", &at]);
+    inside.tell("go");
+    assert_eq!(inside.line(), "done");
+    let watched = watch.end();
+    assert_eq!(bytes(only(&watched)), (10_000, 14_000));
+}
+
+#[test]
+fn redaction_leaves_no_command_no_path_and_no_number() {
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "plain", "unix", [10, 10, 10]);
+    pair.program.tell("go");
+    pair.program.line();
+    let id = pair.program.child.id();
+    let output = place
+        .run(&["watch", "--path", &pair.at, "--for", "1s", "--redact", "--wide", "--json", "-", "--quiet"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("[path 1]") && said.contains("[command]"), "{said}");
+    for secret in [&*pair.at, "pair.py", &format!(": {id}")] {
+        assert!(!said.contains(secret), "{secret}: {said}");
+    }
+}
+
+#[test]
+fn an_ordinary_user_sees_the_own_programs_and_what_is_missing() {
+    let place = Place::new();
+    let pair = Pair::that(&place, "plain", "tcp", [10, 10, 10]);
+    let root = pair.program.child.id().to_string();
+    let output = wait(
+        by_nobody(&place, &["watch", "--for", "1s"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let said = text(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("of other users") && said.contains("Run as root"),
+        "{said}"
+    );
+    let other = wait(
+        by_nobody(&place, &["watch", "--pid", &root])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    assert_refused(&other, &["is another user's; run as root"]);
+}
+
+#[test]
+fn on_a_terminal_it_is_redrawn_until_q() {
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "many", "tcp", [5, 10, 10]);
+    let program = env!("CARGO_BIN_EXE_ipcost");
+    let mut command = Command::new("script");
+    command.args([
+        "-qec",
+        &format!("stty cols 100 rows 30; {program} watch --port {}", pair.at),
+        "/dev/null",
+    ]);
+    let mut terminal = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    pair.program.tell("go");
+    assert_eq!(pair.program.line(), "done");
+    terminal.stdin.as_mut().unwrap().write_all(b"q").unwrap();
+    let output = terminal.wait_with_output().unwrap();
+    let said = text(&output.stdout);
+    let (live, after) = said.rsplit_once("\u{1b}[?1049l").unwrap_or_else(|| panic!("{said}"));
+    assert!(
+        live.contains("\u{1b}[?1049h") && live.contains("q ends") && live.matches("asker").count() >= 2,
+        "{said}"
+    );
+    assert!(after.contains("asker") && after.contains("answerer"), "{after}");
+}
+
+#[test]
+fn what_goes_over_a_unix_socket_is_counted_and_its_messages_are_sampled() {
+    let _alone = alone();
+    let place = Place::new();
+    let watched = Pair::that(&place, "plain", "unix", [100_000, 300, 1_200]).watched(&place);
+    let seen = only(&watched);
+    let (there, back) = bytes(seen);
+    assert_eq!((there, back), (30_000_000, 120_000_000), "{seen:#}");
+    assert_eq!(
+        (seen["manner"].as_str(), seen["there"]["known"].as_str()),
+        (Some("requests"), Some("counted"))
+    );
+    let size = |way: &str| seen[way]["message_bytes"]["median"].as_f64();
+    assert_eq!((size("there"), size("back")), (Some(300.0), Some(1_200.0)));
+    let requests = seen["requests_per_s"].as_f64().unwrap() * watched["elapsed_s"].as_f64().unwrap();
+    assert!((95_000.0..=105_000.0).contains(&requests), "{requests}");
+    for time in ["round_trip_us", "think_us", "service_us"] {
+        assert!(seen[time]["median"].as_f64().unwrap() > 0.0, "{time}");
+    }
+}
+
+#[test]
+fn calls_that_cost_more_than_they_need_are_named() {
+    let _alone = alone();
+    let place = Place::new();
+    for (way, code) in
+        [("pieces", "pieces"), ("sips", "small-reads"), ("spins", "empty-polls"), ("headers", "tls")]
+    {
+        let over = if way == "headers" { "tcp" } else { "unix" };
+        let watched = Pair::that(&place, way, over, [if way == "spins" { 4_000 } else { 40_000 }, 400, 400])
+            .watched(&place);
+        assert!(codes(&watched).contains(&code), "{way}: {watched:#}");
+    }
+}
+
+#[test]
+fn redis_benchmark_over_both_sockets() {
+    let _alone = alone();
+    let place = Place::new();
+    const REQUESTS: u64 = 200_000;
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let socket = place.file("redis.sock");
+    let mut server = Command::new("redis-server");
+    server.args([
+        "--port",
+        &port,
+        "--unixsocket",
+        argument(&socket),
+        "--save",
+        "",
+        "--dir",
+        argument(place.files.path()),
+    ]);
+    let _server = match server.stdout(Stdio::piped()).stdin(Stdio::piped()).spawn() {
+        Ok(child) => Ended(child),
+        Err(error) => return missing("redis-server", &error.to_string()),
+    };
+    place.wait_until("redis listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    for over in ["tcp", "unix"] {
+        let count = REQUESTS.to_string();
+        let (place_of, filter) = match over {
+            "tcp" => (["-p", &port], ["--port", &port]),
+            _ => (["-s", argument(&socket)], ["--path", argument(&socket)]),
+        };
+        let watch = Watch::start(&place, &filter);
+        let mut benchmark = Command::new("redis-benchmark");
+        benchmark.args(place_of).args(["-n", &count, "-c", "4", "-q", "PING"]);
+        assert!(benchmark.stdout(Stdio::null()).status().unwrap().success());
+        let watched = watch.end();
+        let found = between(&watched, "redis-benchmark", "redis");
+        let seen = found.first().unwrap_or_else(|| panic!("{over}: {watched:#}"));
+        let (there, back) = bytes(seen);
+        // A request is *1\r\n$4\r\nPING\r\n, its answer +PONG\r\n; what each connection says first comes on top.
+        let (asked, answered) = (REQUESTS * 14, REQUESTS * 7);
+        match over {
+            "tcp" => assert!(
+                (asked..asked + 5_000).contains(&there) && (answered..answered + 5_000).contains(&back),
+                "{seen:#}"
+            ),
+            _ => {
+                let is_near = |bytes: u64, truth: u64| (0.95..=1.05).contains(&(bytes as f64 / truth as f64));
+                assert!(is_near(there, asked) && is_near(back, answered), "{seen:#}");
+            }
+        }
+        let requests = seen["requests_per_s"].as_f64().unwrap() * watched["elapsed_s"].as_f64().unwrap();
+        assert!((0.95..=1.05).contains(&(requests / REQUESTS as f64)), "{over}: {requests}");
+    }
+}
+
+#[test]
+fn a_user_without_rights_has_strace_attached_and_its_own_programs_go_on() {
+    let place = Place::new();
+    let mut pair = Pair::by_nobody(&place, "paced", "unix", [1_500, 300, 700]);
+    pair.program.tell("go");
+    let args = ["watch", "--path", &pair.at, "--trace", "--for", "2s", "--json", "-"];
+    let output =
+        wait(by_nobody(&place, &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let errors = text(&output.stderr);
+    assert!(errors.contains("strace is attached to") && errors.contains("for a second"), "{errors}");
+    let watched: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let seen = only(&watched);
+    assert_eq!(
+        (seen["manner"].as_str(), seen["there"]["known"].as_str()),
+        (Some("requests"), Some("traced"))
+    );
+    let size = |way: &str| seen[way]["message_bytes"]["median"].as_f64();
+    assert_eq!((size("there"), size("back")), (Some(300.0), Some(700.0)));
+    assert_eq!(pair.program.line(), "done");
+}
+
+#[test]
+fn datagrams_without_room_are_named() {
+    let place = Place::new();
+    const SENDER: &str = r#"
+import os, socket, sys, time
+family = socket.AF_UNIX if sys.argv[1] == "unix" else socket.AF_INET
+server, client = socket.socket(family, socket.SOCK_DGRAM), socket.socket(family, socket.SOCK_DGRAM)
+server.bind(sys.argv[2] if family == socket.AF_UNIX else ("127.0.0.1", 0))
+if family == socket.AF_INET:
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+parent = os.getpid()
+if os.fork() == 0:
+    client.connect(server.getsockname())
+    server.close()
+    open("/proc/self/comm", "w").write("asker")
+    while os.getppid() == parent:
+        client.send(b"x" * 500)
+        time.sleep(0.0002)
+    os._exit(0)
+client.close()
+open("/proc/self/comm", "w").write("answerer")
+print("ready", flush=True)
+while True:
+    server.recv(1000)
+    time.sleep(0.02)
+"#;
+    for over in ["unix", "udp"] {
+        let path = place.file("datagrams.sock");
+        let mut program = Program::python(&place, "datagrams.py", SENDER, &[over, argument(&path)]);
+        assert_eq!(program.line(), "ready");
+        let id = program.child.id().to_string();
+        let watch = Watch::start(&place, &["--pid", &id]);
+        std::thread::sleep(Duration::from_millis(2_500));
+        let watched = watch.end();
+        let findings = watched["findings"].as_array().cloned().unwrap_or_default();
+        let found = findings.iter().find(|finding| finding["code"] == "datagram-queue");
+        let found = found.unwrap_or_else(|| panic!("{over}: {watched:#}"));
+        assert_eq!(found["pid"].to_string(), id, "{over}");
+    }
+}
+
+#[test]
+fn names_of_others_do_nothing_on_a_terminal() {
+    let place = Place::new();
+    let script = PAIR.replace("\"asker\"", "\"a\\x1b[2Jx\"");
+    let file = place.write("hostile.py", &script);
+    let path = place.file("s\u{1b}[31m.sock");
+    let mut command = Command::new("python3");
+    command.args([argument(&file), "plain", argument(&path), "10", "10", "10"]);
+    let mut pair = Program::start(command);
+    pair.line();
+    pair.tell("go");
+    assert_eq!(pair.line(), "done");
+    let id = pair.child.id().to_string();
+    let output = place.run(&["watch", "--pid", &id, "--for", "1s", "--wide", "--quiet"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("a\\u{1b}[2Jx") && !said.contains('\u{1b}'), "{said}");
+}
+
+#[test]
+fn connections_of_pgbench_are_as_many_as_it_says() {
+    let place = Place::new();
+    let Some(server) = crate::common::private_server::Server::start(&place, "postgres") else { return };
+    let at = server.port.to_string();
+    let watch = Watch::start(&place, &["--port", &at]);
+    let script = place.write("select.sql", "SELECT 1;");
+    let mut pgbench = Command::new("pgbench");
+    pgbench.args([
+        "-h",
+        "127.0.0.1",
+        "-p",
+        &at,
+        "-U",
+        "ipcost",
+        "-C",
+        "-t",
+        "200",
+        "-n",
+        "-f",
+        argument(&script),
+        "postgres",
+    ]);
+    let output = match pgbench.env("PGPASSWORD", &server.secret).output() {
+        Ok(output) => output,
+        Err(error) => return missing("postgresql", &error.to_string()),
+    };
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let watched = watch.end();
+    let found = between(&watched, "pgbench", "postgres");
+    let opened: u64 = found.iter().map(|it| it["opened"].as_u64().unwrap()).sum();
+    // It opens one more, to see that the server is there.
+    assert!((200..=202).contains(&opened), "{opened}: {watched:#}");
+    assert!(codes(&watched).contains(&"connection-each"));
+}
+
+#[test]
+fn nginx_and_php_fpm_over_both_sockets() {
+    let place = Place::new();
+    let Some(server) = crate::common::private_server::Server::start(&place, "fastcgi") else { return };
+    const REQUESTS: u64 = 600;
+    let script = server.secret.clone();
+    for (over, at) in
+        [("tcp", format!("127.0.0.1:{}", server.port)), ("unix", format!("unix:{}", server.unix))]
+    {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let root = place.files.path().display();
+        let configuration = format!(
+            "user root; daemon off; pid {root}/nginx.pid; error_log stderr crit; events {{}} http {{ access_log off; \
+             client_body_temp_path {root}/b; proxy_temp_path {root}/p; fastcgi_temp_path {root}/f; uwsgi_temp_path {root}/u; scgi_temp_path {root}/s; \
+             server {{ listen 127.0.0.1:{port}; location / {{ fastcgi_pass {at}; \
+             fastcgi_param SCRIPT_FILENAME {script}; fastcgi_param REQUEST_METHOD GET; }} }} }}"
+        );
+        let file = place.write("nginx.conf", &configuration);
+        let nginx = Command::new("/usr/sbin/nginx")
+            .args(["-c", argument(&file), "-p", argument(place.files.path())])
+            .spawn();
+        let _nginx = match nginx {
+            Ok(child) => Ended(child),
+            Err(error) => return missing("nginx-light", &error.to_string()),
+        };
+        place.wait_until("nginx listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+        let filter = if over == "tcp" {
+            ["--port".to_owned(), server.port.to_string()]
+        } else {
+            ["--path".to_owned(), server.unix.clone()]
+        };
+        let watch = Watch::start(&place, &[&filter[0], &filter[1]]);
+        for _ in 0..REQUESTS {
+            let mut client = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+            client.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+            let mut answer = Vec::new();
+            client.read_to_end(&mut answer).unwrap();
+            assert!(
+                answer.starts_with(b"HTTP/1.1 ") && !answer.starts_with(b"HTTP/1.1 502"),
+                "{}",
+                text(&answer)
+            );
+        }
+        let watched = watch.end();
+        // Which of its workers answers is PHP-FPM's choice. Connections over a Unix socket are shorter than a look: who opens them is not
+        // seen, but that the server takes them.
+        let found = between(&watched, if over == "tcp" { "nginx" } else { "" }, "php-fpm");
+        assert!(
+            found.iter().all(|it| it["manner"] == "connections") && !found.is_empty(),
+            "{over}: {watched:#}"
+        );
+        let opened: u64 = found.iter().map(|it| it["opened"].as_u64().unwrap()).sum();
+        let (there, back) =
+            found.iter().map(|it| bytes(it)).fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        // Of so short a burst, windows see a part; and the call in which each worker waited already is not seen from its begin.
+        let least = if over == "tcp" { REQUESTS } else { REQUESTS / 5 };
+        assert!((least..=REQUESTS).contains(&opened), "{over}: {opened}, {watched:#}");
+        assert!(there > least * 50 && back > least * 30, "{over}: {there} {back}");
+        assert!(codes(&watched).contains(&"connection-each"), "{over}: {watched:#}");
+    }
+}
