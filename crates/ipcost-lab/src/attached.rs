@@ -17,6 +17,7 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::observed::{Held, MovedCall};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::{Heard, PeerProcess, Spawn, Wake, ask_group_to_end, wait_any};
+use ipcost_sys::running::threads_of;
 use ipcost_sys::{Context, SysError};
 
 use crate::strace::{Tally, attaching};
@@ -213,7 +214,7 @@ impl Tracer {
         let own = self.strace.id();
         let is_ours = |thread: &u32| Status::of(*thread).is_none_or(|status| status.tracer == own);
         let is_attached = |process: &&u32| {
-            let threads = tasks(**process);
+            let threads = threads_of(**process);
             !threads.is_empty() && threads.iter().all(is_ours)
         };
         loop {
@@ -282,16 +283,11 @@ impl Status {
     }
 }
 
-/// The threads of a process; none if it has ended.
-fn tasks(process: u32) -> Vec<u32> {
-    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-}
-
 /// The threads of processes, each with its process.
 fn threads(processes: &BTreeSet<u32>) -> BTreeMap<u32, u32> {
-    let of =
-        |process: &u32| tasks(*process).into_iter().map(move |thread| (thread, *process)).collect::<Vec<_>>();
+    let of = |process: &u32| {
+        threads_of(*process).into_iter().map(move |thread| (thread, *process)).collect::<Vec<_>>()
+    };
     processes.iter().flat_map(of).collect()
 }
 

@@ -11,7 +11,8 @@ use ipcost_model::units::{counted, percent};
 use ipcost_report::numbers::{rate, throughput};
 
 use super::gather::Look;
-use super::judge::{Watching, Way};
+use super::watching::Watching;
+use super::ways::Way;
 use super::{Conversation, Manner, Medium, Party, WatchFinding, WatchRequest};
 
 /// The share of the time that a sender has to wait for its reader.
@@ -132,6 +133,12 @@ impl Evidence {
         }
     }
 
+    /// Forgets what is of other conversations than these.
+    pub fn forget(&mut self, is_kept: &dyn Fn(&Way) -> bool) {
+        self.glances.retain(|way, _| is_kept(way));
+        self.blocked.retain(|(way, _), _| is_kept(way));
+    }
+
     /// Takes in what ends held back while they were watched for so long.
     pub fn held_back(&mut self, seen: Vec<(Between, HeldBack)>, lasts: Duration) {
         self.watched_for += lasts;
@@ -166,7 +173,7 @@ fn places_of(medium: Medium) -> &'static [&'static str] {
 impl Watching {
     /// Ends of connections whose pace may be that of delayed acknowledgements.
     pub fn suspects(&self) -> Vec<Between> {
-        let slow = |(way, now): &(&Way, &super::judge::Now)| {
+        let slow = |(way, now): &(&Way, &super::watching::Now)| {
             let told = self.lately(way);
             let each = told.requests_per_s.unwrap_or_default() / f64::from(told.connections.max(1));
             way.medium == Medium::Tcp && !now.ends.is_empty() && each > 0.0 && each < SLOW_PER_S
@@ -186,7 +193,7 @@ impl Watching {
         let evidence = &self.evidence;
         let fits = |medium, address: &str, owner: Option<u32>| {
             let way = Way { client: None, server: owner, medium, address: address.to_owned() };
-            super::judge::fits(&self.lately(&way), request)
+            super::tell::fits(&self.lately(&way), request)
         };
         for ((medium, address), (owner, waiting, limit)) in &evidence.full {
             if fits(*medium, address, *owner) {

@@ -2,16 +2,22 @@
 
 mod findings;
 mod gather;
-mod judge;
 mod page;
 mod record;
 mod sampled;
 mod sampling;
+mod sums;
+mod tell;
+mod watching;
+mod ways;
 mod what_if;
 
 pub use self::gather::{Eyes, Look, WatchError, waits};
-pub use self::judge::Watching;
+pub use self::watching::Watching;
 pub use self::page::page;
 pub use self::record::*;
 pub use self::sampling::{Sampling, Window};
 pub use self::what_if::{WhatIf, WhatIfCell, WhatIfError, WhatIfRecord};
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use ipcost_sys::observed::{CallDirection, Held, MovedCall};
 use ipcost_sys::running::held_at;
 
 use super::Medium;
-use super::judge::Way;
+use super::ways::Way;
 use super::sampling::Window;
 
 /// So many values of each kind are kept of a conversation: quartiles need no more.
@@ -302,6 +302,13 @@ impl Samples {
         for way in ways {
             self.ends.entry(way).or_default().accepted += weight;
         }
+    }
+
+    /// Forgets what is of other processes than these.
+    pub fn forget(&mut self, is_kept: &dyn Fn(&u32) -> bool) {
+        self.processes.retain(|id, _| is_kept(id));
+        self.turns.retain(|(id, _), _| is_kept(id));
+        self.accepted.retain(|(id, _), _| is_kept(id));
     }
 
     /// The listener that a descriptor of a process came from, if one was seen to.

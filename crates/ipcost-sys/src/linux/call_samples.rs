@@ -12,6 +12,7 @@ use super::call_records::{Layout, Pairing, Record, What, record};
 use super::moving_calls;
 pub use super::moving_calls::{error_number, of_name};
 use super::processor_rings::{DELAY_NS, ProcessorRings, layout};
+use super::running::threads_of;
 use super::sample_records::in_order;
 use crate::clock::now_ns;
 pub use crate::observed::{CallDirection, MovedCall, MovingCall, SampleError, Taken};
@@ -114,12 +115,6 @@ impl CallSampler {
         }
         taken
     }
-}
-
-/// The threads of a process. Calls of those that start later are left out when they are taken.
-fn threads_of(process: u32) -> Vec<u32> {
-    let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use super::running::threads_of;
+
 /// Gives the calling thread a private descriptor table, with the descriptors open now (`close_range(2)`, `unshare(2)`).
 ///
 /// If a table belongs to one thread, the kernel looks up a descriptor without counting references to its file.
@@ -27,18 +29,17 @@ pub fn separate() -> io::Result<()> {
 /// does not say.
 pub fn sharers(process: u32) -> Option<u32> {
     const KCMP_FILES: libc::c_int = 2;
-    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten();
-    let tasks = tasks.filter_map(|task| task.file_name().to_str()?.parse::<libc::pid_t>().ok());
     let mut sharers = 0;
-    for task in tasks {
+    for thread in threads_of(process) {
         // SAFETY: takes numbers only.
-        match unsafe { libc::syscall(libc::SYS_kcmp, process, task, KCMP_FILES, 0, 0) } {
+        match unsafe { libc::syscall(libc::SYS_kcmp, process, thread, KCMP_FILES, 0, 0) } {
             0 => sharers += 1,
             -1 => return None,
             _ => {}
         }
     }
-    Some(sharers)
+    // One that has ended has no threads.
+    (sharers > 0).then_some(sharers)
 }
 
 #[cfg(test)]

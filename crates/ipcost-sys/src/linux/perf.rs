@@ -10,6 +10,7 @@ use super::perf_event::{
     self, CounterRequest, DISABLED, HARDWARE, INHERIT, SOFTWARE, TRACEPOINT, WITHOUT_HYPERVISOR,
     WITHOUT_KERNEL, WITHOUT_USER,
 };
+use super::running::threads_of;
 use super::tracefs;
 pub use crate::contract::Refusal;
 
@@ -69,7 +70,8 @@ impl Counters {
         group: u32,
         events: impl Iterator<Item = (&'a str, io::Result<E>)>,
     ) -> Self {
-        let tasks: Vec<i32> = processes(group).into_iter().flat_map(tasks).collect();
+        let tasks: Vec<i32> =
+            processes(group).into_iter().flat_map(threads_of).map(u32::cast_signed).collect();
         let mut counters = Self::default();
         for (name, event) in events {
             let opened: io::Result<Vec<OwnedFd>> =
@@ -164,11 +166,6 @@ fn group_of(stat: &str) -> Option<u32> {
 /// Reads a text as such a file.
 pub(crate) fn read_text(text: &str) {
     let _ = group_of(text);
-}
-
-fn tasks(process: u32) -> Vec<i32> {
-    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 #[cfg(test)]

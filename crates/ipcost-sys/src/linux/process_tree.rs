@@ -10,6 +10,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::system::driven;
 
+use super::running::threads_of;
+
 /// More processes than that are not looked through.
 const MOST: usize = 4096;
 
@@ -26,9 +28,10 @@ pub fn of(root: u32) -> Vec<u32> {
 
 /// Those that a process has forked, by each of its threads.
 fn children(process: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    let listed = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    listed
+    let listed = |thread: u32| fs::read_to_string(format!("/proc/{process}/task/{thread}/children")).ok();
+    threads_of(process)
+        .into_iter()
+        .filter_map(listed)
         .flat_map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
         .filter_map(|id| id.parse().ok())
         .collect()
@@ -139,10 +142,8 @@ pub fn run_before_others() -> io::Result<()> {
 
 fn place(processes: &[u32], set: &CpuSet) -> io::Result<()> {
     for process in processes {
-        let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-        for thread in threads {
-            let id = thread.file_name().to_str().and_then(|id| id.parse().ok()).and_then(Pid::from_raw);
-            match sched_setaffinity(id, set) {
+        for thread in threads_of(*process) {
+            match sched_setaffinity(Pid::from_raw(thread.cast_signed()), set) {
                 Ok(()) | Err(rustix::io::Errno::SRCH) => {}
                 Err(error) => return Err(error.into()),
             }

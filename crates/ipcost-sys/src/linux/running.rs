@@ -85,9 +85,15 @@ pub fn held_at(process: u32, descriptor: i32) -> Option<Held> {
 /// The functions of the kernel in which threads of a process wait, of the first few that do (`/proc/PID/task/TID/wchan`).
 pub fn waits_in(process: u32) -> Vec<String> {
     const MOST: usize = 16;
-    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    let read = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("wchan")).ok();
-    tasks.take(MOST).filter_map(read).filter(|name| !name.is_empty() && name != "0").collect()
+    let threads = threads_of(process).into_iter().take(MOST);
+    let read = |thread: u32| std::fs::read_to_string(format!("/proc/{process}/task/{thread}/wchan")).ok();
+    threads.filter_map(read).filter(|name| !name.is_empty() && name != "0").collect()
+}
+
+/// The threads of a process, by number; none if it has ended.
+pub fn threads_of(process: u32) -> Vec<u32> {
+    let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// Sockets and pipes; `None` if this user may not look.

@@ -31,6 +31,11 @@ pub fn waits_in(_process: u32) -> Vec<String> {
     Vec::new()
 }
 
+/// None: the system does not show them.
+pub fn threads_of(_process: u32) -> Vec<u32> {
+    Vec::new()
+}
+
 /// Unknown.
 pub fn own_network() -> u64 {
     0

@@ -52,14 +52,15 @@ struct Ended(Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        // It is to end those that it has started, too.
+        let _ = Command::new("kill").arg(self.0.id().to_string()).stderr(Stdio::null()).status();
         let _ = self.0.wait();
     }
 }
 
 /// A watch that runs while a test does something, and its record.
 struct Watch {
-    child: Child,
+    child: Ended,
     file: std::path::PathBuf,
 }
 
@@ -79,14 +80,14 @@ impl Watch {
         let mut line = String::new();
         errors.read_line(&mut line).unwrap();
         assert!(line.contains("watching"), "{line}");
-        Self { child, file }
+        Self { child: Ended(child), file }
     }
 
     fn end(mut self) -> Value {
         // What was moved last is seen by the look that follows, and by messages on closing, which take a moment.
         std::thread::sleep(Duration::from_millis(300));
-        crate::common::signal(self.child.id(), "INT");
-        assert!(self.child.wait().unwrap().success());
+        crate::common::signal(self.child.0.id(), "INT");
+        assert!(self.child.0.wait().unwrap().success());
         serde_json::from_slice(&std::fs::read(&self.file).unwrap()).unwrap()
     }
 }

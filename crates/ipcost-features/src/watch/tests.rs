@@ -1,0 +1,181 @@
+//! Conversations from made-up looks.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use ipcost_sys::observed::{Connected, Held, Program, TcpCounts, TcpSocket, TcpState as SocketState};
+
+use super::*;
+
+fn at(port: u16) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], port))
+}
+
+fn socket(local: u16, remote: u16, inode: u32, sent: u64, segments: u32) -> TcpSocket {
+    TcpSocket {
+        network: 0,
+        local: at(local),
+        remote: at(remote),
+        state: SocketState::Connected,
+        inode,
+        waiting: 0,
+        outstanding: 0,
+        congestion: Some("cubic".to_owned()),
+        counts: Some(TcpCounts {
+            sent_bytes: Some(sent),
+            data_segments_out: segments,
+            ..TcpCounts::default()
+        }),
+    }
+}
+
+fn listener(port: u16, inode: u32) -> TcpSocket {
+    TcpSocket { state: SocketState::Listening, counts: None, ..socket(port, 0, inode, 0, 0) }
+}
+
+fn program(id: u32, name: &str, sockets: &[u32]) -> (u32, Program) {
+    let held = sockets.iter().map(|inode| (*inode as i32, Held::Socket(*inode))).collect();
+    let program = Program {
+        id,
+        started: u64::from(id),
+        name: name.to_owned(),
+        held: Some(held),
+        ..Program::default()
+    };
+    (id, program)
+}
+
+fn look(seconds: u64, tcp: Vec<TcpSocket>, closed: Vec<TcpSocket>) -> Look {
+    Look {
+        at: Duration::from_secs(seconds),
+        tcp,
+        closed,
+        programs: [
+            program(10, "redis-server", &[1, 2, 5]),
+            program(20, "worker", &[3, 6]),
+            program(30, "asker", &[]),
+        ]
+        .into(),
+        ..Look::default()
+    }
+}
+
+fn seen(looks: &[Look]) -> Vec<Conversation> {
+    let mut watching = Watching::default();
+    looks.iter().for_each(|look| watching.see(look));
+    watching.conversations(&WatchRequest::default(), None)
+}
+
+#[test]
+fn bytes_count_from_the_first_look_and_the_listener_is_the_server() {
+    let both = |there, back, segments| {
+        vec![
+            listener(6379, 1),
+            socket(6379, 40_000, 2, back, segments),
+            socket(40_000, 6379, 3, there, segments),
+        ]
+    };
+    let found =
+        seen(&[look(0, both(500, 5_000, 10), vec![]), look(10, both(1_500, 25_000, 110), vec![])]);
+    let [one] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((one.client.name.as_str(), one.server.name.as_str()), ("worker", "redis-server"));
+    assert_eq!(one.address, "127.0.0.1:6379");
+    assert_eq!((one.there.unwrap().bytes, one.back.unwrap().bytes), (1_000, 20_000));
+    assert_eq!((one.manner, one.requests_per_s), (Some(Manner::Requests), Some(10.0)));
+    assert_eq!((one.connections, one.opened_per_s), (1, 0.0));
+}
+
+#[test]
+fn connections_that_close_between_looks_count_and_belong_to_who_opened_them() {
+    let open = || vec![listener(6379, 1), socket(6379, 40_000, 2, 30, 1), socket(40_000, 6379, 3, 70, 1)];
+    let ports = || 41_000..41_050_u16;
+    let closed =
+        ports().flat_map(|port| [socket(6379, port, 0, 30, 1), socket(port, 6379, 0, 70, 1)]).collect();
+    let connected = |port: u16| Connected { process: 30, thread: 30, local: at(port), remote: at(6379) };
+    let mut second = look(10, open(), closed);
+    second.connected = ports().filter(|port| port % 2 == 0).map(connected).collect();
+    let found = seen(&[look(0, open(), vec![]), second]);
+    let of = |pid: Option<u32>| found.iter().find(|one| one.client.pid == pid).unwrap();
+    // What another program has open is no reason to take theirs for its own.
+    assert_eq!((of(Some(20)).there.unwrap().bytes, of(Some(20)).opened), (0, 0));
+    for pid in [Some(30), None] {
+        assert_eq!((of(pid).there.unwrap().bytes, of(pid).back.unwrap().bytes), (1_750, 750));
+        assert_eq!(
+            (of(pid).manner, of(pid).opened, of(pid).requests_per_s),
+            (Some(Manner::Connections), 25, Some(2.5))
+        );
+    }
+}
+
+#[test]
+fn the_same_addresses_may_be_another_connection() {
+    let both =
+        |there| vec![listener(6379, 1), socket(6379, 40_000, 2, 0, 0), socket(40_000, 6379, 3, there, 1)];
+    let found = seen(&[
+        look(0, both(100), vec![]),
+        look(1, both(40), vec![socket(6379, 40_000, 0, 0, 0), socket(40_000, 6379, 0, 150, 2)]),
+    ]);
+    let [one] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(one.there.unwrap().bytes, 50 + 40);
+}
+
+#[test]
+fn what_has_no_other_end_here_is_no_local_conversation() {
+    assert_eq!(seen(&[look(0, vec![listener(6379, 1), socket(6379, 40_000, 2, 0, 0)], vec![])]), []);
+}
+
+#[test]
+fn pipes_and_shared_memory_have_two_sides() {
+    let end = |writes| Held::Pipe { inode: 7, writes, reads: !writes, path: None };
+    let piped = |id: u32, writes: bool, moved| {
+        let shared = [ipcost_sys::observed::SharedMemory {
+            file: (1, 2),
+            path: "/dev/shm/ring".into(),
+            bytes: 4096,
+        }];
+        let held = Some(vec![(1, end(writes))]);
+        (id, Program { id, held, moved: Some(moved), shared: shared.into(), ..Program::default() })
+    };
+    let at = |seconds, moved: u64| Look {
+        at: Duration::from_secs(seconds),
+        programs: [piped(1, true, (0, moved)), piped(2, false, (moved, 0))].into(),
+        ..Look::default()
+    };
+    let found = seen(&[at(0, 100), at(2, 1_100)]);
+    let [pipe, memory] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((pipe.medium, pipe.client.pid, pipe.server.pid), (Medium::Pipe, Some(1), Some(2)));
+    assert_eq!(pipe.there.unwrap().bytes_per_s, 500.0);
+    assert_eq!((memory.medium, memory.address.as_str()), (Medium::Shm, "/dev/shm/ring"));
+}
+
+#[test]
+fn a_request_picks_what_it_names() {
+    let both = || vec![listener(6379, 1), socket(6379, 40_000, 2, 0, 0), socket(40_000, 6379, 3, 0, 0)];
+    let mut watching = Watching::default();
+    watching.see(&look(0, both(), vec![]));
+    let count = |request: WatchRequest| watching.conversations(&request, None).len();
+    let any = WatchRequest::default;
+    assert_eq!(count(WatchRequest { pid: Some(20), ..any() }), 1);
+    assert_eq!(count(WatchRequest { pid: Some(21), ..any() }), 0);
+    assert_eq!(count(WatchRequest { port: Some(6379), command: Some("redis".to_owned()), ..any() }), 1);
+    assert_eq!(count(WatchRequest { port: Some(40_000), ..any() }), 0);
+    assert_eq!(count(WatchRequest { path: Some("/run/x".to_owned()), ..any() }), 0);
+}
+
+#[test]
+fn a_long_watch_keeps_what_went_and_not_every_program_that_ended() {
+    let mut watching = Watching::default();
+    let both = |inode, port, bytes| [socket(6379, port, 0, 0, 0), socket(port, 6379, inode, bytes, 1)];
+    for second in 0..1_000_u32 {
+        let port = 40_000 + (second % 10_000) as u16;
+        let mut now = look(second.into(), [listener(6379, 1)].into_iter().chain(both(second + 100, port, 10)).collect(), vec![]);
+        let (id, short) = program(1_000 + second, "short", &[second + 100]);
+        now.programs.insert(id, short);
+        watching.see(&now);
+    }
+    assert!(watching.programs.len() < 400 && watching.sums.len() < 400, "{}", watching.sums.len());
+    let all = watching.conversations(&WatchRequest::default(), None);
+    let bytes: u64 = all.iter().filter_map(|one| one.there).map(|there| there.bytes).sum();
+    // Those of the first look had been there before.
+    assert_eq!(bytes, 999 * 10);
+}
