@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use ipcost_features::watch::{
     Conversation, Eyes, Manner, Sampling, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, Watched, Watching,
     WhatIf, WhatIfError, WhatIfRecord, page, waits,
@@ -12,12 +12,13 @@ use ipcost_features::watch::{
 use ipcost_lab::attached::attached;
 use ipcost_lab::lab::envelope;
 use ipcost_lab::{Lab, watch_ends};
-use ipcost_model::job_text;
 use ipcost_model::units::duration_text;
+use ipcost_model::{job_text, unknown};
 use ipcost_report::page::Page;
 use ipcost_sys::facts;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::keys::Keys;
+use ipcost_sys::transport;
 
 use crate::args::{RecordFiles, Waiting, WatchArgs};
 use crate::exit::{Problem, note, teller};
@@ -54,6 +55,11 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         (None, None) => Some(USUAL),
         (_, lasts) => lasts,
     };
+    let transports = transport::states();
+    let known = transports.iter().map(|state| state.capabilities.name);
+    if let Some(name) = args.what_if.iter().find(|name| !known.clone().any(|known| known == **name)) {
+        return Err(Problem::usage(anyhow!("--what-if: {}", unknown("transport", name, known))));
+    }
     let request = WatchRequest {
         pid: args.pid,
         port: args.port,
@@ -209,8 +215,8 @@ impl Seeing {
         }
     }
 
-    fn unseen(&self) -> Vec<Unseen> {
-        let mut found = self.watching.unseen(&self.request, self.sampling.as_ref().err());
+    fn unseen(&self, all: &[Conversation]) -> Vec<Unseen> {
+        let mut found = self.watching.unseen(all, self.sampling.as_ref().err());
         if !self.eyes.sees_closing() {
             found.push(Unseen {
                 what: "Connections that close between two looks".to_owned(),
@@ -230,6 +236,8 @@ impl Seeing {
 
     /// What was seen since the first look, or lately.
     fn watched(&self, lately: Option<Duration>) -> Watched {
+        let all = self.watching.conversations(&self.request, None);
+        let (findings, unseen) = (self.watching.findings(&all, &self.request, self.ports), self.unseen(&all));
         Watched {
             envelope: envelope(WATCH_SCHEMA),
             elapsed_s: self.watching.elapsed().as_secs_f64(),
@@ -238,9 +246,12 @@ impl Seeing {
             sampled: self.watching.sample(),
             traced: self.watching.trace(),
             counts_calls: self.eyes.counts_calls(),
-            conversations: self.watching.conversations(&self.request, lately),
-            findings: self.watching.findings(&self.request, self.ports),
-            unseen: self.unseen(),
+            conversations: match lately {
+                Some(_) => self.watching.conversations(&self.request, lately),
+                None => all,
+            },
+            findings,
+            unseen,
             what_if: None,
             request: self.request.clone(),
         }

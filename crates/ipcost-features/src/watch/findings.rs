@@ -182,11 +182,15 @@ impl Watching {
         ends.flat_map(|(local, remote)| [(*local, *remote), (*remote, *local)]).take(MOST_SUSPECTS).collect()
     }
 
-    /// What is wrong with the conversations that fit a request.
-    pub fn findings(&self, request: &WatchRequest, ports: Option<u64>) -> Vec<WatchFinding> {
-        let all = self.conversations(request, None);
+    /// What is wrong with these conversations, all that fit a request since the first look, and with what they go over.
+    pub fn findings(
+        &self,
+        all: &[Conversation],
+        request: &WatchRequest,
+        ports: Option<u64>,
+    ) -> Vec<WatchFinding> {
         let mut found: Vec<WatchFinding> = Vec::new();
-        for told in &all {
+        for told in all {
             found.extend(self.of_one(told));
         }
         let mut found = one_of_each(found);
@@ -471,8 +475,7 @@ impl Watching {
         waiting: u32,
         limit: u32,
     ) -> WatchFinding {
-        let who = owner.and_then(|id| Some(format!("{} ({id})", self.programs.get(&id)?.name)));
-        let who = who.unwrap_or_else(|| "a program".to_owned());
+        let who = owner.map_or_else(|| "a program".to_owned(), |id| self.name(id));
         let text = format!(
             "{waiting} connections wait for {who} to accept them at {address}, more than the {limit} of its queue"
         );
@@ -523,7 +526,7 @@ fn waits_for(writer: &str, reader: &str, share: f64) -> String {
 fn name(party: &Party) -> String {
     match party.pid {
         Some(pid) => format!("{} ({pid})", party.name),
-        None => "a program that no look has met".to_owned(),
+        None => "a program that ended before it was seen".to_owned(),
     }
 }
 

@@ -161,7 +161,8 @@ impl Eyes {
                 }
             }
         }
-        let seen_keys: HashSet<(u32, u64)> = seen.iter().map(|program| (program.id, program.started)).collect();
+        let seen_keys: HashSet<(u32, u64)> =
+            seen.iter().map(|program| (program.id, program.started)).collect();
         self.known.retain(|key, _| seen_keys.contains(key));
         self.enter_networks(&seen);
         self.count(&mut look);

@@ -13,10 +13,10 @@ mod ways;
 mod what_if;
 
 pub use self::gather::{Eyes, Look, WatchError, waits};
-pub use self::watching::Watching;
 pub use self::page::page;
 pub use self::record::*;
 pub use self::sampling::{Sampling, Window};
+pub use self::watching::Watching;
 pub use self::what_if::{WhatIf, WhatIfCell, WhatIfError, WhatIfRecord};
 
 #[cfg(test)]

@@ -75,7 +75,8 @@ fn saving(what_if: &WhatIfRecord) -> Block<'static> {
     });
     let table = Table::new(&columns).rows(rows);
     let said = what_if.sentences.iter().map(|text| Paragraph::plain(text.clone()));
-    let notes = what_if.notes.iter().map(|text| Paragraph::quiet(format!("Not as seen: {text}.")));
+    let notes =
+        what_if.notes.iter().map(|text| Paragraph::quiet(format!("Differs from what was seen: {text}.")));
     Section::new("what-if", "What would it save?").with(table).with_all(said).with_all(notes).open()
 }
 
@@ -115,10 +116,10 @@ fn answer(watched: &Watched) -> String {
         }
     };
     let found = match watched.findings.len() {
-        0 => "nothing to mend was seen".to_owned(),
+        0 => "Nothing to improve was found".to_owned(),
         count => format!("{} could be better", counted(count as u64, "thing")),
     };
-    format!("{first}. Of what can be seen here, {found}.")
+    format!("{first}. {found}.")
 }
 
 fn nothing(watched: &Watched) -> String {

@@ -6,8 +6,8 @@ use ipcost_sys::observed::{CallDirection, Held, MovedCall};
 use ipcost_sys::running::held_at;
 
 use super::Medium;
-use super::ways::Way;
 use super::sampling::Window;
+use super::ways::Way;
 
 /// So many values of each kind are kept of a conversation: quartiles need no more.
 const MOST_KEPT: usize = 2_000;

@@ -7,12 +7,13 @@ use std::time::Duration;
 use ipcost_sys::observed::Held;
 
 use super::gather::WatchError;
-use super::sampled::{Estimate, Kept, SampledEnd};
+use super::sampled::{Estimate, Kept, SampledEnd, Samples};
 use super::sums::{Amount, FEW_MESSAGES, Past, manner};
 use super::watching::Watching;
 use super::ways::Way;
 use super::{
-    Conversation, Flow, Known, Manner, Medium, Party, SampleRecord, Spread, TcpState, TraceRecord, Unseen, WatchRequest,
+    Conversation, Flow, Known, Manner, Medium, Party, SampleRecord, Spread, TcpState, TraceRecord, Unseen,
+    WatchRequest,
 };
 
 /// Processor time is counted in ticks of so many a second (`USER_HZ`).
@@ -327,8 +328,9 @@ impl Watching {
         program.held.as_ref().map(drop).ok_or(WatchError::NotYours(pid))
     }
 
-    /// What could not be seen, and what would allow it; with the reason why no calls are sampled, if none are.
-    pub fn unseen(&self, request: &WatchRequest, why_no_samples: Option<&String>) -> Vec<Unseen> {
+    /// What could not be seen, of these conversations and at all, and what would allow it; with the reason why no calls are sampled, if
+    /// none are.
+    pub fn unseen(&self, all: &[Conversation], why_no_samples: Option<&String>) -> Vec<Unseen> {
         let hidden = self.programs.values().filter(|program| program.held.is_none()).count() as u64;
         let mut found = Vec::new();
         if hidden > 0 {
@@ -346,9 +348,7 @@ impl Watching {
             });
         }
         let needs_samples = |told: &Conversation| told.there.is_none() && told.medium != Medium::Shm;
-        if let Some(why) =
-            why_no_samples.filter(|_| self.conversations(request, None).iter().any(needs_samples))
-        {
+        if let Some(why) = why_no_samples.filter(|_| all.iter().any(needs_samples)) {
             found.push(Unseen {
                 what: "Bytes and messages over Unix sockets, pipes and UDP".to_owned(),
                 why: format!("nothing counts them, and calls cannot be sampled: {why}"),

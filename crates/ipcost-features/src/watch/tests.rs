@@ -35,13 +35,8 @@ fn listener(port: u16, inode: u32) -> TcpSocket {
 
 fn program(id: u32, name: &str, sockets: &[u32]) -> (u32, Program) {
     let held = sockets.iter().map(|inode| (*inode as i32, Held::Socket(*inode))).collect();
-    let program = Program {
-        id,
-        started: u64::from(id),
-        name: name.to_owned(),
-        held: Some(held),
-        ..Program::default()
-    };
+    let program =
+        Program { id, started: u64::from(id), name: name.to_owned(), held: Some(held), ..Program::default() };
     (id, program)
 }
 
@@ -75,8 +70,7 @@ fn bytes_count_from_the_first_look_and_the_listener_is_the_server() {
             socket(40_000, 6379, 3, there, segments),
         ]
     };
-    let found =
-        seen(&[look(0, both(500, 5_000, 10), vec![]), look(10, both(1_500, 25_000, 110), vec![])]);
+    let found = seen(&[look(0, both(500, 5_000, 10), vec![]), look(10, both(1_500, 25_000, 110), vec![])]);
     let [one] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!((one.client.name.as_str(), one.server.name.as_str()), ("worker", "redis-server"));
     assert_eq!(one.address, "127.0.0.1:6379");
@@ -128,11 +122,8 @@ fn what_has_no_other_end_here_is_no_local_conversation() {
 fn pipes_and_shared_memory_have_two_sides() {
     let end = |writes| Held::Pipe { inode: 7, writes, reads: !writes, path: None };
     let piped = |id: u32, writes: bool, moved| {
-        let shared = [ipcost_sys::observed::SharedMemory {
-            file: (1, 2),
-            path: "/dev/shm/ring".into(),
-            bytes: 4096,
-        }];
+        let shared =
+            [ipcost_sys::observed::SharedMemory { file: (1, 2), path: "/dev/shm/ring".into(), bytes: 4096 }];
         let held = Some(vec![(1, end(writes))]);
         (id, Program { id, held, moved: Some(moved), shared: shared.into(), ..Program::default() })
     };
@@ -168,7 +159,11 @@ fn a_long_watch_keeps_what_went_and_not_every_program_that_ended() {
     let both = |inode, port, bytes| [socket(6379, port, 0, 0, 0), socket(port, 6379, inode, bytes, 1)];
     for second in 0..1_000_u32 {
         let port = 40_000 + (second % 10_000) as u16;
-        let mut now = look(second.into(), [listener(6379, 1)].into_iter().chain(both(second + 100, port, 10)).collect(), vec![]);
+        let mut now = look(
+            second.into(),
+            [listener(6379, 1)].into_iter().chain(both(second + 100, port, 10)).collect(),
+            vec![],
+        );
         let (id, short) = program(1_000 + second, "short", &[second + 100]);
         now.programs.insert(id, short);
         watching.see(&now);

@@ -63,15 +63,15 @@ pub struct Watching {
     pub(super) looks: u32,
     pub(super) elapsed: Duration,
     pub(super) programs: BTreeMap<u32, Program>,
-    pub(super) ends: HashMap<EndId, End>,
-    pub(super) networks: BTreeSet<u64>,
+    ends: HashMap<EndId, End>,
+    networks: BTreeSet<u64>,
     /// Who opened a connection, by its own and the server's address, and at which look that was told.
-    pub(super) openers: HashMap<(SocketAddr, SocketAddr), (u32, u32)>,
-    pub(super) listening: HashMap<(u64, SocketAddr), Option<u32>>,
+    openers: HashMap<(SocketAddr, SocketAddr), (u32, u32)>,
+    listening: HashMap<(u64, SocketAddr), Option<u32>>,
     pub(super) sums: HashMap<Way, Sum>,
     pub(super) now: BTreeMap<Way, Now>,
     /// Unix sockets by number, so that new ones are counted.
-    pub(super) unix_seen: HashMap<u32, Way>,
+    unix_seen: HashMap<u32, Way>,
     pub(super) past: VecDeque<Past>,
     /// What had been counted at the first look, and of programs that came later, when they came.
     pub(super) first: Past,
@@ -81,14 +81,14 @@ pub struct Watching {
     /// What calls have moved since the first look at each end, where they are counted.
     pub(super) counted: HashMap<(Way, bool), EndCounts>,
     /// What they had moved at the last look, by process, what it was on, and whether it came in.
-    pub(super) counts: HashMap<(u32, i32, CalledOn, bool), (u64, u64)>,
+    counts: HashMap<(u32, i32, CalledOn, bool), (u64, u64)>,
     pub(super) counts_calls: bool,
     /// For how long strace was attached, and to which processes.
     pub(super) traced_for: Duration,
     pub(super) traced: BTreeSet<u32>,
     /// Where descriptors led at the last look, and at the one before.
     pub(super) leads: Leads,
-    pub(super) before: Leads,
+    before: Leads,
 }
 
 impl Watching {
@@ -160,14 +160,18 @@ impl Watching {
 
     /// What went over one conversation belongs to another from now on, and did at earlier looks.
     fn put_together(&mut self, way: &Way, into: &Way) {
-        let sums = self.past.iter_mut().map(|past| &mut past.sums).chain([&mut self.first.sums, &mut self.sums]);
+        let sums =
+            self.past.iter_mut().map(|past| &mut past.sums).chain([&mut self.first.sums, &mut self.sums]);
         for sums in sums {
             if let Some(sum) = sums.remove(way) {
                 sums.entry(into.clone()).or_default().add(sum);
             }
         }
-        let counted =
-            self.past.iter_mut().map(|past| &mut past.counted).chain([&mut self.first.counted, &mut self.counted]);
+        let counted = self
+            .past
+            .iter_mut()
+            .map(|past| &mut past.counted)
+            .chain([&mut self.first.counted, &mut self.counted]);
         for counted in counted {
             for is_client in [true, false] {
                 if let Some(end) = counted.remove(&(way.clone(), is_client)) {

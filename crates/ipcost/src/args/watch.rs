@@ -16,16 +16,16 @@ use crate::redact::Redacting;
     after_long_help = "Exit status: 0 it could look, whatever it found, 1 something failed, 2 wrong usage or nothing can be seen."
 )]
 pub struct WatchArgs {
-    /// Only what this process says
+    /// Only conversations of this process
     #[arg(long, value_name = "PID")]
     pub pid: Option<u32>,
-    /// Only what goes over this TCP port
+    /// Only conversations over this TCP port
     #[arg(long, value_name = "N")]
     pub port: Option<u16>,
-    /// Only what goes over this Unix socket or FIFO; an abstract name begins with @
+    /// Only conversations over this Unix socket or FIFO; an abstract name begins with @
     #[arg(long, value_name = "SOCKET")]
     pub path: Option<String>,
-    /// Only what programs say that have this in their command line
+    /// Only conversations of programs with this text in their command line
     #[arg(long, value_name = "NAME")]
     pub command: Option<String>,
     /// How long to look [default: until q on a terminal, which then shows it every second, else 5s]

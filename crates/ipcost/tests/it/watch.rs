@@ -562,6 +562,32 @@ fn an_ordinary_user_sees_the_own_programs_and_what_is_missing() {
 }
 
 #[test]
+fn what_is_wrong_is_said_before_anything_is_watched() {
+    let place = Place::new();
+    let refused = |args: &[&str], parts: &[&str]| {
+        assert_refused(&place.run(&[&["watch", "--for", "1h"], args].concat()), parts);
+    };
+    refused(&["--what-if", "unixx"], &["--what-if: unknown transport \"unixx\"; did you mean \"unix\"?"]);
+    refused(&["--pid", "0"], &["there is no process 0"]);
+    refused(&["--port", "70000"], &["70000 is not in 0..=65535"]);
+    refused(&["--html", "-", "--json", "-"], &["only one output can go to standard output"]);
+}
+
+#[test]
+fn a_watch_that_is_killed_leaves_the_programs_and_a_second_watch_as_they_are() {
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "paced", "unix", [500, 100, 200]);
+    let mut killed = Watch::start(&place, &["--path", &pair.at]);
+    let second = Watch::start(&place, &["--path", &pair.at]);
+    pair.program.tell("go");
+    std::thread::sleep(Duration::from_millis(300));
+    killed.child.0.kill().unwrap();
+    killed.child.0.wait().unwrap();
+    assert_eq!(pair.program.line(), "done");
+    assert_eq!(bytes(only(&second.end())), (50_000, 100_000));
+}
+
+#[test]
 fn on_a_terminal_it_is_redrawn_until_q() {
     let place = Place::new();
     let mut pair = Pair::that(&place, "many", "tcp", [5, 10, 10]);
@@ -678,7 +704,7 @@ fn redis_benchmark_over_both_sockets() {
 #[test]
 fn a_user_without_rights_has_strace_attached_and_its_own_programs_go_on() {
     let place = Place::new();
-    let mut pair = Pair::by_nobody(&place, "paced", "unix", [1_500, 300, 700]);
+    let mut pair = Pair::by_nobody(&place, "paced", "unix", [3_000, 300, 700]);
     pair.program.tell("go");
     let args = ["watch", "--path", &pair.at, "--trace", "--for", "2s", "--json", "-"];
     let output =
@@ -771,8 +797,9 @@ fn connections_of_pgbench_are_as_many_as_it_says() {
         "-U",
         "ipcost",
         "-C",
-        "-t",
-        "200",
+        // Longer than a look, so that one meets it.
+        "-T",
+        "3",
         "-n",
         "-f",
         argument(&script),
@@ -786,16 +813,20 @@ fn connections_of_pgbench_are_as_many_as_it_says() {
     let watched = watch.end();
     let found = between(&watched, "pgbench", "postgres");
     let opened: u64 = found.iter().map(|it| it["opened"].as_u64().unwrap()).sum();
-    // It opens one more, to see that the server is there.
-    assert!((200..=202).contains(&opened), "{opened}: {watched:#}");
+    let told = text(&output.stdout);
+    let done = told.split_once("actually processed: ").and_then(|(_, rest)| rest.split_whitespace().next());
+    let done: u64 = done.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{told}"));
+    // It opens one more, to see that the server is there, and may have opened the next when its time is over.
+    assert!(done >= 10 && (done..=done + 2).contains(&opened), "{opened} for {done}: {watched:#}");
     assert!(codes(&watched).contains(&"connection-each"));
 }
 
 #[test]
 fn nginx_and_php_fpm_over_both_sockets() {
+    let _alone = alone();
     let place = Place::new();
     let Some(server) = crate::common::private_server::Server::start(&place, "fastcgi") else { return };
-    const REQUESTS: u64 = 600;
+    const REQUESTS: u64 = 300;
     let script = server.secret.clone();
     for (over, at) in
         [("tcp", format!("127.0.0.1:{}", server.port)), ("unix", format!("unix:{}", server.unix))]
@@ -824,6 +855,8 @@ fn nginx_and_php_fpm_over_both_sockets() {
         };
         let watch = Watch::start(&place, &[&filter[0], &filter[1]]);
         for _ in 0..REQUESTS {
+            // At a pace at which every call is sampled.
+            std::thread::sleep(Duration::from_millis(5));
             let mut client = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
             client.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
             let mut answer = Vec::new();
@@ -845,7 +878,7 @@ fn nginx_and_php_fpm_over_both_sockets() {
         let opened: u64 = found.iter().map(|it| it["opened"].as_u64().unwrap()).sum();
         let (there, back) =
             found.iter().map(|it| bytes(it)).fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-        // Of so short a burst, windows see a part; and the call in which each worker waited already is not seen from its begin.
+        // The call in which each worker waited already is not seen from its begin, nor what it leads to.
         let least = if over == "tcp" { REQUESTS } else { REQUESTS / 5 };
         assert!((least..=REQUESTS).contains(&opened), "{over}: {opened}, {watched:#}");
         assert!(there > least * 50 && back > least * 30, "{over}: {there} {back}");
