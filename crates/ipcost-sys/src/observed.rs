@@ -28,6 +28,8 @@ pub struct TcpSocket {
     pub state: TcpState,
     /// Its number; 0 if no process has it open.
     pub inode: u32,
+    /// What no other socket has had since the machine started: addresses and numbers come again.
+    pub cookie: u64,
     /// Bytes that wait for the program; of one that listens, connections that do.
     pub waiting: u32,
     /// Bytes that are not acknowledged; of one that listens, how many connections may wait.

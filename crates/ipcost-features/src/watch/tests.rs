@@ -18,6 +18,7 @@ fn socket(local: u16, remote: u16, inode: u32, sent: u64, segments: u32) -> TcpS
         remote: at(remote),
         state: SocketState::Connected,
         inode,
+        cookie: u64::from(local) << 16 | u64::from(remote),
         waiting: 0,
         outstanding: 0,
         congestion: Some("cubic".to_owned()),
@@ -105,12 +106,36 @@ fn connections_that_close_between_looks_count_and_belong_to_who_opened_them() {
 fn the_same_addresses_may_be_another_connection() {
     let both =
         |there| vec![listener(6379, 1), socket(6379, 40_000, 2, 0, 0), socket(40_000, 6379, 3, there, 1)];
-    let found = seen(&[
-        look(0, both(100), vec![]),
-        look(1, both(40), vec![socket(6379, 40_000, 0, 0, 0), socket(40_000, 6379, 0, 150, 2)]),
-    ]);
-    let [one] = found.as_slice() else { panic!("{found:?}") };
-    assert_eq!(one.there.unwrap().bytes, 50 + 40);
+    // It may have moved more than the first one had at the last look.
+    for more in [40, 400] {
+        let mut second = both(more);
+        second.iter_mut().for_each(|socket| socket.cookie += 1 << 40);
+        let closed = vec![socket(6379, 40_000, 0, 0, 0), socket(40_000, 6379, 0, 150, 2)];
+        let found = seen(&[look(0, both(100), vec![]), look(1, second, closed)]);
+        let [one] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((one.there.unwrap().bytes, one.opened), (50 + more, 1));
+    }
+}
+
+#[test]
+fn a_connection_that_closes_while_it_is_looked_at_counts_once() {
+    let ends = |back, there, inodes: [u32; 2]| {
+        [socket(6379, 40_000, inodes[0], back, 1), socket(40_000, 6379, inodes[1], there, 1)]
+    };
+    let opened = |looks: &[Look]| {
+        let found = seen(looks);
+        let [one] = found.as_slice() else { panic!("{found:?}") };
+        (one.opened, one.there.unwrap().bytes, one.back.unwrap().bytes)
+    };
+    let first = || look(0, vec![listener(6379, 1)], vec![]);
+    let tables = || [listener(6379, 1)].into_iter().chain(ends(200, 100, [2, 3])).collect::<Vec<_>>();
+    // Of one look, the tables may have it while it is open, and the messages when it is closed.
+    let both = look(1, tables(), ends(300, 150, [0, 0]).into());
+    assert_eq!(opened(&[first(), both]), (1, 150, 300));
+    // Or neither, since the kernel tells a little later.
+    let neither = look(2, vec![listener(6379, 1)], vec![]);
+    let late = look(3, vec![listener(6379, 1)], ends(300, 150, [0, 0]).into());
+    assert_eq!(opened(&[first(), look(1, tables(), vec![]), neither, late]), (1, 150, 300));
 }
 
 #[test]

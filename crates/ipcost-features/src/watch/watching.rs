@@ -34,10 +34,11 @@ type EndId = (u64, SocketAddr, SocketAddr);
 /// What is known of an end of a TCP connection.
 #[derive(Debug, Clone, Default)]
 struct End {
+    /// Tells it from another one between the same addresses.
+    cookie: Option<u64>,
     last: TcpCounts,
     /// The process that has it.
     owner: Option<u32>,
-    is_open: bool,
     closed_for: u32,
     inode: u32,
     waiting: u32,
@@ -202,13 +203,12 @@ impl Watching {
                 self.ends.entry(id_of(socket)).or_default().owner = Some(owner);
             }
         }
-        // What has closed came before what is open now between the same addresses.
+        // Of two connections between the same addresses, the one that has closed was there first.
         for socket in look.closed.iter().chain(of_state(SocketState::Connected)) {
             self.count(socket, &all);
         }
         for (id, end) in &mut self.ends {
-            end.is_open = open.contains(id);
-            end.closed_for = if end.is_open { 0 } else { end.closed_for + 1 };
+            end.closed_for = if open.contains(id) { 0 } else { end.closed_for + 1 };
         }
         self.ends.retain(|_, end| end.closed_for <= REMEMBERED);
         for id in &open {
@@ -234,19 +234,22 @@ impl Watching {
     fn count(&mut self, socket: &TcpSocket, all: &HashSet<EndId>) {
         let Some(counts) = socket.counts else { return };
         let id = id_of(socket);
-        let is_known = self.ends.get(&id).is_some_and(|end| end.is_open);
         let end = self.ends.entry(id).or_default();
-        let is_another = counts.received_bytes < end.last.received_bytes
-            || counts.acknowledged_bytes < end.last.acknowledged_bytes
-            || counts.sent_bytes < end.last.sent_bytes;
-        let is_new = !is_known || is_another;
+        let is_new = end.cookie != Some(socket.cookie);
+        // The tables of a look are read before the messages on what closes: a socket that closes in between is in both.
+        let is_stale = !is_new
+            && (counts.received_bytes < end.last.received_bytes || counts.sent_bytes < end.last.sent_bytes);
+        if is_stale {
+            return;
+        }
         let before = match is_new {
             // What was there at the first look has counted what no one saw.
             true if self.looks == 1 => counts,
             true => TcpCounts::default(),
             false => end.last,
         };
-        (end.last, end.is_open, end.waiting, end.inode) = (counts, true, socket.waiting, socket.inode);
+        (end.cookie, end.last, end.waiting) = (Some(socket.cookie), counts, socket.waiting);
+        end.inode = socket.inode;
         end.congestion = socket.congestion.clone().or(end.congestion.take());
         let Some(way) = self.other_end(id, all).and_then(|other| self.way(id, other)) else { return };
         let since = |now: u32, before: u32| u64::from(now.saturating_sub(before));

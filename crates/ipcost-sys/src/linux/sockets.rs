@@ -241,6 +241,7 @@ fn tcp(response: &InetResponse, network: u64) -> TcpSocket {
         remote: SocketAddr::new(id.destination_address.to_canonical(), id.destination_port),
         state,
         inode: header.inode,
+        cookie: u64::from_ne_bytes(id.cookie),
         waiting: header.recv_queue,
         outstanding: header.send_queue,
         congestion,
