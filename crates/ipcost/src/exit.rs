@@ -41,7 +41,12 @@ impl Problem {
 
     /// Tells standard error.
     pub fn tell(&self) {
-        complain(&in_full(&self.error));
+        complain(&self.text());
+    }
+
+    /// What it tells.
+    pub fn text(&self) -> String {
+        in_full(&self.error)
     }
 }
 

@@ -5,7 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use indicatif::ProgressBar;
-use ipcost_features::explain::{Examined, ExplainRequest, Watching, examine, prepare};
+use ipcost_features::answer::answered;
+use ipcost_features::explain::{
+    Examined, ExplainRequest, PairSeen, Watching, examine, explain_pair, prepare,
+};
+use ipcost_features::watch::{Party, WhatIf, look_closely};
 use ipcost_lab::Lab;
 use ipcost_lab::progress::Observer;
 use ipcost_model::{Job, Matrix, parse_cell_id};
@@ -27,9 +31,62 @@ use crate::run::begin_measuring;
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, args.quiet);
     outputs.check(args.flame.as_deref()).map_err(Problem::usage)?;
+    if !args.pid.is_empty() {
+        return running(args, &outputs);
+    }
     let asked = request(args).map_err(Problem::usage)?;
     let lab = Lab::open(&asked.job, &mut teller(args.quiet))?;
     explained(&asked, &lab, &begin_measuring(args.quiet, args.waiting)?, &outputs, args.flame.as_deref())
+}
+
+/// Explains what two programs that run call for a request, against native peers with the same sizes and pace.
+fn running(args: &ExplainArgs, outputs: &Outputs<'_>) -> Result<ExitCode, Problem> {
+    let [a, b] = args.pid.as_slice() else {
+        return Err(Problem::usage(anyhow!(
+            "--pid takes two processes, such as --pid 4711,4712; ipcost watch shows who talks to whom"
+        )));
+    };
+    let interrupt = begin_measuring(args.quiet, args.waiting)?;
+    let mut announce = |text: &str| {
+        if !args.quiet {
+            note(text)
+        }
+    };
+    announce("looking at both for 2 s");
+    let pair =
+        look_closely((*a, *b), &interrupt, &mut announce).map_err(|error| Problem::usage(error.into()))?;
+    let what_if = WhatIf::of(&pair.told, &[]).map_err(|error| Problem::usage(error.into()))?;
+    what_if.notes.iter().for_each(|text| announce(text));
+    // Only the way they talk now: a connection for each request, or one that is kept.
+    let cells = what_if.job.cells.into_iter().take(1).collect();
+    let asked = ExplainRequest {
+        job: Job { cells, budget: args.measuring.budget, ..Job::default() },
+        by_id: false,
+        floor: false,
+        flame: false,
+        trial: false,
+        seed: args.measuring.seed,
+    };
+    let lab = Lab::open(&asked.job, &mut teller(args.quiet))?;
+    let (job, plan, question) = prepare(&asked, &lab)?;
+    let mut shown = ExplainProgress {
+        line: Line::new(args.quiet),
+        bar: bar(args.quiet, 1, "looking at the native peers"),
+    };
+    let examined = examine(&asked, (&job, plan, &question), &lab, &interrupt, &mut shown);
+    shown.line.clear();
+    let Examined { explanation, document, .. } = examined?;
+    let name =
+        |side: &Party| side.pid.map_or_else(|| side.name.clone(), |pid| format!("{} {pid}", side.name));
+    let seen = PairSeen {
+        names: [name(&pair.told.client), name(&pair.told.server)],
+        calls: pair.calls,
+        requests: pair.requests,
+        round_trip_ns: pair.told.round_trip_us.map(|spread| spread.median * 1e3),
+    };
+    let explanation = explain_pair(&seen, explanation);
+    let document = answered(document, &explanation);
+    finish(outputs, Finished { document, failure: None, samples: None }, None)
 }
 
 /// Measures, looks at what the cells do, and tells.

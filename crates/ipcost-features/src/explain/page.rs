@@ -7,7 +7,7 @@ use ipcost_report::numbers::ratio;
 use ipcost_report::page::{Block, Page, Paragraph, Section};
 
 use super::account_words::account_sentence;
-use super::sentences::{cell_sentence, difference_sentence, floor_sentence};
+use super::sentences::{cell_sentence, difference_sentence, floor_sentence, watched_sentences};
 use super::tables::{calls, of_cell, of_pair};
 use super::{ExplainedCell, ExplainedDifference, Explanation, NamedCause, Purpose, Tried};
 
@@ -50,7 +50,7 @@ fn title(explanation: &Explanation) -> String {
 }
 
 fn asked(explanation: &Explanation) -> impl Iterator<Item = &ExplainedCell> {
-    explanation.cells.iter().filter(|cell| cell.purpose == Purpose::Asked)
+    explanation.cells.iter().filter(|cell| cell.purpose != Purpose::Twin)
 }
 
 fn pairs(explanation: &Explanation) -> Vec<Pair<'_>> {
@@ -65,9 +65,14 @@ fn pairs(explanation: &Explanation) -> Vec<Pair<'_>> {
 fn sentences<'a>(explanation: &'a Explanation, pairs: &[Pair<'a>]) -> Vec<Block<'a>> {
     let mut said = Vec::new();
     if explanation.differences.is_empty() {
-        said.extend(asked(explanation).map(cell_sentence));
+        let measured = |cell: &&ExplainedCell| cell.purpose == Purpose::Asked;
+        said.extend(asked(explanation).filter(measured).map(cell_sentence));
     }
     for (difference, a, b) in pairs {
+        if a.purpose == Purpose::Watched {
+            said.extend(watched_sentences(a, b));
+            continue;
+        }
         said.push(difference_sentence(difference, a, b));
         said.extend(account_sentence(difference, a, b));
     }

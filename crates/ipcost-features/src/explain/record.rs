@@ -47,6 +47,8 @@ named! {
     Purpose, "purpose" {
         /// It was asked about.
         Asked = "asked",
+        /// Programs that ran already: it was watched, not measured.
+        Watched = "watched",
         /// It is an asked one's twin with the native peer, to tell the runtime's own work.
         Twin = "twin",
     }

@@ -192,6 +192,41 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
     text
 }
 
+/// How long two programs that ran already take, and how long their native twin does. The one is a sample, the other is measured.
+pub fn watched_sentences(pair: &ExplainedCell, twin: &ExplainedCell) -> Vec<String> {
+    let operation = operation(twin.pattern);
+    let mut said = vec![match &pair.wall_ns {
+        Some(wall) => format!(
+            "{} ({}) takes about {} per {operation}: the median of a sample, without an interval.",
+            capitalised(&pair.label),
+            pair.id,
+            time(wall.median)
+        ),
+        None => format!(
+            "How long {} ({}) takes per {operation} is not known: what the kernel counts did not tell.",
+            pair.label, pair.id
+        ),
+    }];
+    let Some(native) = &twin.wall_ns else {
+        said.push(format!("{} could not be measured.", capitalised(&twin.label)));
+        return said;
+    };
+    said.push(format!(
+        "{}, with the same sizes and pace, takes {}{}.",
+        capitalised(&twin.label),
+        time(native.median),
+        span(native)
+    ));
+    said.extend(pair.wall_ns.filter(|wall| wall.median > native.median).map(|wall| {
+        format!(
+            "So transport and kernel need no more than {} of it; the other {} or so is what your programs do, or what they wait for.",
+            time(native.median),
+            time(wall.median - native.median)
+        )
+    }));
+    said
+}
+
 fn oriented(estimate: &Estimate, sign: f64) -> Estimate {
     if sign > 0.0 {
         return *estimate;

@@ -3,6 +3,7 @@
 mod findings;
 mod gather;
 mod page;
+mod pair;
 mod record;
 mod sampled;
 mod sampling;
@@ -13,7 +14,8 @@ mod ways;
 mod what_if;
 
 pub use self::gather::{Eyes, Look, WatchError, waits};
-pub use self::page::page;
+pub use self::page::{page, rows, what_if_page};
+pub use self::pair::{Pair, PairError, look_closely};
 pub use self::record::*;
 pub use self::sampling::{Sampling, Window};
 pub use self::watching::Watching;

@@ -10,17 +10,23 @@ use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, WatchFindi
 /// The most letters of an address in a table.
 const MOST: usize = 36;
 
-/// The page; rows in which nothing moved only if all is to be shown.
-pub fn page(watched: &Watched, whole: bool) -> Page<'static> {
+/// The rows of the table; those in which nothing moved only if all is to be shown.
+pub fn rows(watched: &Watched, whole: bool) -> Vec<&Conversation> {
+    watched.conversations.iter().filter(|it| whole || moves(it)).collect()
+}
+
+/// The page, with a mark at a row where one is chosen.
+pub fn page(watched: &Watched, whole: bool, chosen: Option<usize>) -> Page<'static> {
     let mut page = Page::new("Who talks to whom on this machine");
     if watched.conversations.is_empty() {
         page.answer.push(Paragraph::plain(nothing(watched)).into());
     } else {
         page.answer.push(Paragraph::plain(answer(watched)).into());
     }
-    let shown: Vec<&Conversation> = watched.conversations.iter().filter(|it| whole || moves(it)).collect();
+    let shown = rows(watched, whole);
     if !shown.is_empty() {
-        let table = Table::new(&columns()).rows(shown.iter().map(|it| row(it)));
+        let table = Table::new(&columns())
+            .rows(shown.iter().enumerate().map(|(index, it)| row(it, chosen.map(|chosen| chosen == index))));
         page.blocks.push(Section::new("conversations", "").with(table).open());
     }
     let still = watched.conversations.len() - shown.len();
@@ -38,7 +44,7 @@ pub fn page(watched: &Watched, whole: bool) -> Page<'static> {
         page.blocks.push(Section::new("findings", "What could be better").with(list).open());
     }
     if let Some(what_if) = &watched.what_if {
-        page.blocks.push(saving(what_if));
+        page.blocks.push(saving("What would it save?", what_if));
     }
     if !watched.unseen.is_empty() {
         let said = |one: &Unseen| Paragraph::plain(format!("{}: {}. {}.", one.what, one.why, one.remedy));
@@ -49,8 +55,14 @@ pub fn page(watched: &Watched, whole: bool) -> Page<'static> {
     page
 }
 
-/// What other transports would save.
-fn saving(what_if: &WhatIfRecord) -> Block<'static> {
+/// What other transports would save, alone.
+pub fn what_if_page(what_if: &WhatIfRecord) -> Page<'static> {
+    let mut page = Page::new("What would it save?");
+    page.blocks.push(saving("", what_if));
+    page
+}
+
+fn saving(title: &str, what_if: &WhatIfRecord) -> Block<'static> {
     let columns = [
         Column::text("over"),
         Column::text("connection"),
@@ -77,7 +89,7 @@ fn saving(what_if: &WhatIfRecord) -> Block<'static> {
     let said = what_if.sentences.iter().map(|text| Paragraph::plain(text.clone()));
     let notes =
         what_if.notes.iter().map(|text| Paragraph::quiet(format!("Differs from what was seen: {text}.")));
-    Section::new("what-if", "What would it save?").with(table).with_all(said).with_all(notes).open()
+    Section::new("what-if", title.to_owned()).with(table).with_all(said).with_all(notes).open()
 }
 
 /// Whether anything is known to have moved, or may have.
@@ -177,7 +189,13 @@ fn columns() -> [Column; 11] {
     ]
 }
 
-fn row(conversation: &Conversation) -> Vec<Field> {
+fn row(conversation: &Conversation, is_chosen: Option<bool>) -> Vec<Field> {
+    let mark = match is_chosen {
+        // Not even a narrow column parts it from the name.
+        Some(true) => "▸\u{a0}",
+        Some(false) => "\u{a0}\u{a0}",
+        None => "",
+    };
     let Conversation { client, server, there, back, .. } = conversation;
     let per_s = |count: f64| Value::Text(rate(count));
     let requests = conversation.requests_per_s;
@@ -187,7 +205,7 @@ fn row(conversation: &Conversation) -> Vec<Field> {
     });
     let cpu = |side: &Party| side.cpu.map_or_else(|| "?".to_owned(), percent);
     vec![
-        Value::Text(name(client)).into(),
+        Value::Text(format!("{mark}{}", name(client))).into(),
         Value::Text(name(server)).into(),
         Value::Text(over(conversation)).into(),
         Value::Count(u64::from(conversation.connections)).into(),

@@ -78,6 +78,17 @@ impl Watching {
         (!self.traced.is_empty()).then_some(TraceRecord { processes, seconds: self.traced_for.as_secs_f64() })
     }
 
+    /// Requests of a conversation that were sampled or traced.
+    pub fn requests_seen(&self, told: &Conversation) -> u64 {
+        let end = |is_client| self.samples.ends.get(&(told.way(), is_client));
+        let (client, server) = (end(true), end(false));
+        let asked =
+            client.map_or(0, |end| end.given.messages).max(server.map_or(0, |end| end.taken.messages));
+        let sent = client.map_or(0, |end| end.given.call_sizes.count());
+        // What goes one way only has no answers: each call is a message.
+        if asked == 0 { sent } else { asked }
+    }
+
     /// Processes of conversations that nothing counts.
     pub fn traceable(&self, request: &WatchRequest) -> Vec<u32> {
         const MOST: usize = 32;

@@ -16,6 +16,11 @@ pub(super) struct Way {
 }
 
 impl Conversation {
+    /// Whether another look's is the same: between the same programs, over the same address.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.way() == other.way()
+    }
+
     pub(super) fn way(&self) -> Way {
         let (client, server) = (self.client.pid, self.server.pid);
         Way { client, server, medium: self.medium, address: self.address.clone() }

@@ -1,6 +1,6 @@
 //! Keys that are pressed while a table is redrawn (`termios(3)`).
 
-use std::io::{IsTerminal, Read, stdin};
+use std::io::{IsTerminal, stdin};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -35,7 +35,8 @@ impl Keys {
         // A signal ends the wait early.
         let ready = poll(&mut descriptors, Some(&time)).unwrap_or(0);
         let mut key = [0];
-        (ready > 0 && stdin.lock().read(&mut key).ok()? == 1).then_some(key[0])
+        // Not through the buffer of `stdin`: what that holds no poll tells of.
+        (ready > 0 && rustix::io::read(&stdin, &mut key).ok()? == 1).then_some(key[0])
     }
 }
 

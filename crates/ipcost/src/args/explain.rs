@@ -14,13 +14,18 @@ use crate::redact::Redacting;
 #[derive(Debug, Default, Args)]
 #[command(
     mut_arg("budget", |arg| arg.help("How long the timed part may take; passes that are not timed come on top [default: 20s]")),
-    override_usage = "ipcost explain [OPTIONS] CELL [CELL]\n       ipcost explain [OPTIONS] JOB.toml\n       ipcost explain [OPTIONS] --transports LIST --patterns LIST --sizes LIST",
+    override_usage = "ipcost explain [OPTIONS] CELL [CELL]\n       ipcost explain [OPTIONS] JOB.toml\n       ipcost explain [OPTIONS] --transports LIST --patterns LIST --sizes LIST\n       ipcost explain [OPTIONS] --pid CLIENT,SERVER",
     after_long_help = "A cell's id is what ipcost run --json and its warnings name it by, such as rr/tcp/64/c1, stream/pipe/65536/c1/pipe_size=4096 or rr/unix/64/c1/go→native (-> will do).\n\nExit status: 0 done, 1 failed (what is known of the cause is shown), 2 wrong usage (nothing was measured), 130 interrupted (what was measured is shown)."
 )]
 pub struct ExplainArgs {
     /// One cell or two by id, or a job file (TOML)
     #[arg(value_name = "CELL", num_args = 0..=2, conflicts_with = "CellArgs")]
     pub cells: Vec<String>,
+
+    /// Two programs that run: what each calls for a request, against native peers with the same sizes and pace. strace is
+    /// attached to both for a second
+    #[arg(long, value_name = "CLIENT,SERVER", value_delimiter = ',', conflicts_with_all = ["cells", "CellArgs"])]
+    pub pid: Vec<u32>,
 
     /// What the others are compared with: a transport, a peer, a label or a cell's id [default: tcp]
     #[arg(long, value_name = "NAME", conflicts_with = "cells")]

@@ -9,8 +9,7 @@ use ipcost_model::units::parse_duration;
 use super::TextFiles;
 use crate::redact::Redacting;
 
-/// Looks at the sockets, pipes and shared memory of the programs that run. It only reads, costs them nothing, and never sees what they
-/// say; an ordinary user sees the own programs, root all.
+/// Looks at the sockets, pipes and shared memory of the programs that run. It only reads, and never sees what they say; an ordinary user sees the own programs, root all.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = "Exit status: 0 it could look, whatever it found, 1 something failed, 2 wrong usage or nothing can be seen."

@@ -68,7 +68,7 @@ impl Watch {
     /// It has looked once when this returns: what it writes first is that it has begun.
     fn start(place: &Place, args: &[&str]) -> Self {
         let file = place.file("watched.json");
-        let mut command = place.command(&["watch", "--json", argument(&file), "--for", "1h"]);
+        let mut command = place.command(&["watch", "--json", argument(&file), "--for", "1min"]);
         let mut child = command
             .args(args)
             .stdin(Stdio::null())
@@ -183,8 +183,11 @@ def client():
                         pass
                 one.setblocking(True)
                 continue
-            if way == "paced":
+            if way in ("paced", "more"):
                 time.sleep(0.002)
+            if way == "more":
+                for _ in range(3):
+                    os.getppid()
             if way == "pieces":
                 one.sendall(b"x" * (size // 2))
                 one.sendall(b"x" * (size - size // 2))
@@ -610,6 +613,81 @@ fn on_a_terminal_it_is_redrawn_until_q() {
         "{said}"
     );
     assert!(after.contains("asker") && after.contains("answerer"), "{after}");
+}
+
+/// Reads what a terminal shows until it shows that.
+fn until(terminal: &mut Child, shown: &str) -> String {
+    let (mut said, mut byte) = (Vec::new(), [0; 1024]);
+    while !text(&said).contains(shown) {
+        let length = terminal.stdout.as_mut().unwrap().read(&mut byte).unwrap();
+        assert!(length > 0, "no {shown} in {}", text(&said));
+        said.extend_from_slice(&byte[..length]);
+    }
+    text(&said).to_owned()
+}
+
+#[test]
+fn a_row_is_chosen_and_measured_over_another_transport() {
+    let _alone = alone();
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "more", "tcp", [100_000, 100, 200]);
+    pair.program.tell("go");
+    let program = env!("CARGO_BIN_EXE_ipcost");
+    let mut command = Command::new("script");
+    command.args([
+        "-qec",
+        &format!("stty cols 110 rows 40; {program} watch --port {}", pair.at),
+        "/dev/null",
+    ]);
+    let mut terminal = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let press = |terminal: &mut Child, keys: &[u8]| {
+        let stdin = terminal.stdin.as_mut().unwrap();
+        stdin.write_all(keys).and_then(|()| stdin.flush()).unwrap();
+    };
+    until(&mut terminal, "requests and replies");
+    // Up, which stays at the first row.
+    press(&mut terminal, b"\x1b[Aw");
+    until(&mut terminal, "Measuring it over tcp and unix");
+    let measured = until(&mut terminal, "any key goes back");
+    assert!(measured.contains("over tcp the hop costs a request"), "{measured}");
+    press(&mut terminal, b"x");
+    until(&mut terminal, "\u{25b8}\u{a0}asker");
+    press(&mut terminal, b"q");
+    let after = text(&terminal.wait_with_output().unwrap().stdout).to_owned();
+    assert!(after.contains("asker") && after.contains("What would it save?"), "{after}");
+}
+
+#[test]
+fn two_programs_that_run_are_explained_against_their_native_twin() {
+    let _alone = alone();
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "more", "unix", [100_000, 100, 200]);
+    let server = pair.program.child.id();
+    let children = std::fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
+    let both = format!("{},{server}", children.trim());
+    let explain =
+        |pids: &str| place.run(&["explain", "--pid", pids, "--budget", "4s", "--quiet", "--json", "-"]);
+    let refused = |pids: &str, says: &str| assert_refused(&explain(pids), &[says]);
+    refused("1", "--pid takes two processes");
+    refused(&format!("0,{server}"), "there is no process 0");
+    refused(
+        &format!("{server},1"),
+        &format!("processes {server} and 1 have no conversation; ipcost watch --pid {server} shows"),
+    );
+    pair.program.tell("go");
+    let output = explain(&both);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let told = &document["answer"];
+    let cell = |index: usize, key: &str| told["cells"][index][key].as_str().unwrap().to_owned();
+    assert_eq!((cell(0, "purpose"), cell(1, "purpose")), ("watched".to_owned(), "twin".to_owned()));
+    assert_eq!(document["cells"][0]["transport"], "unix");
+    let causes = told["causes"].as_array().unwrap();
+    let said = |code: &str, part: &str| {
+        causes.iter().any(|cause| cause["code"] == code && cause["sentence"].as_str().unwrap().contains(part))
+    };
+    assert!(said("more-calls", "the client makes 3.0 more `getppid`"), "{causes:#?}");
+    assert!(said("sleep", "the client sleeps in 1.0"), "{causes:#?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub mod causes;
 pub mod evidence;
 pub(crate) mod flames;
 pub(crate) mod kinds;
+mod pair;
 pub mod parts;
 
 use std::time::Duration;
@@ -30,6 +31,7 @@ use ipcost_model::{Measure, OptionGroup, Plan, PlannedCell, Verdict, Warning};
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::idle::IdleState;
 use ipcost_sys::transport;
+pub use pair::{PairSeen, explain_pair};
 use parts::{Estimates, common, division, excludes_zero, parts_of};
 
 use super::MeasuredFloors;

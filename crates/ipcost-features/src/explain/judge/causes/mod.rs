@@ -62,7 +62,7 @@ pub struct Facts<'a> {
 pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
     let mut found: Vec<NamedCause> = Vec::new();
     for (index, cell) in facts.cells.iter().enumerate() {
-        if cell.purpose != Purpose::Asked {
+        if cell.purpose == Purpose::Twin {
             continue;
         }
         found.extend(network::nagle(cell));

@@ -1,0 +1,106 @@
+//! Two programs that are looked at closely: what they say to each other, and what they call for it.
+
+use std::time::{Duration, Instant};
+
+use ipcost_lab::attached::{AttachError, attached};
+use ipcost_lab::strace::Tally;
+use ipcost_sys::interrupt::Interrupt;
+
+use super::gather::{Eyes, WatchError};
+use super::sampling::{Sampling, Window};
+use super::watching::Watching;
+use super::{Conversation, WatchRequest};
+
+/// How long they are looked at before anything slows them.
+const BEFORE: Duration = Duration::from_secs(2);
+/// How long strace is attached.
+const TRACED: Duration = Duration::from_secs(1);
+/// How often a request to stop is asked for.
+const STEP: Duration = Duration::from_millis(50);
+
+/// Why two programs cannot be looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum PairError {
+    /// They cannot be seen.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// They do not talk to each other.
+    #[error("processes {0} and {1} have no conversation; ipcost watch --pid {0} shows those that {0} has")]
+    NoConversation(u32, u32),
+    /// They say nothing.
+    #[error(
+        "processes {0} and {1} have a connection, and sent no request over it meanwhile; have them at work and try again"
+    )]
+    Idle(u32, u32),
+    /// strace cannot be attached.
+    #[error(transparent)]
+    Attach(#[from] AttachError),
+}
+
+/// What two programs say to each other and call for it.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    /// Their conversation, before anything slowed it where that is known.
+    pub told: Conversation,
+    /// Requests while they were traced.
+    pub requests: u64,
+    /// The calls of the client and of the server in that time.
+    pub calls: [Tally; 2],
+}
+
+/// Looks at two processes for a while, then attaches strace to both for a second; `announce` tells of that.
+///
+/// # Errors
+/// That they are not there, not this user's, silent, or cannot be traced.
+pub fn look_closely(
+    (a, b): (u32, u32),
+    interrupt: &Interrupt,
+    announce: &mut dyn FnMut(&str),
+) -> Result<Pair, PairError> {
+    let mut eyes = Eyes::open()?;
+    let mut watching = Watching::default();
+    let sampling = Sampling::start(eyes.counts_calls());
+    let mut look = |watching: &mut Watching, windows: &[Window]| -> Result<(), WatchError> {
+        let look = eyes.look()?;
+        watching.see(&look);
+        watching.sampled(windows, look.counted.as_deref());
+        Ok(())
+    };
+    look(&mut watching, &[])?;
+    let of = |pid| WatchRequest { pid: Some(pid), ..WatchRequest::default() };
+    for process in [a, b] {
+        watching.check(&of(process))?;
+    }
+    let began = Instant::now();
+    while began.elapsed() < BEFORE && !interrupt.asked() {
+        std::thread::sleep(STEP);
+    }
+    let windows = sampling.as_ref().map(Sampling::take).unwrap_or_default();
+    look(&mut watching, &windows)?;
+    // Calls that strace makes slow are not to be sampled.
+    drop(sampling);
+    let between = |watching: &Watching| {
+        let all = watching.conversations(&of(a), None);
+        all.into_iter().find(|told| [told.client.pid, told.server.pid].contains(&Some(b)))
+    };
+    let before = between(&watching).ok_or(PairError::NoConversation(a, b))?;
+    let (client, server) = (before.client.pid.unwrap_or(a), before.server.pid.unwrap_or(b));
+    let names = [client, server].map(|id| watching.name(id));
+    announce(&format!(
+        "strace is attached to {} for a second; their calls take longer meanwhile",
+        names.join(" and ")
+    ));
+    let sampled = watching.requests_seen(&before);
+    let mut traced = attached(&[client, server], TRACED, interrupt)?;
+    look(&mut watching, &[])?;
+    watching.traced(&traced);
+    let after = between(&watching).ok_or(PairError::NoConversation(a, b))?;
+    let requests = watching.requests_seen(&after) - sampled;
+    if requests == 0 {
+        return Err(PairError::Idle(a, b));
+    }
+    let mut calls = |id: u32| traced.by_process.remove(&id).unwrap_or_default();
+    let calls = [calls(client), calls(server)];
+    let told = if before.requests_per_s.is_some() { before } else { after };
+    Ok(Pair { told, requests, calls })
+}

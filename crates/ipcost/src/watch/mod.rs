@@ -1,0 +1,169 @@
+//! `ipcost watch`: the programs that run, and what they say to each other.
+
+mod screen;
+mod seeing;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+use ipcost_features::watch::{
+    Conversation, Manner, Medium, WatchError, WatchRequest, Watched, WhatIf, WhatIfError, WhatIfRecord, page,
+    what_if_page,
+};
+use ipcost_lab::Lab;
+use ipcost_model::units::duration_text;
+use ipcost_model::{job_text, unknown};
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::transport;
+use screen::{Pressed, Screen};
+use seeing::Seeing;
+
+use crate::args::{RecordFiles, Waiting, WatchArgs};
+use crate::exit::{Problem, note, teller};
+use crate::output::{room, write_text};
+use crate::progress::Line;
+use crate::record_files;
+use crate::run::{listen, meet_others};
+
+/// How long is looked where no one says, and no one can end it.
+const USUAL: Duration = Duration::from_secs(5);
+/// What a table that is redrawn tells of.
+const LATELY: Duration = Duration::from_secs(3);
+/// Between two looks.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Looks for a while, and shows what was seen.
+///
+/// # Errors
+/// What is wrong with the arguments, or that nothing can be seen.
+pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
+    let files = RecordFiles::without_pictures(&args.files);
+    record_files::check(&files).map_err(Problem::usage)?;
+    let interrupt = listen()?;
+    let mut screen = Screen::open(args);
+    let lasts = match (&screen, args.lasts) {
+        (None, None) => Some(USUAL),
+        (_, lasts) => lasts,
+    };
+    let transports = transport::states();
+    let known = transports.iter().map(|state| state.capabilities.name);
+    if let Some(name) = args.what_if.iter().find(|name| !known.clone().any(|known| known == **name)) {
+        return Err(Problem::usage(anyhow!("--what-if: {}", unknown("transport", name, known))));
+    }
+    let request = WatchRequest {
+        pid: args.pid,
+        port: args.port,
+        path: args.path.clone(),
+        command: args.command.clone(),
+        lasts,
+    };
+    let refused = |error: WatchError| Problem::usage(error.into());
+    let mut seeing = Seeing::begin(request.clone()).map_err(refused)?;
+    if screen.is_none() && !args.quiet {
+        let time =
+            lasts.map_or_else(|| "until Ctrl-C".to_owned(), |lasts| format!("for {}", duration_text(lasts)));
+        note(&format!("watching {time}; Ctrl-C ends it early and shows what was seen"));
+    }
+    if args.trace {
+        seeing.trace(&interrupt, args.quiet)?;
+    }
+    let mut of_row = None;
+    let began = Instant::now();
+    loop {
+        let left = lasts.map_or(EVERY, |lasts| lasts.saturating_sub(began.elapsed()));
+        if left.is_zero() || interrupt.asked() {
+            break;
+        }
+        let rests = left.min(EVERY);
+        let mut pressed = Pressed::Nothing;
+        if let Some(screen) = &mut screen {
+            screen.show(&shown(args, seeing.watched(Some(LATELY)))?);
+        }
+        seeing.between(rests, |time| {
+            match &mut screen {
+                Some(screen) => pressed = screen.pressed(time),
+                None => std::thread::sleep(time),
+            }
+            pressed != Pressed::Nothing || interrupt.asked()
+        });
+        if let (Pressed::WhatIf, Some(screen)) = (pressed, &mut screen) {
+            of_row = what_if_of_row(screen, &interrupt).or(of_row);
+            // What was measured is not to be in the table. Where what is asked for has ended, the table before is the last.
+            let Ok(again) = Seeing::begin(request.clone()) else { break };
+            seeing = again;
+            continue;
+        }
+        seeing.look().map_err(refused)?;
+        if pressed == Pressed::End || interrupt.asked() {
+            break;
+        }
+    }
+    drop(screen);
+    let mut watched = Watched { what_if: of_row, ..seeing.watched(None) };
+    if !args.what_if.is_empty() {
+        watched.what_if = Some(what_if(args, &watched, &interrupt)?);
+    }
+    let watched = shown(args, watched)?;
+    let page = page(&watched, args.wide, None);
+    let terminal = || page.terminal(args.wide, room());
+    record_files::write_and_show(&watched, &files, &page, None, &terminal)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Measures what other transports would save the conversation that moves most.
+fn what_if(args: &WatchArgs, watched: &Watched, interrupt: &Interrupt) -> Result<WhatIfRecord, Problem> {
+    let moves = |told: &&Conversation| told.requests_per_s.is_some() || told.manner == Some(Manner::Stream);
+    let told = watched.conversations.iter().find(moves).ok_or(WhatIfError::Nothing);
+    let told = told.map_err(|error| Problem::usage(error.into()))?;
+    let what_if = WhatIf::of(told, &args.what_if).map_err(|error| Problem::usage(error.into()))?;
+    if let Some(path) = &args.job {
+        let text = job_text(&what_if.job).context("this job fits into no file").map_err(Problem::failed)?;
+        write_text(&text, path).map_err(Problem::failed)?;
+    }
+    measured(what_if, told, args.quiet, interrupt)
+}
+
+fn measured(
+    what_if: WhatIf,
+    told: &Conversation,
+    quiet: bool,
+    interrupt: &Interrupt,
+) -> Result<WhatIfRecord, Problem> {
+    let lab = Lab::open(&what_if.job, &mut teller(quiet))?;
+    meet_others(quiet, Waiting::default(), &|| interrupt.asked())?;
+    let mut line = Line::new(quiet);
+    let record = what_if.measure(told, &lab, interrupt, &mut line);
+    line.clear();
+    Ok(record?)
+}
+
+/// Measures the row that is chosen over the transport that people ask for first, and shows it until a key is pressed.
+fn what_if_of_row(screen: &mut Screen, interrupt: &Interrupt) -> Option<WhatIfRecord> {
+    let told = screen.chosen()?.clone();
+    let other = match told.medium {
+        Medium::Unix | Medium::Socketpair | Medium::UnixSeqpacket => "tcp",
+        Medium::Udp => "unix-dgram",
+        Medium::UnixDgram => "udp",
+        _ => "unix",
+    };
+    screen.text(&format!("Measuring it over {} and {other}, some 15 s …", told.medium), "Ctrl-C ends all");
+    let record = WhatIf::of(&told, &[other.to_owned()])
+        .map_err(|error| Problem::usage(error.into()))
+        .and_then(|what_if| measured(what_if, &told, true, interrupt));
+    let text = match &record {
+        Ok(record) => what_if_page(record).terminal(false, room()),
+        Err(problem) => problem.text(),
+    };
+    screen.text(&text, "any key goes back to what is seen from now on");
+    screen.wait(&|| interrupt.asked());
+    record.ok()
+}
+
+/// What is shown, with placeholders where that was asked for.
+fn shown(args: &WatchArgs, watched: Watched) -> Result<Watched, Problem> {
+    match args.redacting.redact {
+        true => args.redacting.apply(watched.redacted()),
+        false => Ok(watched),
+    }
+}

@@ -1,0 +1,121 @@
+//! The table on a terminal, redrawn until a key ends it.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use ipcost_features::watch::{Conversation, Watched, page, rows};
+use ipcost_sys::keys::Keys;
+
+use crate::args::{RecordFiles, WatchArgs};
+use crate::output::room;
+
+/// Of a terminal that does not tell.
+const USUAL_LINES: usize = 24;
+/// How soon the rest of an arrow key follows its escape.
+const REST_OF_KEY: Duration = Duration::from_millis(20);
+/// How long is waited for a key once there is something to read.
+const LONG: Duration = Duration::from_secs(3_600);
+
+/// What a key asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pressed {
+    /// No key, or one that means nothing.
+    Nothing,
+    /// Another row.
+    Moved,
+    /// What another transport would save the row.
+    WhatIf,
+    /// The end.
+    End,
+}
+
+/// A terminal that shows the table, and what it showed before once this is dropped.
+pub struct Screen {
+    keys: Keys,
+    wide: bool,
+    selected: usize,
+    /// The rows, in their order now.
+    shown: Vec<Conversation>,
+}
+
+impl Screen {
+    /// `None` where no one looks at it, or its result goes somewhere else.
+    pub fn open(args: &WatchArgs) -> Option<Self> {
+        let is_shown = args.lasts.is_none()
+            && std::io::stdout().is_terminal()
+            && RecordFiles::without_pictures(&args.files).all().next().is_none();
+        let keys = is_shown.then(Keys::listen).flatten()?;
+        draw("\x1b[?1049h\x1b[?25l");
+        Some(Self { keys, wide: args.wide, selected: 0, shown: Vec::new() })
+    }
+
+    /// Shows what was seen in place of what it showed last.
+    pub fn show(&mut self, watched: &Watched) {
+        let shown: Vec<Conversation> = rows(watched, self.wide).into_iter().cloned().collect();
+        // Rows change their order with what they move; the one that is chosen stays chosen.
+        let again = self.chosen().and_then(|chosen| shown.iter().position(|it| it.is_same(chosen)));
+        self.selected = again.unwrap_or(self.selected).min(shown.len().saturating_sub(1));
+        self.shown = shown;
+        let text = page(watched, self.wide, Some(self.selected)).terminal(self.wide, room());
+        self.text(&text, "q ends, w measures what another transport would save the row ▸, arrows choose it");
+    }
+
+    /// Shows a text and a line below it.
+    pub fn text(&self, text: &str, last: &str) {
+        let lines = terminal_size::terminal_size().map_or(USUAL_LINES, |(_, height)| usize::from(height.0));
+        let shown: Vec<&str> = text.lines().take(lines.saturating_sub(1)).collect();
+        draw(&format!("\x1b[H\x1b[J{}\r\n{last}", shown.join("\r\n")));
+    }
+
+    /// The conversation of the row that is chosen.
+    pub fn chosen(&self) -> Option<&Conversation> {
+        self.shown.get(self.selected)
+    }
+
+    /// Waits so long for a key.
+    pub fn pressed(&mut self, time: Duration) -> Pressed {
+        let Some(key) = self.keys.pressed(time) else { return Pressed::Nothing };
+        let key = match key {
+            0x1b => match (self.keys.pressed(REST_OF_KEY), self.keys.pressed(REST_OF_KEY)) {
+                (None, _) => return Pressed::End,
+                (Some(b'['), Some(b'A')) => b'k',
+                (Some(b'['), Some(b'B')) => b'j',
+                _ => return Pressed::Nothing,
+            },
+            key => key,
+        };
+        match key {
+            b'q' | b'Q' => Pressed::End,
+            b'w' | b'W' => Pressed::WhatIf,
+            b'j' => self.select(self.selected + 1),
+            b'k' => self.select(self.selected.saturating_sub(1)),
+            _ => Pressed::Nothing,
+        }
+    }
+
+    fn select(&mut self, row: usize) -> Pressed {
+        self.selected = row.min(self.shown.len().saturating_sub(1));
+        Pressed::Moved
+    }
+
+    /// Waits until some key is pressed.
+    pub fn wait(&mut self, is_asked: &dyn Fn() -> bool) {
+        const STEP: Duration = Duration::from_millis(200);
+        let mut waited = Duration::ZERO;
+        while waited < LONG && !is_asked() && self.keys.pressed(STEP).is_none() {
+            waited += STEP;
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        draw("\x1b[?25h\x1b[?1049l");
+    }
+}
+
+fn draw(text: &str) {
+    let mut out = std::io::stdout();
+    // Where no one reads any more, nothing is to be said.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
