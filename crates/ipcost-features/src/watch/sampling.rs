@@ -20,8 +20,8 @@ const FEW_CALLS: usize = 500;
 const FEW: f64 = 1_000.0;
 /// No window is shorter, nanoseconds: it takes time to open one.
 const SHORTEST_NS: f64 = 1e6;
-/// How often an open window is emptied, nanoseconds.
-const STEP_NS: f64 = 5e6;
+/// How often an open window is emptied, nanoseconds: at a rate of calls that would not fill a fourth of it, more seldom.
+const STEP_NS: [f64; 2] = [5e6, 20e6];
 /// Windows lie at another place in each slot, so that they do not keep pace with programs: the golden ratio spreads them evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
@@ -101,10 +101,11 @@ fn sample(mut sampler: CallSampler, most: usize, windows: &Mutex<Vec<Window>>, e
         }
         let mut window = Window { continues, ..Window::default() };
         let mut left_ns = wanted_ns;
+        let step_ns = (most as f64 / 4.0 / calls_per_ns).clamp(STEP_NS[0], STEP_NS[1]);
         // A burst ends the window early: the kernel has room for few more calls than it is to hold.
         while left_ns > 0.0 && window.calls.len() < most {
-            rest(left_ns.min(STEP_NS));
-            left_ns -= STEP_NS;
+            rest(left_ns.min(step_ns));
+            left_ns -= step_ns;
             window.lost += sampler.take(&mut |call| window.calls.push(call)).lost;
         }
         is_open = is_whole && window.calls.len() < most;

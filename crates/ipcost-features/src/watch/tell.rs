@@ -118,10 +118,11 @@ impl Watching {
     /// Processes that write into pipes and Unix sockets.
     pub fn writers(&self) -> Vec<u32> {
         let mut found: Vec<u32> = Vec::new();
-        for way in self.now.keys() {
+        for (way, now) in &self.now {
             let writers = match way.medium {
                 Medium::Pipe | Medium::Fifo => [way.client, None],
-                medium if medium.is_unix() => [way.client, way.server],
+                // Who waits for room has filled the other's queue.
+                medium if medium.is_unix() && now.waiting != (0, 0) => [way.client, way.server],
                 _ => continue,
             };
             found.extend(writers.into_iter().flatten());

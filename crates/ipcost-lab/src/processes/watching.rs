@@ -16,6 +16,8 @@ const EVERY: Duration = Duration::from_millis(1);
 const ANEW: Duration = Duration::from_millis(50);
 /// The same of programs of others, where a look is to cost little: often enough for what lasts [`DELAYED`].
 const SELDOM: Duration = Duration::from_millis(4);
+/// But more rarely where a look takes long, so that looking takes a fortieth of the time, down to a look in half of [`DELAYED`].
+const RARELY: u32 = 40;
 /// The part of the time that looking may take.
 const MOST_LOOKING: u32 = 5;
 /// The most connections that are watched: what one waits for, others do.
@@ -80,7 +82,8 @@ pub fn watch_ends(ends: &[Between], lasts: Duration) -> io::Result<Vec<(Between,
         let now = Instant::now();
         let seen = source.of(ends.iter().copied().take(MOST_WATCHED))?;
         stretches.add(&seen, now);
-        std::thread::sleep(SELDOM.max((Instant::now() - now) * MOST_LOOKING).min(until - now));
+        let rests = ((Instant::now() - now) * RARELY).clamp(SELDOM, DELAYED / 2);
+        std::thread::sleep(rests.min(until - now));
     }
     Ok(stretches.finish().into_iter().collect())
 }

@@ -1,9 +1,11 @@
 //! The programs that run, with the sockets, pipes and shared memory that they hold (`proc(5)`).
 
 use std::collections::BTreeSet;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
-use procfs::process::{FDPermissions, FDTarget, MMPermissions, MMapPath, Process, all_processes};
+use procfs::process::{MMPermissions, MMapPath, Process, all_processes};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 pub use crate::observed::{Held, Program, SharedMemory};
 
@@ -44,7 +46,7 @@ fn program(process: &Process, depth: Depth) -> Option<Program> {
         user: process.uid().unwrap_or(u32::MAX),
         ticks: stat.utime + stat.stime,
         moved: process.io().ok().map(|io| (io.rchar, io.wchar)),
-        held: held(process),
+        held: held(process.pid().cast_unsigned()),
         ..Program::default()
     };
     if depth == Depth::All {
@@ -68,18 +70,7 @@ fn network(process: &str) -> u64 {
 
 /// The socket or pipe that a descriptor of a process is now.
 pub fn held_at(process: u32, descriptor: i32) -> Option<Held> {
-    let target = std::fs::read_link(format!("/proc/{process}/fd/{descriptor}")).ok()?;
-    let target = target.to_str()?;
-    let number = |kind: &str| target.strip_prefix(kind)?.strip_suffix(']')?.parse().ok();
-    match (number("socket:["), number("pipe:[")) {
-        (Some(inode), _) => Some(Held::Socket(u32::try_from(inode).ok()?)),
-        (_, Some(inode)) => Some(Held::Pipe { inode, writes: false, reads: false, path: None }),
-        _ if target.starts_with('/') => {
-            let (inode, true) = fifo(process.cast_signed(), descriptor)? else { return None };
-            Some(Held::Pipe { inode, writes: false, reads: false, path: Some(target.to_owned()) })
-        }
-        _ => None,
-    }
+    held_in(open_descriptors(process)?.as_fd(), descriptor)
 }
 
 /// The functions of the kernel in which threads of a process wait, of the first few that do (`/proc/PID/task/TID/wchan`).
@@ -97,35 +88,43 @@ pub fn threads_of(process: u32) -> Vec<u32> {
 }
 
 /// Sockets and pipes; `None` if this user may not look.
-fn held(process: &Process) -> Option<Vec<(i32, Held)>> {
-    let mut found = Vec::new();
-    for descriptor in process.fd().ok()?.flatten() {
-        let mode = descriptor.mode();
-        let held = match descriptor.target {
-            FDTarget::Socket(inode) => Held::Socket(u32::try_from(inode).ok()?),
-            FDTarget::Pipe(inode) => pipe(inode, mode, None),
-            FDTarget::Path(path) => {
-                // A FIFO has a name like any other file.
-                let Some((inode, true)) = fifo(process.pid(), descriptor.fd) else { continue };
-                pipe(inode, mode, Some(path.to_string_lossy().into_owned()))
-            }
-            _ => continue,
-        };
-        found.push((descriptor.fd, held));
+///
+/// A library would ask four times of each descriptor; of a server with thousands, that is most of what a look costs.
+fn held(process: u32) -> Option<Vec<(i32, Held)>> {
+    let descriptors = open_descriptors(process)?;
+    let number = |entry: rustix::fs::DirEntry| entry.file_name().to_str().ok()?.parse().ok();
+    let numbers = Dir::read_from(&descriptors).ok()?.flatten().filter_map(number);
+    Some(numbers.filter_map(|number| Some((number, held_in(descriptors.as_fd(), number)?))).collect())
+}
+
+fn open_descriptors(process: u32) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(format!("/proc/{process}/fd"), flags, Mode::empty()).ok()
+}
+
+fn held_in(descriptors: BorrowedFd<'_>, descriptor: i32) -> Option<Held> {
+    let name = descriptor.to_string();
+    let target = rustix::fs::readlinkat(descriptors, &name, Vec::with_capacity(64)).ok()?;
+    let target = target.to_string_lossy();
+    let number = |kind: &str| target.strip_prefix(kind)?.strip_suffix(']')?.parse::<u64>().ok();
+    if let Some(inode) = number("socket:[") {
+        return Some(Held::Socket(u32::try_from(inode).ok()?));
     }
-    Some(found)
-}
-
-fn pipe(inode: u64, mode: FDPermissions, path: Option<String>) -> Held {
-    let (reads, writes) = (mode.contains(FDPermissions::READ), mode.contains(FDPermissions::WRITE));
-    Held::Pipe { inode, writes, reads, path }
-}
-
-/// The number of a descriptor's file, and whether it is a FIFO.
-fn fifo(process: i32, descriptor: i32) -> Option<(u64, bool)> {
-    use std::os::unix::fs::FileTypeExt;
-    let file = std::fs::metadata(format!("/proc/{process}/fd/{descriptor}")).ok()?;
-    Some((file.ino(), file.file_type().is_fifo()))
+    let (inode, path) = match number("pipe:[") {
+        Some(inode) => (inode, None),
+        // A FIFO has a name like any other file.
+        None if target.starts_with('/') => {
+            let file = rustix::fs::statat(descriptors, &name, AtFlags::empty()).ok()?;
+            let is_fifo = FileType::from_raw_mode(file.st_mode) == FileType::Fifo;
+            (is_fifo.then_some(file.st_ino)?, Some(target.into_owned()))
+        }
+        None => return None,
+    };
+    // The link itself has the permissions that the descriptor was opened with.
+    let link = rustix::fs::statat(descriptors, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let mode = Mode::from_raw_mode(link.st_mode);
+    let (reads, writes) = (mode.contains(Mode::RUSR), mode.contains(Mode::WUSR));
+    Some(Held::Pipe { inode, writes, reads, path })
 }
 
 /// Mappings that others may share: of files in shared memory, or without a name.

@@ -30,8 +30,6 @@ use crate::run::{listen, meet_others};
 const USUAL: Duration = Duration::from_secs(5);
 /// What a table that is redrawn tells of.
 const LATELY: Duration = Duration::from_secs(3);
-/// Between two looks.
-const EVERY: Duration = Duration::from_secs(1);
 
 /// Looks for a while, and shows what was seen.
 ///
@@ -71,11 +69,11 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     let mut of_row = None;
     let began = Instant::now();
     loop {
-        let left = lasts.map_or(EVERY, |lasts| lasts.saturating_sub(began.elapsed()));
+        let left = lasts.map_or(Duration::MAX, |lasts| lasts.saturating_sub(began.elapsed()));
         if left.is_zero() || interrupt.asked() {
             break;
         }
-        let rests = left.min(EVERY);
+        let rests = left.min(seeing.rests());
         let mut pressed = Pressed::Nothing;
         if let Some(screen) = &mut screen {
             screen.show(&shown(args, seeing.watched(Some(LATELY)))?);

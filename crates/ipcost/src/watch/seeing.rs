@@ -13,8 +13,15 @@ use ipcost_sys::interrupt::Interrupt;
 
 use crate::exit::{Problem, note};
 
-/// Between two glances at who waits.
-const GLANCE: Duration = Duration::from_millis(100);
+/// Between two glances at who waits, at least and at most.
+const GLANCE: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(250)];
+/// In between, glances take this part of the time.
+const GLANCING: u32 = 200;
+/// Between two looks.
+const EVERY: Duration = Duration::from_secs(1);
+/// Looks take no more than this part of the time, as long as one comes this often.
+const LOOKING: u32 = 50;
+const SELDOM: Duration = Duration::from_secs(2);
 /// How long strace is attached.
 const TRACED: Duration = Duration::from_secs(1);
 /// How long connections are watched between two looks that may wait for acknowledgements.
@@ -28,6 +35,8 @@ pub struct Seeing {
     ports: Option<u64>,
     /// What samples calls, or why nothing does.
     sampling: Result<Sampling, String>,
+    /// How long the last look took.
+    took: Duration,
 }
 
 impl Seeing {
@@ -40,7 +49,8 @@ impl Seeing {
         let ports = ports.map(|[first, last]| last.saturating_add(1).saturating_sub(first));
         let eyes = Eyes::open()?;
         let sampling = Sampling::start(eyes.counts_calls()).map_err(|error| error.to_string());
-        let mut seeing = Self { eyes, watching: Watching::default(), request, ports, sampling };
+        let mut seeing =
+            Self { eyes, watching: Watching::default(), request, ports, sampling, took: Duration::ZERO };
         seeing.look()?;
         Ok(seeing)
     }
@@ -50,14 +60,21 @@ impl Seeing {
     /// # Errors
     /// If it fails, or what is asked for is not there.
     pub fn look(&mut self) -> Result<(), WatchError> {
+        let began = Instant::now();
         let windows = self.sampling.as_ref().map(Sampling::take).unwrap_or_default();
         let look = self.eyes.look()?;
         self.watching.see(&look);
         self.watching.sampled(&windows, look.counted.as_deref());
+        self.took = began.elapsed();
         if self.watching.looks() == 1 {
             self.watching.check(&self.request)?;
         }
         Ok(())
+    }
+
+    /// Until the next look.
+    pub fn rests(&self) -> Duration {
+        (self.took * LOOKING).clamp(EVERY, SELDOM)
     }
 
     /// Attaches strace for a second to what nothing counts, and says so.
@@ -95,15 +112,18 @@ impl Seeing {
             self.watching.held_back(seen, WATCHED);
         }
         let writers = self.watching.writers();
+        let mut rests = GLANCE[0];
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            if rest(left.min(GLANCE)) {
+            if rest(left.min(rests)) {
                 return true;
             }
+            let began = Instant::now();
             self.watching.glance(&waits(writers.iter().copied()));
+            rests = (began.elapsed() * GLANCING).clamp(GLANCE[0], GLANCE[1]);
         }
     }
 
