@@ -14,7 +14,7 @@ mod ways;
 mod what_if;
 
 pub use self::gather::{Eyes, Look, WatchError, waits};
-pub use self::page::{page, rows, what_if_page};
+pub use self::page::{Row, page, rows, what_if_page};
 pub use self::pair::{Pair, PairError, look_closely};
 pub use self::record::*;
 pub use self::sampling::{Sampling, Window};

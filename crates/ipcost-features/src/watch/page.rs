@@ -1,5 +1,7 @@
 //! What was seen as a page: a row a conversation, and what could not be seen.
 
+use std::collections::BTreeMap;
+
 use ipcost_model::Estimate;
 use ipcost_model::units::{counted, duration_of, duration_text, percent};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
@@ -10,9 +12,71 @@ use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, WatchFindi
 /// The most letters of an address in a table.
 const MOST: usize = 36;
 
-/// The rows of the table; those in which nothing moved only if all is to be shown.
-pub fn rows(watched: &Watched, whole: bool) -> Vec<&Conversation> {
-    watched.conversations.iter().filter(|it| whole || moves(it)).collect()
+/// A row of the table: conversations between programs of the same names at the same address, as with a server of many processes.
+/// The one that moves most comes first.
+#[derive(Debug, Clone)]
+pub struct Row<'a>(Vec<&'a Conversation>);
+
+/// The rows of the table. If all is to be shown, each conversation has its own; else those in which nothing moved are left out.
+pub fn rows(watched: &Watched, whole: bool) -> Vec<Row<'_>> {
+    let all = &watched.conversations;
+    if whole {
+        return all.iter().map(|told| Row(vec![told])).collect();
+    }
+    let mut found: Vec<Row<'_>> = Vec::new();
+    for told in all.iter().filter(|told| moves(told)) {
+        match found.iter_mut().find(|row| row.holds(told)) {
+            Some(row) => row.0.push(told),
+            None => found.push(Row(vec![told])),
+        }
+    }
+    found
+}
+
+impl Row<'_> {
+    /// The conversation that moves most.
+    pub fn most(&self) -> &Conversation {
+        self.0[0]
+    }
+
+    /// Whether it tells of this conversation.
+    pub fn tells_of(&self, told: &Conversation) -> bool {
+        self.0.iter().any(|known| known.is_same(told))
+    }
+
+    /// Whether a conversation belongs here.
+    fn holds(&self, told: &Conversation) -> bool {
+        let most = self.most();
+        let is_known = |side: &Party| side.pid.is_some();
+        let place = |told: &Conversation| {
+            (told.medium, told.address.clone(), told.client.name.clone(), told.server.name.clone())
+        };
+        [&most.client, &most.server, &told.client, &told.server].into_iter().all(is_known)
+            && !told.address.is_empty()
+            && place(most) == place(told)
+    }
+
+    fn side(&self, of: fn(&Conversation) -> &Party) -> (String, Option<f64>) {
+        let all: BTreeMap<Option<u32>, &Party> = self.0.iter().map(|told| (of(told).pid, of(told))).collect();
+        let cpu = all.values().filter_map(|side| side.cpu).reduce(|a, b| a + b);
+        match all.len() {
+            1 => (name(of(self.most())), cpu),
+            several => (format!("{} ×{several}", of(self.most()).name), cpu),
+        }
+    }
+
+    fn flow(&self, of: fn(&Conversation) -> Option<Flow>) -> Option<(f64, bool)> {
+        let all = self
+            .0
+            .iter()
+            .filter_map(|told| of(told))
+            .map(|flow| (flow.bytes_per_s, flow.known == Known::Counted));
+        all.reduce(|a, b| (a.0 + b.0, a.1 && b.1))
+    }
+
+    fn sum(&self, of: fn(&Conversation) -> Option<f64>) -> Option<f64> {
+        self.0.iter().filter_map(|told| of(told)).reduce(|a, b| a + b)
+    }
 }
 
 /// The page, with a mark at a row where one is chosen.
@@ -25,11 +89,12 @@ pub fn page(watched: &Watched, whole: bool, chosen: Option<usize>) -> Page<'stat
     }
     let shown = rows(watched, whole);
     if !shown.is_empty() {
-        let table = Table::new(&columns())
-            .rows(shown.iter().enumerate().map(|(index, it)| row(it, chosen.map(|chosen| chosen == index))));
+        let table = Table::new(&columns()).rows(
+            shown.iter().enumerate().map(|(index, it)| fields(it, chosen.map(|chosen| chosen == index))),
+        );
         page.blocks.push(Section::new("conversations", "").with(table).open());
     }
-    let still = watched.conversations.len() - shown.len();
+    let still = watched.conversations.len() - shown.iter().map(|row| row.0.len()).sum::<usize>();
     if still > 0 {
         let text = format!(
             "{} more in which nothing was seen to move; --wide shows them.",
@@ -189,41 +254,44 @@ fn columns() -> [Column; 11] {
     ]
 }
 
-fn row(conversation: &Conversation, is_chosen: Option<bool>) -> Vec<Field> {
+fn fields(row: &Row<'_>, is_chosen: Option<bool>) -> Vec<Field> {
     let mark = match is_chosen {
         // Not even a narrow column parts it from the name.
         Some(true) => "▸\u{a0}",
         Some(false) => "\u{a0}\u{a0}",
         None => "",
     };
-    let Conversation { client, server, there, back, .. } = conversation;
+    let most = row.most();
+    let ((client, of_client), (server, of_server)) =
+        (row.side(|told| &told.client), row.side(|told| &told.server));
+    let (there, back) = (row.flow(|told| told.there), row.flow(|told| told.back));
     let per_s = |count: f64| Value::Text(rate(count));
-    let requests = conversation.requests_per_s;
+    let requests = row.sum(|told| told.requests_per_s);
     let each = requests.filter(|requests| *requests > 0.0).and_then(|requests| {
-        let bytes = |flow: &Option<Flow>| Some((flow.as_ref()?.bytes_per_s / requests).round() as u64);
+        let bytes = |flow: Option<(f64, bool)>| Some((flow?.0 / requests).round() as u64);
         Some(format!("{} / {} B", bytes(there)?, bytes(back)?))
     });
-    let cpu = |side: &Party| side.cpu.map_or_else(|| "?".to_owned(), percent);
+    let cpu = |share: Option<f64>| share.map_or_else(|| "?".to_owned(), percent);
+    let opened = row.sum(|told| Some(told.opened_per_s));
+    let flow = |flow: Option<(f64, bool)>| {
+        Field::maybe(flow.map(|(bytes_per_s, is_counted)| {
+            let about = if is_counted { "" } else { "≈ " };
+            Value::Text(format!("{about}{}", throughput(bytes_per_s)))
+        }))
+    };
     vec![
-        Value::Text(format!("{mark}{}", name(client))).into(),
-        Value::Text(name(server)).into(),
-        Value::Text(over(conversation)).into(),
-        Value::Count(u64::from(conversation.connections)).into(),
-        Field::maybe((conversation.opened_per_s > 0.0).then(|| per_s(conversation.opened_per_s))),
+        Value::Text(format!("{mark}{client}")).into(),
+        Value::Text(server).into(),
+        Value::Text(over(most)).into(),
+        Value::Count(row.0.iter().map(|told| u64::from(told.connections)).sum()).into(),
+        Field::maybe(opened.filter(|opened| *opened > 0.0).map(per_s)),
         flow(there),
         flow(back),
-        Field::maybe(conversation.manner.map(|manner| Value::Text(words(manner).to_owned()))),
+        Field::maybe(most.manner.map(|manner| Value::Text(words(manner).to_owned()))),
         Field::maybe(requests.map(per_s)),
         Field::maybe(each.map(Value::Text)),
-        Value::Text(format!("{}, {}", cpu(client), cpu(server))).into(),
+        Value::Text(format!("{}, {}", cpu(of_client), cpu(of_server))).into(),
     ]
-}
-
-fn flow(flow: &Option<Flow>) -> Field {
-    Field::maybe(flow.as_ref().map(|flow| {
-        let about = if flow.known == Known::Counted { "" } else { "≈ " };
-        Value::Text(format!("{about}{}", throughput(flow.bytes_per_s)))
-    }))
 }
 
 fn name(party: &Party) -> String {

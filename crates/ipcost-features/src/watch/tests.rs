@@ -179,6 +179,52 @@ fn a_request_picks_what_it_names() {
 }
 
 #[test]
+fn processes_of_one_name_share_a_row_unless_all_is_shown() {
+    let mut watching = Watching::default();
+    let both = |port, inode: u32, bytes| {
+        [socket(5432, port, inode, 2 * bytes, 1), socket(port, 5432, inode + 1, bytes, 1)]
+    };
+    let at = |seconds, bytes| {
+        let tcp =
+            [listener(5432, 1)].into_iter().chain(both(40_000, 10, bytes)).chain(both(40_001, 20, 3 * bytes));
+        let programs = [
+            program(100, "postgres", &[1]),
+            program(101, "postgres", &[10]),
+            program(102, "postgres", &[20]),
+            program(200, "pgbench", &[11, 21]),
+        ];
+        Look { programs: programs.into(), ..look(seconds, tcp.collect(), vec![]) }
+    };
+    watching.see(&at(0, 0));
+    watching.see(&at(2, 1_000));
+    let watched = Watched {
+        envelope: ipcost_lab::lab::envelope(WATCH_SCHEMA),
+        request: WatchRequest::default(),
+        elapsed_s: 2.0,
+        looks: 2,
+        own_cpu: 0.0,
+        traced: None,
+        counts_calls: false,
+        sampled: None,
+        conversations: watching.conversations(&WatchRequest::default(), None),
+        findings: Vec::new(),
+        unseen: Vec::new(),
+        what_if: None,
+    };
+    let names = |whole: bool| {
+        let text = page(&watched, whole, None).terminal(true, 200);
+        [text.contains("postgres ×2"), text.contains("postgres 101"), text.contains("pgbench 200")]
+    };
+    assert_eq!((names(false), names(true)), ([true, false, true], [false, true, true]));
+    let text = page(&watched, false, None).terminal(true, 200);
+    assert!(text.contains("2.00 kB/s") && text.contains("4.00 kB/s"), "{text}");
+    let [row] = &rows(&watched, false)[..] else { panic!("{text}") };
+    assert!(
+        watched.conversations.iter().all(|told| row.tells_of(told)) && row.most().server.pid == Some(102)
+    );
+}
+
+#[test]
 fn a_long_watch_keeps_what_went_and_not_every_program_that_ended() {
     let mut watching = Watching::default();
     let both = |inode, port, bytes| [socket(6379, port, 0, 0, 0), socket(port, 6379, inode, bytes, 1)];

@@ -39,7 +39,7 @@ pub struct WatchArgs {
     /// Write what --what-if measures as a job file, for ipcost run
     #[arg(long, value_name = "FILE", requires = "what_if")]
     pub job: Option<PathBuf>,
-    /// Show every row and every column
+    /// Show every conversation in a row of its own, and every column
     #[arg(long)]
     pub wide: bool,
     /// Show neither progress nor warnings

@@ -34,7 +34,7 @@ pub struct Screen {
     keys: Keys,
     wide: bool,
     selected: usize,
-    /// The rows, in their order now.
+    /// What moves most of each row, in their order now.
     shown: Vec<Conversation>,
 }
 
@@ -51,11 +51,11 @@ impl Screen {
 
     /// Shows what was seen in place of what it showed last.
     pub fn show(&mut self, watched: &Watched) {
-        let shown: Vec<Conversation> = rows(watched, self.wide).into_iter().cloned().collect();
+        let shown = rows(watched, self.wide);
         // Rows change their order with what they move; the one that is chosen stays chosen.
-        let again = self.chosen().and_then(|chosen| shown.iter().position(|it| it.is_same(chosen)));
+        let again = self.chosen().and_then(|chosen| shown.iter().position(|row| row.tells_of(chosen)));
         self.selected = again.unwrap_or(self.selected).min(shown.len().saturating_sub(1));
-        self.shown = shown;
+        self.shown = shown.iter().map(|row| row.most().clone()).collect();
         let text = page(watched, self.wide, Some(self.selected)).terminal(self.wide, room());
         self.text(&text, "q ends, w measures what another transport would save the row ▸, arrows choose it");
     }
