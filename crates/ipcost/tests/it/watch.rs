@@ -521,6 +521,75 @@ fn another_network_namespace_is_looked_into() {
     assert_eq!(bytes(only(&watched)), (10_000, 14_000));
 }
 
+/// Two processes in network namespaces of their own, as two containers are: 200 requests from the one to the other.
+const TWO_NAMESPACES: &str = r#"
+import ctypes, os, socket, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+moved, tell_moved = os.pipe()
+linked, tell_linked = os.pipe()
+done, tell_done = os.pipe()
+client = os.fork()
+if client == 0:
+    assert libc.unshare(0x40000000) == 0
+    os.write(tell_moved, b"x")
+    os.read(linked, 1)
+    ip("addr", "add", "10.99.0.2/24", "dev", "right")
+    ip("link", "set", "right", "up")
+    open("/proc/self/comm", "w").write("asker")
+    os.write(tell_done, b"x")
+    if os.read(linked, 1) != b"x":
+        os._exit(0)
+    one = socket.create_connection(("10.99.0.1", 7000))
+    for _ in range(200):
+        one.sendall(b"x" * 50)
+        left = 70
+        while left: left -= len(one.recv(left))
+    os.write(tell_done, b"x")
+    os.close(tell_linked)
+    os.read(linked, 1)
+    os._exit(0)
+os.read(moved, 1)
+ip("link", "add", "left", "type", "veth", "peer", "name", "right", "netns", str(client))
+ip("addr", "add", "10.99.0.1/24", "dev", "left")
+ip("link", "set", "left", "up")
+listener = socket.create_server(("10.99.0.1", 7000))
+os.write(tell_linked, b"x")
+os.read(done, 1)
+open("/proc/self/comm", "w").write("answerer")
+print("ready", flush=True)
+sys.stdin.readline()
+os.write(tell_linked, b"x")
+connection, _ = listener.accept()
+for _ in range(200):
+    left = 50
+    while left: left -= len(connection.recv(left))
+    connection.sendall(b"y" * 70)
+os.read(done, 1)
+print("done", flush=True)
+sys.stdin.read()
+"#;
+
+#[test]
+fn two_network_namespaces_are_one_conversation() {
+    let place = Place::new();
+    let file = place.write("two.py", TWO_NAMESPACES);
+    let mut command = Command::new("unshare");
+    command.args(["--net", "python3", argument(&file)]);
+    let mut inside = Program::start(command);
+    if inside.line() != "ready" {
+        return missing("network-namespaces", "two of them could not be linked");
+    }
+    let watch = Watch::start(&place, &["--port", "7000"]);
+    inside.tell("go");
+    assert_eq!(inside.line(), "done");
+    let watched = watch.end();
+    let seen = only(&watched);
+    assert_eq!((&seen["client"]["name"], &seen["server"]["name"]), (&"asker".into(), &"answerer".into()));
+    assert_eq!((bytes(seen), seen["opened"].as_u64()), ((10_000, 14_000), Some(1)), "{seen:#}");
+}
+
 #[test]
 fn redaction_leaves_no_command_no_path_and_no_number() {
     let place = Place::new();
