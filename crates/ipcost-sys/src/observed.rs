@@ -260,12 +260,14 @@ pub struct MovedCall {
 }
 
 /// A TCP connection that a program has opened, as the kernel saw it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Connected {
     /// The process that opened it.
     pub process: u32,
     /// The thread that called `connect`.
     pub thread: u32,
+    /// The program's name, if the process has executed it a moment before: it may have ended by now.
+    pub name: Option<String>,
     /// Its own address, in the network namespace that it is in.
     pub local: SocketAddr,
     /// The other end's.

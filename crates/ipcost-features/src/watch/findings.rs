@@ -196,7 +196,7 @@ impl Watching {
         let mut found = one_of_each(found);
         let evidence = &self.evidence;
         let fits = |medium, address: &str, owner: Option<u32>| {
-            let way = Way { client: None, server: owner, medium, address: address.to_owned() };
+            let way = Way { client: None, ended: None, server: owner, medium, address: address.to_owned() };
             super::tell::fits(&self.lately(&way), request)
         };
         for ((medium, address), (owner, waiting, limit)) in &evidence.full {
@@ -526,7 +526,8 @@ fn waits_for(writer: &str, reader: &str, share: f64) -> String {
 fn name(party: &Party) -> String {
     match party.pid {
         Some(pid) => format!("{} ({pid})", party.name),
-        None => "a program that ended before it was seen".to_owned(),
+        None if party.name.is_empty() => "a program that ended before it was seen".to_owned(),
+        None => format!("{} (ended)", party.name),
     }
 }
 

@@ -168,7 +168,10 @@ impl Eyes {
         self.count(&mut look);
         // Last, since it tells of a connection a millisecond late: the others are to be known when their messages on closing are.
         if let Some(connecting) = &mut self.connecting {
-            connecting.take(&mut |connected| look.connected.push(connected));
+            connecting.take(&mut |connected| {
+                let name = connected.name.as_deref().map(escaped);
+                look.connected.push(Connected { name, ..connected });
+            });
         }
         look.programs = seen.into_iter().map(|program| (program.id, program)).collect();
         Ok(look)

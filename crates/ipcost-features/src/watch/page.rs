@@ -47,7 +47,7 @@ impl Row<'_> {
     /// Whether a conversation belongs here.
     fn holds(&self, told: &Conversation) -> bool {
         let most = self.most();
-        let is_known = |side: &Party| side.pid.is_some();
+        let is_known = |side: &Party| !side.name.is_empty();
         let place = |told: &Conversation| {
             (told.medium, told.address.clone(), told.client.name.clone(), told.server.name.clone())
         };
@@ -59,7 +59,9 @@ impl Row<'_> {
     fn side(&self, of: fn(&Conversation) -> &Party) -> (String, Option<f64>) {
         let all: BTreeMap<Option<u32>, &Party> = self.0.iter().map(|told| (of(told).pid, of(told))).collect();
         let cpu = all.values().filter_map(|side| side.cpu).reduce(|a, b| a + b);
+        let ended = all.get(&None).copied();
         match all.len() {
+            _ if ended.is_some() => (ended.map(name).unwrap_or_default(), cpu),
             1 => (name(of(self.most())), cpu),
             several => (format!("{} ×{several}", of(self.most()).name), cpu),
         }
@@ -171,7 +173,7 @@ fn moves(told: &Conversation) -> bool {
 
 /// Who moves most, and how much there is to mend.
 fn answer(watched: &Watched) -> String {
-    let count = watched.conversations.iter().filter(|told| moves(told)).count() as u64;
+    let count = rows(watched, false).len() as u64;
     let most = watched.conversations.first().filter(|told| moves(told));
     let first = match most {
         None => "Nothing was seen to move between two programs here".to_owned(),
@@ -295,7 +297,9 @@ fn fields(row: &Row<'_>, is_chosen: Option<bool>) -> Vec<Field> {
 }
 
 fn name(party: &Party) -> String {
-    let Some(pid) = party.pid else { return "?".to_owned() };
+    let Some(pid) = party.pid else {
+        return if party.name.is_empty() { "?".to_owned() } else { format!("{} (ended)", party.name) };
+    };
     let place = party.container.as_ref().or(party.unit.as_ref()).map(|place| format!(", {place}"));
     format!("{} {pid}{}", party.name, place.unwrap_or_default())
 }

@@ -279,7 +279,7 @@ pub struct Conversation {
 pub struct Party {
     /// Its number; `None` if no process was seen that has the socket.
     pub pid: Option<u32>,
-    /// Its name.
+    /// Its name; empty if no one knows it.
     pub name: String,
     /// Its command line.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -155,7 +155,10 @@ impl Watching {
             known: Known::Counted,
         };
         let mut told = Conversation {
-            client: self.party(way.client, since, seconds),
+            client: match &way.ended {
+                Some(name) => Party { name: name.clone(), ..Party::default() },
+                None => self.party(way.client, since, seconds),
+            },
             server: self.party(way.server, since, seconds),
             medium: way.medium,
             address: way.address.clone(),

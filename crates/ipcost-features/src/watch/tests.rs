@@ -86,7 +86,8 @@ fn connections_that_close_between_looks_count_and_belong_to_who_opened_them() {
     let ports = || 41_000..41_050_u16;
     let closed =
         ports().flat_map(|port| [socket(6379, port, 0, 30, 1), socket(port, 6379, 0, 70, 1)]).collect();
-    let connected = |port: u16| Connected { process: 30, thread: 30, local: at(port), remote: at(6379) };
+    let connected =
+        |port: u16| Connected { process: 30, thread: 30, name: None, local: at(port), remote: at(6379) };
     let mut second = look(10, open(), closed);
     second.connected = ports().filter(|port| port % 2 == 0).map(connected).collect();
     let found = seen(&[look(0, open(), vec![]), second]);
@@ -100,6 +101,28 @@ fn connections_that_close_between_looks_count_and_belong_to_who_opened_them() {
             (Some(Manner::Connections), 25, Some(2.5))
         );
     }
+}
+
+#[test]
+fn programs_that_live_between_looks_have_the_name_that_they_executed() {
+    let ports = || 41_000..41_010_u16;
+    let closed =
+        ports().flat_map(|port| [socket(6379, port, 0, 30, 1), socket(port, 6379, 0, 70, 1)]).collect();
+    let mut second = look(10, vec![listener(6379, 1)], closed);
+    second.connected = ports()
+        .map(|port| Connected {
+            process: u32::from(port),
+            thread: u32::from(port),
+            name: (port % 2 == 0).then(|| "curl".to_owned()),
+            local: at(port),
+            remote: at(6379),
+        })
+        .collect();
+    let found = seen(&[look(0, vec![listener(6379, 1)], vec![]), second]);
+    let mut told: Vec<_> =
+        found.iter().map(|one| (one.client.name.as_str(), one.client.pid, one.opened)).collect();
+    told.sort();
+    assert_eq!(told, [("", None, 5), ("curl", None, 5)]);
 }
 
 #[test]

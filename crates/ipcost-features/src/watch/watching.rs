@@ -9,8 +9,8 @@ use ipcost_lab::attached::Traced;
 use ipcost_model::HeldBack;
 use ipcost_sys::call_counts::{CalledOn, CountedCalls};
 use ipcost_sys::observed::{
-    CallDirection, Held, MovedCall, Program, TcpCounts, TcpSocket, TcpState as SocketState, UdpSocket,
-    UnixKind,
+    CallDirection, Connected, Held, MovedCall, Program, TcpCounts, TcpSocket, TcpState as SocketState,
+    UdpSocket, UnixKind,
 };
 
 use super::Medium;
@@ -67,7 +67,7 @@ pub struct Watching {
     ends: HashMap<EndId, End>,
     networks: BTreeSet<u64>,
     /// Who opened a connection, by its own and the server's address, and at which look that was told.
-    openers: HashMap<(SocketAddr, SocketAddr), (u32, u32)>,
+    openers: HashMap<(SocketAddr, SocketAddr), (Connected, u32)>,
     listening: HashMap<(u64, SocketAddr), Option<u32>>,
     pub(super) sums: HashMap<Way, Sum>,
     pub(super) now: BTreeMap<Way, Now>,
@@ -144,7 +144,9 @@ impl Watching {
             let lives = |id: &u32| alive.contains_key(id);
             for way in std::mem::take(&mut all) {
                 let (client, server) = (way.client.filter(lives), way.server.filter(lives));
-                let into = Way { client, server, ..way.clone() };
+                let name = |id: u32| Some(self.programs.get(&id)?.name.clone());
+                let ended = if client.is_none() { way.client.and_then(name) } else { None };
+                let into = Way { client, server, ended: ended.or(way.ended.clone()), ..way.clone() };
                 if into != way {
                     self.put_together(&way, &into);
                 }
@@ -192,7 +194,7 @@ impl Watching {
         self.networks.extend(of_state(SocketState::Connected).map(|socket| socket.network));
         let open: HashSet<EndId> = of_state(SocketState::Connected).map(id_of).collect();
         let all: HashSet<EndId> = look.closed.iter().map(id_of).chain(open.iter().copied()).collect();
-        let told = look.connected.iter().map(|it| ((it.local, it.remote), (it.process, self.looks)));
+        let told = look.connected.iter().map(|it| ((it.local, it.remote), (it.clone(), self.looks)));
         self.openers.extend(told);
         let oldest = self.looks.saturating_sub(REMEMBERED);
         self.openers.retain(|_, (_, look)| *look >= oldest);
@@ -297,11 +299,14 @@ impl Watching {
         let listener = || self.listener_at(server.0, server.1).flatten();
         // Those that have ended before any look met them are told together.
         let is_met = |process: &u32| self.programs.contains_key(process);
-        let opener = || self.openers.get(&(client.1, client.2)).map(|(process, _)| *process).filter(is_met);
-        let (client, of_server) = (owner(&client).or_else(opener), owner(&server).or_else(listener));
+        let opener = self.openers.get(&(client.1, client.2)).map(|(opener, _)| opener);
+        let met = || opener.map(|opener| opener.process).filter(is_met);
+        let (client, of_server) = (owner(&client).or_else(met), owner(&server).or_else(listener));
+        let ended = if client.is_none() { opener.and_then(|opener| opener.name.clone()) } else { None };
         let address = server.1.to_string();
         (client.is_none() || client != of_server).then_some(Way {
             client,
+            ended,
             server: of_server,
             medium: Medium::Tcp,
             address,
@@ -344,7 +349,7 @@ impl Watching {
             if client == server {
                 continue;
             }
-            let way = Way { client, server, medium: Medium::Udp, address: remote.to_string() };
+            let way = Way { client, ended: None, server, medium: Medium::Udp, address: remote.to_string() };
             self.leads.sockets.insert(socket.inode, (way.clone(), true));
             self.leads.sockets.insert(other.inode, (way.clone(), false));
             let now = self.now.entry(way).or_default();
@@ -361,7 +366,7 @@ impl Watching {
             };
             let medium = if socket.kind == UnixKind::Packet { Medium::UnixSeqpacket } else { Medium::Unix };
             // Who connects is seen where a look meets the connection.
-            let way = Way { client: None, server: Some(server), medium, address };
+            let way = Way { client: None, ended: None, server: Some(server), medium, address };
             self.leads.sockets.insert(socket.inode, (way, false));
         }
         let by_inode: HashMap<u32, _> = look.unix.iter().map(|socket| (socket.inode, socket)).collect();
@@ -385,7 +390,7 @@ impl Watching {
                 (UnixKind::Packet, _) => Medium::UnixSeqpacket,
             };
             let address = peer.name.clone().unwrap_or_default();
-            let way = Way { client, server, medium, address };
+            let way = Way { client, ended: None, server, medium, address };
             self.leads.sockets.insert(socket.inode, (way.clone(), true));
             self.leads.sockets.insert(peer.inode, (way.clone(), false));
             let now = self.now.entry(way.clone()).or_default();

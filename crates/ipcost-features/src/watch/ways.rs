@@ -10,6 +10,8 @@ use super::{Conversation, Medium};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Way {
     pub client: Option<u32>,
+    /// The name of a client that ended before any look met it.
+    pub ended: Option<String>,
     pub server: Option<u32>,
     pub medium: Medium,
     pub address: String,
@@ -22,8 +24,15 @@ impl Conversation {
     }
 
     pub(super) fn way(&self) -> Way {
-        let (client, server) = (self.client.pid, self.server.pid);
-        Way { client, server, medium: self.medium, address: self.address.clone() }
+        let Self { client, server, medium, address, .. } = self;
+        let ended = client.pid.is_none() && !client.name.is_empty();
+        Way {
+            client: client.pid,
+            ended: ended.then(|| client.name.clone()),
+            server: server.pid,
+            medium: *medium,
+            address: address.clone(),
+        }
     }
 }
 
@@ -109,8 +118,13 @@ pub(super) fn pipes(programs: &BTreeMap<u32, Program>) -> Vec<(u64, Way)> {
         let medium = if path.is_some() { Medium::Fifo } else { Medium::Pipe };
         for writer in only(writers) {
             for reader in only(readers).into_iter().filter(|reader| *reader != writer) {
-                let way =
-                    Way { client: Some(writer), server: Some(reader), medium, address: address.clone() };
+                let way = Way {
+                    client: Some(writer),
+                    ended: None,
+                    server: Some(reader),
+                    medium,
+                    address: address.clone(),
+                };
                 found.push((*inode, way));
             }
         }
@@ -133,7 +147,7 @@ pub(super) fn shared(programs: &BTreeMap<u32, Program>) -> Vec<Way> {
         if let Some((first, others)) = sharers.split_first() {
             let of = |other: &&Program| {
                 let (client, server) = (Some(first.id), Some(other.id));
-                Way { client, server, medium: Medium::Shm, address: path.to_owned() }
+                Way { client, ended: None, server, medium: Medium::Shm, address: path.to_owned() }
             };
             found.extend(others.iter().map(of));
         }

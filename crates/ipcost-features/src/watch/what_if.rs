@@ -320,7 +320,7 @@ fn interval_of(estimate: Estimate) -> String {
 fn between(told: &Conversation) -> String {
     let address = if told.address.is_empty() { String::new() } else { format!(" ({})", told.address) };
     let name =
-        |side: &super::Party| if side.pid.is_some() { side.name.clone() } else { "a program".to_owned() };
+        |side: &super::Party| if side.name.is_empty() { "a program".to_owned() } else { side.name.clone() };
     format!("{} → {}{address}", name(&told.client), name(&told.server))
 }
 

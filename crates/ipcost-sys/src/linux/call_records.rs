@@ -104,6 +104,7 @@ pub fn record(sample: Sample<'_>, layout: &Layout) -> Option<Record> {
     let what = match told {
         Told::Fields(fields) => layout.what(fields)?,
         Told::Lost(count) => What::Lost(count),
+        Told::Named(_) => return None,
     };
     Some(Record { at_ns, process, thread, what })
 }

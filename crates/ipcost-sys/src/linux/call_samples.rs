@@ -64,7 +64,7 @@ impl CallSampler {
         let unknown = || SampleError::Absent(io::ErrorKind::Unsupported.into());
         let filter = moving_calls::filter(&own, only).ok_or_else(unknown)?;
         let filter = CString::new(filter).map_err(|_| unknown())?;
-        let rings = ProcessorRings::open(&[layout.enter, layout.exit], &filter, RING_BYTES)?;
+        let rings = ProcessorRings::open(&[layout.enter, layout.exit], &filter, RING_BYTES, 0)?;
         Ok(Self {
             rings,
             layout,

@@ -7,6 +7,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use super::perf_event::NAMES;
 use super::processor_rings::{DELAY_NS, ProcessorRings, layout};
 use super::sample_records::{Sample, Told, bytes, field, in_order, number, parse};
 use crate::clock::now_ns;
@@ -20,6 +21,8 @@ const ESTABLISHED: i32 = 1;
 const SYN_SENT: i32 = 2;
 /// `IPPROTO_TCP`.
 const TCP: u32 = 6;
+/// A process that has executed a program so long before, nanoseconds, is seen by other means, and its number may be another one's.
+const JUST_NS: u64 = 10_000_000_000;
 /// So many attempts are remembered that have neither succeeded nor failed. Far fewer wait at once, unless records were lost.
 const MOST_ASKED: usize = 1 << 16;
 
@@ -47,7 +50,7 @@ impl Connecting {
         // Attempts that fail are sampled as well, so that they are not remembered for ever.
         let filter = format!("protocol=={TCP}&&(newstate=={SYN_SENT}||oldstate=={SYN_SENT})");
         let filter = CString::new(filter).map_err(|error| SampleError::Failed(error.into()))?;
-        let rings = ProcessorRings::open(&[layout.point], &filter, RING_BYTES)?;
+        let rings = ProcessorRings::open(&[layout.point], &filter, RING_BYTES, NAMES)?;
         rings.enable();
         Ok(Self { rings, layout, steps: Vec::new(), pairing: Pairing::default() })
     }
@@ -117,7 +120,13 @@ impl Layout {
         let step = |socket, what| {
             Some(Step { at_ns: sample.at_ns, process: sample.process, thread: sample.thread, socket, what })
         };
-        let Told::Fields(data) = sample.told else { return step(Place(0), What::Missed) };
+        let data = match sample.told {
+            Told::Fields(data) => data,
+            Told::Lost(_) => return step(Place(0), What::Missed),
+            Told::Named(name) => {
+                return step(Place(0), What::Named(String::from_utf8_lossy(name).into_owned()));
+            }
+        };
         if bytes(data, self.kind_at).map(u16::from_ne_bytes)? != self.point {
             return None;
         }
@@ -165,7 +174,7 @@ impl fmt::Debug for Place {
 }
 
 /// A step of an attempt to connect.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Step {
     at_ns: u64,
     process: u32,
@@ -174,7 +183,7 @@ struct Step {
     what: What,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum What {
     /// The thread that runs has called `connect`. The own port is not chosen yet.
     Asked,
@@ -184,12 +193,16 @@ enum What {
     Failed,
     /// Steps were lost.
     Missed,
+    /// The process has executed a program of this name.
+    Named(String),
 }
 
 /// Who has asked for connections that are not established yet: the process and the thread, by socket.
 #[derive(Debug, Default)]
 struct Pairing {
     asked: HashMap<Place, (u32, u32)>,
+    /// What processes have executed, and when.
+    named: HashMap<u32, (u64, String)>,
 }
 
 impl Pairing {
@@ -208,6 +221,13 @@ impl Pairing {
                 self.asked.remove(&step.socket);
                 None
             }
+            What::Named(name) => {
+                if self.named.len() >= MOST_ASKED {
+                    self.named.clear();
+                }
+                self.named.insert(step.process, (step.at_ns, name));
+                None
+            }
             // Another socket may be in the same place by now.
             What::Missed => {
                 self.asked.clear();
@@ -218,7 +238,9 @@ impl Pairing {
                 // itself carries the answer. From a network, it interrupts any thread.
                 let guess = is_within(local.ip(), remote.ip()).then_some((step.process, step.thread));
                 let (process, thread) = self.asked.remove(&step.socket).or(guess)?;
-                (process != 0).then_some(Connected { process, thread, local, remote })
+                let just = |(at_ns, _): &&(u64, String)| step.at_ns.saturating_sub(*at_ns) <= JUST_NS;
+                let name = self.named.get(&process).filter(just).map(|(_, name)| name.clone());
+                (process != 0).then_some(Connected { process, thread, name, local, remote })
             }
         }
     }

@@ -20,6 +20,8 @@ pub const WITHOUT_USER: u64 = 1 << 4;
 pub const WITHOUT_KERNEL: u64 = 1 << 5;
 /// Excludes the hypervisor.
 pub const WITHOUT_HYPERVISOR: u64 = 1 << 6;
+/// Also records when a task takes the name of a program that it executes.
+pub const NAMES: u64 = 1 << 9;
 /// Records other than samples have a process, a thread and a time as well.
 const TELLS_ALL: u64 = 1 << 18;
 /// Times are those of a clock that is named.
@@ -91,11 +93,11 @@ pub fn open(request: CounterRequest, task: i32) -> io::Result<OwnedFd> {
 
 /// Opens samples of each time that any task passes a tracepoint on a processor: who, when on the monotonic clock, and its fields.
 ///
-/// They start disabled.
+/// They start disabled; flags may be added, such as [`NAMES`].
 ///
 /// # Errors
 /// If a system call fails.
-pub fn sample(tracepoint: u64, processor: i32) -> io::Result<OwnedFd> {
+pub fn sample(tracepoint: u64, processor: i32, flags: u64) -> io::Result<OwnedFd> {
     const ANY_TASK: i32 = -1;
     let attributes = Attributes {
         kind: TRACEPOINT,
@@ -103,7 +105,7 @@ pub fn sample(tracepoint: u64, processor: i32) -> io::Result<OwnedFd> {
         config: tracepoint,
         sample_period: 1,
         sample_type: WHO_WHEN_AND_WHAT,
-        flags: DISABLED | TELLS_ALL | USES_CLOCK,
+        flags: DISABLED | TELLS_ALL | USES_CLOCK | flags,
         clock: libc::CLOCK_MONOTONIC,
         ..Attributes::default()
     };

@@ -32,16 +32,17 @@ struct Processor {
 }
 
 impl ProcessorRings {
-    /// Opens them for some tracepoints by number, where their fields are as the filter says; disabled.
+    /// Opens them for some tracepoints by number, where their fields are as the filter says; disabled. With the flag [`perf_event::NAMES`], the
+    /// names of programs that are executed are told as well.
     ///
     /// A ring has so many bytes, which is a power of two, or fewer where this user may not lock as much memory.
     ///
     /// # Errors
     /// If this user lacks permission, or the kernel lacks the tracepoints, or a system call fails.
-    pub fn open(tracepoints: &[u16], filter: &CStr, bytes: usize) -> Result<Self, SampleError> {
+    pub fn open(tracepoints: &[u16], filter: &CStr, bytes: usize, flags: u64) -> Result<Self, SampleError> {
         let mut processors = Vec::new();
         for processor in 0..processors_end().map_err(refusal)? {
-            match Processor::open(processor, tracepoints, filter, bytes) {
+            match Processor::open(processor, tracepoints, filter, bytes, flags) {
                 Ok(opened) => processors.push(opened),
                 // It is offline.
                 Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {}
@@ -98,9 +99,15 @@ impl ProcessorRings {
 }
 
 impl Processor {
-    fn open(processor: i32, tracepoints: &[u16], filter: &CStr, mut bytes: usize) -> io::Result<Self> {
+    fn open(
+        processor: i32,
+        tracepoints: &[u16],
+        filter: &CStr,
+        mut bytes: usize,
+        flags: u64,
+    ) -> io::Result<Self> {
         let open = |tracepoint: &u16| {
-            let event = perf_event::sample((*tracepoint).into(), processor)?;
+            let event = perf_event::sample((*tracepoint).into(), processor, flags)?;
             perf_event::filter(&event, filter).map(|()| event)
         };
         let events = tracepoints.iter().map(open).collect::<io::Result<Vec<_>>>()?;

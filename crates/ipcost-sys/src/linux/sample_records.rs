@@ -2,6 +2,10 @@
 
 /// `PERF_RECORD_LOST`.
 const LOST: u32 = 2;
+/// `PERF_RECORD_COMM`.
+const NAME: u32 = 3;
+/// `PERF_RECORD_MISC_COMM_EXEC`.
+const EXECUTED: u16 = 1 << 13;
 /// `PERF_RECORD_SAMPLE`.
 const SAMPLE: u32 = 9;
 /// Bytes of `struct perf_event_header`.
@@ -12,7 +16,7 @@ const HEADER: usize = 8;
 pub struct Sample<'a> {
     /// When, nanoseconds on the monotonic clock.
     pub at_ns: u64,
-    /// The process that ran; 0 for those of other namespaces, and of no meaning for losses.
+    /// The process that ran, or has its name now; 0 for those of other namespaces, and of no meaning for losses.
     pub process: u32,
     /// The thread that ran; of no meaning for losses.
     pub thread: u32,
@@ -27,9 +31,11 @@ pub enum Told<'a> {
     Fields(&'a [u8]),
     /// Before that, the ring had no room for so many records.
     Lost(u64),
+    /// The process has executed a program of this name.
+    Named(&'a [u8]),
 }
 
-/// Reads a ring's bytes, from the begin of a record on. Whatever is neither a sample nor a loss is left out.
+/// Reads a ring's bytes, from the begin of a record on. Whatever is no sample, no loss and no name is left out.
 pub fn parse(mut ring: &[u8], take: &mut dyn FnMut(Sample<'_>)) {
     let mut lost: Option<Sample<'_>> = None;
     while let Some(size) = bytes(ring, 6).map(u16::from_ne_bytes).map(usize::from) {
@@ -42,7 +48,7 @@ pub fn parse(mut ring: &[u8], take: &mut dyn FnMut(Sample<'_>)) {
         }
         match sample.told {
             Told::Lost(_) => lost = Some(sample),
-            Told::Fields(_) => take(sample),
+            Told::Fields(_) | Told::Named(_) => take(sample),
         }
     }
     if let Some(lost) = lost {
@@ -60,6 +66,16 @@ fn read(record: &[u8]) -> Option<Sample<'_>> {
             let data = record.get(HEADER + 20..)?;
             let data = data.get(..short(HEADER + 16)? as usize)?;
             Some(Sample { at_ns, process, thread, told: Told::Fields(data) })
+        }
+        // A process, a thread, a name that ends with zeros, then both again and a time.
+        NAME => {
+            let (process, thread) = (short(HEADER)?, short(HEADER + 4)?);
+            let at_ns = long(record.len().checked_sub(8)?)?;
+            let name =
+                record.get(HEADER + 8..record.len().checked_sub(16)?)?.split(|byte| *byte == 0).next()?;
+            let is_executed = bytes(record, 4).map(u16::from_ne_bytes)? & EXECUTED != 0;
+            let told = Told::Named(name);
+            (is_executed && process == thread).then_some(Sample { at_ns, process, thread, told })
         }
         // An event's number and a count, then a process, a thread and a time.
         LOST => {
@@ -102,7 +118,7 @@ pub fn in_order<T>(records: &mut Vec<T>, until_ns: u64, at_ns: impl Fn(&T) -> u6
 /// Records as the kernel writes them, for tests of their parsers.
 #[cfg(test)]
 pub mod written {
-    use super::{HEADER, LOST, SAMPLE};
+    use super::{EXECUTED, HEADER, LOST, NAME, SAMPLE};
 
     /// A sample with what the kernel pads; of process 7.
     pub fn sample(at_ns: u64, thread: u32, fields: &[u8]) -> Vec<u8> {
@@ -117,6 +133,15 @@ pub mod written {
         bytes
     }
 
+    /// A name that a process has taken.
+    pub fn named(at_ns: u64, process: u32, name: &[u8; 8]) -> Vec<u8> {
+        let mut bytes = [NAME.to_ne_bytes(), [0; 4]].concat();
+        bytes[4..6].copy_from_slice(&EXECUTED.to_ne_bytes());
+        bytes[6..].copy_from_slice(&40_u16.to_ne_bytes());
+        let both = [process.to_ne_bytes(), process.to_ne_bytes()].concat();
+        [&bytes[..], &both, name, &both, &at_ns.to_ne_bytes()].concat()
+    }
+
     /// A loss.
     pub fn lost(count: u64, at_ns: u64) -> Vec<u8> {
         let mut bytes = [LOST.to_ne_bytes(), [0; 4]].concat();
@@ -128,7 +153,7 @@ pub mod written {
     /// Some records of any content, cut off anywhere.
     pub fn any() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
         use proptest::prelude::*;
-        let kind = prop_oneof![Just(LOST), Just(SAMPLE), any::<u32>()];
+        let kind = prop_oneof![Just(LOST), Just(SAMPLE), Just(NAME), any::<u32>()];
         let records = proptest::collection::vec((kind, any::<[u8; 32]>(), any::<[u8; 32]>()), 0..5);
         (records, 0..700_usize).prop_map(|(records, cut)| {
             let record = |(kind, one, two): &(u32, [u8; 32], [u8; 32])| {

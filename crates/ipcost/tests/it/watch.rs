@@ -426,6 +426,34 @@ fn connections_that_carry_one_request_are_counted_and_named() {
 }
 
 #[test]
+fn programs_that_live_for_less_than_a_look_are_named() {
+    const COUNT: u64 = 12;
+    let place = Place::new();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port().to_string();
+    let watch = Watch::start(&place, &["--port", &port]);
+    let serving = std::thread::spawn(move || {
+        for _ in 0..COUNT {
+            let mut connection = server.accept().unwrap().0;
+            let mut asked = [0; 5];
+            connection.read_exact(&mut asked).unwrap();
+            connection.write_all(&asked).unwrap();
+        }
+    });
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo four >&3; read -r answer <&3");
+    for _ in 0..COUNT {
+        assert!(Command::new("bash").args(["-c", &script]).status().unwrap().success());
+    }
+    serving.join().unwrap();
+    let watched = watch.end();
+    let found = between(&watched, "bash", "");
+    let opened: u64 = found.iter().map(|it| it["opened"].as_u64().unwrap()).sum();
+    assert_eq!(opened, COUNT, "{watched:#}");
+    assert!(codes(&watched).contains(&"connection-each"), "{watched:#}");
+    assert!(found.iter().any(|it| it["client"]["pid"].is_null()), "{watched:#}");
+}
+
+#[test]
 fn a_planted_nagle_pair_is_named_with_the_side_that_can_mend_it() {
     let place = Place::new();
     let watched = Pair::that(&place, "pieces", "tcp", [75, 20, 5]).watched(&place);

@@ -63,6 +63,28 @@ fn at(text: &str) -> SocketAddr {
 }
 
 #[test]
+fn who_has_just_executed_a_program_has_its_name() {
+    let ends = ["127.0.0.1:4000", "127.0.0.1:80"].map(at);
+    let (asks, answers) = ([CLOSED, SYN_SENT], [SYN_SENT, ESTABLISHED]);
+    let names = |later_ns: u64| {
+        let ring = [
+            written::named(1, 7, b"curl\0\0\0\0"),
+            written::named(2, 8, b"other\0\0\0"),
+            step(3 + later_ns, 7, 0xa, asks, ends),
+            step(4 + later_ns, 7, 0xa, answers, ends),
+        ];
+        let layout = Layout::parse(FORMAT).unwrap();
+        let (mut pairing, mut found) = (Pairing::default(), Vec::new());
+        parse(&ring.concat(), &mut |sample| {
+            found.extend(layout.step(sample).and_then(|step| pairing.take(step)));
+        });
+        found.into_iter().map(|it| it.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(0), [Some("curl".to_owned())]);
+    assert_eq!(names(JUST_NS), [None], "by then the number may be another's");
+}
+
+#[test]
 fn steps_are_paired_by_socket() {
     let (asks, answers, fails) = ([CLOSED, SYN_SENT], [SYN_SENT, ESTABLISHED], [SYN_SENT, CLOSED]);
     let own = |ends: [&str; 2]| ends.map(at);
