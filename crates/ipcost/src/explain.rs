@@ -82,7 +82,7 @@ fn running(args: &ExplainArgs, outputs: &Outputs<'_>) -> Result<ExitCode, Proble
         names: [name(&pair.told.client), name(&pair.told.server)],
         calls: pair.calls,
         requests: pair.requests,
-        round_trip_ns: pair.told.round_trip_us.map(|spread| spread.median * 1e3),
+        round_trip_ns: pair.told.waits_ns(),
     };
     let explanation = explain_pair(&seen, explanation);
     let document = answered(document, &explanation);

@@ -203,7 +203,7 @@ pub fn watched_sentences(pair: &ExplainedCell, twin: &ExplainedCell) -> Vec<Stri
             time(wall.median)
         ),
         None => format!(
-            "How long {} ({}) takes per {operation} is not known: what the kernel counts did not tell.",
+            "How long {} ({}) takes per {operation} is not known: as root, a sample of its calls tells.",
             pair.label, pair.id
         ),
     }];

@@ -267,6 +267,9 @@ pub struct Conversation {
     /// From a request to the answer as the server sees it, microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_us: Option<Spread>,
+    /// Whether these times, or the requests a second, are of calls that strace made slower.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub slowed: bool,
     /// What TCP says of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpState>,

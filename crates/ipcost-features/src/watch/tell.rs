@@ -169,6 +169,7 @@ impl Watching {
             back: None,
             manner: None,
             requests_per_s: None,
+            slowed: false,
             round_trip_us: None,
             think_us: None,
             service_us: None,
@@ -264,6 +265,7 @@ impl Watching {
         if !is_pipe && way.medium != Medium::Shm {
             fill(&mut told.back, back, sizes(server, client));
         }
+        told.slowed = is_traced;
         told.round_trip_us = client.and_then(|end| spread_us(&end.answers_ns));
         told.think_us = client.and_then(|end| spread_us(&end.pauses_ns));
         told.service_us = server.and_then(|end| spread_us(&end.pauses_ns));

@@ -18,6 +18,11 @@ pub(super) struct Way {
 }
 
 impl Conversation {
+    /// What the client waits for an answer, nanoseconds, in the median; `None` where nothing told that while the programs ran as they do.
+    pub fn waits_ns(&self) -> Option<f64> {
+        self.round_trip_us.filter(|_| !self.slowed).map(|spread| spread.median * 1e3)
+    }
+
     /// Whether another look's is the same: between the same programs, over the same address.
     pub fn is_same(&self, other: &Self) -> bool {
         self.way() == other.way()

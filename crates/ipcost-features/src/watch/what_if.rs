@@ -147,6 +147,9 @@ impl WhatIf {
                 matrix.options.0.insert(name, vec![value]);
             }
         }
+        if told.slowed {
+            notes.push("the pace was seen while strace made the calls slower".to_owned());
+        }
         if told.connections > at_once {
             notes.push(format!(
                 "of {}, {at_once} are taken to ask at once",
@@ -241,8 +244,7 @@ fn sentences(told: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_loa
         _ => "a request",
     };
     // With several at once, the time of an operation is not what one waits.
-    let waits_ns =
-        told.round_trip_us.map(|spread| spread.median * 1e3).filter(|ns| at_once == 1 && *ns > wall.median);
+    let waits_ns = told.waits_ns().filter(|ns| at_once == 1 && *ns > wall.median);
     let whole = match (at_once, waits_ns) {
         (1, Some(ns)) => format!(" of the {} that the client waits", time(ns)),
         (1, None) => String::new(),

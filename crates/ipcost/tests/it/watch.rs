@@ -1,7 +1,7 @@
 //! `ipcost watch` over programs that run: what it counts against what those programs, other tools and a tap have counted.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -754,25 +754,17 @@ fn a_row_is_chosen_and_measured_over_another_transport() {
     assert!(after.contains("asker") && after.contains("What would it save?"), "{after}");
 }
 
-#[test]
-fn two_programs_that_run_are_explained_against_their_native_twin() {
-    let _alone = alone();
-    let place = Place::new();
-    let mut pair = Pair::that(&place, "more", "unix", [100_000, 100, 200]);
+/// The process of a pair that asks, and the one that answers.
+fn processes(pair: &Pair) -> [u32; 2] {
     let server = pair.program.child.id();
     let children = std::fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
-    let both = format!("{},{server}", children.trim());
-    let explain =
-        |pids: &str| place.run(&["explain", "--pid", pids, "--budget", "4s", "--quiet", "--json", "-"]);
-    let refused = |pids: &str, says: &str| assert_refused(&explain(pids), &[says]);
-    refused("1", "--pid takes two processes");
-    refused(&format!("0,{server}"), "there is no process 0");
-    refused(
-        &format!("{server},1"),
-        &format!("processes {server} and 1 have no conversation; ipcost watch --pid {server} shows"),
-    );
-    pair.program.tell("go");
-    let output = explain(&both);
+    [children.trim().parse().unwrap(), server]
+}
+
+const EXPLAINED: [&str; 7] = ["explain", "--budget", "4s", "--quiet", "--json", "-", "--pid"];
+
+/// What is told of a pair whose client asks three times more than it needs to, and sleeps.
+fn told_of_pair(output: &Output) -> Value {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let told = &document["answer"];
@@ -785,6 +777,39 @@ fn two_programs_that_run_are_explained_against_their_native_twin() {
     };
     assert!(said("more-calls", "the client makes 3.0 more `getppid`"), "{causes:#?}");
     assert!(said("sleep", "the client sleeps in 1.0"), "{causes:#?}");
+    told.clone()
+}
+
+#[test]
+fn two_programs_that_run_are_explained_against_their_native_twin() {
+    let _alone = alone();
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "more", "unix", [100_000, 100, 200]);
+    let [client, server] = processes(&pair);
+    let explain = |pids: &str| place.run(&[&EXPLAINED[..], &[pids]].concat());
+    let refused = |pids: &str, says: &str| assert_refused(&explain(pids), &[says]);
+    refused("1", "--pid takes two processes");
+    refused(&format!("0,{server}"), "there is no process 0");
+    refused(
+        &format!("{server},1"),
+        &format!("processes {server} and 1 have no conversation; ipcost watch --pid {server} shows"),
+    );
+    pair.program.tell("go");
+    let told = told_of_pair(&explain(&format!("{client},{server}")));
+    assert!(told["cells"][0]["wall_ns"]["median"].as_f64().unwrap() > 0.0, "{told:#}");
+}
+
+#[test]
+fn what_strace_made_slower_is_not_told_as_what_a_pair_takes() {
+    let _alone = alone();
+    let place = Place::new();
+    let mut pair = Pair::by_nobody(&place, "more", "unix", [100_000, 100, 200]);
+    let [client, server] = processes(&pair);
+    pair.program.tell("go");
+    let pids = format!("{client},{server}");
+    let mut command = by_nobody(&place, &[&EXPLAINED[..], &[&pids]].concat());
+    let told = told_of_pair(&wait(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()));
+    assert!(told["cells"][0]["wall_ns"].is_null(), "{told:#}");
 }
 
 #[test]
