@@ -8,6 +8,8 @@ use std::os::unix::fs::MetadataExt;
 pub use crate::contract::Neighbour;
 
 const MEASURES: &CStr = c"ipcost-measures";
+/// What the process of this program is called otherwise.
+const USUAL: &CStr = c"ipcost";
 const WAITS: &CStr = c"ipcost-waits";
 
 /// Marks this process, which must be in its first thread, as one that measures.
@@ -19,6 +21,11 @@ pub fn mark() {
 /// Marks this process as one that waits until it may measure.
 pub fn mark_as_waiting() {
     let _ = rustix::thread::set_name(WAITS);
+}
+
+/// Takes the mark from this process, which measures no more and goes on with something else.
+pub fn unmark() {
+    let _ = rustix::thread::set_name(USUAL);
 }
 
 /// The other processes that measure.

@@ -8,6 +8,9 @@ pub fn mark() {}
 /// Does nothing.
 pub fn mark_as_waiting() {}
 
+/// Does nothing here.
+pub fn unmark() {}
+
 /// None are known.
 pub fn others() -> Vec<Neighbour> {
     Vec::new()

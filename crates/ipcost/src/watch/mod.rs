@@ -15,7 +15,7 @@ use ipcost_lab::Lab;
 use ipcost_model::units::duration_text;
 use ipcost_model::{job_text, unknown};
 use ipcost_sys::interrupt::Interrupt;
-use ipcost_sys::transport;
+use ipcost_sys::{measuring, transport};
 use screen::{Pressed, Screen};
 use seeing::Seeing;
 
@@ -149,6 +149,8 @@ fn what_if_of_row(screen: &mut Screen, interrupt: &Interrupt) -> Option<WhatIfRe
     let record = WhatIf::of(&told, &[other.to_owned()])
         .map_err(|error| Problem::usage(error.into()))
         .and_then(|what_if| measured(what_if, &told, true, interrupt));
+    // Others wait for those that measure, and this goes on for hours, perhaps.
+    measuring::unmark();
     let text = match &record {
         Ok(record) => what_if_page(record).terminal(false, room()),
         Err(problem) => problem.text(),

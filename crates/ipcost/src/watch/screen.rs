@@ -16,6 +16,9 @@ const REST_OF_KEY: Duration = Duration::from_millis(20);
 /// How long is waited for a key once there is something to read.
 const LONG: Duration = Duration::from_secs(3_600);
 
+/// Ctrl-D, which a terminal also gives where what types into it has ended.
+const END_OF_INPUT: u8 = 4;
+
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pressed {
@@ -85,7 +88,7 @@ impl Screen {
             key => key,
         };
         match key {
-            b'q' | b'Q' => Pressed::End,
+            b'q' | b'Q' | END_OF_INPUT => Pressed::End,
             b'w' | b'W' => Pressed::WhatIf,
             b'j' => self.select(self.selected + 1),
             b'k' => self.select(self.selected.saturating_sub(1)),

@@ -691,19 +691,11 @@ fn a_watch_that_is_killed_leaves_the_programs_and_a_second_watch_as_they_are() {
 fn on_a_terminal_it_is_redrawn_until_q() {
     let place = Place::new();
     let mut pair = Pair::that(&place, "many", "tcp", [5, 10, 10]);
-    let program = env!("CARGO_BIN_EXE_ipcost");
-    let mut command = Command::new("script");
-    command.args([
-        "-qec",
-        &format!("stty cols 100 rows 30; {program} watch --port {}", pair.at),
-        "/dev/null",
-    ]);
-    let mut terminal = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut terminal = Terminal::of(&pair.at);
     pair.program.tell("go");
     assert_eq!(pair.program.line(), "done");
-    terminal.stdin.as_mut().unwrap().write_all(b"q").unwrap();
-    let output = terminal.wait_with_output().unwrap();
-    let said = text(&output.stdout);
+    terminal.press(b"q");
+    let said = terminal.rest();
     let (live, after) = said.rsplit_once("\u{1b}[?1049l").unwrap_or_else(|| panic!("{said}"));
     assert!(
         live.contains("\u{1b}[?1049h") && live.contains("q ends") && live.matches("asker").count() >= 2,
@@ -712,15 +704,52 @@ fn on_a_terminal_it_is_redrawn_until_q() {
     assert!(after.contains("asker") && after.contains("answerer"), "{after}");
 }
 
-/// Reads what a terminal shows until it shows that.
-fn until(terminal: &mut Child, shown: &str) -> String {
-    let (mut said, mut byte) = (Vec::new(), [0; 1024]);
-    while !text(&said).contains(shown) {
-        let length = terminal.stdout.as_mut().unwrap().read(&mut byte).unwrap();
-        assert!(length > 0, "no {shown} in {}", text(&said));
-        said.extend_from_slice(&byte[..length]);
+/// A watch of a port in a terminal, which ends with its test.
+struct Terminal(Ended);
+
+impl Terminal {
+    fn of(port: &str) -> Self {
+        let watch =
+            format!("stty cols 110 rows 40; exec {} watch --port {port}", env!("CARGO_BIN_EXE_ipcost"));
+        let mut command = Command::new("script");
+        command.args(["-qec", &watch, "/dev/null"]);
+        Self(Ended(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()))
     }
-    text(&said).to_owned()
+
+    fn press(&mut self, keys: &[u8]) {
+        let stdin = self.0.0.stdin.as_mut().unwrap();
+        stdin.write_all(keys).and_then(|()| stdin.flush()).unwrap();
+    }
+
+    /// Reads what it shows until it shows that.
+    fn until(&mut self, shown: &str) -> String {
+        let (mut said, mut bytes) = (Vec::new(), [0; 1024]);
+        loop {
+            // What is read may end within a letter.
+            let so_far = String::from_utf8_lossy(&said);
+            if so_far.contains(shown) {
+                return so_far.into_owned();
+            }
+            let length = self.0.0.stdout.as_mut().unwrap().read(&mut bytes).unwrap();
+            assert!(length > 0, "no {shown} in {so_far}");
+            said.extend_from_slice(&bytes[..length]);
+        }
+    }
+
+    /// Reads the rest of what it shows.
+    fn rest(mut self) -> String {
+        let mut said = Vec::new();
+        self.0.0.stdout.as_mut().unwrap().read_to_end(&mut said).unwrap();
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
+    /// What the process that watches is called.
+    fn name(&self) -> String {
+        let script = self.0.0.id();
+        let children = std::fs::read_to_string(format!("/proc/{script}/task/{script}/children")).unwrap();
+        let name = std::fs::read_to_string(format!("/proc/{}/comm", children.trim())).unwrap();
+        name.trim().to_owned()
+    }
 }
 
 #[test]
@@ -729,28 +758,20 @@ fn a_row_is_chosen_and_measured_over_another_transport() {
     let place = Place::new();
     let mut pair = Pair::that(&place, "more", "tcp", [100_000, 100, 200]);
     pair.program.tell("go");
-    let program = env!("CARGO_BIN_EXE_ipcost");
-    let mut command = Command::new("script");
-    command.args([
-        "-qec",
-        &format!("stty cols 110 rows 40; {program} watch --port {}", pair.at),
-        "/dev/null",
-    ]);
-    let mut terminal = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let press = |terminal: &mut Child, keys: &[u8]| {
-        let stdin = terminal.stdin.as_mut().unwrap();
-        stdin.write_all(keys).and_then(|()| stdin.flush()).unwrap();
-    };
-    until(&mut terminal, "requests and replies");
+    let mut terminal = Terminal::of(&pair.at);
+    terminal.until("requests and replies");
     // Up, which stays at the first row.
-    press(&mut terminal, b"\x1b[Aw");
-    until(&mut terminal, "Measuring it over tcp and unix");
-    let measured = until(&mut terminal, "any key goes back");
+    terminal.press(b"\x1b[Aw");
+    terminal.until("Measuring it over tcp and unix");
+    let measured = terminal.until("any key goes back");
     assert!(measured.contains("over tcp the hop costs a request"), "{measured}");
-    press(&mut terminal, b"x");
-    until(&mut terminal, "\u{25b8}\u{a0}asker");
-    press(&mut terminal, b"q");
-    let after = text(&terminal.wait_with_output().unwrap().stdout).to_owned();
+    // Others wait for those that measure.
+    assert_eq!(terminal.name(), "ipcost");
+    terminal.press(b"x");
+    terminal.until("\u{25b8}\u{a0}asker");
+    // What a terminal gives where its input has ended.
+    terminal.press(b"\x04");
+    let after = terminal.rest();
     assert!(after.contains("asker") && after.contains("What would it save?"), "{after}");
 }
 
