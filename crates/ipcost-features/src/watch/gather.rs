@@ -104,6 +104,11 @@ impl Eyes {
         (own_ns() - self.own_ns) as f64 / self.began.elapsed().as_nanos().max(1) as f64
     }
 
+    /// The processor time of this program.
+    pub fn own_time(&self) -> Duration {
+        Duration::from_nanos(own_ns())
+    }
+
     /// One look.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ pub struct Seeing {
     ports: Option<u64>,
     /// What samples calls, or why nothing does.
     sampling: Result<Sampling, String>,
-    /// How long the last look took.
+    /// The processor time that the last look took. Time that others took from it is no reason to look more rarely.
     took: Duration,
 }
 
@@ -60,12 +60,12 @@ impl Seeing {
     /// # Errors
     /// If it fails, or what is asked for is not there.
     pub fn look(&mut self) -> Result<(), WatchError> {
-        let began = Instant::now();
+        let before = self.eyes.own_time();
         let windows = self.sampling.as_ref().map(Sampling::take).unwrap_or_default();
         let look = self.eyes.look()?;
         self.watching.see(&look);
         self.watching.sampled(&windows, look.counted.as_deref());
-        self.took = began.elapsed();
+        self.took = self.eyes.own_time().saturating_sub(before);
         if self.watching.looks() == 1 {
             self.watching.check(&self.request)?;
         }

@@ -468,7 +468,7 @@ fn a_planted_nagle_pair_is_named_with_the_side_that_can_mend_it() {
 fn a_slow_reader_is_named_and_not_its_writer() {
     let place = Place::new();
     for over in ["tcp", "unix"] {
-        let watched = Pair::that(&place, "stream", over, [400, 65_536, 1]).watched(&place);
+        let watched = Pair::that(&place, "stream", over, [600, 65_536, 1]).watched(&place);
         let findings = watched["findings"].as_array().cloned().unwrap_or_default();
         let slow = findings.iter().find(|finding| finding["code"] == "slow-reader");
         let slow = slow.unwrap_or_else(|| panic!("{over}: {watched:#}"));
