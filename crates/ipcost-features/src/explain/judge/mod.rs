@@ -234,6 +234,19 @@ pub fn explain(
     }
 }
 
+/// What calls alone tell of a side.
+fn of_calls(calls: &SystemCalls) -> SideEvidence {
+    SideEvidence {
+        system_calls: Some(calls.records()),
+        threads: calls.threads().to_vec(),
+        traced_call: calls.traced_call(),
+        sends: calls.sends().to_vec(),
+        receives: calls.receives().to_vec(),
+        lookups: calls.lookups().clone(),
+        ..SideEvidence::default()
+    }
+}
+
 fn cell(
     plan: &Plan,
     index: usize,
@@ -258,14 +271,10 @@ fn cell(
         SideEvidence {
             voluntary_switches: others.counted(index, |sample| usage(sample, side).voluntary_switches),
             involuntary_switches: others.counted(index, |sample| usage(sample, side).involuntary_switches),
-            system_calls: calls.map(records),
             table_sharers: *evidence.table_sharers.of(side),
-            threads: calls.map(|calls| calls.threads().to_vec()).unwrap_or_default(),
-            traced_call: calls.and_then(SystemCalls::traced_call),
-            sends: calls.map(|calls| calls.sends().to_vec()).unwrap_or_default(),
-            receives: calls.map(|calls| calls.receives().to_vec()).unwrap_or_default(),
-            lookups: calls.map(|calls| calls.lookups().clone()).unwrap_or_default(),
             events: evidence.events.of(side).clone(),
+            system_calls: calls.map(records),
+            ..calls.map(of_calls).unwrap_or_default()
         }
     };
     ExplainedCell {

@@ -10,10 +10,8 @@ use ipcost_model::{Estimate, Incidents, Verdict};
 use ipcost_sys::firewall::Firewall;
 
 use super::causes::{Facts, causes};
-use super::{counts, settle};
-use crate::explain::{
-    Account, ExplainedCell, ExplainedDifference, Explanation, Purpose, SideEvidence, Sides,
-};
+use super::{counts, of_calls, settle};
+use crate::explain::{Account, ExplainedCell, ExplainedDifference, Explanation, Purpose, Sides};
 
 /// What was seen of two programs.
 #[derive(Debug, Clone)]
@@ -78,18 +76,8 @@ pub fn explain_pair(seen: &PairSeen, mut twin: Explanation) -> Explanation {
 
 /// The pair as a cell: the twin's work, its own calls.
 fn cell_of(seen: &PairSeen, native: &ExplainedCell) -> ExplainedCell {
-    let side = |tally: &Tally| {
-        let calls = SystemCalls::between(&Tally::default(), tally, seen.requests.max(1));
-        SideEvidence {
-            system_calls: Some(calls.records()),
-            threads: calls.threads().to_vec(),
-            traced_call: calls.traced_call(),
-            sends: calls.sends().to_vec(),
-            receives: calls.receives().to_vec(),
-            lookups: calls.lookups().clone(),
-            ..SideEvidence::default()
-        }
-    };
+    let side =
+        |tally: &Tally| of_calls(&SystemCalls::between(&Tally::default(), tally, seen.requests.max(1)));
     let [client, server] = &seen.names;
     ExplainedCell {
         id: format!("{client} → {server}"),
