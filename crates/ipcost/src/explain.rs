@@ -9,9 +9,10 @@ use ipcost_features::answer::answered;
 use ipcost_features::explain::{
     Examined, ExplainRequest, PairSeen, Watching, examine, explain_pair, prepare,
 };
-use ipcost_features::watch::{Party, WhatIf, look_closely};
+use ipcost_features::watch::{CLOSELY, Party, WhatIf, look_closely};
 use ipcost_lab::Lab;
 use ipcost_lab::progress::Observer;
+use ipcost_model::units::duration_text;
 use ipcost_model::{Job, Matrix, parse_cell_id};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
@@ -41,26 +42,28 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
 
 /// Explains what two programs that run call for a request, against native peers with the same sizes and pace.
 fn running(args: &ExplainArgs, outputs: &Outputs<'_>) -> Result<ExitCode, Problem> {
-    let [a, b] = args.pid.as_slice() else {
-        return Err(Problem::usage(anyhow!(
-            "--pid takes two processes, such as --pid 4711,4712; ipcost watch shows who talks to whom"
-        )));
-    };
-    let interrupt = begin_measuring(args.quiet, args.waiting)?;
-    let mut announce = |text: &str| {
-        if !args.quiet {
-            note(text)
+    let (a, b) = match *args.pid.as_slice() {
+        [a, b] if a != b => (a, b),
+        _ => {
+            return Err(Problem::usage(anyhow!(
+                "--pid takes two processes, such as --pid 4711,4712; ipcost watch shows who talks to whom"
+            )));
         }
     };
-    announce("looking at both for 2 s");
-    let pair =
-        look_closely((*a, *b), &interrupt, &mut announce).map_err(|error| Problem::usage(error.into()))?;
+    let flags = job_of(&args.as_run(None), &transport::states()).map_err(Problem::usage)?;
+    let interrupt = begin_measuring(args.quiet, args.waiting)?;
+    if !args.quiet {
+        note(&format!("looking at both for {}", duration_text(CLOSELY)));
+    }
+    // Not even a quiet run makes a program slower in silence.
+    let pair = look_closely((a, b), &interrupt, &mut |text| note(text));
+    let pair = pair.map_err(|error| Problem::usage(error.into()))?;
     let what_if = WhatIf::of(&pair.told, &[]).map_err(|error| Problem::usage(error.into()))?;
-    what_if.notes.iter().for_each(|text| announce(text));
+    what_if.notes.iter().filter(|_| !args.quiet).for_each(|text| note(text));
     // Only the way they talk now: a connection for each request, or one that is kept.
     let cells = what_if.job.cells.into_iter().take(1).collect();
     let asked = ExplainRequest {
-        job: Job { cells, budget: args.measuring.budget, ..Job::default() },
+        job: Job { cells, ..flags },
         by_id: false,
         floor: false,
         flame: false,
@@ -68,16 +71,10 @@ fn running(args: &ExplainArgs, outputs: &Outputs<'_>) -> Result<ExitCode, Proble
         seed: args.measuring.seed,
     };
     let lab = Lab::open(&asked.job, &mut teller(args.quiet))?;
-    let (job, plan, question) = prepare(&asked, &lab)?;
-    let mut shown = ExplainProgress {
-        line: Line::new(args.quiet),
-        bar: bar(args.quiet, 1, "looking at the native peers"),
-    };
-    let examined = examine(&asked, (&job, plan, &question), &lab, &interrupt, &mut shown);
-    shown.line.clear();
-    let Examined { explanation, document, .. } = examined?;
+    let Examined { explanation, document, .. } = examined(&asked, &lab, &interrupt, args.quiet)?;
+    let shown = |side: &Party| side.pid.filter(|_| !args.redacting.redact);
     let name =
-        |side: &Party| side.pid.map_or_else(|| side.name.clone(), |pid| format!("{} {pid}", side.name));
+        |side: &Party| shown(side).map_or_else(|| side.name.clone(), |pid| format!("{} {pid}", side.name));
     let seen = PairSeen {
         names: [name(&pair.told.client), name(&pair.told.server)],
         calls: pair.calls,
@@ -86,7 +83,7 @@ fn running(args: &ExplainArgs, outputs: &Outputs<'_>) -> Result<ExitCode, Proble
     };
     let explanation = explain_pair(&seen, explanation);
     let document = answered(document, &explanation);
-    finish(outputs, Finished { document, failure: None, samples: None }, None)
+    finish(outputs, Finished { document, failure: failure(explanation.failure), samples: None }, None)
 }
 
 /// Measures, looks at what the cells do, and tells.
@@ -101,6 +98,23 @@ pub fn explained(
     flame: Option<&Path>,
 ) -> Result<ExitCode, Problem> {
     let quiet = outputs.quiet;
+    let Examined { explanation, document, flames } = examined(asked, lab, interrupt, quiet)?;
+    let own = flame.map(|path| OwnOutput {
+        path: Some(path),
+        write: Box::new(move |_| {
+            write_flames(path, &outputs.redacting.apply(flames.clone())?, quiet).map_err(Problem::failed)
+        }),
+    });
+    finish(outputs, Finished { document, failure: failure(explanation.failure), samples: None }, own)
+}
+
+/// Measures and looks at what the cells do.
+fn examined(
+    asked: &ExplainRequest,
+    lab: &Lab,
+    interrupt: &Interrupt,
+    quiet: bool,
+) -> Result<Examined, Problem> {
     let (job, plan, question) = prepare(asked, lab)?;
     if !quiet {
         plan.notes.iter().for_each(|text| note(text));
@@ -109,15 +123,11 @@ pub fn explained(
     let mut shown = ExplainProgress { line: Line::new(quiet), bar };
     let examined = examine(asked, (&job, plan, &question), lab, interrupt, &mut shown);
     shown.line.clear();
-    let Examined { explanation, document, flames } = examined?;
-    let failure = explanation.failure.map(|failure| Problem::failed(anyhow!("{failure}")));
-    let own = flame.map(|path| OwnOutput {
-        path: Some(path),
-        write: Box::new(move |_| {
-            write_flames(path, &outputs.redacting.apply(flames.clone())?, quiet).map_err(Problem::failed)
-        }),
-    });
-    finish(outputs, Finished { document, failure, samples: None }, own)
+    Ok(examined?)
+}
+
+fn failure(text: Option<String>) -> Option<Problem> {
+    text.map(|text| Problem::failed(anyhow!("{text}")))
 }
 
 /// A line for the timed pass, a bar for what follows.

@@ -14,8 +14,8 @@ mod ways;
 mod what_if;
 
 pub use self::gather::{Eyes, Look, WatchError, waits};
-pub use self::page::{Row, page, rows, what_if_page};
-pub use self::pair::{Pair, PairError, look_closely};
+pub use self::page::{CHOSEN, Row, page, rows, what_if_page};
+pub use self::pair::{CLOSELY, Pair, PairError, look_closely, trace_calls};
 pub use self::record::*;
 pub use self::sampling::{Sampling, Window};
 pub use self::watching::Watching;

@@ -12,6 +12,9 @@ use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, WatchFindi
 /// The most letters of an address in a table.
 const MOST: usize = 36;
 
+/// Stands at the row that is chosen.
+pub const CHOSEN: char = '▸';
+
 /// A row of the table: conversations between programs of the same names at the same address, as with a server of many processes.
 /// The one that moves most comes first.
 #[derive(Debug, Clone)]
@@ -33,9 +36,9 @@ pub fn rows(watched: &Watched, whole: bool) -> Vec<Row<'_>> {
     found
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
     /// The conversation that moves most.
-    pub fn most(&self) -> &Conversation {
+    pub fn most(&self) -> &'a Conversation {
         self.0[0]
     }
 
@@ -257,11 +260,11 @@ fn columns() -> [Column; 11] {
 }
 
 fn fields(row: &Row<'_>, is_chosen: Option<bool>) -> Vec<Field> {
+    // Not even a narrow column parts it from the name.
     let mark = match is_chosen {
-        // Not even a narrow column parts it from the name.
-        Some(true) => "▸\u{a0}",
-        Some(false) => "\u{a0}\u{a0}",
-        None => "",
+        Some(true) => format!("{CHOSEN}\u{a0}"),
+        Some(false) => "\u{a0}\u{a0}".to_owned(),
+        None => String::new(),
     };
     let most = row.most();
     let ((client, of_client), (server, of_server)) =

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use ipcost_lab::attached::{AttachError, attached};
+use ipcost_lab::attached::{AttachError, Traced, attached};
 use ipcost_lab::strace::Tally;
+use ipcost_model::and_joined;
 use ipcost_sys::interrupt::Interrupt;
 
 use super::gather::{Eyes, WatchError};
@@ -12,7 +13,7 @@ use super::watching::Watching;
 use super::{Conversation, WatchRequest};
 
 /// How long they are looked at before anything slows them.
-const BEFORE: Duration = Duration::from_secs(2);
+pub const CLOSELY: Duration = Duration::from_secs(2);
 /// How long strace is attached.
 const TRACED: Duration = Duration::from_secs(1);
 /// How often a request to stop is asked for.
@@ -48,6 +49,24 @@ pub struct Pair {
     pub calls: [Tally; 2],
 }
 
+/// Attaches strace to processes for a second, of which `announce` tells first: it makes their calls slower.
+///
+/// # Errors
+/// If it cannot be attached.
+pub fn trace_calls(
+    watching: &Watching,
+    processes: &[u32],
+    interrupt: &Interrupt,
+    announce: &mut dyn FnMut(&str),
+) -> Result<Traced, AttachError> {
+    let names: Vec<String> = processes.iter().map(|id| watching.name(*id)).collect();
+    announce(&format!(
+        "strace is attached to {} for a second; their calls take longer meanwhile",
+        and_joined(&names)
+    ));
+    attached(processes, TRACED, interrupt)
+}
+
 /// Looks at two processes for a while, then attaches strace to both for a second; `announce` tells of that.
 ///
 /// # Errors
@@ -72,7 +91,7 @@ pub fn look_closely(
         watching.check(&of(process))?;
     }
     let began = Instant::now();
-    while began.elapsed() < BEFORE && !interrupt.asked() {
+    while began.elapsed() < CLOSELY && !interrupt.asked() {
         std::thread::sleep(STEP);
     }
     let windows = sampling.as_ref().map(Sampling::take).unwrap_or_default();
@@ -85,13 +104,8 @@ pub fn look_closely(
     };
     let before = between(&watching).ok_or(PairError::NoConversation(a, b))?;
     let (client, server) = (before.client.pid.unwrap_or(a), before.server.pid.unwrap_or(b));
-    let names = [client, server].map(|id| watching.name(id));
-    announce(&format!(
-        "strace is attached to {} for a second; their calls take longer meanwhile",
-        names.join(" and ")
-    ));
     let sampled = watching.requests_seen(&before);
-    let mut traced = attached(&[client, server], TRACED, interrupt)?;
+    let mut traced = trace_calls(&watching, &[client, server], interrupt, announce)?;
     look(&mut watching, &[])?;
     watching.traced(&traced);
     let after = between(&watching).ok_or(PairError::NoConversation(a, b))?;

@@ -24,7 +24,7 @@ pub struct ExplainArgs {
 
     /// Two programs that run: what each calls for a request, against native peers with the same sizes and pace. strace is
     /// attached to both for a second
-    #[arg(long, value_name = "CLIENT,SERVER", value_delimiter = ',', conflicts_with_all = ["cells", "CellArgs"])]
+    #[arg(long, value_name = "CLIENT,SERVER", value_delimiter = ',', conflicts_with_all = ["cells", "CellArgs", "baseline", "peers", "flame", "trial"])]
     pub pid: Vec<u32>,
 
     /// What the others are compared with: a transport, a peer, a label or a cell's id [default: tcp]

@@ -64,7 +64,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         note(&format!("watching {time}; Ctrl-C ends it early and shows what was seen"));
     }
     if args.trace {
-        seeing.trace(&interrupt, args.quiet)?;
+        seeing.trace(&interrupt)?;
     }
     let mut of_row = None;
     let began = Instant::now();
@@ -76,7 +76,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         let rests = left.min(seeing.rests());
         let mut pressed = Pressed::Nothing;
         if let Some(screen) = &mut screen {
-            screen.show(&shown(args, seeing.watched(Some(LATELY)))?);
+            screen.show(shown(args, seeing.watched(Some(LATELY)))?);
         }
         seeing.between(rests, |time| {
             match &mut screen {

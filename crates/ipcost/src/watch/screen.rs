@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use ipcost_features::watch::{Conversation, Watched, page, rows};
+use ipcost_features::watch::{CHOSEN, Conversation, Watched, page, rows};
 use ipcost_sys::keys::Keys;
 
 use crate::args::{RecordFiles, WatchArgs};
@@ -22,10 +22,8 @@ const END_OF_INPUT: u8 = 4;
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pressed {
-    /// No key, or one that means nothing.
+    /// No key, or one that asks for nothing more.
     Nothing,
-    /// Another row.
-    Moved,
     /// What another transport would save the row.
     WhatIf,
     /// The end.
@@ -37,8 +35,7 @@ pub struct Screen {
     keys: Keys,
     wide: bool,
     selected: usize,
-    /// What moves most of each row, in their order now.
-    shown: Vec<Conversation>,
+    shown: Option<Watched>,
 }
 
 impl Screen {
@@ -49,30 +46,38 @@ impl Screen {
             && RecordFiles::without_pictures(&args.files).all().next().is_none();
         let keys = is_shown.then(Keys::listen).flatten()?;
         draw("\x1b[?1049h\x1b[?25l");
-        Some(Self { keys, wide: args.wide, selected: 0, shown: Vec::new() })
+        Some(Self { keys, wide: args.wide, selected: 0, shown: None })
     }
 
     /// Shows what was seen in place of what it showed last.
-    pub fn show(&mut self, watched: &Watched) {
-        let shown = rows(watched, self.wide);
+    pub fn show(&mut self, watched: Watched) {
+        let shown = rows(&watched, self.wide);
         // Rows change their order with what they move; the one that is chosen stays chosen.
         let again = self.chosen().and_then(|chosen| shown.iter().position(|row| row.tells_of(chosen)));
         self.selected = again.unwrap_or(self.selected).min(shown.len().saturating_sub(1));
-        self.shown = shown.iter().map(|row| row.most().clone()).collect();
+        self.shown = Some(watched);
+        self.draw_again();
+    }
+
+    fn draw_again(&self) {
+        let Some(watched) = &self.shown else { return };
         let text = page(watched, self.wide, Some(self.selected)).terminal(self.wide, room());
         self.text(&text, "q ends, w measures what another transport would save the row ▸, arrows choose it");
     }
 
-    /// Shows a text and a line below it.
+    /// Shows a text and a line below it; of a longer text, the part with the row that is chosen.
     pub fn text(&self, text: &str, last: &str) {
         let lines = terminal_size::terminal_size().map_or(USUAL_LINES, |(_, height)| usize::from(height.0));
-        let shown: Vec<&str> = text.lines().take(lines.saturating_sub(1)).collect();
+        let room = lines.saturating_sub(1);
+        let chosen = text.lines().position(|line| line.contains(CHOSEN)).unwrap_or(0);
+        let before = (chosen + 1).saturating_sub(room);
+        let shown: Vec<&str> = text.lines().skip(before).take(room).collect();
         draw(&format!("\x1b[H\x1b[J{}\r\n{last}", shown.join("\r\n")));
     }
 
-    /// The conversation of the row that is chosen.
+    /// What moves most of the row that is chosen.
     pub fn chosen(&self) -> Option<&Conversation> {
-        self.shown.get(self.selected)
+        Some(rows(self.shown.as_ref()?, self.wide).get(self.selected)?.most())
     }
 
     /// Waits so long for a key.
@@ -97,8 +102,10 @@ impl Screen {
     }
 
     fn select(&mut self, row: usize) -> Pressed {
-        self.selected = row.min(self.shown.len().saturating_sub(1));
-        Pressed::Moved
+        let count = self.shown.as_ref().map_or(0, |watched| rows(watched, self.wide).len());
+        self.selected = row.min(count.saturating_sub(1));
+        self.draw_again();
+        Pressed::Nothing
     }
 
     /// Waits until some key is pressed.

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use ipcost_features::watch::{
-    Conversation, Eyes, Sampling, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, Watched, Watching, waits,
+    Conversation, Eyes, Sampling, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, Watched, Watching,
+    trace_calls, waits,
 };
-use ipcost_lab::attached::attached;
 use ipcost_lab::lab::envelope;
 use ipcost_lab::watch_ends;
 use ipcost_sys::facts;
@@ -22,8 +22,6 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Looks take no more than this part of the time, as long as one comes this often.
 const LOOKING: u32 = 50;
 const SELDOM: Duration = Duration::from_secs(2);
-/// How long strace is attached.
-const TRACED: Duration = Duration::from_secs(1);
 /// How long connections are watched between two looks that may wait for acknowledgements.
 const WATCHED: Duration = Duration::from_millis(250);
 
@@ -78,7 +76,7 @@ impl Seeing {
     }
 
     /// Attaches strace for a second to what nothing counts, and says so.
-    pub fn trace(&mut self, interrupt: &Interrupt, quiet: bool) -> Result<(), Problem> {
+    pub fn trace(&mut self, interrupt: &Interrupt) -> Result<(), Problem> {
         let processes = self.watching.traceable(&self.request);
         if processes.is_empty() {
             note(
@@ -86,17 +84,11 @@ impl Seeing {
             );
             return Ok(());
         }
-        if !quiet {
-            let shown: Vec<String> = processes.iter().map(|id| self.watching.name(*id)).collect();
-            note(&format!(
-                "strace is attached to {} for a second; their calls take longer meanwhile",
-                shown.join(", ")
-            ));
-        }
         // Windows of calls that are slow would say what strace costs.
         self.sampling = Err("strace is attached instead".to_owned());
-        let traced =
-            attached(&processes, TRACED, interrupt).map_err(|error| Problem::failed(error.into()))?;
+        // Not even a quiet watch makes a program slower in silence.
+        let traced = trace_calls(&self.watching, &processes, interrupt, &mut |text| note(text))
+            .map_err(|error| Problem::failed(error.into()))?;
         let look = self.eyes.look().map_err(|error| Problem::failed(error.into()))?;
         self.watching.see(&look);
         self.watching.traced(&traced);

@@ -760,8 +760,10 @@ fn a_row_is_chosen_and_measured_over_another_transport() {
     pair.program.tell("go");
     let mut terminal = Terminal::of(&pair.at);
     terminal.until("requests and replies");
-    // Up, which stays at the first row.
-    terminal.press(b"\x1b[Aw");
+    // Up, which stays at the first row, and is shown at once.
+    terminal.press(b"\x1b[A");
+    terminal.until("\u{25b8}\u{a0}asker");
+    terminal.press(b"w");
     terminal.until("Measuring it over tcp and unix");
     let measured = terminal.until("any key goes back");
     assert!(measured.contains("over tcp the hop costs a request"), "{measured}");
@@ -810,6 +812,7 @@ fn two_programs_that_run_are_explained_against_their_native_twin() {
     let explain = |pids: &str| place.run(&[&EXPLAINED[..], &[pids]].concat());
     let refused = |pids: &str, says: &str| assert_refused(&explain(pids), &[says]);
     refused("1", "--pid takes two processes");
+    refused(&format!("{server},{server}"), "--pid takes two processes");
     refused(&format!("0,{server}"), "there is no process 0");
     refused(
         &format!("{server},1"),
