@@ -158,28 +158,24 @@ pub fn run(program: &TestProgram, which: Which<'_>, tally: &Tally) -> Result<Run
     let failure = match ended {
         Some(status) if status.success() => None,
         Some(status) => Some(format!("{} failed ({status}):\n{text}", program.file.display())),
-        None => too_late(&unfinished(program, which, &text), &early.unwrap_or_default(), &text, tally)
-            .map(|why| format!("{}: the time was up; {why}\n{text}", program.file.display())),
+        None => {
+            let why = too_late(&unfinished(program, which, &text), &early.unwrap_or_default());
+            Some(format!("{}: the time was up; {why}\n{text}", program.file.display()))
+        }
     };
     Ok(Run { passed, failure })
 }
 
-/// What is wrong when the time is up before all tests have run: nothing if `time` may be missing and no test hangs or has failed. Each that has
-/// printed no result is a skip then. A test hangs that had been running for a minute when `early` was printed, [`SLOW`] before.
-fn too_late(unfinished: &[String], early: &str, printed: &str, tally: &Tally) -> Option<String> {
+/// What is wrong when the time is up: the tests that hang, else all that have printed no result. A test hangs that had been running for a
+/// minute when `early` was printed, [`SLOW`] before.
+fn too_late(unfinished: &[String], early: &str) -> String {
     let is_long =
         |name: &&String| early.contains(&format!("test {name} has been running for over 60 seconds"));
     let hanging: Vec<&str> = unfinished.iter().filter(is_long).map(String::as_str).collect();
-    if !hanging.is_empty() {
-        return Some(format!("running for over three minutes: {}", hanging.join(", ")));
+    match hanging.is_empty() {
+        true => format!("still running or not begun: {}", unfinished.join(", ")),
+        false => format!("running for over three minutes: {}", hanging.join(", ")),
     }
-    if results(printed).any(|(_, result)| result == "FAILED") {
-        return Some("a test had failed".to_owned());
-    }
-    let skipped = unfinished
-        .iter()
-        .try_for_each(|name| tally.skip("time", &format!("test {name}"), "not done before the deadline"));
-    skipped.err().map(|_| format!("still running or not begun: {}", unfinished.join(", ")))
 }
 
 /// Tests that have printed a result, with that: `ok`, `FAILED`.
@@ -202,7 +198,7 @@ fn unfinished(program: &TestProgram, which: Which<'_>, printed: &str) -> Vec<Str
 }
 
 /// Time until the deadline, if there is one.
-pub fn time_left() -> Duration {
+fn time_left() -> Duration {
     let deadline = std::env::var(DEADLINE).ok().and_then(|text| text.parse().ok());
     let Some(deadline) = deadline.map(Duration::from_secs) else { return Duration::MAX };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -222,21 +218,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_time_did_not_suffice_for_is_a_skip_only_where_that_is_allowed_and_nothing_hangs() {
-        let allowed = Tally::new("time", &[]).unwrap();
+    fn when_the_time_is_up_what_hangs_is_named_else_all_that_is_left() {
         let left = ["app::a".to_owned(), "html::b".to_owned()];
         let printed = "test x ... ok\ntest y has been running for over 60 seconds\ntest y ... ok\n";
-        assert_eq!(too_late(&left, printed, printed, &allowed), None);
-        let other = Tally::new("", &[]).unwrap();
-        assert!(too_late(&left, printed, printed, &other).unwrap().contains("app::a, html::b"));
+        assert_eq!(too_late(&left, printed), "still running or not begun: app::a, html::b");
         let hangs = format!("{printed}test app::a has been running for over 60 seconds\n");
-        assert_eq!(
-            too_late(&left, &hangs, &hangs, &allowed).unwrap(),
-            "running for over three minutes: app::a"
-        );
-        // A long test that the end comes upon is not one that hangs.
-        assert_eq!(too_late(&left, printed, &hangs, &allowed), None);
-        let failed = format!("{printed}test z ... FAILED\n");
-        assert_eq!(too_late(&left, &failed, &failed, &allowed).unwrap(), "a test had failed");
+        assert_eq!(too_late(&left, &hangs), "running for over three minutes: app::a");
     }
 }

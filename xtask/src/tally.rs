@@ -120,9 +120,9 @@ mod tests {
     fn the_last_line_names_what_was_skipped_with_the_number_of_tests() {
         assert_eq!(summary("", 357), (vec![], "357 tests passed, none skipped".to_owned()));
         let lines = "quotas\tdoctor::a\tno\nquotas\texplain::b\tno\nquotas\texplain::b\tno\n\
-                     fish\tshell::c\tno\nzsh\tshell::c\tno\ntime\tthe step Windows\tlate\n";
+                     fish\tshell::c\tno\nzsh\tshell::c\tno\nwine64\tthe step Windows\tnone\n";
         let (skips, last) = summary(lines, 357);
-        assert_eq!(last, "354 tests passed, 4 skipped: fish (1), quotas (2), time (1), zsh (1)");
+        assert_eq!(last, "354 tests passed, 4 skipped: fish (1), quotas (2), wine64 (1), zsh (1)");
         assert_eq!(skips.len(), 5, "{skips:?}");
         assert_eq!(skips[0], "shell::c: fish (no)");
     }
@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn a_step_that_may_not_be_left_out_fails() {
-        let tally = Tally::new("time", &[]).unwrap();
-        assert!(tally.skip("time", "a step", "too late").is_ok());
+        let tally = Tally::new("quotas", &[]).unwrap();
+        assert!(tally.skip("quotas", "a step", "none").is_ok());
         assert!(tally.skip("containers", "a step", "none").is_err());
     }
 

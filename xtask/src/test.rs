@@ -1,11 +1,9 @@
 //! Tests: those that run anywhere, and those that take a whole system.
 
-use std::time::Duration;
-
 use anyhow::Result;
 
 use crate::dist;
-use crate::programs::{Which, built, run_all, time_left};
+use crate::programs::{Which, built, run_all};
 use crate::shell;
 use crate::steps::{self, Step};
 use crate::tally::Tally;
@@ -204,10 +202,10 @@ pub fn run_system(may_be_missing: &str) -> Result<()> {
         Step { name: "build the program and the tests", run: &build },
         Step { name: "tests of a whole system", run: &|| run_all(&built()?, Which::Only(SYSTEM), &tally) },
         Step { name: "TLS", run: &|| tls(&tally) },
-        Step { name: WINDOWS, run: &|| windows(&tally) },
-        Step { name: PACKED, run: &|| packages(&tally) },
+        Step { name: "Windows, under Wine", run: &|| windows(&tally) },
+        Step { name: "packages: packed twice, and used in bare systems", run: &|| packages(&tally) },
         // Last: it builds the program once more.
-        Step { name: PARQUET, run: &|| parquet(&tally) },
+        Step { name: "Parquet, read by DuckDB and Polars", run: &|| parquet(&tally) },
     ];
     let result = steps::run(
         "test --system: about ten minutes, half of them for packages; some tests take root, and fail where they do not have it",
@@ -216,10 +214,6 @@ pub fn run_system(may_be_missing: &str) -> Result<()> {
     tally.print();
     result
 }
-
-const WINDOWS: &str = "Windows, under Wine";
-const PACKED: &str = "packages: packed twice, and used in bare systems";
-const PARQUET: &str = "Parquet, read by DuckDB and Polars";
 
 fn install_system(tally: &Tally) -> Result<()> {
     for packages in [PACKAGES, SYSTEM_PACKAGES, SERVERS, ENGINES] {
@@ -231,24 +225,13 @@ fn install_system(tally: &Tally) -> Result<()> {
 /// Packages for Linux, packed twice, then installed and used in bare systems. That a second build is the same to the byte
 /// takes as long again: `cargo xtask dist --twice`.
 fn packages(tally: &Tally) -> Result<()> {
-    // By what this takes on two slow cores, with its tools to be installed.
-    const ALL: Duration = Duration::from_secs(480);
-    const WITHOUT_ARM: Duration = Duration::from_secs(360);
-    let mut parts = vec!["x86_64", "deb", "npm", "crates"];
-    if is_too_late(WITHOUT_ARM, PACKED, tally)? {
-        return Ok(());
-    }
-    // Its tests skip it then, as `arm-packages`.
-    if !is_too_late(ALL, "packages for ARM", tally)? {
-        parts.extend(["aarch64", "homebrew"]);
-    }
     ensure_packages_for_tests(PACKAGING, tally)?;
     for target in ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"] {
         ensure_rust_target(target)?;
     }
     ensure_maturin()?;
     CARGO_DEB.ensure()?;
-    let options = dist::Options::read(&parts)?;
+    let options = dist::Options::read(&["x86_64", "aarch64", "deb", "npm", "crates", "homebrew"])?;
     dist::run(&options)?;
     dist::compare_with(&options, &options)?;
     run_all(&built()?, Which::Only(&[OF_PACKAGES]), tally)
@@ -272,30 +255,7 @@ fn user_tests(tally: &Tally) -> Result<()> {
 
 /// The program built for Windows and run by Wine: that build takes most of it.
 fn windows(tally: &Tally) -> Result<()> {
-    // By what this takes on two slow cores.
-    const ALL: Duration = Duration::from_secs(240);
-    if is_too_late(ALL, WINDOWS, tally)? {
-        return Ok(());
-    }
     run_all(&built()?, Which::Only(OF_WINDOWS), tally)
-}
-
-/// Whether less than this is left before the deadline; then the step is a skip, by the name of `time`.
-///
-/// # Errors
-/// If that may not be missing.
-fn is_too_late(takes: Duration, step: &str, tally: &Tally) -> Result<bool> {
-    let left = time_left();
-    if left >= takes {
-        return Ok(false);
-    }
-    let (left, takes) = (left.as_secs(), takes.as_secs());
-    tally.skip(
-        "time",
-        &format!("step {step}"),
-        &format!("it takes {takes} s, and {left} s are left before the deadline"),
-    )?;
-    Ok(true)
 }
 
 /// Runs cargo with the tests of one package.
@@ -306,11 +266,6 @@ fn cargo(words: &[&str], tally: &Tally) -> Result<()> {
 }
 
 fn tls(tally: &Tally) -> Result<()> {
-    // By what this takes on two slow cores.
-    const ALL: Duration = Duration::from_secs(60);
-    if is_too_late(ALL, "TLS", tally)? {
-        return Ok(());
-    }
     // Nothing is measured here, and a build that is not optimised takes half as long.
     let plain = ["--config", "profile.dev.package.ipcost-sys.opt-level=0"];
     let test = ["cargo", "test", "-p", "ipcost-sys", "--features", "tls", "--quiet", "--lib"];
@@ -319,11 +274,6 @@ fn tls(tally: &Tally) -> Result<()> {
 
 /// The output that is a feature of the build: no other step builds what it needs.
 fn parquet(tally: &Tally) -> Result<()> {
-    // By what this takes on two slow cores.
-    const ALL: Duration = Duration::from_secs(300);
-    if is_too_late(ALL, PARQUET, tally)? {
-        return Ok(());
-    }
     let feature = ["--features", "parquet"];
     let test = ["cargo", "test", "--quiet"];
     let lint = ["cargo", "clippy", "--quiet", "-p", "ipcost-report", "-p", "ipcost", "--all-targets"];

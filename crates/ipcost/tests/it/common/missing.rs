@@ -25,7 +25,6 @@ pub const NAMES: &[(&str, &str)] = &[
     ("thread-sanitizer", "use a kernel whose memory layout suits the thread sanitizer (vm.mmap_rnd_bits=28)"),
     ("ipv6", "use a machine with the address ::1"),
     ("two-cores", "use a machine with two cores"),
-    ("time", "set no IPCOST_DEADLINE, or a later one"),
     // What tests download.
     ("benchstat", "needs a network, from which go installs it"),
     ("apache-otava", DOWNLOADED_BY_PIP),
