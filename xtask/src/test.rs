@@ -158,6 +158,7 @@ const SYSTEM: &[&str] = &[
     "html::",
     "load::",
     "network::",
+    "other_users::",
     "pace_tools::",
     "private_servers::",
     "replicate::",

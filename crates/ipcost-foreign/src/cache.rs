@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use ipcost_sys::file_lock;
-use ipcost_sys::private_dir::{ensure_private, private_dir_in};
+use ipcost_sys::file_writer::open_in_place;
+use ipcost_sys::private_dir::{ensure_private, make_private, open_own_lock, private_dir_in};
 use ipcost_sys::user_dirs;
 use tempfile::TempDir;
 
@@ -51,8 +52,7 @@ impl Cache {
     pub fn at(base: &Path) -> Result<Self, Unavailable> {
         let own = base.join("ipcost");
         let peers = own.join("peers");
-        let made =
-            fs::create_dir_all(base).map_err(|error| format!("cannot make {}: {error}", base.display()));
+        let made = make_private(base).map_err(|error| format!("cannot make {}: {error}", base.display()));
         made.and_then(|()| {
             [&own, &peers]
                 .into_iter()
@@ -79,7 +79,7 @@ impl Cache {
         if held.contains_key(&self.0) {
             return;
         }
-        let open = File::options().create(true).truncate(false).write(true).open(self.0.with_file_name(LOCK));
+        let open = open_own_lock(&self.0.with_file_name(LOCK));
         // A program that removes peers holds it only briefly.
         if let Ok(lock) = open.and_then(|lock| lock.lock_shared().map(|()| lock)) {
             held.insert(self.0.clone(), lock);
@@ -88,7 +88,7 @@ impl Cache {
 
     /// Marks a peer as used now, if it is there.
     pub(crate) fn note_use(&self, place: &Path) {
-        let sums = File::options().write(true).open(place.join(manifest::NAME));
+        let sums = open_in_place(&place.join(manifest::NAME));
         // If this fails, the peer is rebuilt after a while.
         let _ = sums.and_then(|sums| sums.set_modified(SystemTime::now()));
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
+use ipcost_sys::file_writer::create_private;
 use sha2::{Digest, Sha256};
 
 /// The file that lists the others, in the format of `sha256sum`.
@@ -31,7 +32,7 @@ impl Manifest {
     /// If it cannot be written.
     pub fn write(&self, dir: &Path) -> io::Result<()> {
         let lines: String = self.0.iter().map(|(path, sum)| format!("{sum}  {path}\n")).collect();
-        fs::write(dir.join(NAME), lines)
+        create_private(&dir.join(NAME))?.write_all(lines.as_bytes())
     }
 
     /// The manifest in a directory; `None` if it is malformed.

@@ -3,9 +3,10 @@
 use std::env;
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use ipcost_sys::file_writer::create_private;
 use ipcost_sys::programs;
 use tempfile::TempDir;
 
@@ -227,7 +228,7 @@ impl Recipe {
             for file in directory.files {
                 let path = place.join(directory.name).join(file.path);
                 fs::create_dir_all(path.parent().unwrap_or(place))?;
-                fs::write(path, file.bytes())?;
+                create_private(&path)?.write_all(file.bytes())?;
             }
         }
         Ok(())

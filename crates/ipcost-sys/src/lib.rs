@@ -18,7 +18,7 @@
 //! | control | [`control`], [`lines`] | lines from standard input, while waiting for connections too |
 //! | shared memory | [`shared_word`] | a word that two processes share |
 //! | placement | [`placement`], [`whereabouts`] | the processors, pinning to them, and where threads ran |
-//! | files | [`private_dir`], [`user_dirs`], [`found_file`] | a directory that only this user can enter and that is removed afterwards; where a user's programs keep their files; opening files that were found and not named |
+//! | files | [`private_dir`], [`user_dirs`], [`found_file`], [`file_writer`] | a directory that only this user can enter and that is removed afterwards; where a user's programs keep their files; opening files that were found and not named; writing every file |
 //! | data | [`data_dir`] | where this program keeps its own files |
 //! | commands | [`whole_command`] | shell commands that end with everything they started |
 //! | neighbours | [`measuring`] | other processes of this program that measure |
@@ -84,9 +84,10 @@ mod unix;
 mod unsupported;
 
 pub use system::{
-    call_counts, call_samples, connecting, control, descriptor_table, driven, found_file, interrupt, keys,
-    limits, local_stream, measuring, net_namespace, pausing, perf, private_dir, process, process_tree,
-    programs, running, shared_word, sockets, tcp_ends, usage, user_dirs, wake, whole_command, worker,
+    call_counts, call_samples, connecting, control, descriptor_table, driven, file_writer, found_file,
+    interrupt, keys, limits, local_stream, measuring, net_namespace, pausing, perf, private_dir, process,
+    process_tree, programs, running, shared_word, sockets, tcp_ends, usage, user_dirs, wake, whole_command,
+    worker,
 };
 
 use std::io;

@@ -30,6 +30,15 @@ pub fn is_private_name(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|rest| rest.len() == DIGITS && rest.bytes().all(digit))
 }
 
+/// How the names of files that are being written begin.
+pub const UNFINISHED: &str = ".ipcost-";
+
+/// The name of a file that is being written: hidden, and almost certainly unique.
+#[cfg(unix)]
+pub fn unfinished_name() -> String {
+    format!(".{}", fresh_name())
+}
+
 /// Where a file is written before it gets its name.
 pub fn part_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::control_group::Hierarchy;
+use crate::file_writer::write_kernel_file;
 use crate::system::kernel_files;
 use ipcost_model::Throttling;
 
@@ -55,13 +56,12 @@ impl Quota {
         let quota_us = (cores * PERIOD_US as f64) as u64;
         let settings = if hierarchy.unified {
             // Without the controller in the parent group, the file does not exist, and writing it fails with that.
-            let _ = fs::write(quota.home.join("cgroup.subtree_control"), "+cpu");
+            let _ = write_kernel_file(&quota.home.join("cgroup.subtree_control"), "+cpu");
             vec![("cpu.max", format!("{quota_us} {PERIOD_US}"))]
         } else {
             vec![("cpu.cfs_period_us", PERIOD_US.to_string()), ("cpu.cfs_quota_us", quota_us.to_string())]
         };
         for (file, value) in settings {
-            // Open for writing only: never create a missing file.
             set(&quota.group.join(file), &value)?;
         }
         set(&quota.group.join("cgroup.procs"), &std::process::id().to_string())?;
@@ -91,10 +91,7 @@ impl Drop for Quota {
 }
 
 fn set(path: &Path, value: &str) -> Result<(), SysError> {
-    use std::io::Write;
-    let mut file =
-        fs::OpenOptions::new().write(true).open(path).context(|| format!("opening {}", path.display()))?;
-    file.write_all(value.as_bytes()).context(|| format!("writing {}", path.display()))
+    write_kernel_file(path, value).context(|| format!("writing {}", path.display()))
 }
 
 /// A group's quota in processors; `None` if it has none.

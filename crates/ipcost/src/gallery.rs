@@ -12,6 +12,7 @@ use ipcost_features::fleet::Gatherer;
 use ipcost_features::gallery::{FRONT, Gallery, MARKER, is_page_name};
 use ipcost_model::units::counted;
 use ipcost_model::{Document, Metric};
+use ipcost_sys::file_writer::UNFINISHED;
 use ipcost_sys::found_file;
 use tempfile::TempDir;
 
@@ -19,7 +20,7 @@ use crate::args::GalleryArgs;
 use crate::build::tool;
 use crate::exit::{Problem, note};
 use crate::fleet::{gather, nothing};
-use crate::output::{UNFINISHED, is_standard_output, write_html, write_text};
+use crate::output::{is_standard_output, write_html, write_text};
 
 /// Where the pages of documents are, in the site.
 const DOCUMENTS: &str = "documents";

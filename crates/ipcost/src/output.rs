@@ -1,6 +1,5 @@
 //! Where results go.
 
-use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
@@ -10,13 +9,11 @@ use ipcost_model::{Document, Warning, escaped_but_styles, escaped_lines};
 use ipcost_report::picture::Picture;
 use ipcost_report::terminal::{self, Detail};
 use ipcost_report::{html, json};
+use ipcost_sys::file_writer::Output;
 use serde::Serialize;
 
 /// Lines are easier to read, and fit more screens, if they are no longer.
 const MOST_ROOM: usize = 100;
-
-/// How the names of files that are being written begin.
-pub const UNFINISHED: &str = ".ipcost-";
 
 /// The columns of text on standard output; unlimited if it is not a terminal.
 pub fn room() -> usize {
@@ -146,7 +143,7 @@ pub fn write_bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| out.write_all(bytes))
 }
 
-/// Writes a file, whole or not at all; `-` is standard output. Anyone who may read a new file of the user may read it.
+/// Writes a file, whole or not at all; `-` is standard output.
 ///
 /// # Errors
 /// Where it cannot be written.
@@ -158,32 +155,12 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     }
     let context = || format!("cannot write {}", path.display());
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let there = fs::symlink_metadata(path).ok();
-    if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_symlink()) || is_of_the_system(dir) {
-        // A device or a pipe is written to. Nothing in the system's own directories is ever replaced, links least of all.
-        let file = File::options().write(true).truncate(true).open(path).with_context(context)?;
-        let mut out = BufWriter::new(file);
-        return write(&mut out).and_then(|()| out.flush()).with_context(context);
-    }
     ensure!(dir.exists(), "{}: there is no directory {}; create it first", context(), dir.display());
-    let mut named = tempfile::Builder::new();
-    let file = named.prefix(UNFINISHED).make_in(dir, |path| File::create_new(path));
-    let mut file = file.with_context(context)?;
-    let mut out = BufWriter::new(file.as_file_mut());
+    let mut output = Output::open(path).with_context(context)?;
+    let mut out = BufWriter::new(&mut output);
     write(&mut out).and_then(|()| out.flush()).with_context(context)?;
     drop(out);
-    // Anyone who made a file that only they may read wants no other in its place.
-    if let Some(there) = there.filter(Metadata::is_file) {
-        fs::set_permissions(file.path(), there.permissions()).with_context(context)?;
-    }
-    file.persist(path).map_err(|error| error.error).with_context(context)?;
-    Ok(())
-}
-
-/// Whether a directory is one of the kernel's, whose entries stand for open files and devices.
-fn is_of_the_system(dir: &Path) -> bool {
-    let real = dir.canonicalize().unwrap_or_default();
-    ["/dev", "/proc", "/sys"].iter().any(|own| real.starts_with(own) && !real.starts_with("/dev/shm"))
+    output.finish().with_context(context)
 }
 
 /// Refuses to mix several outputs on standard output.

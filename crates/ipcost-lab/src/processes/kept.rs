@@ -1,9 +1,12 @@
 //! Files that hold settings: what they hold, and how it is written back.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 
 use ipcost_model::KeptFile;
+use ipcost_sys::file_writer::{open_in_place, open_kernel_file};
 
 /// Files of the kernel that show a list and take one word of it at a time: `X` or `NO_X`, `x` or `nox`.
 const TOGGLES: [&str; 3] = ["/sched/features", "/sched_features", "/trace_options"];
@@ -68,6 +71,25 @@ fn writes(file: &KeptFile, now: &str) -> Vec<String> {
     }
 }
 
+/// Opens a file for writing: a value of the kernel's is taken as it is written, any other file is written anew in its place.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn open(path: &str) -> io::Result<File> {
+    match form(path) {
+        Form::Whole => open_in_place(path.as_ref()),
+        Form::Value | Form::Toggles => open_kernel_file(path.as_ref()),
+    }
+}
+
+fn write(path: &str, text: &str) -> io::Result<()> {
+    let mut file = open(path)?;
+    if form(path) == Form::Whole {
+        file.set_len(0)?;
+    }
+    file.write_all(text.as_bytes())
+}
+
 /// Writes a file back as it was.
 ///
 /// # Errors
@@ -79,7 +101,7 @@ pub fn put_back(file: &KeptFile) -> Result<(), String> {
         return Ok(());
     }
     for value in writes(file, now.as_deref().unwrap_or_default()) {
-        std::fs::write(path, &value).map_err(|error| format!("{path}: {error}"))?;
+        write(path, &value).map_err(|error| format!("{path}: {error}"))?;
     }
     let found = read(path).unwrap_or_default();
     if holds(path, &setting(path, &file.text), &found) {

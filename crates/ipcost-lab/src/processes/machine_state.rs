@@ -330,8 +330,7 @@ fn kept(paths: impl Iterator<Item = String>) -> Result<Vec<KeptFile>, String> {
     let one = |path: String| {
         let text =
             read(&path).ok_or_else(|| format!("{path} cannot be read as text, so it cannot be put back"))?;
-        let writable = std::fs::OpenOptions::new().write(true).open(&path);
-        writable.map_err(|error| {
+        super::kept::open(&path).map_err(|error| {
             let root = if error.kind() == std::io::ErrorKind::PermissionDenied {
                 "; it takes root: sudo ipcost ab …"
             } else {

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -275,13 +274,10 @@ pub fn instead_of_root(names: &[&str]) -> Option<User> {
 pub fn make_directory(path: &Path, passed_by: Option<User>) -> io::Result<()> {
     crate::private_dir::make_private(path)?;
     match passed_by {
-        Some(_) => fs::set_permissions(path, fs::Permissions::from_mode(PASSABLE)),
+        Some(_) => crate::system::private_dir::let_pass(path),
         None => Ok(()),
     }
 }
-
-/// A directory that others can pass and not list.
-const PASSABLE: u32 = 0o711;
 
 /// Makes a directory that only its owner can enter: the user given, or this process's.
 ///
@@ -300,7 +296,7 @@ pub fn give_directory(path: &Path, owner: Option<User>) -> io::Result<()> {
 /// # Errors
 /// If it exists, or cannot be written or given away.
 pub fn make_file(path: &Path, content: &[u8], owner: Option<User>) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file = crate::file_writer::create_private(path)?;
     file.write_all(content)?;
     match owner {
         Some(user) => std::os::unix::fs::fchown(&file, Some(user.id), Some(user.group)),

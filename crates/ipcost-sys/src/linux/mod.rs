@@ -16,6 +16,7 @@ pub mod counter;
 pub mod counting;
 pub mod credentials;
 pub mod descriptor_table;
+pub mod directory;
 pub mod driven;
 pub mod futex;
 pub mod kernel_texts;
@@ -55,8 +56,8 @@ pub mod wake;
 pub mod whole_command;
 
 pub use crate::unix::{
-    channel, cheapest_call, control, descriptor, fifo, found_file, interrupt, kernel_files, keys, limits,
-    local_stream, machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage,
-    user_dirs, worker,
+    channel, cheapest_call, control, descriptor, fifo, file_writer, found_file, interrupt, kernel_files,
+    keys, limits, local_stream, machine, monotonic, pipe, private_dir, process, processor_times, programs,
+    socket, usage, user_dirs, worker,
 };
 pub use crate::unsupported::npipe;

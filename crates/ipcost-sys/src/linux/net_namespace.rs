@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use crate::file_writer::write_kernel_file;
 use crate::{Context, SysError};
 
 /// Directories of a namespace's settings, then single files.
@@ -151,7 +152,8 @@ fn make() -> Result<Vec<String>, SysError> {
             .context(|| "making a network namespace".to_owned())?;
         // Without a map, creating files would fail: keep the same user.
         let write = |file: &str, text: String| {
-            fs::write(format!("/proc/self/{file}"), text).context(|| format!("writing {file}"))
+            write_kernel_file(format!("/proc/self/{file}").as_ref(), &text)
+                .context(|| format!("writing {file}"))
         };
         write("setgroups", "deny".to_owned())?;
         write("uid_map", format!("{0} {0} 1", user.as_raw()))?;
@@ -165,14 +167,7 @@ fn make() -> Result<Vec<String>, SysError> {
     let kept = |(path, value): &(PathBuf, String)| match fs::read_to_string(path) {
         // A missing setting does not belong to the namespace.
         Err(_) => true,
-        Ok(now) => {
-            now == *value
-                || fs::OpenOptions::new()
-                    .write(true)
-                    .open(path)
-                    .and_then(|mut file| file.write_all(value.as_bytes()))
-                    .is_ok()
-        }
+        Ok(now) => now == *value || write_kernel_file(path, value).is_ok(),
     };
     let name = |path: &Path| {
         let below = path.strip_prefix("/proc/sys").unwrap_or(path);

@@ -8,6 +8,8 @@ use rustix::io::Errno;
 use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::{ClockId, Timespec};
 
+use crate::file_writer::open_kernel_file;
+
 /// Sleeps until a moment on the monotonic clock, nanoseconds; returns at once if it has passed.
 pub fn sleep_until(at_ns: u64) {
     const SECOND: u64 = 1_000_000_000;
@@ -38,7 +40,7 @@ const DEVICE: &str = "/dev/cpu_dma_latency";
 /// # Errors
 /// That of the kernel: it takes root.
 pub fn keep_awake(most_ns: u64) -> io::Result<Awake> {
-    let mut device = File::options().write(true).open(DEVICE)?;
+    let mut device = open_kernel_file(DEVICE.as_ref())?;
     let most_us = i32::try_from(most_ns / 1_000).unwrap_or(i32::MAX);
     device.write_all(&most_us.to_ne_bytes())?;
     Ok(Awake { _device: device })
@@ -46,5 +48,5 @@ pub fn keep_awake(most_ns: u64) -> io::Result<Awake> {
 
 /// Whether this user may keep processors awake.
 pub fn may_keep_awake() -> bool {
-    File::options().write(true).open(DEVICE).is_ok()
+    open_kernel_file(DEVICE.as_ref()).is_ok()
 }

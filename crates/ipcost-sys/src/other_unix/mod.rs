@@ -3,6 +3,7 @@
 
 pub mod child;
 pub mod close_on_exec;
+pub mod directory;
 pub mod leftovers;
 pub mod pipe_buffer;
 pub mod processors;
@@ -10,9 +11,9 @@ pub mod shared_word;
 pub mod source_address;
 
 pub use crate::unix::{
-    channel, cheapest_call, control, descriptor, fifo, found_file, interrupt, kernel_files, keys, limits,
-    local_stream, machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage,
-    user_dirs, worker,
+    channel, cheapest_call, control, descriptor, fifo, file_writer, found_file, interrupt, kernel_files,
+    keys, limits, local_stream, machine, monotonic, pipe, private_dir, process, processor_times, programs,
+    socket, usage, user_dirs, worker,
 };
 pub use crate::unsupported::{
     abstract_address, call_counts, call_samples, calling, congestion, connecting, counter, credentials,

@@ -2,8 +2,9 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
 
 /// Opens a regular file for reading, links followed. A FIFO would wait for its other end, and opening a device may have effects: neither
 /// is opened, not even one that takes a file's place meanwhile, whose open is then ended at once.
@@ -17,7 +18,8 @@ pub fn open(path: &Path) -> io::Result<File> {
     };
     regular(fs::metadata(path)?)?;
     // Without waiting, https://man7.org/linux/man-pages/man2/open.2.html; it changes nothing for a regular file.
-    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     regular(file.metadata()?)?;
     Ok(file)
 }
@@ -28,7 +30,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;
 
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use rustix::fs::{CWD, FileType, mknodat};
 
     use super::*;
 

@@ -5,6 +5,7 @@ pub mod cheapest_call;
 pub mod control;
 pub mod descriptor;
 pub mod fifo;
+pub mod file_writer;
 pub mod found_file;
 pub mod interrupt;
 pub mod kernel_files;

@@ -1,16 +1,18 @@
 //! Directories that only this user can enter: one for sockets and FIFOs, and persistent ones.
 
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags, fstat, open};
+use rustix::fs::{Mode, OFlags, fchmod, fstat, mkdirat, open};
+use rustix::io::Errno;
 use tempfile::TempDir;
 
 use crate::private_name::{fresh_name, is_of_this_machine};
 pub use crate::private_name::{is_private_name, part_of};
+use crate::system::{directory, file_writer};
 use crate::{Context, SysError, file_lock};
 
 /// The longest path for a Unix socket, bytes: `sun_path` without its final NUL.
@@ -53,7 +55,9 @@ impl PrivateDir {
     fn create_in(base: &Path, announce: &mut dyn FnMut(&Path)) -> io::Result<Self> {
         // Follow links once, here, so that what is checked is what is used.
         let base = base.canonicalize()?;
-        check_trusted(&base)?;
+        if let Some(why) = untrusted(&base)? {
+            return Err(refused(&why));
+        }
         sweep(&base);
         for _ in 0..MOST_TRIES {
             let path = base.join(fresh_name());
@@ -83,12 +87,21 @@ impl PrivateDir {
     /// # Errors
     /// If a system call fails.
     pub fn let_others_pass(&self) -> io::Result<()> {
-        fs::set_permissions(&self.path, Permissions::from_mode(PASSABLE))
+        let_pass(&self.path)
     }
 }
 
 /// A private directory that others can pass.
 const PASSABLE: u32 = 0o711;
+
+/// Lets others enter a directory of this user's, without listing it.
+///
+/// # Errors
+/// If it is no directory, or a system call fails.
+pub(crate) fn let_pass(dir: &Path) -> io::Result<()> {
+    let dir = open(dir, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(fchmod(dir, Mode::from_raw_mode(PASSABLE))?)
+}
 
 impl Drop for PrivateDir {
     fn drop(&mut self) {
@@ -117,17 +130,25 @@ fn sweep(base: &Path) {
 /// Creates a directory and its missing parents, for this user only.
 ///
 /// # Errors
-/// If a system call fails.
+/// If a system call fails, or a link of another user is on the way.
 pub fn make_private(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+    match directory::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened.map(drop),
+    }
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_private(parent)?;
+    }
+    make_one(path)
 }
 
-/// Creates a file for this user only, to append to; never opens an existing one.
-///
-/// # Errors
-/// If a system call fails.
-pub fn create_private_file(path: &Path) -> io::Result<File> {
-    File::options().append(true).create_new(true).mode(0o600).open(path)
+/// Creates a directory for this user only, unless something has its name.
+fn make_one(path: &Path) -> io::Result<()> {
+    let (dir, name) = file_writer::opened(path)?;
+    match mkdirat(dir, name, Mode::RWXU) {
+        Err(Errno::EXIST) => Ok(()),
+        made => Ok(made?),
+    }
 }
 
 /// What a file of this user holds that no other user can write to; `None` if there is none. Follows no link.
@@ -164,15 +185,7 @@ pub fn read_own(path: &Path) -> io::Result<Option<String>> {
 /// # Errors
 /// If a system call fails.
 pub fn write_whole(path: &Path, text: &str, durable: bool) -> io::Result<()> {
-    let part = part_of(path);
-    remove(&part)?;
-    let mut file = create_private_file(&part)?;
-    file.write_all(text.as_bytes())?;
-    if durable {
-        file.sync_all()?;
-    }
-    fs::rename(&part, path)?;
-    if durable { sync_dir_of(path) } else { Ok(()) }
+    file_writer::write_whole(path, &part_of(path), text, durable)
 }
 
 /// Removes such a file, and what was written of it; that they are gone is on the disk afterwards.
@@ -221,35 +234,41 @@ pub fn private_dir_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix(prefix).permissions(Permissions::from_mode(0o700)).tempdir_in(parent)
 }
 
-/// Ensures that a directory exists which only this user can write to; if it has to be created, only this user can enter
-/// it either.
+/// Ensures that a directory exists which only this user can write to, and that no one else can put another in its place; if it has
+/// to be created, only this user can enter it either.
 ///
 /// # Errors
-/// If it cannot be created, belongs to another user, or others can write to it.
+/// If it cannot be created, it or a directory above it belongs to another user, or others can write there.
 pub fn ensure_private(path: &Path) -> Result<(), SysError> {
     let shown = || path.display().to_string();
     let refuse = |reason: String| {
         Err(SysError { action: shown(), source: io::Error::new(io::ErrorKind::PermissionDenied, reason) })
     };
-    match DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(SysError { action: format!("cannot make {}", shown()), source: error });
+    let mut opened = directory::open(path);
+    if opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        make_one(path).context(|| format!("cannot make {}", shown()))?;
+        opened = directory::open(path);
+    }
+    let opened = match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            return refuse("it is not a directory; move it away".to_owned());
         }
-        _ => {}
-    }
-    let found = fs::metadata(path).context(|| format!("cannot look at {}", shown()))?;
+        opened => opened.context(|| format!("cannot look at {}", shown()))?,
+    };
+    let found = fstat(&opened).context(|| format!("cannot look at {}", shown()))?;
     let user = rustix::process::geteuid().as_raw();
-    if !found.is_dir() {
-        return refuse("it is not a directory; move it away".to_owned());
-    }
-    if found.uid() != user {
-        let owner = found.uid();
+    if found.st_uid != user {
+        let owner = found.st_uid;
         return refuse(format!("it belongs to user {owner}, and this program runs as user {user}"));
     }
-    if found.mode() & 0o022 != 0 {
+    if found.st_mode & 0o022 != 0 {
         return refuse(format!("other users can write to it; revoke that with chmod go-w {}", shown()));
     }
-    Ok(())
+    let above = directory::path_of(&opened).and_then(|real| untrusted(&real));
+    match above.context(|| format!("cannot look at what is above {}", shown()))? {
+        Some(why) => refuse(format!("another user could replace it: {why}")),
+        None => Ok(()),
+    }
 }
 
 /// Checks that an open file and its directory are this user's or root's, and that no one else may write to them.
@@ -282,32 +301,31 @@ pub fn check_own(file: &File, path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that only this user and the system could rename or replace a directory's contents: neither it nor any parent
-/// belongs to another user, or lets others rename what is not theirs.
-fn check_trusted(dir: &Path) -> io::Result<()> {
+/// Why others could rename or replace a directory's contents: it or a parent belongs to another user, or lets others rename what is
+/// not theirs. `None` if only this user and the system can.
+fn untrusted(dir: &Path) -> io::Result<Option<String>> {
     let user = rustix::process::geteuid().as_raw();
-    // The root's owner can replace everything anyway; in a user namespace that may be an unknown user.
-    let system = fs::symlink_metadata("/")?.uid();
     for dir in dir.ancestors() {
         let found = fs::symlink_metadata(dir)?;
         let (owner, mode) = (found.uid(), found.mode());
-        if ![user, 0, system].contains(&owner) {
-            return Err(untrusted(dir, &format!("belongs to user {owner}")));
+        if !directory::is_trusted_owner(owner)? {
+            return Ok(Some(format!("{} belongs to user {owner}", dir.display())));
         }
         let restricted = mode & STICKY != 0;
         // Many systems give every user a private group of the same number.
         let own_group = found.gid() == 0 || (found.gid() == user && owner == user);
         if !restricted && (mode & 0o002 != 0 || (mode & 0o020 != 0 && !own_group)) {
-            return Err(untrusted(dir, "can be written to by others and is not sticky"));
+            let why = format!("{} can be written to by others and is not sticky", dir.display());
+            return Ok(Some(why));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
-fn untrusted(dir: &Path, why: &str) -> io::Error {
+/// That a place for sockets is refused.
+fn refused(why: &str) -> io::Error {
     let reason = format!(
-        "{} {why}; set TMPDIR to a directory in which no other user can replace yours, such as /dev/shm",
-        dir.display()
+        "{why}; set TMPDIR to a directory in which no other user can replace yours, such as /dev/shm"
     );
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
@@ -321,7 +339,7 @@ fn open_own(dir: &Path) -> io::Result<File> {
     {
         return Ok(opened.into());
     }
-    Err(untrusted(dir, "is not what was made there"))
+    Err(refused(&format!("{} is not what was made there", dir.display())))
 }
 
 /// In such a directory only owners may rename and remove entries.
@@ -393,6 +411,32 @@ mod tests {
             assert!(error.contains("belongs to user 0"), "{error}");
         }
         assert!(ensure_private(Path::new("/dev/null")).unwrap_err().to_string().contains("not a directory"));
+    }
+
+    #[test]
+    fn a_directory_that_another_user_could_replace_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = dir.path().join("own");
+        let refused = || ensure_private(&own).unwrap_err().to_string();
+        ensure_private(&own).unwrap();
+        assert_eq!(own.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        fs::set_permissions(dir.path(), Permissions::from_mode(0o777)).unwrap();
+        assert!(refused().contains("another user could replace it"), "{}", refused());
+        fs::set_permissions(dir.path(), Permissions::from_mode(0o700)).unwrap();
+        // A link of this user's leads where it leads.
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&own, &link).unwrap();
+        ensure_private(&link).unwrap();
+        make_private(&link.join("a/b")).unwrap();
+        assert!(own.join("a/b").is_dir());
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::lchown(&link, Some(12_345), None).unwrap();
+            assert!(ensure_private(&link).unwrap_err().to_string().contains("is a link of user 12345"));
+            make_private(&link.join("c")).unwrap_err();
+            assert!(!own.join("c").exists());
+            std::os::unix::fs::chown(dir.path(), Some(12_345), None).unwrap();
+            assert!(refused().contains("belongs to user 12345"), "{}", refused());
+        }
     }
 
     #[test]

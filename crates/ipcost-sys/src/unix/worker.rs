@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
@@ -124,7 +125,7 @@ impl Drop for Keeper {
 
 /// Only the other process speaks the protocol.
 fn let_go_of_streams() -> io::Result<()> {
-    let nowhere = File::options().read(true).write(true).open("/dev/null")?;
+    let nowhere = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdin(&nowhere)?;
     rustix::stdio::dup2_stdout(&nowhere)?;
     Ok(rustix::stdio::dup2_stderr(&nowhere)?)

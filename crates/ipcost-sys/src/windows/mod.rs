@@ -3,6 +3,7 @@
 pub mod channel;
 pub mod control;
 pub mod descriptor;
+pub mod file_writer;
 pub mod found_file;
 pub mod interrupt;
 mod job;

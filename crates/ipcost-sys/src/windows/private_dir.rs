@@ -104,14 +104,6 @@ pub fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Creates a file to append to, never opens an existing one; its directory decides who may read it.
-///
-/// # Errors
-/// If a system call fails.
-pub fn create_private_file(path: &Path) -> io::Result<File> {
-    File::options().append(true).create_new(true).open(path)
-}
-
 /// What a file holds; `None` if there is none. Its directory decides who may write to it.
 ///
 /// # Errors
@@ -128,14 +120,7 @@ pub fn read_own(path: &Path) -> io::Result<Option<String>> {
 /// # Errors
 /// If a system call fails.
 pub fn write_whole(path: &Path, text: &str, durable: bool) -> io::Result<()> {
-    let part = part_of(path);
-    let mut file = File::create(&part)?;
-    io::Write::write_all(&mut file, text.as_bytes())?;
-    if durable {
-        file.sync_all()?;
-    }
-    drop(file);
-    fs::rename(&part, path)
+    crate::system::file_writer::write_whole(path, &part_of(path), text, durable)
 }
 
 /// Removes such a file, and what was written of it.

@@ -1,6 +1,5 @@
 //! Where what was decided goes: the terminal, files, GitHub.
 
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use ipcost_features::check::fleet::FleetCheck;
 use ipcost_features::check::{Check, Questions, View, github, junit, page};
 use ipcost_model::{Document, Plan, escaped_lines};
 use ipcost_report::plan as plan_text;
+use ipcost_sys::file_writer::open_to_append;
 
 use crate::args::{CheckArgs, RecordFiles};
 use crate::exit::{Problem, ended};
@@ -85,7 +85,7 @@ fn annotate(check: &View<'_>, standard_output_is_taken: bool) -> anyhow::Result<
     };
     let path = PathBuf::from(path);
     let context = || format!("cannot write the step's summary, {}", path.display());
-    let mut file = OpenOptions::new().create(true).append(true).open(&path).with_context(context)?;
+    let mut file = open_to_append(&path).with_context(context)?;
     file.write_all(escaped_lines(&page(check).markdown()).as_bytes()).with_context(context)
 }
 

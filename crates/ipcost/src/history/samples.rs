@@ -10,6 +10,7 @@ use ipcost_model::{
     Begun, Calibrated, Document, EpochRecord, Host, Plan, Purpose, Resumed, SAMPLES_SCHEMA, Samples,
     check_document, read_samples,
 };
+use ipcost_sys::file_writer::open_in_place;
 use ipcost_sys::{file_lock, host};
 use serde::Serialize;
 
@@ -79,7 +80,7 @@ impl SamplesFile {
     pub fn reopen(store: &Store, run: &RunFile) -> anyhow::Result<(Self, Samples)> {
         let path = store.samples_path(&run.id);
         let context = || format!("cannot open {}", path.display());
-        let mut file = File::options().read(true).write(true).open(&path).with_context(context)?;
+        let mut file = open_in_place(&path).with_context(context)?;
         ensure!(
             file_lock::lock(&file).with_context(context)?,
             "run {} is being measured by another program; wait until it ends",

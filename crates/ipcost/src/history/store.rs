@@ -11,9 +11,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ipcost_model::Document;
 use ipcost_report::json;
-use ipcost_sys::private_dir::{create_private_file, ensure_private, make_private};
+use ipcost_sys::file_writer::{NewFile, UNFINISHED, create_private};
+use ipcost_sys::private_dir::{ensure_private, make_private};
 use ipcost_sys::{data_dir, file_lock, found_file, user_dirs};
-use tempfile::NamedTempFile;
 
 use super::id::RunId;
 
@@ -21,8 +21,6 @@ use super::id::RunId;
 const END: &str = ".json.gz";
 /// How a samples file's name ends.
 pub const SAMPLES_END: &str = ".samples.jsonl";
-/// What files are called while they are written.
-const UNFINISHED: &str = ".unfinished-";
 /// After so long, no one is writing an unfinished file any more.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// So much of a summary is read; one that is longer is made again.
@@ -106,7 +104,7 @@ impl Store {
         self.make_directories()?;
         let context = || format!("cannot write to {}", self.runs.display());
         let file = self.written(document).with_context(context)?;
-        let (id, file) = self.named(file, id).with_context(context)?;
+        let (id, file) = Self::named(file, id).with_context(context)?;
         // The new name itself has to reach the disk as well; where that is not possible, the rest stands.
         let _ = File::open(&self.runs).and_then(|dir| dir.sync_all());
         let about = file.metadata().with_context(context)?;
@@ -126,7 +124,7 @@ impl Store {
             if self.path(&id).exists() {
                 continue;
             }
-            match create_private_file(&path) {
+            match create_private(&path) {
                 Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(failed) => return Err(failed).with_context(context),
                 Ok(file) => {
@@ -150,22 +148,21 @@ impl Store {
     }
 
     /// An unfinished file with all of the document on the disk.
-    fn written(&self, document: &Document) -> io::Result<NamedTempFile> {
-        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.runs)?;
-        let mut packed = GzEncoder::new(BufWriter::new(file.as_file_mut()), Compression::default());
+    fn written(&self, document: &Document) -> io::Result<NewFile> {
+        let mut file = NewFile::private_in(&self.runs)?;
+        let mut packed = GzEncoder::new(BufWriter::new(&mut file), Compression::default());
         json::write(document, &mut packed)?;
         packed.finish()?.flush()?;
-        file.as_file().sync_all()?;
+        file.file().sync_all()?;
         Ok(file)
     }
 
     /// Gives an unfinished file its name; never that of another.
-    fn named(&self, mut file: NamedTempFile, own: Option<&RunId>) -> io::Result<(RunId, File)> {
+    fn named(mut file: NewFile, own: Option<&RunId>) -> io::Result<(RunId, File)> {
         for id in own.cloned().into_iter().chain(fresh_ids()) {
-            match file.persist_noclobber(self.path(&id)) {
+            match file.name(file_name(&id).as_ref())? {
                 Ok(file) => return Ok((id, file)),
-                Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => file = taken.file,
-                Err(failed) => return Err(failed.error),
+                Err(unnamed) => file = unnamed,
             }
         }
         Err(io::Error::from(io::ErrorKind::AlreadyExists))
@@ -264,16 +261,15 @@ impl Store {
     pub fn keep_summary(&self, id: &RunId, bytes: &[u8]) {
         let write = || -> io::Result<()> {
             make_private(&self.summaries)?;
-            let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.summaries)?;
+            let mut file = NewFile::private_in(&self.summaries)?;
             file.write_all(bytes)?;
-            file.persist(self.summary_path(id)).map_err(|error| error.error)?;
-            Ok(())
+            file.replace(summary_name(id).as_ref()).map(drop)
         };
         let _ = write();
     }
 
     fn summary_path(&self, id: &RunId) -> PathBuf {
-        self.summaries.join(format!("{id}.json"))
+        self.summaries.join(summary_name(id))
     }
 
     /// Removes what was being written when a program was killed.
@@ -298,6 +294,11 @@ impl Store {
 /// The name of a saved document's file.
 fn file_name(id: &RunId) -> String {
     format!("{id}{END}")
+}
+
+/// The name of the file with what is kept of a run beside its document.
+fn summary_name(id: &RunId) -> String {
+    format!("{id}.json")
 }
 
 /// Identifiers for this moment.
@@ -339,9 +340,9 @@ mod tests {
         make_private(&store.runs).unwrap();
         let mut ids = Vec::new();
         for content in ["one", "two", "three"] {
-            let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&store.runs).unwrap();
+            let mut file = NewFile::private_in(&store.runs).unwrap();
             file.write_all(content.as_bytes()).unwrap();
-            ids.push((store.named(file, None).unwrap().0, content));
+            ids.push((Store::named(file, None).unwrap().0, content));
         }
         for (id, content) in ids {
             assert_eq!(fs::read_to_string(store.path(&id)).unwrap(), content);

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use ipcost_model::Document;
 use ipcost_report::dataset::{self, FILES};
-use tempfile::NamedTempFile;
+use ipcost_sys::file_writer::NewFile;
 
 use crate::exit::Problem;
 
 /// Three files that get their names once they are complete.
 pub struct Dataset {
     dir: PathBuf,
-    files: [NamedTempFile; FILES.len()],
+    files: [NewFile; FILES.len()],
     written: dataset::Dataset<File>,
 }
 
@@ -28,9 +28,9 @@ impl Dataset {
 
     fn created(dir: &Path) -> anyhow::Result<Self> {
         fs::create_dir_all(dir)?;
-        let create = || tempfile::Builder::new().prefix(".ipcost-").tempfile_in(dir);
+        let create = || NewFile::public_in(dir);
         let files = [create()?, create()?, create()?];
-        let open = |file: &NamedTempFile| file.as_file().try_clone();
+        let open = |file: &NewFile| file.file().try_clone();
         let written = dataset::Dataset::new([open(&files[0])?, open(&files[1])?, open(&files[2])?])?;
         Ok(Self { dir: dir.to_owned(), files, written })
     }
@@ -51,9 +51,8 @@ impl Dataset {
         let Self { dir, files, written } = self;
         written.finish().with_context(|| dir.display().to_string())?;
         for (file, name) in files.into_iter().zip(FILES) {
-            let path = dir.join(name);
-            let persisted = file.persist(&path).map_err(|error| error.error);
-            persisted.with_context(|| format!("cannot write {}", path.display()))?;
+            let named = file.replace(name.as_ref());
+            named.with_context(|| format!("cannot write {}", dir.join(name).display()))?;
         }
         Ok(())
     }

@@ -42,6 +42,7 @@ mod measure;
 mod misbehaving;
 mod nagle;
 mod network;
+mod other_users;
 mod pace;
 mod pace_queues;
 mod pace_tools;
