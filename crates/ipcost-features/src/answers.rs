@@ -5,7 +5,7 @@ use std::fmt;
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::{
-    Analysis, Document, Job, LatencyMode, Multiplicity, ReadError, SCHEMA, Schedule, Stopped, Timing,
+    Analysis, Document, Job, LatencyMode, Lookup, Multiplicity, ReadError, SCHEMA, Schedule, Stopped, Timing,
     check_document, read_document, read_measured, read_record,
 };
 use serde::Deserialize;
@@ -225,6 +225,7 @@ fn of_ledger(ledger: Ledger) -> Document {
         ran_as: std::collections::BTreeMap::new(),
         answer: None,
         runs: Vec::new(),
+        lookup: Lookup::default(),
     };
     answered(document, &ledger)
 }

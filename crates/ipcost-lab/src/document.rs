@@ -6,7 +6,7 @@ use ipcost_model::pace::Pause;
 use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, Told, UNSENT};
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, HeldBack,
-    HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, MeanContrast,
+    HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, Lookup, MeanContrast,
     Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, PauseCause, PausePart, Percentile,
     Placement, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped,
     TCP_CONGESTION, Tool, UsagePerOp, Wait, Watched, WorkloadRecord,
@@ -145,6 +145,7 @@ fn judged(
         ran_as: outcome.ran_as.clone(),
         answer: None,
         runs: Vec::new(),
+        lookup: Lookup::default(),
     }
 }
 

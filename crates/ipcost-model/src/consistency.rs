@@ -27,6 +27,16 @@ pub fn check(document: &Document) -> Result<(), String> {
     let parts = document.cells.iter().filter_map(|cell| cell.floor.as_ref()).flat_map(|floor| &floor.parts);
     parts.into_iter().try_for_each(|part| known(&ids, &part.cell, "a floor"))?;
     document.workloads.iter().try_for_each(|table| workload(table, &ids))?;
+    let mut listed = HashSet::new();
+    if let Some(id) = document.workloads.iter().flat_map(|table| &table.cells).find(|id| !listed.insert(*id))
+    {
+        return Err(format!("workloads list cell {id:?} twice"));
+    }
+    let mut compared = HashSet::new();
+    let mut contrasts = document.contrasts.iter().chain(&document.over_pace);
+    if let Some(again) = contrasts.find(|one| !compared.insert((one.metric, &one.a, &one.b))) {
+        return Err(format!("two contrasts compare {:?} with {:?}", again.a, again.b));
+    }
     for contrast in document.contrasts.iter().chain(&document.over_pace) {
         [&contrast.a, &contrast.b].into_iter().try_for_each(|id| known(&ids, id, "a contrast"))?;
         // A direction may rest on the range of many epochs.

@@ -11,6 +11,7 @@ use crate::arms::ArmsRecord;
 use crate::cell::{Point, Ran, Wait, Work};
 use crate::job::{Job, LatencyMode};
 use crate::layout::Layout;
+use crate::lookup::Lookup;
 use crate::named;
 use crate::protocol::PeerRole;
 
@@ -121,6 +122,9 @@ pub struct Document {
     /// Further runs of the same command, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<Document>,
+    /// Where its parts are.
+    #[serde(skip)]
+    pub lookup: Lookup,
 }
 
 /// The start of every record: its kind, the program, the machine and the time.

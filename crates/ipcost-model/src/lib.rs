@@ -23,6 +23,7 @@ mod hearing;
 pub mod job;
 pub mod job_file;
 mod layout;
+mod lookup;
 mod measure;
 mod named;
 mod options;
@@ -66,6 +67,7 @@ pub use job::{
 };
 pub use job_file::{JobFileError, job_text, parse_job};
 pub use layout::{Layout, Offsets, PAGE_BYTES, fixed_offset};
+pub use lookup::Lookup;
 pub use measure::{Measure, Quantity};
 pub use options::{
     CATALOGUE, COMMON_CONGESTION, MOST_PIECES, OptionKind, OptionName, OptionSpec, OptionValue, Options,

@@ -161,7 +161,7 @@ fn parts(document: &Document, cell: &CellRecord) -> Option<String> {
             Some((_, _, interval)) => format!("{name}: {known} ({interval})."),
         }
     };
-    let control = |part: &PausePart| document.cells.iter().find(|cell| cell.id == part.control);
+    let control = |part: &PausePart| document.cell(&part.control);
     let idle = find(PauseCause::IdleStates).map(|part| of("Waking idle processors", part));
     let caches = find(PauseCause::Caches).map(|part| {
         let bytes = control(part).map_or(0, |cell| hurry(cell).polluted);

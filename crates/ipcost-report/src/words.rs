@@ -610,7 +610,7 @@ pub fn why_missing(cell: &CellRecord) -> &'static str {
 
 /// A cell of the document by its id.
 pub fn cell<'a>(document: &'a Document, id: &str) -> Option<&'a CellRecord> {
-    document.cells.iter().find(|cell| cell.id == id)
+    document.cell(id)
 }
 
 /// The label of a cell by its id, safe to be shown.
@@ -620,7 +620,7 @@ pub fn label(document: &Document, id: &str) -> String {
 
 /// The contrast of a cell with what it is compared with.
 pub fn contrast<'a>(document: &'a Document, metric: Metric, a: &str) -> Option<&'a ContrastRecord> {
-    document.contrasts.iter().find(|contrast| contrast.metric == metric && contrast.a == a)
+    document.contrast(metric, a)
 }
 
 /// First words that are written in capitals when they begin a sentence.

@@ -147,6 +147,17 @@ pub enum Refusal {
     Absent,
 }
 
+/// Who owns the socket that listens at the other end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListenerOwner {
+    /// A user of this machine.
+    User(u32),
+    /// This system does not tell: it listens in another network namespace, behind a NAT, or nowhere any more.
+    Unknown,
+    /// It is not on this machine, or reached over more than loopback.
+    Elsewhere,
+}
+
 /// The loopback interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {

@@ -92,7 +92,7 @@ pub use system::{
 
 use std::io;
 
-pub use contract::{Launch, Listens, Neighbour, TcpEnd, User, Woken};
+pub use contract::{Launch, ListenerOwner, Listens, Neighbour, TcpEnd, User, Woken};
 pub use system::abstract_address::unguessable;
 pub use system::descriptor::Descriptor;
 

@@ -8,13 +8,14 @@ use anyhow::{Context, anyhow, bail};
 use ipcost_features::answer::answered;
 use ipcost_features::app::{
     App, AppRequest, At, Burst, BurstRoom, Given, KINDS, Login, NamedServer, Others, SeenServer, ServerKind,
-    aliases_of, burst, find, find_named, judge, keep_others_out, look, prepare, to_explain,
+    UNKNOWN_OWNER, aliases_of, burst, find, find_named, judge, keep_others_out, look, prepare, to_explain,
 };
 use ipcost_features::explain;
 use ipcost_lab::journal;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{Contrasts, Lab};
 use ipcost_model::{Job, Lasts, Matrix, Placement, Plan, Purpose};
+use ipcost_sys::driven;
 use ipcost_sys::placement::Topology;
 use serde_json::Value;
 
@@ -230,6 +231,21 @@ fn request(named: NamedServer, args: &AppArgs) -> anyhow::Result<AppRequest> {
     })
 }
 
+/// Users whose servers may learn the password.
+///
+/// # Errors
+/// That this machine knows none of such a name.
+fn owners(names: &[String]) -> anyhow::Result<Vec<String>> {
+    for name in names {
+        if name != UNKNOWN_OWNER && driven::user_number(name).is_none() {
+            bail!(
+                "--trust-owner {name}: this machine has no such user; give a name, a number, or {UNKNOWN_OWNER}"
+            );
+        }
+    }
+    Ok(names.to_vec())
+}
+
 /// Which server it is and what it is asked, by one client at a time.
 ///
 /// # Errors
@@ -249,6 +265,7 @@ pub(crate) fn asked(named: NamedServer, args: &ServerArgs) -> anyhow::Result<App
         user: args.user.clone(),
         database: args.database.clone(),
         writes: args.writes,
+        trusted_owners: owners(&args.trust_owner)?,
         ..Login::default()
     };
     let texts = [

@@ -197,7 +197,7 @@ fn same_work(asked: &AppRequest, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> 
 fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> {
     let batches = Batches::new(&document.samples, document.cells.len());
     let estimates = Estimates { batches: &batches, level: document.analysis.alpha_each };
-    let find = |id: &String| document.cells.iter().position(|cell| cell.id == *id);
+    let find = |id: &String| document.cell_index(id);
     let of_all = |contrast: &ContrastRecord| {
         let (unix, tcp) = (find(&contrast.a)?, find(&contrast.b)?);
         let wall = |cell| estimates.of(cell, &Measure::Wall).map(|wall| wall.median);

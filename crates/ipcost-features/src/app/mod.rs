@@ -14,7 +14,8 @@ use ipcost_report::page::Page;
 use crate::answer::{Answer, AnswerKind};
 
 pub use ipcost_peer::adapters::app::{
-    At, BurstOutcome, Given, KINDS, Login, NamedServer, ServerKind, aliases_of, find, find_named,
+    At, BurstOutcome, Given, KINDS, Login, NamedServer, ServerKind, UNKNOWN_OWNER, aliases_of, find,
+    find_named,
 };
 
 pub use self::judge::judge;

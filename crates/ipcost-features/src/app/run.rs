@@ -199,7 +199,7 @@ pub fn to_explain(job: &Job, asked: &AppRequest) -> Job {
 }
 
 fn flags(asked: &AppRequest) -> Vec<String> {
-    let Login { user, database, writes, tls, .. } = &asked.login;
+    let Login { user, database, writes, tls, trusted_owners, .. } = &asked.login;
     let values = [
         ("--unix", asked.given.unix.as_ref().map(At::to_string)),
         ("--tcp", asked.given.tcp.as_ref().map(At::to_string)),
@@ -210,7 +210,8 @@ fn flags(asked: &AppRequest) -> Vec<String> {
     let flags = values.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
     let switches = [("--writes", *writes), ("--prefer-tls", *tls), ("--blocking", asked.blocking)];
     let switches = switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned());
-    flags.flatten().chain(switches).collect()
+    let owners = trusted_owners.iter().flat_map(|owner| ["--trust-owner".to_owned(), owner.clone()]);
+    flags.flatten().chain(switches).chain(owners).collect()
 }
 
 /// A server as it was seen, over the sockets that are measured.

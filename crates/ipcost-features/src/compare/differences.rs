@@ -39,7 +39,7 @@ pub fn differences(a: &[Document], b: &[Document], cells: &[&str]) -> Vec<Differ
     let mut found = differing(&facts(a), &facts(b));
     for id in cells {
         let of_cell = |runs: &[Document]| -> Vec<Vec<(String, String)>> {
-            let cells = runs.iter().flat_map(|run| run.cells.iter().filter(|cell| cell.id == *id));
+            let cells = runs.iter().filter_map(|run| run.cell(id));
             cells.map(properties).collect()
         };
         let named =

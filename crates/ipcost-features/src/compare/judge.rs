@@ -106,7 +106,7 @@ pub fn compare(
         cells.iter().filter(|cell| costs.iter().all(|found| found.what != **cell)).copied().collect();
     let family = costs.len() + ratios.len();
     let compared: Vec<&str> = costs.iter().map(|found| found.what).collect();
-    let record = |id: &&str| a[0].cells.iter().find(|cell| cell.id == **id);
+    let record = |id: &&str| a[0].cell(id);
     let points: Vec<&Point> = compared.iter().filter_map(record).map(|cell| &cell.point).collect();
     let asked = groups(&points);
     let by_run =

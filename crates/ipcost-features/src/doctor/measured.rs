@@ -43,7 +43,7 @@ pub(super) fn congestion() -> Result<String, LabError> {
 /// Each placement in words; `None` if there is none.
 fn told(document: &Document) -> Option<String> {
     let of = |contrast: &ContrastRecord| {
-        let cell = document.cells.iter().find(|cell| cell.id == contrast.a)?;
+        let cell = document.cell(&contrast.a)?;
         let bounds = bounds(contrast.ratio, (contrast.lo, contrast.hi), None);
         Some(format!("{} × {bounds} on {}", ratio(contrast.ratio), cores(cell.placement)))
     };

@@ -449,7 +449,7 @@ fn point(
 
 /// The transports of a document compared at the same rate.
 fn at_equal_rates(document: &Document) -> Vec<LoadComparison> {
-    let cell = |id: &str| document.cells.iter().find(|cell| cell.id == id);
+    let cell = |id: &str| document.cell(id);
     let mut found = Vec::new();
     for contrast in document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall) {
         let (Some(a), Some(b)) = (cell(&contrast.a), cell(&contrast.b)) else { continue };

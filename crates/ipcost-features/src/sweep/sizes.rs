@@ -196,7 +196,7 @@ fn wrong(reason: String) -> LabError {
 
 /// The sizes of a document.
 fn measured(document: &Document, (a, b): (&str, &str)) -> Vec<SweepPoint> {
-    let cell = |id: &str| document.cells.iter().find(|cell| cell.id == id);
+    let cell = |id: &str| document.cell(id);
     let point = |contrast: &ContrastRecord| {
         let (of_a, of_b) = (cell(&contrast.a)?, cell(&contrast.b)?);
         (of_a.transport == a && of_b.transport == b).then_some(SweepPoint {

@@ -12,11 +12,11 @@ use ipcost_model::{Cell, OptionValue, Options, Pattern};
 use ipcost_sys::private_dir::MAX_SOCKET_PATH;
 use ipcost_sys::tcp_ends::TcpEnds;
 use ipcost_sys::transport::{self, Client, Connection, TransportError};
-use ipcost_sys::{SysError, driven};
+use ipcost_sys::{ListenerOwner, SysError, User, driven};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::refused;
+use super::{refused, system};
 use crate::{PeerError, receive_all, send_all};
 
 /// The member of an address with what a private server knows its clients by.
@@ -225,6 +225,23 @@ impl At {
         // Pattern connect alone accepts another user's server.
         let cell = Cell { options, ..Cell::new(Pattern::Connect, self.transport, 1) };
         found.reach(&self.address, &cell, worker)
+    }
+
+    /// Looks that a port is listened on by a process of this user: until a private server listens, another user's might, and would
+    /// learn the secret. A Unix socket is in a directory that no other user enters.
+    ///
+    /// # Errors
+    /// That no one listens, or another user does.
+    pub fn is_listened_on_by(&self, user: u32) -> Result<(), PeerError> {
+        let Some(at) = self.socket() else { return Ok(()) };
+        match driven::owner_at(at).map_err(system("cannot find out who listens"))? {
+            ListenerOwner::User(owner) if owner == user => Ok(()),
+            ListenerOwner::User(owner) => Err(refused(format!(
+                "another user ({}) listens at {self} in place of the private server; try again",
+                driven::name_of(Some(User { id: owner, group: owner }))
+            ))),
+            _ => Err(refused(format!("no server listens at {self}"))),
+        }
     }
 
     /// A connection on which a call that takes longer than a few seconds fails.

@@ -19,10 +19,11 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getppid,
 
 use super::child::{die_with_parent, end_with_parent, exit_descriptor};
 use super::measuring;
-use crate::contract::{Launch, Listens, User, Woken};
+use crate::contract::{Launch, ListenerOwner, Listens, User, Woken};
 use crate::system::channel::Socket;
 use crate::system::descriptor::{Descriptor, to_inherit};
 use crate::system::socket::{self, AddressFamily};
+use crate::tcp_ends::TcpEnds;
 use crate::transport::Connection;
 use crate::usage;
 
@@ -471,6 +472,48 @@ pub fn listener(connection: &Connection) -> Option<u32> {
     let Connection::Socket(socket) = connection else { return None };
     let id = sockopt::socket_peercred(&socket.0).ok()?.pid;
     u32::try_from(id.as_raw_nonzero().get()).ok()
+}
+
+/// Who owns the socket that listens at the other end of a connection: for a Unix socket, who made it listen (`SO_PEERCRED`, `unix(7)`);
+/// for TCP, who made the socket that the kernel finds at that address (`sock_diag(7)`).
+///
+/// # Errors
+/// If a system call fails.
+pub fn listener_owner(connection: &Connection) -> io::Result<ListenerOwner> {
+    let Connection::Socket(socket) = connection else { return Ok(ListenerOwner::Unknown) };
+    if is_unix(connection) {
+        return Ok(ListenerOwner::User(sockopt::socket_peercred(&socket.0)?.uid.as_raw()));
+    }
+    let other = rustix::net::getpeername(&socket.0)?.ok_or(io::ErrorKind::NotConnected)?;
+    let at = SocketAddr::try_from(other)?;
+    if !at.ip().is_loopback() {
+        return Ok(ListenerOwner::Elsewhere);
+    }
+    owner_at(at)
+}
+
+/// Who owns the socket that listens at an address of loopback.
+///
+/// # Errors
+/// If a system call fails.
+pub fn owner_at(at: SocketAddr) -> io::Result<ListenerOwner> {
+    let found = TcpEnds::open()?.listener(at)?;
+    Ok(found.map_or(ListenerOwner::Unknown, |end| ListenerOwner::User(end.user)))
+}
+
+/// This process's user.
+pub fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The number of a user, by name or number; `None` if this machine knows none of that name.
+pub fn user_number(name: &str) -> Option<u32> {
+    let by_name = || {
+        let users = fs::read_to_string("/etc/passwd").ok()?;
+        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+        line.split(':').nth(2)?.parse().ok()
+    };
+    name.parse().ok().or_else(by_name)
 }
 
 /// Connects as clients with an event loop do: where the queue of a Unix socket is full, that fails at once (`EAGAIN`, `connect(2)`);

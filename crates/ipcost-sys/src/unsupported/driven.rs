@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ipcost_model::Usage;
 
-use crate::contract::{Launch, Listens, User, Woken};
+use crate::contract::{Launch, ListenerOwner, Listens, User, Woken};
 use crate::system::descriptor::Descriptor;
 use crate::transport::Connection;
 
@@ -197,6 +197,32 @@ pub fn is_a_strangers(_connection: &Connection) -> io::Result<bool> {
 
 /// Unknown here.
 pub fn listener(_connection: &Connection) -> Option<u32> {
+    None
+}
+
+/// Unknown here.
+///
+/// # Errors
+/// Never.
+pub fn listener_owner(_connection: &Connection) -> io::Result<ListenerOwner> {
+    Ok(ListenerOwner::Unknown)
+}
+
+/// Unknown here.
+///
+/// # Errors
+/// Never.
+pub fn owner_at(_at: SocketAddr) -> io::Result<ListenerOwner> {
+    Ok(ListenerOwner::Unknown)
+}
+
+/// Users have no numbers here.
+pub fn own_user() -> u32 {
+    0
+}
+
+/// Users have no numbers here.
+pub fn user_number(_name: &str) -> Option<u32> {
     None
 }
 

@@ -55,6 +55,9 @@ pub struct ServerArgs {
     /// The user to log in as [default: as the server's own client does]
     #[arg(long, value_name = "NAME", help_heading = SERVER)]
     pub user: Option<String>,
+    /// Send the password to a server of another user, too, by name or number, such as a container's; "unknown" for one whose owner cannot be seen, behind a NAT [default: only to yours, root's, and the server's usual account]
+    #[arg(long, value_name = "USER", help_heading = SERVER)]
+    pub trust_owner: Vec<String>,
     /// The database
     #[arg(long, value_name = "NAME", help_heading = SERVER)]
     pub database: Option<String>,

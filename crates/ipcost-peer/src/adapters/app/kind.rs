@@ -334,7 +334,7 @@ impl ServerKind {
     pub fn login_for(&self, given: &Given, asked: &Login) -> Login {
         match given.is_empty() {
             true => Login { writes: asked.writes, tls: asked.tls, ..self.login() },
-            false => asked.clone(),
+            false => Login { usual_owners: self.users, ..asked.clone() },
         }
     }
 
@@ -368,6 +368,12 @@ pub struct Login {
     pub writes: bool,
     /// Whether TLS is taken over TCP where the server offers it, as the server's own clients do.
     pub tls: bool,
+    /// Other users, by name or number, whose server may learn the password; [`super::UNKNOWN_OWNER`] for one whose owner cannot be seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted_owners: Vec<String>,
+    /// The accounts that servers of this kind have.
+    #[serde(skip)]
+    pub usual_owners: &'static [&'static str],
     /// What a private server knows its clients by; `None` for a server of the user's own. Written nowhere.
     #[serde(skip)]
     pub secret: Option<String>,

@@ -19,6 +19,7 @@ mod redis;
 mod server;
 mod service;
 mod tool;
+mod trust;
 
 use ipcost_model::pace;
 use ipcost_model::protocol::{Address, Hello, PeerRole};
@@ -32,6 +33,7 @@ pub use self::kind::{
 };
 pub use self::look::{AskedRequest, Facts, look};
 pub use self::tool::Tool;
+pub use self::trust::UNKNOWN as UNKNOWN_OWNER;
 pub use crate::adapters::at::{At, Given};
 use crate::adapters::{Adapter, allow_options, hello, refused};
 use crate::{Peer, PeerError, Prepared};
@@ -116,6 +118,7 @@ impl Arguments {
                 // As files of passwords name it.
                 "--host-name" => read.given.tcp = read.given.tcp.take().map(|at| at.named(value)),
                 "--user" => read.login.user = Some(value.clone()),
+                "--trust-owner" => read.login.trusted_owners.push(value.clone()),
                 "--database" => read.login.database = Some(value.clone()),
                 "--tool" => read.tool = Some(Tool::find(value, kind.name).map_err(refused)?),
                 "--backlog" => read.settings.backlog = Some(number(name, value)?),
@@ -129,7 +132,7 @@ impl Arguments {
                 "--own-script" => read.settings.script = Some(value.into()),
                 _ => {
                     return Err(refused(format!(
-                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --host-name NAME, --user NAME, --database NAME, --writes, --prefer-tls, --blocking, --tool NAME, --service, --program NAME, --backlog N, --rows N or --tls"
+                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --host-name NAME, --user NAME, --database NAME, --trust-owner USER, --writes, --prefer-tls, --blocking, --tool NAME, --service, --program NAME, --backlog N, --rows N or --tls"
                     )));
                 }
             }

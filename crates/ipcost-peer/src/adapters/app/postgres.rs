@@ -25,6 +25,7 @@ use super::kind::{
     Ending, Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
     passed,
 };
+use super::trust::Trust;
 use crate::adapters::at::{At, no_reply};
 use crate::adapters::{refused, system};
 use crate::{PeerError, ended, receive_all, send_all};
@@ -175,6 +176,7 @@ struct Queries {
     database: String,
     /// The password of a private server's user; the user's own are never shown to one.
     secret: Option<String>,
+    trust: Trust,
     place: Option<(String, u16)>,
     writes: bool,
     /// Whether TLS is taken over TCP where the server offers it.
@@ -210,6 +212,7 @@ impl Queries {
             database: database.unwrap_or_else(|| user.clone()),
             user,
             secret: login.secret.clone(),
+            trust: Trust::of(login),
             place: login.place.clone(),
             writes: login.writes,
             tls: login.tls,
@@ -243,6 +246,7 @@ impl Queries {
         if let Some(secret) = &self.secret {
             return Ok(secret.clone().into_bytes());
         }
+        self.trust.check()?;
         if let Ok(password) = env::var("PGPASSWORD") {
             return Ok(password.into_bytes());
         }
@@ -271,15 +275,16 @@ impl Queries {
         &mut self,
         asked: &Message,
         scram: &mut Option<ScramSha256>,
-        is_unheard: bool,
+        is_local: bool,
     ) -> Result<Option<BytesMut>, PeerError> {
         let mut answer = BytesMut::new();
         let wrong = |error: io::Error| refused(format!("the server's side of SCRAM is wrong: {error}"));
         match (asked, &mut *scram) {
             (Message::AuthenticationOk, _) => return Ok(None),
-            (Message::AuthenticationCleartextPassword, _) if !is_unheard => {
+            // Whatever listens there may pass it on; TLS without a known certificate shows no more of who that is.
+            (Message::AuthenticationCleartextPassword, _) if !is_local => {
                 return Err(refused(
-                    "the server asks for the password in clear text over TCP, and nothing shows that it is yours; let it ask with scram-sha-256 (pg_hba.conf), or give --as-configured where it offers TLS",
+                    "the server asks for the password in clear text over TCP, which is never sent there; let it ask with scram-sha-256 (pg_hba.conf)",
                 ));
             }
             (Message::AuthenticationCleartextPassword, _) => {
@@ -388,12 +393,11 @@ impl Speech for Queries {
         let failed = |error| {
             refused(format!("the server does not answer the greeting of PostgreSQL: {}", no_reply(&error)))
         };
+        self.trust.look(connection)?;
         let is_local = driven::is_unix(connection);
-        let encrypts = self.tls && !is_local && agrees_to_tls(connection)?;
-        if encrypts {
+        if self.tls && !is_local && agrees_to_tls(connection)? {
             tls::encrypt(connection)?;
         }
-        let is_unheard = is_local || encrypts;
         send_all(connection, &self.startup()?).map_err(failed)?;
         let (mut buffer, mut piece, mut scram) = (BytesMut::new(), [0; 4096], None);
         loop {
@@ -414,7 +418,7 @@ impl Speech for Queries {
                     }
                     Message::ReadyForQuery(_) => return Ok(()),
                     other => {
-                        if let Some(answer) = self.authenticate(&other, &mut scram, is_unheard)? {
+                        if let Some(answer) = self.authenticate(&other, &mut scram, is_local)? {
                             send_all(connection, &answer).map_err(failed)?;
                         }
                     }

@@ -9,6 +9,7 @@ use super::kind::{
     LINE_END, Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
     line, passed,
 };
+use super::trust::Trust;
 use crate::PeerError;
 use crate::adapters::at::{At, be_let_in};
 use crate::adapters::redis::resp::command;
@@ -172,6 +173,9 @@ fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
     let mut desk = ControlConnection::open(at, PATIENCE)?;
     let proof = proof(login);
     if let Some(words) = proof.as_ref().filter(|_| login.secret.is_none()) {
+        let mut trust = Trust::of(login);
+        trust.look(desk.connection())?;
+        trust.check()?;
         desk.ask(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
     }
     let names = ["valkey_version", "redis_version"];
@@ -203,6 +207,7 @@ fn proof(login: &Login) -> Option<Vec<String>> {
 struct Commands {
     request: Vec<u8>,
     greeting: Option<Vec<u8>>,
+    trust: Trust,
     /// Values of the reply that are still to come; 0 between replies.
     pending: u64,
     /// Bytes of a text that are still to come.
@@ -225,13 +230,15 @@ impl Commands {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let greeting =
             proof(login).map(|words| command(&words.iter().map(String::as_str).collect::<Vec<_>>()));
-        Ok(Self { request: command(&words), greeting, pending: 0, skip: 0 })
+        Ok(Self { request: command(&words), greeting, trust: Trust::of(login), pending: 0, skip: 0 })
     }
 }
 
 impl Speech for Commands {
     fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
         let Some(greeting) = &self.greeting else { return Ok(()) };
+        self.trust.look(connection)?;
+        self.trust.check()?;
         let rejected = format!("the server refused the password of {PASSWORD}; set another");
         be_let_in(connection, greeting, WELCOME, "the server does not answer AUTH", &rejected)
     }

@@ -124,7 +124,7 @@ impl Private {
         let at = [At::of("unix", &started.unix), At::of("tcp", &tcp)];
         let at = at.into_iter().collect::<Result<Vec<_>, _>>().map_err(refused)?;
         for at in &at {
-            private.await_answer(kind, at)?;
+            private.await_answer(kind, at, user.map_or_else(driven::own_user, |user| user.id))?;
         }
         started.held.clear();
         let writing = Login { writes: true, ..kind.login() };
@@ -169,7 +169,7 @@ impl Private {
         Ok(())
     }
 
-    fn await_answer(&mut self, kind: &ServerKind, at: &At) -> Result<(), PeerError> {
+    fn await_answer(&mut self, kind: &ServerKind, at: &At, user: u32) -> Result<(), PeerError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(program) = self.programs.iter_mut().find(|program| program.has_ended()) {
@@ -178,9 +178,12 @@ impl Private {
                     why.unwrap_or_else(|| format!("{} ended before it listened", kind.title)),
                 ));
             }
-            let last = match asked(kind, &kind.login(), at, kind.least) {
-                Ok(_) => return Ok(()),
+            let last = match at.is_listened_on_by(user) {
                 Err(error) => error,
+                Ok(()) => match asked(kind, &kind.login(), at, kind.least) {
+                    Ok(_) => return Ok(()),
+                    Err(error) => error,
+                },
             };
             if Instant::now() > deadline {
                 let seconds = PATIENCE.as_secs();

@@ -61,9 +61,14 @@ impl ControlConnection {
         Ok(desk)
     }
 
+    /// The connection itself.
+    pub fn connection(&self) -> &Connection {
+        &self.connection.get_ref().0
+    }
+
     /// The listening process, if the system tells.
     pub fn listener(&self) -> Option<u32> {
-        driven::listener(&self.connection.get_ref().0)
+        driven::listener(self.connection())
     }
 
     /// Sends a command in one write: pieces would cost the server as many calls, and TCP might hold them back.

@@ -89,7 +89,8 @@ impl Private {
             started.map_err(system(format!("cannot start {PROGRAM} of Debian's package {PACKAGE}")))?;
         let mut server = Self { program, dir };
         let deadline = Instant::now() + PATIENCE;
-        while !server.answers(at)? {
+        let user = user.map_or_else(driven::own_user, |user| user.id);
+        while at.is_listened_on_by(user).is_err() || !server.answers(at)? {
             server.check_alive("before it listened")?;
             if Instant::now() > deadline {
                 let seconds = PATIENCE.as_secs();

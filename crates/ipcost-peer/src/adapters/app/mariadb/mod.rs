@@ -4,6 +4,7 @@ mod options;
 mod start;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::env;
 
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
@@ -19,6 +20,7 @@ use self::wire::{
     integer_bytes, known, length, packets, text, until_nul, xor,
 };
 use super::kind::{Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Speech, Taken, passed};
+use super::trust::Trust;
 use crate::adapters::at::At;
 use crate::adapters::refused;
 use crate::{PeerError, send_all};
@@ -104,6 +106,9 @@ struct Queries {
     user: String,
     /// Empty if there is none.
     password: String,
+    trust: Trust,
+    /// Why the file of options is not used, if it is not.
+    unused: Option<String>,
     database: Option<String>,
     writes: bool,
     request: Vec<u8>,
@@ -132,7 +137,10 @@ enum ReplyPart {
 
 impl Queries {
     fn new(login: &Login, query: &str) -> Result<Self, PeerError> {
-        let options = options();
+        let (options, unused) = match options() {
+            Ok(options) => (options, None),
+            Err(why) => (BTreeMap::new(), Some(why)),
+        };
         let own = || env::var("USER").or_else(|_| env::var("LOGNAME")).ok();
         let root = || driven::is_root().then(|| "root".to_owned());
         let user = login.user.clone().or_else(|| options.get("user").cloned()).or_else(own).or_else(root);
@@ -147,6 +155,8 @@ impl Queries {
         Ok(Self {
             user,
             password: password.unwrap_or_default(),
+            trust: Trust::of(login),
+            unused,
             database: login.database.clone(),
             writes: login.writes,
             request: packets(0, &body),
@@ -240,7 +250,11 @@ impl Queries {
                     )));
                 }
                 Some((&ERR, _)) => {
-                    return Err(refused(format!("the server refused the login: {}", error_in(&packet))));
+                    let unused = self.unused.iter().map(|why| format!("; {why}")).collect::<String>();
+                    return Err(refused(format!(
+                        "the server refused the login: {}{unused}",
+                        error_in(&packet)
+                    )));
                 }
                 _ => return Err(refused(NOT_MARIADB)),
             }
@@ -289,6 +303,7 @@ fn nonce<'a>(method: &str, salt: &'a [u8]) -> &'a [u8] {
 
 impl Speech for Queries {
     fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
+        self.trust.look(connection)?;
         let mut wire = Wire { connection, buffer: vec![0; 4096], have: 0, number: 0 };
         let first = wire.next()?;
         if first.first() == Some(&ERR) {
@@ -300,6 +315,9 @@ impl Speech for Queries {
                 "the server, version {}, is too old; MariaDB 10 or MySQL 5.7 is needed",
                 short(&server.version)
             )));
+        }
+        if !self.password.is_empty() {
+            self.trust.check()?;
         }
         self.log_in(&mut wire, &server)?;
         if !self.writes {

@@ -2,13 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
+use ipcost_sys::private_dir::check_own;
+
 /// The options `user` and `password` of all clients, as the file has them.
-pub(super) fn options() -> BTreeMap<String, String> {
-    let path = env::var_os("HOME").map(|home| Path::new(&home).join(".my.cnf"));
-    path.and_then(|path| fs::read_to_string(path).ok()).map_or_else(BTreeMap::new, |lines| in_lines(&lines))
+///
+/// # Errors
+/// Why the file is not used: another user may have written it.
+pub(super) fn options() -> Result<BTreeMap<String, String>, String> {
+    let Some(path) = env::var_os("HOME").map(|home| Path::new(&home).join(".my.cnf")) else {
+        return Ok(BTreeMap::new());
+    };
+    let Ok(mut file) = File::open(&path) else { return Ok(BTreeMap::new()) };
+    check_own(&file, &path).map_err(|why| format!("{} is not used: {why}", path.display()))?;
+    let mut lines = String::new();
+    let read = file.read_to_string(&mut lines);
+    Ok(read.map_or_else(|_| BTreeMap::new(), |_| in_lines(&lines)))
 }
 
 /// Of the group `[client]`; values may be in quotes, and the last one counts.
