@@ -22,6 +22,11 @@ keep() {
 
 while read -r pod ended phase node; do
     node=${node:-no node}
+    # It becomes a file's name.
+    case $node in
+        "no node") ;;
+        .* | *[!A-Za-z0-9._-]*) echo "$pod: its node has a name that is none of a file"; continue ;;
+    esac
     [ "$node" = "no node" ] || keep "$pod" doctor "$results/doctor/$node.json" 2> /dev/null || true
     if [ "$ended" = ended: ]; then
         echo "$node: $pod is $phase"

@@ -16,6 +16,11 @@ if [ "${NODES:-}" ]; then
 else
     sinfo --noheader --Node --format=%N
 fi | sort -u > "$results/nodes.txt"
+# Each becomes a file's name.
+if grep -q -v '^[A-Za-z0-9_-][A-Za-z0-9._-]*$' "$results/nodes.txt"; then
+    echo "a node has a name that is none of a file; see $results/nodes.txt" >&2
+    exit 1
+fi
 
 # Slurm would give two tasks of an array to the same node, one after the other. So the tasks are held, each is given a node, and
 # then they are released.

@@ -1,8 +1,8 @@
-//! Known vulnerabilities of dependencies: checks if the database is available, and reports if it is not.
+//! Known vulnerabilities of dependencies, if their database is available; a release takes the newest.
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::shell::{run, succeeds};
 
@@ -20,27 +20,35 @@ enum Source {
     Nowhere,
 }
 
-/// Checks the dependencies; without a database, reports that they were not checked.
+/// Checks the dependencies; whether that was possible.
 ///
 /// # Errors
 /// A known vulnerability, or a yanked crate.
-pub fn check() -> Result<()> {
+pub fn check() -> Result<bool> {
     let check = ["cargo", "deny", "--log-level", "error", "check"];
     match source(answers(), kept()) {
-        Source::Network => run(&[&check[..], &["advisories"]].concat()),
+        Source::Network => run(&[&check[..], &["advisories"]].concat())?,
         Source::Kept => {
             eprintln!(
                 "xtask: {DATABASE} does not answer; known vulnerabilities are looked up in the local copy"
             );
-            run(&["cargo", "deny", "--offline", "--log-level", "error", "check", "advisories"])
+            run(&["cargo", "deny", "--offline", "--log-level", "error", "check", "advisories"])?;
         }
-        Source::Nowhere => {
-            eprintln!(
-                "xtask: SKIPPED: known vulnerabilities of dependencies: {DATABASE} does not answer and there is no local copy; where it answers, run: cargo deny check advisories"
-            );
-            Ok(())
-        }
+        Source::Nowhere => return Ok(false),
     }
+    Ok(true)
+}
+
+/// Checks the dependencies against the newest database, as a release must.
+///
+/// # Errors
+/// A known vulnerability, a yanked crate, or that the database does not answer.
+pub fn require() -> Result<()> {
+    ensure!(
+        answers(),
+        "{DATABASE} does not answer, so that nothing is known of the dependencies' vulnerabilities"
+    );
+    check().map(drop)
 }
 
 fn source(answers: bool, kept: bool) -> Source {

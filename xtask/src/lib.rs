@@ -1,6 +1,6 @@
 //! What CI runs and people run: tests, lints, packages; and what the benches share with them.
 
-mod advisories;
+pub mod advisories;
 mod architecture;
 pub mod dist;
 mod docs;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{dist, lint, miri, shell, soak, test};
+use xtask::{advisories, dist, lint, miri, shell, soak, test};
 
 const USAGE: &str = "\
 usage: cargo xtask <command>
@@ -13,6 +13,7 @@ usage: cargo xtask <command>
                    skips tests that need what this machine lacks, which otherwise fail: packages, rights (root, quotas, tracing, ...)
                    or all; the last line counts and names the skips
   lint             formatting, links, English, lints, documentation, dependencies, Miri
+  advisories       known vulnerabilities of dependencies; fails where their database does not answer, which lint counts as skipped
   soak [N]         all tests N times (20), every second time beside stress-ng; stops at the first failure
   miri             pure code, under Miri; needs a nightly compiler with it
   bench overhead [N] [PART ...]
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
             None => return usage_error(),
         },
         ["lint"] => lint::run(),
+        ["advisories"] => advisories::require(),
         ["soak"] => soak::run(20),
         ["soak", times] => repetitions(times).and_then(soak::run),
         ["miri"] => miri::run(),

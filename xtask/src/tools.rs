@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::shell::{path_text, run, succeeds, target};
+use crate::shell::{path_text, root, run, succeeds, target};
 use crate::tally::Tally;
 
 /// A program that cargo can install.
@@ -55,7 +55,9 @@ pub fn ensure_maturin() -> Result<()> {
     }
     let dir = target().join("tools/maturin");
     run(&["python3", "-m", "venv", path_text(&dir)?])?;
-    run(&[path_text(&dir.join("bin/pip"))?, "install", "--quiet", "maturin>=1.9,<2"])
+    let pinned = root().join("packaging/python/maturin.txt");
+    let pip = dir.join("bin/pip");
+    run(&[path_text(&pip)?, "install", "--quiet", "--require-hashes", "--requirement", path_text(&pinned)?])
 }
 
 /// Makes sure that rustfmt and clippy are installed.

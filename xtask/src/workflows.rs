@@ -58,14 +58,21 @@ fn problems(name: &str, text: &str) -> Vec<String> {
         if line.contains("cargo install") && !line.contains("--version =") {
             say("name the version (--version =X.Y.Z)");
         }
-        if line.contains("pip\" install") || line.contains("pip install") {
-            let named = line.split_whitespace().skip_while(|word| *word != "install").skip(1);
-            if !named.filter(|word| !word.starts_with('-')).all(|word| word.contains("==")) {
-                say("name the version (NAME==X.Y.Z)");
-            }
+        let installs = line.contains("pip\" install") || line.contains("pip install");
+        if installs && !line.contains("--require-hashes") {
+            say("name versions and their hashes (--require-hashes --requirement FILE)");
         }
     }
     for job in jobs(text) {
+        let has =
+            |word: &str| job.iter().any(|(_, line)| !line.trim().starts_with('#') && line.contains(word));
+        if name == RELEASE && has("cargo ") && !has("rustup default 1.") {
+            let (number, line) = job[0];
+            problems.push(format!(
+                "{name}:{number}: cargo is of any version; name that of Rust: {}",
+                line.trim()
+            ));
+        }
         if !job.iter().any(|(_, line)| CAN_PUBLISH.iter().any(|mark| line.contains(mark))) {
             continue;
         }
@@ -143,7 +150,7 @@ mod tests {
         for (wrong, right) in [
             ("rustup toolchain install stable", "rustup toolchain install 1.95.0"),
             ("cargo install --locked x", "cargo install --locked --version =1.2.3 x"),
-            ("pip install x", "pip install x==1.2"),
+            ("pip install x==1.2", "pip install --require-hashes --requirement x.txt"),
         ] {
             assert_eq!(of_steps("contents: read", &format!("      - run: {wrong}\n")).len(), 1, "{wrong}");
             assert!(of_steps("contents: read", &format!("      - run: {right}\n")).is_empty(), "{right}");

@@ -274,9 +274,15 @@ fn identity(cell: &CellRecord) -> Vec<String> {
 
 /// Text as a field: on one line, no formula, quoted where it must be.
 pub fn text(value: &str) -> String {
-    let mut safe = escaped(value);
-    if safe.starts_with(['=', '+', '-', '@']) {
-        safe.insert(0, '\'');
+    let mut safe = String::new();
+    // Where a comma is the decimal point, spreadsheets take a semicolon to separate fields.
+    let mut begins = true;
+    for letter in escaped(value).chars() {
+        if begins && ['=', '+', '-', '@'].contains(&letter) {
+            safe.push('\'');
+        }
+        safe.push(letter);
+        begins = letter == ';' || begins && letter == ' ';
     }
     if safe.contains([',', '"']) { format!("\"{}\"", safe.replace('"', "\"\"")) } else { safe }
 }
@@ -345,6 +351,7 @@ mod tests {
             ("-1+1", "'-1+1"),
             ("@SUM(1)", "'@SUM(1)"),
             ("a,b\"c", "a,b\"c"),
+            ("a;=1;b; @x", "a;'=1;b; '@x"),
             ("two\nlines", "two\\nlines"),
             ("\t=1", "\\t=1"),
             ("\u{1b}[31m", "\\u{1b}[31m"),

@@ -11,15 +11,18 @@ use ipcost_features::app::{
     UNKNOWN_OWNER, aliases_of, burst, find, find_named, judge, keep_others_out, look, prepare, to_explain,
 };
 use ipcost_features::explain;
+use ipcost_features::load::most_connections;
 use ipcost_lab::journal;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{Contrasts, Lab};
-use ipcost_model::{Job, Lasts, Matrix, Placement, Plan, Purpose};
+use ipcost_model::units::duration_text;
+use ipcost_model::{Job, Lasts, Matrix, Placement, Plan, Purpose, and_joined};
 use ipcost_sys::driven;
 use ipcost_sys::placement::Topology;
 use serde_json::Value;
 
 use crate::args::{AppArgs, OutputArgs, ServerArgs, Waiting};
+use crate::consent::ask_to_load;
 use crate::exit::{Problem, note, teller, warn};
 use crate::explain::explained;
 use crate::finish::{Finished, Outputs, finish};
@@ -50,6 +53,9 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let mut job = prepare(kind, &request, Topology::read().cores.len() > 1)?;
     let for_rates = if request.rates.is_empty() { Duration::ZERO } else { BUDGET_FOR_RATES };
     job.budget.get_or_insert(DEFAULT_BUDGET + for_rates);
+    if let Some(what) = loading(&request) {
+        ask_to_load(&what, args.asked.yes).map_err(Problem::usage)?;
+    }
     if let Some(substitute) = named.substitute().filter(|_| request.given.is_empty() && !args.quiet) {
         note(&substitute);
     }
@@ -118,6 +124,26 @@ pub fn resume(
     finish(outputs, saving(kind, &request, &seen, burst, finished), None)
 }
 
+/// What a server of the user's own gets that may be more than it carries; `None` if nothing is.
+fn loading(request: &AppRequest) -> Option<String> {
+    if request.given.is_empty() {
+        return None;
+    }
+    let rates =
+        request.rates.iter().map(|rate| format!("{rate} requests a second, whether or not it answers"));
+    let burst =
+        (request.burst > 0).then(|| format!("{} connections at the same moment, a few times", request.burst));
+    let all: Vec<String> = rates.chain(burst).collect();
+    (!all.is_empty()).then(|| format!("{} gets {}", server_at(request), and_joined(&all)))
+}
+
+/// The addresses of a server of the user's own. Behind one may be another machine's.
+fn server_at(request: &AppRequest) -> String {
+    let at: Vec<String> =
+        [&request.given.unix, &request.given.tcp].into_iter().flatten().map(At::to_string).collect();
+    format!("the server at {} (or what a tunnel or a proxy there leads to)", and_joined(&at))
+}
+
 /// What keeps others from a private server, before anything is started and while this process has a single thread: others would stay
 /// outside a network of its own. What a killed run has left is undone before, in the network that it was left in.
 pub(crate) fn guarded(
@@ -138,10 +164,24 @@ pub(crate) fn guarded(
 ///
 /// # Errors
 /// What is wrong with the arguments or the server.
-pub(crate) fn load(name: &str, args: &ServerArgs, placement: Placement) -> Result<Load, Problem> {
+pub(crate) fn load(
+    name: &str,
+    args: &ServerArgs,
+    (connections, budget): (u32, Duration),
+    placement: Placement,
+) -> Result<Load, Problem> {
     let named = find_named(name).map_err(|error| Problem::usage(anyhow!("{error}")))?;
     let kind = named.kind;
     let request = asked(named, args).map_err(Problem::usage)?;
+    if !request.given.is_empty() {
+        let what = format!(
+            "{} gets as many requests as it carries, over up to {} connections at once, for about {}, and its other clients wait meanwhile",
+            server_at(&request),
+            most_connections(connections),
+            duration_text(budget)
+        );
+        ask_to_load(&what, args.yes).map_err(Problem::usage)?;
+    }
     let others = guarded(kind, &request, args.expose_to_local_users)?;
     let request = AppRequest { others, ..request };
     let job = prepare(kind, &request, Topology::read().cores.len() > 1)?;

@@ -1,17 +1,22 @@
-//! Commands that a file names, and whether they may be started: a file may be someone else's.
+//! What is asked before it is done: starting commands that a file names, which may be someone else's; loading a server of the user's own.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use ipcost_model::{Job, escaped};
 use ipcost_sys::private_dir::check_own;
 
+/// So many commands, and so much text, can be read at once above a question.
+const MOST_COMMANDS: usize = 20;
+const MOST_LETTERS: usize = 4000;
+
 /// Shows every command that a file would have started, and asks whether it may be; nothing has been started yet.
 ///
-/// On a terminal the user is asked, unless `yes` says so already. Elsewhere no one can be: then the file and its directory must be
-/// this user's or root's, and no one else may be able to write to them.
+/// On a terminal the user is asked, unless `yes` says so already, and unless there is more than can be read at once: what matters could
+/// be out of sight. Elsewhere no one can be asked: then the file and its directory must be this user's or root's, and no one else may be
+/// able to write to them.
 ///
 /// # Errors
 /// That they may not be started, with what to do.
@@ -25,20 +30,54 @@ pub fn ask(path: &Path, file: &File, job: &Job, yes: bool) -> anyhow::Result<()>
     for (what, command) in &commands {
         text.push_str(&format!("  {}: {}\n", escaped(what), escaped(command)));
     }
-    let _ = write!(anstream::stderr(), "{text}");
+    let is_long = commands.len() > MOST_COMMANDS || text.chars().count() > MOST_LETTERS;
+    if !is_long || yes || !is_terminal() {
+        let _ = write!(anstream::stderr(), "{text}");
+    }
     if yes {
         return Ok(());
     }
-    if io::stdin().is_terminal() && io::stderr().is_terminal() {
-        let _ = write!(anstream::stderr(), "Start them? [y/N] ");
-        let mut answer = String::new();
-        io::stdin().read_line(&mut answer).context("cannot read the answer")?;
-        match answer.trim().to_ascii_lowercase().as_str() {
-            "y" | "yes" => return Ok(()),
-            _ => bail!("{shown}: nothing was started; read it, and give --yes to start its commands unasked"),
+    if is_terminal() {
+        if is_long {
+            bail!(
+                "{shown} names {} commands, more than can be read at once; read the file, and give --yes to start them unasked",
+                commands.len()
+            );
         }
+        return match is_agreed("Start them?")? {
+            true => Ok(()),
+            false => {
+                bail!("{shown}: nothing was started; read it, and give --yes to start its commands unasked")
+            }
+        };
     }
     check_own(file, path).map_err(|error| {
         anyhow::anyhow!("{shown} names commands, and nobody can be asked whether to start them: {error}; read it, and give --yes")
     })
+}
+
+/// Says what a server of the user's own is about to get, and asks whether it may be; nothing has been sent yet.
+///
+/// # Errors
+/// That it may not be, or that nobody can be asked.
+pub fn ask_to_load(what: &str, yes: bool) -> anyhow::Result<()> {
+    let what = escaped(what);
+    if yes {
+        return Ok(());
+    }
+    ensure!(is_terminal(), "{what}; nobody can be asked whether that may be: give --yes");
+    let _ = writeln!(anstream::stderr(), "{what}.");
+    ensure!(is_agreed("Go on?")?, "nothing was sent; give --yes to go on unasked");
+    Ok(())
+}
+
+fn is_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+fn is_agreed(question: &str) -> anyhow::Result<bool> {
+    let _ = write!(anstream::stderr(), "{question} [y/N] ");
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).context("cannot read the answer")?;
+    Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
 }

@@ -41,7 +41,10 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
         }
         [] => (plain, base(args).map_err(Problem::usage)?),
         [app, name] if app == "app" => {
-            let Load { server, request, placement, job } = app::load(name, &args.asked, args.placement)?;
+            let Load { server, request, placement, job } = {
+                let size = (args.concurrency, args.search.budget);
+                app::load(name, &args.asked, size, args.placement)?
+            };
             let transports = job.cells.iter().flat_map(|cell| cell.transport.0.clone()).collect();
             let (client, request) = (server.clone(), Some(request));
             (LoadRequest { transports, request, placement, client, server, size: 0, ..plain }, job)

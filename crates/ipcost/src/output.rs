@@ -9,7 +9,7 @@ use ipcost_model::{Document, Warning, escaped_but_styles, escaped_lines};
 use ipcost_report::picture::Picture;
 use ipcost_report::terminal::{self, Detail};
 use ipcost_report::{html, json};
-use ipcost_sys::file_writer::Output;
+use ipcost_sys::file_writer::{self, Output};
 use serde::Serialize;
 
 /// Lines are easier to read, and fit more screens, if they are no longer.
@@ -188,9 +188,7 @@ pub fn no_picture_on_terminal(png: Option<&Path>) -> anyhow::Result<()> {
 
 /// Whether a path stands for standard output.
 pub fn is_standard_output(path: &Path) -> bool {
-    // As the shell's users write it; a name that root would otherwise replace by a file.
-    const NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-    NAMES.iter().any(|name| path.as_os_str() == *name)
+    path.as_os_str() == "-" || file_writer::descriptor(path) == Some(1)
 }
 
 fn tolerate_broken_pipe(result: io::Result<()>) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! `ipcost run`: measure and compare.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use ipcost_features::ab;
@@ -11,6 +11,7 @@ use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::surroundings::neighbours;
 use ipcost_lab::{About, Contrasts, Lab, LabError, Outcome, PlanError, document, so_far};
+use ipcost_model::units::duration_text;
 use ipcost_model::{Arms, Calibrated, Document, EpochRecord, Job, Matrix, Metric, Plan, Purpose};
 use ipcost_report::{plan as plan_text, terminal};
 use ipcost_sys::interrupt::Interrupt;
@@ -128,8 +129,8 @@ pub fn begin_measuring(quiet: bool, waiting: Waiting) -> Result<Interrupt, Probl
 /// # Errors
 /// That it was asked to stop while it waited.
 pub fn meet_others(quiet: bool, waiting: Waiting, is_asked: &dyn Fn() -> bool) -> Result<(), Problem> {
-    if waiting.wait {
-        wait_for_others(quiet, is_asked)?;
+    if let Some(patience) = waiting.wait {
+        wait_for_others(quiet, patience, is_asked)?;
     }
     measuring::mark();
     for other in neighbours::others().iter().filter(|_| !quiet) {
@@ -148,7 +149,7 @@ pub fn meet_others(quiet: bool, waiting: Waiting, is_asked: &dyn Fn() -> bool) -
 /// How often to look whether others still measure.
 const LOOK: Duration = Duration::from_millis(100);
 
-fn wait_for_others(quiet: bool, is_asked: &dyn Fn() -> bool) -> Result<(), Problem> {
+fn wait_for_others(quiet: bool, patience: Duration, is_asked: &dyn Fn() -> bool) -> Result<(), Problem> {
     if !measuring::is_known() {
         let reason = "this system does not show what others measure, so there is nothing to wait for; leave out --wait";
         return Err(Problem::usage(anyhow::anyhow!(reason)));
@@ -156,6 +157,7 @@ fn wait_for_others(quiet: bool, is_asked: &dyn Fn() -> bool) -> Result<(), Probl
     measuring::mark_as_waiting();
     let mut told = Vec::new();
     let line = bar(quiet, 1, "{msg}");
+    let began = Instant::now();
     loop {
         let ahead = neighbours::ahead();
         if ahead.is_empty() {
@@ -168,6 +170,15 @@ fn wait_for_others(quiet: bool, is_asked: &dyn Fn() -> bool) -> Result<(), Probl
         }
         let names: Vec<String> =
             ahead.iter().map(|other| format!("process {} of {}", other.process, other.user)).collect();
+        // Any user may call a process so, and never end it.
+        if began.elapsed() >= patience {
+            line.finish_and_clear();
+            return Err(Problem::failed(anyhow::anyhow!(
+                "{} still measured after {}; wait longer with --wait=TIME, or leave --wait out",
+                names.join(", "),
+                duration_text(patience)
+            )));
+        }
         let text = format!("waiting until no other ipcost measures ({})", names.join(", "));
         if line.is_hidden() && !quiet && told != ahead {
             note(&text);

@@ -13,7 +13,7 @@ use crate::answer::{Answer, AnswerKind};
 use std::time::Duration;
 
 pub use self::record::*;
-pub use self::run::load;
+pub use self::run::{load, most_connections};
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<LoadCurves>(LOAD_SCHEMA, "load");

@@ -43,6 +43,16 @@ const BATCH_MOST: Duration = Duration::from_millis(500);
 /// How short it may get where there is little time.
 const BATCH_LEAST: Duration = Duration::from_millis(40);
 
+/// The connections that are tried back to back where the load has so many.
+fn tried(own: u32) -> impl Iterator<Item = u32> {
+    CONNECTIONS.iter().map(move |times| own.saturating_mul(*times))
+}
+
+/// The most connections at once of a load over so many.
+pub fn most_connections(own: u32) -> u32 {
+    tried(own).max().unwrap_or(own)
+}
+
 /// A transport at a rate.
 type Offered = (String, u64);
 
@@ -272,7 +282,7 @@ impl Measuring<'_> {
     /// What each transport does back to back, over the connections of the load and over some more.
     fn back_to_back(&mut self) -> Result<Vec<Capacity>, LabError> {
         let own = self.request.concurrency;
-        let mut connections: Vec<u32> = CONNECTIONS.iter().map(|times| own.saturating_mul(*times)).collect();
+        let mut connections: Vec<u32> = tried(own).collect();
         connections.dedup();
         let unpaced = |matrix: &Matrix| {
             let mut options = matrix.options.clone();

@@ -428,6 +428,18 @@ mod tests {
     }
 
     #[test]
+    fn a_port_that_another_user_listens_on_is_no_private_servers() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let at = At::of_port(Ipv4Addr::LOCALHOST.into(), listener.local_addr().unwrap().port());
+        let listened = |user: u32| at.is_listened_on_by(user).map_err(|error| error.to_string());
+        assert_eq!(listened(driven::own_user()), Ok(()));
+        let error = listened(driven::own_user() + 1).unwrap_err();
+        assert!(error.contains("listens at 127.0.0.1:") && error.contains("in place of"), "{error}");
+        drop(listener);
+        assert!(listened(driven::own_user()).unwrap_err().contains("no server listens"));
+    }
+
+    #[test]
     fn arguments_name_a_place_on_loopback_or_say_what_is_wrong() {
         for (text, shown, transport) in [
             ("127.0.0.1:6379", "127.0.0.1:6379", "tcp"),

@@ -148,7 +148,7 @@ impl Output {
     /// # Errors
     /// If nothing may be written there, or a system call fails.
     pub fn open(path: &Path) -> io::Result<Self> {
-        if let Some(number) = descriptor_behind(path)? {
+        if let Some(number) = descriptor(path) {
             return duplicate(number).map(Self::Stream);
         }
         let (dir, name) = opened(path)?;
@@ -331,26 +331,24 @@ fn is_of_the_system(dir: &Path) -> bool {
 }
 
 /// The number of the descriptor that a path stands for, such as `/dev/stdout` or `/proc/self/fd/3`, also by links of this user or root.
-fn descriptor_behind(path: &Path) -> io::Result<Option<i32>> {
+pub fn descriptor(path: &Path) -> Option<i32> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
-        // That the path is none is told where it is opened.
-        let Ok((dir, name)) = opened(&path) else { return Ok(None) };
-        let within = directory::path_of(&dir)?;
-        if let Some(number) = name.to_str().and_then(|name| name.parse().ok()) {
-            if directory::lists_own_descriptors(&within) {
-                return Ok(Some(number));
-            }
+        // What is wrong with a path is told where it is opened.
+        let (dir, name) = opened(&path).ok()?;
+        let within = directory::path_of(&dir).ok()?;
+        let number = name.to_str().and_then(|name| name.parse().ok());
+        if number.is_some() && directory::lists_own_descriptors(&within) {
+            return number;
         }
-        let link = match statat(&dir, &name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) if is_link(&found) && directory::is_trusted_owner(found.st_uid)? => {
-                readlinkat(&dir, &name, Vec::new())?
-            }
-            _ => return Ok(None),
-        };
+        let found = statat(&dir, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        if !is_link(&found) || !directory::is_trusted_owner(found.st_uid).ok()? {
+            return None;
+        }
+        let link = readlinkat(&dir, &name, Vec::new()).ok()?;
         path = within.join(OsStr::from_bytes(link.as_bytes()));
     }
-    Ok(None)
+    None
 }
 
 fn is_link(found: &Stat) -> bool {

@@ -75,6 +75,11 @@ impl Write for NewFile {
     }
 }
 
+/// The number of the descriptor that a path stands for: none does.
+pub fn descriptor(_path: &Path) -> Option<i32> {
+    None
+}
+
 /// Where the result of a command goes: a file that appears once it is whole, or a device or pipe.
 #[derive(Debug)]
 pub enum Output {

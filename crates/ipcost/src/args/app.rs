@@ -64,6 +64,9 @@ pub struct ServerArgs {
     /// Allow requests that may change data
     #[arg(long, help_heading = SERVER)]
     pub writes: bool,
+    /// Load a server of yours unasked, where that is asked on a terminal: --rate, --burst, ipcost load
+    #[arg(long, help_heading = SERVER)]
+    pub yes: bool,
     /// Start a private server that other users of this machine can use while it runs, where neither its own means nor a network of its own keep them out; PHP-FPM runs what they send
     #[arg(long, conflicts_with_all = ["tcp", "unix"], help_heading = SERVER)]
     pub expose_to_local_users: bool,

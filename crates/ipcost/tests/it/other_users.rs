@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::common::private_server::NOBODY;
@@ -35,7 +35,7 @@ fn theirs(place: &Place) -> PathBuf {
 }
 
 /// What another user does meanwhile; ends with this value.
-struct Attacker(Child);
+struct Attacker(Child, BufReader<ChildStdout>);
 
 impl Attacker {
     /// Starts a program of Python's as that user, and waits until it is at work.
@@ -43,10 +43,17 @@ impl Attacker {
         let mut command = Command::new("python3");
         command.args(["-c", program]).args(args).uid(NOBODY).gid(NOBODY).current_dir("/");
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let printed = BufReader::new(child.stdout.take().unwrap());
+        let mut attacker = Self(child, printed);
+        assert_eq!(attacker.line(), "ready");
+        attacker
+    }
+
+    /// The next line that it prints.
+    fn line(&mut self) -> String {
         let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "ready\n");
-        Self(child)
+        self.1.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
     }
 }
 
@@ -198,4 +205,164 @@ fn a_file_of_another_user_gives_no_more_than_a_new_file_has() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert_eq!(mode(&out), new, "{old:o}");
     }
+}
+
+/// A server of another user that claims to be one of a kind, and writes down what it gets.
+const CLAIMING: &str = r#"
+import os, socket, struct, sys
+kind, at, log = sys.argv[1:]
+def packet(kind):
+    if kind == 'postgres':
+        return b'R' + struct.pack('>ii', 8, 3)
+    if kind == 'mariadb':
+        caps = 0x81fffffe
+        body = b'\n8.0.36\0' + bytes(4) + b'abcdefgh\0' + struct.pack('<H', caps & 0xffff) + b'-' + bytes(2)
+        body += struct.pack('<H', caps >> 16) + b'\x15' + bytes(10) + b'ijklmnopqrst\0mysql_native_password\0'
+        return struct.pack('<I', len(body))[:3] + b'\0' + body
+    return b''
+if at == 'port':
+    listener = socket.socket()
+    listener.bind(('127.0.0.1', 0))
+    at = '%s:%d' % listener.getsockname()
+else:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(at)
+    os.chmod(at, 0o777)
+listener.listen(50)
+print('ready', flush=True)
+print(at, flush=True)
+while True:
+    peer, _ = listener.accept()
+    peer.settimeout(2)
+    try:
+        if kind == 'mariadb':
+            peer.sendall(packet(kind))
+        while data := peer.recv(4096):
+            with open(log, 'ab') as file:
+                file.write(data)
+            if kind == 'postgres':
+                peer.sendall(packet(kind))
+    except OSError:
+        pass
+    peer.close()
+"#;
+
+#[test]
+fn no_password_goes_to_a_server_of_another_user() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    let dir = theirs(&place);
+    for (kind, variable) in [("postgres", "PGPASSWORD"), ("mariadb", "MYSQL_PWD"), ("redis", "REDISCLI_AUTH")]
+    {
+        for (flag, at) in [("--unix", dir.join(format!("{kind}.5432"))), ("--tcp", PathBuf::from("port"))] {
+            let log = dir.join(format!("{kind}{flag}"));
+            let mut claiming = Attacker::start(CLAIMING, &[Path::new(kind), &at, &log]);
+            let at = claiming.line();
+            let ask = |more: &[&str]| {
+                let ask = ["app", kind, "--user", "me", flag, &at, "--timeout", "3s"];
+                let mut command = place.command(&[&ask[..], more].concat());
+                command.env(variable, "hunter2").env("HOME", place.files.path());
+                bounded(command)
+            };
+            let got = || fs::read(&log).unwrap_or_default();
+            let has_password = || got().windows(7).any(|part| part == b"hunter2");
+            let refused = ask(&[]);
+            let error = text(&refused.stderr);
+            // PostgreSQL's password in clear text goes nowhere over TCP.
+            let is_clear = kind == "postgres" && flag == "--tcp";
+            assert_eq!(refused.status.code(), Some(2), "{kind} {flag}: {error}");
+            assert_eq!(error.contains("--trust-owner nobody"), !is_clear, "{kind} {flag}: {error}");
+            assert!(!has_password(), "{kind} {flag}");
+            // No hash of it either: MariaDB's client would send one unasked.
+            assert!(kind != "mariadb" || got().is_empty(), "{kind} {flag}");
+            // Named as the user's own it gets what it asks for.
+            ask(&["--trust-owner", "nobody"]);
+            match kind {
+                "mariadb" => assert!(!got().is_empty(), "{flag}"),
+                _ => assert_eq!(has_password(), !is_clear, "{kind} {flag}"),
+            }
+        }
+    }
+    let output = place.run(&["app", "redis", "--tcp", "127.0.0.1:1", "--trust-owner", "no such user"]);
+    crate::common::assert_refused(&output, &["this machine has no such user", "unknown"]);
+}
+
+#[test]
+fn a_file_of_options_that_others_may_write_is_not_read() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    let dir = theirs(&place);
+    let log = dir.join("log");
+    let mut claiming = Attacker::start(CLAIMING, &[Path::new("mariadb"), &dir.join("s"), &log]);
+    let at = claiming.line();
+    let options = place.write(".my.cnf", "[client]\nuser=planted\npassword=x\n");
+    let ask = || {
+        let mut command =
+            place.command(&["app", "mariadb", "--unix", &at, "--trust-owner", "nobody", "--timeout", "3s"]);
+        command.env("HOME", place.files.path()).env("USER", "me").env_remove("MYSQL_PWD");
+        bounded(command);
+        let got = fs::read(&log).unwrap_or_default();
+        let _ = fs::remove_file(&log);
+        String::from_utf8_lossy(&got).into_owned()
+    };
+    assert!(ask().contains("planted"));
+    fs::set_permissions(&options, Permissions::from_mode(0o666)).unwrap();
+    let got = ask();
+    assert!(got.contains("me\0") && !got.contains("planted"), "{got}");
+}
+
+#[test]
+fn a_run_waits_only_so_long_for_one_that_calls_itself_so() {
+    if !is_root() {
+        return;
+    }
+    const NAMED: &str = "
+import ctypes, sys, time
+ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
+print('ready', flush=True)
+time.sleep(600)
+";
+    let place = Place::new();
+    let _claiming = Attacker::start(NAMED, &[Path::new("ipcost-measures")]);
+    let mut command =
+        place.command(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "1", "--wait=200ms"]);
+    command.env_remove("IPCOST_IGNORE_OTHERS");
+    let output = bounded(command);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(
+        error.contains(" of nobody")
+            && error.contains("still measured after 0.2 s; wait longer with --wait=TIME"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_journal_in_a_directory_that_another_user_could_replace_is_not_kept() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    let dir = theirs(&place);
+    let own = place.file("own");
+    fs::create_dir(&own).unwrap();
+    symlink(&own, dir.join("run")).unwrap();
+    lchown(dir.join("run"), Some(NOBODY), Some(NOBODY)).unwrap();
+    let setting = place.write("setting", "1\n");
+    let arms = [["--b", &format!("echo 2 > {}", argument(&setting))], ["--keep", argument(&setting)]];
+    for run in [dir.join("run"), dir.join("below")] {
+        let ab = ["ab", "--transports", "null", "--patterns", "rr", "--epochs", "1", "--a", "true"];
+        let mut command = place.command(&[&ab[..], &arms.concat()].concat());
+        command.env("IPCOST_RUN_DIR", &run);
+        let output = bounded(command);
+        let error = text(&output.stderr);
+        assert!(!output.status.success(), "{error}");
+        assert!(error.contains("link of user 65534") || error.contains("belongs to user 65534"), "{error}");
+        assert_eq!(fs::read_to_string(&setting).unwrap(), "1\n");
+    }
+    assert_eq!(fs::read_dir(&own).unwrap().count(), 0);
 }

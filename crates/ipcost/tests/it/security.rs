@@ -107,7 +107,8 @@ fn a_link_that_was_planted_for_an_output_is_not_followed() {
 #[test]
 fn names_of_standard_output_are_that_and_stay_links() {
     let place = Place::new();
-    for name in ["/dev/stdout", "/proc/self/fd/1"] {
+    symlink("/dev/stdout", place.file("link")).unwrap();
+    for name in ["/dev/stdout", "/proc/self/fd/1", argument(&place.file("link"))] {
         let before = fs::symlink_metadata(name).unwrap().file_type();
         // Standard output is a file here: as a device it would not be replaced anyway.
         let file = fs::File::create(place.file("out")).unwrap();
@@ -275,22 +276,43 @@ fn commands_of_a_file_that_others_can_write_to_are_shown_and_not_started() {
 fn on_a_terminal_the_user_is_asked_before_a_files_commands_start() {
     let place = Place::new();
     place.write("job.toml", STARTING);
-    let program = env!("CARGO_BIN_EXE_ipcost");
     for (answer, starts) in [("n\n", false), ("\n", false), ("y\n", true)] {
-        let mut command = std::process::Command::new("script");
-        command.args(["-qec", &format!("{program} run job.toml --epochs 1"), "/dev/null"]);
-        for (name, value) in place.command(&[]).get_envs() {
-            value.into_iter().for_each(|value| {
-                command.env(name, value);
-            });
-        }
-        command.current_dir(place.files.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        let told = text(&output.stdout);
+        let told = place.on_a_terminal(&["run", "job.toml", "--epochs", "1"], answer);
         assert!(told.contains("peer evil: touch started") && told.contains("[y/N]"), "{told}");
         assert_eq!(fs::remove_file(place.file("started")).is_ok(), starts, "{answer:?}: {told}");
+    }
+}
+
+#[test]
+fn nobody_is_asked_about_more_than_can_be_read_at_once() {
+    let place = Place::new();
+    let peers: String = (0..40).map(|n| format!("[peers.p{n}]\ncommand = [\"true\"]\n")).collect();
+    let long = format!("[peers.long]\ncommand = [\"true\", \"{}\"]\n", "x".repeat(10_000));
+    for more in [peers, long] {
+        place.write("job.toml", &format!("{STARTING}{more}"));
+        let told = place.on_a_terminal(&["run", "job.toml", "--epochs", "1"], "y\n");
+        assert!(told.contains("more than can be read at once") && told.contains("--yes"), "{told}");
+        assert!(!told.contains("[y/N]") && !place.file("started").exists(), "{told}");
+    }
+}
+
+#[test]
+fn a_server_of_the_users_own_is_not_loaded_unasked() {
+    let place = Place::new();
+    let listener = std::os::unix::net::UnixListener::bind(place.file("own")).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let commands: [&[&str]; 3] = [
+        &["load", "app", "redis", "--unix", "own"],
+        &["app", "redis", "--unix", "own", "--rate", "1000/s"],
+        &["app", "redis", "--unix", "own", "--burst", "100"],
+    ];
+    for (args, what) in
+        commands.into_iter().zip(["as it carries", "1000 requests a second", "100 connections"])
+    {
+        assert_refused(&place.run(args), &["the server at own", what, "give --yes"]);
+        let told = place.on_a_terminal(args, "n\n");
+        assert!(told.contains("Go on? [y/N]") && told.contains("nothing was sent"), "{told}");
+        assert_eq!(listener.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock, "nothing came");
     }
 }
 

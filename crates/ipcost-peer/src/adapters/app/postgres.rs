@@ -61,8 +61,9 @@ pub(super) const KIND: ServerKind = ServerKind {
 
 /// Of the server's own catalogue, which every database has.
 const TYPICAL: &str = "SELECT oid, relname, relkind FROM pg_class ORDER BY relname LIMIT 10";
-/// The longest message of a greeting; servers send a few dozen short ones.
+/// The longest message of a greeting, and the most; servers send a few dozen short ones.
 const LONGEST_GREETING: usize = 65_536;
+const MOST_MESSAGES: u32 = 1000;
 /// The longest message of a server, which allocates no more for one than 1 GiB.
 const LONGEST_MESSAGE: usize = 1 << 30;
 /// The superuser of a private server, who can come in over neither socket.
@@ -400,8 +401,13 @@ impl Speech for Queries {
         }
         send_all(connection, &self.startup()?).map_err(failed)?;
         let (mut buffer, mut piece, mut scram) = (BytesMut::new(), [0; 4096], None);
+        let mut messages = 0;
         loop {
             while let Some(message) = whole(&mut buffer)? {
+                messages += 1;
+                if messages > MOST_MESSAGES {
+                    return Err(refused(NOT_POSTGRES));
+                }
                 match message {
                     Message::ParameterStatus(status) => {
                         if self.version.is_empty() && status.name().is_ok_and(|name| name == "server_version")

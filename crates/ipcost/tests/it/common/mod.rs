@@ -91,6 +91,21 @@ impl Place {
         serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
     }
 
+    /// Runs on a terminal, with this typed; all that it shows.
+    pub fn on_a_terminal(&self, args: &[&str], typed: &str) -> String {
+        let mut command = Command::new("script");
+        let words = [&[env!("CARGO_BIN_EXE_ipcost")], args].concat().join(" ");
+        command.args(["-qec", &words, "/dev/null"]).current_dir(self.files.path());
+        for (name, value) in self.command(&[]).get_envs() {
+            value.into_iter().for_each(|value| {
+                command.env(name, value);
+            });
+        }
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+        text(&child.wait_with_output().unwrap().stdout)
+    }
+
     /// Starts in the background.
     pub fn start(&self, args: &[&str]) -> Child {
         self.command(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()

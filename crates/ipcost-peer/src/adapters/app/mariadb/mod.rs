@@ -79,6 +79,8 @@ const CAPABILITIES: u32 = NEEDED | 1 | 1 << 2 | 1 << 13 | 1 << 17;
 /// `utf8mb4_general_ci`, which servers of both know.
 const CHARACTERS: u8 = 45;
 const SALT_BYTES: usize = 20;
+/// The most answers of a server to a login: it names another method, has the proof looked up, agrees.
+const MOST_ANSWERS: u32 = 16;
 
 const NATIVE: &str = "mysql_native_password";
 const CACHING: &str = "caching_sha2_password";
@@ -221,7 +223,7 @@ impl Queries {
         let method = known(&server.method).unwrap_or(NATIVE);
         let proof = self.proof(method, &server.salt);
         wire.send(&self.login(method, &proof))?;
-        loop {
+        for _ in 0..MOST_ANSWERS {
             let packet = wire.next()?;
             match packet.split_first() {
                 Some((&OK, _)) => return Ok(()),
@@ -259,6 +261,7 @@ impl Queries {
                 _ => return Err(refused(NOT_MARIADB)),
             }
         }
+        Err(refused(NOT_MARIADB))
     }
 
     /// Takes a packet that says more than how long it is; whether the reply ends there.
