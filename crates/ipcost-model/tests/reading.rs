@@ -1,6 +1,6 @@
 //! Bytes that are not a document, or a corrupted one: one line says what is wrong, and nothing is believed.
 
-use ipcost_model::{MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, read_document, read_record};
+use ipcost_model::{Document, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, Metric, read_document, read_record};
 use serde_json::{Value, json};
 
 /// A small whole document.
@@ -231,6 +231,23 @@ fn what_leads_nowhere() {
     spoilt("/contrasts/0/b", json!("three"), "refers to cell \"three\"");
     spoilt("/workloads/0/baseline", json!("three"), "refers to cell \"three\"");
     spoilt("/workloads/0/fastest/runner_up", json!("three"), "refers to cell \"three\"");
+    // What is named again and again would be looked up, drawn and compared as often.
+    spoilt("/workloads/0/cells", json!(["one", "two", "one"]), "workloads list cell \"one\" twice");
+    let contrast = whole()["contrasts"][0].clone();
+    spoilt("/contrasts", json!([contrast, contrast]), "two contrasts compare");
+}
+
+#[test]
+fn parts_are_found_by_their_ids_also_after_a_change() {
+    let mut document = read_document(whole().to_string().as_bytes()).unwrap();
+    let costs = |document: &Document| document.contrast(Metric::Wall, "two").map(|found| found.b.clone());
+    assert_eq!((document.cell_index("one"), document.cell_index("two")), (Some(0), Some(1)));
+    assert_eq!((document.cell("three").is_none(), costs(&document).as_deref()), (true, Some("one")));
+    let again = document.clone();
+    document.cells.swap(0, 1);
+    document.cells.truncate(1);
+    assert_eq!((document.cell_index("two"), document.cell_index("one")), (Some(0), None));
+    assert_eq!(again.cell_index("one"), Some(0));
 }
 
 #[test]

@@ -59,13 +59,13 @@ pub fn ask(path: &Path, file: &File, job: &Job, yes: bool) -> anyhow::Result<()>
 /// Says what a server of the user's own is about to get, and asks whether it may be; nothing has been sent yet.
 ///
 /// # Errors
-/// That it may not be, or that nobody can be asked.
+/// That it may not be, or that there is no terminal to ask on.
 pub fn ask_to_load(what: &str, yes: bool) -> anyhow::Result<()> {
     let what = escaped(what);
     if yes {
         return Ok(());
     }
-    ensure!(is_terminal(), "{what}; nobody can be asked whether that may be: give --yes");
+    ensure!(is_terminal(), "{what}; there is no terminal to ask on: give --yes");
     let _ = writeln!(anstream::stderr(), "{what}.");
     ensure!(is_agreed("Go on?")?, "nothing was sent; give --yes to go on unasked");
     Ok(())

@@ -71,7 +71,7 @@ fn writes(file: &KeptFile, now: &str) -> Vec<String> {
     }
 }
 
-/// Opens a file for writing: a value of the kernel's is taken as it is written, any other file is written anew in its place.
+/// Opens a file for writing: a value of the kernel's is taken as it is written, any other file is rewritten in its place.
 ///
 /// # Errors
 /// If it cannot be written.

@@ -267,7 +267,7 @@ pub fn write_kernel_file(path: &Path, text: &str) -> io::Result<()> {
     open_kernel_file(path)?.write_all(text.as_bytes())
 }
 
-/// Opens a regular file that exists, to read it and write it anew in its place: owner, mode and links stay. Follows no link, and takes no file with
+/// Opens a regular file that exists, to read it and rewrite it in its place: owner, mode and links stay. Follows no link, and takes no file with
 /// a second name: that could be any file of the machine.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags, fchmod, fstat, mkdirat, open};
+use rustix::fs::{Mode, OFlags, RawMode, fchmod, fstat, mkdirat, open};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
@@ -92,7 +92,7 @@ impl PrivateDir {
 }
 
 /// A private directory that others can pass.
-const PASSABLE: u32 = 0o711;
+const PASSABLE: RawMode = 0o711;
 
 /// Lets others enter a directory of this user's, without listing it.
 ///

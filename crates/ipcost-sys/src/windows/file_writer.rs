@@ -175,7 +175,7 @@ pub fn write_kernel_file(path: &Path, _text: &str) -> io::Result<()> {
     open_kernel_file(path).map(drop)
 }
 
-/// Opens a regular file that exists, to read it and write it anew in its place.
+/// Opens a regular file that exists, to read it and rewrite it in its place.
 ///
 /// # Errors
 /// If a system call fails.

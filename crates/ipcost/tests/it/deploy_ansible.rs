@@ -2,14 +2,38 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::Place;
-use crate::deploy::{assert_documents, can_run, with_fleet};
+use crate::common::{Place, text};
+use crate::deploy::{assert_documents, can_run, engines, with_fleet};
 
 /// A job that a machine completes in a few seconds.
 const JOB: &str = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\n";
+
+#[test]
+fn a_hosts_name_that_is_a_path_writes_nowhere() {
+    if !can_run(&["ansible-playbook"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("hosts", "../../evil ansible_connection=local\n");
+    place.write("job.toml", JOB);
+    let mut play = Command::new("ansible-playbook");
+    play.args(["--inventory", "hosts"]).arg(engines().join("ansible/playbook.yml"));
+    play.args([
+        "--extra-vars",
+        "ipcost_binary=/bin/true ipcost_job=job.toml ipcost_seed=1 ipcost_results=a/results",
+    ]);
+    play.current_dir(place.files.path())
+        .env("HOME", place.files.path())
+        .env("ANSIBLE_LOCAL_TEMP", place.tmp.path());
+    let output = play.env("ANSIBLE_ROLES_PATH", engines().join("ansible/roles")).output().unwrap();
+    let told = text(&output.stdout);
+    assert!(!output.status.success() && told.contains("cannot be a file's name"), "{told}");
+    assert!(!place.file("evil.json").exists() && !place.file("a/evil.json").exists());
+}
 
 #[test]
 fn three_machines_complete_while_three_fail_and_only_a_lost_one_keeps_something() {

@@ -35,6 +35,53 @@ fn manifests_are_valid_and_a_mistake_is_seen() {
     }
 }
 
+#[test]
+fn an_image_is_named_by_its_registry_and_its_digest() {
+    for name in ["daemonset.yaml", "job.yaml"] {
+        let manifest = fs::read_to_string(engines().join("kubernetes").join(name)).unwrap();
+        let images: Vec<&str> =
+            manifest.lines().filter_map(|line| line.trim().strip_prefix("image:")).map(str::trim).collect();
+        let (first, rest) = images.split_first().unwrap();
+        assert!(
+            first.starts_with("&image ") && first.contains('/') && first.contains("@sha256:"),
+            "{name}: {first}"
+        );
+        assert!(!rest.is_empty() && rest.iter().all(|image| *image == "*image"), "{name}: {rest:?}");
+    }
+}
+
+/// A script where kubectl says that a pod runs on a node of this name; what it printed, and what it left.
+fn collected_from(node: &str) -> (String, Vec<String>) {
+    let place = Place::new();
+    let kubectl =
+        format!("#!/bin/sh\ncase $1 in get) echo 'p ended:0 Succeeded {node}' ;; *) echo '{{}}' ;; esac\n");
+    fs::create_dir(place.file("bin")).unwrap();
+    place.write_program("bin/kubectl", &kubectl);
+    fs::create_dir_all(place.file("a/results")).unwrap();
+    let mut command = Command::new(engines().join("kubernetes/collect.sh"));
+    command
+        .arg(place.file("a/results"))
+        .env("PATH", format!("{}:/usr/bin:/bin", place.file("bin").display()));
+    let printed = text(&command.output().unwrap().stdout);
+    let found = Command::new("find").arg(place.files.path()).args(["-name", "*json"]).output().unwrap();
+    let root = format!("{}/", place.files.path().display());
+    (printed, text(&found.stdout).lines().map(|line| line.replace(&root, "")).collect())
+}
+
+#[test]
+fn a_nodes_name_that_is_a_path_writes_nowhere() {
+    for node in ["../../evil", ".hidden", "a/b"] {
+        let (printed, left) = collected_from(node);
+        assert!(
+            printed.contains("a name that is none of a file") && left.is_empty(),
+            "{node}: {printed}{left:?}"
+        );
+    }
+    let (_, mut left) = collected_from("n1.example-2_x");
+    left.sort();
+    assert_eq!(left, ["a/results/doctor/n1.example-2_x.json", "a/results/documents/n1.example-2_x.json"]);
+}
+
 /// What kubectl talks to, until it is dropped.
 struct Api(Child);
 

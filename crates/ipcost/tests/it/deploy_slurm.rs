@@ -1,9 +1,27 @@
 //! The scripts for Slurm, on a cluster with a controller and three nodes.
 
 use std::fs;
+use std::process::Command;
 
-use crate::common::Place;
-use crate::deploy::{CLUSTER, CLUSTER_PROGRAMS, assert_documents, can_run, with_fleet};
+use crate::common::{Place, text};
+use crate::deploy::{CLUSTER, CLUSTER_PROGRAMS, assert_documents, can_run, engines, with_fleet};
+
+/// It becomes a file's name, in a directory that all nodes share.
+#[test]
+fn a_nodes_name_that_is_a_path_writes_nowhere() {
+    let place = Place::new();
+    fs::create_dir_all(place.file("a/results/doctor")).unwrap();
+    for node in ["../../evil", ".hidden", "a/b", ""] {
+        let mut batch = Command::new("sh");
+        batch.arg(engines().join("slurm/ipcost.sbatch")).args(["true", "job.toml", "1"]);
+        batch.arg(place.file("a/results")).env("SLURMD_NODENAME", node).env("TMPDIR", place.tmp.path());
+        let output = batch.output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{node:?}");
+        assert!(text(&output.stderr).contains("a name that is none of a file"), "{node:?}");
+    }
+    assert_eq!(fs::read_dir(place.file("a/results/doctor")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(place.tmp.path()).unwrap().count(), 0);
+}
 
 const CELLS: &str = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\n";
 
