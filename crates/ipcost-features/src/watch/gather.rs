@@ -170,6 +170,8 @@ impl Eyes {
             seen.iter().map(|program| (program.id, program.started)).collect();
         self.known.retain(|key, _| seen_keys.contains(key));
         self.enter_networks(&seen);
+        look.programs = seen.into_iter().map(|program| (program.id, program)).collect();
+        // What is gone is told by what programs hold.
         self.count(&mut look);
         // Last, since it tells of a connection a millisecond late: the others are to be known when their messages on closing are.
         if let Some(connecting) = &mut self.connecting {
@@ -178,7 +180,6 @@ impl Eyes {
                 look.connected.push(Connected { name, ..connected });
             });
         }
-        look.programs = seen.into_iter().map(|program| (program.id, program)).collect();
         Ok(look)
     }
 
@@ -209,21 +210,10 @@ impl Eyes {
     fn count(&mut self, look: &mut Look) {
         let Some(counter) = &mut self.counter else { return };
         let Ok(counted) = counter.read() else { return };
-        let inet =
-            look.tcp.iter().map(|socket| socket.inode).chain(look.udp.iter().map(|socket| socket.inode));
-        let sockets: HashSet<u32> = inet.chain(look.unix.iter().map(|socket| socket.inode)).collect();
-        let held = look.programs.values().flat_map(|program| program.held.iter().flatten());
-        let pipe =
-            |(_, held): &(i32, Held)| if let Held::Pipe { inode, .. } = held { Some(*inode) } else { None };
-        let pipes: HashSet<u64> = held.filter_map(pipe).collect();
-        let is_gone = |one: &&CountedCalls| match one.on {
-            CalledOn::Socket(inode) => !sockets.contains(&inode),
-            CalledOn::Pipe(inode) => !pipes.contains(&inode),
-        };
         for one in std::mem::take(&mut self.gone) {
             counter.forget(one.process, one.descriptor, one.on);
         }
-        self.gone = counted.iter().filter(is_gone).copied().collect();
+        self.gone = gone(&counted, look);
         look.counted = Some(counted);
     }
 
@@ -236,6 +226,21 @@ impl Eyes {
     pub fn closed_networks(&self) -> usize {
         self.closed_networks.len()
     }
+}
+
+/// What was counted of sockets and pipes that a look does not show any more.
+fn gone(counted: &[CountedCalls], look: &Look) -> Vec<CountedCalls> {
+    let inet = look.tcp.iter().map(|socket| socket.inode).chain(look.udp.iter().map(|socket| socket.inode));
+    let sockets: HashSet<u32> = inet.chain(look.unix.iter().map(|socket| socket.inode)).collect();
+    let held = look.programs.values().flat_map(|program| program.held.iter().flatten());
+    let pipe =
+        |(_, held): &(i32, Held)| if let Held::Pipe { inode, .. } = held { Some(*inode) } else { None };
+    let pipes: HashSet<u64> = held.filter_map(pipe).collect();
+    let is_gone = |one: &&CountedCalls| match one.on {
+        CalledOn::Socket(inode) => !sockets.contains(&inode),
+        CalledOn::Pipe(inode) => !pipes.contains(&inode),
+    };
+    counted.iter().filter(is_gone).copied().collect()
 }
 
 /// Takes out of its words what would do something on a terminal.
@@ -252,4 +257,35 @@ pub fn waits(processes: impl IntoIterator<Item = u32>) -> BTreeMap<u32, Vec<Stri
 fn own_ns() -> u64 {
     let usage = usage::own();
     usage.user_ns + usage.sys_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_sys::observed::CallDirection;
+
+    use super::*;
+
+    #[test]
+    fn what_a_program_holds_is_not_gone() {
+        let counted = |on| CountedCalls {
+            process: 1,
+            descriptor: 0,
+            on,
+            direction: CallDirection::In,
+            bytes: 1,
+            calls: 1,
+            empty: 0,
+            unsized_calls: 0,
+        };
+        let all = [7, 8].map(|inode| counted(CalledOn::Pipe(inode)));
+        let pipe = Held::Pipe { inode: 7, writes: false, reads: true, path: None };
+        let program = Program { id: 1, held: Some(vec![(0, pipe)]), ..Program::default() };
+        let look = Look { programs: [(1, program)].into(), ..Look::default() };
+        assert_eq!(gone(&all, &look), all[1..]);
+        assert_eq!(
+            gone(&[counted(CalledOn::Socket(7))], &look).len(),
+            1,
+            "a pipe of that number is no socket"
+        );
+    }
 }

@@ -507,7 +507,7 @@ fn a_pipeline_moves_the_bytes_that_it_was_given() {
 import os, sys, time
 open("/proc/self/comm", "w").write("source")
 sys.stdin.readline()
-for _ in range(100):
+for _ in range(400):
     os.write(1, b"x" * 10000)
     time.sleep(0.01)
 open(sys.argv[1], "w")
@@ -526,10 +526,11 @@ sys.stdin.readline()
         // Descriptors that they have inherited lead to others.
         let seen = between(&watched, from, to)[0];
         let bytes = seen["there"]["bytes"].as_f64().unwrap();
-        assert!((950_000.0..=1_050_000.0).contains(&bytes), "{from}: {seen:#}");
+        // For longer than a few looks: what is there still is counted on.
+        assert!((3_800_000.0..=4_050_000.0).contains(&bytes), "{from}: {seen:#}");
     }
     pipeline.tell("end");
-    assert_eq!(pipeline.line(), "1000000");
+    assert_eq!(pipeline.line(), "4000000");
 }
 
 #[test]
