@@ -57,6 +57,7 @@ fn what_was_tampered_with_is_built_anew() {
         &|| {
             // Even if the manifest itself matches.
             fs::write(place.join("src/toy.sh"), "other").unwrap();
+            fs::remove_file(place.join(crate::manifest::NAME)).unwrap();
             Manifest::of(&place).unwrap().write(&place).unwrap();
         },
     ];

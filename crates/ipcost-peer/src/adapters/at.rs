@@ -4,15 +4,17 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::Duration;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, OptionValue, Options, Pattern};
+use ipcost_sys::driven::{self, EndsAt};
 use ipcost_sys::private_dir::MAX_SOCKET_PATH;
 use ipcost_sys::tcp_ends::TcpEnds;
 use ipcost_sys::transport::{self, Client, Connection, TransportError};
-use ipcost_sys::{ListenerOwner, SysError, User, driven};
+use ipcost_sys::{ListenerOwner, SysError, User};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -28,6 +30,8 @@ const LOCALHOST: &str = "localhost";
 const HOSTS: &str = "/etc/hosts";
 /// How long a server may take to answer before anything is measured.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a connection may last before anything is measured: some dozen requests of seconds.
+const MOST_PATIENCE: Duration = Duration::from_secs(120);
 
 /// The addresses of a server that the user runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -244,14 +248,12 @@ impl At {
         }
     }
 
-    /// A connection on which a call that takes longer than a few seconds fails.
+    /// A connection to a server of which nothing is known.
     ///
     /// # Errors
     /// If no one listens, or a system call fails.
-    pub fn connect_patiently(&self) -> Result<Connection, TransportError> {
-        let connection = self.client(None, 0)?.connect()?;
-        limit(&connection)?;
-        Ok(connection)
+    pub fn connect_patiently(&self) -> Result<LimitedConnection, TransportError> {
+        LimitedConnection::of(self.client(None, 0)?.connect()?)
     }
 }
 
@@ -326,6 +328,46 @@ fn listener(at: SocketAddr) -> Option<Listener> {
     TcpStream::connect_timeout(&at, PATIENCE).ok()?;
     let found = TcpEnds::open().and_then(|mut ends| ends.listener(at)).ok().flatten();
     Some(Listener { user: found.map(|end| end.user) })
+}
+
+/// A connection on which a call that takes longer than a few seconds fails, and that ends after two minutes whatever its server sends.
+pub struct LimitedConnection {
+    connection: Connection,
+    _ends: EndsAt,
+}
+
+impl LimitedConnection {
+    /// The same connection with limits.
+    ///
+    /// # Errors
+    /// If a system call fails.
+    pub fn of(connection: Connection) -> Result<Self, TransportError> {
+        limit(&connection)?;
+        Ok(Self { _ends: end_in_time(&connection)?, connection })
+    }
+}
+
+impl Deref for LimitedConnection {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for LimitedConnection {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}
+
+/// Ends a connection before it has taken longer than any answer before a measurement does.
+///
+/// # Errors
+/// If a system call fails.
+pub fn end_in_time(connection: &Connection) -> Result<EndsAt, TransportError> {
+    driven::end_after(connection, MOST_PATIENCE)
+        .map_err(|error| TransportError::Refused(format!("cannot limit a connection: {error}")))
 }
 
 /// Limits how long calls on a connection may wait.
@@ -425,6 +467,28 @@ mod tests {
         let at = At::of_host_and_port(&format!("localhost:{port}"), false).unwrap();
         assert_eq!(at.to_string(), format!("127.0.0.1:{port}"));
         assert!(addresses_of_localhost().iter().all(IpAddr::is_loopback));
+    }
+
+    #[test]
+    fn a_server_that_sends_without_end_is_not_heard_without_end() {
+        use ipcost_sys::transport::Channel;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let at = At::of_port(Ipv4Addr::LOCALHOST.into(), listener.local_addr().unwrap().port());
+        let mut connection = at.client(None, 0).unwrap().connect().unwrap();
+        let mut server = listener.accept().unwrap().0;
+        let sends = std::thread::spawn(move || while std::io::Write::write_all(&mut server, b"x").is_ok() {});
+        let _ends = driven::end_after(&connection, Duration::from_millis(50)).unwrap();
+        let mut buffer = [0; 4096];
+        while connection.receive(&mut buffer).is_ok_and(|bytes| bytes > 0) {}
+        drop(connection);
+        sends.join().unwrap();
+        // One that is dropped before ends nothing.
+        let mut connection = at.client(None, 0).unwrap().connect().unwrap();
+        drop(driven::end_after(&connection, Duration::from_millis(50)).unwrap());
+        let server = listener.accept().unwrap().0;
+        std::thread::sleep(Duration::from_millis(100));
+        std::io::Write::write_all(&mut &server, b"x").unwrap();
+        assert_eq!(connection.receive(&mut buffer).unwrap(), 1);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use ipcost_model::Usage;
@@ -562,6 +563,26 @@ pub fn limit_waits(connection: &Connection, patience: Duration) -> io::Result<()
     let Connection::Socket(socket) = connection else { return Ok(()) };
     sockopt::set_socket_timeout(&socket.0, Timeout::Recv, Some(patience))?;
     Ok(sockopt::set_socket_timeout(&socket.0, Timeout::Send, Some(patience))?)
+}
+
+/// Ends a connection at a moment, unless this value is dropped before.
+#[derive(Debug)]
+pub struct EndsAt(#[expect(dead_code, reason = "dropping it is its use")] Option<Sender<()>>);
+
+/// Ends a connection after so long, whatever its other side sends: one that sends a byte at a time never lets a call wait in vain.
+///
+/// # Errors
+/// If a system call fails.
+pub fn end_after(connection: &Connection, patience: Duration) -> io::Result<EndsAt> {
+    let Connection::Socket(socket) = connection else { return Ok(EndsAt(None)) };
+    let own = socket.0.as_fd().try_clone_to_owned()?;
+    let (kept, dropped) = channel();
+    std::thread::Builder::new().spawn(move || {
+        if dropped.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+            let _ = rustix::net::shutdown(&own, rustix::net::Shutdown::Both);
+        }
+    })?;
+    Ok(EndsAt(Some(kept)))
 }
 
 /// Waits in `poll(2)` until something has come over a connection, or it has ended.

@@ -239,6 +239,18 @@ pub fn limit_waits(_connection: &Connection, _patience: Duration) -> io::Result<
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Never made.
+#[derive(Debug)]
+pub struct EndsAt(());
+
+/// Always refuses.
+///
+/// # Errors
+/// Always.
+pub fn end_after(_connection: &Connection, _patience: Duration) -> io::Result<EndsAt> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Always refuses.
 ///
 /// # Errors

@@ -6,11 +6,11 @@ use std::io::{self, ErrorKind};
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::driven::{await_reply, let_wait, shut};
+use ipcost_sys::driven::{EndsAt, await_reply, let_wait, shut};
 use ipcost_sys::transport::{Channel, Client, Connection};
 
 use super::kind::{Login, ServerKind, Speech};
-use crate::adapters::at::{At, limit};
+use crate::adapters::at::{At, end_in_time, limit};
 use crate::adapters::beside;
 use crate::adapters::{refused, system};
 use crate::{
@@ -68,6 +68,8 @@ pub(super) struct Asker {
     /// more has come free.
     polls: bool,
     pacing: Option<Pacing>,
+    /// What ends its connections in time, where its server is not known yet.
+    limits: Option<Vec<EndsAt>>,
 }
 
 impl Asker {
@@ -96,6 +98,7 @@ impl Asker {
             has_heard: false,
             polls: false,
             pacing: None,
+            limits: None,
         })
     }
 
@@ -117,16 +120,18 @@ impl Asker {
     /// A connection, greeted.
     pub(super) fn connect(&mut self) -> Result<Connection, PeerError> {
         let mut connection = self.client.connect()?;
+        if let Some(limits) = &mut self.limits {
+            limit(&connection)?;
+            limits.push(end_in_time(&connection)?);
+        }
         self.speech.greet(&mut connection)?;
         Ok(connection)
     }
 
-    /// The same, for a server of which nothing is known: a call that takes longer than a few seconds fails.
+    /// The same, for a server of which nothing is known: each call and the whole connection have limits, and so have those that follow.
     pub(super) fn connect_patiently(&mut self) -> Result<Connection, PeerError> {
-        let mut connection = self.client.connect()?;
-        limit(&connection)?;
-        self.speech.greet(&mut connection)?;
-        Ok(connection)
+        self.limits.get_or_insert_default();
+        self.connect()
     }
 
     /// Whether the last reply held nothing.

@@ -94,7 +94,7 @@ pub(super) fn hear(speech: &mut dyn Speech, at: &At) -> Result<Vec<u8>, PeerErro
     let mut connection = at.connect_patiently()?;
     speech.greet(&mut connection)?;
     let failed = |error: io::Error| refused(format!("there is no reply: {}", no_reply(&error)));
-    send_all(&mut connection, speech.request()).map_err(failed)?;
+    send_all(&mut *connection, speech.request()).map_err(failed)?;
     let (mut reply, mut taken, mut buffer) = (Vec::new(), 0, [0; 4096]);
     loop {
         let part = speech.take(&reply[taken..]).map_err(refused)?;

@@ -150,12 +150,12 @@ fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
     let mut queries = Queries::new(login, "SELECT 1")?;
     let mut connection = at.connect_patiently()?;
     queries.greet(&mut connection)?;
-    let _ = send_all(&mut connection, queries.farewell());
+    let _ = send_all(&mut *connection, queries.farewell());
     let version = queries.version.split(' ').next().unwrap_or_default().to_owned();
     Ok(ServerTold {
         version,
         login: queries.how.to_owned(),
-        offers_tls: agrees_to_tls(&mut at.connect_patiently()?)?,
+        offers_tls: agrees_to_tls(&mut *at.connect_patiently()?)?,
     })
 }
 

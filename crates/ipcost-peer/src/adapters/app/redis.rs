@@ -11,7 +11,7 @@ use super::kind::{
 };
 use super::trust::Trust;
 use crate::PeerError;
-use crate::adapters::at::{At, be_let_in};
+use crate::adapters::at::{At, be_let_in, end_in_time};
 use crate::adapters::redis::resp::command;
 use crate::adapters::redis::{ControlConnection, USER, WELCOME, access};
 use crate::adapters::refused;
@@ -171,6 +171,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
 
 fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
     let mut desk = ControlConnection::open(at, PATIENCE)?;
+    let _ends = end_in_time(desk.connection())?;
     let proof = proof(login);
     if let Some(words) = proof.as_ref().filter(|_| login.secret.is_none()) {
         let mut trust = Trust::of(login);

@@ -8,6 +8,8 @@ const LONGEST_LINE: u64 = 16_384;
 const LONGEST_TEXT: i64 = 1 << 24;
 /// How deeply lists may be nested.
 const DEEPEST: usize = 8;
+/// The most values of a list; expected replies have none.
+const MOST_VALUES: i64 = 1000;
 
 /// A reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +65,11 @@ fn read(input: &mut impl BufRead, depth: usize) -> io::Result<Reply> {
             }
         },
         "*" if depth < DEEPEST => {
-            for _ in 0..number()? {
+            let count = number()?;
+            if count > MOST_VALUES {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            for _ in 0..count {
                 read(input, depth + 1)?;
             }
             Ok(Reply::List)
@@ -109,7 +115,15 @@ mod tests {
             assert_eq!(reply(bytes), Err(io::ErrorKind::UnexpectedEof), "{bytes:?}");
         }
         let deep = b"*1\r\n".repeat(DEEPEST + 1);
-        for bytes in [&b"HTTP/1.1 400\r\n"[..], b":x\r\n", b"\r\n", b"+PONG\n", b"$99999999\r\n", &deep] {
+        for bytes in [
+            &b"HTTP/1.1 400\r\n"[..],
+            b"*9223372036854775807\r\n",
+            b":x\r\n",
+            b"\r\n",
+            b"+PONG\n",
+            b"$99999999\r\n",
+            &deep,
+        ] {
             assert_eq!(reply(bytes), Err(io::ErrorKind::InvalidData), "{bytes:?}");
         }
     }

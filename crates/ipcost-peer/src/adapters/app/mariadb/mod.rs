@@ -90,7 +90,7 @@ fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
     let mut queries = Queries::new(login, "SELECT 1")?;
     let mut connection = at.connect_patiently()?;
     queries.greet(&mut connection)?;
-    let _ = send_all(&mut connection, queries.farewell());
+    let _ = send_all(&mut *connection, queries.farewell());
     // Servers offer it over both sockets; the clients of both take it unasked over TCP alone.
     let offers_tls = queries.offers_tls && at.path().is_none();
     Ok(ServerTold { version: short(&queries.version), login: queries.how.to_owned(), offers_tls })
