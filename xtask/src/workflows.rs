@@ -119,10 +119,20 @@ mod tests {
     use super::*;
 
     fn of_steps(permissions: &str, steps: &str) -> Vec<String> {
+        let rust = "      - run: rustup default 1.95.0\n";
         problems(
             RELEASE,
-            &format!("jobs:\n  one:\n    permissions:\n      {permissions}\n    steps:\n{steps}"),
+            &format!("jobs:\n  one:\n    permissions:\n      {permissions}\n    steps:\n{rust}{steps}"),
         )
+    }
+
+    #[test]
+    fn a_job_that_takes_any_rust_is_found() {
+        let with = |steps: &str| problems(RELEASE, &format!("jobs:\n  one:\n    steps:\n{steps}")).len();
+        let runs = "      - run: cargo pkgid\n";
+        assert_eq!(with(runs), 1);
+        assert_eq!(with(&format!("      - run: rustup default 1.95.0\n{runs}")), 0);
+        assert_eq!(with("      # cargo is not run\n"), 0);
     }
 
     #[test]
