@@ -39,6 +39,8 @@ pub fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+        // Letters without ink, which push what matters out of sight.
+        || matches!(c, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
 }
 
 /// The same, in at most this many characters: longer text loses its middle.

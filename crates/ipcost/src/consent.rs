@@ -8,9 +8,18 @@ use anyhow::{Context, bail, ensure};
 use ipcost_model::{Job, escaped};
 use ipcost_sys::private_dir::check_own;
 
-/// So many commands, and so much text, can be read at once above a question.
-const MOST_COMMANDS: usize = 20;
-const MOST_LETTERS: usize = 4000;
+/// Of a terminal that does not tell.
+const USUAL_SIZE: (usize, usize) = (80, 24);
+/// Lines of the screen that are left to the command, the question and the answer.
+const OTHER_LINES: usize = 3;
+
+/// Whether a text is all in sight above a question.
+fn fits_on_screen(text: &str) -> bool {
+    let size = terminal_size::terminal_size_of(io::stderr());
+    let (columns, lines) = size.map_or(USUAL_SIZE, |(width, height)| (width.0.into(), height.0.into()));
+    let taken: usize = text.lines().map(|line| line.chars().count().div_ceil(columns.max(1)).max(1)).sum();
+    taken + OTHER_LINES <= lines
+}
 
 /// Shows every command that a file would have started, and asks whether it may be; nothing has been started yet.
 ///
@@ -30,7 +39,7 @@ pub fn ask(path: &Path, file: &File, job: &Job, yes: bool) -> anyhow::Result<()>
     for (what, command) in &commands {
         text.push_str(&format!("  {}: {}\n", escaped(what), escaped(command)));
     }
-    let is_long = commands.len() > MOST_COMMANDS || text.chars().count() > MOST_LETTERS;
+    let is_long = !fits_on_screen(&text);
     if !is_long || yes || !is_terminal() {
         let _ = write!(anstream::stderr(), "{text}");
     }

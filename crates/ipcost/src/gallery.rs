@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use ipcost_features::answers::answer_of;
 use ipcost_features::fleet::Gatherer;
 use ipcost_features::gallery::{FRONT, Gallery, MARKER, is_page_name};
@@ -14,6 +14,7 @@ use ipcost_model::units::counted;
 use ipcost_model::{Document, Metric};
 use ipcost_sys::file_writer::UNFINISHED;
 use ipcost_sys::found_file;
+use ipcost_sys::private_dir::check_trusted;
 use tempfile::TempDir;
 
 use crate::args::GalleryArgs;
@@ -91,7 +92,17 @@ impl Site {
     /// Makes the directory if it is missing.
     fn make(&self) -> anyhow::Result<()> {
         let dir = self.dir.display();
-        fs::create_dir_all(&self.dir).with_context(|| format!("cannot make the directory {dir} of --out"))
+        // Pages are moved and removed there by their names: no one else may put something else in their place.
+        let documents = self.dir.join(DOCUMENTS);
+        let here = |dir| if dir == Path::new("") { Path::new(".") } else { dir };
+        let existing = self.dir.ancestors().map(here).find(|dir| dir.symlink_metadata().is_ok());
+        for own in
+            existing.into_iter().chain(documents.symlink_metadata().is_ok().then_some(documents.as_path()))
+        {
+            check_trusted(own).map_err(|why| anyhow!("cannot write a gallery to {dir}: {why}"))?;
+        }
+        fs::create_dir_all(&self.dir).with_context(|| format!("cannot make the directory {dir} of --out"))?;
+        Ok(())
     }
 
     /// Some file that is there already.

@@ -2,18 +2,24 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use ipcost_model::KeptFile;
 use ipcost_sys::file_writer::{open_in_place, open_kernel_file};
+use ipcost_sys::found_file;
 
 /// Files of the kernel that show a list and take one word of it at a time: `X` or `NO_X`, `x` or `nox`.
 const TOGGLES: [&str; 3] = ["/sched/features", "/sched_features", "/trace_options"];
 
+/// The longest file of settings, bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
 /// What a file holds; `None` if it cannot be read.
 pub fn read(path: &str) -> Option<String> {
-    String::from_utf8(std::fs::read(path).ok()?).ok()
+    let mut text = String::new();
+    found_file::open(path.as_ref()).ok()?.take(MOST_BYTES + 1).read_to_string(&mut text).ok()?;
+    (text.len() as u64 <= MOST_BYTES).then_some(text)
 }
 
 /// How a file is to be read and written.

@@ -22,14 +22,24 @@ const NAMED: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC
 /// # Errors
 /// If there is none, or a link of another user is on the way.
 pub fn open(path: &Path) -> io::Result<OwnedFd> {
+    open_with(path, &mut |_| Ok(()))
+}
+
+/// The same; `check` is given each directory in which a name on the way was looked up.
+///
+/// # Errors
+/// As [`open`], or that of `check`.
+pub fn open_with(path: &Path, check: &mut dyn FnMut(&OwnedFd) -> io::Result<()>) -> io::Result<OwnedFd> {
     let mut left: VecDeque<OsString> = components(path).collect();
     let mut dir = openat(CWD, start(path), NAMED, Mode::empty())?;
     let mut links = 0;
     while let Some(name) = left.pop_front() {
+        check(&dir)?;
         let next = openat(&dir, &name, NAMED, Mode::empty())?;
         let found = fstat(&next)?;
         match FileType::from_raw_mode(found.st_mode) {
-            FileType::Directory => dir = next,
+            // Once more, as a directory: that mounts what is mounted when it is first used.
+            FileType::Directory => dir = openat(&dir, &name, NAMED | OFlags::DIRECTORY, Mode::empty())?,
             FileType::Symlink if !is_trusted_owner(found.st_uid)? => {
                 let reason = format!(
                     "{} is a link of user {}, which is not followed; name the directory that it leads to",
@@ -87,7 +97,8 @@ pub fn path_of(dir: &OwnedFd) -> io::Result<PathBuf> {
 
 /// Whether a directory lists this process's own descriptors.
 pub fn lists_own_descriptors(dir: &Path) -> bool {
-    let own = std::process::id().to_string();
+    // As /proc numbers it, which may be that of another namespace.
+    let Ok(own) = fs::read_link("/proc/self") else { return false };
     let mut parts = dir.strip_prefix("/proc").into_iter().flat_map(Path::iter);
-    parts.next() == Some(OsStr::new(&own)) && dir.ends_with("fd")
+    parts.next() == Some(own.as_os_str()) && dir.ends_with("fd")
 }

@@ -486,8 +486,11 @@ pub fn listener_owner(connection: &Connection) -> io::Result<ListenerOwner> {
         return Ok(ListenerOwner::User(sockopt::socket_peercred(&socket.0)?.uid.as_raw()));
     }
     let other = rustix::net::getpeername(&socket.0)?.ok_or(io::ErrorKind::NotConnected)?;
+    let own = socket::local_address(&socket.0)?.ip().to_canonical();
     let at = SocketAddr::try_from(other)?;
-    if !at.ip().is_loopback() {
+    let at = SocketAddr::new(at.ip().to_canonical(), at.port());
+    // Who connects to an address of this machine itself comes from there, too.
+    if !at.ip().is_loopback() && at.ip() != own {
         return Ok(ListenerOwner::Elsewhere);
     }
     owner_at(at)

@@ -21,6 +21,7 @@ use rustix::process::geteuid;
 pub use crate::private_name::UNFINISHED;
 use crate::private_name::unfinished_name;
 use crate::system::directory;
+use crate::system::private_dir::has_access_list;
 
 /// What a mode may hold: no file that this program writes is a program, setuid, setgid or sticky.
 const READ_AND_WRITE: Mode = Mode::from_bits_retain(0o666);
@@ -162,14 +163,19 @@ impl Output {
             None | Some(FileType::RegularFile | FileType::Symlink) => {}
             Some(_) => return open_stream(&dir, &name).map(Self::Stream),
         }
-        if is_of_the_system(&directory::path_of(&dir)?) {
+        // Without /proc, the path that was given says where it is.
+        let within = directory::path_of(&dir).or_else(|_| dir_of(path).canonicalize())?;
+        if is_of_the_system(&within) {
             return refuse("nothing in a directory of the system is created or replaced");
         }
         let old = there.filter(|_| kind == Some(FileType::RegularFile));
         let mode = old.map_or(READ_AND_WRITE, |old| Mode::from_raw_mode(old.st_mode) & READ_AND_WRITE);
+        // Another user may have put a file of this one's there, from elsewhere or as a second name.
+        let is_own_dir = directory::is_trusted_owner(fstat(&dir)?.st_uid)?;
+        let is_own = |old: &Stat| is_own_dir && old.st_uid == geteuid().as_raw() && old.st_nlink == 1;
         let file = NewFile::create(dir, unfinished_name().into(), mode)?;
-        if old.is_some_and(|old| old.st_uid == geteuid().as_raw()) {
-            fchmod(&file.file, mode)?;
+        if let Some(old) = old.filter(is_own) {
+            keep_rights(&file.file, &old, mode, has_access_list(&within.join(&name)))?;
         }
         Ok(Self::File(file, name))
     }
@@ -182,8 +188,8 @@ impl Output {
         match self {
             Self::File(file, name) => file.replace(&name).map(drop),
             Self::Stream(mut file) => {
-                // A file that was opened for reading and writing keeps nothing behind what is new.
-                if file.metadata()?.is_file() {
+                // A file that was opened for reading and writing keeps nothing behind what is new; to a log, others append, too.
+                if file.metadata()?.is_file() && !fcntl_getfl(&file)?.contains(OFlags::APPEND) {
                     let end = file.stream_position()?;
                     file.set_len(end)?;
                 }
@@ -204,6 +210,16 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Gives a new file the group and the rights of the one that it replaces. Rights of a group that it cannot have, or of an access list, are
+/// given to no other.
+fn keep_rights(file: &File, old: &Stat, mode: Mode, has_list: bool) -> io::Result<()> {
+    const OF_GROUP: Mode = Mode::from_bits_retain(0o060);
+    let has_group = fstat(file)?.st_gid == old.st_gid
+        || rustix::fs::fchown(file, None, Some(rustix::fs::Gid::from_raw(old.st_gid))).is_ok();
+    let mode = if has_group && !has_list { mode } else { mode - OF_GROUP };
+    Ok(fchmod(file, mode)?)
 }
 
 /// Writes a file of this user in one step: it holds all of it afterwards, or what was there before; if `durable`, also after a power
@@ -515,6 +531,31 @@ mod tests {
             ("old".into(), "new".into(), 0o600)
         );
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_log_keeps_what_others_append() {
+        let (_dir, path) = with("old\n", 0o600);
+        let own = File::options().append(true).open(&path).unwrap();
+        rustix::io::fcntl_setfd(&own, FdFlags::empty()).unwrap();
+        let mut output =
+            Output::open(format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&own)).as_ref()).unwrap();
+        output.write_all(b"new\n").unwrap();
+        File::options().append(true).open(&path).unwrap().write_all(b"other\n").unwrap();
+        output.finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old\nnew\nother\n");
+    }
+
+    #[test]
+    fn another_group_gets_no_rights_that_it_did_not_have() {
+        if !geteuid().is_root() {
+            return;
+        }
+        let (_dir, path) = with("old", 0o660);
+        std::os::unix::fs::chown(&path, None, Some(54_322)).unwrap();
+        written(&path).unwrap();
+        let found = fs::metadata(&path).unwrap();
+        assert_eq!((std::os::unix::fs::MetadataExt::gid(&found), mode(&path)), (54_322, 0o660));
     }
 
     /// The umask belongs to the whole process, so another one tries it.

@@ -2,6 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -244,10 +245,21 @@ pub fn ensure_private(path: &Path) -> Result<(), SysError> {
     let refuse = |reason: String| {
         Err(SysError { action: shown(), source: io::Error::new(io::ErrorKind::PermissionDenied, reason) })
     };
-    let mut opened = directory::open(path);
+    let mut check = |dir: &OwnedFd| {
+        let found = fstat(dir)?;
+        let above = directory::path_of(dir).unwrap_or_default();
+        match others_may_replace(&above, found.st_uid, found.st_mode, found.st_gid)? {
+            Some(why) => Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                format!("another user could replace it: {why}"),
+            )),
+            None => Ok(()),
+        }
+    };
+    let mut opened = directory::open_with(path, &mut check);
     if opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         make_one(path).context(|| format!("cannot make {}", shown()))?;
-        opened = directory::open(path);
+        opened = directory::open_with(path, &mut check);
     }
     let opened = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
@@ -280,21 +292,19 @@ pub fn check_own(file: &File, path: &Path) -> Result<(), String> {
     let path = path.canonicalize().map_err(unknown)?;
     let dir = path.parent().unwrap_or(Path::new("/"));
     let found = [
-        ("the file", file.metadata().map_err(unknown)?),
-        ("its directory", fs::metadata(dir).map_err(unknown)?),
+        ("the file", path.as_path(), file.metadata().map_err(unknown)?),
+        ("its directory", dir, fs::metadata(dir).map_err(unknown)?),
     ];
     let user = rustix::process::geteuid().as_raw();
-    if !found[0].1.is_file() {
+    if !found[0].2.is_file() {
         return Err("it is no regular file".to_owned());
     }
-    for (what, found) in found {
+    for (what, at, found) in found {
         let (owner, mode) = (found.uid(), found.mode());
         if ![user, 0].contains(&owner) {
             return Err(format!("{what} belongs to user {owner}"));
         }
-        // Many systems give every user a private group of the same number.
-        let own_group = found.gid() == 0 || (found.gid() == user && owner == user);
-        if mode & 0o002 != 0 || (mode & 0o020 != 0 && !own_group) {
+        if others_may_write(owner, mode, found.gid(), has_access_list(at)) {
             return Err(format!("others can write to {what}"));
         }
     }
@@ -304,22 +314,53 @@ pub fn check_own(file: &File, path: &Path) -> Result<(), String> {
 /// Why others could rename or replace a directory's contents: it or a parent belongs to another user, or lets others rename what is
 /// not theirs. `None` if only this user and the system can.
 fn untrusted(dir: &Path) -> io::Result<Option<String>> {
-    let user = rustix::process::geteuid().as_raw();
     for dir in dir.ancestors() {
         let found = fs::symlink_metadata(dir)?;
-        let (owner, mode) = (found.uid(), found.mode());
-        if !directory::is_trusted_owner(owner)? {
-            return Ok(Some(format!("{} belongs to user {owner}", dir.display())));
-        }
-        let restricted = mode & STICKY != 0;
-        // Many systems give every user a private group of the same number.
-        let own_group = found.gid() == 0 || (found.gid() == user && owner == user);
-        if !restricted && (mode & 0o002 != 0 || (mode & 0o020 != 0 && !own_group)) {
-            let why = format!("{} can be written to by others and is not sticky", dir.display());
+        if let Some(why) = others_may_replace(dir, found.uid(), found.mode(), found.gid())? {
             return Ok(Some(why));
         }
     }
     Ok(None)
+}
+
+/// Why others could rename or replace what lies in a directory of this owner, mode and group; `None` if they cannot.
+fn others_may_replace(dir: &Path, owner: u32, mode: u32, group: u32) -> io::Result<Option<String>> {
+    if !directory::is_trusted_owner(owner)? {
+        return Ok(Some(format!("{} belongs to user {owner}", dir.display())));
+    }
+    let is_restricted = mode & STICKY != 0;
+    if !is_restricted && others_may_write(owner, mode, group, has_access_list(dir)) {
+        return Ok(Some(format!("{} can be written to by others and is not sticky", dir.display())));
+    }
+    Ok(None)
+}
+
+/// Whether more than the owner may write. With an access list, the mode's bits of the group are the most that anyone on it may do.
+fn others_may_write(owner: u32, mode: u32, group: u32, has_list: bool) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    // Many systems give every user a private group of the same number.
+    let own_group = group == 0 || (group == user && owner == user);
+    mode & 0o002 != 0 || (mode & 0o020 != 0 && (has_list || !own_group))
+}
+
+/// Whether a file has a list of users and groups besides its mode (`acl(5)`).
+pub(crate) fn has_access_list(path: &Path) -> bool {
+    let mut nothing: [u8; 0] = [];
+    rustix::fs::lgetxattr(path, "system.posix_acl_access", &mut nothing).is_ok_and(|bytes| bytes > 0)
+}
+
+/// Checks that only this user and the system could put something else in place of what lies in a directory. Links of this user are
+/// followed.
+///
+/// # Errors
+/// Why others could.
+pub fn check_trusted(dir: &Path) -> Result<(), String> {
+    let real = directory::open(dir).and_then(|opened| directory::path_of(&opened));
+    match real.and_then(|real| untrusted(&real)) {
+        Ok(None) => Ok(()),
+        Ok(Some(why)) => Err(why),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// That a place for sockets is refused.

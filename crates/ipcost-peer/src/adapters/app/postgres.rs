@@ -1,7 +1,6 @@
 //! PostgreSQL: <https://www.postgresql.org/docs/current/protocol.html>, version 3.0, simple queries.
 
 use std::env;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,8 +9,9 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use hmac::{Hmac, KeyInit, Mac};
+use ipcost_sys::private_dir::check_own;
 use ipcost_sys::transport::{Channel, Connection, tls};
-use ipcost_sys::{driven, programs, unguessable};
+use ipcost_sys::{driven, found_file, programs, unguessable};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::backend::{
@@ -265,7 +265,9 @@ impl Queries {
                 path.display()
             )));
         }
-        let lines = fs::read_to_string(&path).unwrap_or_default();
+        let file = found_file::open(&path).map_err(|_| wanted(""))?;
+        check_own(&file, &path).map_err(|why| wanted(&format!("; {} is not used: {why}", path.display())))?;
+        let lines = io::read_to_string(file).unwrap_or_default();
         let (host, port) = self.place.clone().unwrap_or_default();
         let who = Who { host: &host, port, database: &self.database, user: &self.user };
         in_lines(&lines, &who).map(String::into_bytes).ok_or_else(|| wanted(""))
@@ -376,7 +378,7 @@ fn error_in(mut fields: ErrorFields<'_>) -> String {
     while let Ok(Some(field)) = fields.next() {
         let value = String::from_utf8_lossy(field.value_bytes()).into_owned();
         match field.type_() {
-            b'M' => text = value,
+            b'M' => text = value.replace(char::is_control, " "),
             b'C' => code = Some(value),
             _ => {}
         }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use ipcost_sys::found_file;
 use ipcost_sys::private_dir::check_own;
 
 /// The options `user` and `password` of all clients, as the file has them.
@@ -16,7 +16,7 @@ pub(super) fn options() -> Result<BTreeMap<String, String>, String> {
     let Some(path) = env::var_os("HOME").map(|home| Path::new(&home).join(".my.cnf")) else {
         return Ok(BTreeMap::new());
     };
-    let Ok(mut file) = File::open(&path) else { return Ok(BTreeMap::new()) };
+    let Ok(mut file) = found_file::open(&path) else { return Ok(BTreeMap::new()) };
     check_own(&file, &path).map_err(|why| format!("{} is not used: {why}", path.display()))?;
     let mut lines = String::new();
     let read = file.read_to_string(&mut lines);
