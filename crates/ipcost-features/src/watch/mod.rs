@@ -5,6 +5,7 @@ mod gather;
 mod page;
 mod pair;
 mod record;
+mod redact;
 mod sampled;
 mod sampling;
 mod sums;

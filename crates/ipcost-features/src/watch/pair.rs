@@ -109,7 +109,7 @@ pub fn look_closely(
     look(&mut watching, &[])?;
     watching.traced(&traced);
     let after = between(&watching).ok_or(PairError::NoConversation(a, b))?;
-    let requests = watching.requests_seen(&after) - sampled;
+    let requests = watching.requests_seen(&after).since(sampled);
     if requests == 0 {
         return Err(PairError::Idle(a, b));
     }

@@ -74,67 +74,6 @@ pub struct Watched {
     pub what_if: Option<WhatIfRecord>,
 }
 
-impl Watched {
-    /// The same with placeholders for command lines, paths, units, containers and numbers of processes. What is the same stays the same.
-    #[must_use]
-    pub fn redacted(mut self) -> Self {
-        let mut places: Vec<String> = Vec::new();
-        let mut pids: Vec<u32> = Vec::new();
-        let mut number = |pid: u32| {
-            let index = pids.iter().position(|known| *known == pid);
-            index.unwrap_or_else(|| {
-                pids.push(pid);
-                pids.len() - 1
-            }) as u32
-                + 1
-        };
-        let mut words: Vec<(String, String)> = Vec::new();
-        for told in &mut self.conversations {
-            for side in [&mut told.client, &mut told.server] {
-                if let Some(pid) = side.pid {
-                    let placeholder = number(pid);
-                    words.push((format!("({pid})"), format!("({placeholder})")));
-                    side.pid = Some(placeholder);
-                }
-                if !side.command.is_empty() {
-                    "[command]".clone_into(&mut side.command);
-                }
-                side.unit = side.unit.take().map(|_| "[unit]".to_owned());
-                side.container = side.container.take().map(|_| "[container]".to_owned());
-            }
-            if !told.medium.is_inet() && !told.address.is_empty() {
-                let index = places.iter().position(|known| *known == told.address);
-                let index = index.unwrap_or_else(|| {
-                    places.push(told.address.clone());
-                    places.len() - 1
-                });
-                let placeholder = format!("[path {}]", index + 1);
-                words.push((told.address.clone(), placeholder.clone()));
-                told.address = placeholder;
-            }
-        }
-        let replaced = |text: &str| {
-            words.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from.as_str(), to))
-        };
-        for finding in &mut self.findings {
-            finding.pid = finding.pid.map(&mut number);
-            finding.address = finding.address.as_deref().map(replaced);
-            finding.found = replaced(&finding.found);
-            finding.remedy = replaced(&finding.remedy);
-        }
-        if let Some(traced) = &mut self.traced {
-            traced.processes = traced.processes.iter().map(|pid| number(*pid)).collect();
-        }
-        self.request.pid = self.request.pid.map(number);
-        self.request.path = self.request.path.as_deref().map(|path| match replaced(path) {
-            same if same == path => "[path]".to_owned(),
-            other => other,
-        });
-        self.request.command = self.request.command.take().map(|_| "[command]".to_owned());
-        self
-    }
-}
-
 /// Something that is wrong with a conversation, or could be better.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WatchFinding {

@@ -21,6 +21,26 @@ const TICKS_PER_S: f64 = 100.0;
 /// The most processes that are asked where they wait.
 const MOST_WRITERS: usize = 64;
 
+/// Requests as samples tell of them so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SeenRequests {
+    /// Whole messages of the client.
+    messages: u64,
+    /// Its calls that send.
+    calls: u64,
+}
+
+impl SeenRequests {
+    /// How many came since: messages, or calls where nothing was answered, so that each call is a message. Calls may come long before the
+    /// first message that is whole.
+    pub fn since(self, before: Self) -> u64 {
+        match self.messages.saturating_sub(before.messages) {
+            0 => self.calls.saturating_sub(before.calls),
+            messages => messages,
+        }
+    }
+}
+
 impl Watching {
     /// What went one way over a conversation, by the counted calls of its ends.
     fn counted(&self, way: &Way, there: bool, since: &Past) -> Option<Estimate> {
@@ -79,14 +99,13 @@ impl Watching {
     }
 
     /// Requests of a conversation that were sampled or traced.
-    pub fn requests_seen(&self, told: &Conversation) -> u64 {
+    pub fn requests_seen(&self, told: &Conversation) -> SeenRequests {
         let end = |is_client| self.samples.ends.get(&(told.way(), is_client));
         let (client, server) = (end(true), end(false));
         let asked =
             client.map_or(0, |end| end.given.messages).max(server.map_or(0, |end| end.taken.messages));
-        let sent = client.map_or(0, |end| end.given.call_sizes.count());
-        // What goes one way only has no answers: each call is a message.
-        if asked == 0 { sent } else { asked }
+        let calls = client.map_or(0, |end| end.given.call_sizes.count());
+        SeenRequests { messages: asked, calls }
     }
 
     /// Processes of conversations that nothing counts.
@@ -405,4 +424,17 @@ pub(super) fn fits(conversation: &Conversation, request: &WatchRequest) -> bool 
         && request.command.as_ref().is_none_or(has_text)
         && request.port.as_ref().is_none_or(has_port)
         && request.path.as_ref().is_none_or(|path| conversation.address == *path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sends_before_the_first_whole_message_are_not_taken_from_messages() {
+        let seen = |messages, calls| SeenRequests { messages, calls };
+        assert_eq!(seen(3, 50).since(seen(0, 40)), 3);
+        assert_eq!(seen(0, 50).since(seen(0, 40)), 10);
+        assert_eq!(seen(7, 50).since(seen(7, 50)), 0);
+    }
 }
