@@ -246,9 +246,9 @@ pub fn ensure_private(path: &Path) -> Result<(), SysError> {
         Err(SysError { action: shown(), source: io::Error::new(io::ErrorKind::PermissionDenied, reason) })
     };
     let mut check = |dir: &OwnedFd| {
-        let found = fstat(dir)?;
+        let found = File::from(dir.try_clone()?).metadata()?;
         let above = directory::path_of(dir).unwrap_or_default();
-        match others_may_replace(&above, found.st_uid, found.st_mode, found.st_gid)? {
+        match others_may_replace(&above, found.uid(), found.mode(), found.gid())? {
             Some(why) => Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
                 format!("another user could replace it: {why}"),
