@@ -273,7 +273,8 @@ fn an_alias_is_its_kind_and_another_product_is_said() {
 fn a_burst_that_would_use_up_the_budget_is_left_out_with_a_line() {
     let place = place();
     let Some(own) = Own::start(&place, None) else { return };
-    let ask = ["app", "redis", "--unix", argument(&own.socket), "--command", "PING", "--concurrency", "1"];
+    let ask =
+        ["app", "redis", "--unix", argument(&own.socket), "--yes", "--command", "PING", "--concurrency", "1"];
     // A first round is taken to need two seconds, of which a quarter of this budget would not be left.
     let output = place.run(&[&ask[..], &["--burst", "5", "--budget", "2.5s"]].concat());
     let shown = text(&output.stdout);
@@ -288,7 +289,7 @@ fn every_client_of_a_burst_is_accounted_for() {
     let place = place();
     let Some(own) = Own::start(&place, None) else { return };
     let tcp = own.tcp();
-    let at = ["--unix", argument(&own.socket), "--tcp", &tcp];
+    let at = ["--yes", "--unix", argument(&own.socket), "--tcp", &tcp];
     let ask = ["app", "redis", "--command", "PING", "--epochs", "1", "--concurrency", "1", "--burst", "50"];
     let document = place.document(&[&ask[..], &at].concat());
     let burst = &document["answer"]["burst"];
