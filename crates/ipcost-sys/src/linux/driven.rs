@@ -259,12 +259,15 @@ pub fn instead_of_root(names: &[&str]) -> Option<User> {
     if !rustix::process::geteuid().is_root() {
         return None;
     }
+    names.iter().find_map(|name| user_named(name).filter(|user| user.id != 0))
+}
+
+/// A user of this machine, by name (`passwd(5)`).
+fn user_named(name: &str) -> Option<User> {
     let users = fs::read_to_string("/etc/passwd").ok()?;
-    names.iter().find_map(|name| {
-        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
-        let mut numbers = line.split(':').skip(2).map(str::parse);
-        Some(User { id: numbers.next()?.ok()?, group: numbers.next()?.ok()? }).filter(|user| user.id != 0)
-    })
+    let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+    let mut numbers = line.split(':').skip(2).map(str::parse);
+    Some(User { id: numbers.next()?.ok()?, group: numbers.next()?.ok()? })
 }
 
 /// Makes a directory of this process's that the user given can pass, if one is given, and no one else can list.
@@ -512,12 +515,7 @@ pub fn own_user() -> u32 {
 
 /// The number of a user, by name or number; `None` if this machine knows none of that name.
 pub fn user_number(name: &str) -> Option<u32> {
-    let by_name = || {
-        let users = fs::read_to_string("/etc/passwd").ok()?;
-        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
-        line.split(':').nth(2)?.parse().ok()
-    };
-    name.parse().ok().or_else(by_name)
+    name.parse().ok().or_else(|| Some(user_named(name)?.id))
 }
 
 /// Connects as clients with an event loop do: where the queue of a Unix socket is full, that fails at once (`EAGAIN`, `connect(2)`);
