@@ -34,9 +34,9 @@ pub(super) fn logging(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
         |kind: &CallKind| *kind == CallKind::WriteTo(Object::Pipe) && doing.has(rules::THREAD_HAND_OVER);
     // What a stream's server receives may go on to a device.
     let forwards = doing.cell.pattern == Pattern::Stream && doing.side == PeerRole::Server;
-    let (kind, sum, more) = doing
-        .often()
-        .find(|(kind, sum, _)| writes(kind) && !waits_for_storage(sum) && !forwards && !to_a_thread(kind))?;
+    let (kind, sum, more) = doing.often().find(|(kind, sum, _)| {
+        writes(kind) && !waits_for_storage(doing, sum) && !forwards && !to_a_thread(kind)
+    })?;
     let to = match kind {
         CallKind::WriteTo(Object::File) => "a file",
         CallKind::WriteTo(Object::Device) => "a device",

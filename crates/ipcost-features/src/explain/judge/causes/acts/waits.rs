@@ -13,17 +13,24 @@ use crate::explain::kinds::{CallKind, Sum, aside_by_kind};
 /// A write to a file that takes longer than this waits for storage, nanoseconds.
 const SYNCED_WRITE_NS: f64 = 20_000.0;
 
-/// Whether a usual one of these writes waits for storage. Their mean does not tell: it is also what a few of them met that
-/// the scheduler interrupted.
-pub(super) fn waits_for_storage(sum: &Sum) -> bool {
-    sum.median_ns.is_some_and(|ns| ns >= SYNCED_WRITE_NS)
+/// What reaches storage of each write that waits for it, bytes: at least a page, however short the write. Of writes that wait
+/// for nothing, many share a page.
+const SYNCED_WRITE_BYTES: f64 = 4096.0;
+
+/// Whether a usual one of these writes waits for storage: it takes long, and where the kernel counts what goes to storage, each
+/// sends it a page. Their mean does not tell: it is also what a few of them met that the scheduler interrupted; on a machine
+/// that other work fills, that is half of them.
+pub(super) fn waits_for_storage(doing: &ActiveSide<'_>, sum: &Sum) -> bool {
+    let takes_long = sum.median_ns.is_some_and(|ns| ns >= SYNCED_WRITE_NS);
+    let written = doing.more_events("disk_bytes_written");
+    takes_long && written.is_none_or(|bytes| bytes >= 0.5 * SYNCED_WRITE_BYTES * sum.count)
 }
 
 pub(super) fn sync_writes(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let to_file = |kind: &CallKind| *kind == CallKind::WriteTo(Object::File);
     let synced = doing.often().find(|(kind, sum, _)| match kind {
         CallKind::Other(name) => SYNCING.contains(&name.as_str()),
-        kind => to_file(kind) && waits_for_storage(sum),
+        kind => to_file(kind) && waits_for_storage(doing, sum),
     });
     let (_, sum, more) = synced?;
     let ns = doing.ns_of(&[&sum.name]);
