@@ -116,7 +116,9 @@ pub struct UnixSocket {
     pub is_listening: bool,
     /// Its number.
     pub inode: u32,
-    /// That of the other end, if it is connected.
+    /// What no other socket has had since the machine started: numbers come again.
+    pub cookie: u64,
+    /// The number of the other end, if it is connected.
     pub peer: Option<u32>,
     /// Where it is bound; an abstract name begins with `@`.
     pub name: Option<String>,

@@ -1,34 +1,30 @@
 //! What is wrong with conversations, or could be better: each finding with its evidence, and the process that can mend it.
 
-use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::net::SocketAddr;
 
-use ipcost_lab::Between;
 use ipcost_lab::rules::{self, Rule};
-use ipcost_model::HeldBack;
 use ipcost_model::units::{counted, percent};
 use ipcost_report::numbers::{rate, throughput};
 
-use super::gather::Look;
-use super::watching::Watching;
-use super::ways::Way;
-use super::{Conversation, Manner, Medium, Party, WatchFinding, WatchRequest};
+use super::conversation_state::{ConversationKey, ConversationState, Side, place};
+use super::evidence::FullQueue;
+use super::sampled::Moved;
+use super::state::WatchState;
+use super::tell::Told;
+use super::{Conversation, Flow, Manner, Medium, Party, WatchFinding};
 
 /// The share of the time that a sender has to wait for its reader.
 const WAITS: f64 = 0.5;
 /// The same for datagrams, where every wait is a queue that is full.
 const WAITS_FOR_QUEUE: f64 = 0.1;
-/// Fewer glances say nothing about shares.
-const LEAST_GLANCES: u32 = 5;
+/// Fewer samples of where processes wait say nothing about shares.
+const LEAST_WAIT_SAMPLES: u32 = 5;
 /// Connections a second from which on it matters that each carries one request.
 const CONNECTIONS_PER_S: f64 = 1.0;
 /// Bytes a second from which on it matters how a stream is sent.
 const STREAM_BYTES_PER_S: f64 = 1e6;
 /// The share of the local ports that may be in TIME_WAIT.
 const PORTS_SHARE: f64 = 0.5;
-/// Requests a second over a connection above which it waits for no acknowledgement.
-const SLOW_PER_S: f64 = 100.0;
 /// Fewer calls or messages tell nothing about how they are made.
 const LEAST_CALLS: u64 = 50;
 /// A reader that asks for so much less at a time than is written.
@@ -44,169 +40,32 @@ const HEADERS_SHARE: f64 = 0.3;
 const LOOKUPS_PER_S: f64 = 10.0;
 /// The port of name servers.
 const DOMAIN: &str = ":53";
-/// The most ends that are watched for what they hold back.
-const MOST_SUSPECTS: usize = 16;
 
-/// What glances and counters beyond the looks have seen.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Evidence {
-    /// How often was glanced at a conversation.
-    glances: HashMap<Way, u32>,
-    /// How often a side waited in the kernel to write: the client, or the server.
-    blocked: HashMap<(Way, bool), u32>,
-    held_back: HashMap<Between, HeldBack>,
-    watched_for: Duration,
-    /// Listeners whose queue was full: their medium and address, with who has them, the most that waited, and the limit.
-    full: BTreeMap<(Medium, String), (Option<u32>, u32, u32)>,
-    /// Datagrams that were dropped before the first look, and until now, by socket.
-    dropped: HashMap<u32, (u32, u32)>,
-    /// The most connections in TIME_WAIT between an address and a server.
-    time_wait: HashMap<(IpAddr, SocketAddr), u64>,
-    overflows: (Option<u64>, u64),
-    /// Calls for name resolution while a process was traced.
-    pub lookups: HashMap<u32, u64>,
-}
-
-impl Evidence {
-    /// Takes in what a look shows of queues.
-    pub fn see(&mut self, look: &Look, owner: impl Fn(u32) -> Option<u32>) {
-        use ipcost_sys::observed::TcpState::{Listening, TimeWait};
-        let mut full = |medium, address: String, inode, waiting: u32, limit: u32| {
-            let known = self.full.entry((medium, address)).or_insert((owner(inode), waiting, limit));
-            known.1 = known.1.max(waiting);
-        };
-        // The kernel takes one more than the program asked for.
-        for socket in look.tcp.iter().filter(|it| it.state == Listening && it.waiting > it.outstanding) {
-            full(Medium::Tcp, socket.local.to_string(), socket.inode, socket.waiting, socket.outstanding);
-        }
-        for socket in look.unix.iter().filter(|it| it.is_listening && it.waiting > it.outstanding) {
-            let name = socket.name.clone().unwrap_or_default();
-            full(Medium::Unix, name, socket.inode, socket.waiting, socket.outstanding);
-        }
-        for socket in &look.udp {
-            let known = self.dropped.entry(socket.inode).or_insert((socket.dropped, socket.dropped));
-            known.1 = socket.dropped;
-        }
-        let mut waiting: HashMap<(IpAddr, SocketAddr), u64> = HashMap::new();
-        for socket in look.tcp.iter().filter(|socket| socket.state == TimeWait) {
-            let (server, client) = match socket.local.port() < socket.remote.port() {
-                true => (socket.local, socket.remote),
-                false => (socket.remote, socket.local),
-            };
-            *waiting.entry((client.ip(), server)).or_default() += 1;
-        }
-        for (between, count) in waiting {
-            let most = self.time_wait.entry(between).or_default();
-            *most = count.max(*most);
-        }
-        if let Some(now) = look.overflows {
-            let (first, last) = &mut self.overflows;
-            first.get_or_insert(now);
-            *last = now;
-        }
-    }
-
-    /// Takes in where processes wait in the kernel, by process.
-    pub fn glance<'a>(&mut self, waits: &BTreeMap<u32, Vec<String>>, ways: impl Iterator<Item = &'a Way>) {
-        let mut writers: HashMap<(u32, &str), Vec<(&Way, bool)>> = HashMap::new();
-        for way in ways {
-            let sides = [(way.client, true), (way.server, way.medium.is_unix())];
-            if !places_of(way.medium).is_empty() {
-                *self.glances.entry(way.clone()).or_default() += 1;
-            }
-            for (index, (process, writes)) in sides.into_iter().enumerate() {
-                let (Some(process), true) = (process, writes) else { continue };
-                for place in places_of(way.medium) {
-                    writers.entry((process, place)).or_default().push((way, index == 0));
-                }
-            }
-        }
-        for (process, names) in waits {
-            for name in names {
-                let place = PLACES.iter().find(|place| name.starts_with(**place));
-                let Some(ways) = place.and_then(|place| writers.get(&(*process, *place))) else { continue };
-                // Of several, it cannot be told which.
-                if let [(way, is_client)] = ways.as_slice() {
-                    *self.blocked.entry(((*way).clone(), *is_client)).or_default() += 1;
-                }
-            }
-        }
-    }
-
-    /// Forgets what is of other conversations than these.
-    pub fn forget(&mut self, is_kept: &dyn Fn(&Way) -> bool) {
-        self.glances.retain(|way, _| is_kept(way));
-        self.blocked.retain(|(way, _), _| is_kept(way));
-    }
-
-    /// Takes in what ends held back while they were watched for so long.
-    pub fn held_back(&mut self, seen: Vec<(Between, HeldBack)>, lasts: Duration) {
-        self.watched_for += lasts;
-        for (between, held) in seen {
-            let known = self.held_back.entry(between).or_default();
-            known.waits += held.waits;
-            known.ns += held.ns;
-            known.nodelay = held.nodelay.or(known.nodelay);
-        }
-    }
-}
-
-/// Functions of the kernel in which a writer waits for room.
-const PLACES: [&str; 6] = [
-    "pipe_write",
-    "anon_pipe_write",
-    "fifo_pipe_write",
-    "sock_alloc_send_pskb",
-    "sock_wait_for_wmem",
-    "unix_wait_for_peer",
-];
-
-fn places_of(medium: Medium) -> &'static [&'static str] {
-    match medium {
-        Medium::Pipe | Medium::Fifo => &PLACES[..3],
-        Medium::Unix | Medium::Socketpair | Medium::UnixSeqpacket => &PLACES[3..5],
-        Medium::UnixDgram => &PLACES[3..],
-        _ => &[],
-    }
-}
-
-impl Watching {
-    /// Ends of connections whose pace may be that of delayed acknowledgements.
-    pub fn suspects(&self) -> Vec<Between> {
-        let slow = |(way, now): &(&Way, &super::watching::Now)| {
-            let told = self.lately(way);
-            let each = told.requests_per_s.unwrap_or_default() / f64::from(told.connections.max(1));
-            way.medium == Medium::Tcp && !now.ends.is_empty() && each > 0.0 && each < SLOW_PER_S
-        };
-        let ends = self.now.iter().filter(slow).flat_map(|(_, now)| &now.ends);
-        ends.flat_map(|(local, remote)| [(*local, *remote), (*remote, *local)]).take(MOST_SUSPECTS).collect()
-    }
-
-    /// What is wrong with these conversations, all that fit a request since the first look, and with what they go over.
-    pub fn findings(
-        &self,
-        all: &[Conversation],
-        request: &WatchRequest,
-        ports: Option<u64>,
-    ) -> Vec<WatchFinding> {
-        let mut found: Vec<WatchFinding> = Vec::new();
+impl WatchState {
+    /// What is wrong with these conversations, all that fit the request since the first observation, and with what they go over.
+    pub fn findings(&self, all: &[Told], ports: Option<u64>) -> Vec<WatchFinding> {
+        let mut found: Vec<(Side, WatchFinding)> = Vec::new();
         for told in all {
-            found.extend(self.of_one(told));
+            let Some(state) = self.conversations.get(&told.key) else { continue };
+            found.extend(self.of_one(&told.key, state, &told.conversation));
         }
         let mut found = one_of_each(found);
         let evidence = &self.evidence;
         let fits = |medium, address: &str, owner: Option<u32>| {
-            let way = Way { client: None, ended: None, server: owner, medium, address: address.to_owned() };
-            super::tell::fits(&self.lately(&way), request)
+            let server = owner.and_then(|pid| self.procs.named(pid));
+            let (client, server) = (Side::of(None), Side::of(server));
+            let key = ConversationKey { network: 0, client, server, medium, address: address.into() };
+            let told = self.told_of(&key, &ConversationState::default(), self.oldest());
+            super::tell::fits(&told, &self.request)
         };
-        for ((medium, address), (owner, waiting, limit)) in &evidence.full {
-            if fits(*medium, address, *owner) {
-                found.push(self.backlog(*medium, address, *owner, *waiting, *limit));
+        for ((medium, address), queue) in &evidence.full {
+            if fits(*medium, address, queue.owner.map(|owner| owner.pid)) {
+                found.push(self.backlog(*medium, address, *queue));
             }
         }
         let overflows = evidence.overflows.1 - evidence.overflows.0.unwrap_or(evidence.overflows.1);
         if overflows > 0
-            && request.is_any()
+            && self.request.is_any()
             && !evidence.full.keys().any(|(medium, _)| *medium == Medium::Tcp)
         {
             let told = format!(
@@ -217,32 +76,37 @@ impl Watching {
                 "accept faster, or give listen() a longer queue; the table shows who opens many connections";
             found.push(finding(&rules::BACKLOG, None, None, told, remedy));
         }
-        for ((ip, server), count) in &evidence.time_wait {
+        for ((_, ip, server), count) in &evidence.time_wait {
             let limit = ports.map_or(f64::INFINITY, |ports| ports as f64 * PORTS_SHARE);
             if *count as f64 >= limit && fits(Medium::Tcp, &server.to_string(), None) {
-                let told = format!(
+                let said = format!(
                     "{} from {ip} to {server} are in TIME_WAIT, of {} local ports",
                     counted(*count, "connection"),
                     ports.unwrap_or(0)
                 );
                 let remedy =
                     "keep connections open; or let the client connect from several addresses of 127.0.0.0/8";
-                let client = all
-                    .iter()
-                    .find(|told| told.address == server.to_string())
-                    .and_then(|told| told.client.pid);
-                found.push(finding(&rules::TIME_WAIT, client, Some(server.to_string()), told, remedy));
+                let its = all.iter().find(|told| told.conversation.address == server.to_string());
+                let client = its.and_then(|told| told.conversation.client.pid);
+                found.push(finding(&rules::TIME_WAIT, client, Some(server.to_string()), said, remedy));
             }
         }
         found
     }
 
-    fn of_one(&self, told: &Conversation) -> Vec<WatchFinding> {
+    fn of_one(
+        &self,
+        key: &ConversationKey,
+        state: &ConversationState,
+        told: &Conversation,
+    ) -> Vec<(Side, WatchFinding)> {
         let (client, server) = (name(&told.client), name(&told.server));
-        let place = Some(told.address.clone());
+        let address = Some(told.address.clone());
         let mut found = Vec::new();
-        let mut add = |rule: &Rule, side: &Party, text: String, remedy: &str| {
-            found.push(finding(rule, side.pid, place.clone(), text, remedy));
+        let mut add = |rule: &Rule, is_client: bool, text: String, remedy: &str| {
+            let side = if is_client { &told.client } else { &told.server };
+            let finding = finding(rule, side.pid, address.clone(), text, remedy);
+            found.push((key.side(is_client).clone(), finding));
         };
         if told.manner == Some(Manner::Connections) && told.opened_per_s >= CONNECTIONS_PER_S {
             let text = format!(
@@ -251,116 +115,78 @@ impl Watching {
             );
             add(
                 &rules::CONNECTION_EACH,
-                &told.client,
+                true,
                 text,
                 "keep connections open and use them again (a pool, keep-alive)",
             );
         }
         if let Some(tcp) = &told.tcp {
             let sides =
-                [(tcp.there_held_up, &client, &told.server), (tcp.back_held_up, &server, &told.client)];
-            for (share, writer, reader) in sides {
+                [(tcp.there_held_up, &client, &server, false), (tcp.back_held_up, &server, &client, true)];
+            for (share, writer, reader, is_client) in sides {
                 if share >= WAITS {
-                    add(&rules::SLOW_READER, reader, waits_for(writer, &name(reader), share), READ_FASTER);
+                    add(&rules::SLOW_READER, is_client, waits_for(writer, reader, share), READ_FASTER);
                 }
             }
-            let moved = |flow: Option<super::Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
+            let moved = |flow: Option<Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
             let bytes_per_s = moved(told.there).max(moved(told.back));
             // Where the reader is slow, it is not the pacing that holds a stream up.
             let is_held_up = tcp.there_held_up.max(tcp.back_held_up) >= WAITS;
             let is_stream = told.manner == Some(Manner::Stream) && bytes_per_s >= STREAM_BYTES_PER_S;
             if tcp.congestion == "bbr" && is_stream && !is_held_up {
-                let sender = if moved(told.there) > moved(told.back) { &told.client } else { &told.server };
+                let is_client = moved(told.there) > moved(told.back);
                 let text = format!(
                     "bbr paces what {} sends over loopback, {}",
-                    name(sender),
+                    if is_client { &client } else { &server },
                     throughput(bytes_per_s)
                 );
                 let remedy = "set cubic for it (TCP_CONGESTION, or congctl lock cubic on a route to 127.0.0.0/8), or for all: sysctl -w net.ipv4.tcp_congestion_control=cubic";
-                add(&rules::CONGESTION_CONTROL, sender, text, remedy);
+                add(&rules::CONGESTION_CONTROL, is_client, text, remedy);
             }
         }
-        let way = told.way();
-        let share = |is_client| {
-            let count = self.evidence.blocked.get(&(way.clone(), is_client)).copied().unwrap_or(0);
-            let glances = self.evidence.glances.get(&way).copied().unwrap_or(0);
-            if glances < LEAST_GLANCES { 0.0 } else { f64::from(count) / f64::from(glances) }
+        let share = |is_client| match state.wait_samples {
+            few if few < LEAST_WAIT_SAMPLES => 0.0,
+            all => f64::from(state.blocked[place(is_client)]) / f64::from(all),
         };
-        for (is_client, writer, reader) in [(true, &client, &told.server), (false, &server, &told.client)] {
+        for (is_client, writer, reader) in [(true, &client, &server), (false, &server, &client)] {
             let waited = share(is_client);
             if told.medium == Medium::UnixDgram && waited >= WAITS_FOR_QUEUE {
-                let text = format!(
-                    "{writer} waits {} of the time for room in the queue of {}",
-                    percent(waited),
-                    name(reader)
-                );
-                add(
-                    &rules::DATAGRAM_QUEUE,
-                    reader,
-                    text,
-                    "read faster, or lengthen the queue (net.unix.max_dgram_qlen)",
-                );
+                let text =
+                    format!("{writer} waits {} of the time for room in the queue of {reader}", percent(waited));
+                let remedy = "read faster, or lengthen the queue (net.unix.max_dgram_qlen)";
+                add(&rules::DATAGRAM_QUEUE, !is_client, text, remedy);
             } else if waited >= WAITS {
-                add(&rules::SLOW_READER, reader, waits_for(writer, &name(reader), waited), READ_FASTER);
+                add(&rules::SLOW_READER, !is_client, waits_for(writer, reader, waited), READ_FASTER);
             }
         }
-        found.extend(self.nagle(told));
-        found.extend(self.dropped(told));
-        found.extend(self.by_samples(told));
+        found.extend(nagle(key, state, told));
+        found.extend(self.dropped(key, told));
+        found.extend(self.by_samples(key, state, told));
         found
     }
 
-    /// Less than a segment that waits for a delayed acknowledgement, as `explain` recognises it.
-    fn nagle(&self, told: &Conversation) -> Option<WatchFinding> {
-        let now = self.now.get(&told.way())?;
-        let seconds = self.evidence.watched_for.as_secs_f64();
-        let of_side = |server: bool| {
-            let held = now.ends.iter().filter_map(|(local, remote)| {
-                let between = if server { (*local, *remote) } else { (*remote, *local) };
-                self.evidence.held_back.get(&between)
-            });
-            held.fold(HeldBack::default(), |sum, held| HeldBack {
-                waits: sum.waits + held.waits,
-                ns: sum.ns + held.ns,
-                nodelay: held.nodelay.or(sum.nodelay),
-            })
-        };
-        let (by_client, by_server) = (of_side(false), of_side(true));
-        let is_server = by_server.ns > by_client.ns;
-        let (held, side, what) = match is_server {
-            true => (by_server, &told.server, "reply"),
-            false => (by_client, &told.client, "request"),
-        };
-        let share = held.ns as f64 / 1e9 / seconds.max(1e-9);
-        if held.waits == 0 || share < rules::LEAST_HELD_BACK {
-            return None;
-        }
-        let ms = held.ns as f64 / held.waits as f64 / 1e6;
-        let text = format!(
-            "{} {}: {} in {:.1} s less than a segment waited {ms:.0} ms for an acknowledgement",
-            name(side),
-            rules::holds_back(held.nodelay),
-            counted(held.waits, "time"),
-            seconds
-        );
-        let remedy = format!("set TCP_NODELAY in {}, or write each {what} with one call", name(side));
-        Some(finding(&rules::NAGLE, side.pid, Some(told.address.clone()), text, &remedy))
-    }
-
     /// What the calls on it show.
-    fn by_samples(&self, told: &Conversation) -> Vec<WatchFinding> {
-        let end = |is_client| self.samples.ends.get(&(told.way(), is_client));
+    fn by_samples(
+        &self,
+        key: &ConversationKey,
+        state: &ConversationState,
+        told: &Conversation,
+    ) -> Vec<(Side, WatchFinding)> {
         let mut found = Vec::new();
-        let mut add = |rule: &Rule, side: &Party, text: String, remedy: &str| {
-            found.push(finding(rule, side.pid, Some(told.address.clone()), text, remedy));
+        let of = |rule: &Rule, is_client: bool, address: Option<&String>, text: String, remedy: &str| {
+            let side = if is_client { &told.client } else { &told.server };
+            (key.side(is_client).clone(), finding(rule, side.pid, address.cloned(), text, remedy))
         };
         for (is_client, side, other) in
             [(true, &told.client, &told.server), (false, &told.server, &told.client)]
         {
-            let (Some(end), other_end) = (end(is_client), end(!is_client)) else { continue };
+            let mut add = |rule: &Rule, text: String, remedy: &str| {
+                found.push(of(rule, is_client, Some(&told.address), text, remedy));
+            };
+            let (end, other_end) = (&state.sampled[place(is_client)], &state.sampled[place(!is_client)]);
             let (taken, given) = (&end.taken, &end.given);
-            let mean = |moved: &super::sampled::Moved| moved.sum.bytes / moved.sum.calls.max(1e-9);
-            if let Some(other_end) = other_end.filter(|_| taken.call_sizes.count() >= LEAST_CALLS) {
+            let mean = |moved: &Moved| moved.sum.bytes / moved.sum.calls.max(1e-9);
+            if taken.call_sizes.count() >= LEAST_CALLS {
                 let (read, written) = (mean(taken), mean(&other_end.given));
                 if read > 0.0 && read <= SMALL_READ * written {
                     let text = format!(
@@ -368,7 +194,7 @@ impl Watching {
                         name(side),
                         name(other)
                     );
-                    add(&rules::SMALL_READS, side, text, "read into a larger buffer");
+                    add(&rules::SMALL_READS, text, "read into a larger buffer");
                 }
             }
             let is_short = given.sizes.quantile(0.5).is_some_and(|bytes| bytes <= SHORT_MESSAGE);
@@ -379,7 +205,6 @@ impl Watching {
                     format!("{} writes a {what} to {} with {pieces:.1} calls", name(side), name(other));
                 add(
                     &rules::PIECES,
-                    side,
                     text,
                     "collect it in a buffer, or hand all parts to one writev() or sendmsg()",
                 );
@@ -398,7 +223,6 @@ impl Watching {
                 );
                 add(
                     &rules::TLS,
-                    side,
                     text,
                     "a Unix socket needs no encryption: the kernel keeps others out by the permissions of its path",
                 );
@@ -407,31 +231,17 @@ impl Watching {
         let asks = told.requests_per_s.unwrap_or_default();
         if told.medium == Medium::Udp && told.address.ends_with(DOMAIN) && asks >= 1.0 {
             let text = format!("{} looks names up, {} at {}", name(&told.client), rate(asks), told.address);
-            add(
-                &rules::NAME_RESOLUTION,
-                &told.client,
-                text,
-                "look a name up once and keep its address, or the connection",
-            );
+            found.push(of(&rules::NAME_RESOLUTION, true, Some(&told.address), text, ONE_LOOKUP));
         }
-        for side in [&told.client, &told.server] {
-            let lookups = side.pid.and_then(|pid| self.evidence.lookups.get(&pid)).copied().unwrap_or(0);
-            let per_s = lookups as f64 / self.traced_for.as_secs_f64().max(1e-9);
+        for (is_client, side) in [(true, &told.client), (false, &told.server)] {
+            let Some(known) = key.side(is_client).process().and_then(|id| self.procs.get(id)) else { continue };
+            let per_s = known.lookups as f64 / self.traced_for.as_secs_f64().max(1e-9);
             if per_s >= LOOKUPS_PER_S {
-                let text = format!(
-                    "{} resolves names: {} calls for that while it was traced",
-                    name(side),
-                    rate(per_s)
-                );
-                found.push(finding(
-                    &rules::NAME_RESOLUTION,
-                    side.pid,
-                    None,
-                    text,
-                    "look a name up once and keep its address, or the connection",
-                ));
+                let calls = rate(per_s);
+                let text = format!("{} resolves names: {calls} calls for that while it was traced", name(side));
+                found.push(of(&rules::NAME_RESOLUTION, is_client, None, text, ONE_LOOKUP));
             }
-            let Some(process) = side.pid.and_then(|pid| self.samples.processes.get(&pid)) else { continue };
+            let process = &known.sampled;
             let per_s = process.empty / self.elapsed().as_secs_f64().max(1e-9);
             if process.empty >= EMPTY_SHARE * process.calls && per_s >= EMPTY_PER_S {
                 let text = format!(
@@ -440,44 +250,34 @@ impl Watching {
                     percent(process.empty / process.calls),
                     rate(per_s)
                 );
-                found.push(finding(&rules::EMPTY_POLLS, side.pid, None, text, "wait in poll() or epoll_wait() with a time-out, and read until less comes than was asked for"));
+                let remedy = "wait in poll() or epoll_wait() with a time-out, and read until less comes than was asked for";
+                found.push(of(&rules::EMPTY_POLLS, is_client, None, text, remedy));
             }
         }
         found
     }
 
-    fn dropped(&self, told: &Conversation) -> Option<WatchFinding> {
+    fn dropped(&self, key: &ConversationKey, told: &Conversation) -> Option<(Side, WatchFinding)> {
         if told.medium != Medium::Udp {
             return None;
         }
-        let sockets = &self.programs.get(&told.server.pid?)?.held;
-        let of_server = sockets.iter().flatten().filter_map(|(_, held)| match held {
-            ipcost_sys::observed::Held::Socket(inode) => self.evidence.dropped.get(inode),
-            _ => None,
-        });
-        let dropped: u64 = of_server.map(|(first, last)| u64::from(last - first)).sum();
-        let server = name(&told.server);
-        (dropped > 0).then(|| {
-            let text = format!(
-                "{} for {server} were dropped, since it reads more slowly than they come",
-                counted(dropped, "datagram")
-            );
-            let remedy = "read faster, or give the socket a larger buffer (SO_RCVBUF, net.core.rmem_max)";
-            finding(&rules::DATAGRAM_QUEUE, told.server.pid, Some(told.address.clone()), text, remedy)
-        })
+        let dropped = *self.evidence.dropped.get(&key.server.process()?)?;
+        let text = format!(
+            "{} for {} were dropped, since it reads more slowly than they come",
+            counted(dropped, "datagram"),
+            name(&told.server)
+        );
+        let remedy = "read faster, or give the socket a larger buffer (SO_RCVBUF, net.core.rmem_max)";
+        let address = Some(told.address.clone());
+        Some((key.server.clone(), finding(&rules::DATAGRAM_QUEUE, told.server.pid, address, text, remedy)))
     }
 
-    fn backlog(
-        &self,
-        medium: Medium,
-        address: &str,
-        owner: Option<u32>,
-        waiting: u32,
-        limit: u32,
-    ) -> WatchFinding {
-        let who = owner.map_or_else(|| "a program".to_owned(), |id| self.name(id));
+    fn backlog(&self, medium: Medium, address: &str, queue: FullQueue) -> WatchFinding {
+        let owner = queue.owner.map(|owner| owner.pid);
+        let who = owner.map_or_else(|| "a program".to_owned(), |pid| self.name(pid));
         let text = format!(
-            "{waiting} connections wait for {who} to accept them at {address}, more than the {limit} of its queue"
+            "{} connections wait for {who} to accept them at {address}, more than the {} of its queue",
+            queue.waiting, queue.limit
         );
         let what = match medium {
             Medium::Tcp => {
@@ -491,16 +291,54 @@ impl Watching {
     }
 }
 
-/// The same rule and the same process in many conversations is said once.
-fn one_of_each(all: Vec<WatchFinding>) -> Vec<WatchFinding> {
-    let mut found: Vec<(WatchFinding, u64)> = Vec::new();
-    for finding in all {
-        match found.iter_mut().find(|(known, _)| known.code == finding.code && known.pid == finding.pid) {
-            Some((_, more)) => *more += 1,
-            None => found.push((finding, 0)),
+/// Less than a segment that waits for a delayed acknowledgement, as `explain` recognises it.
+fn nagle(
+    key: &ConversationKey,
+    state: &ConversationState,
+    told: &Conversation,
+) -> Option<(Side, WatchFinding)> {
+    let seconds = state.watched_for.as_secs_f64();
+    let [by_client, by_server] = &state.held_back;
+    let is_client = by_client.ns >= by_server.ns;
+    let (held, side, what) = match is_client {
+        true => (by_client, &told.client, "request"),
+        false => (by_server, &told.server, "reply"),
+    };
+    let share = held.ns as f64 / 1e9 / seconds.max(1e-9);
+    if held.waits == 0 || share < rules::LEAST_HELD_BACK {
+        return None;
+    }
+    let ms = held.ns as f64 / held.waits as f64 / 1e6;
+    // Where few wait, that is what the others do not show.
+    let all = told.requests_per_s.unwrap_or_default() * seconds;
+    let each = all / held.waits as f64;
+    let of = if each >= 2.0 { format!(", one {what} of {each:.0}") } else { String::new() };
+    let moved = if is_client { told.there } else { told.back };
+    let sizes = moved.and_then(|flow| flow.message_bytes);
+    let sizes = sizes.map_or_else(String::new, |sizes| {
+        format!("; half of them have at most {:.0} B, one in a hundred more than {:.0} B", sizes.median, sizes.p99)
+    });
+    let text = format!(
+        "{} {}: {} in {seconds:.1} s less than a segment waited {ms:.0} ms for an acknowledgement{of}{sizes}",
+        name(side),
+        rules::holds_back(held.nodelay),
+        counted(held.waits, "time"),
+    );
+    let remedy = format!("set TCP_NODELAY in {}, or write each {what} with one call", name(side));
+    let address = Some(told.address.clone());
+    Some((key.side(is_client).clone(), finding(&rules::NAGLE, side.pid, address, text, &remedy)))
+}
+
+/// The same rule and the same program in many conversations is said once.
+fn one_of_each(all: Vec<(Side, WatchFinding)>) -> Vec<WatchFinding> {
+    let mut found: Vec<(Side, WatchFinding, u64)> = Vec::new();
+    for (side, finding) in all {
+        match found.iter_mut().find(|(known, its, _)| its.code == finding.code && *known == side) {
+            Some((_, _, more)) => *more += 1,
+            None => found.push((side, finding, 0)),
         }
     }
-    let said = |(mut finding, more): (WatchFinding, u64)| {
+    let said = |(_, mut finding, more): (Side, WatchFinding, u64)| {
         if more > 0 {
             finding.found += &format!(" (and in {more} more of its conversations)");
         }
@@ -512,6 +350,8 @@ fn one_of_each(all: Vec<WatchFinding>) -> Vec<WatchFinding> {
 fn is_loopback(address: &str) -> bool {
     address.parse().is_ok_and(|at: SocketAddr| at.ip().is_loopback())
 }
+
+const ONE_LOOKUP: &str = "look a name up once and keep its address, or the connection";
 
 const READ_FASTER: &str =
     "look into the reader (what it does between its reads); a larger buffer helps only against bursts";

@@ -7,9 +7,10 @@ use ipcost_lab::strace::Tally;
 use ipcost_model::and_joined;
 use ipcost_sys::interrupt::Interrupt;
 
-use super::gather::{Eyes, WatchError};
-use super::sampling::{Sampling, Window};
-use super::watching::Watching;
+use super::observation::WatchError;
+use super::observer::Observer;
+use super::state::WatchState;
+use super::tell::Told;
 use super::{Conversation, WatchRequest};
 
 /// How long they are looked at before anything slows them.
@@ -54,12 +55,12 @@ pub struct Pair {
 /// # Errors
 /// If it cannot be attached.
 pub fn trace_calls(
-    watching: &Watching,
+    state: &WatchState,
     processes: &[u32],
     interrupt: &Interrupt,
     announce: &mut dyn FnMut(&str),
 ) -> Result<Traced, AttachError> {
-    let names: Vec<String> = processes.iter().map(|id| watching.name(*id)).collect();
+    let names: Vec<String> = processes.iter().map(|id| state.name(*id)).collect();
     announce(&format!(
         "strace is attached to {} for a second; their calls take longer meanwhile",
         and_joined(&names)
@@ -76,45 +77,40 @@ pub fn look_closely(
     interrupt: &Interrupt,
     announce: &mut dyn FnMut(&str),
 ) -> Result<Pair, PairError> {
-    let mut eyes = Eyes::open()?;
-    let mut watching = Watching::default();
-    let sampling = Sampling::start(eyes.counts_calls());
-    let mut look = |watching: &mut Watching, windows: &[Window]| -> Result<(), WatchError> {
-        let look = eyes.look()?;
-        watching.see(&look);
-        watching.sampled(windows, look.counted.as_deref());
-        Ok(())
-    };
-    look(&mut watching, &[])?;
-    let of = |pid| WatchRequest { pid: Some(pid), ..WatchRequest::default() };
+    let mut observer = Observer::open()?;
+    let mut state = WatchState::new(WatchRequest { pid: Some(a), ..WatchRequest::default() });
+    state.observe(observer.observe()?);
     for process in [a, b] {
-        watching.check(&of(process))?;
+        state.check(process)?;
     }
     let began = Instant::now();
     while began.elapsed() < CLOSELY && !interrupt.asked() {
         std::thread::sleep(STEP);
     }
-    let windows = sampling.as_ref().map(Sampling::take).unwrap_or_default();
-    look(&mut watching, &windows)?;
+    state.observe(observer.observe()?);
     // Calls that strace makes slow are not to be sampled.
-    drop(sampling);
-    let between = |watching: &Watching| {
-        let all = watching.conversations(&of(a), None);
-        all.into_iter().find(|told| [told.client.pid, told.server.pid].contains(&Some(b)))
+    observer.stop_sampling("strace is attached instead");
+    let between = |state: &WatchState| -> Option<Told> {
+        let is_other = |told: &Told| {
+            let sides = [&told.conversation.client, &told.conversation.server];
+            sides.iter().any(|side| side.pid == Some(b))
+        };
+        state.conversations(None).into_iter().find(is_other)
     };
-    let before = between(&watching).ok_or(PairError::NoConversation(a, b))?;
-    let (client, server) = (before.client.pid.unwrap_or(a), before.server.pid.unwrap_or(b));
-    let sampled = watching.requests_seen(&before);
-    let mut traced = trace_calls(&watching, &[client, server], interrupt, announce)?;
-    look(&mut watching, &[])?;
-    watching.traced(&traced);
-    let after = between(&watching).ok_or(PairError::NoConversation(a, b))?;
-    let requests = watching.requests_seen(&after).since(sampled);
+    let before = between(&state).ok_or(PairError::NoConversation(a, b))?;
+    let (client, server) =
+        (before.conversation.client.pid.unwrap_or(a), before.conversation.server.pid.unwrap_or(b));
+    let sampled = state.requests_seen(&before);
+    let mut traced = trace_calls(&state, &[client, server], interrupt, announce)?;
+    state.observe(observer.observe()?);
+    state.traced(&traced);
+    let after = between(&state).ok_or(PairError::NoConversation(a, b))?;
+    let requests = state.requests_seen(&after).since(sampled);
     if requests == 0 {
         return Err(PairError::Idle(a, b));
     }
     let mut calls = |id: u32| traced.by_process.remove(&id).unwrap_or_default();
     let calls = [calls(client), calls(server)];
-    let told = if before.requests_per_s.is_some() { before } else { after };
-    Ok(Pair { told, requests, calls })
+    let told = if before.conversation.requests_per_s.is_some() { before } else { after };
+    Ok(Pair { told: told.conversation, requests, calls })
 }

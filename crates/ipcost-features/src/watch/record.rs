@@ -216,6 +216,20 @@ pub struct Conversation {
     pub waiting: (u64, u64),
 }
 
+impl Conversation {
+    /// What the client waits for an answer, nanoseconds, in the median; `None` where nothing told that while the programs ran as they do.
+    pub fn waits_ns(&self) -> Option<f64> {
+        self.round_trip_us.filter(|_| !self.slowed).map(|spread| spread.median * 1e3)
+    }
+
+    /// Whether another observation's is the same: between the same programs, over the same address.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let side = |party: &Party| (party.pid, if party.pid.is_none() { party.name.clone() } else { String::new() });
+        let place = |told: &Self| (side(&told.client), side(&told.server), told.medium, told.address.clone());
+        place(self) == place(other)
+    }
+}
+
 /// One side of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Party {
@@ -235,6 +249,9 @@ pub struct Party {
     /// Its processor time, as a share of one processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<f64>,
+    /// How many processes it is, where many hold the same end of a pipe; they have no one number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u32>,
 }
 
 /// What goes in one direction.
@@ -253,8 +270,15 @@ pub struct Flow {
     /// Bytes of a message, where calls were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_bytes: Option<Spread>,
+    /// Calls that moved messages of unknown size (`sendmmsg`, `recvmmsg`), where calls are counted: their bytes are not in it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unsized_calls: u64,
     /// How it is known.
     pub known: Known,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How values are spread.

@@ -1,16 +1,17 @@
 //! From sampled calls to what conversations exchange: bytes, messages with their sizes, round trips, and how they are read and written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ipcost_sys::observed::{CallDirection, Held, MovedCall};
-use ipcost_sys::running::held_at;
 
-use super::Medium;
+use super::conversation_state::{ConversationKey, ConversationState, Side, Totals, place};
+use super::leads::Leads;
+use super::proc_table::{ProcId, ProcTable, ProcTotals};
 use super::sampling::Window;
-use super::ways::Way;
+use super::state::Conversations;
 
 /// So many values of each kind are kept of a conversation: quartiles need no more.
-const MOST_KEPT: usize = 2_000;
+const MOST_KEPT: usize = 500;
 /// `EAGAIN`.
 const AGAIN: i64 = -11;
 /// TLS reads the header of a record before the record (RFC 8446, 5.1), bytes.
@@ -36,6 +37,18 @@ pub(super) struct SampledEnd {
     pub accepted: f64,
 }
 
+impl SampledEnd {
+    /// Takes in what was sampled of another end that is the same from now on.
+    pub fn absorb(&mut self, other: Self) {
+        self.taken.absorb(other.taken);
+        self.given.absorb(other.given);
+        self.answers_ns.absorb(other.answers_ns);
+        self.pauses_ns.absorb(other.pauses_ns);
+        self.empty += other.empty;
+        self.accepted += other.accepted;
+    }
+}
+
 /// What went one way at an end.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Moved {
@@ -59,6 +72,16 @@ impl Moved {
     fn messages_per_call(&self) -> f64 {
         self.messages as f64 / self.calls_of_messages.max(1) as f64
     }
+
+    fn absorb(&mut self, other: Self) {
+        self.sum.add(other.sum);
+        self.messages += other.messages;
+        self.calls_of_messages += other.calls_of_messages;
+        self.in_pieces += other.in_pieces;
+        self.headers += other.headers;
+        self.sizes.absorb(other.sizes);
+        self.call_sizes.absorb(other.call_sizes);
+    }
 }
 
 /// Values of which some are kept, all alike.
@@ -79,6 +102,12 @@ impl Kept {
         if let Some(kept) = self.values.get_mut(place as usize) {
             *kept = value;
         }
+    }
+
+    fn absorb(&mut self, other: Self) {
+        let untold = other.seen - other.values.len() as u64;
+        other.values.into_iter().for_each(|value| self.add(value));
+        self.seen += untold;
     }
 
     /// How many there were.
@@ -106,7 +135,7 @@ struct Turn {
 }
 
 /// What a process does apart from moving data.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct SampledProcess {
     /// Bytes that it has read and written in calls that the kernel counts.
     pub read: f64,
@@ -114,27 +143,29 @@ pub(super) struct SampledProcess {
     pub calls: f64,
     /// Calls that found nothing: reads without data, and polls that did not wait.
     pub empty: f64,
-    pub connects: f64,
 }
 
-/// All that was sampled.
+/// A descriptor of a process.
+type Descriptor = (ProcId, i32);
+
+/// All that was sampled, apart from what belongs to conversations and processes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Samples {
     /// How long windows were open, nanoseconds.
     pub open_ns: u64,
     pub windows: u64,
     pub lost: u64,
-    pub ends: HashMap<(Way, bool), SampledEnd>,
-    pub processes: HashMap<u32, SampledProcess>,
-    turns: HashMap<(u32, i32), Turn>,
-    /// Descriptors that came from a listener, by process: the listener's descriptor.
-    accepted: HashMap<(u32, i32), i32>,
-    /// What descriptors are, found since the last look.
-    found: HashMap<(u32, i32), Option<Held>>,
+    turns: HashMap<Descriptor, Turn>,
+    /// Descriptors that came from a listener: the listener's descriptor, and before which observation that was.
+    accepted: HashMap<Descriptor, (i32, u32)>,
+    /// What descriptors are, since the observation before.
+    found: HashMap<Descriptor, Option<Held>>,
+    /// Those that were closed since then: what they were before says nothing more of them.
+    closed: HashSet<Descriptor>,
 }
 
 /// What went one way at an end: each call counts as often as its window tells of others that were not seen.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct MovedSum {
     pub bytes: f64,
     /// Of the bytes, those in calls that the kernel counts by process.
@@ -151,16 +182,12 @@ impl MovedSum {
             calls: self.calls - before.calls,
         }
     }
-}
 
-/// All counts at a moment.
-#[derive(Debug, Clone, Default)]
-pub(super) struct SampledSums {
-    /// What each end had taken in and given out.
-    ends: HashMap<(Way, bool), (MovedSum, MovedSum)>,
-    accepted: HashMap<Way, f64>,
-    /// What processes had read and written.
-    processes: HashMap<u32, (f64, f64)>,
+    pub fn add(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.counted_bytes += other.counted_bytes;
+        self.calls += other.calls;
+    }
 }
 
 /// What went one way, as estimated from a sample.
@@ -168,19 +195,67 @@ pub(super) struct SampledSums {
 pub(super) struct Estimate {
     pub bytes: f64,
     pub messages: f64,
+    /// Calls that tell messages and not bytes.
+    pub unsized_calls: u64,
 }
 
-/// Where what a process holds leads: to which conversations, and whether to their client's end.
-type Lead<'a> = &'a dyn Fn(u32, &Held) -> Vec<(Way, bool)>;
+/// What tells which conversations a call belongs to.
+pub(super) struct Resolver<'a> {
+    pub procs: &'a mut ProcTable,
+    /// Where sockets and pipes lead now, and did at the observation before.
+    pub leads: &'a Leads,
+    pub before: &'a Leads,
+    /// What a call was made on, where that is known of the call itself.
+    pub target: &'a dyn Fn(&MovedCall) -> Option<Held>,
+    /// What descriptors were that no observation showed.
+    pub late: &'a HashMap<(u32, i32), Held>,
+}
 
-impl Samples {
-    /// Forgets what descriptors are, since a look shows it again.
-    pub fn looked(&mut self) {
-        self.found.clear();
+impl Resolver<'_> {
+    fn held(&self, (process, descriptor): Descriptor, call: &MovedCall, is_closed: bool) -> Option<Held> {
+        let (now, before) = self.procs.held_at(process, descriptor);
+        let before = before.filter(|_| !is_closed);
+        let late = || self.late.get(&(process.pid, descriptor)).cloned();
+        (self.target)(call).or_else(|| before.or(now).cloned()).or_else(late)
     }
 
-    /// Takes in the calls of a window. `held` says what a descriptor of a process was at the last look, and `leads` where it leads.
-    pub fn add(&mut self, window: &Window, held: &dyn Fn(&MovedCall) -> Option<Held>, leads: Lead<'_>) {
+    fn ends(&self, process: ProcId, held: &Held, direction: CallDirection) -> Vec<(ConversationKey, bool)> {
+        match self.before.of(process, held, direction) {
+            none if none.is_empty() => self.leads.of(process, held, direction),
+            found => found,
+        }
+    }
+}
+
+impl Samples {
+    /// Takes in windows of calls between the observation before and this one.
+    pub fn add(
+        &mut self,
+        windows: &[Window],
+        observation: u32,
+        resolver: &mut Resolver<'_>,
+        conversations: &mut Conversations,
+    ) {
+        self.found.clear();
+        self.closed.clear();
+        for window in windows {
+            self.add_window(window, observation, resolver, conversations);
+        }
+        // A descriptor that is open at an observation is known by it; what was shorter has ended by the next one.
+        self.accepted.retain(|_, (_, since)| *since >= observation);
+        let Self { turns, accepted, .. } = self;
+        let lives = |(process, _): &Descriptor| resolver.procs.is_live(*process);
+        turns.retain(|at, _| lives(at));
+        accepted.retain(|at, _| lives(at));
+    }
+
+    fn add_window(
+        &mut self,
+        window: &Window,
+        observation: u32,
+        resolver: &mut Resolver<'_>,
+        conversations: &mut Conversations,
+    ) {
         if !window.continues {
             self.turns.clear();
         }
@@ -192,171 +267,81 @@ impl Samples {
         let weight = window.stands_for_ns as f64 / window.lasted_ns.max(1) as f64;
         let weight = weight * (records + window.lost as f64) / records;
         for call in &window.calls {
-            self.count_process(call, weight);
+            let Some(process) = resolver.procs.named(call.process) else { continue };
+            if let Some(known) = resolver.procs.get_mut(process) {
+                count_process(&mut known.sampled, call, weight);
+            }
+            let at = (process, call.descriptor);
+            if call.call == "close" && call.result == 0 {
+                self.close(at);
+            }
             if call.call.starts_with("accept") && call.result >= 0 {
-                self.accept(call, weight, held, leads);
+                let new = (process, i32::try_from(call.result).unwrap_or(-1));
+                self.close(new);
+                self.accepted.insert(new, (call.descriptor, observation));
+                let held = resolver.held(at, call, self.closed.contains(&at));
+                for (key, is_client) in
+                    held.iter().flat_map(|held| resolver.ends(process, held, CallDirection::In))
+                {
+                    conversations.entry(key).or_default().sampled[place(is_client)].accepted += weight;
+                }
             }
             if !matches!(call.direction, CallDirection::In | CallDirection::Out) || call.descriptor < 0 {
                 continue;
             }
-            let key = (call.process, call.descriptor);
-            let known = self.found.entry(key).or_insert_with(|| held(call).or_else(|| held_at(key.0, key.1)));
-            let mut ways = known.as_ref().map(|held| leads(call.process, held)).unwrap_or_default();
-            if ways.is_empty()
-                && let Some(listener) = self.accepted.get(&key)
-            {
-                // A connection shorter than the time between two looks: its listener tells what it is.
-                let listener = MovedCall { descriptor: *listener, ..*call };
-                ways = held(&listener).map(|held| leads(call.process, &held)).unwrap_or_default();
-            }
-            if ways.is_empty() {
-                continue;
-            }
-            self.count(call, weight, &ways);
-        }
-    }
-
-    /// The counts so far.
-    pub fn sums(&self) -> SampledSums {
-        let ends = self.ends.iter().map(|(key, end)| (key.clone(), (end.taken.sum, end.given.sum)));
-        let processes = self.processes.iter().map(|(id, process)| (*id, (process.read, process.written)));
-        let accepted = self.ends.iter().filter(|((_, is_client), _)| !is_client);
-        let accepted = accepted.map(|((way, _), end)| (way.clone(), end.accepted)).collect();
-        SampledSums { ends: ends.collect(), processes: processes.collect(), accepted }
-    }
-
-    /// What went from the client to the server, or back, since earlier counts; `moved` tells how much a process has read and written since
-    /// then by its own counters. `None` if nothing was sampled.
-    pub fn estimate(
-        &self,
-        way: &Way,
-        there: bool,
-        since: &SampledSums,
-        moved: &dyn Fn(u32) -> Option<(u64, u64)>,
-    ) -> Option<Estimate> {
-        if self.windows == 0 {
-            return None;
-        }
-        let ends = |client| self.ends.get(&(way.clone(), client));
-        let now = |client| ends(client).map(|end| (end.taken.sum, end.given.sum)).unwrap_or_default();
-        let before = |client: bool| since.ends.get(&(way.clone(), client)).copied().unwrap_or_default();
-        let given = now(there).1.since(before(there).1);
-        let taken = now(!there).0.since(before(!there).0);
-        let (giver, taker) = if there { (way.client, way.server) } else { (way.server, way.client) };
-        // Calls that the process's own counters hold need no guess at what went on outside the windows.
-        let by_counters = |end: MovedSum, process: Option<u32>, is_read: bool| {
-            let process = process?;
-            let before = since.processes.get(&process).copied().unwrap_or_default();
-            let now = self.processes.get(&process)?;
-            let (read, written) = moved(process)?;
-            let (sampled, counted) = match is_read {
-                true => (now.read - before.0, read),
-                false => (now.written - before.1, written),
+            let is_closed = self.closed.contains(&at);
+            let known = self.found.entry(at).or_insert_with(|| resolver.held(at, call, is_closed));
+            let ends = match known {
+                Some(held) if resolver.before.know(held) || resolver.leads.know(held) => {
+                    resolver.ends(process, held, call.direction)
+                }
+                // A connection shorter than the time between two observations: its listener tells what it is.
+                _ => self.ends_of_accepted(at, call, resolver),
             };
-            let is_all = end.bytes > 0.0 && end.bytes - end.counted_bytes < 0.5;
-            (is_all && sampled > 0.0).then_some(counted as f64 / sampled)
-        };
-        let of = |end: MovedSum, process, is_read| {
-            let scale = by_counters(end, process, is_read).unwrap_or(1.0);
-            let per_call =
-                if is_read { ends(!there).map(|end| &end.taken) } else { ends(there).map(|end| &end.given) };
-            let per_call = per_call.map_or(0.0, Moved::messages_per_call);
-            Estimate { bytes: end.bytes * scale, messages: end.calls * per_call * scale }
-        };
-        let (out, into) = (of(given, giver, false), of(taken, taker, true));
-        let is_counted = |end: MovedSum, process, is_read| by_counters(end, process, is_read).is_some();
-        Some(match way.medium {
-            // Of several that hold a pipe, those talk that move something.
-            Medium::Pipe | Medium::Fifo => {
-                if out.bytes < into.bytes {
-                    out
-                } else {
-                    into
-                }
+            if !ends.is_empty() {
+                self.count(at, call, weight, ends, conversations);
             }
-            _ if is_counted(given, giver, false) => out,
-            _ if is_counted(taken, taker, true) => into,
-            _ => {
-                if out.bytes > into.bytes {
-                    out
-                } else {
-                    into
-                }
-            }
-        })
+        }
     }
 
-    /// Keeps from which listener a descriptor comes.
-    fn accept(
+    /// What a descriptor was is over.
+    fn close(&mut self, at: Descriptor) {
+        self.turns.remove(&at);
+        self.found.remove(&at);
+        self.accepted.remove(&at);
+        self.closed.insert(at);
+    }
+
+    fn ends_of_accepted(
+        &self,
+        at: Descriptor,
+        call: &MovedCall,
+        resolver: &Resolver<'_>,
+    ) -> Vec<(ConversationKey, bool)> {
+        let Some((listener, _)) = self.accepted.get(&at) else { return Vec::new() };
+        let (listener, call) = ((at.0, *listener), MovedCall { descriptor: *listener, ..*call });
+        let held = resolver.held(listener, &call, self.closed.contains(&listener));
+        held.map(|held| resolver.ends(at.0, &held, call.direction)).unwrap_or_default()
+    }
+
+    /// The listener that a descriptor of a process came from since the observation before, if one was seen to.
+    pub fn listener(&self, process: ProcId, descriptor: i32) -> Option<i32> {
+        self.accepted.get(&(process, descriptor)).map(|(listener, _)| *listener)
+    }
+
+    fn count(
         &mut self,
+        at: Descriptor,
         call: &MovedCall,
         weight: f64,
-        held: &dyn Fn(&MovedCall) -> Option<Held>,
-        leads: Lead<'_>,
+        ends: Vec<(ConversationKey, bool)>,
+        conversations: &mut Conversations,
     ) {
-        let key = (call.process, i32::try_from(call.result).unwrap_or(-1));
-        self.accepted.insert(key, call.descriptor);
-        self.turns.remove(&key);
-        self.found.remove(&key);
-        let ways = held(call).map(|held| leads(call.process, &held)).unwrap_or_default();
-        for way in ways {
-            self.ends.entry(way).or_default().accepted += weight;
-        }
-    }
-
-    /// Forgets what is of other processes than these.
-    pub fn forget(&mut self, is_kept: &dyn Fn(&u32) -> bool) {
-        self.processes.retain(|id, _| is_kept(id));
-        self.turns.retain(|(id, _), _| is_kept(id));
-        self.accepted.retain(|(id, _), _| is_kept(id));
-    }
-
-    /// The listener that a descriptor of a process came from, if one was seen to.
-    pub fn listener(&self, process: u32, descriptor: i32) -> Option<i32> {
-        self.accepted.get(&(process, descriptor)).copied()
-    }
-
-    /// How many messages a call moves, from the client to the server or back: less than one where a message takes several calls; by the end
-    /// that gives, or the one that takes.
-    pub fn messages_per_call(&self, way: &Way, there: bool, by_giver: bool) -> f64 {
-        let end = self.ends.get(&(way.clone(), there == by_giver));
-        end.map_or(
-            0.0,
-            |end| if by_giver { end.given.messages_per_call() } else { end.taken.messages_per_call() },
-        )
-    }
-
-    /// Connections that the server took since earlier counts.
-    pub fn accepted(&self, way: &Way, since: &SampledSums) -> f64 {
-        let now = self.ends.get(&(way.clone(), false)).map_or(0.0, |end| end.accepted);
-        now - since.accepted.get(way).copied().unwrap_or(0.0)
-    }
-
-    fn count_process(&mut self, call: &MovedCall, weight: f64) {
-        let process = self.processes.entry(call.process).or_default();
-        process.calls += weight;
-        let moved = call.result.max(0) as f64 * weight;
-        let is_counted = COUNTED.contains(&call.call);
-        match call.direction {
-            CallDirection::In if is_counted => process.read += moved,
-            CallDirection::Out if is_counted => process.written += moved,
-            CallDirection::Wait if call.result == 0 && call.ended_ns - call.began_ns < NO_WAIT_NS => {
-                process.empty += weight
-            }
-            CallDirection::Other if call.call == "connect" => process.connects += weight,
-            _ => {}
-        }
-        if call.direction == CallDirection::In && call.result == AGAIN {
-            process.empty += weight;
-        }
-    }
-
-    fn count(&mut self, call: &MovedCall, weight: f64, ways: &[(Way, bool)]) {
         let is_in = call.direction == CallDirection::In;
-        let turn = self.turns.entry((call.process, call.descriptor)).or_default();
+        let turn = self.turns.entry(at).or_default();
         let bytes = call.result.max(0).cast_unsigned();
-        for way in ways {
-            let end = self.ends.entry(way.clone()).or_default();
+        for (key, is_client) in ends {
+            let end = &mut conversations.entry(key).or_default().sampled[place(is_client)];
             if is_in && call.result == AGAIN {
                 end.empty += 1;
             }
@@ -396,5 +381,69 @@ impl Samples {
         turn.bytes += bytes;
         turn.calls += 1;
         turn.ended_ns = call.ended_ns;
+    }
+}
+
+/// What went from the client to the server, or back, since earlier counts; `moved` tells how much a process has read and written since
+/// then by its own counters, and as far as it was sampled. `None` of one of which nothing was sampled.
+pub(super) fn estimate(
+    key: &ConversationKey,
+    state: &ConversationState,
+    there: bool,
+    since: &Totals,
+    moved: &dyn Fn(&Side) -> Option<ProcTotals>,
+) -> Estimate {
+    let now = state.totals();
+    let given = now.sampled[place(there)].1.since(since.sampled[place(there)].1);
+    let taken = now.sampled[place(!there)].0.since(since.sampled[place(!there)].0);
+    // Calls that the process's own counters hold need no guess at what went on outside the windows.
+    let by_counters = |end: MovedSum, is_client: bool, is_read: bool| {
+        let process = moved(key.side(is_client))?;
+        let (read, written) = process.moved?;
+        let (sampled, counted) =
+            if is_read { (process.sampled.0, read) } else { (process.sampled.1, written) };
+        let is_all = end.bytes > 0.0 && end.bytes - end.counted_bytes < 0.5;
+        (is_all && sampled > 0.0).then_some(counted as f64 / sampled)
+    };
+    let of = |end: MovedSum, is_client: bool, is_read: bool| {
+        let scale = by_counters(end, is_client, is_read);
+        let per_call = messages_per_call(state, there, !is_read);
+        let times = scale.unwrap_or(1.0);
+        let messages = end.calls * per_call * times;
+        (Estimate { bytes: end.bytes * times, messages, unsized_calls: 0 }, scale.is_some())
+    };
+    let ((out, by_giver), (into, by_taker)) = (of(given, there, false), of(taken, !there, true));
+    let is_less = out.bytes < into.bytes;
+    match key.is_pipe() {
+        // Of several that hold a pipe, those talk that move something.
+        true if is_less => out,
+        true => into,
+        false if by_giver => out,
+        false if by_taker || is_less => into,
+        false => out,
+    }
+}
+
+/// How many messages a call moves, from the client to the server or back: less than one where a message takes several calls; by the end
+/// that gives, or the one that takes.
+pub(super) fn messages_per_call(state: &ConversationState, there: bool, by_giver: bool) -> f64 {
+    let end = &state.sampled[place(there == by_giver)];
+    if by_giver { end.given.messages_per_call() } else { end.taken.messages_per_call() }
+}
+
+fn count_process(process: &mut SampledProcess, call: &MovedCall, weight: f64) {
+    process.calls += weight;
+    let moved = call.result.max(0) as f64 * weight;
+    let is_counted = COUNTED.contains(&call.call);
+    match call.direction {
+        CallDirection::In if is_counted => process.read += moved,
+        CallDirection::Out if is_counted => process.written += moved,
+        CallDirection::Wait if call.result == 0 && call.ended_ns - call.began_ns < NO_WAIT_NS => {
+            process.empty += weight
+        }
+        _ => {}
+    }
+    if call.direction == CallDirection::In && call.result == AGAIN {
+        process.empty += weight;
     }
 }

@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use ipcost_model::units::counted;
 use ipcost_sys::observed::Held;
 
-use super::gather::WatchError;
-use super::sampled::{Estimate, Kept, SampledEnd, Samples};
-use super::sums::{Amount, FEW_MESSAGES, Past, manner};
-use super::watching::Watching;
-use super::ways::Way;
+use super::conversation_state::{
+    Amount, CallSum, ConversationKey, ConversationState, FEW_MESSAGES, Side, Totals, manner, place,
+};
+use super::observation::WatchError;
+use super::proc_table::{ProcState, ProcTotals};
+use super::sampled::{Estimate, Kept, SampledEnd, Samples, estimate, messages_per_call};
+use super::state::{Moment, WatchState};
 use super::{
     Conversation, Flow, Known, Manner, Medium, Party, SampleRecord, Spread, TcpState, TraceRecord, Unseen,
     WatchRequest,
@@ -41,55 +44,57 @@ impl SeenRequests {
     }
 }
 
-impl Watching {
+/// A conversation, and which one it is.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// What is told of it.
+    pub conversation: Conversation,
+    pub(super) key: ConversationKey,
+}
+
+impl WatchState {
     /// What went one way over a conversation, by the counted calls of its ends.
-    fn counted(&self, way: &Way, there: bool, since: &Past) -> Option<Estimate> {
+    fn counted(
+        &self,
+        key: &ConversationKey,
+        state: &ConversationState,
+        there: bool,
+        since: &Totals,
+    ) -> Option<Estimate> {
         if !self.counts_calls {
             return None;
         }
-        let end = |is_client: bool| {
-            let key = (way.clone(), is_client);
-            let now = self.counted.get(&key).copied().unwrap_or_default();
-            let before = since.counted.get(&key).copied().unwrap_or_default();
-            let less = |now: (u64, u64), before: (u64, u64)| (now.0 - before.0, now.1 - before.1);
-            (less(now.taken, before.taken), less(now.given, before.given))
-        };
-        let (given, taken) = (end(there).1, end(!there).0);
-        let is_pipe = matches!(way.medium, Medium::Pipe | Medium::Fifo);
+        let end = |is_client: bool| (state.counted[place(is_client)], since.counted[place(is_client)]);
+        let ((giver, giver_before), (taker, taker_before)) = (end(there), end(!there));
+        let (given, taken) = (giver.given.since(giver_before.given), taker.taken.since(taker_before.taken));
         // Of several that hold a pipe, those talk that move something.
-        let is_given = if is_pipe { given.0 <= taken.0 } else { given.0 >= taken.0 };
-        let (bytes, calls) = if is_given { given } else { taken };
-        let messages = calls as f64 * self.samples.messages_per_call(way, there, is_given);
-        Some(Estimate { bytes: bytes as f64, messages })
+        let is_given = if key.is_pipe() { given.bytes <= taken.bytes } else { given.bytes >= taken.bytes };
+        let CallSum { bytes, calls, unsized_calls } = if is_given { given } else { taken };
+        let messages = (calls - unsized_calls) as f64 * messages_per_call(state, there, is_given);
+        Some(Estimate { bytes: bytes as f64, messages, unsized_calls })
     }
 
-    /// The conversations that fit a request, those that move most first: since the first look, or in the last few seconds.
-    pub fn conversations(&self, request: &WatchRequest, lately: Option<Duration>) -> Vec<Conversation> {
-        let since = self.since(lately);
-        let mut ways: BTreeSet<&Way> = self.now.keys().collect();
-        ways.extend(self.sums.keys());
-        ways.extend(self.samples.ends.keys().map(|(way, _)| way));
-        let told = ways.into_iter().map(|way| self.tell(way, since));
-        let mut found: Vec<Conversation> = told.filter(|conversation| fits(conversation, request)).collect();
+    /// The conversations that fit the request, those that move most first: since the first observation, or in the last few seconds.
+    pub fn conversations(&self, lately: Option<Duration>) -> Vec<Told> {
+        let since = self.moment(lately);
+        let told = self.conversations.iter().map(|(key, state)| {
+            Told { conversation: self.told_of(key, state, since), key: key.clone() }
+        });
+        let mut found: Vec<Told> = told.filter(|told| fits(&told.conversation, &self.request)).collect();
         if lately.is_some() {
-            found.retain(|it| it.connections > 0 || it.opened > 0);
+            found.retain(|it| it.conversation.connections > 0 || it.conversation.opened > 0);
         }
-        let moved = |one: &Conversation| {
+        let moved = |Told { conversation, .. }: &Told| {
             let bytes = |flow: &Option<Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
-            bytes(&one.there) + bytes(&one.back)
+            bytes(&conversation.there) + bytes(&conversation.back)
         };
         found.sort_by(|a, b| {
             moved(b)
                 .total_cmp(&moved(a))
-                .then(b.connections.cmp(&a.connections))
-                .then(a.address.cmp(&b.address))
+                .then(b.conversation.connections.cmp(&a.conversation.connections))
+                .then(a.conversation.address.cmp(&b.conversation.address))
         });
         found
-    }
-
-    /// A conversation in the last few seconds.
-    pub(super) fn lately(&self, way: &Way) -> Conversation {
-        self.tell(way, self.past.front().unwrap_or(&self.first))
     }
 
     /// To which processes strace was attached, and for how long.
@@ -99,23 +104,23 @@ impl Watching {
     }
 
     /// Requests of a conversation that were sampled or traced.
-    pub fn requests_seen(&self, told: &Conversation) -> SeenRequests {
-        let end = |is_client| self.samples.ends.get(&(told.way(), is_client));
-        let (client, server) = (end(true), end(false));
-        let asked =
-            client.map_or(0, |end| end.given.messages).max(server.map_or(0, |end| end.taken.messages));
-        let calls = client.map_or(0, |end| end.given.call_sizes.count());
-        SeenRequests { messages: asked, calls }
+    pub fn requests_seen(&self, told: &Told) -> SeenRequests {
+        let Some(state) = self.conversations.get(&told.key) else { return SeenRequests::default() };
+        let [client, server] = &state.sampled;
+        let messages = client.given.messages.max(server.taken.messages);
+        SeenRequests { messages, calls: client.given.call_sizes.count() }
     }
 
     /// Processes of conversations that nothing counts.
-    pub fn traceable(&self, request: &WatchRequest) -> Vec<u32> {
+    pub fn traceable(&self) -> Vec<u32> {
         const MOST: usize = 32;
-        let is_own = |id: &u32| self.programs.get(id).is_some_and(|program| program.held.is_some());
-        let uncounted = self
-            .conversations(request, None)
-            .into_iter()
-            .filter(|told| told.medium != Medium::Shm && (told.medium != Medium::Tcp || !request.is_any()));
+        let is_own = |id: &u32| {
+            let known = self.procs.named(*id).and_then(|id| self.procs.get(id));
+            known.is_some_and(|known| known.program.held.is_some())
+        };
+        let all = self.conversations(None).into_iter().map(|told| told.conversation);
+        let uncounted =
+            all.filter(|told| told.medium != Medium::Shm && (told.medium != Medium::Tcp || !self.request.is_any()));
         let both = uncounted.flat_map(|told| [told.client.pid, told.server.pid]).flatten();
         let mut found: Vec<u32> = both.filter(is_own).collect();
         found.sort_unstable();
@@ -129,7 +134,8 @@ impl Watching {
         if !self.traced_for.is_zero() {
             return None;
         }
-        let Samples { open_ns, windows, lost, .. } = self.samples;
+        let Samples { open_ns, windows, lost, .. } = &self.samples;
+        let (open_ns, windows, lost) = (*open_ns, *windows, *lost);
         let share = (open_ns as f64 / self.elapsed().as_nanos().max(1) as f64).min(1.0);
         (windows > 0).then_some(SampleRecord { share, windows, lost })
     }
@@ -137,14 +143,15 @@ impl Watching {
     /// Processes that write into pipes and Unix sockets.
     pub fn writers(&self) -> Vec<u32> {
         let mut found: Vec<u32> = Vec::new();
-        for (way, now) in &self.now {
-            let writers = match way.medium {
-                Medium::Pipe | Medium::Fifo => [way.client, None],
+        for (key, state) in &self.conversations {
+            let Some(open) = &state.open else { continue };
+            let writers = match key.medium {
+                Medium::Pipe | Medium::Fifo => [Some(&key.client), None],
                 // Who waits for room has filled the other's queue.
-                medium if medium.is_unix() && now.waiting != (0, 0) => [way.client, way.server],
+                medium if medium.is_unix() && open.waiting != (0, 0) => [Some(&key.client), Some(&key.server)],
                 _ => continue,
             };
-            found.extend(writers.into_iter().flatten());
+            found.extend(writers.into_iter().flatten().filter_map(Side::process).map(|id| id.pid));
         }
         found.sort_unstable();
         found.dedup();
@@ -152,35 +159,27 @@ impl Watching {
         found
     }
 
-    /// What had been counted so long ago, or at the first look.
-    fn since(&self, lately: Option<Duration>) -> &Past {
-        let from = lately.map(|lately| self.elapsed.saturating_sub(lately));
-        let old =
-            from.and_then(|from| self.past.iter().rev().find(|past| past.at <= from).or(self.past.front()));
-        old.unwrap_or(&self.first)
-    }
-
-    fn tell(&self, way: &Way, since: &Past) -> Conversation {
-        let seconds = (self.elapsed - since.at).as_secs_f64().max(1e-9);
-        let before = since.sums.get(way).copied().unwrap_or_default();
-        let sum = self.sums.get(way).copied().unwrap_or_default().since(before);
-        let now = self.now.get(way).cloned().unwrap_or_default();
-        let flow = |amount: Amount| Flow {
-            bytes: amount.bytes,
-            bytes_per_s: amount.bytes as f64 / seconds,
-            segments: Some(amount.segments),
-            messages_per_s: None,
-            message_bytes: None,
-            known: Known::Counted,
+    /// What is told of a conversation since a moment.
+    pub(super) fn told_of(&self, key: &ConversationKey, state: &ConversationState, since: Moment) -> Conversation {
+        let seconds = self.elapsed.saturating_sub(since.at).as_secs_f64().max(1e-9);
+        let before = state.totals_at(since.observation);
+        let sum = state.sum.since(before.sum);
+        let now = state.open.clone().unwrap_or_default();
+        let flow = |amount: Amount| Flow { segments: Some(amount.segments), ..counted_flow(amount.bytes, seconds) };
+        let party = |is_client: bool| match key.side(is_client) {
+            Side::Proc(id) => self.procs.get(*id).map_or_else(Party::default, |it| self.party(it, since, seconds)),
+            Side::Ended(name) => Party { name: name.to_string(), ..Party::default() },
+            Side::Holders => {
+                let (name, count) =
+                    now.holders.clone().map(|both| both[place(is_client)].clone()).unwrap_or_default();
+                Party { name, processes: Some(count), ..Party::default() }
+            }
         };
         let mut told = Conversation {
-            client: match &way.ended {
-                Some(name) => Party { name: name.clone(), ..Party::default() },
-                None => self.party(way.client, since, seconds),
-            },
-            server: self.party(way.server, since, seconds),
-            medium: way.medium,
-            address: way.address.clone(),
+            client: party(true),
+            server: party(false),
+            medium: key.medium,
+            address: key.address.to_string(),
             connections: now.connections,
             opened: sum.opened,
             opened_per_s: sum.opened as f64 / seconds,
@@ -195,10 +194,10 @@ impl Watching {
             tcp: None,
             waiting: now.waiting,
         };
-        match way.medium {
+        match key.medium {
             Medium::Tcp => {
                 let (manner, requests) = manner(sum);
-                let mut rtts = now.rtts.clone();
+                let mut rtts = now.rtts;
                 rtts.sort_unstable();
                 let held_up = |amount: Amount| {
                     amount.held_up_us as f64 / 1e6 / seconds / f64::from(now.connections.max(1))
@@ -216,45 +215,46 @@ impl Watching {
                 });
             }
             Medium::Pipe | Medium::Fifo => {
-                told.there = self.through_pipe(way, since).map(|bytes| Flow {
-                    bytes,
-                    bytes_per_s: bytes as f64 / seconds,
-                    segments: None,
-                    messages_per_s: None,
-                    message_bytes: None,
-                    known: Known::Estimated,
-                });
+                told.there = self
+                    .through_pipe(key, since)
+                    .map(|bytes| Flow { known: Known::Estimated, ..counted_flow(bytes, seconds) });
                 let idle = |there: Flow| if there.bytes > 0 { Manner::Stream } else { Manner::Idle };
                 told.manner = told.there.map(idle);
             }
             _ => {}
         }
-        self.tell_samples(way, since, seconds, &mut told);
+        self.tell_samples(key, state, since, seconds, &mut told);
         told
     }
 
     /// Adds what samples show to what is counted, or puts it in its place where nothing is.
-    fn tell_samples(&self, way: &Way, since: &Past, seconds: f64, told: &mut Conversation) {
-        // What one that has ended did after the last look is in no counter.
-        let moved = |process: u32| {
-            self.leads.held.get(&process)?;
-            let (read, written) = self.programs.get(&process)?.moved?;
-            let before = since.programs.get(&process).or_else(|| self.first.programs.get(&process))?.1?;
-            Some((read.checked_sub(before.0)?, written.checked_sub(before.1)?))
+    fn tell_samples(
+        &self,
+        key: &ConversationKey,
+        state: &ConversationState,
+        since: Moment,
+        seconds: f64,
+        told: &mut Conversation,
+    ) {
+        if !self.counts_calls && self.samples.windows == 0 {
+            return;
+        }
+        // What one that has ended did after the last observation is in no counter.
+        let moved = |side: &Side| -> Option<ProcTotals> {
+            let id = side.process().filter(|id| self.procs.is_live(*id))?;
+            Some(self.procs.get(id)?.since(since.observation))
         };
+        let before = state.totals_at(since.observation);
         let is_counted = self.counts_calls;
-        let estimate = |there| {
-            self.counted(way, there, since)
-                .or_else(|| self.samples.estimate(way, there, &since.sampled, &moved))
+        let went = |there| {
+            let counted = self.counted(key, state, there, &before);
+            counted.unwrap_or_else(|| estimate(key, state, there, &before, &moved))
         };
-        let (Some(there), Some(back)) = (estimate(true), estimate(false)) else { return };
-        let end = |client| self.samples.ends.get(&(way.clone(), client));
-        let (client, server) = (end(true), end(false));
-        let sizes = |giver: Option<&SampledEnd>, taker: Option<&SampledEnd>| {
-            let given = giver.and_then(|end| spread(&end.given.sizes));
-            given.or_else(|| taker.and_then(|end| spread(&end.taken.sizes)))
+        let (there, back) = (went(true), went(false));
+        let [client, server] = &state.sampled;
+        let sizes = |giver: &SampledEnd, taker: &SampledEnd| {
+            spread(&giver.given.sizes).or_else(|| spread(&taker.taken.sizes))
         };
-        let is_pipe = matches!(way.medium, Medium::Pipe | Medium::Fifo);
         // Strace makes programs slower: what went meanwhile says nothing of the rest of the time.
         let is_traced = !self.traced_for.is_zero();
         let seconds = if is_traced && !is_counted { self.traced_for.as_secs_f64() } else { seconds };
@@ -263,38 +263,37 @@ impl Watching {
             if flow.is_some_and(|flow| flow.known == Known::Estimated) {
                 *flow = None;
             }
-            let known = flow.get_or_insert(Flow {
-                bytes: estimate.bytes.round() as u64,
+            let flow = flow.get_or_insert(Flow {
                 bytes_per_s: estimate.bytes / seconds,
-                segments: None,
-                messages_per_s: None,
-                message_bytes: None,
                 known: match (is_counted, is_traced) {
                     (true, _) => Known::Counted,
                     (_, true) => Known::Traced,
                     _ => Known::Sampled,
                 },
+                ..counted_flow(estimate.bytes.round() as u64, seconds)
             });
-            known.messages_per_s = (estimate.messages > 0.0).then_some(estimate.messages / seconds);
-            known.message_bytes = sizes;
+            flow.unsized_calls = estimate.unsized_calls;
+            flow.messages_per_s = (estimate.messages > 0.0).then_some(estimate.messages / seconds);
+            flow.message_bytes = sizes;
         };
-        if way.medium != Medium::Shm {
+        if key.medium != Medium::Shm {
             fill(&mut told.there, there, sizes(client, server));
         }
-        if !is_pipe && way.medium != Medium::Shm {
+        if !key.is_pipe() && key.medium != Medium::Shm {
             fill(&mut told.back, back, sizes(server, client));
         }
         told.slowed = is_traced;
-        told.round_trip_us = client.and_then(|end| spread_us(&end.answers_ns));
-        told.think_us = client.and_then(|end| spread_us(&end.pauses_ns));
-        told.service_us = server.and_then(|end| spread_us(&end.pauses_ns));
-        if way.medium != Medium::Tcp && way.medium != Medium::Shm {
+        told.round_trip_us = spread_us(&client.answers_ns);
+        told.think_us = spread_us(&client.pauses_ns);
+        told.service_us = spread_us(&server.pauses_ns);
+        if key.medium != Medium::Tcp && key.medium != Medium::Shm {
             let asks = there.messages.min(back.messages);
-            let accepted = self.samples.accepted(way, &since.sampled);
+            let accepted = server.accepted - before.accepted;
             if accepted > told.opened as f64 {
                 (told.opened, told.opened_per_s) = (accepted.round() as u64, accepted / seconds);
             }
-            let (manner, requests) = match there.bytes.max(back.bytes) > 0.0 {
+            let moves = there.bytes.max(back.bytes) > 0.0 || there.unsized_calls + back.unsized_calls > 0;
+            let (manner, requests) = match moves {
                 _ if accepted > 1.5 && asks <= FEW_MESSAGES as f64 * accepted => {
                     (Manner::Connections, accepted)
                 }
@@ -308,49 +307,35 @@ impl Watching {
     }
 
     /// What went through a pipe between two programs that have no other socket or pipe in that direction: what their calls have moved.
-    fn through_pipe(&self, way: &Way, since: &Past) -> Option<u64> {
-        let moved = |id: Option<u32>, writes: bool| {
-            let program = self.programs.get(&id?)?;
-            let ends: BTreeSet<&Held> = program
-                .held
-                .as_ref()?
-                .iter()
-                .map(|(_, held)| held)
+    fn through_pipe(&self, key: &ConversationKey, since: Moment) -> Option<u64> {
+        let moved = |side: &Side, writes: bool| {
+            let known = self.procs.get(side.process()?)?;
+            let held = known.program.held.as_ref()?.iter().map(|(_, held)| held);
+            let ends: BTreeSet<&Held> = held
                 .filter(|held| match held {
                     Held::Socket(_) => true,
-                    Held::Pipe { writes: into, reads: from, .. } => {
-                        if writes {
-                            *into
-                        } else {
-                            *from
-                        }
-                    }
+                    Held::Pipe { writes: into, .. } if writes => *into,
+                    Held::Pipe { reads: from, .. } => *from,
                 })
                 .collect();
-            let (read, written) = program.moved?;
-            let of_first = || self.first.programs.get(&id?);
-            let (read_before, written_before) = since.programs.get(&id?).or_else(of_first)?.1?;
-            let bytes =
-                if writes { written.checked_sub(written_before) } else { read.checked_sub(read_before) };
-            bytes.filter(|_| ends.len() == 1)
+            let (read, written) = known.since(since.observation).moved?;
+            (ends.len() == 1).then_some(if writes { written } else { read })
         };
         // Each may read or write files, too, which makes it the most that may have gone through.
-        Some(moved(way.client, true)?.min(moved(way.server, false)?))
+        Some(moved(&key.client, true)?.min(moved(&key.server, false)?))
     }
 
-    fn party(&self, id: Option<u32>, since: &Past, seconds: f64) -> Party {
-        let Some(id) = id else { return Party::default() };
-        let Some(program) = self.programs.get(&id) else { return Party::default() };
-        let before = since.programs.get(&id).or_else(|| self.first.programs.get(&id));
-        let before = before.map_or(program.ticks, |(ticks, _)| *ticks);
-        let cpu = program.ticks.saturating_sub(before) as f64 / TICKS_PER_S / seconds;
+    fn party(&self, known: &ProcState, since: Moment, seconds: f64) -> Party {
+        let program = &known.program;
+        let cpu = known.since(since.observation).ticks as f64 / TICKS_PER_S / seconds;
         Party {
-            pid: Some(id),
+            pid: Some(program.id),
             name: program.name.clone(),
             command: program.command.join(" "),
             unit: program.unit().map(str::to_owned),
             container: program.container().map(str::to_owned),
-            cpu: (self.looks > 1).then_some(cpu),
+            cpu: (self.observations > 1).then_some(cpu),
+            processes: None,
         }
     }
 
@@ -358,47 +343,98 @@ impl Watching {
     ///
     /// # Errors
     /// That there is no such process, or that it is another user's.
-    pub fn check(&self, request: &WatchRequest) -> Result<(), WatchError> {
-        let Some(pid) = request.pid else { return Ok(()) };
-        let program = self.programs.get(&pid).ok_or(WatchError::NoProcess(pid))?;
-        program.held.as_ref().map(drop).ok_or(WatchError::NotYours(pid))
+    pub fn check(&self, pid: u32) -> Result<(), WatchError> {
+        let known = self.procs.named(pid).and_then(|id| self.procs.get(id));
+        let known = known.ok_or(WatchError::NoProcess(pid))?;
+        known.program.held.as_ref().map(drop).ok_or(WatchError::NotYours(pid))
     }
 
     /// What could not be seen, of these conversations and at all, and what would allow it; with the reason why no calls are sampled, if
     /// none are.
-    pub fn unseen(&self, all: &[Conversation], why_no_samples: Option<&String>) -> Vec<Unseen> {
-        let hidden = self.programs.values().filter(|program| program.held.is_none()).count() as u64;
+    pub fn unseen(&self, all: &[Told], why_no_samples: Option<&String>) -> Vec<Unseen> {
+        let hidden = self.procs.live().filter(|(_, program)| program.held.is_none()).count() as u64;
+        let beyond = &self.beyond;
+        let needs_samples = |Told { conversation, .. }: &Told| {
+            conversation.there.is_none() && conversation.medium != Medium::Shm
+        };
         let mut found = Vec::new();
-        if hidden > 0 {
-            found.push(Unseen {
-                what: format!("{hidden} processes of other users"),
-                why: "this user may not look at what they hold".to_owned(),
-                remedy: "Run as root to see all".to_owned(),
-            });
-        }
-        if self.lost {
-            found.push(Unseen {
-                what: "Some connections that closed between two looks".to_owned(),
-                why: "more of them closed than the kernel keeps messages".to_owned(),
-                remedy: "Their bytes are missing".to_owned(),
-            });
-        }
-        let needs_samples = |told: &Conversation| told.there.is_none() && told.medium != Medium::Shm;
+        let mut add = |is_so: bool, what: String, why: &str, remedy: &str| {
+            if is_so {
+                found.push(Unseen { what, why: why.to_owned(), remedy: remedy.to_owned() });
+            }
+        };
+        add(
+            hidden > 0,
+            format!("{hidden} processes of other users"),
+            "this user may not look at what they hold",
+            "Run as root to see all",
+        );
+        add(
+            self.lost,
+            "Some connections that closed between two looks".to_owned(),
+            "more of them closed than the kernel keeps messages",
+            "Their bytes are missing",
+        );
         if let Some(why) = why_no_samples.filter(|_| all.iter().any(needs_samples)) {
-            found.push(Unseen {
-                what: "Bytes and messages over Unix sockets, pipes and UDP".to_owned(),
-                why: format!("nothing counts them, and calls cannot be sampled: {why}"),
-                remedy: "Run as root to sample them".to_owned(),
-            });
+            add(
+                true,
+                "Bytes and messages over Unix sockets, pipes and UDP".to_owned(),
+                &format!("nothing counts them, and calls cannot be sampled: {why}"),
+                "Run as root to sample them",
+            );
         }
+        add(
+            self.uncounted() > 0,
+            format!("{} over Unix sockets, pipes or UDP", counted(self.uncounted(), "call")),
+            "there was no room to count them, or their descriptor was closed meanwhile",
+            "What is counted is that much too low",
+        );
+        add(
+            self.samples.lost > 0,
+            format!("{} of sampled calls", counted(self.samples.lost, "record")),
+            "they came faster than they were read",
+            "Figures that are sampled are estimated from the others",
+        );
+        let narrower = "Name what you look for with --pid, --port, --path or --command";
+        add(
+            self.left_out > 0,
+            counted(self.left_out, "conversation"),
+            "only those are kept that move most",
+            narrower,
+        );
+        for (count, what) in [
+            (beyond.processes, "process"),
+            (beyond.descriptors, "descriptor"),
+            (beyond.sockets, "socket"),
+            (beyond.networks, "network namespace"),
+        ] {
+            add(count > 0, counted(count, what), "there are more than are looked at", narrower);
+        }
+        add(
+            beyond.closing > 0,
+            format!("Connections that close between two looks in {}", counted(beyond.closing, "network namespace")),
+            "their messages on closing are not heard: there are more than are listened to, or this user may not",
+            "Their bytes are missing",
+        );
         found
     }
 
     /// A process by its name and its number.
-    pub fn name(&self, id: u32) -> String {
-        self.programs
-            .get(&id)
-            .map_or_else(|| format!("process {id}"), |program| format!("{} ({id})", program.name))
+    pub fn name(&self, pid: u32) -> String {
+        self.procs.name(pid)
+    }
+}
+
+/// What is known of a direction by its bytes alone.
+fn counted_flow(bytes: u64, seconds: f64) -> Flow {
+    Flow {
+        bytes,
+        bytes_per_s: bytes as f64 / seconds,
+        segments: None,
+        messages_per_s: None,
+        message_bytes: None,
+        unsized_calls: 0,
+        known: Known::Counted,
     }
 }
 

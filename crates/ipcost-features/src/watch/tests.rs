@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ipcost_sys::observed::{Connected, Held, Program, TcpCounts, TcpSocket, TcpState as SocketState};
 
+use super::conversation_state::Side;
 use super::*;
 
 fn at(port: u16) -> SocketAddr {
@@ -41,8 +42,9 @@ fn program(id: u32, name: &str, sockets: &[u32]) -> (u32, Program) {
     (id, program)
 }
 
-fn look(seconds: u64, tcp: Vec<TcpSocket>, closed: Vec<TcpSocket>) -> Look {
-    Look {
+fn look(seconds: u64, tcp: Vec<TcpSocket>, closed: Vec<TcpSocket>) -> Observation {
+    Observation {
+        is_baseline: seconds == 0,
         at: Duration::from_secs(seconds),
         tcp,
         closed,
@@ -52,14 +54,18 @@ fn look(seconds: u64, tcp: Vec<TcpSocket>, closed: Vec<TcpSocket>) -> Look {
             program(30, "asker", &[]),
         ]
         .into(),
-        ..Look::default()
+        ..Observation::default()
     }
 }
 
-fn seen(looks: &[Look]) -> Vec<Conversation> {
-    let mut watching = Watching::default();
-    looks.iter().for_each(|look| watching.see(look));
-    watching.conversations(&WatchRequest::default(), None)
+fn told(state: &WatchState) -> Vec<Conversation> {
+    state.conversations(None).into_iter().map(|told| told.conversation).collect()
+}
+
+fn seen(looks: &[Observation]) -> Vec<Conversation> {
+    let mut state = WatchState::default();
+    looks.iter().for_each(|look| state.observe(look.clone()));
+    told(&state)
 }
 
 #[test]
@@ -145,7 +151,7 @@ fn a_connection_that_closes_while_it_is_looked_at_counts_once() {
     let ends = |back, there, inodes: [u32; 2]| {
         [socket(6379, 40_000, inodes[0], back, 1), socket(40_000, 6379, inodes[1], there, 1)]
     };
-    let opened = |looks: &[Look]| {
+    let opened = |looks: &[Observation]| {
         let found = seen(looks);
         let [one] = found.as_slice() else { panic!("{found:?}") };
         (one.opened, one.there.unwrap().bytes, one.back.unwrap().bytes)
@@ -175,10 +181,11 @@ fn pipes_and_shared_memory_have_two_sides() {
         let held = Some(vec![(1, end(writes))]);
         (id, Program { id, held, moved: Some(moved), shared: shared.into(), ..Program::default() })
     };
-    let at = |seconds, moved: u64| Look {
+    let at = |seconds, moved: u64| Observation {
+        is_baseline: seconds == 0,
         at: Duration::from_secs(seconds),
         programs: [piped(1, true, (0, moved)), piped(2, false, (moved, 0))].into(),
-        ..Look::default()
+        ..Observation::default()
     };
     let found = seen(&[at(0, 100), at(2, 1_100)]);
     let [pipe, memory] = found.as_slice() else { panic!("{found:?}") };
@@ -190,9 +197,12 @@ fn pipes_and_shared_memory_have_two_sides() {
 #[test]
 fn a_request_picks_what_it_names() {
     let both = || vec![listener(6379, 1), socket(6379, 40_000, 2, 0, 0), socket(40_000, 6379, 3, 0, 0)];
-    let mut watching = Watching::default();
-    watching.see(&look(0, both(), vec![]));
-    let count = |request: WatchRequest| watching.conversations(&request, None).len();
+    let mut state = WatchState::default();
+    state.observe(look(0, both(), vec![]));
+    let mut count = |request: WatchRequest| {
+        state.request = request;
+        state.conversations(None).len()
+    };
     let any = WatchRequest::default;
     assert_eq!(count(WatchRequest { pid: Some(20), ..any() }), 1);
     assert_eq!(count(WatchRequest { pid: Some(21), ..any() }), 0);
@@ -203,7 +213,7 @@ fn a_request_picks_what_it_names() {
 
 #[test]
 fn processes_of_one_name_share_a_row_unless_all_is_shown() {
-    let mut watching = Watching::default();
+    let mut state = WatchState::default();
     let both = |port, inode: u32, bytes| {
         [socket(5432, port, inode, 2 * bytes, 1), socket(port, 5432, inode + 1, bytes, 1)]
     };
@@ -216,10 +226,10 @@ fn processes_of_one_name_share_a_row_unless_all_is_shown() {
             program(102, "postgres", &[20]),
             program(200, "pgbench", &[11, 21]),
         ];
-        Look { programs: programs.into(), ..look(seconds, tcp.collect(), vec![]) }
+        Observation { programs: programs.into(), ..look(seconds, tcp.collect(), vec![]) }
     };
-    watching.see(&at(0, 0));
-    watching.see(&at(2, 1_000));
+    state.observe(at(0, 0));
+    state.observe(at(2, 1_000));
     let watched = Watched {
         envelope: ipcost_lab::lab::envelope(WATCH_SCHEMA),
         request: WatchRequest::default(),
@@ -229,7 +239,7 @@ fn processes_of_one_name_share_a_row_unless_all_is_shown() {
         traced: None,
         counts_calls: false,
         sampled: None,
-        conversations: watching.conversations(&WatchRequest::default(), None),
+        conversations: told(&state),
         findings: Vec::new(),
         unseen: Vec::new(),
         what_if: None,
@@ -249,7 +259,7 @@ fn processes_of_one_name_share_a_row_unless_all_is_shown() {
 
 #[test]
 fn a_long_watch_keeps_what_went_and_not_every_program_that_ended() {
-    let mut watching = Watching::default();
+    let mut state = WatchState::default();
     let both = |inode, port, bytes| [socket(6379, port, 0, 0, 0), socket(port, 6379, inode, bytes, 1)];
     for second in 0..1_000_u32 {
         let port = 40_000 + (second % 10_000) as u16;
@@ -260,10 +270,11 @@ fn a_long_watch_keeps_what_went_and_not_every_program_that_ended() {
         );
         let (id, short) = program(1_000 + second, "short", &[second + 100]);
         now.programs.insert(id, short);
-        watching.see(&now);
+        state.observe(now);
     }
-    assert!(watching.programs.len() < 400 && watching.sums.len() < 400, "{}", watching.sums.len());
-    let all = watching.conversations(&WatchRequest::default(), None);
+    let kept = state.conversations.len();
+    assert!(state.procs.len() < 400 && kept < 400, "{kept}");
+    let all = told(&state);
     let bytes: u64 = all.iter().filter_map(|one| one.there).map(|there| there.bytes).sum();
     // Those of the first look had been there before.
     assert_eq!(bytes, 999 * 10);

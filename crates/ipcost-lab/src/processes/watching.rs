@@ -69,13 +69,17 @@ fn look(mut ends: TcpEnds, ended: &AtomicBool, sides: &mut Sides) {
     }
 }
 
-/// Watches ends of connections for a while, each by its own and the other's address: which held less than a segment back until the other
+/// Watches ends of connections in this program's network, or in that of a process, for a while, each by its own and the other's address: which held less than a segment back until the other
 /// side acknowledged. At most 64 of them are.
 ///
 /// # Errors
 /// If the kernel shows no connections.
-pub fn watch_ends(ends: &[Between], lasts: Duration) -> io::Result<Vec<(Between, HeldBack)>> {
-    let mut source = TcpEnds::open()?;
+pub fn watch_ends(
+    process: Option<u32>,
+    ends: &[Between],
+    lasts: Duration,
+) -> io::Result<Vec<(Between, HeldBack)>> {
+    let mut source = process.map_or_else(TcpEnds::open, TcpEnds::open_at)?;
     let mut stretches = Stretches::default();
     let until = Instant::now() + lasts;
     while Instant::now() < until {

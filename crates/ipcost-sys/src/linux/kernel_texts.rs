@@ -2,7 +2,7 @@
 
 use super::{
     call_records, connecting, kernel_types, limits, loopback, perf, permissions, processor_times, sockets,
-    tcp_ends, worker,
+    worker,
 };
 
 /// Parses a text as each kind here.
@@ -23,5 +23,4 @@ pub fn read_bytes(bytes: &[u8]) {
     loopback::read_bytes(bytes);
     permissions::read_bytes(bytes);
     sockets::read_bytes(bytes);
-    tcp_ends::read_bytes(bytes);
 }

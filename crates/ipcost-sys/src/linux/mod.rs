@@ -27,6 +27,7 @@ pub mod loopback;
 pub mod measuring;
 pub mod message_queue;
 pub mod more_sockets;
+mod mounts;
 mod moving_calls;
 pub mod net_namespace;
 pub mod other_memory;

@@ -1,11 +1,15 @@
 //! The programs that run, with the sockets, pipes and shared memory that they hold (`proc(5)`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
 use procfs::process::{MMPermissions, MMapPath, Process, all_processes};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, StatxFlags};
+
+use super::mounts::Mounts;
 
 pub use crate::observed::{Held, Program, SharedMemory};
 
@@ -21,18 +25,66 @@ pub enum Depth {
     All,
 }
 
-/// Every process but the kernel's threads, as far as this user may look; none if the system does not list them.
-pub fn programs(depth: impl Fn(u32) -> Depth) -> Vec<Program> {
-    let all = all_processes().into_iter().flatten().flatten();
-    all.filter_map(|process| program(&process, depth(process.pid().cast_unsigned()))).collect()
+/// So many processes are looked at, so many descriptors of each user's, and so many in all: others choose how many there are.
+const MOST_PROCESSES: usize = 20_000;
+const MOST_OF_USER: usize = 200_000;
+const MOST_DESCRIPTORS: usize = 500_000;
+/// So much is kept of a text that others choose, bytes.
+const MOST_TEXT: usize = 4096;
+/// So many shared memories are kept of a process.
+const MOST_SHARED: usize = 256;
+
+/// The processes at a moment.
+#[derive(Debug, Default)]
+pub struct Programs {
+    /// Every process but the kernel's threads, as far as this user may look.
+    pub all: Vec<Program>,
+    /// How many were left out, since they are too many.
+    pub left_out: u64,
+    /// How many descriptors were.
+    pub left_out_descriptors: u64,
+}
+
+impl Programs {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// If `/proc` cannot be read, or shows no process.
+    pub fn read(depth: impl Fn(u32) -> Depth) -> io::Result<Self> {
+        let mut found = Self::default();
+        let (mut mounts, mut in_all) = (Mounts::default(), 0);
+        let mut by_user: HashMap<u32, usize> = HashMap::new();
+        for process in all_processes().map_err(io::Error::other)? {
+            let Ok(process) = process else { continue };
+            if found.all.len() >= MOST_PROCESSES {
+                found.left_out += 1;
+                continue;
+            }
+            let depth = depth(process.pid().cast_unsigned());
+            let Some(mut program) = program(&process, depth, &mut mounts) else { continue };
+            let of_user = by_user.entry(program.user).or_default();
+            if let Some(held) = &mut program.held {
+                let room = (MOST_OF_USER - *of_user).min(MOST_DESCRIPTORS - in_all);
+                found.left_out_descriptors += held.len().saturating_sub(room) as u64;
+                held.truncate(room);
+                *of_user += held.len();
+                in_all += held.len();
+            }
+            found.all.push(program);
+        }
+        match found.all.is_empty() {
+            true => Err(io::Error::new(io::ErrorKind::NotFound, "/proc is not mounted, or hides them")),
+            false => Ok(found),
+        }
+    }
 }
 
 /// One process; `None` if it is gone, or a thread of the kernel.
 pub fn program_of(id: u32, depth: Depth) -> Option<Program> {
-    program(&Process::new(id.try_into().ok()?).ok()?, depth)
+    program(&Process::new(id.try_into().ok()?).ok()?, depth, &mut Mounts::default())
 }
 
-fn program(process: &Process, depth: Depth) -> Option<Program> {
+fn program(process: &Process, depth: Depth, mounts: &mut Mounts) -> Option<Program> {
     let stat = process.stat().ok()?;
     // Those of the kernel have no memory.
     if stat.vsize == 0 && stat.rss == 0 {
@@ -46,16 +98,25 @@ fn program(process: &Process, depth: Depth) -> Option<Program> {
         user: process.uid().unwrap_or(u32::MAX),
         ticks: stat.utime + stat.stime,
         moved: process.io().ok().map(|io| (io.rchar, io.wchar)),
-        held: held(process.pid().cast_unsigned()),
+        held: held(process.pid().cast_unsigned(), mounts),
         ..Program::default()
     };
     if depth == Depth::All {
-        found.command = process.cmdline().unwrap_or_default();
+        found.command = command(found.id);
         found.shared = shared(process);
         found.group = group(process);
         found.network = network(&found.id.to_string());
     }
     Some(found)
+}
+
+/// The words of its command line, as far as they are kept.
+fn command(process: u32) -> Vec<String> {
+    let mut bytes = Vec::new();
+    let read = |file: File| file.take(MOST_TEXT as u64).read_to_end(&mut bytes);
+    let _ = File::open(format!("/proc/{process}/cmdline")).and_then(read);
+    let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 /// The network namespace of this program, by number.
@@ -70,7 +131,7 @@ fn network(process: &str) -> u64 {
 
 /// The socket or pipe that a descriptor of a process is now.
 pub fn held_at(process: u32, descriptor: i32) -> Option<Held> {
-    held_in(open_descriptors(process)?.as_fd(), descriptor)
+    held_in(process, open_descriptors(process)?.as_fd(), descriptor, &mut Mounts::default())
 }
 
 /// The functions of the kernel in which threads of a process wait, of the first few that do (`/proc/PID/task/TID/wchan`).
@@ -90,11 +151,13 @@ pub fn threads_of(process: u32) -> Vec<u32> {
 /// Sockets and pipes; `None` if this user may not look.
 ///
 /// A library would ask four times of each descriptor; of a server with thousands, that is most of what a look costs.
-fn held(process: u32) -> Option<Vec<(i32, Held)>> {
+fn held(process: u32, mounts: &mut Mounts) -> Option<Vec<(i32, Held)>> {
     let descriptors = open_descriptors(process)?;
     let number = |entry: rustix::fs::DirEntry| entry.file_name().to_str().ok()?.parse().ok();
-    let numbers = Dir::read_from(&descriptors).ok()?.flatten().filter_map(number);
-    Some(numbers.filter_map(|number| Some((number, held_in(descriptors.as_fd(), number)?))).collect())
+    let numbers = Dir::read_from(&descriptors).ok()?.flatten().filter_map(number).take(MOST_OF_USER);
+    let found = numbers
+        .filter_map(|number| Some((number, held_in(process, descriptors.as_fd(), number, mounts)?)));
+    Some(found.collect())
 }
 
 fn open_descriptors(process: u32) -> Option<OwnedFd> {
@@ -102,7 +165,8 @@ fn open_descriptors(process: u32) -> Option<OwnedFd> {
     rustix::fs::open(format!("/proc/{process}/fd"), flags, Mode::empty()).ok()
 }
 
-fn held_in(descriptors: BorrowedFd<'_>, descriptor: i32) -> Option<Held> {
+/// Sockets and pipes are told by the link alone. What has a path may be a FIFO, or lie on a mount whose server never answers.
+fn held_in(process: u32, descriptors: BorrowedFd<'_>, descriptor: i32, mounts: &mut Mounts) -> Option<Held> {
     let name = descriptor.to_string();
     let target = rustix::fs::readlinkat(descriptors, &name, Vec::with_capacity(64)).ok()?;
     let target = target.to_string_lossy();
@@ -112,11 +176,11 @@ fn held_in(descriptors: BorrowedFd<'_>, descriptor: i32) -> Option<Held> {
     }
     let (inode, path) = match number("pipe:[") {
         Some(inode) => (inode, None),
-        // A FIFO has a name like any other file.
-        None if target.starts_with('/') => {
-            let file = rustix::fs::statat(descriptors, &name, AtFlags::empty()).ok()?;
-            let is_fifo = FileType::from_raw_mode(file.st_mode) == FileType::Fifo;
-            (is_fifo.then_some(file.st_ino)?, Some(target.into_owned()))
+        None if may_be_fifo(&target) && mounts.answer(process, descriptor) => {
+            let (mask, flags) = (StatxFlags::TYPE | StatxFlags::INO, AtFlags::STATX_DONT_SYNC);
+            let file = rustix::fs::statx(descriptors, &name, flags, mask).ok()?;
+            let is_fifo = FileType::from_raw_mode(file.stx_mode.into()) == FileType::Fifo;
+            (is_fifo.then_some(file.stx_ino)?, Some(target.into_owned()))
         }
         None => return None,
     };
@@ -125,6 +189,13 @@ fn held_in(descriptors: BorrowedFd<'_>, descriptor: i32) -> Option<Held> {
     let mode = Mode::from_raw_mode(link.st_mode);
     let (reads, writes) = (mode.contains(Mode::RUSR), mode.contains(Mode::WUSR));
     Some(Held::Pipe { inode, writes, reads, path })
+}
+
+/// Whether a path may be that of a FIFO: devices, memory and what the kernel shows of itself are most of what programs have open.
+fn may_be_fifo(path: &str) -> bool {
+    const NEVER: [&str; 8] =
+        ["/dev/null", "/dev/pts/", "/dev/urandom", "/dev/random", "/dev/tty", "/memfd:", "/proc/", "/sys/"];
+    path.starts_with('/') && !NEVER.iter().any(|start| path.starts_with(start))
 }
 
 /// Mappings that others may share: of files in shared memory, or without a name.
@@ -144,6 +215,9 @@ fn shared(process: &Process) -> BTreeSet<SharedMemory> {
         }
         let device = (map.dev.0 as u64) << 32 | map.dev.1 as u64;
         found.insert(SharedMemory { file: (device, map.inode), path, bytes });
+        if found.len() >= MOST_SHARED {
+            break;
+        }
     }
     found
 }
@@ -151,7 +225,9 @@ fn shared(process: &Process) -> BTreeSet<SharedMemory> {
 /// The longest path of its control groups: that of version 2, or of the deepest hierarchy.
 fn group(process: &Process) -> String {
     let groups = process.cgroups().into_iter().flatten();
-    groups.map(|group| group.pathname).max_by_key(String::len).unwrap_or_default()
+    let mut longest = groups.map(|group| group.pathname).max_by_key(String::len).unwrap_or_default();
+    longest.truncate(longest.floor_char_boundary(MOST_TEXT));
+    longest
 }
 
 #[cfg(test)]
@@ -166,7 +242,7 @@ mod tests {
         let (client, _server) = UnixStream::pair().unwrap();
         let (read, write) = std::io::pipe().unwrap();
         let own = std::process::id();
-        let found = programs(|_| Depth::All).into_iter().find(|program| program.id == own).unwrap();
+        let found = Programs::read(|_| Depth::All).unwrap().all.into_iter().find(|program| program.id == own).unwrap();
         assert!(!found.command.is_empty() && found.network != 0, "{found:?}");
         let held = found.held.unwrap();
         let is = |descriptor: i32, seen: fn(&Held) -> bool| {

@@ -23,6 +23,7 @@ use rustix::net::{
 };
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
+use crate::contract::TcpEnd;
 pub use crate::observed::{TcpCounts, TcpSocket, TcpState, UdpSocket, UnixKind, UnixSocket};
 
 /// An answer holds some hundred sockets.
@@ -40,6 +41,8 @@ pub struct Sockets {
     socket: OwnedFd,
     buffer: Vec<u8>,
     network: u64,
+    /// Of the last request. An answer that came too late for an earlier one is none to this.
+    sequence: u32,
 }
 
 impl Sockets {
@@ -50,7 +53,16 @@ impl Sockets {
     pub fn open() -> io::Result<Self> {
         let socket = diag()?;
         set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
-        Ok(Self { socket, buffer: vec![0; BUFFER_BYTES], network: 0 })
+        Ok(Self { socket, buffer: vec![0; BUFFER_BYTES], network: 0, sequence: 0 })
+    }
+
+    /// Opens it in the network namespace of a process, which sockets are told with by this number. A thread of its own enters it, so that
+    /// this program stays where it is; what a socket shows is what it was opened in.
+    ///
+    /// # Errors
+    /// If this user may not enter it, or the kernel has no `sock_diag`.
+    pub fn open_at(process: u32, network: u64) -> io::Result<Self> {
+        within(process, || Ok(Self { network, ..Self::open()? }))
     }
 
     /// Every TCP socket, over IPv4 and IPv6.
@@ -58,11 +70,57 @@ impl Sockets {
     /// # Errors
     /// If the kernel refuses, or does not answer.
     pub fn tcp(&mut self) -> io::Result<Vec<TcpSocket>> {
-        let mut found = Vec::new();
         let network = self.network;
         let extensions = ExtensionFlags::INFO | ExtensionFlags::CONG;
-        self.inet(IPPROTO_TCP, extensions, &mut |response| found.push(tcp(response, network)))?;
-        Ok(found)
+        self.all(IPPROTO_TCP, &extensions, &InetStates::all(), &|response| tcp(response, network))
+    }
+
+    /// Every end of an open TCP connection, over IPv4 and IPv6.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or does not answer.
+    pub fn ends(&mut self) -> io::Result<Vec<TcpEnd>> {
+        // Also those of which one side still sends.
+        let states = InetStates::ESTABLISHED
+            | InetStates::FIN_WAIT1
+            | InetStates::CLOSE_WAIT
+            | InetStates::LAST_ACK
+            | InetStates::CLOSING;
+        Ok(self.all(IPPROTO_TCP, &ExtensionFlags::INFO, &states, &end)?.into_iter().flatten().collect())
+    }
+
+    /// The TCP socket between two addresses, its own first; in place of one that is gone, who listens at its own.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or does not answer.
+    pub fn end(&mut self, local: SocketAddr, remote: SocketAddr) -> io::Result<Option<TcpEnd>> {
+        let socket_id = SocketId {
+            source_port: local.port(),
+            destination_port: remote.port(),
+            source_address: local.ip(),
+            destination_address: remote.ip(),
+            interface_id: 0,
+            // Whatever its cookie.
+            cookie: [0xff; 8],
+        };
+        let request = InetRequest {
+            family: if local.is_ipv4() { AF_INET } else { AF_INET6 },
+            protocol: IPPROTO_TCP,
+            extensions: ExtensionFlags::INFO,
+            states: InetStates::all(),
+            socket_id,
+        };
+        let mut found = None;
+        let asked = self.ask(SockDiagMessage::InetRequest(request), 0, &mut |message| {
+            if let SockDiagMessage::InetResponse(response) = message {
+                found = end(&response);
+            }
+        });
+        match asked {
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+            Err(error) => Err(error),
+            Ok(()) => Ok(found),
+        }
     }
 
     /// Every UDP socket, over IPv4 and IPv6.
@@ -70,30 +128,29 @@ impl Sockets {
     /// # Errors
     /// If the kernel refuses, or does not answer.
     pub fn udp(&mut self) -> io::Result<Vec<UdpSocket>> {
-        let mut found = Vec::new();
         let network = self.network;
-        self.inet(IPPROTO_UDP, ExtensionFlags::SKMEMINFO, &mut |response| {
-            found.push(udp(response, network))
-        })?;
-        Ok(found)
+        let states = InetStates::all();
+        self.all(IPPROTO_UDP, &ExtensionFlags::SKMEMINFO, &states, &|response| udp(response, network))
     }
 
-    fn inet(
+    fn all<T>(
         &mut self,
         protocol: u8,
-        extensions: ExtensionFlags,
-        take: &mut dyn FnMut(&InetResponse),
-    ) -> io::Result<()> {
+        extensions: &ExtensionFlags,
+        states: &InetStates,
+        read: &dyn Fn(&InetResponse) -> T,
+    ) -> io::Result<Vec<T>> {
+        let mut found = Vec::new();
         for (family, socket_id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
-            let states = InetStates::all();
-            let request = InetRequest { family, protocol, extensions: extensions.clone(), states, socket_id };
-            self.dump(SockDiagMessage::InetRequest(request), &mut |message| {
+            let (extensions, states) = (extensions.clone(), states.clone());
+            let request = InetRequest { family, protocol, extensions, states, socket_id };
+            self.ask(SockDiagMessage::InetRequest(request), NLM_F_DUMP, &mut |message| {
                 if let SockDiagMessage::InetResponse(response) = message {
-                    take(&response);
+                    found.push(read(&response));
                 }
             })?;
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Every Unix socket.
@@ -108,7 +165,7 @@ impl Sockets {
             cookie: [0xff; 8],
         });
         let mut found = Vec::new();
-        self.dump(request, &mut |message| {
+        self.ask(request, NLM_F_DUMP, &mut |message| {
             if let SockDiagMessage::UnixResponse(response) = message {
                 found.push(unix(&response));
             }
@@ -116,17 +173,30 @@ impl Sockets {
         Ok(found)
     }
 
-    fn dump(&mut self, request: SockDiagMessage, take: &mut dyn FnMut(SockDiagMessage)) -> io::Result<()> {
+    /// Asks for all sockets of a kind (`NLM_F_DUMP`), or for one.
+    fn ask(
+        &mut self,
+        request: SockDiagMessage,
+        flags: u16,
+        take: &mut dyn FnMut(SockDiagMessage),
+    ) -> io::Result<()> {
+        self.sequence = self.sequence.wrapping_add(1);
         let mut header = NetlinkHeader::default();
-        header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+        header.flags = NLM_F_REQUEST | flags;
+        header.sequence_number = self.sequence;
         let mut packet = NetlinkMessage::new(header, request.into());
         packet.finalize();
         let mut bytes = vec![0; packet.buffer_len()];
         packet.serialize(&mut bytes);
         send(&self.socket, &bytes, SendFlags::empty())?;
+        let (is_dump, mut answered) = (flags & NLM_F_DUMP != 0, false);
         loop {
             let (length, _) = recv(&self.socket, &mut self.buffer[..], RecvFlags::empty())?;
-            if messages(&self.buffer[..length], take)? {
+            let is_last = messages(&self.buffer[..length], Some(self.sequence), &mut |message| {
+                answered = true;
+                take(message);
+            })?;
+            if is_last || (answered && !is_dump) {
                 return Ok(());
             }
         }
@@ -154,7 +224,15 @@ impl Closing {
         Ok(Self { socket, buffer: vec![0; BUFFER_BYTES], network: 0 })
     }
 
-    /// Those that have closed since the last look, and whether some of them were lost.
+    /// Listens in the network namespace of a process, as [`Sockets::open_at`].
+    ///
+    /// # Errors
+    /// If this user may not enter it, or the kernel does not let this user.
+    pub fn listen_at(process: u32, network: u64) -> io::Result<Self> {
+        within(process, || Ok(Self { network, ..Self::listen()? }))
+    }
+
+    /// Those that have closed since the last time, and whether some of them were lost.
     ///
     /// # Errors
     /// If the kernel fails.
@@ -163,7 +241,7 @@ impl Closing {
         loop {
             match recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT) {
                 Ok((length, _)) => {
-                    messages(&self.buffer[..length], &mut |message| {
+                    messages(&self.buffer[..length], None, &mut |message| {
                         if let SockDiagMessage::InetResponse(response) = message {
                             found.push(tcp(&response, self.network));
                         }
@@ -177,17 +255,12 @@ impl Closing {
     }
 }
 
-/// The sockets of the network namespace of a process, and the messages on those that close where this user may have them. A thread of its
-/// own enters it, so that this program stays where it is; what a socket shows is what it was opened in.
-///
-/// # Errors
-/// If this user may not enter it, or the kernel has no `sock_diag`.
-pub fn open_at(process: u32, network: u64) -> io::Result<(Sockets, Option<Closing>)> {
+/// Does something in the network namespace of a process.
+fn within<T: Send>(process: u32, act: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let namespace = std::fs::File::open(format!("/proc/{process}/ns/net"))?;
-    let enter = || -> io::Result<(Sockets, Option<Closing>)> {
+    let enter = || {
         move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
-        let closing = Closing::listen().ok().map(|closing| Closing { network, ..closing });
-        Ok((Sockets { network, ..Sockets::open()? }, closing))
+        act()
     };
     std::thread::scope(|scope| scope.spawn(enter).join()).unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
@@ -197,15 +270,21 @@ fn diag() -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(netlink::SOCK_DIAG))?)
 }
 
-/// Takes a datagram of messages apart; whether it was the last one of a dump.
-fn messages(mut bytes: &[u8], take: &mut dyn FnMut(SockDiagMessage)) -> io::Result<bool> {
+/// Takes a datagram of messages apart, those with this sequence number if one is given; whether it was the last one of a dump.
+fn messages(
+    mut bytes: &[u8],
+    sequence: Option<u32>,
+    take: &mut dyn FnMut(SockDiagMessage),
+) -> io::Result<bool> {
     /// Length of `struct nlmsghdr`, bytes.
     const HEADER: usize = 16;
     while let Some(head) = bytes.get(..4) {
         let length = u32::from_ne_bytes([head[0], head[1], head[2], head[3]]) as usize;
         let Some(message) = bytes.get(..length).filter(|message| message.len() >= HEADER) else { break };
         // What this program does not know yet is no reason to see nothing.
-        if let Ok(message) = NetlinkMessage::<SockDiagMessage>::deserialize(message) {
+        if let Ok(message) = NetlinkMessage::<SockDiagMessage>::deserialize(message)
+            && sequence.is_none_or(|sequence| message.header.sequence_number == sequence)
+        {
             match message.payload {
                 NetlinkPayload::Done(_) => return Ok(true),
                 NetlinkPayload::Error(error) => return Err(error.to_io()),
@@ -247,6 +326,26 @@ fn tcp(response: &InetResponse, network: u64) -> TcpSocket {
         congestion,
         counts: counts.filter(|_| state == TcpState::Connected),
     }
+}
+
+/// What tells whether an end holds something back; `None` of one that has counted nothing.
+fn end(response: &InetResponse) -> Option<TcpEnd> {
+    let (header, socket) = (&response.header, tcp(response, 0));
+    let counts = response.nlas.iter().find_map(|nla| match nla {
+        InetNla::TcpInfo(info) => Some(counts(info)),
+        _ => None,
+    })?;
+    Some(TcpEnd {
+        local: socket.local,
+        remote: socket.remote,
+        inode: header.inode,
+        user: header.uid,
+        unacknowledged: counts.unacknowledged,
+        unsent_bytes: counts.unsent_bytes,
+        segment_bytes: counts.segment_bytes,
+        window: counts.window,
+        acknowledged_bytes: counts.acknowledged_bytes,
+    })
 }
 
 fn udp(response: &InetResponse, network: u64) -> UdpSocket {
@@ -320,6 +419,7 @@ fn unix(response: &UnixResponse) -> UnixSocket {
         },
         is_listening: header.state == TCP_LISTEN,
         inode: header.inode,
+        cookie: u64::from_ne_bytes(header.cookie),
         peer: peer.filter(|inode| *inode != 0),
         name: response.nlas.iter().find_map(find),
         waiting,
@@ -329,9 +429,9 @@ fn unix(response: &UnixResponse) -> UnixSocket {
 
 /// Reads bytes as such an answer.
 pub(crate) fn read_bytes(bytes: &[u8]) {
-    let _ = messages(bytes, &mut |message| match message {
+    let _ = messages(bytes, None, &mut |message| match message {
         SockDiagMessage::InetResponse(response) => {
-            let _ = (tcp(&response, 0), udp(&response, 0));
+            let _ = (tcp(&response, 0), udp(&response, 0), end(&response));
         }
         SockDiagMessage::UnixResponse(response) => drop(unix(&response)),
         _ => {}

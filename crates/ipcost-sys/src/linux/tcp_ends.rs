@@ -4,60 +4,32 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::time::Duration;
 
-use rustix::net::sockopt::{Timeout, set_socket_timeout, tcp_nodelay};
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
-};
+use rustix::net::sockopt::tcp_nodelay;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
+use super::sockets::Sockets;
 pub use crate::contract::TcpEnd;
 
-/// Length of `struct nlmsghdr`, bytes.
-const MESSAGE_HEADER: usize = 16;
-/// Length of `struct inet_diag_req_v2` and of `struct inet_diag_msg` (`linux/inet_diag.h`), bytes.
-const REQUEST: usize = 56;
-const ANSWER: usize = 72;
-/// Length of `struct rtattr`, bytes.
-const ATTRIBUTE_HEADER: usize = 4;
-/// `SOCK_DIAG_BY_FAMILY`, `INET_DIAG_INFO`.
-const BY_FAMILY: u16 = 20;
-const INFO: u16 = 2;
-/// Established, and ends of which one side still sends: `TCP_FIN_WAIT1`, `TCP_CLOSE_WAIT`, `TCP_LAST_ACK`, `TCP_CLOSING`.
-const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 8 | 1 << 9 | 1 << 11;
-/// Places in `struct tcp_info` (`linux/tcp.h`), bytes.
-const SEGMENT_BYTES: usize = 16;
-const UNACKNOWLEDGED: usize = 24;
-const WINDOW: usize = 80;
-const ACKNOWLEDGED_BYTES: usize = 120;
-const UNSENT_BYTES: usize = 144;
-/// An answer holds some hundred ends.
-const BUFFER_BYTES: usize = 64 * 1024;
-/// How long the kernel may take to answer.
-const PATIENCE: Duration = Duration::from_millis(200);
-
-/// A view of the TCP connections of this program's network.
+/// A view of the TCP connections of a network.
 #[derive(Debug)]
-pub struct TcpEnds {
-    socket: OwnedFd,
-    buffer: Vec<u8>,
-}
+pub struct TcpEnds(Sockets);
 
 impl TcpEnds {
-    /// Opens it.
+    /// Opens it for this program's network.
     ///
     /// # Errors
     /// If the kernel has no `inet_diag`.
     pub fn open() -> io::Result<Self> {
-        let socket = socket_with(
-            AddressFamily::NETLINK,
-            SocketType::DGRAM,
-            SocketFlags::CLOEXEC,
-            Some(netlink::SOCK_DIAG),
-        )?;
-        set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
-        Ok(Self { socket, buffer: vec![0; BUFFER_BYTES] })
+        Sockets::open().map(Self)
+    }
+
+    /// Opens it for the network that a process is in.
+    ///
+    /// # Errors
+    /// If this user may not enter it, or the kernel has no `inet_diag`.
+    pub fn open_at(process: u32) -> io::Result<Self> {
+        Sockets::open_at(process, 0).map(Self)
     }
 
     /// Every end of an open connection, over IPv4 and IPv6.
@@ -65,12 +37,7 @@ impl TcpEnds {
     /// # Errors
     /// If the kernel refuses, or does not answer.
     pub fn all(&mut self) -> io::Result<Vec<TcpEnd>> {
-        let mut found = Vec::new();
-        for family in [libc::AF_INET, libc::AF_INET6] {
-            send(&self.socket, &request(family as u8), SendFlags::empty())?;
-            while !self.receive(&mut found)? {}
-        }
-        Ok(found)
+        self.0.ends()
     }
 
     /// Those ends of these, each by its own and the other's address, that are open. The kernel finds each at once, while it looks through
@@ -84,15 +51,9 @@ impl TcpEnds {
     ) -> io::Result<Vec<TcpEnd>> {
         let mut found = Vec::new();
         for (local, remote) in ends {
-            let known = found.len();
-            send(&self.socket, &request_one(local, remote), SendFlags::empty())?;
-            match self.receive(&mut found) {
-                Err(error) if error.raw_os_error() != Some(libc::ENOENT) => return Err(error),
-                _ => {}
-            }
             // In place of one that is gone, the kernel shows who listens there.
             let is_it = |end: &TcpEnd| (end.local, end.remote) == (local, remote);
-            found.truncate(if found.last().is_some_and(is_it) { known + 1 } else { known });
+            found.extend(self.0.end(local, remote)?.filter(is_it));
         }
         Ok(found)
     }
@@ -104,130 +65,8 @@ impl TcpEnds {
     pub fn listener(&mut self, at: SocketAddr) -> io::Result<Option<TcpEnd>> {
         let unspecified: IpAddr =
             if at.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        let mut found = Vec::new();
-        send(&self.socket, &request_one(at, SocketAddr::new(unspecified, 0)), SendFlags::empty())?;
-        match self.receive(&mut found) {
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
-            Err(error) => Err(error),
-            Ok(_) => Ok(found.pop()),
-        }
+        self.0.end(at, SocketAddr::new(unspecified, 0))
     }
-
-    /// Takes an answer apart; whether it was the last one of a dump.
-    fn receive(&mut self, found: &mut Vec<TcpEnd>) -> io::Result<bool> {
-        let (length, _) = recv(&self.socket, &mut self.buffer, RecvFlags::empty())?;
-        parse(self.buffer.get(..length).unwrap_or_default(), found)
-    }
-}
-
-/// A dump of all ends of a family.
-fn request(family: u8) -> Vec<u8> {
-    let mut message = header(libc::NLM_F_DUMP, family);
-    message.resize(MESSAGE_HEADER + REQUEST, 0);
-    message
-}
-
-/// One end: `struct inet_diag_sockid` with no interface and no cookie.
-fn request_one(local: SocketAddr, remote: SocketAddr) -> Vec<u8> {
-    let family = if local.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    let mut message = header(0, family as u8);
-    message.extend(local.port().to_be_bytes());
-    message.extend(remote.port().to_be_bytes());
-    for address in [local.ip(), remote.ip()] {
-        let mut bytes = [0; 16];
-        match address {
-            IpAddr::V4(four) => bytes[..4].copy_from_slice(&four.octets()),
-            IpAddr::V6(all) => bytes = all.octets(),
-        }
-        message.extend(bytes);
-    }
-    message.extend([0; 4]);
-    message.extend([0xff; 8]);
-    message
-}
-
-/// A request up to the address of what is asked for.
-fn header(flags: libc::c_int, family: u8) -> Vec<u8> {
-    let mut message = Vec::with_capacity(MESSAGE_HEADER + REQUEST);
-    message.extend(((MESSAGE_HEADER + REQUEST) as u32).to_ne_bytes());
-    message.extend(BY_FAMILY.to_ne_bytes());
-    message.extend(((libc::NLM_F_REQUEST | flags) as u16).to_ne_bytes());
-    // sequence number, sender
-    message.extend([0; 8]);
-    message.extend([family, libc::IPPROTO_TCP as u8, 1 << (INFO - 1), 0]);
-    message.extend(STATES.to_ne_bytes());
-    message
-}
-
-fn short(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn long(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-/// Takes a datagram of messages apart, each padded to four bytes; whether it was the last one.
-fn parse(mut bytes: &[u8], found: &mut Vec<TcpEnd>) -> io::Result<bool> {
-    while let (Some(length), Some(kind)) = (long(bytes, 0), short(bytes, 4)) {
-        let length = (length as usize).max(MESSAGE_HEADER);
-        let Some(content) = bytes.get(MESSAGE_HEADER..length) else { break };
-        match i32::from(kind) {
-            libc::NLMSG_DONE => return Ok(true),
-            libc::NLMSG_ERROR => {
-                let error = content.get(..4).and_then(|number| number.try_into().ok());
-                let number = error.map_or(libc::EPROTO, |number| i32::from_ne_bytes(number).saturating_neg());
-                return Err(io::Error::from_raw_os_error(number));
-            }
-            _ => found.extend(end(content)),
-        }
-        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
-    }
-    Ok(false)
-}
-
-/// `struct inet_diag_msg`, then attributes, each padded to four bytes.
-fn end(message: &[u8]) -> Option<TcpEnd> {
-    let family = i32::from(*message.first()?);
-    let port = |at: usize| Some(u16::from_be_bytes(message.get(at..at + 2)?.try_into().ok()?));
-    let address = |at: usize| -> Option<IpAddr> {
-        if family == libc::AF_INET {
-            let four: [u8; 4] = message.get(at..at + 4)?.try_into().ok()?;
-            return Some(Ipv4Addr::from(four).into());
-        }
-        let all: [u8; 16] = message.get(at..at + 16)?.try_into().ok()?;
-        // An end of a socket for both protocols has the other's address in it.
-        Some(Ipv6Addr::from(all).to_canonical())
-    };
-    let (local, remote) = (SocketAddr::new(address(8)?, port(4)?), SocketAddr::new(address(24)?, port(6)?));
-    let (user, inode) = (long(message, ANSWER - 8)?, long(message, ANSWER - 4)?);
-    let mut rest = message.get(ANSWER..)?;
-    while let (Some(length), Some(kind)) = (short(rest, 0), short(rest, 2)) {
-        let length = usize::from(length);
-        let Some(value) = rest.get(ATTRIBUTE_HEADER..length) else { break };
-        if kind == INFO {
-            return Some(TcpEnd {
-                local,
-                remote,
-                inode,
-                user,
-                unacknowledged: long(value, UNACKNOWLEDGED)?,
-                unsent_bytes: long(value, UNSENT_BYTES)?,
-                segment_bytes: long(value, SEGMENT_BYTES)?,
-                window: long(value, WINDOW)?,
-                acknowledged_bytes: u64::from_ne_bytes(
-                    value.get(ACKNOWLEDGED_BYTES..ACKNOWLEDGED_BYTES + 8)?.try_into().ok()?,
-                ),
-            });
-        }
-        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-    }
-    None
-}
-
-/// Reads bytes as such an answer.
-pub(crate) fn read_bytes(bytes: &[u8]) {
-    let _ = parse(bytes, &mut Vec::new());
 }
 
 /// The sockets that a process has open, each with its descriptor; none if this user may not look.
@@ -274,7 +113,6 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     use super::*;
-    use proptest::prelude::*;
 
     fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -339,24 +177,5 @@ mod tests {
             assert_eq!(nodelay_of(std::process::id(), client.as_raw_fd()), Some(true));
         }
         assert_eq!((nodelay_of(0, 0), nodelay_of(u32::MAX, 0)), (None, None));
-    }
-
-    #[test]
-    fn an_error_is_one() {
-        let mut message = vec![0; MESSAGE_HEADER + 4];
-        message[..4].copy_from_slice(&((MESSAGE_HEADER + 4) as u32).to_ne_bytes());
-        message[4..6].copy_from_slice(&(libc::NLMSG_ERROR as u16).to_ne_bytes());
-        message[MESSAGE_HEADER..].copy_from_slice(&(-libc::ENOENT).to_ne_bytes());
-        let error = parse(&message, &mut Vec::new()).unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_taken(head in any::<[u8; 6]>(), tail in proptest::collection::vec(any::<u8>(), 0..400)) {
-            read_bytes(&[&head[..], &tail].concat());
-            read_bytes(&tail);
-            let _ = end(&tail);
-        }
     }
 }

@@ -11,9 +11,25 @@ pub enum Depth {
     All,
 }
 
-/// None: the system does not show what programs hold.
-pub fn programs(_depth: impl Fn(u32) -> Depth) -> Vec<Program> {
-    Vec::new()
+/// The processes, which this system does not show.
+#[derive(Debug, Default)]
+pub struct Programs {
+    /// None.
+    pub all: Vec<Program>,
+    /// None.
+    pub left_out: u64,
+    /// None.
+    pub left_out_descriptors: u64,
+}
+
+impl Programs {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn read(_depth: impl Fn(u32) -> Depth) -> std::io::Result<Self> {
+        Err(super::unsupported("only Linux shows what programs hold (proc)"))
+    }
 }
 
 /// None: the system does not show what programs hold.

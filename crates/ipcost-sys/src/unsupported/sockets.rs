@@ -19,6 +19,14 @@ impl Sockets {
         Err(super::unsupported(WHY))
     }
 
+    /// Opens it in the network namespace of a process.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn open_at(_process: u32, _network: u64) -> io::Result<Self> {
+        Err(super::unsupported(WHY))
+    }
+
     /// Every TCP socket.
     ///
     /// # Errors
@@ -57,19 +65,19 @@ impl Closing {
         Err(super::unsupported(WHY))
     }
 
-    /// Those that have closed since the last look, and whether some of them were lost.
+    /// Listens in the network namespace of a process.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn listen_at(_process: u32, _network: u64) -> io::Result<Self> {
+        Err(super::unsupported(WHY))
+    }
+
+    /// Those that have closed since the last time, and whether some of them were lost.
     ///
     /// # Errors
     /// Always.
     pub fn take(&mut self) -> io::Result<(Vec<TcpSocket>, bool)> {
         Err(super::unsupported(WHY))
     }
-}
-
-/// The sockets of another network namespace, which this system does not have.
-///
-/// # Errors
-/// Always.
-pub fn open_at(_process: u32, _network: u64) -> io::Result<(Sockets, Option<Closing>)> {
-    Err(super::unsupported(WHY))
 }

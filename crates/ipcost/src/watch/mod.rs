@@ -1,7 +1,7 @@
 //! `ipcost watch`: the programs that run, and what they say to each other.
 
 mod screen;
-mod seeing;
+mod session;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use ipcost_model::{job_text, unknown};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::{measuring, transport};
 use screen::{Pressed, Screen};
-use seeing::Seeing;
+use session::Session;
 
 use crate::args::{RecordFiles, Waiting, WatchArgs};
 use crate::exit::{Problem, note, teller};
@@ -57,14 +57,19 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         lasts,
     };
     let refused = |error: WatchError| Problem::usage(error.into());
-    let mut seeing = Seeing::begin(request.clone()).map_err(refused)?;
+    let mut session = Session::begin(request).map_err(refused)?;
     if screen.is_none() && !args.quiet {
         let time =
             lasts.map_or_else(|| "until Ctrl-C".to_owned(), |lasts| format!("for {}", duration_text(lasts)));
         note(&format!("watching {time}; Ctrl-C ends it early and shows what was seen"));
     }
+    // What has been seen is shown whatever fails later.
+    let mut failed = None;
     if args.trace {
-        seeing.trace(&interrupt)?;
+        match session.trace(&interrupt) {
+            Err(problem) if !interrupt.asked() => return Err(problem),
+            _ => {}
+        }
     }
     let mut of_row = None;
     let began = Instant::now();
@@ -73,40 +78,48 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         if left.is_zero() || interrupt.asked() {
             break;
         }
-        let rests = left.min(seeing.rests());
+        let rests = left.min(session.rests());
         let mut pressed = Pressed::Nothing;
         if let Some(screen) = &mut screen {
-            screen.show(shown(args, seeing.watched(Some(LATELY)))?);
+            screen.show(shown(args, session.watched(Some(LATELY)))?);
         }
-        seeing.between(rests, |time| {
+        session.between(rests, |time| {
             match &mut screen {
                 Some(screen) => pressed = screen.pressed(time),
                 None => std::thread::sleep(time),
             }
             pressed != Pressed::Nothing || interrupt.asked()
         });
-        if let (Pressed::WhatIf, Some(screen)) = (pressed, &mut screen) {
-            of_row = what_if_of_row(screen, &interrupt).or(of_row);
-            // What was measured is not to be in the table. Where what is asked for has ended, the table before is the last.
-            let Ok(again) = Seeing::begin(request.clone()) else { break };
-            seeing = again;
-            continue;
+        let observed = match (pressed, &mut screen) {
+            (Pressed::WhatIf, Some(screen)) => session.undisturbed(|| what_if_of_row(screen, &interrupt)),
+            _ => session.observe().map(|()| None),
+        };
+        match observed {
+            Ok(record) => of_row = record.or(of_row),
+            Err(error) => {
+                failed = Some(Problem::failed(error.into()));
+                break;
+            }
         }
-        seeing.look().map_err(refused)?;
         if pressed == Pressed::End || interrupt.asked() {
             break;
         }
     }
     drop(screen);
-    let mut watched = Watched { what_if: of_row, ..seeing.watched(None) };
-    if !args.what_if.is_empty() {
-        watched.what_if = Some(what_if(args, &watched, &interrupt)?);
+    let mut watched = Watched { what_if: of_row, ..session.watched(None) };
+    // What is measured is not to bear what counts and samples calls.
+    session.detach();
+    if !args.what_if.is_empty() && !interrupt.asked() {
+        match what_if(args, &watched, &interrupt) {
+            Ok(record) => watched.what_if = Some(record),
+            Err(problem) => failed = Some(Problem::failed(anyhow!("--what-if: {}", problem.text()))),
+        }
     }
     let watched = shown(args, watched)?;
     let page = page(&watched, args.wide, None);
     let terminal = || page.terminal(args.wide, room());
     record_files::write_and_show(&watched, &files, &page, None, &terminal)?;
-    Ok(ExitCode::SUCCESS)
+    failed.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// Measures what other transports would save the conversation that moves most.

@@ -1,0 +1,151 @@
+//! What queues and waits show beyond what is counted: evidence for findings.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::{IpAddr, SocketAddr};
+
+use ipcost_sys::observed::TcpState::{Listening, TimeWait};
+
+use super::Medium;
+use super::conversation_state::{ConversationKey, place};
+use super::observation::Observation;
+use super::proc_table::{ProcId, ProcTable};
+use super::state::Conversations;
+
+/// So many places of each kind are kept: those where most waited.
+const MOST_PLACES: usize = 200;
+/// Functions of the kernel in which a writer waits for room.
+const PLACES: [&str; 6] = [
+    "pipe_write",
+    "anon_pipe_write",
+    "fifo_pipe_write",
+    "sock_alloc_send_pskb",
+    "sock_wait_for_wmem",
+    "unix_wait_for_peer",
+];
+
+/// A listener whose queue was full.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FullQueue {
+    pub owner: Option<ProcId>,
+    /// The most that waited, and how many may.
+    pub waiting: u32,
+    pub limit: u32,
+}
+
+/// Connections in TIME_WAIT: their network namespace, the client's address and the server's.
+pub(super) type TimeWaits = (u64, IpAddr, SocketAddr);
+
+/// What is not of one conversation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Evidence {
+    /// By medium and address.
+    pub full: BTreeMap<(Medium, String), FullQueue>,
+    /// Datagrams for a process that were dropped since the first observation.
+    pub dropped: HashMap<ProcId, u64>,
+    /// Those that had been dropped at the last observation, by socket.
+    dropped_before: HashMap<u32, u32>,
+    /// The most connections that were in TIME_WAIT at once.
+    pub time_wait: BTreeMap<TimeWaits, u64>,
+    pub overflows: (Option<u64>, u64),
+}
+
+impl Evidence {
+    /// Takes in what an observation shows of queues.
+    pub fn observe(&mut self, seen: &Observation, procs: &ProcTable) {
+        let mut full = |medium, address: String, inode, waiting: u32, limit: u32| {
+            let owner = procs.owner_of(inode);
+            let known = self.full.entry((medium, address)).or_insert(FullQueue { owner, waiting, limit });
+            known.waiting = known.waiting.max(waiting);
+        };
+        // The kernel takes one more than the program asked for.
+        for socket in seen.tcp.iter().filter(|it| it.state == Listening && it.waiting > it.outstanding) {
+            full(Medium::Tcp, socket.local.to_string(), socket.inode, socket.waiting, socket.outstanding);
+        }
+        for socket in seen.unix.iter().filter(|it| it.is_listening && it.waiting > it.outstanding) {
+            let name = socket.name.clone().unwrap_or_default();
+            full(Medium::Unix, name, socket.inode, socket.waiting, socket.outstanding);
+        }
+        keep_most(&mut self.full, |queue| u64::from(queue.waiting));
+        let before = std::mem::take(&mut self.dropped_before);
+        for socket in &seen.udp {
+            self.dropped_before.insert(socket.inode, socket.dropped);
+            let new = if seen.is_baseline { socket.dropped } else { 0 };
+            let more = socket.dropped.saturating_sub(before.get(&socket.inode).copied().unwrap_or(new));
+            if let Some(owner) = procs.owner_of(socket.inode).filter(|_| more > 0 && !seen.is_baseline) {
+                *self.dropped.entry(owner).or_default() += u64::from(more);
+            }
+        }
+        self.dropped.retain(|owner, _| procs.get(*owner).is_some());
+        let mut waiting: HashMap<TimeWaits, u64> = HashMap::new();
+        for socket in seen.tcp.iter().filter(|socket| socket.state == TimeWait) {
+            let (server, client) = match socket.local.port() < socket.remote.port() {
+                true => (socket.local, socket.remote),
+                false => (socket.remote, socket.local),
+            };
+            *waiting.entry((socket.network, client.ip(), server)).or_default() += 1;
+        }
+        for (between, count) in waiting {
+            let most = self.time_wait.entry(between).or_default();
+            *most = count.max(*most);
+        }
+        keep_most(&mut self.time_wait, |count| *count);
+        if let Some(now) = seen.overflows {
+            let (first, last) = &mut self.overflows;
+            first.get_or_insert(now);
+            *last = now;
+        }
+    }
+
+    /// Takes in where processes wait in the kernel, by process.
+    pub fn sample_waits(
+        waits: &BTreeMap<u32, Vec<String>>,
+        procs: &ProcTable,
+        conversations: &mut Conversations,
+    ) {
+        let mut writers: HashMap<(ProcId, &str), Vec<(ConversationKey, bool)>> = HashMap::new();
+        for (key, state) in conversations.iter_mut().filter(|(_, state)| state.open.is_some()) {
+            if !places_of(key.medium).is_empty() {
+                state.wait_samples += 1;
+            }
+            for (side, is_client) in [(&key.client, true), (&key.server, false)] {
+                let Some(process) = side.process().filter(|_| is_client || key.medium.is_unix()) else { continue };
+                for place in places_of(key.medium) {
+                    writers.entry((process, place)).or_default().push((key.clone(), is_client));
+                }
+            }
+        }
+        let mut blocked: HashSet<(ConversationKey, bool)> = HashSet::new();
+        for (process, names) in waits {
+            let Some(process) = procs.named(*process) else { continue };
+            for name in names {
+                let place = PLACES.iter().find(|place| name.starts_with(**place));
+                let ends = place.and_then(|place| writers.get(&(process, *place)));
+                // Of several, it cannot be told which.
+                if let Some([end]) = ends.map(Vec::as_slice) {
+                    blocked.insert(end.clone());
+                }
+            }
+        }
+        for (key, is_client) in blocked {
+            if let Some(state) = conversations.get_mut(&key) {
+                state.blocked[place(is_client)] += 1;
+            }
+        }
+    }
+}
+
+fn keep_most<K: Ord + Clone, V>(all: &mut BTreeMap<K, V>, rank: impl Fn(&V) -> u64) {
+    let mut ranks: Vec<(u64, K)> = all.iter().map(|(key, value)| (rank(value), key.clone())).collect();
+    ranks.sort_unstable();
+    let over = all.len().saturating_sub(MOST_PLACES);
+    ranks.iter().take(over).for_each(|(_, key)| drop(all.remove(key)));
+}
+
+fn places_of(medium: Medium) -> &'static [&'static str] {
+    match medium {
+        Medium::Pipe | Medium::Fifo => &PLACES[..3],
+        Medium::Unix | Medium::Socketpair | Medium::UnixSeqpacket => &PLACES[3..5],
+        Medium::UnixDgram => &PLACES[3..],
+        _ => &[],
+    }
+}

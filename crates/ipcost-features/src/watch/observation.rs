@@ -1,0 +1,89 @@
+//! What one look at the machine shows, as plain data: what is said of it is decided elsewhere, so that a test can plant it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::time::Duration;
+
+use ipcost_sys::observed::{Connected, CountedCalls, Held, Program, TcpSocket, UdpSocket, UnixSocket};
+
+use super::sampling::Window;
+
+/// Why nothing can be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// The kernel shows no sockets.
+    #[error("the sockets of other programs cannot be seen here: {0}")]
+    NoSockets(#[source] io::Error),
+    /// The processes cannot be read.
+    #[error("the processes cannot be seen here: {0}")]
+    NoProcesses(#[source] io::Error),
+    /// A process that was asked for is not there.
+    #[error("there is no process {0}; ipcost watch without --pid shows those that talk to each other")]
+    NoProcess(u32),
+    /// A process of another user was asked for.
+    #[error("process {0} is another user's; run as root to see what it says")]
+    NotYours(u32),
+}
+
+/// All that is seen at a moment, and was counted and sampled since the one before.
+#[derive(Debug, Clone, Default)]
+pub struct Observation {
+    /// Since the first.
+    pub at: Duration,
+    /// Whether it is the first one, or the first since a pause: what was counted before was not seen.
+    pub is_baseline: bool,
+    /// Every TCP socket.
+    pub tcp: Vec<TcpSocket>,
+    /// Every UDP socket.
+    pub udp: Vec<UdpSocket>,
+    /// Every Unix socket.
+    pub unix: Vec<UnixSocket>,
+    /// Those TCP sockets that have closed since the last observation.
+    pub closed: Vec<TcpSocket>,
+    /// Who opened connections since then, by the client's own and its server's address.
+    pub connected: Vec<Connected>,
+    /// What calls have moved over each socket and pipe so far, where that is counted.
+    pub counted: Option<Vec<CountedCalls>>,
+    /// Calls that are in no count so far, for want of room.
+    pub uncounted: u64,
+    /// The calls that were sampled since the last observation.
+    pub windows: Vec<Window>,
+    /// What descriptors of those calls are that this observation does not show otherwise.
+    pub late: HashMap<(u32, i32), Held>,
+    /// Connections that no listener had room for since the system began, in this program's network.
+    pub overflows: Option<u64>,
+    /// Whether the kernel had no room for some messages on what has closed.
+    pub lost: bool,
+    /// Every process.
+    pub programs: BTreeMap<u32, Program>,
+    /// The network namespace that this program is in, by number.
+    pub own_network: u64,
+    /// What was left out, since it was more than is taken from others.
+    pub beyond: Beyond,
+}
+
+impl Observation {
+    /// The network namespace of a program as sockets tell it, 0 for this program's own; `None` if this user may not look.
+    pub fn network_of(&self, program: &Program) -> Option<u64> {
+        match program.network {
+            0 => None,
+            own if own == self.own_network => Some(0),
+            other => Some(other),
+        }
+    }
+}
+
+/// How much was left out of an observation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Beyond {
+    /// Network namespaces.
+    pub networks: u64,
+    /// Network namespaces whose connections that open and close between two observations are not seen.
+    pub closing: u64,
+    /// Descriptors of processes.
+    pub descriptors: u64,
+    /// Sockets.
+    pub sockets: u64,
+    /// Processes.
+    pub processes: u64,
+}

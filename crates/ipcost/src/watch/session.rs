@@ -1,0 +1,159 @@
+//! Observing again and again, and what is done between two observations.
+
+use std::time::{Duration, Instant};
+
+use ipcost_features::watch::{
+    Observer, Told, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, WatchState, Watched, trace_calls, waits,
+};
+use ipcost_lab::lab::envelope;
+use ipcost_lab::watch_ends;
+use ipcost_sys::facts;
+use ipcost_sys::interrupt::Interrupt;
+
+use crate::exit::{Problem, note};
+
+/// Between two times at which processes are asked where they wait, at least and at most.
+const WAITS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(250)];
+/// In between, asking takes this part of the time.
+const ASKING: u32 = 200;
+/// Between two observations.
+const EVERY: Duration = Duration::from_secs(1);
+/// Observations take no more than this part of the time, as long as one comes this often.
+const OBSERVING: u32 = 50;
+const SELDOM: Duration = Duration::from_secs(2);
+/// How long connections are watched between two observations that may wait for acknowledgements.
+const WATCHED: Duration = Duration::from_millis(250);
+
+/// What was observed so far.
+pub struct Session {
+    observer: Observer,
+    state: WatchState,
+    request: WatchRequest,
+    ports: Option<u64>,
+    /// The processor time that the last observation took. Time that others took from it is no reason to observe more rarely.
+    took: Duration,
+}
+
+impl Session {
+    /// Opens what is looked through, and observes for the first time.
+    ///
+    /// # Errors
+    /// If the kernel shows no sockets, or what is asked for is not there.
+    pub fn begin(request: WatchRequest) -> Result<Self, WatchError> {
+        let ports = facts::network().ip_local_port_range;
+        let ports = ports.map(|[first, last]| last.saturating_add(1).saturating_sub(first));
+        let state = WatchState::new(request.clone());
+        let mut session = Self { observer: Observer::open()?, state, request, ports, took: Duration::ZERO };
+        session.observe()?;
+        session.request.pid.map_or(Ok(()), |pid| session.state.check(pid))?;
+        Ok(session)
+    }
+
+    /// One observation.
+    ///
+    /// # Errors
+    /// If it fails.
+    pub fn observe(&mut self) -> Result<(), WatchError> {
+        let before = self.observer.own_time();
+        self.state.observe(self.observer.observe()?);
+        self.took = self.observer.own_time().saturating_sub(before);
+        Ok(())
+    }
+
+    /// Does something that is not to be disturbed: what is attached is detached meanwhile, and what goes on is not told. What was seen before
+    /// stays.
+    ///
+    /// # Errors
+    /// If it cannot be observed any more afterwards.
+    pub fn undisturbed<T>(&mut self, act: impl FnOnce() -> T) -> Result<T, WatchError> {
+        self.observer.pause();
+        let done = act();
+        self.observer.resume();
+        self.observe()?;
+        Ok(done)
+    }
+
+    /// Detaches what is attached, for good.
+    pub fn detach(&mut self) {
+        self.observer.pause();
+    }
+
+    /// Until the next observation.
+    pub fn rests(&self) -> Duration {
+        (self.took * OBSERVING).clamp(EVERY, SELDOM)
+    }
+
+    /// Attaches strace for a second to what nothing counts, and says so.
+    ///
+    /// # Errors
+    /// If it cannot be attached.
+    pub fn trace(&mut self, interrupt: &Interrupt) -> Result<(), Problem> {
+        let processes = self.state.traceable();
+        if processes.is_empty() {
+            note(
+                "--trace: no conversation that fits is without counters, so that strace is attached to nothing",
+            );
+            return Ok(());
+        }
+        // Windows of calls that are slow would say what strace costs.
+        self.observer.stop_sampling("strace is attached instead");
+        // Not even a quiet watch makes a program slower in silence.
+        let traced = trace_calls(&self.state, &processes, interrupt, &mut |text| note(text))
+            .map_err(|error| Problem::failed(error.into()))?;
+        self.observe().map_err(|error| Problem::failed(error.into()))?;
+        self.state.traced(&traced);
+        Ok(())
+    }
+
+    /// Spends the time between two observations: asks who waits, and watches connections that may wait for acknowledgements.
+    pub fn between(&mut self, time: Duration, mut rest: impl FnMut(Duration) -> bool) -> bool {
+        let until = Instant::now() + time;
+        let suspects = self.state.suspects();
+        if !suspects.ends.is_empty() && time > WATCHED {
+            let seen = watch_ends(suspects.process, &suspects.ends, WATCHED).unwrap_or_default();
+            self.state.held_back(&suspects, &seen, WATCHED);
+        }
+        let writers = self.state.writers();
+        let mut rests = WAITS[0];
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            if rest(left.min(rests)) {
+                return true;
+            }
+            let began = Instant::now();
+            self.state.sample_waits(&waits(writers.iter().copied()));
+            rests = (began.elapsed() * ASKING).clamp(WAITS[0], WAITS[1]);
+        }
+    }
+
+    fn unseen(&self, all: &[Told]) -> Vec<Unseen> {
+        let mut found = self.state.unseen(all, self.observer.why_no_samples());
+        found.extend(self.observer.unseen());
+        found
+    }
+
+    /// What was seen since the first observation, or lately.
+    pub fn watched(&self, lately: Option<Duration>) -> Watched {
+        let all = self.state.conversations(None);
+        let findings = self.state.findings(&all, self.ports);
+        let unseen = self.unseen(&all);
+        let shown = lately.map_or(all, |lately| self.state.conversations(Some(lately)));
+        Watched {
+            envelope: envelope(WATCH_SCHEMA),
+            elapsed_s: self.state.elapsed().as_secs_f64(),
+            looks: self.state.observations(),
+            own_cpu: self.observer.own_cpu(),
+            sampled: self.state.sample(),
+            traced: self.state.trace(),
+            counts_calls: self.observer.counts_calls(),
+            conversations: shown.into_iter().map(|told| told.conversation).collect(),
+            findings,
+            unseen,
+            what_if: None,
+            request: self.request.clone(),
+        }
+    }
+}
