@@ -153,7 +153,8 @@ impl ConversationState {
     /// All that is known to have moved, bytes.
     pub fn moved(&self) -> u64 {
         let counted = self.counted.iter().map(|end| end.taken.bytes.max(end.given.bytes)).sum::<u64>();
-        let sampled = self.sampled.iter().map(|end| end.taken.sum.bytes.max(end.given.sum.bytes)).sum::<f64>();
+        let sampled =
+            self.sampled.iter().map(|end| end.taken.sum.bytes.max(end.given.sum.bytes)).sum::<f64>();
         self.sum.there.bytes + self.sum.back.bytes + counted.max(sampled as u64)
     }
 

@@ -108,7 +108,9 @@ impl Evidence {
                 state.wait_samples += 1;
             }
             for (side, is_client) in [(&key.client, true), (&key.server, false)] {
-                let Some(process) = side.process().filter(|_| is_client || key.medium.is_unix()) else { continue };
+                let Some(process) = side.process().filter(|_| is_client || key.medium.is_unix()) else {
+                    continue;
+                };
                 for place in places_of(key.medium) {
                     writers.entry((process, place)).or_default().push((key.clone(), is_client));
                 }

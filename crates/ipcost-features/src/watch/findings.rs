@@ -151,8 +151,10 @@ impl WatchState {
         for (is_client, writer, reader) in [(true, &client, &server), (false, &server, &client)] {
             let waited = share(is_client);
             if told.medium == Medium::UnixDgram && waited >= WAITS_FOR_QUEUE {
-                let text =
-                    format!("{writer} waits {} of the time for room in the queue of {reader}", percent(waited));
+                let text = format!(
+                    "{writer} waits {} of the time for room in the queue of {reader}",
+                    percent(waited)
+                );
                 let remedy = "read faster, or lengthen the queue (net.unix.max_dgram_qlen)";
                 add(&rules::DATAGRAM_QUEUE, !is_client, text, remedy);
             } else if waited >= WAITS {
@@ -234,11 +236,14 @@ impl WatchState {
             found.push(of(&rules::NAME_RESOLUTION, true, Some(&told.address), text, ONE_LOOKUP));
         }
         for (is_client, side) in [(true, &told.client), (false, &told.server)] {
-            let Some(known) = key.side(is_client).process().and_then(|id| self.procs.get(id)) else { continue };
+            let Some(known) = key.side(is_client).process().and_then(|id| self.procs.get(id)) else {
+                continue;
+            };
             let per_s = known.lookups as f64 / self.traced_for.as_secs_f64().max(1e-9);
             if per_s >= LOOKUPS_PER_S {
                 let calls = rate(per_s);
-                let text = format!("{} resolves names: {calls} calls for that while it was traced", name(side));
+                let text =
+                    format!("{} resolves names: {calls} calls for that while it was traced", name(side));
                 found.push(of(&rules::NAME_RESOLUTION, is_client, None, text, ONE_LOOKUP));
             }
             let process = &known.sampled;
@@ -316,7 +321,10 @@ fn nagle(
     let moved = if is_client { told.there } else { told.back };
     let sizes = moved.and_then(|flow| flow.message_bytes);
     let sizes = sizes.map_or_else(String::new, |sizes| {
-        format!("; half of them have at most {:.0} B, one in a hundred more than {:.0} B", sizes.median, sizes.p99)
+        format!(
+            "; half of them have at most {:.0} B, one in a hundred more than {:.0} B",
+            sizes.median, sizes.p99
+        )
     });
     let text = format!(
         "{} {}: {} in {seconds:.1} s less than a segment waited {ms:.0} ms for an acknowledgement{of}{sizes}",

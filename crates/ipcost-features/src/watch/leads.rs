@@ -84,8 +84,10 @@ pub(super) fn pipes(procs: &ProcTable) -> Vec<Pipe> {
         let (writing, reading) = (only(writers, readers), only(readers, writers));
         let address: Arc<str> = path.map_or_else(|| format!("pipe {inode}").into(), Arc::from);
         let medium = if path.is_some() { Medium::Fifo } else { Medium::Pipe };
-        let key = |client, server| ConversationKey { network: 0, client, server, medium, address: address.clone() };
-        let is_shared = !writing.is_empty() && !reading.is_empty() && (writing.len(), reading.len()) != (1, 1);
+        let key =
+            |client, server| ConversationKey { network: 0, client, server, medium, address: address.clone() };
+        let is_shared =
+            !writing.is_empty() && !reading.is_empty() && (writing.len(), reading.len()) != (1, 1);
         if is_shared && writing.len().max(reading.len()) > MOST_HOLDERS {
             let holders = Some([holders(&writing, procs), holders(&reading, procs)]);
             found.push(Pipe { inode: *inode, key: key(Side::Holders, Side::Holders), holders });

@@ -331,13 +331,16 @@ fn late(seen: &Observation) -> HashMap<(u32, i32), Held> {
     let mut held: HashMap<u32, HashSet<i32>> = HashMap::new();
     let mut is_held = |process: u32, descriptor: i32| {
         let of = || {
-            let held = seen.programs.get(&process).into_iter().flat_map(|program| program.held.iter().flatten());
+            let held =
+                seen.programs.get(&process).into_iter().flat_map(|program| program.held.iter().flatten());
             held.map(|(descriptor, _)| *descriptor).collect()
         };
         held.entry(process).or_insert_with(of).contains(&descriptor)
     };
     let unknown = wanted.into_iter().filter(|(process, descriptor)| !is_held(*process, *descriptor));
-    unknown.filter_map(|(process, descriptor)| Some(((process, descriptor), held_at(process, descriptor)?))).collect()
+    unknown
+        .filter_map(|(process, descriptor)| Some(((process, descriptor), held_at(process, descriptor)?)))
+        .collect()
 }
 
 /// What was counted of sockets and pipes that an observation does not show any more.

@@ -224,7 +224,8 @@ impl Conversation {
 
     /// Whether another observation's is the same: between the same programs, over the same address.
     pub fn is_same(&self, other: &Self) -> bool {
-        let side = |party: &Party| (party.pid, if party.pid.is_none() { party.name.clone() } else { String::new() });
+        let side =
+            |party: &Party| (party.pid, if party.pid.is_none() { party.name.clone() } else { String::new() });
         let place = |told: &Self| (side(&told.client), side(&told.server), told.medium, told.address.clone());
         place(self) == place(other)
     }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use ipcost_lab::Between;
 use ipcost_lab::attached::Traced;
 use ipcost_model::HeldBack;
-use ipcost_sys::observed::{CallDirection, CalledOn, CountedCalls, Held, MovedCall, UdpSocket, UnixKind, UnixSocket};
+use ipcost_sys::observed::{
+    CallDirection, CalledOn, CountedCalls, Held, MovedCall, UdpSocket, UnixKind, UnixSocket,
+};
 
 use super::conversation_state::{
     CallSum, ConversationKey, ConversationState, HISTORY, Open, Side, add_held_back, place,
@@ -152,14 +154,18 @@ impl WatchState {
     /// place are put together. Of still more, those that moved least are left out. Processes that have ended and are in none are forgotten.
     fn forget(&mut self) {
         self.conversations.retain(|_, state| {
-            state.open.is_some() || state.moved() > 0 || state.sum.opened > 0 || state.sampled[1].accepted > 0.0
+            state.open.is_some()
+                || state.moved() > 0
+                || state.sum.opened > 0
+                || state.sampled[1].accepted > 0.0
         });
         if self.conversations.len() > MOST_ENDED {
             self.put_ended_together();
         }
         self.left_out = self.conversations.len().saturating_sub(MOST_CONVERSATIONS) as u64;
         if self.left_out > 0 {
-            let rank = |(key, state): (&ConversationKey, &ConversationState)| (self.is_asked(key), state.moved());
+            let rank =
+                |(key, state): (&ConversationKey, &ConversationState)| (self.is_asked(key), state.moved());
             let mut ranks: Vec<(bool, u64)> = self.conversations.iter().map(rank).collect();
             ranks.sort_unstable_by(|a, b| b.cmp(a));
             let least = ranks[MOST_CONVERSATIONS - 1];
@@ -412,8 +418,10 @@ impl WatchState {
         let network = first.network;
         let ends = found.iter().filter_map(|(_, state)| state.open.as_ref()).flat_map(|open| &open.ends);
         let ends = ends.filter(|(its, ..)| *its == network);
-        let ends: Vec<Between> =
-            ends.flat_map(|(_, local, remote)| [(*local, *remote), (*remote, *local)]).take(MOST_SUSPECTS).collect();
+        let ends: Vec<Between> = ends
+            .flat_map(|(_, local, remote)| [(*local, *remote), (*remote, *local)])
+            .take(MOST_SUSPECTS)
+            .collect();
         let process = match network {
             0 => None,
             _ => self.procs.live().find(|(_, program)| program.network == network).map(|(id, _)| id.pid),

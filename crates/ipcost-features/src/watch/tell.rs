@@ -68,7 +68,9 @@ impl WatchState {
         let ((giver, giver_before), (taker, taker_before)) = (end(there), end(!there));
         let (given, taken) = (giver.given.since(giver_before.given), taker.taken.since(taker_before.taken));
         // Of several that hold a pipe, those talk that move something.
-        let is_given = if key.is_pipe() { given.bytes <= taken.bytes } else { given.bytes >= taken.bytes };
+        let moved = |sum: CallSum| (sum.bytes, sum.unsized_calls);
+        let is_given =
+            if key.is_pipe() { moved(given) <= moved(taken) } else { moved(given) >= moved(taken) };
         let CallSum { bytes, calls, unsized_calls } = if is_given { given } else { taken };
         let messages = (calls - unsized_calls) as f64 * messages_per_call(state, there, is_given);
         Some(Estimate { bytes: bytes as f64, messages, unsized_calls })
@@ -77,9 +79,10 @@ impl WatchState {
     /// The conversations that fit the request, those that move most first: since the first observation, or in the last few seconds.
     pub fn conversations(&self, lately: Option<Duration>) -> Vec<Told> {
         let since = self.moment(lately);
-        let told = self.conversations.iter().map(|(key, state)| {
-            Told { conversation: self.told_of(key, state, since), key: key.clone() }
-        });
+        let told = self
+            .conversations
+            .iter()
+            .map(|(key, state)| Told { conversation: self.told_of(key, state, since), key: key.clone() });
         let mut found: Vec<Told> = told.filter(|told| fits(&told.conversation, &self.request)).collect();
         if lately.is_some() {
             found.retain(|it| it.conversation.connections > 0 || it.conversation.opened > 0);
@@ -119,8 +122,9 @@ impl WatchState {
             known.is_some_and(|known| known.program.held.is_some())
         };
         let all = self.conversations(None).into_iter().map(|told| told.conversation);
-        let uncounted =
-            all.filter(|told| told.medium != Medium::Shm && (told.medium != Medium::Tcp || !self.request.is_any()));
+        let uncounted = all.filter(|told| {
+            told.medium != Medium::Shm && (told.medium != Medium::Tcp || !self.request.is_any())
+        });
         let both = uncounted.flat_map(|told| [told.client.pid, told.server.pid]).flatten();
         let mut found: Vec<u32> = both.filter(is_own).collect();
         found.sort_unstable();
@@ -148,7 +152,9 @@ impl WatchState {
             let writers = match key.medium {
                 Medium::Pipe | Medium::Fifo => [Some(&key.client), None],
                 // Who waits for room has filled the other's queue.
-                medium if medium.is_unix() && open.waiting != (0, 0) => [Some(&key.client), Some(&key.server)],
+                medium if medium.is_unix() && open.waiting != (0, 0) => {
+                    [Some(&key.client), Some(&key.server)]
+                }
                 _ => continue,
             };
             found.extend(writers.into_iter().flatten().filter_map(Side::process).map(|id| id.pid));
@@ -160,14 +166,22 @@ impl WatchState {
     }
 
     /// What is told of a conversation since a moment.
-    pub(super) fn told_of(&self, key: &ConversationKey, state: &ConversationState, since: Moment) -> Conversation {
+    pub(super) fn told_of(
+        &self,
+        key: &ConversationKey,
+        state: &ConversationState,
+        since: Moment,
+    ) -> Conversation {
         let seconds = self.elapsed.saturating_sub(since.at).as_secs_f64().max(1e-9);
         let before = state.totals_at(since.observation);
         let sum = state.sum.since(before.sum);
         let now = state.open.clone().unwrap_or_default();
-        let flow = |amount: Amount| Flow { segments: Some(amount.segments), ..counted_flow(amount.bytes, seconds) };
+        let flow =
+            |amount: Amount| Flow { segments: Some(amount.segments), ..counted_flow(amount.bytes, seconds) };
         let party = |is_client: bool| match key.side(is_client) {
-            Side::Proc(id) => self.procs.get(*id).map_or_else(Party::default, |it| self.party(it, since, seconds)),
+            Side::Proc(id) => {
+                self.procs.get(*id).map_or_else(Party::default, |it| self.party(it, since, seconds))
+            }
             Side::Ended(name) => Party { name: name.to_string(), ..Party::default() },
             Side::Holders => {
                 let (name, count) =
@@ -395,6 +409,20 @@ impl WatchState {
             "they came faster than they were read",
             "Figures that are sampled are estimated from the others",
         );
+        let of_unknown_size = |Told { conversation, .. }: &Told| {
+            [conversation.there, conversation.back]
+                .iter()
+                .flatten()
+                .map(|flow| flow.unsized_calls)
+                .sum::<u64>()
+        };
+        let unsized_calls: u64 = all.iter().map(of_unknown_size).sum();
+        add(
+            unsized_calls > 0,
+            format!("The bytes of {}", counted(unsized_calls, "call")),
+            "sendmmsg and recvmmsg tell messages, not their sizes",
+            "What they moved is not in the table",
+        );
         let narrower = "Name what you look for with --pid, --port, --path or --command";
         add(
             self.left_out > 0,
@@ -412,7 +440,10 @@ impl WatchState {
         }
         add(
             beyond.closing > 0,
-            format!("Connections that close between two looks in {}", counted(beyond.closing, "network namespace")),
+            format!(
+                "Connections that close between two looks in {}",
+                counted(beyond.closing, "network namespace")
+            ),
             "their messages on closing are not heard: there are more than are listened to, or this user may not",
             "Their bytes are missing",
         );

@@ -155,8 +155,8 @@ fn held(process: u32, mounts: &mut Mounts) -> Option<Vec<(i32, Held)>> {
     let descriptors = open_descriptors(process)?;
     let number = |entry: rustix::fs::DirEntry| entry.file_name().to_str().ok()?.parse().ok();
     let numbers = Dir::read_from(&descriptors).ok()?.flatten().filter_map(number).take(MOST_OF_USER);
-    let found = numbers
-        .filter_map(|number| Some((number, held_in(process, descriptors.as_fd(), number, mounts)?)));
+    let found =
+        numbers.filter_map(|number| Some((number, held_in(process, descriptors.as_fd(), number, mounts)?)));
     Some(found.collect())
 }
 
@@ -242,7 +242,12 @@ mod tests {
         let (client, _server) = UnixStream::pair().unwrap();
         let (read, write) = std::io::pipe().unwrap();
         let own = std::process::id();
-        let found = Programs::read(|_| Depth::All).unwrap().all.into_iter().find(|program| program.id == own).unwrap();
+        let found = Programs::read(|_| Depth::All)
+            .unwrap()
+            .all
+            .into_iter()
+            .find(|program| program.id == own)
+            .unwrap();
         assert!(!found.command.is_empty() && found.network != 0, "{found:?}");
         let held = found.held.unwrap();
         let is = |descriptor: i32, seen: fn(&Held) -> bool| {

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use ipcost_sys::observed::{Connected, Held, Program, TcpCounts, TcpSocket, TcpState as SocketState};
 
-use super::conversation_state::Side;
 use super::*;
+
+mod bounds;
+mod identity;
 
 fn at(port: u16) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], port))
