@@ -16,7 +16,7 @@ use ipcost_sys::clock::wall_ahead_ns;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::observed::{Held, MovedCall};
 use ipcost_sys::private_dir::PrivateDir;
-use ipcost_sys::process::{Heard, PeerProcess, Spawn, Wake, ask_group_to_end, wait_any};
+use ipcost_sys::process::{Bounds, Heard, PeerProcess, Spawn, Wake, ask_group_to_end, wait_any};
 use ipcost_sys::running::threads_of;
 use ipcost_sys::{Context, SysError};
 
@@ -32,6 +32,8 @@ const ATTACHES: Duration = Duration::from_secs(2);
 const SETTLES: Duration = Duration::from_millis(20);
 /// How long it may take to detach, before it is killed.
 const DETACHES: Duration = Duration::from_secs(1);
+/// What ends it if this program cannot: it may be stopped while strace is attached, which it cannot notice.
+const BOUNDS: Bounds = Bounds { seconds: 10, file_bytes: 64 << 20 };
 const LOOK: Duration = Duration::from_millis(1);
 /// The most characters of what strace says in an error.
 const MOST_SAID: usize = 200;
@@ -175,8 +177,8 @@ fn cannot_read() -> String {
     "cannot read from strace".to_owned()
 }
 
-/// A running strace, in a group of its own, so that only this program ends it. Dropping it lets it detach, and the kernel
-/// kills it if this program is killed, whereby it detaches, too.
+/// A running strace, in a session of its own, so that only this program ends it. Dropping it lets it detach. The kernel kills it if this
+/// program is killed, and ends it after a time if this program is stopped, whereby it detaches, too.
 #[derive(Debug)]
 struct Tracer {
     strace: PeerProcess,
@@ -187,7 +189,14 @@ impl Tracer {
         let command = attaching(processes, file);
         // Its errors are read here.
         let env = [("LC_ALL".to_owned(), "C".to_owned())];
-        match PeerProcess::spawn(Spawn { command: &command, env: &env, ..Spawn::default() }) {
+        let spawn = Spawn {
+            command: &command,
+            env: &env,
+            own_session: true,
+            bounds: Some(BOUNDS),
+            ..Spawn::default()
+        };
+        match PeerProcess::spawn(spawn) {
             Ok(strace) => Ok(Self { strace }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(AttachError::NotInstalled),
             Err(error) => Err(error).context(|| "cannot start strace".to_owned())?,

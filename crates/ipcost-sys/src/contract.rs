@@ -40,6 +40,17 @@ pub struct Spawn<'a> {
     /// Where it writes `watch` and its number before it starts, so that a guard finds it even if its parent is killed.
     /// On Windows its job ends it then.
     pub guard: Option<GuardLine<'a>>,
+    /// Bounds that hold even if this process is stopped or killed. Only Unix has them.
+    pub bounds: Option<Bounds>,
+}
+
+/// What ends a program that its parent may not be able to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// The kernel ends it after so many seconds (`alarm(2)`).
+    pub seconds: u32,
+    /// No file that it writes grows longer, bytes (`RLIMIT_FSIZE`).
+    pub file_bytes: u64,
 }
 
 /// How to start a program that a peer drives.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::escaped;
 use ipcost_model::units::counted;
-use ipcost_sys::call_counts::{CallCounter, CalledOn, CountedCalls};
+use ipcost_sys::call_counts::{self, CallCounter, CalledOn, CountedCalls};
 use ipcost_sys::connecting::Connecting;
 use ipcost_sys::observed::{CallDirection, Connected, Held, Program};
 use ipcost_sys::running::{Depth, Programs, held_at, own_network, program_of, waits_in};
@@ -42,6 +42,8 @@ pub struct Observer {
     own_ns: u64,
     /// Since when it has not paused, and what the processor time was then.
     since: (Instant, u64),
+    /// When it observed last.
+    last: Instant,
     /// What does not change of a process, by its number and its start.
     known: BTreeMap<(u32, u64), Program>,
 }
@@ -87,6 +89,7 @@ impl Observer {
             observed: Duration::ZERO,
             own_ns: 0,
             since: (Instant::now(), own_ns()),
+            last: Instant::now(),
             known: BTreeMap::new(),
         })
     }
@@ -103,7 +106,7 @@ impl Observer {
         self.attached = Some(Attached::attach());
         self.closing.extend(Closing::listen().ok().map(|closing| (0, closing)));
         self.is_baseline = true;
-        self.since = (Instant::now(), own_ns());
+        (self.since, self.last) = ((Instant::now(), own_ns()), Instant::now());
     }
 
     /// For how long it has observed, and the processor time of this program in that.
@@ -142,6 +145,13 @@ impl Observer {
     /// # Errors
     /// If the kernel shows no sockets, or the system no processes.
     pub fn observe(&mut self) -> Result<Observation, WatchError> {
+        // Whoever was stopped for long has not seen what went on, and was not counting any more.
+        let gap = self.last.elapsed();
+        if gap > call_counts::LASTS {
+            self.since.0 += gap;
+            self.is_baseline = true;
+        }
+        self.last = Instant::now();
         let mut seen = Observation {
             is_baseline: std::mem::take(&mut self.is_baseline),
             own_network: self.own_network,

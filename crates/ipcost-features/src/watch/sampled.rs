@@ -156,12 +156,14 @@ pub(super) struct Samples {
     pub windows: u64,
     pub lost: u64,
     turns: HashMap<Descriptor, Turn>,
-    /// Descriptors that came from a listener: the listener's descriptor, and before which observation that was.
-    accepted: HashMap<Descriptor, (i32, u32)>,
+    /// Descriptors that came from a listener, and may again: the listener's descriptor.
+    accepted: HashMap<Descriptor, i32>,
     /// What descriptors are, since the observation before.
     found: HashMap<Descriptor, Option<Held>>,
     /// Those that were closed since then: what they were before says nothing more of them.
     closed: HashSet<Descriptor>,
+    /// Those of them that are closed still, as far as the calls that were seen without a gap tell.
+    still_closed: HashSet<Descriptor>,
 }
 
 /// What went one way at an end: each call counts as often as its window tells of others that were not seen.
@@ -232,32 +234,33 @@ impl Samples {
     pub fn add(
         &mut self,
         windows: &[Window],
-        observation: u32,
         resolver: &mut Resolver<'_>,
         conversations: &mut Conversations,
     ) {
         self.found.clear();
         self.closed.clear();
         for window in windows {
-            self.add_window(window, observation, resolver, conversations);
+            self.add_window(window, resolver, conversations);
         }
-        // A descriptor that is open at an observation is known by it; what was shorter has ended by the next one.
-        self.accepted.retain(|_, (_, since)| *since >= observation);
         let Self { turns, accepted, .. } = self;
-        let lives = |(process, _): &Descriptor| resolver.procs.is_live(*process);
-        turns.retain(|at, _| lives(at));
-        accepted.retain(|at, _| lives(at));
+        let procs = &*resolver.procs;
+        turns.retain(|(process, _), _| procs.is_live(*process));
+        // What is open as something else is no listener's any more.
+        accepted.retain(|(process, descriptor), _| {
+            let now = procs.held_at(*process, *descriptor).0;
+            procs.is_live(*process) && now.is_none_or(|held| resolver.leads.know(held))
+        });
     }
 
     fn add_window(
         &mut self,
         window: &Window,
-        observation: u32,
         resolver: &mut Resolver<'_>,
         conversations: &mut Conversations,
     ) {
         if !window.continues {
             self.turns.clear();
+            self.still_closed.clear();
         }
         self.open_ns += window.lasted_ns;
         self.windows += 1;
@@ -272,13 +275,17 @@ impl Samples {
                 count_process(&mut known.sampled, call, weight);
             }
             let at = (process, call.descriptor);
-            if call.call == "close" && call.result == 0 {
-                self.close(at);
+            match call.call {
+                "close" if call.result == 0 => self.close(at),
+                // It is a client's from here on.
+                "connect" => drop(self.accepted.remove(&at)),
+                _ => {}
             }
             if call.call.starts_with("accept") && call.result >= 0 {
                 let new = (process, i32::try_from(call.result).unwrap_or(-1));
                 self.close(new);
-                self.accepted.insert(new, (call.descriptor, observation));
+                self.still_closed.remove(&new);
+                self.accepted.insert(new, call.descriptor);
                 let held = resolver.held(at, call, self.closed.contains(&at));
                 for (key, is_client) in
                     held.iter().flat_map(|held| resolver.ends(process, held, CallDirection::In))
@@ -308,8 +315,8 @@ impl Samples {
     fn close(&mut self, at: Descriptor) {
         self.turns.remove(&at);
         self.found.remove(&at);
-        self.accepted.remove(&at);
         self.closed.insert(at);
+        self.still_closed.insert(at);
     }
 
     fn ends_of_accepted(
@@ -318,15 +325,16 @@ impl Samples {
         call: &MovedCall,
         resolver: &Resolver<'_>,
     ) -> Vec<(ConversationKey, bool)> {
-        let Some((listener, _)) = self.accepted.get(&at) else { return Vec::new() };
+        let accepted = self.accepted.get(&at).filter(|_| !self.still_closed.contains(&at));
+        let Some(listener) = accepted else { return Vec::new() };
         let (listener, call) = ((at.0, *listener), MovedCall { descriptor: *listener, ..*call });
         let held = resolver.held(listener, &call, self.closed.contains(&listener));
         held.map(|held| resolver.ends(at.0, &held, call.direction)).unwrap_or_default()
     }
 
-    /// The listener that a descriptor of a process came from since the observation before, if one was seen to.
+    /// The listener that a descriptor of a process comes from, if one was seen to and nothing else was since.
     pub fn listener(&self, process: ProcId, descriptor: i32) -> Option<i32> {
-        self.accepted.get(&(process, descriptor)).map(|(listener, _)| *listener)
+        self.accepted.get(&(process, descriptor)).copied()
     }
 
     fn count(

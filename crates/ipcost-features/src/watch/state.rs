@@ -374,7 +374,7 @@ impl WatchState {
     ) {
         let Self { procs, leads, before, samples, conversations, .. } = self;
         let mut resolver = Resolver { procs, leads, before, target, late };
-        samples.add(windows, self.observations, &mut resolver, conversations);
+        samples.add(windows, &mut resolver, conversations);
     }
 
     /// Takes in where these processes wait in the kernel, asked for between two observations.

@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP: libc::c_int = 1;
+const MAP_UPDATE: libc::c_int = 2;
 const MAP_DELETE: libc::c_int = 3;
 const PROGRAM_LOAD: libc::c_int = 5;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
@@ -142,6 +143,17 @@ impl<K: Plain, V: Plain> Map<K, V> {
         // SAFETY: the kernel reads a key and writes a value, each as long as its type.
         unsafe { call(MAP_LOOKUP, &mut request) }?;
         Ok(value)
+    }
+
+    /// Sets the value of a key.
+    ///
+    /// # Errors
+    /// If there is no room for another one.
+    pub fn set(&self, key: &K, value: &V) -> io::Result<()> {
+        let (key, value) = (address(key), address(value));
+        let mut request = OfElement { map: self.number(), key, value, ..OfElement::default() };
+        // SAFETY: the kernel reads a key and a value, each as long as its type.
+        unsafe { call(MAP_UPDATE, &mut request) }.map(drop)
     }
 
     /// Removes a key, if it is there.

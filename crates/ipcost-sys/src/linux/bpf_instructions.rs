@@ -62,6 +62,8 @@ pub mod helper {
     pub const LOOK_UP: i32 = 1;
     /// `bpf_map_update_elem`.
     pub const UPDATE: i32 = 2;
+    /// `bpf_ktime_get_ns`: the monotonic clock.
+    pub const NOW: i32 = 5;
     /// `bpf_get_current_pid_tgid`: the process in the upper half.
     pub const PROCESS_AND_THREAD: i32 = 14;
     /// `bpf_probe_read_kernel`: fills what it cannot read with zeros.

@@ -11,6 +11,9 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+use crate::clock::now_ns;
 
 use super::bpf::{self, Map, Plain};
 use super::call_samples::FIRST_NAMESPACE;
@@ -18,6 +21,9 @@ use super::count_program::{self, KEY_BYTES, Numbers, Offsets, PIPE, SOCKET, WAY_
 use super::kernel_types::KernelTypes;
 use super::moving_calls;
 pub use crate::observed::{CallDirection, CalledOn, CountedCalls, SampleError};
+
+/// For so long calls are counted after the last reading: if this program is stopped, other programs' calls are not to take longer for good.
+pub const LASTS: Duration = Duration::from_secs(15);
 
 /// Descriptors that have counts at once.
 const MOST_COUNTED: u32 = 1 << 15;
@@ -67,6 +73,7 @@ unsafe impl Plain for Counts {}
 pub struct CallCounter {
     counts: Map<Key, Counts>,
     lost: Map<u32, u64>,
+    until: Map<u32, u64>,
     /// Runs the program until it is closed.
     _attached: OwnedFd,
 }
@@ -90,6 +97,7 @@ impl CallCounter {
         let unknown = || SampleError::Absent(io::ErrorKind::Unsupported.into());
         let counts = Map::hash(entries).map_err(refusal)?;
         let lost = Map::array(1).map_err(refusal)?;
+        let until = Map::array(1).map_err(refusal)?;
         let types = KernelTypes::read().map_err(refusal)?;
         let tracepoint = types.tracepoint(count_program::TRACEPOINT).ok_or_else(unknown)?;
         let wanted = Wanted {
@@ -99,18 +107,27 @@ impl CallCounter {
             offsets: Offsets::of(&types).ok_or_else(unknown)?,
             counts: counts.descriptor(),
             lost: lost.descriptor(),
+            until: until.descriptor(),
         };
         let program = count_program::write(&wanted).ok_or_else(unknown)?;
         let program = bpf::load(&program, tracepoint, count_program::LICENSE).map_err(refusal)?;
         let attached = bpf::attach(&program).map_err(refusal)?;
-        Ok(Self { counts, lost, _attached: attached })
+        let counter = Self { counts, lost, until, _attached: attached };
+        counter.last(LASTS).map_err(refusal)?;
+        Ok(counter)
     }
 
-    /// What was counted since it was opened, of each descriptor and direction in which anything was.
+    /// Counts for so long from now on.
+    fn last(&self, time: Duration) -> io::Result<()> {
+        self.until.set(&0, &(now_ns() + time.as_nanos() as u64))
+    }
+
+    /// What was counted since it was opened, of each descriptor and direction in which anything was. It goes on for [`LASTS`].
     ///
     /// # Errors
     /// If a system call fails.
     pub fn read(&mut self) -> io::Result<Vec<CountedCalls>> {
+        self.last(LASTS)?;
         let mut found = Vec::new();
         self.counts.for_each(&mut |key, counts| {
             let on = match key.kind {

@@ -84,6 +84,9 @@ pub struct Wanted<'a> {
     pub counts: i32,
     /// The descriptor of the map that counts what was missed.
     pub lost: i32,
+    /// The descriptor of the map that holds until when anything is counted, nanoseconds on the monotonic clock: whoever counts may have been
+    /// stopped.
+    pub until: i32,
 }
 
 /// How to come from a task to the file of a descriptor, bytes.
@@ -124,6 +127,7 @@ pub fn write(wanted: &Wanted<'_>) -> Option<Vec<u64>> {
     let mut program = Writer::default();
     let (end, lost) = (program.label(), program.label());
     choose_call(&mut program, wanted.calls, end);
+    end_in_time(&mut program, wanted.until, end);
     name_process(&mut program, wanted, end);
     name_file(&mut program, &wanted.offsets, end, lost);
     count(&mut program, wanted.counts, end, lost);
@@ -176,6 +180,18 @@ fn choose_call(program: &mut Writer, calls: &[Countable], end: Label) {
     program.load(Size::Half, R1, R6, SAVED.mode);
     program.and(R1, SAVED.mode_mask);
     program.jump_if(R1, When::IsNot, SAVED.mode_wanted, end); // a program of 32 bits has other numbers
+}
+
+/// Goes on until the time is over.
+fn end_in_time(program: &mut Writer, until: i32, end: Label) {
+    program.store_number(Size::Word, STACK, KEY_AT, 0); // the only key
+    look_up(program, until);
+    program.jump_if(R0, When::Is, 0, end); // never; the verifier wants it
+    program.load(Size::Double, R1, R0, 0);
+    program.store(Size::Double, STACK, READ_AT, R1);
+    program.call(helper::NOW);
+    program.load(Size::Double, R1, STACK, READ_AT);
+    program.jump_if_register(R0, When::AtLeast, R1, end);
 }
 
 /// Jumps where the number in register 0 leads to; half of the numbers are left after each comparison.

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
-use rustix::process::{Pid, Signal, getppid, kill_process_group};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getppid, kill_process_group, setrlimit};
 
+pub use crate::contract::{Bounds, Heard, MOST_COMPLAINT_BYTES, Spawn, Wake};
 use crate::contract::{CHUNK_BYTES, COMPLAINT_BYTES, MOST_READS};
-pub use crate::contract::{Heard, MOST_COMPLAINT_BYTES, Spawn, Wake};
 use crate::interrupt::Interrupt;
 use crate::lines::{LineError, Lines};
 use crate::net_namespace::Entrance;
@@ -65,7 +65,7 @@ impl PeerProcess {
             command.env(leftovers::MARK, mark);
         }
         let inherited: Vec<RawFd> = spawn.inherit.iter().map(AsRawFd::as_raw_fd).collect();
-        let (cpu, network) = (spawn.cpu, spawn.network);
+        let (cpu, network, bounds) = (spawn.cpu, spawn.network, spawn.bounds);
         let guard = spawn.guard.as_ref().map(AsRawFd::as_raw_fd);
         let parent = rustix::process::getpid();
         // SAFETY: the closure runs between fork and exec and only makes system calls on plain values; it neither
@@ -74,6 +74,12 @@ impl PeerProcess {
             command.pre_exec(move || {
                 if own_session {
                     rustix::process::setsid()?;
+                }
+                if let Some(Bounds { seconds, file_bytes }) = bounds {
+                    let limit = Rlimit { current: Some(file_bytes), maximum: Some(file_bytes) };
+                    setrlimit(Resource::Fsize, limit)?;
+                    // Survives the start of the program; ends it unless that expects it.
+                    libc::alarm(seconds);
                 }
                 before_exec(&inherited, cpu, network, guard, parent)
             });

@@ -4,6 +4,9 @@ use std::io;
 
 pub use crate::observed::{CallDirection, CalledOn, CountedCalls, SampleError};
 
+/// For so long calls are counted after the last reading.
+pub const LASTS: std::time::Duration = std::time::Duration::from_secs(15);
+
 /// A counter of the calls that move data; never created.
 #[derive(Debug)]
 pub enum CallCounter {}

@@ -17,8 +17,8 @@ use super::checked;
 use super::job::{self, Job};
 use super::launch::launch;
 use super::overlapped::{Incoming, Outgoing, milliseconds};
+pub use crate::contract::{Bounds, Heard, MOST_COMPLAINT_BYTES, Spawn, Wake};
 use crate::contract::{CHUNK_BYTES, COMPLAINT_BYTES, MOST_READS};
-pub use crate::contract::{Heard, MOST_COMPLAINT_BYTES, Spawn, Wake};
 use crate::interrupt::Interrupt;
 use crate::lines::{LineError, Lines};
 

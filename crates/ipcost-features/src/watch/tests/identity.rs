@@ -81,7 +81,7 @@ fn a_descriptor_that_is_used_again_is_not_credited_to_the_conversation_before() 
     // Once it is closed, whatever has its number is not.
     let again = vec![accept(), call(1, "close", 7, 0), call(1, "read", 7, 900)];
     assert_eq!(bytes(&accepting(again, vec![])), 0);
-    let again = vec![accept(), call(1, "close", 7, 0)];
+    let again = vec![accept(), call(1, "close", 7, 0), call(1, "connect", 7, 0)];
     assert_eq!(bytes(&accepting(again, vec![counted(1, 7, CalledOn::Socket(71), 900)])), 0);
 }
 

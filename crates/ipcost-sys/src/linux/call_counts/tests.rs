@@ -10,7 +10,6 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::*;
-use crate::clock::now_ns;
 
 /// `None` where the kernel refuses; any other failure is one.
 fn counter(entries: u32) -> Option<CallCounter> {
@@ -54,6 +53,22 @@ fn pin(processor: usize) {
     let mut only = CpuSet::new();
     only.set(processor);
     sched_setaffinity(None, &only).unwrap();
+}
+
+#[test]
+fn nothing_is_counted_after_the_time_that_each_reading_gives() {
+    let Some(mut counter) = counter(64) else { return };
+    let (near, far) = UnixStream::pair().unwrap();
+    let mut write = || (&near).write_all(&[1; 100]).unwrap();
+    write();
+    assert_eq!(counted(&mut counter, &near)[1].0, 100);
+    counter.last(std::time::Duration::ZERO).unwrap();
+    write();
+    // The reading that shows nothing more lets it go on.
+    assert_eq!(counted(&mut counter, &near)[1].0, 100);
+    write();
+    assert_eq!(counted(&mut counter, &near)[1].0, 200);
+    drop(far);
 }
 
 #[test]
