@@ -48,6 +48,7 @@ const SYSTEM_PACKAGES: &[Package] = &[
     program("chromium", &["chromium"], "the HTML report as a browser shows it"),
     program("nft", &["nftables"], "a firewall in a network namespace"),
     program("sockperf", &["sockperf"], "round trips at a rate"),
+    program("bindfs", &["bindfs"], "a mount that never answers"),
     program("cyclictest", &["rt-tests"], "how late a program that sleeps is woken"),
     program("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "building for Windows"),
     Package {
@@ -164,6 +165,7 @@ const SYSTEM: &[&str] = &[
     "replicate::",
     "sanitizers::",
     "watch::",
+    "watch_bounds::",
 ];
 
 /// Tests of what is built for Windows.

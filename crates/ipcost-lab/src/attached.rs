@@ -220,8 +220,10 @@ impl Tracer {
         interrupt: &Interrupt,
     ) -> Result<BTreeSet<u32>, AttachError> {
         let deadline = Instant::now() + ATTACHES;
+        // What is started for it waits for strace, and ends it in time.
         let own = self.strace.id();
-        let is_ours = |thread: &u32| Status::of(*thread).is_none_or(|status| status.tracer == own);
+        let is_own = |tracer: u32| Status::of(tracer).is_some_and(|status| status.parent == own);
+        let is_ours = |thread: &u32| Status::of(*thread).is_none_or(|status| is_own(status.tracer));
         let is_attached = |process: &&u32| {
             let threads = threads_of(**process);
             !threads.is_empty() && threads.iter().all(is_ours)
@@ -275,6 +277,7 @@ impl Drop for Tracer {
 /// What `/proc/PID/status` says of a process or a thread that runs.
 struct Status {
     process: u32,
+    parent: u32,
     tracer: u32,
     user: u32,
 }
@@ -288,7 +291,12 @@ impl Status {
         if field("State").is_some_and(|state| state.trim_start().starts_with(['Z', 'X'])) {
             return None;
         }
-        Some(Self { process: number("Tgid", 0)?, tracer: number("TracerPid", 0)?, user: number("Uid", 1)? })
+        Some(Self {
+            process: number("Tgid", 0)?,
+            parent: number("PPid", 0)?,
+            tracer: number("TracerPid", 0)?,
+            user: number("Uid", 1)?,
+        })
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Spawn<'a> {
 /// What ends a program that its parent may not be able to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// The kernel ends it after so many seconds (`alarm(2)`).
+    /// It is killed after so many seconds.
     pub seconds: u32,
     /// No file that it writes grows longer, bytes (`RLIMIT_FSIZE`).
     pub file_bytes: u64,

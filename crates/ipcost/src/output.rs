@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, ensure};
 use ipcost_features::answer::Answer;
@@ -9,6 +10,7 @@ use ipcost_model::{Document, Warning, escaped_but_styles, escaped_lines};
 use ipcost_report::picture::Picture;
 use ipcost_report::terminal::{self, Detail};
 use ipcost_report::{html, json};
+use ipcost_sys::driven;
 use ipcost_sys::file_writer::{self, Output};
 use serde::Serialize;
 
@@ -147,6 +149,17 @@ pub fn write_bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// Where it cannot be written.
+/// Whether files are to be for this user alone.
+static PRIVATE: AtomicBool = AtomicBool::new(false);
+
+/// Keeps the files that are written from now on for root alone, if this is root: they tell of other users' programs what `/proc` may hide.
+/// Whether it does.
+pub fn keep_private() -> bool {
+    let is_root = driven::is_root();
+    PRIVATE.store(is_root, Ordering::Relaxed);
+    is_root
+}
+
 fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
     if is_standard_output(path) {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -157,6 +170,9 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     ensure!(dir.exists(), "{}: there is no directory {}; create it first", context(), dir.display());
     let mut output = Output::open(path).with_context(context)?;
+    if PRIVATE.load(Ordering::Relaxed) {
+        output.keep_private().with_context(context)?;
+    }
     let mut out = BufWriter::new(&mut output);
     write(&mut out).and_then(|()| out.flush()).with_context(context)?;
     drop(out);

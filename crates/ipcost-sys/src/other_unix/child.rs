@@ -23,3 +23,14 @@ pub fn die_with_parent() -> io::Result<()> {
 pub fn pin(_cpu: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+/// Bounds what is about to be executed.
+///
+/// # Errors
+/// Always: this system has no programs that need it.
+///
+/// # Safety
+/// To be called between fork and exec.
+pub unsafe fn bound(_bounds: crate::contract::Bounds) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

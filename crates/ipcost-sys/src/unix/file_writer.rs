@@ -180,6 +180,17 @@ impl Output {
         Ok(Self::File(file, name))
     }
 
+    /// Keeps what is written from others, whatever the file that it replaces permitted; a stream is whoever's gave it.
+    ///
+    /// # Errors
+    /// If a system call fails.
+    pub fn keep_private(&self) -> io::Result<()> {
+        match self {
+            Self::File(file, _) => Ok(fchmod(&file.file, PRIVATE)?),
+            Self::Stream(_) => Ok(()),
+        }
+    }
+
     /// Completes it: a file gets its name.
     ///
     /// # Errors

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
-use rustix::process::{Pid, Resource, Rlimit, Signal, getppid, kill_process_group, setrlimit};
+use rustix::process::{Pid, Signal, getppid, kill_process_group};
 
 pub use crate::contract::{Bounds, Heard, MOST_COMPLAINT_BYTES, Spawn, Wake};
 use crate::contract::{CHUNK_BYTES, COMPLAINT_BYTES, MOST_READS};
 use crate::interrupt::Interrupt;
 use crate::lines::{LineError, Lines};
 use crate::net_namespace::Entrance;
-use crate::system::child::{die_with_parent, exit_descriptor, pin};
+use crate::system::child::{bound, die_with_parent, exit_descriptor, pin};
 use crate::system::leftovers;
 
 /// Where to write to a guard, from this process or one about to become a peer.
@@ -75,13 +75,8 @@ impl PeerProcess {
                 if own_session {
                     rustix::process::setsid()?;
                 }
-                if let Some(Bounds { seconds, file_bytes }) = bounds {
-                    let limit = Rlimit { current: Some(file_bytes), maximum: Some(file_bytes) };
-                    setrlimit(Resource::Fsize, limit)?;
-                    // Survives the start of the program; ends it unless that expects it.
-                    libc::alarm(seconds);
-                }
-                before_exec(&inherited, cpu, network, guard, parent)
+                before_exec(&inherited, cpu, network, guard, parent)?;
+                bounds.map_or(Ok(()), |bounds| bound(bounds))
             });
         }
         let mut child = command.spawn()?;

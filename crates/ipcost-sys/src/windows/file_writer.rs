@@ -104,6 +104,14 @@ impl Output {
         Ok(Self::File(NewFile::private_in(dir)?, name))
     }
 
+    /// Nothing: a directory's permissions hold for what is in it.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn keep_private(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Completes it: a file gets its name.
     ///
     /// # Errors

@@ -15,13 +15,13 @@ use ipcost_lab::Lab;
 use ipcost_model::units::duration_text;
 use ipcost_model::{job_text, unknown};
 use ipcost_sys::interrupt::Interrupt;
-use ipcost_sys::{measuring, transport};
+use ipcost_sys::{driven, measuring, transport};
 use screen::{Pressed, Screen};
 use session::Session;
 
 use crate::args::{RecordFiles, Waiting, WatchArgs};
 use crate::exit::{Problem, note, teller};
-use crate::output::{room, write_text};
+use crate::output::{is_standard_output, keep_private, room, write_text};
 use crate::progress::Line;
 use crate::record_files;
 use crate::run::{listen, meet_others};
@@ -48,6 +48,12 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     let known = transports.iter().map(|state| state.capabilities.name);
     if let Some(name) = args.what_if.iter().find(|name| !known.clone().any(|known| known == **name)) {
         return Err(Problem::usage(anyhow!("--what-if: {}", unknown("transport", name, known))));
+    }
+    let is_any = args.pid.is_none() && args.port.is_none() && args.path.is_none() && args.command.is_none();
+    if args.trace && is_any && driven::is_root() {
+        return Err(Problem::usage(anyhow!(
+            "--trace: root's strace would be attached to any program, init among them; name which with --pid, --port, --path or --command"
+        )));
     }
     let request = WatchRequest {
         pid: args.pid,
@@ -117,6 +123,11 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     }
     let watched = shown(args, watched)?;
     let page = page(&watched, args.wide, None);
+    if !args.redacting.redact && keep_private() && files.all().any(|path| !is_standard_output(path)) {
+        note(
+            "files are for root alone, since they tell of other users' programs; chown hands one on, --redact writes one for all",
+        );
+    }
     let terminal = || page.terminal(args.wide, room());
     record_files::write_and_show(&watched, &files, &page, None, &terminal)?;
     failed.map_or(Ok(ExitCode::SUCCESS), Err)

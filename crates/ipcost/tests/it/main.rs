@@ -65,6 +65,7 @@ mod tables;
 mod trend;
 mod version;
 mod watch;
+mod watch_bounds;
 mod windows;
 mod windows_peers;
 mod wine;
