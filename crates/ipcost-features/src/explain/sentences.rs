@@ -202,6 +202,10 @@ pub fn watched_sentences(pair: &ExplainedCell, twin: &ExplainedCell) -> Vec<Stri
             pair.id,
             time(wall.median)
         ),
+        None if twin.pattern == Pattern::Stream => format!(
+            "How long {} ({}) takes per {operation} is not known: it goes one way, so that no answer tells when one is done.",
+            pair.label, pair.id
+        ),
         None => format!(
             "How long {} ({}) takes per {operation} is not known: as root, a sample of its calls tells.",
             pair.label, pair.id

@@ -38,13 +38,30 @@ const EMPTY_PER_S: f64 = 100.0;
 const HEADERS_SHARE: f64 = 0.3;
 /// Calls a second from which on names are resolved in a loop: one look-up makes some ten.
 const LOOKUPS_PER_S: f64 = 10.0;
+/// A stream that is written in smaller pieces, and so often a second, would be the same in fewer calls; bytes.
+const SMALL_WRITE: f64 = 1024.0;
+const SMALL_WRITES_PER_S: f64 = 5_000.0;
+/// What a writer's buffer would collect, bytes.
+const BUFFER: f64 = 65_536.0;
+/// What a call, a connection and a look-up take about, seconds: findings come in the order of what they cost, and no figure is made of it.
+const CALL_S: f64 = 0.3e-6;
+const CONNECTION_S: f64 = 30e-6;
+const LOOKUP_S: f64 = 100e-6;
 /// The port of name servers.
 const DOMAIN: &str = ":53";
 
+/// A finding, with whose it is and what it costs: the share of the time, or of a processor.
+struct Found {
+    side: Side,
+    lost: f64,
+    finding: WatchFinding,
+}
+
 impl WatchState {
-    /// What is wrong with these conversations, all that fit the request since the first observation, and with what they go over.
+    /// What is wrong with these conversations, all that fit the request since the first observation, and with what they go over: what costs
+    /// most comes first, then what will break.
     pub fn findings(&self, all: &[Told], ports: Option<u64>) -> Vec<WatchFinding> {
-        let mut found: Vec<(Side, WatchFinding)> = Vec::new();
+        let mut found: Vec<Found> = Vec::new();
         for told in all {
             let Some(state) = self.conversations.get(&told.key) else { continue };
             found.extend(self.of_one(&told.key, state, &told.conversation));
@@ -94,19 +111,14 @@ impl WatchState {
         found
     }
 
-    fn of_one(
-        &self,
-        key: &ConversationKey,
-        state: &ConversationState,
-        told: &Conversation,
-    ) -> Vec<(Side, WatchFinding)> {
+    fn of_one(&self, key: &ConversationKey, state: &ConversationState, told: &Conversation) -> Vec<Found> {
         let (client, server) = (name(&told.client), name(&told.server));
         let address = Some(told.address.clone());
         let mut found = Vec::new();
-        let mut add = |rule: &Rule, is_client: bool, text: String, remedy: &str| {
+        let mut add = |rule: &Rule, is_client: bool, lost: f64, text: String, remedy: &str| {
             let side = if is_client { &told.client } else { &told.server };
             let finding = finding(rule, side.pid, address.clone(), text, remedy);
-            found.push((key.side(is_client).clone(), finding));
+            found.push(Found { side: key.side(is_client).clone(), lost, finding });
         };
         if told.manner == Some(Manner::Connections) && told.opened_per_s >= CONNECTIONS_PER_S {
             let text = format!(
@@ -116,6 +128,7 @@ impl WatchState {
             add(
                 &rules::CONNECTION_EACH,
                 true,
+                told.opened_per_s * CONNECTION_S,
                 text,
                 "keep connections open and use them again (a pool, keep-alive)",
             );
@@ -125,7 +138,7 @@ impl WatchState {
                 [(tcp.there_held_up, &client, &server, false), (tcp.back_held_up, &server, &client, true)];
             for (share, writer, reader, is_client) in sides {
                 if share >= WAITS {
-                    add(&rules::SLOW_READER, is_client, waits_for(writer, reader, share), READ_FASTER);
+                    add(&rules::SLOW_READER, is_client, share, waits_for(writer, reader, share), READ_FASTER);
                 }
             }
             let moved = |flow: Option<Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
@@ -141,7 +154,8 @@ impl WatchState {
                     throughput(bytes_per_s)
                 );
                 let remedy = "set cubic for it (TCP_CONGESTION, or congctl lock cubic on a route to 127.0.0.0/8), or for all: sysctl -w net.ipv4.tcp_congestion_control=cubic";
-                add(&rules::CONGESTION_CONTROL, is_client, text, remedy);
+                // How much it paces is not known; it is most of the time of such a stream.
+                add(&rules::CONGESTION_CONTROL, is_client, WAITS, text, remedy);
             }
         }
         let share = |is_client| match state.wait_samples {
@@ -156,9 +170,9 @@ impl WatchState {
                     percent(waited)
                 );
                 let remedy = "read faster, or lengthen the queue (net.unix.max_dgram_qlen)";
-                add(&rules::DATAGRAM_QUEUE, !is_client, text, remedy);
+                add(&rules::DATAGRAM_QUEUE, !is_client, waited, text, remedy);
             } else if waited >= WAITS {
-                add(&rules::SLOW_READER, !is_client, waits_for(writer, reader, waited), READ_FASTER);
+                add(&rules::SLOW_READER, !is_client, waited, waits_for(writer, reader, waited), READ_FASTER);
             }
         }
         found.extend(nagle(key, state, told));
@@ -173,17 +187,19 @@ impl WatchState {
         key: &ConversationKey,
         state: &ConversationState,
         told: &Conversation,
-    ) -> Vec<(Side, WatchFinding)> {
+    ) -> Vec<Found> {
         let mut found = Vec::new();
-        let of = |rule: &Rule, is_client: bool, address: Option<&String>, text: String, remedy: &str| {
+        let of = |rule: &Rule, is_client: bool, lost: f64, text: String, remedy: &str| {
             let side = if is_client { &told.client } else { &told.server };
-            (key.side(is_client).clone(), finding(rule, side.pid, address.cloned(), text, remedy))
+            let finding = finding(rule, side.pid, Some(told.address.clone()), text, remedy);
+            Found { side: key.side(is_client).clone(), lost, finding }
         };
+        let seconds = self.elapsed().as_secs_f64().max(1e-9);
         for (is_client, side, other) in
             [(true, &told.client, &told.server), (false, &told.server, &told.client)]
         {
-            let mut add = |rule: &Rule, text: String, remedy: &str| {
-                found.push(of(rule, is_client, Some(&told.address), text, remedy));
+            let mut add = |rule: &Rule, calls_per_s: f64, text: String, remedy: &str| {
+                found.push(of(rule, is_client, calls_per_s * CALL_S, text, remedy));
             };
             let (end, other_end) = (&state.sampled[place(is_client)], &state.sampled[place(!is_client)]);
             let (taken, given) = (&end.taken, &end.given);
@@ -196,7 +212,7 @@ impl WatchState {
                         name(side),
                         name(other)
                     );
-                    add(&rules::SMALL_READS, text, "read into a larger buffer");
+                    add(&rules::SMALL_READS, taken.sum.calls / seconds, text, "read into a larger buffer");
                 }
             }
             let is_short = given.sizes.quantile(0.5).is_some_and(|bytes| bytes <= SHORT_MESSAGE);
@@ -207,8 +223,32 @@ impl WatchState {
                     format!("{} writes a {what} to {} with {pieces:.1} calls", name(side), name(other));
                 add(
                     &rules::PIECES,
+                    given.sum.calls / seconds,
                     text,
                     "collect it in a buffer, or hand all parts to one writev() or sendmsg()",
+                );
+            }
+            // A sample of very many calls misses some; where all are counted, it is not asked.
+            let counted = state.counted[place(is_client)].given;
+            let is_counted = self.counts_calls && told.medium != Medium::Tcp && counted.calls > 0;
+            let (written, calls_per_s) = match is_counted {
+                true => (counted.bytes as f64 / counted.calls as f64, counted.calls as f64 / seconds),
+                false => (mean(given), given.sum.calls / seconds),
+            };
+            let is_many = given.call_sizes.count() >= LEAST_CALLS && calls_per_s >= SMALL_WRITES_PER_S;
+            if told.manner == Some(Manner::Stream) && is_many && written <= SMALL_WRITE {
+                let text = format!(
+                    "{} writes {written:.0} B at a time to {}, {}; a buffer of 64 KiB would make that {}",
+                    name(side),
+                    name(other),
+                    rate(calls_per_s),
+                    rate(calls_per_s * written / BUFFER)
+                );
+                add(
+                    &rules::SMALL_WRITES,
+                    calls_per_s,
+                    text,
+                    "write through a buffer (setvbuf, BufWriter, bufio)",
                 );
             }
             let reads = taken.call_sizes.count();
@@ -225,6 +265,7 @@ impl WatchState {
                 );
                 add(
                     &rules::TLS,
+                    taken.sum.calls / seconds,
                     text,
                     "a Unix socket needs no encryption: the kernel keeps others out by the permissions of its path",
                 );
@@ -233,8 +274,10 @@ impl WatchState {
         let asks = told.requests_per_s.unwrap_or_default();
         if told.medium == Medium::Udp && told.address.ends_with(DOMAIN) && asks >= 1.0 {
             let text = format!("{} looks names up, {} at {}", name(&told.client), rate(asks), told.address);
-            found.push(of(&rules::NAME_RESOLUTION, true, Some(&told.address), text, ONE_LOOKUP));
+            found.push(of(&rules::NAME_RESOLUTION, true, asks * LOOKUP_S, text, ONE_LOOKUP));
         }
+        let anywhere =
+            |found: Found| Found { finding: WatchFinding { address: None, ..found.finding }, ..found };
         for (is_client, side) in [(true, &told.client), (false, &told.server)] {
             let Some(known) = key.side(is_client).process().and_then(|id| self.procs.get(id)) else {
                 continue;
@@ -244,10 +287,16 @@ impl WatchState {
                 let calls = rate(per_s);
                 let text =
                     format!("{} resolves names: {calls} calls for that while it was traced", name(side));
-                found.push(of(&rules::NAME_RESOLUTION, is_client, None, text, ONE_LOOKUP));
+                found.push(anywhere(of(
+                    &rules::NAME_RESOLUTION,
+                    is_client,
+                    per_s * LOOKUP_S,
+                    text,
+                    ONE_LOOKUP,
+                )));
             }
             let process = &known.sampled;
-            let per_s = process.empty / self.elapsed().as_secs_f64().max(1e-9);
+            let per_s = process.empty / seconds;
             if process.empty >= EMPTY_SHARE * process.calls && per_s >= EMPTY_PER_S {
                 let text = format!(
                     "{} asks in vain: {} of its calls find nothing, {}",
@@ -256,13 +305,13 @@ impl WatchState {
                     rate(per_s)
                 );
                 let remedy = "wait in poll() or epoll_wait() with a time-out, and read until less comes than was asked for";
-                found.push(of(&rules::EMPTY_POLLS, is_client, None, text, remedy));
+                found.push(anywhere(of(&rules::EMPTY_POLLS, is_client, per_s * CALL_S, text, remedy)));
             }
         }
         found
     }
 
-    fn dropped(&self, key: &ConversationKey, told: &Conversation) -> Option<(Side, WatchFinding)> {
+    fn dropped(&self, key: &ConversationKey, told: &Conversation) -> Option<Found> {
         if told.medium != Medium::Udp {
             return None;
         }
@@ -274,7 +323,9 @@ impl WatchState {
         );
         let remedy = "read faster, or give the socket a larger buffer (SO_RCVBUF, net.core.rmem_max)";
         let address = Some(told.address.clone());
-        Some((key.server.clone(), finding(&rules::DATAGRAM_QUEUE, told.server.pid, address, text, remedy)))
+        let finding = finding(&rules::DATAGRAM_QUEUE, told.server.pid, address, text, remedy);
+        // What is lost has to be sent again, or is missed.
+        Some(Found { side: key.server.clone(), lost: WAITS, finding })
     }
 
     fn backlog(&self, medium: Medium, address: &str, queue: FullQueue) -> WatchFinding {
@@ -297,11 +348,7 @@ impl WatchState {
 }
 
 /// Less than a segment that waits for a delayed acknowledgement, as `explain` recognises it.
-fn nagle(
-    key: &ConversationKey,
-    state: &ConversationState,
-    told: &Conversation,
-) -> Option<(Side, WatchFinding)> {
+fn nagle(key: &ConversationKey, state: &ConversationState, told: &Conversation) -> Option<Found> {
     let seconds = state.watched_for.as_secs_f64();
     let [by_client, by_server] = &state.held_back;
     let is_client = by_client.ns >= by_server.ns;
@@ -334,19 +381,22 @@ fn nagle(
     );
     let remedy = format!("set TCP_NODELAY in {}, or write each {what} with one call", name(side));
     let address = Some(told.address.clone());
-    Some((key.side(is_client).clone(), finding(&rules::NAGLE, side.pid, address, text, &remedy)))
+    let finding = finding(&rules::NAGLE, side.pid, address, text, &remedy);
+    Some(Found { side: key.side(is_client).clone(), lost: share, finding })
 }
 
 /// The same rule and the same program in many conversations is said once.
-fn one_of_each(all: Vec<(Side, WatchFinding)>) -> Vec<WatchFinding> {
-    let mut found: Vec<(Side, WatchFinding, u64)> = Vec::new();
-    for (side, finding) in all {
-        match found.iter_mut().find(|(known, its, _)| its.code == finding.code && *known == side) {
-            Some((_, _, more)) => *more += 1,
-            None => found.push((side, finding, 0)),
+fn one_of_each(all: Vec<Found>) -> Vec<WatchFinding> {
+    let mut found: Vec<(Found, u64)> = Vec::new();
+    for new in all {
+        let is_same = |known: &Found| known.finding.code == new.finding.code && known.side == new.side;
+        match found.iter_mut().find(|(known, _)| is_same(known)) {
+            Some((known, more)) => (known.lost, *more) = (known.lost + new.lost, *more + 1),
+            None => found.push((new, 0)),
         }
     }
-    let said = |(_, mut finding, more): (Side, WatchFinding, u64)| {
+    found.sort_by(|(a, _), (b, _)| b.lost.total_cmp(&a.lost));
+    let said = |(Found { mut finding, .. }, more): (Found, u64)| {
         if more > 0 {
             finding.found += &format!(" (and in {more} more of its conversations)");
         }
@@ -373,6 +423,7 @@ fn waits_for(writer: &str, reader: &str, share: f64) -> String {
 
 fn name(party: &Party) -> String {
     match party.pid {
+        _ if party.processes.is_some() => format!("{} ×{}", party.name, party.processes.unwrap_or_default()),
         Some(pid) => format!("{} ({pid})", party.name),
         None if party.name.is_empty() => "a program that ended before it was seen".to_owned(),
         None => format!("{} (ended)", party.name),

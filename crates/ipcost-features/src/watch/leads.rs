@@ -45,10 +45,15 @@ impl Leads {
     }
 }
 
+/// Where programs complain.
+const STANDARD_ERROR: i32 = 2;
+
 /// A pipe between processes: its number, its conversation, and who they are where they are many.
 pub(super) struct Pipe {
     pub inode: u64,
     pub key: ConversationKey,
+    /// Whether all that write to it have it as their standard error alone, which most of them never use.
+    pub is_for_errors: bool,
     pub holders: Option<[(String, u32); 2]>,
 }
 
@@ -59,15 +64,17 @@ pub(super) fn pipes(procs: &ProcTable) -> Vec<Pipe> {
         writers: BTreeSet<ProcId>,
         readers: BTreeSet<ProcId>,
         path: Option<&'a str>,
+        is_for_more: bool,
     }
     let mut all: BTreeMap<u64, Ends<'_>> = BTreeMap::new();
     for (id, program) in procs.live() {
-        for (_, held) in program.held.iter().flatten() {
+        for (descriptor, held) in program.held.iter().flatten() {
             let Held::Pipe { inode, writes, reads, path } = held else { continue };
             let ends = all.entry(*inode).or_default();
             ends.path = path.as_deref().or(ends.path);
             if *writes {
                 ends.writers.insert(id);
+                ends.is_for_more |= *descriptor != STANDARD_ERROR;
             }
             if *reads {
                 ends.readers.insert(id);
@@ -75,7 +82,8 @@ pub(super) fn pipes(procs: &ProcTable) -> Vec<Pipe> {
         }
     }
     let mut found = Vec::new();
-    for (inode, Ends { writers, readers, path }) in &all {
+    for (inode, Ends { writers, readers, path, is_for_more }) in &all {
+        let is_for_errors = !is_for_more;
         // A shell may still have both ends of what it has started.
         let only = |ends: &BTreeSet<ProcId>, others: &BTreeSet<ProcId>| {
             let without: Vec<ProcId> = ends.difference(others).copied().collect();
@@ -90,13 +98,18 @@ pub(super) fn pipes(procs: &ProcTable) -> Vec<Pipe> {
             !writing.is_empty() && !reading.is_empty() && (writing.len(), reading.len()) != (1, 1);
         if is_shared && writing.len().max(reading.len()) > MOST_HOLDERS {
             let holders = Some([holders(&writing, procs), holders(&reading, procs)]);
-            found.push(Pipe { inode: *inode, key: key(Side::Holders, Side::Holders), holders });
+            found.push(Pipe {
+                inode: *inode,
+                key: key(Side::Holders, Side::Holders),
+                is_for_errors,
+                holders,
+            });
             continue;
         }
         for writer in &writing {
             for reader in reading.iter().filter(|reader| *reader != writer) {
                 let key = key(Side::Proc(*writer), Side::Proc(*reader));
-                found.push(Pipe { inode: *inode, key, holders: None });
+                found.push(Pipe { inode: *inode, key, is_for_errors, holders: None });
             }
         }
     }

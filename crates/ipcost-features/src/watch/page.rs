@@ -12,6 +12,9 @@ use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, WatchFindi
 /// The most letters of an address in a table.
 const MOST: usize = 36;
 
+/// The name of this program, whose peers are seen, too.
+const OWN: &str = "ipcost";
+
 /// Stands at the row that is chosen.
 pub const CHOSEN: char = '▸';
 
@@ -54,19 +57,33 @@ impl<'a> Row<'a> {
         let place = |told: &Conversation| {
             (told.medium, told.address.clone(), told.client.name.clone(), told.server.name.clone())
         };
-        [&most.client, &most.server, &told.client, &told.server].into_iter().all(is_known)
+        // What another run of this program measures is one thing to whoever watches.
+        let is_run = |told: &Conversation| [&told.client, &told.server].iter().all(|side| side.name == OWN);
+        let is_place = [&most.client, &most.server, &told.client, &told.server].into_iter().all(is_known)
             && !told.address.is_empty()
-            && place(most) == place(told)
+            && place(most) == place(told);
+        is_place || (is_run(most) && is_run(told))
+    }
+
+    /// Over what they talk; of several things, that which moves most.
+    fn over(&self) -> String {
+        let most = over(self.most());
+        let mut all: Vec<String> = self.0.iter().map(|told| over(told)).collect();
+        all.sort_unstable();
+        all.dedup();
+        if all.len() == 1 { most } else { format!("{most} and {} more", all.len() - 1) }
     }
 
     fn side(&self, of: fn(&Conversation) -> &Party) -> (String, Option<f64>) {
         let all: BTreeMap<Option<u32>, &Party> = self.0.iter().map(|told| (of(told).pid, of(told))).collect();
         let cpu = all.values().filter_map(|side| side.cpu).reduce(|a, b| a + b);
-        let ended = all.get(&None).copied();
-        match all.len() {
-            _ if ended.is_some() => (ended.map(name).unwrap_or_default(), cpu),
-            1 => (name(of(self.most())), cpu),
-            several => (format!("{} ×{several}", of(self.most()).name), cpu),
+        // Clients that end and come again are one row, under the name of those that live.
+        let live: Vec<&Party> = all.values().copied().filter(|side| side.pid.is_some()).collect();
+        match live[..] {
+            [] => (name(of(self.most())), cpu),
+            [one] if all.len() == 1 => (name(one), cpu),
+            [one] => (format!("{} and ended ones", name(one)), cpu),
+            [one, ..] => (format!("{} ×{}", one.name, live.len()), cpu),
         }
     }
 
@@ -121,7 +138,7 @@ pub fn page(watched: &Watched, whole: bool, chosen: Option<usize>) -> Page<'stat
         let list = Block::List(watched.unseen.iter().map(said).collect());
         page.blocks.push(Section::new("unseen", "Not seen").with(list).open());
     }
-    page.notes.push(Paragraph::quiet(how(watched)).into());
+    page.notes.push(Paragraph::quiet(if whole { how(watched) } else { cost(watched) }).into());
     page
 }
 
@@ -211,6 +228,20 @@ fn nothing(watched: &Watched) -> String {
     }
 }
 
+/// What watching cost, in two lines.
+fn cost(watched: &Watched) -> String {
+    let calls = match (watched.counts_calls, watched.sampled.is_some() || watched.traced.is_some()) {
+        (false, false) => "",
+        _ => ", and calls on Unix sockets, pipes and UDP take longer meanwhile",
+    };
+    format!(
+        "{} in {}, for {} of a processor{calls}. --details tells how each figure is known.",
+        counted(watched.looks, "look"),
+        duration_text(duration_of(watched.elapsed_s)),
+        percent(watched.own_cpu),
+    )
+}
+
 fn how(watched: &Watched) -> String {
     let mut said = vec![
         format!(
@@ -287,7 +318,7 @@ fn fields(row: &Row<'_>, is_chosen: Option<bool>) -> Vec<Field> {
     vec![
         Value::Text(format!("{mark}{client}")).into(),
         Value::Text(server).into(),
-        Value::Text(over(most)).into(),
+        Value::Text(row.over()).into(),
         Value::Count(row.0.iter().map(|told| u64::from(told.connections)).sum()).into(),
         Field::maybe(opened.filter(|opened| *opened > 0.0).map(per_s)),
         flow(there),
@@ -300,6 +331,9 @@ fn fields(row: &Row<'_>, is_chosen: Option<bool>) -> Vec<Field> {
 }
 
 fn name(party: &Party) -> String {
+    if let Some(count) = party.processes {
+        return format!("{} ×{count}", party.name);
+    }
     let Some(pid) = party.pid else {
         return if party.name.is_empty() { "?".to_owned() } else { format!("{} (ended)", party.name) };
     };

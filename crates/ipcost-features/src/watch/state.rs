@@ -116,7 +116,10 @@ impl WatchState {
         self.see_unix(&seen);
         for pipe in pipes(&self.procs) {
             self.leads.pipes.entry(pipe.inode).or_default().push(pipe.key.clone());
-            self.open(pipe.key).holders = pipe.holders;
+            // Without a complaint there is no conversation.
+            if !pipe.is_for_errors {
+                self.open(pipe.key).holders = pipe.holders;
+            }
         }
         for (key, holders) in shared(&self.procs) {
             self.open(key).holders = holders;

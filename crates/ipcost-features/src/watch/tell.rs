@@ -318,6 +318,16 @@ impl WatchState {
             told.manner = Some(manner);
             told.requests_per_s = (requests > 0.0).then_some(requests / seconds);
         }
+        // Of a stream nothing tells where a message ends but the call that gives it.
+        if told.manner == Some(Manner::Stream) {
+            let flows = [(&mut told.there, client, server), (&mut told.back, server, client)];
+            for (flow, giver, taker) in flows {
+                let sizes = || spread(&giver.given.call_sizes).or_else(|| spread(&taker.taken.call_sizes));
+                if let Some(flow) = flow.as_mut().filter(|flow| flow.message_bytes.is_none()) {
+                    flow.message_bytes = sizes();
+                }
+            }
+        }
     }
 
     /// What went through a pipe between two programs that have no other socket or pipe in that direction: what their calls have moved.

@@ -12,6 +12,7 @@ use ipcost_model::{
 };
 use ipcost_report::numbers::{interval, rate, ratio, time};
 use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::running::threads_of;
 use serde::{Deserialize, Serialize};
 
 use super::{Conversation, Manner, Medium};
@@ -129,7 +130,12 @@ impl WhatIf {
                     notes.push("the server's stream is measured as one of the client".to_owned());
                 }
             }
-            _ => matrix.reply = vec![Size(answered)].into(),
+            _ => {
+                if answered == 0 {
+                    notes.push("nothing is answered, and a reply of a byte is measured".to_owned());
+                }
+                matrix.reply = vec![Size(answered.max(1))].into();
+            }
         }
         if pattern == Pattern::Rr
             && let Some(pause) = pause(told, at_once)
@@ -204,7 +210,9 @@ impl WhatIf {
                 }
             })
             .collect();
-        let cpu = |side: &super::Party| side.cpu.unwrap_or(0.0);
+        // Those that have ended are no load.
+        let runs = |side: &super::Party| side.pid.is_some_and(|pid| !threads_of(pid).is_empty());
+        let cpu = |side: &super::Party| side.cpu.filter(|_| runs(side)).unwrap_or(0.0);
         let beside_load = cpu(&told.client) + cpu(&told.server) >= BUSY;
         let at_once = self.job.cells[0].concurrency.0.first().copied().unwrap_or(1);
         let sentences = sentences(told, at_once, &cells, beside_load);
@@ -244,7 +252,28 @@ fn sentences(told: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_loa
         _ => "a request",
     };
     // With several at once, the time of an operation is not what one waits.
-    let waits_ns = told.waits_ns().filter(|ns| at_once == 1 && *ns > wall.median);
+    let waits_ns = told.waits_ns().filter(|_| at_once == 1);
+    // What is part of something cannot cost more than all of it.
+    if let Some(whole) = waits_ns.filter(|ns| *ns <= wall.median) {
+        let times =
+            cells.iter().filter(|cell| cell.transport != present.transport && cell.connects == connects);
+        let times = times.filter_map(|cell| {
+            let found =
+                cell.ratio.filter(|_| cell.verdict.is_some_and(|verdict| verdict != Verdict::Undecided))?;
+            let within =
+                interval(found.median, found.lo, found.hi).map_or_else(String::new, |it| format!(" ({it})"));
+            Some(format!("Over {} it costs {} ×{within} of that.", cell.transport, ratio(found.median)))
+        });
+        let beside = if beside_load { " beside the load of these programs" } else { "" };
+        let no_answer = format!(
+            "{}: {what} took {} over {}{beside}, more than the {} that the client was seen to wait in all: what the hop costs it is not known; measure again when the machine is quiet, with the file of --job.",
+            between(told),
+            time(wall.median),
+            told.medium,
+            time(whole),
+        );
+        return std::iter::once(no_answer).chain(times).collect();
+    }
     let whole = match (at_once, waits_ns) {
         (1, Some(ns)) => format!(" of the {} that the client waits", time(ns)),
         (1, None) => String::new(),

@@ -12,6 +12,9 @@ rules! {
     PIECES = "pieces", "messages that are written with several calls",
         "Each is a system call, and over TCP may be a packet of its own.",
         "half of the messages", [Watch], "Planted in a test of `watch`";
+    SMALL_WRITES = "small-writes", "streams that are written in small pieces",
+        "Each is a system call, which costs as much as copying kilobytes does.",
+        "5 000 calls a second of 1 KiB or less", [Watch], "Planted in a test of `watch`";
     EMPTY_POLLS = "empty-polls", "calls that ask for data and find none",
         "Each enters the kernel for nothing; a call that waits costs nothing meanwhile.",
         "half of the calls, and 100 a second", [Watch], "Planted in a test of `watch`";

@@ -39,8 +39,8 @@ pub struct WatchArgs {
     /// Write what --what-if measures as a job file, for ipcost run
     #[arg(long, value_name = "FILE", requires = "what_if")]
     pub job: Option<PathBuf>,
-    /// Show every conversation in a row of its own, and every column
-    #[arg(long)]
+    /// Show every conversation in a row of its own, every column, and what each figure is from
+    #[arg(long, visible_alias = "details")]
     pub wide: bool,
     /// Show neither progress nor warnings
     #[arg(long, short)]

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use ipcost_features::watch::{Observer, WatchRequest, WatchState};
 use serde_json::Value;
 
 use crate::common::private_server::by_nobody;
@@ -531,6 +532,48 @@ sys.stdin.readline()
     }
     pipeline.tell("end");
     assert_eq!(pipeline.line(), "4000000");
+}
+
+/// What a process has written with its calls so far, bytes.
+fn written(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/io")).unwrap();
+    text.lines().find_map(|line| line.strip_prefix("wchar: ")).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_pipe_is_counted_at_every_second_as_its_writer_counts_it() {
+    let mut yes = Command::new("yes").stdout(Stdio::piped()).spawn().unwrap();
+    let reading = yes.stdout.take().unwrap();
+    let cat = Ended(Command::new("cat").stdin(reading).stdout(Stdio::null()).spawn().unwrap());
+    let (writer, yes) = (yes.id(), Ended(yes));
+    let mut observer = Observer::open().unwrap();
+    if !observer.counts_calls() {
+        missing("tracing", "calls cannot be counted");
+        return;
+    }
+    let mut state = WatchState::new(WatchRequest { pid: Some(writer), ..WatchRequest::default() });
+    let mut observe = || {
+        let before = written(writer);
+        state.observe(observer.observe().unwrap());
+        let after = written(writer);
+        let all = state.conversations(None);
+        let its = all.iter().find(|told| told.conversation.server.pid == Some(cat.0.id())).unwrap();
+        (before, its.conversation.there.unwrap().bytes, after)
+    };
+    let (first, none, last) = observe();
+    assert_eq!(none, 0);
+    for second in 1..=10 {
+        std::thread::sleep(Duration::from_secs(1));
+        let (before, counted, after) = observe();
+        // It went on while it was looked at.
+        let [least, most] = [before - last, after - first].map(|bytes| bytes as f64);
+        let counted = counted as f64;
+        assert!(
+            (0.98 * least..=1.02 * most).contains(&counted),
+            "{second} s: {counted}, not {least} to {most}"
+        );
+    }
+    drop((yes, cat));
 }
 
 #[test]
