@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// The state of a TCP socket, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,6 +77,22 @@ pub struct TcpCounts {
     pub since_sent_ms: u32,
     /// Milliseconds since data last came.
     pub since_received_ms: u32,
+}
+
+/// The local ports that clients of a network namespace may be given (`ip-sysctl`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalPorts {
+    /// How many.
+    pub count: u32,
+    /// Whether those in TIME_WAIT are given again (`net.ipv4.tcp_tw_reuse`): 0 never, 1 always, 2 over loopback.
+    pub reuse: u32,
+}
+
+impl LocalPorts {
+    /// Whether one in TIME_WAIT is given again for a connection to this address.
+    pub fn are_reused(self, to: IpAddr) -> bool {
+        self.reuse == 1 || (self.reuse == 2 && to.is_loopback())
+    }
 }
 
 /// A UDP socket (`sock_diag(7)`).

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
 use ipcost_sys::observed::TcpState::{Listening, TimeWait};
+use ipcost_sys::observed::{TcpSocket, UnixKind};
+use ipcost_sys::sockets::LocalPorts;
 
 use super::Medium;
 use super::conversation_state::{ConversationKey, place};
@@ -47,6 +49,10 @@ pub(super) struct Evidence {
     /// The most connections that were in TIME_WAIT at once.
     pub time_wait: BTreeMap<TimeWaits, u64>,
     pub overflows: (Option<u64>, u64),
+    /// The local ports of network namespaces with connections in TIME_WAIT.
+    pub ports: BTreeMap<u64, LocalPorts>,
+    /// Unix datagram sockets in whose queue something waited at the last observation: where, and whose.
+    pub queues: Vec<(String, ProcId)>,
 }
 
 impl Evidence {
@@ -77,18 +83,22 @@ impl Evidence {
         }
         self.dropped.retain(|owner, _| procs.get(*owner).is_some());
         let mut waiting: HashMap<TimeWaits, u64> = HashMap::new();
-        for socket in seen.tcp.iter().filter(|socket| socket.state == TimeWait) {
-            let (server, client) = match socket.local.port() < socket.remote.port() {
-                true => (socket.local, socket.remote),
-                false => (socket.remote, socket.local),
-            };
-            *waiting.entry((socket.network, client.ip(), server)).or_default() += 1;
+        // At the end of who was connected to, it takes no port from a client.
+        let at_client =
+            |socket: &&TcpSocket| socket.state == TimeWait && socket.local.port() > socket.remote.port();
+        for socket in seen.tcp.iter().filter(at_client) {
+            *waiting.entry((socket.network, socket.local.ip(), socket.remote)).or_default() += 1;
         }
         for (between, count) in waiting {
             let most = self.time_wait.entry(between).or_default();
             *most = count.max(*most);
         }
         keep_most(&mut self.time_wait, |count| *count);
+        self.ports.extend(&seen.ports);
+        keep_most(&mut self.ports, |ports| ports.count.into());
+        let queued = seen.unix.iter().filter(|it| it.kind == UnixKind::Datagram && it.waiting > 0);
+        let named = queued.filter_map(|it| Some((it.name.clone()?, procs.owner_of(it.inode)?)));
+        self.queues = named.take(MOST_PLACES).collect();
         if let Some(now) = seen.overflows {
             let (first, last) = &mut self.overflows;
             first.get_or_insert(now);

@@ -47,6 +47,8 @@ const BUFFER: f64 = 65_536.0;
 const CALL_S: f64 = 0.3e-6;
 const CONNECTION_S: f64 = 30e-6;
 const LOOKUP_S: f64 = 100e-6;
+/// The share of connections that are waited for in vain.
+const VAIN_SHARE: f64 = 0.2;
 /// The port of name servers.
 const DOMAIN: &str = ":53";
 
@@ -60,12 +62,13 @@ struct Found {
 impl WatchState {
     /// What is wrong with these conversations, all that fit the request since the first observation, and with what they go over: what costs
     /// most comes first, then what will break.
-    pub fn findings(&self, all: &[Told], ports: Option<u64>) -> Vec<WatchFinding> {
+    pub fn findings(&self, all: &[Told]) -> Vec<WatchFinding> {
         let mut found: Vec<Found> = Vec::new();
         for told in all {
             let Some(state) = self.conversations.get(&told.key) else { continue };
             found.extend(self.of_one(&told.key, state, &told.conversation));
         }
+        found.extend(self.of_processes());
         let mut found = one_of_each(found);
         let evidence = &self.evidence;
         let fits = |medium, address: &str, owner: Option<u32>| {
@@ -93,19 +96,90 @@ impl WatchState {
                 "accept faster, or give listen() a longer queue; the table shows who opens many connections";
             found.push(finding(&rules::BACKLOG, None, None, told, remedy));
         }
-        for ((_, ip, server), count) in &evidence.time_wait {
-            let limit = ports.map_or(f64::INFINITY, |ports| ports as f64 * PORTS_SHARE);
-            if *count as f64 >= limit && fits(Medium::Tcp, &server.to_string(), None) {
+        for ((network, ip, server), count) in &evidence.time_wait {
+            let Some(ports) = evidence.ports.get(network).filter(|ports| !ports.are_reused(server.ip()))
+            else {
+                continue;
+            };
+            let is_much = *count as f64 >= f64::from(ports.count) * PORTS_SHARE;
+            if is_much && fits(Medium::Tcp, &server.to_string(), None) {
                 let said = format!(
                     "{} from {ip} to {server} are in TIME_WAIT, of {} local ports",
                     counted(*count, "connection"),
-                    ports.unwrap_or(0)
+                    ports.count
+                );
+                let remedy = match server.ip().is_loopback() {
+                    true => {
+                        "keep connections open; or let the client connect from several addresses of 127.0.0.0/8"
+                    }
+                    false => {
+                        "keep connections open; or give the client more local ports (net.ipv4.ip_local_port_range) or addresses, or set net.ipv4.tcp_tw_reuse=1"
+                    }
+                };
+                let its = |told: &&Told| {
+                    told.key.network == *network && told.conversation.address == server.to_string()
+                };
+                let client = all.iter().find(its).and_then(|told| told.conversation.client.pid);
+                found.push(finding(&rules::TIME_WAIT, client, Some(server.to_string()), said, remedy));
+            }
+        }
+        found
+    }
+
+    /// What processes do that belongs to no one conversation: sockets that are closed by the time anything looks.
+    fn of_processes(&self) -> Vec<Found> {
+        let mut found = Vec::new();
+        let seconds = self.elapsed().as_secs_f64().max(1e-9);
+        for (id, program) in self.procs.live() {
+            let told = Party { pid: Some(id.pid), name: program.name.clone(), ..Party::default() };
+            let has = |text: &String| {
+                let words = std::iter::once(&program.name).chain(&program.command);
+                words.into_iter().any(|word| word.contains(text.as_str()))
+            };
+            let request = &self.request;
+            let is_asked = request.pid.is_none_or(|pid| pid == id.pid)
+                && request.command.as_ref().is_none_or(has)
+                && request.port.is_none()
+                && request.path.is_none();
+            let Some(known) = self.procs.get(id).filter(|_| is_asked) else { continue };
+            let sampled = &known.sampled;
+            let mut add = |rule: &Rule, lost: f64, text: String, remedy: &str| {
+                let finding = finding(rule, told.pid, None, text, remedy);
+                found.push(Found { side: Side::Proc(id), lost, finding });
+            };
+            if sampled.no_port >= 1.0 {
+                let share = percent(sampled.no_port / sampled.connects.max(1.0));
+                let text = format!(
+                    "{share} of the connections of {} got no local port (EADDRNOTAVAIL)",
+                    name(&told)
+                );
+                let remedy = "keep connections open; or give it more local ports (net.ipv4.ip_local_port_range) or addresses";
+                add(&rules::PORTS, 1.0, text, remedy);
+            }
+            if sampled.vain_polls >= 1.0 && sampled.vain_polls >= VAIN_SHARE * sampled.connects {
+                let text = format!(
+                    "{} waits {:.1} ms in a poll for a connection that is there already, until its time is over",
+                    name(&told),
+                    sampled.vain_ns / sampled.vain_polls / 1e6
                 );
                 let remedy =
-                    "keep connections open; or let the client connect from several addresses of 127.0.0.0/8";
-                let its = all.iter().find(|told| told.conversation.address == server.to_string());
-                let client = its.and_then(|told| told.conversation.client.pid);
-                found.push(finding(&rules::TIME_WAIT, client, Some(server.to_string()), said, remedy));
+                    "poll for writing (POLLOUT), which is what a connection that becomes ready reports";
+                add(&rules::CONNECT_POLL, sampled.vain_ns / 1e9 / seconds, text, remedy);
+            }
+            let refused = sampled.refused_sends / sampled.sends.max(1.0);
+            if sampled.refused_sends >= LEAST_CALLS as f64 && refused >= WAITS_FOR_QUEUE {
+                let others = self.evidence.queues.iter().filter(|(_, owner)| *owner != id);
+                let whose: Vec<String> =
+                    others.map(|(at, owner)| format!("{} at {at}", self.name(owner.pid))).take(2).collect();
+                let whose = if whose.is_empty() { "another program".to_owned() } else { whose.join(" or ") };
+                let text = format!(
+                    "{} finds no room for {} of the datagrams that it sends, {}, in the queue of {whose}; what it does not send again is lost",
+                    name(&told),
+                    percent(refused),
+                    rate(sampled.refused_sends / seconds)
+                );
+                let remedy = "read faster there, lengthen the queue (net.unix.max_dgram_qlen, 10 unless set), or wait in poll() before sending again";
+                add(&rules::DATAGRAM_QUEUE, refused, text, remedy);
             }
         }
         found

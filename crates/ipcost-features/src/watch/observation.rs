@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use ipcost_sys::observed::{Connected, CountedCalls, Held, Program, TcpSocket, UdpSocket, UnixSocket};
 
+use ipcost_sys::sockets::LocalPorts;
+
 use super::sampling::Window;
 
 /// Why nothing can be watched.
@@ -52,6 +54,8 @@ pub struct Observation {
     pub late: HashMap<(u32, i32), Held>,
     /// Connections that no listener had room for since the system began, in this program's network.
     pub overflows: Option<u64>,
+    /// The local ports of network namespaces in which many connections are in TIME_WAIT.
+    pub ports: BTreeMap<u64, LocalPorts>,
     /// Whether the kernel had no room for some messages on what has closed.
     pub lost: bool,
     /// Every process.

@@ -7,9 +7,9 @@ use ipcost_model::escaped;
 use ipcost_model::units::counted;
 use ipcost_sys::call_counts::{self, CallCounter, CalledOn, CountedCalls};
 use ipcost_sys::connecting::Connecting;
-use ipcost_sys::observed::{CallDirection, Connected, Held, Program};
+use ipcost_sys::observed::{CallDirection, Connected, Held, Program, TcpState};
 use ipcost_sys::running::{Depth, Programs, held_at, own_network, program_of, waits_in};
-use ipcost_sys::sockets::{Closing, Sockets};
+use ipcost_sys::sockets::{Closing, LocalPorts, Sockets};
 use ipcost_sys::{counters, usage};
 
 use super::Unseen;
@@ -22,6 +22,9 @@ const MOST_NETWORKS: usize = 1_000;
 const MOST_CLOSING: usize = 128;
 /// So many sockets of a namespace are taken in, of each kind.
 const MOST_SOCKETS: usize = 200_000;
+
+/// Of fewer connections in TIME_WAIT nothing is asked.
+const MANY_IN_TIME_WAIT: usize = 20;
 
 /// Observes again and again.
 #[derive(Debug)]
@@ -48,6 +51,9 @@ pub struct Observer {
     known: BTreeMap<(u32, u64), Program>,
 }
 
+/// A descriptor of a process, and what it was when calls on it were counted.
+type Counted = (u32, i32, CalledOn);
+
 /// What is attached to the kernel, and makes the calls of all programs somewhat longer.
 #[derive(Debug)]
 struct Attached {
@@ -57,15 +63,13 @@ struct Attached {
     counter: Option<CallCounter>,
     /// What samples calls, or why nothing does.
     sampling: Result<Sampling, String>,
-    /// What was counted of sockets and pipes that the last observation did not show: if this one does not either, it makes room.
-    gone: HashSet<(u32, i32, CalledOn)>,
 }
 
 impl Attached {
     fn attach() -> Self {
         let counter = CallCounter::open().ok();
         let sampling = Sampling::start(counter.is_some()).map_err(|error| error.to_string());
-        Self { connecting: Connecting::open().ok(), counter, sampling, gone: HashSet::new() }
+        Self { connecting: Connecting::open().ok(), counter, sampling }
     }
 }
 
@@ -160,6 +164,7 @@ impl Observer {
         if let Some(Attached { sampling: Ok(sampling), .. }) = &self.attached {
             seen.windows = sampling.take();
         }
+        let there = self.attached.as_mut().map(Attached::counted).unwrap_or_default();
         self.observe_network(0, None, &mut seen)?;
         let programs = self.observe_programs(&mut seen)?;
         self.observe_networks(&programs, &mut seen);
@@ -172,7 +177,7 @@ impl Observer {
         }
         // What is gone is told by what programs hold.
         if let Some(attached) = &mut self.attached {
-            attached.observe(&mut seen);
+            attached.observe(&there, &mut seen);
         }
         seen.late = late(&seen);
         Ok(seen)
@@ -236,6 +241,10 @@ impl Observer {
         let sockets = entered.as_mut().unwrap_or(&mut self.sockets);
         // What closed before is no longer in the tables, and what closes after it is told at the next observation.
         seen.tcp.extend(sockets.tcp().map_err(WatchError::NoSockets)?);
+        let waiting = seen.tcp.iter().filter(|it| it.network == network && it.state == TcpState::TimeWait);
+        if waiting.count() >= MANY_IN_TIME_WAIT {
+            seen.ports.extend(LocalPorts::of(process).ok().map(|ports| (network, ports)));
+        }
         match self.closing.get_mut(&network) {
             Some(closing) => {
                 let (closed, lost) = closing.take().unwrap_or_default();
@@ -309,14 +318,19 @@ impl Observer {
 }
 
 impl Attached {
-    fn observe(&mut self, seen: &mut Observation) {
+    /// What was counted so far: of that, what is then not to be seen is gone for certain.
+    fn counted(&mut self) -> HashSet<Counted> {
+        let calls = self.counter.as_mut().and_then(|counter| counter.read().ok()).unwrap_or_default();
+        calls.iter().map(|one| (one.process, one.descriptor, one.on)).collect()
+    }
+
+    fn observe(&mut self, there: &HashSet<Counted>, seen: &mut Observation) {
         if let Some(counter) = &mut self.counter
             && let Ok(calls) = counter.read()
         {
-            let (gone, new): (HashSet<_>, HashSet<_>) =
-                gone(&calls, seen).into_iter().partition(|one| self.gone.contains(one));
-            gone.into_iter().for_each(|(process, descriptor, on)| counter.forget(process, descriptor, on));
-            self.gone = new;
+            // Once these are told, they make room.
+            let gone = gone(&calls, seen).into_iter().filter(|one| there.contains(one));
+            gone.for_each(|(process, descriptor, on)| counter.forget(process, descriptor, on));
             seen.counted = Some(calls);
             seen.uncounted = counter.lost().unwrap_or_default();
         }
@@ -354,7 +368,7 @@ fn late(seen: &Observation) -> HashMap<(u32, i32), Held> {
 }
 
 /// What was counted of sockets and pipes that an observation does not show any more.
-fn gone(counted: &[CountedCalls], seen: &Observation) -> HashSet<(u32, i32, CalledOn)> {
+fn gone(counted: &[CountedCalls], seen: &Observation) -> HashSet<Counted> {
     let inet = seen.tcp.iter().map(|socket| socket.inode).chain(seen.udp.iter().map(|socket| socket.inode));
     let sockets: HashSet<u32> = inet.chain(seen.unix.iter().map(|socket| socket.inode)).collect();
     let held = seen.programs.values().flat_map(|program| program.held.iter().flatten());

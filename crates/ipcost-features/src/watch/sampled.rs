@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use ipcost_sys::observed::{CallDirection, Held, MovedCall};
 
+use super::Medium;
 use super::conversation_state::{ConversationKey, ConversationState, Side, Totals, place};
 use super::leads::Leads;
 use super::proc_table::{ProcId, ProcTable, ProcTotals};
@@ -14,6 +15,11 @@ use super::state::Conversations;
 const MOST_KEPT: usize = 500;
 /// `EAGAIN`.
 const AGAIN: i64 = -11;
+/// `EADDRNOTAVAIL` and `EINPROGRESS`.
+const NO_ADDRESS: i64 = -99;
+const IN_PROGRESS: i64 = -115;
+/// A poll that takes longer waited, nanoseconds.
+const VAIN_NS: u64 = 1_000_000;
 /// TLS reads the header of a record before the record (RFC 8446, 5.1), bytes.
 const TLS_HEADER: u64 = 5;
 /// A wait that ends with nothing after less than this was no wait, nanoseconds.
@@ -143,6 +149,15 @@ pub(super) struct SampledProcess {
     pub calls: f64,
     /// Calls that found nothing: reads without data, and polls that did not wait.
     pub empty: f64,
+    /// Connections that it asked for, and those that got no local port.
+    pub connects: f64,
+    pub no_port: f64,
+    /// Polls after one that was begun without waiting that ended only with their time, and how long they took, nanoseconds.
+    pub vain_polls: f64,
+    pub vain_ns: f64,
+    /// Datagrams, as far as that can be seen, that it sent, and those that found a full queue.
+    pub sends: f64,
+    pub refused_sends: f64,
 }
 
 /// A descriptor of a process.
@@ -162,7 +177,9 @@ pub(super) struct Samples {
     found: HashMap<Descriptor, Option<Held>>,
     /// Those that were closed since then: what they were before says nothing more of them.
     closed: HashSet<Descriptor>,
-    /// Those of them that are closed still, as far as the calls that were seen without a gap tell.
+    /// Threads that have begun a connection and not waited for it yet.
+    connecting: HashSet<u32>,
+    /// Those descriptors that are closed still, as far as the calls that were seen without a gap tell.
     still_closed: HashSet<Descriptor>,
 }
 
@@ -261,6 +278,7 @@ impl Samples {
         if !window.continues {
             self.turns.clear();
             self.still_closed.clear();
+            self.connecting.clear();
         }
         self.open_ns += window.lasted_ns;
         self.windows += 1;
@@ -273,6 +291,7 @@ impl Samples {
             let Some(process) = resolver.procs.named(call.process) else { continue };
             if let Some(known) = resolver.procs.get_mut(process) {
                 count_process(&mut known.sampled, call, weight);
+                count_connect(&mut known.sampled, &mut self.connecting, call, weight);
             }
             let at = (process, call.descriptor);
             match call.call {
@@ -297,14 +316,26 @@ impl Samples {
                 continue;
             }
             let is_closed = self.closed.contains(&at);
-            let known = self.found.entry(at).or_insert_with(|| resolver.held(at, call, is_closed));
-            let ends = match known {
+            let known = self.found.entry(at).or_insert_with(|| resolver.held(at, call, is_closed)).clone();
+            let ends = match &known {
                 Some(held) if resolver.before.know(held) || resolver.leads.know(held) => {
                     resolver.ends(process, held, call.direction)
                 }
                 // A connection shorter than the time between two observations: its listener tells what it is.
                 _ => self.ends_of_accepted(at, call, resolver),
             };
+            // What has no conversation is a socket that is closed by now.
+            let may_be_datagram = match &ends[..] {
+                [] => known.is_none(),
+                ends => ends.iter().any(|(key, _)| key.medium == Medium::UnixDgram),
+            };
+            if may_be_datagram
+                && call.direction == CallDirection::Out
+                && let Some(known) = resolver.procs.get_mut(process)
+            {
+                known.sampled.sends += weight;
+                known.sampled.refused_sends += if call.result == AGAIN { weight } else { 0.0 };
+            }
             if !ends.is_empty() {
                 self.count(at, call, weight, ends, conversations);
             }
@@ -437,6 +468,22 @@ pub(super) fn estimate(
 pub(super) fn messages_per_call(state: &ConversationState, there: bool, by_giver: bool) -> f64 {
     let end = &state.sampled[place(there == by_giver)];
     if by_giver { end.given.messages_per_call() } else { end.taken.messages_per_call() }
+}
+
+/// A connection that is begun without waiting is there at once on one machine: a poll for it that ends with its time waited for the wrong thing.
+fn count_connect(process: &mut SampledProcess, connecting: &mut HashSet<u32>, call: &MovedCall, weight: f64) {
+    let took_ns = call.ended_ns.saturating_sub(call.began_ns);
+    if call.call == "connect" {
+        process.connects += weight;
+        process.no_port += if call.result == NO_ADDRESS { weight } else { 0.0 };
+        if call.result == IN_PROGRESS {
+            connecting.insert(call.thread);
+        }
+    } else if connecting.remove(&call.thread) && call.direction == CallDirection::Wait {
+        let is_vain = call.result == 0 && took_ns >= VAIN_NS;
+        process.vain_polls += if is_vain { weight } else { 0.0 };
+        process.vain_ns += if is_vain { took_ns as f64 * weight } else { 0.0 };
+    }
 }
 
 fn count_process(process: &mut SampledProcess, call: &MovedCall, weight: f64) {

@@ -74,7 +74,7 @@ rules! {
         "one in 2 operations", [Explain], "Planted by `cargo xtask bench causes`";
     CONNECT_POLL = "connect-poll", "polls that wait in vain while connecting",
         "Who polls for the wrong event waits until the time given is over.",
-        "one in 5 connections", [Explain], "Planted by `cargo xtask bench causes`";
+        "one in 5 connections", [Explain, Watch], "Planted by `cargo xtask bench causes`";
     MORE_CALLS = "more-calls", "system calls that one cell makes more than another",
         "Whatever they are for, each enters the kernel.",
         "one in 5 operations", [Explain], "Planted by `cargo xtask bench causes`";

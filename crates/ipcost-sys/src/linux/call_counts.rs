@@ -26,7 +26,7 @@ pub use crate::observed::{CallDirection, CalledOn, CountedCalls, SampleError};
 pub const LASTS: Duration = Duration::from_secs(15);
 
 /// Descriptors that have counts at once.
-const MOST_COUNTED: u32 = 1 << 15;
+const MOST_COUNTED: u32 = 1 << 17;
 
 /// A key of the counts.
 #[repr(C)]

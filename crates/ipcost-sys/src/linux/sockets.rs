@@ -24,7 +24,7 @@ use rustix::net::{
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::contract::TcpEnd;
-pub use crate::observed::{TcpCounts, TcpSocket, TcpState, UdpSocket, UnixKind, UnixSocket};
+pub use crate::observed::{LocalPorts, TcpCounts, TcpSocket, TcpState, UdpSocket, UnixKind, UnixSocket};
 
 /// An answer holds some hundred sockets.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -252,6 +252,26 @@ impl Closing {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+}
+
+impl LocalPorts {
+    /// Those of the network namespace of a process, or of this one's.
+    ///
+    /// # Errors
+    /// If this user may not enter it, or its settings cannot be read.
+    pub fn of(process: Option<u32>) -> io::Result<Self> {
+        let read = || {
+            let setting = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
+            let numbers = |text: String| {
+                text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<u32>>()
+            };
+            let range = numbers(setting("ip_local_port_range")?);
+            let [first, last] = range[..] else { return Err(io::ErrorKind::InvalidData.into()) };
+            let reuse = numbers(setting("tcp_tw_reuse")?).first().copied().unwrap_or(0);
+            Ok(Self { count: last.saturating_sub(first) + 1, reuse })
+        };
+        process.map_or_else(read, |process| within(process, read))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-pub use crate::observed::{TcpCounts, TcpSocket, TcpState, UdpSocket, UnixKind, UnixSocket};
+pub use crate::observed::{LocalPorts, TcpCounts, TcpSocket, TcpState, UdpSocket, UnixKind, UnixSocket};
 
 const WHY: &str = "only Linux shows the sockets of other programs (sock_diag)";
 
@@ -78,6 +78,16 @@ impl Closing {
     /// # Errors
     /// Always.
     pub fn take(&mut self) -> io::Result<(Vec<TcpSocket>, bool)> {
+        Err(super::unsupported(WHY))
+    }
+}
+
+impl LocalPorts {
+    /// Those of the network namespace of a process.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn of(_process: Option<u32>) -> io::Result<Self> {
         Err(super::unsupported(WHY))
     }
 }

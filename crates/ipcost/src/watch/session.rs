@@ -7,7 +7,6 @@ use ipcost_features::watch::{
 };
 use ipcost_lab::lab::envelope;
 use ipcost_lab::watch_ends;
-use ipcost_sys::facts;
 use ipcost_sys::interrupt::Interrupt;
 
 use crate::exit::{Problem, note};
@@ -29,7 +28,6 @@ pub struct Session {
     observer: Observer,
     state: WatchState,
     request: WatchRequest,
-    ports: Option<u64>,
     /// The processor time that the last observation took. Time that others took from it is no reason to observe more rarely.
     took: Duration,
 }
@@ -40,10 +38,8 @@ impl Session {
     /// # Errors
     /// If the kernel shows no sockets, or what is asked for is not there.
     pub fn begin(request: WatchRequest) -> Result<Self, WatchError> {
-        let ports = facts::network().ip_local_port_range;
-        let ports = ports.map(|[first, last]| last.saturating_add(1).saturating_sub(first));
         let state = WatchState::new(request.clone());
-        let mut session = Self { observer: Observer::open()?, state, request, ports, took: Duration::ZERO };
+        let mut session = Self { observer: Observer::open()?, state, request, took: Duration::ZERO };
         session.observe()?;
         session.request.pid.map_or(Ok(()), |pid| session.state.check(pid))?;
         Ok(session)
@@ -138,7 +134,7 @@ impl Session {
     /// What was seen since the first observation, or lately.
     pub fn watched(&self, lately: Option<Duration>) -> Watched {
         let all = self.state.conversations(None);
-        let findings = self.state.findings(&all, self.ports);
+        let findings = self.state.findings(&all);
         let unseen = self.unseen(&all);
         let shown = lately.map_or(all, |lately| self.state.conversations(Some(lately)));
         Watched {

@@ -8,6 +8,7 @@ use ipcost_sys::observed::{Connected, Held, Program, TcpCounts, TcpSocket, TcpSt
 use super::*;
 
 mod bounds;
+mod faults;
 mod identity;
 
 fn at(port: u16) -> SocketAddr {
