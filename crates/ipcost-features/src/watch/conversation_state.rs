@@ -60,6 +60,9 @@ impl ConversationKey {
     }
 }
 
+/// Who writes to a pipe and who reads from it, in words, and how many they are.
+pub(super) type Holders = [(String, u32); 2];
+
 /// What is open of a conversation at the last observation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Open {
@@ -71,8 +74,8 @@ pub(super) struct Open {
     pub congestion: Option<String>,
     /// The network namespace and the two addresses of each server's end, its own first.
     pub ends: Vec<(u64, SocketAddr, SocketAddr)>,
-    /// Of a pipe that many hold: who writes and who reads, in words, and how many they are.
-    pub holders: Option<[(String, u32); 2]>,
+    /// Of a pipe that many hold.
+    pub holders: Option<Holders>,
 }
 
 /// All that is known of a conversation.

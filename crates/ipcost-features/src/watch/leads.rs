@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use ipcost_sys::observed::{CallDirection, Held, Program};
+use ipcost_sys::observed::{CallDirection, Held};
 
 use super::Medium;
-use super::conversation_state::{ConversationKey, Side};
+use super::conversation_state::{ConversationKey, Holders, Side};
 use super::proc_table::{ProcId, ProcTable};
 
 /// A pipe with more writers or readers is one conversation of all of them: which of them talks to which is not in the kernel.
@@ -27,7 +27,7 @@ impl Leads {
         match held {
             Held::Socket(inode) => self.sockets.get(inode).cloned().into_iter().collect(),
             Held::Pipe { inode, .. } => {
-                // What goes in is written, whoever holds both ends.
+                // What goes in is written, also by a process that holds both ends.
                 let is_client = direction == CallDirection::Out;
                 let is_its = |side: &Side| *side == Side::Holders || *side == Side::Proc(process);
                 let keys = self.pipes.get(inode).into_iter().flatten();
@@ -54,7 +54,7 @@ pub(super) struct Pipe {
     pub key: ConversationKey,
     /// Whether all that write to it have it as their standard error alone, which most of them never use.
     pub is_for_errors: bool,
-    pub holders: Option<[(String, u32); 2]>,
+    pub holders: Option<Holders>,
 }
 
 /// Pipes between processes.
@@ -126,17 +126,17 @@ fn holders(all: &[ProcId], procs: &ProcTable) -> (String, u32) {
 }
 
 /// Memory that processes share: each with the one that was started first, or all of them if they are many.
-pub(super) fn shared(procs: &ProcTable) -> Vec<(ConversationKey, Option<[(String, u32); 2]>)> {
-    let mut all: BTreeMap<(u64, u64), (Vec<(ProcId, &Program)>, &str)> = BTreeMap::new();
+pub(super) fn shared(procs: &ProcTable) -> Vec<(ConversationKey, Option<Holders>)> {
+    let mut all: BTreeMap<(u64, u64), (Vec<ProcId>, &str)> = BTreeMap::new();
     for (id, program) in procs.live() {
         for memory in &program.shared {
-            all.entry(memory.file).or_insert((Vec::new(), &memory.path)).0.push((id, program));
+            all.entry(memory.file).or_insert((Vec::new(), &memory.path)).0.push(id);
         }
     }
     let mut found = Vec::new();
     for (mut sharers, path) in all.into_values() {
-        sharers.sort_by_key(|(id, _)| (id.started, id.pid));
-        sharers.dedup_by_key(|(id, _)| *id);
+        sharers.sort_by_key(|id| (id.started, id.pid));
+        sharers.dedup();
         let key = |client, server| ConversationKey {
             network: 0,
             client,
@@ -144,14 +144,13 @@ pub(super) fn shared(procs: &ProcTable) -> Vec<(ConversationKey, Option<[(String
             medium: Medium::Shm,
             address: path.into(),
         };
-        let Some(((first, _), others)) = sharers.split_first() else { continue };
+        let Some((first, others)) = sharers.split_first() else { continue };
         if others.len() > MOST_HOLDERS {
-            let others: Vec<ProcId> = others.iter().map(|(id, _)| *id).collect();
-            let names = [holders(&[*first], procs), holders(&others, procs)];
+            let names = [holders(&[*first], procs), holders(others, procs)];
             found.push((key(Side::Proc(*first), Side::Holders), Some(names)));
             continue;
         }
-        found.extend(others.iter().map(|(other, _)| (key(Side::Proc(*first), Side::Proc(*other)), None)));
+        found.extend(others.iter().map(|other| (key(Side::Proc(*first), Side::Proc(*other)), None)));
     }
     found
 }

@@ -149,7 +149,7 @@ impl Observer {
     /// # Errors
     /// If the kernel shows no sockets, or the system no processes.
     pub fn observe(&mut self) -> Result<Observation, WatchError> {
-        // Whoever was stopped for long has not seen what went on, and was not counting any more.
+        // After a long stop of this program, nothing was counted any more.
         let gap = self.last.elapsed();
         if gap > call_counts::LASTS {
             self.since.0 += gap;

@@ -57,7 +57,7 @@ impl<'a> Row<'a> {
         let place = |told: &Conversation| {
             (told.medium, told.address.clone(), told.client.name.clone(), told.server.name.clone())
         };
-        // What another run of this program measures is one thing to whoever watches.
+        // What another run of this program measures is one thing.
         let is_run = |told: &Conversation| [&told.client, &told.server].iter().all(|side| side.name == OWN);
         let is_place = [&most.client, &most.server, &told.client, &told.server].into_iter().all(is_known)
             && !told.address.is_empty()

@@ -84,8 +84,8 @@ pub struct Wanted<'a> {
     pub counts: i32,
     /// The descriptor of the map that counts what was missed.
     pub lost: i32,
-    /// The descriptor of the map that holds until when anything is counted, nanoseconds on the monotonic clock: whoever counts may have been
-    /// stopped.
+    /// The descriptor of the map that holds until when anything is counted, nanoseconds on the monotonic clock: the process that
+    /// counts may have been stopped.
     pub until: i32,
 }
 

@@ -1,4 +1,4 @@
-//! Which mounts answer at once: a question to one of a network, or of a program, waits for whoever serves it, perhaps for good.
+//! Which mounts answer at once: a question to one of a network, or of a program, waits for its server, perhaps for good.
 
 use std::collections::HashMap;
 

@@ -225,9 +225,10 @@ fn shared(process: &Process) -> BTreeSet<SharedMemory> {
 /// The longest path of its control groups: that of version 2, or of the deepest hierarchy.
 fn group(process: &Process) -> String {
     let groups = process.cgroups().into_iter().flatten();
-    let mut longest = groups.map(|group| group.pathname).max_by_key(String::len).unwrap_or_default();
-    longest.truncate(longest.floor_char_boundary(MOST_TEXT));
-    longest
+    let longest = groups.map(|group| group.pathname).max_by_key(String::len).unwrap_or_default();
+    // Of a text that is too long, the part that names the group comes last.
+    let over = longest.chars().count().saturating_sub(MOST_TEXT);
+    longest.chars().skip(over).collect()
 }
 
 #[cfg(test)]

@@ -180,7 +180,7 @@ impl Output {
         Ok(Self::File(file, name))
     }
 
-    /// Keeps what is written from others, whatever the file that it replaces permitted; a stream is whoever's gave it.
+    /// Keeps what is written from others, whatever the file that it replaces permitted; a stream stays as it was given.
     ///
     /// # Errors
     /// If a system call fails.

@@ -109,7 +109,7 @@ fn a_mount_that_never_answers_is_not_asked() {
     let mut bindfs = Command::new("bindfs");
     let server =
         Group::start(bindfs.args(["-f", "-o", "attr_timeout=0,entry_timeout=0"]).args([&served, &mount]));
-    let mut is_there = || mount.join("file").exists();
+    let is_there = || mount.join("file").exists();
     let began = Instant::now();
     while !is_there() {
         if began.elapsed() > Duration::from_secs(5) {
@@ -120,7 +120,6 @@ fn a_mount_that_never_answers_is_not_asked() {
     }
     let file = fs::File::open(mount.join("file")).unwrap();
     let reader = Group::start(Command::new("sleep").arg("600").stdin(file));
-    fs::write("/dev/null", "").unwrap();
     signal(server.0.id(), "STOP");
     let mut command = place.command(&["watch", "--for", "1s", "--quiet"]);
     let mut watch = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -164,7 +163,7 @@ fn strace_ends_by_itself_while_ipcost_is_stopped() {
     signal(watch.id(), "STOP");
     // Neither the terminal nor the group of ipcost reach it, so that it ends by itself or not at all.
     until(Duration::from_secs(30), "strace stays attached", &mut || traced().is_none());
-    // Whoever inherits it may not have fetched it yet.
+    // The process that inherits it may not have fetched it yet.
     let runs =
         |id: u64| fs::read_to_string(format!("/proc/{id}/status")).is_ok_and(|text| !text.contains("\tZ "));
     until(Duration::from_secs(5), "strace goes on", &mut || !runs(tracer));

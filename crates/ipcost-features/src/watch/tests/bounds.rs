@@ -75,7 +75,7 @@ fn what_is_kept_of_queues_does_not_grow_for_days() {
     for second in 0..2_000_u64 {
         let mut full = listener(1_000 + second as u16, 1);
         (full.waiting, full.outstanding) = (second as u32 + 2, 1);
-        let mut waits = socket(20_000 + second as u16, 7, 0, 0, 0);
+        let mut waits = socket(60_000, 1 + second as u16, 0, 0, 0);
         (waits.state, waits.counts) = (SocketState::TimeWait, None);
         state.observe(look(second, vec![full, waits], vec![]));
     }

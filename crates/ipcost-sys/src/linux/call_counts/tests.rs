@@ -59,7 +59,7 @@ fn pin(processor: usize) {
 fn nothing_is_counted_after_the_time_that_each_reading_gives() {
     let Some(mut counter) = counter(64) else { return };
     let (near, far) = UnixStream::pair().unwrap();
-    let mut write = || (&near).write_all(&[1; 100]).unwrap();
+    let write = || (&near).write_all(&[1; 100]).unwrap();
     write();
     assert_eq!(counted(&mut counter, &near)[1].0, 100);
     counter.last(std::time::Duration::ZERO).unwrap();
