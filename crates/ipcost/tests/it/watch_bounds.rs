@@ -113,7 +113,7 @@ fn a_mount_that_never_answers_is_not_asked() {
     let began = Instant::now();
     while !is_there() {
         if began.elapsed() > Duration::from_secs(5) {
-            missing("bindfs", "it mounts nothing here");
+            missing("fuse", "it mounts nothing here");
             return;
         }
         std::thread::sleep(Duration::from_millis(20));

@@ -15,6 +15,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("root", "run the tests as root"),
     ("network-namespaces", "run the tests as root, where `unshare --net true` works"),
     ("mount-namespaces", "run the tests as root, where `unshare --mount true` works"),
+    ("fuse", "run the tests as root, where `/dev/fuse` may be mounted from"),
     ("network-queues", "use a kernel with pfifo queues (`tc qdisc add`)"),
     ("quotas", "run the tests as root, where control groups can be made"),
     ("tracing", "install strace, and permit ptrace"),
