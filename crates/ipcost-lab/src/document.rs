@@ -37,6 +37,8 @@ pub const LEAST_MODE_RATIO: f64 = 1.1;
 const MORE_THAN_THIS: f64 = 1.25;
 
 /// The host's fact that time in softirqs is in no process's account.
+/// The option for what a pipe holds, and what the engine reports it as.
+const PIPE_SIZE: &str = "pipe_size";
 const IRQ_TIME_ACCOUNTING_FACT: &str = "irq_time_accounting";
 
 /// The parts of a document that were not measured.
@@ -578,6 +580,7 @@ fn findings(
             findings.push(warnings::unavailable(id, reason));
         }
         findings.extend(clamped(cell));
+        findings.extend(small_pipe(cell));
         findings.extend(below_floor(cell, plan.margin));
         findings.extend(fixed_wait(cell));
         findings.extend(warnings::overloaded(cell));
@@ -656,6 +659,13 @@ fn below_floor(cell: &CellRecord, margin: f64) -> Option<AppliedRule> {
 }
 
 /// The options of a cell that the kernel lowered.
+/// A pipe that holds less than pipes do, although nothing was asked for.
+fn small_pipe(cell: &CellRecord) -> Option<AppliedRule> {
+    let is_asked = cell.options.iter().any(|(option, _)| option.spec().name == PIPE_SIZE);
+    let held = cell.effective.get("engine").filter(|_| !is_asked)?.get(PIPE_SIZE)?.as_u64()?;
+    Some(warnings::small_pipe(&cell.id, held))
+}
+
 fn clamped(cell: &CellRecord) -> Vec<AppliedRule> {
     let mut findings = Vec::new();
     for (option, value) in cell.options.iter() {

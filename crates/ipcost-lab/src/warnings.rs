@@ -207,6 +207,15 @@ pub fn preempted(cell: &str, ratio: f64) -> AppliedRule {
     AppliedRule::new(rules::INVOLUNTARY_SWITCHES, found, "")
 }
 
+/// A pipe holds so many bytes, less than pipes do.
+pub fn small_pipe(cell: &str, held: u64) -> AppliedRule {
+    let found = format!(
+        "the pipes of {cell} hold {}: this user has more pages in pipes than fs.pipe-user-pages-soft allows",
+        units::size_text(held)
+    );
+    AppliedRule::new(rules::PIPE_PAGES, found, "ipcost doctor names who holds them")
+}
+
 /// The clock was read within timed batches.
 pub fn inline_latency() -> AppliedRule {
     let found = "latency was sampled inside the timed batches, so every cost includes reading the clock";

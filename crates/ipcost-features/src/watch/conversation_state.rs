@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use derive_more::{Add, AddAssign, Sub};
 use ipcost_model::HeldBack;
 
 use super::proc_table::ProcId;
@@ -74,6 +75,8 @@ pub(super) struct Open {
     pub congestion: Option<String>,
     /// The network namespace and the two addresses of each server's end, its own first.
     pub ends: Vec<(u64, SocketAddr, SocketAddr)>,
+    /// What a pipe holds, bytes.
+    pub pipe_bytes: Option<u64>,
     /// Of a pipe that many hold.
     pub holders: Option<Holders>,
 }
@@ -109,11 +112,11 @@ pub(super) struct Totals {
 
 impl Totals {
     fn add(&mut self, other: &Self) {
-        self.sum.add(other.sum);
+        self.sum += other.sum;
         for index in 0..2 {
-            self.counted[index].add(other.counted[index]);
-            self.sampled[index].0.add(other.sampled[index].0);
-            self.sampled[index].1.add(other.sampled[index].1);
+            self.counted[index] += other.counted[index];
+            self.sampled[index].0 += other.sampled[index].0;
+            self.sampled[index].1 += other.sampled[index].1;
         }
         self.accepted += other.accepted;
     }
@@ -168,9 +171,9 @@ impl ConversationState {
             numbers.map(|number| (number, sum_of(self.totals_at(number), &other.totals_at(number)))).collect()
         };
         self.history = at.into_iter().collect();
-        self.sum.add(other.sum);
+        self.sum += other.sum;
         for (index, counted) in other.counted.into_iter().enumerate() {
-            self.counted[index].add(counted);
+            self.counted[index] += counted;
             self.blocked[index] += other.blocked[index];
             add_held_back(&mut self.held_back[index], &other.held_back[index]);
         }
@@ -195,7 +198,7 @@ pub(super) fn add_held_back(known: &mut HeldBack, held: &HeldBack) {
 }
 
 /// What went one way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Add, AddAssign, Sub)]
 pub(super) struct Amount {
     pub bytes: u64,
     pub segments: u64,
@@ -204,47 +207,16 @@ pub(super) struct Amount {
     pub retransmitted: u64,
 }
 
-impl Amount {
-    pub fn since(self, before: Self) -> Self {
-        Self {
-            bytes: self.bytes.saturating_sub(before.bytes),
-            segments: self.segments.saturating_sub(before.segments),
-            held_up_us: self.held_up_us.saturating_sub(before.held_up_us),
-            retransmitted: self.retransmitted.saturating_sub(before.retransmitted),
-        }
-    }
-
-    pub fn add(&mut self, other: Self) {
-        self.bytes += other.bytes;
-        self.segments += other.segments;
-        self.held_up_us += other.held_up_us;
-        self.retransmitted += other.retransmitted;
-    }
-}
-
 /// What TCP has counted of a conversation since the first observation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Add, AddAssign, Sub)]
 pub(super) struct Sum {
     pub there: Amount,
     pub back: Amount,
     pub opened: u64,
 }
 
-impl Sum {
-    pub fn since(self, before: Self) -> Self {
-        let (there, back) = (self.there.since(before.there), self.back.since(before.back));
-        Self { there, back, opened: self.opened.saturating_sub(before.opened) }
-    }
-
-    pub fn add(&mut self, other: Self) {
-        self.there.add(other.there);
-        self.back.add(other.back);
-        self.opened += other.opened;
-    }
-}
-
 /// What calls have moved one way at an end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Add, AddAssign)]
 pub(super) struct CallSum {
     pub bytes: u64,
     pub calls: u64,
@@ -253,6 +225,7 @@ pub(super) struct CallSum {
 }
 
 impl CallSum {
+    /// What came since; nothing if it was counted from 0 again.
     pub fn since(self, before: Self) -> Self {
         Self {
             bytes: self.bytes.saturating_sub(before.bytes),
@@ -260,26 +233,13 @@ impl CallSum {
             unsized_calls: self.unsized_calls.saturating_sub(before.unsized_calls),
         }
     }
-
-    pub fn add(&mut self, other: Self) {
-        self.bytes += other.bytes;
-        self.calls += other.calls;
-        self.unsized_calls += other.unsized_calls;
-    }
 }
 
 /// What calls have moved at an end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Add, AddAssign)]
 pub(super) struct EndCounts {
     pub taken: CallSum,
     pub given: CallSum,
-}
-
-impl EndCounts {
-    pub fn add(&mut self, other: Self) {
-        self.taken.add(other.taken);
-        self.given.add(other.given);
-    }
 }
 
 /// How a conversation over TCP goes, and how many requests it had.

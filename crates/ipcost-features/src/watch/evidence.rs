@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
 use ipcost_sys::observed::TcpState::{Listening, TimeWait};
-use ipcost_sys::observed::{TcpSocket, UnixKind};
+use ipcost_sys::observed::{Held, Program, TcpSocket, UnixKind};
 use ipcost_sys::sockets::LocalPorts;
 
 use super::Medium;
@@ -51,6 +51,10 @@ pub(super) struct Evidence {
     pub overflows: (Option<u64>, u64),
     /// The local ports of network namespaces with connections in TIME_WAIT.
     pub ports: BTreeMap<u64, LocalPorts>,
+    /// How many pages in pipes a user may have before new pipes hold less.
+    pub pipe_pages_limit: Option<u64>,
+    /// By user: the pages in pipes at the last observation, and the process with most of them, with how many.
+    pub pipe_pages: HashMap<u32, (u64, ProcId, u64)>,
     /// Unix datagram sockets in whose queue something waited at the last observation: where, and whose.
     pub queues: Vec<(String, ProcId)>,
 }
@@ -94,6 +98,8 @@ impl Evidence {
             *most = count.max(*most);
         }
         keep_most(&mut self.time_wait, |count| *count);
+        self.pipe_pages_limit = seen.pipe_pages_limit;
+        self.pipe_pages = pipe_pages(seen, procs);
         self.ports.extend(&seen.ports);
         keep_most(&mut self.ports, |ports| ports.count.into());
         let queued = seen.unix.iter().filter(|it| it.kind == UnixKind::Datagram && it.waiting > 0);
@@ -151,6 +157,30 @@ fn keep_most<K: Ord + Clone, V>(all: &mut BTreeMap<K, V>, rank: impl Fn(&V) -> u
     ranks.sort_unstable();
     let over = all.len().saturating_sub(MOST_PLACES);
     ranks.iter().take(over).for_each(|(_, key)| drop(all.remove(key)));
+}
+
+/// The pages in pipes of each user: a pipe is its oldest holder's, who was there before those that it was given to.
+fn pipe_pages(seen: &Observation, procs: &ProcTable) -> HashMap<u32, (u64, ProcId, u64)> {
+    const PAGE: u64 = 4096;
+    let mut all: Vec<(ProcId, &Program)> = procs.live().collect();
+    all.sort_by_key(|(id, _)| (id.started, id.pid));
+    let (mut met, mut found) = (HashSet::new(), HashMap::new());
+    for (id, program) in all {
+        let held = program.held.iter().flatten();
+        let pipes =
+            held.filter_map(|(_, held)| if let Held::Pipe { inode, .. } = held { Some(inode) } else { None });
+        let pages: u64 = pipes
+            .filter(|inode| met.insert(**inode))
+            .filter_map(|inode| seen.pipe_bytes.get(inode))
+            .sum::<u64>()
+            / PAGE;
+        let (sum, most, of_most) = found.entry(program.user).or_insert((0, id, 0));
+        *sum += pages;
+        if pages > *of_most {
+            (*most, *of_most) = (id, pages);
+        }
+    }
+    found
 }
 
 fn places_of(medium: Medium) -> &'static [&'static str] {

@@ -47,6 +47,9 @@ const BUFFER: f64 = 65_536.0;
 const CALL_S: f64 = 0.3e-6;
 const CONNECTION_S: f64 = 30e-6;
 const LOOKUP_S: f64 = 100e-6;
+/// What a pipe holds unless its user has too many pages in pipes, bytes; and how near to the limit that has to be: some may be gone since.
+const USUAL_PIPE: u64 = 65_536;
+const NEAR_LIMIT: f64 = 0.9;
 /// The share of connections that are waited for in vain.
 const VAIN_SHARE: f64 = 0.2;
 /// The port of name servers.
@@ -232,6 +235,14 @@ impl WatchState {
                 add(&rules::CONGESTION_CONTROL, is_client, WAITS, text, remedy);
             }
         }
+        let small_pipe = self.small_pipe(key, state, told);
+        let is_small_pipe = small_pipe.is_some();
+        if let Some(text) = small_pipe {
+            let remedy =
+                "end what holds them, or raise fs.pipe-user-pages-soft; pipes that are there keep their size";
+            // What it costs is not known: several times as many calls and switches as there would be.
+            add(&rules::PIPE_PAGES, true, WAITS, text, remedy);
+        }
         let share = |is_client| match state.wait_samples {
             few if few < LEAST_WAIT_SAMPLES => 0.0,
             all => f64::from(state.blocked[place(is_client)]) / f64::from(all),
@@ -251,8 +262,34 @@ impl WatchState {
         }
         found.extend(nagle(key, state, told));
         found.extend(self.dropped(key, told));
-        found.extend(self.by_samples(key, state, told));
+        let by_samples = self.by_samples(key, state, told).into_iter();
+        // A pipe gives no more than it holds.
+        found.extend(
+            by_samples.filter(|found| !is_small_pipe || found.finding.code != rules::SMALL_READS.code),
+        );
         found
+    }
+
+    /// What is wrong with a pipe that holds less than pipes do, since its user has too many pages in others.
+    fn small_pipe(
+        &self,
+        key: &ConversationKey,
+        state: &ConversationState,
+        told: &Conversation,
+    ) -> Option<String> {
+        let bytes = state.open.as_ref()?.pipe_bytes.filter(|bytes| *bytes < USUAL_PIPE)?;
+        let limit = self.evidence.pipe_pages_limit?;
+        let moves = told.there.is_some_and(|there| there.bytes > 0);
+        let user = self.procs.get(key.client.process()?)?.program.user;
+        let (pages, most, of_most) = *self.evidence.pipe_pages.get(&user)?;
+        (moves && pages as f64 >= NEAR_LIMIT * limit as f64).then(|| {
+            format!(
+                "the pipe from {} to {} holds {bytes} B at a time in place of 64 KiB: their user has {pages} pages in pipes, {of_most} of them {}, and fs.pipe-user-pages-soft allows {limit}",
+                name(&told.client),
+                name(&told.server),
+                self.name(most.pid)
+            )
+        })
     }
 
     /// What the calls on it show.

@@ -54,6 +54,10 @@ pub struct Observation {
     pub late: HashMap<(u32, i32), Held>,
     /// Connections that no listener had room for since the system began, in this program's network.
     pub overflows: Option<u64>,
+    /// What pipes hold that processes have open, bytes, by number; as far as this user may ask.
+    pub pipe_bytes: HashMap<u64, u64>,
+    /// How many pages in pipes a user may have before new pipes hold less, if there is a limit.
+    pub pipe_pages_limit: Option<u64>,
     /// The local ports of network namespaces in which many connections are in TIME_WAIT.
     pub ports: BTreeMap<u64, LocalPorts>,
     /// Whether the kernel had no room for some messages on what has closed.

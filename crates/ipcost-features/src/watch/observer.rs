@@ -1,6 +1,7 @@
 //! Reading: all sockets and processes at a moment, at no cost to them, and what is attached to count and sample calls meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io;
 use std::time::{Duration, Instant};
 
 use ipcost_model::escaped;
@@ -8,9 +9,9 @@ use ipcost_model::units::counted;
 use ipcost_sys::call_counts::{self, CallCounter, CalledOn, CountedCalls};
 use ipcost_sys::connecting::Connecting;
 use ipcost_sys::observed::{CallDirection, Connected, Held, Program, TcpState};
-use ipcost_sys::running::{Depth, Programs, held_at, own_network, program_of, waits_in};
+use ipcost_sys::running::{Depth, Programs, held_at, own_network, pipe_bytes, program_of, waits_in};
 use ipcost_sys::sockets::{Closing, LocalPorts, Sockets};
-use ipcost_sys::{counters, usage};
+use ipcost_sys::{counters, facts, usage};
 
 use super::Unseen;
 use super::observation::{Observation, WatchError};
@@ -23,6 +24,8 @@ const MOST_CLOSING: usize = 128;
 /// So many sockets of a namespace are taken in, of each kind.
 const MOST_SOCKETS: usize = 200_000;
 
+/// So many pipes are asked how much they hold.
+const MOST_PIPES: usize = 20_000;
 /// Of fewer connections in TIME_WAIT nothing is asked.
 const MANY_IN_TIME_WAIT: usize = 20;
 
@@ -49,6 +52,9 @@ pub struct Observer {
     last: Instant,
     /// What does not change of a process, by its number and its start.
     known: BTreeMap<(u32, u64), Program>,
+    /// What pipes hold, by number.
+    pipe_bytes: HashMap<u64, u64>,
+    pipe_pages_limit: Option<u64>,
 }
 
 /// A descriptor of a process, and what it was when calls on it were counted.
@@ -95,6 +101,8 @@ impl Observer {
             since: (Instant::now(), own_ns()),
             last: Instant::now(),
             known: BTreeMap::new(),
+            pipe_bytes: HashMap::new(),
+            pipe_pages_limit: facts::limits().pipe_user_pages_soft.filter(|pages| *pages > 0),
         })
     }
 
@@ -164,12 +172,13 @@ impl Observer {
         if let Some(Attached { sampling: Ok(sampling), .. }) = &self.attached {
             seen.windows = sampling.take();
         }
-        let there = self.attached.as_mut().map(Attached::counted).unwrap_or_default();
+        // All counters are of this moment, however long it takes to read the rest.
+        seen.at = self.so_far().0;
+        let counted = self.attached.as_mut().and_then(Attached::counted);
         self.observe_network(0, None, &mut seen)?;
         let programs = self.observe_programs(&mut seen)?;
         self.observe_networks(&programs, &mut seen);
         seen.overflows = counters::network(std::process::id()).get("listen_overflows").copied();
-        seen.at = self.so_far().0;
         seen.programs = programs.into_iter().map(|program| (program.id, program)).collect();
         // Others choose the names of their sockets: none is to speak to this terminal.
         for socket in &mut seen.unix {
@@ -177,10 +186,31 @@ impl Observer {
         }
         // What is gone is told by what programs hold.
         if let Some(attached) = &mut self.attached {
-            attached.observe(&there, &mut seen);
+            attached.observe(counted, &mut seen);
         }
         seen.late = late(&seen);
+        self.observe_pipes(&mut seen);
         Ok(seen)
+    }
+
+    /// Asks each pipe once how much it holds.
+    fn observe_pipes(&mut self, seen: &mut Observation) {
+        let mut there = HashMap::new();
+        for program in seen.programs.values() {
+            for (descriptor, held) in program.held.iter().flatten() {
+                let Held::Pipe { inode, path: None, .. } = held else { continue };
+                if there.len() >= MOST_PIPES || there.contains_key(inode) {
+                    continue;
+                }
+                let known = self.pipe_bytes.get(inode).copied();
+                if let Some(bytes) = known.or_else(|| pipe_bytes(program.id, *descriptor)) {
+                    there.insert(*inode, bytes);
+                }
+            }
+        }
+        self.pipe_bytes.clone_from(&there);
+        seen.pipe_bytes = there;
+        seen.pipe_pages_limit = self.pipe_pages_limit;
     }
 
     fn observe_programs(&mut self, seen: &mut Observation) -> Result<Vec<Program>, WatchError> {
@@ -285,7 +315,9 @@ impl Observer {
             if self.closed_networks.contains(&network) {
                 continue;
             }
-            if self.observe_network(network, Some(process), seen).is_err() {
+            if let Err(WatchError::NoSockets(error)) = self.observe_network(network, Some(process), seen)
+                && error.kind() == io::ErrorKind::PermissionDenied
+            {
                 self.closed_networks.insert(network);
             }
         }
@@ -318,19 +350,24 @@ impl Observer {
 }
 
 impl Attached {
-    /// What was counted so far: of that, what is then not to be seen is gone for certain.
-    fn counted(&mut self) -> HashSet<Counted> {
-        let calls = self.counter.as_mut().and_then(|counter| counter.read().ok()).unwrap_or_default();
-        calls.iter().map(|one| (one.process, one.descriptor, one.on)).collect()
+    /// What was counted so far.
+    fn counted(&mut self) -> Option<Vec<CountedCalls>> {
+        self.counter.as_mut()?.read().ok()
     }
 
-    fn observe(&mut self, there: &HashSet<Counted>, seen: &mut Observation) {
-        if let Some(counter) = &mut self.counter
-            && let Ok(calls) = counter.read()
-        {
-            // Once these are told, they make room.
-            let gone = gone(&calls, seen).into_iter().filter(|one| there.contains(one));
-            gone.for_each(|(process, descriptor, on)| counter.forget(process, descriptor, on));
+    fn observe(&mut self, counted: Option<Vec<CountedCalls>>, seen: &mut Observation) {
+        if let (Some(mut calls), Some(counter)) = (counted, &mut self.counter) {
+            // What was counted before and is not to be seen by now is gone for certain: its last counts are told, and then it makes room.
+            let gone = gone(&calls, seen);
+            let key = |one: &CountedCalls| (one.process, one.descriptor, one.on);
+            if !gone.is_empty()
+                && let Ok(last) = counter.read()
+            {
+                calls.retain(|one| !gone.contains(&key(one)));
+                calls.extend(last.into_iter().filter(|one| gone.contains(&key(one))));
+                gone.into_iter()
+                    .for_each(|(process, descriptor, on)| counter.forget(process, descriptor, on));
+            }
             seen.counted = Some(calls);
             seen.uncounted = counter.lost().unwrap_or_default();
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use derive_more::{Add, AddAssign, Sub};
 use ipcost_sys::observed::{CallDirection, Held, MovedCall};
 
 use super::Medium;
@@ -80,7 +81,7 @@ impl Moved {
     }
 
     fn absorb(&mut self, other: Self) {
-        self.sum.add(other.sum);
+        self.sum += other.sum;
         self.messages += other.messages;
         self.calls_of_messages += other.calls_of_messages;
         self.in_pieces += other.in_pieces;
@@ -184,29 +185,13 @@ pub(super) struct Samples {
 }
 
 /// What went one way at an end: each call counts as often as its window tells of others that were not seen.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Add, AddAssign, Sub)]
 pub(super) struct MovedSum {
     pub bytes: f64,
     /// Of the bytes, those in calls that the kernel counts by process.
     pub counted_bytes: f64,
     /// Calls that moved something.
     pub calls: f64,
-}
-
-impl MovedSum {
-    fn since(self, before: Self) -> Self {
-        Self {
-            bytes: self.bytes - before.bytes,
-            counted_bytes: self.counted_bytes - before.counted_bytes,
-            calls: self.calls - before.calls,
-        }
-    }
-
-    pub fn add(&mut self, other: Self) {
-        self.bytes += other.bytes;
-        self.counted_bytes += other.counted_bytes;
-        self.calls += other.calls;
-    }
 }
 
 /// What went one way, as estimated from a sample.
@@ -433,8 +418,8 @@ pub(super) fn estimate(
     moved: &dyn Fn(&Side) -> Option<ProcTotals>,
 ) -> Estimate {
     let now = state.totals();
-    let given = now.sampled[place(there)].1.since(since.sampled[place(there)].1);
-    let taken = now.sampled[place(!there)].0.since(since.sampled[place(!there)].0);
+    let given = now.sampled[place(there)].1 - since.sampled[place(there)].1;
+    let taken = now.sampled[place(!there)].0 - since.sampled[place(!there)].0;
     // Calls that the process's own counters hold need no guess at what went on outside the windows.
     let by_counters = |end: MovedSum, is_client: bool, is_read: bool| {
         let process = moved(key.side(is_client))?;

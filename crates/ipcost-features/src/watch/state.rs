@@ -118,7 +118,8 @@ impl WatchState {
             self.leads.pipes.entry(pipe.inode).or_default().push(pipe.key.clone());
             // Without a complaint there is no conversation.
             if !pipe.is_for_errors {
-                self.open(pipe.key).holders = pipe.holders;
+                let open = self.open(pipe.key);
+                (open.holders, open.pipe_bytes) = (pipe.holders, seen.pipe_bytes.get(&pipe.inode).copied());
             }
         }
         for (key, holders) in shared(&self.procs) {
@@ -167,23 +168,12 @@ impl WatchState {
         }
         self.left_out = self.conversations.len().saturating_sub(MOST_CONVERSATIONS) as u64;
         if self.left_out > 0 {
-            let rank =
-                |(key, state): (&ConversationKey, &ConversationState)| (self.is_asked(key), state.moved());
-            let mut ranks: Vec<(bool, u64)> = self.conversations.iter().map(rank).collect();
-            ranks.sort_unstable_by(|a, b| b.cmp(a));
-            let least = ranks[MOST_CONVERSATIONS - 1];
-            let mut equal = ranks[..MOST_CONVERSATIONS].iter().filter(|rank| **rank == least).count();
-            let keys: Vec<ConversationKey> = {
-                let mut is_kept = |one: (&ConversationKey, &ConversationState)| {
-                    let rank = rank(one);
-                    let is_last = rank == least && equal > 0;
-                    equal -= usize::from(is_last);
-                    rank > least || is_last
-                };
-                let all = self.conversations.iter();
-                all.filter(|(key, state)| !is_kept((key, state))).map(|(key, _)| key.clone()).collect()
-            };
-            keys.iter().for_each(|key| drop(self.conversations.remove(key)));
+            let all = self.conversations.iter();
+            let mut ranked: Vec<(bool, u64, ConversationKey)> =
+                all.map(|(key, state)| (self.is_asked(key), state.moved(), key.clone())).collect();
+            ranked.sort_unstable();
+            let least = ranked.iter().take(self.left_out as usize);
+            least.for_each(|(_, _, key)| drop(self.conversations.remove(key)));
         }
         let sides = self.conversations.keys().flat_map(|key| [&key.client, &key.server]);
         let named: HashSet<ProcId> = sides.filter_map(Side::process).collect();
@@ -343,7 +333,7 @@ impl WatchState {
             }
             for (key, is_client) in ends {
                 let end = &mut self.conversations.entry(key).or_default().counted[place(is_client)];
-                if is_in { end.taken.add(moved) } else { end.given.add(moved) }
+                *(if is_in { &mut end.taken } else { &mut end.given }) += moved;
             }
         }
         self.calls = now;
@@ -409,7 +399,7 @@ impl WatchState {
     /// gets its turn.
     pub fn suspects(&self) -> Suspects {
         let asks = |state: &ConversationState| {
-            let sum = state.sum.since(state.totals_at(self.oldest().observation).sum);
+            let sum = state.sum - state.totals_at(self.oldest().observation).sum;
             sum.there.segments.min(sum.back.segments) > 0
         };
         let open = |(_, state): &(&ConversationKey, &ConversationState)| {

@@ -169,8 +169,8 @@ impl TcpTable {
             true => (&mut sum.there, &mut sum.back),
             false => (&mut sum.back, &mut sum.there),
         };
-        into.add(came);
-        out_of.add(went);
+        *into += came;
+        *out_of += went;
         sum.opened += u64::from(is_server && is_new && !context.is_baseline);
     }
 

@@ -174,7 +174,7 @@ impl WatchState {
     ) -> Conversation {
         let seconds = self.elapsed.saturating_sub(since.at).as_secs_f64().max(1e-9);
         let before = state.totals_at(since.observation);
-        let sum = state.sum.since(before.sum);
+        let sum = state.sum - before.sum;
         let now = state.open.clone().unwrap_or_default();
         let flow =
             |amount: Amount| Flow { segments: Some(amount.segments), ..counted_flow(amount.bytes, seconds) };

@@ -74,7 +74,7 @@ rules! {
         "less than 1 MiB, the kernel's default", [Doctor], "https://man7.org/linux/man-pages/man7/pipe.7.html";
     PIPE_PAGES = "pipe-pages", "how much an ordinary user may hold in pipes",
         "Beyond it the kernel silently gives new pipes the smallest buffer, and streams over them cost several times as much.",
-        "less than 16 384 pages, the kernel's default", [Doctor], "https://man7.org/linux/man-pages/man7/pipe.7.html";
+        "less than 16 384 pages, the kernel's default; a pipe of less than 64 KiB distorts", [Doctor, Warning, Watch], "https://man7.org/linux/man-pages/man7/pipe.7.html";
     SOCKET_BUFFERS = "socket-buffers", "the largest buffers that sockets may be given",
         "The options so_sndbuf and so_rcvbuf are clamped to them.",
         "less than 208 KiB, the kernel's default", [Doctor], "https://man7.org/linux/man-pages/man7/socket.7.html";

@@ -104,6 +104,12 @@ pub struct LimitFacts {
     /// Pages of pipe buffers above which an ordinary user's new pipes get the smallest buffer; 0 is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipe_user_pages_soft: Option<u64>,
+    /// What a new pipe of this user holds, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_pipe_bytes: Option<u64>,
+    /// Where that is less than pipes hold: the programs of this user with the most pages in pipes, and how many.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pipe_holders: Vec<(String, u64)>,
     /// The largest receive buffer of a socket, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rmem_max: Option<u64>,

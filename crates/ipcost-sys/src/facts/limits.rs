@@ -4,10 +4,17 @@ use ipcost_model::facts::LimitFacts;
 
 use super::text::{number, numbers};
 use crate::limits::most_descriptors;
+use crate::running;
 
 /// The kernel's limits.
 pub fn limits() -> LimitFacts {
+    /// What a pipe holds unless its user has too many pages in pipes.
+    const USUAL_PIPE: u64 = 65_536;
+    let new_pipe_bytes = running::new_pipe_bytes();
+    let is_small = new_pipe_bytes.is_some_and(|bytes| bytes < USUAL_PIPE);
     LimitFacts {
+        new_pipe_bytes,
+        pipe_holders: if is_small { running::pipe_pages() } else { Vec::new() },
         // A run raises the soft limit to this one.
         open_files_limit: most_descriptors(),
         pipe_max_size: number("/proc/sys/fs/pipe-max-size"),

@@ -9,15 +9,25 @@ use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use crate::transport::Effective;
 use crate::{Context, SysError};
 
+/// What a pipe holds unless its user has too many pages in pipes (`pipe(7)`): 16 pages.
+pub const USUAL_BYTES: u64 = 65_536;
+
 /// Sets the capacity if the cell asks for one (`F_SETPIPE_SZ`, `fcntl(2)`).
 ///
 /// The kernel rounds up to a power of two pages. Beyond `/proc/sys/fs/pipe-max-size` it refuses unprivileged users; the
-/// pipe then gets that size, and the difference is reported.
+/// pipe then gets that size, and the difference is reported. So is a pipe that holds less than pipes do, although nothing was asked for.
 ///
 /// # Errors
 /// If the capacity can be neither set nor read.
 pub fn set(pipe: impl AsFd, cell: &Cell) -> Result<Option<Effective>, SysError> {
-    let Some(asked) = cell.options.int("pipe_size") else { return Ok(None) };
+    let Some(asked) = cell.options.int("pipe_size") else {
+        let became = fcntl_getpipe_size(pipe).map_or(USUAL_BYTES, |bytes| bytes as u64);
+        return Ok((became < USUAL_BYTES).then_some(Effective {
+            name: "pipe_size",
+            asked: USUAL_BYTES,
+            became,
+        }));
+    };
     let action = || format!("cannot set a pipe's capacity to {asked} bytes");
     match fcntl_setpipe_size(pipe.as_fd(), asked as usize) {
         Err(Errno::PERM) => {

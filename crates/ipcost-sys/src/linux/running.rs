@@ -1,6 +1,6 @@
 //! The programs that run, with the sockets, pipes and shared memory that they hold (`proc(5)`).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,6 +8,8 @@ use std::os::unix::fs::MetadataExt;
 
 use procfs::process::{MMPermissions, MMapPath, Process, all_processes};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, StatxFlags};
+use rustix::pipe::fcntl_getpipe_size;
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::mounts::Mounts;
 
@@ -29,6 +31,8 @@ pub enum Depth {
 const MOST_PROCESSES: usize = 20_000;
 const MOST_OF_USER: usize = 200_000;
 const MOST_DESCRIPTORS: usize = 500_000;
+/// So many pipes are asked how much they hold.
+const MOST_PIPES: usize = 20_000;
 /// So much is kept of a text that others choose, bytes.
 const MOST_TEXT: usize = 4096;
 /// So many shared memories are kept of a process.
@@ -132,6 +136,50 @@ fn network(process: &str) -> u64 {
 /// The socket or pipe that a descriptor of a process is now.
 pub fn held_at(process: u32, descriptor: i32) -> Option<Held> {
     held_in(process, open_descriptors(process)?.as_fd(), descriptor, &mut Mounts::default())
+}
+
+/// What another process has open, as long as this is held; `None` if this user may not have it.
+pub(super) fn open_in(process: u32, descriptor: i32) -> Option<OwnedFd> {
+    let process = Pid::from_raw(process.try_into().ok()?)?;
+    let process = pidfd_open(process, PidfdFlags::empty()).ok()?;
+    pidfd_getfd(&process, descriptor, PidfdGetfdFlags::empty()).ok()
+}
+
+/// What a pipe holds that a process has open, bytes; `None` if this user may not ask.
+pub fn pipe_bytes(process: u32, descriptor: i32) -> Option<u64> {
+    Some(fcntl_getpipe_size(open_in(process, descriptor)?).ok()? as u64)
+}
+
+/// What a new pipe of this user holds, bytes.
+pub fn new_pipe_bytes() -> Option<u64> {
+    let (read, _write) = io::pipe().ok()?;
+    Some(fcntl_getpipe_size(read).ok()? as u64)
+}
+
+/// The processes of this user that have pages in pipes, those with the most first: their names with their numbers, and how many pages.
+pub fn pipe_pages() -> Vec<(String, u64)> {
+    const PAGE: u64 = 4096;
+    let user = rustix::process::getuid().as_raw();
+    let (mut seen, mut found) = (HashSet::new(), Vec::new());
+    let mut all = Programs::read(|_| Depth::Counts).map(|programs| programs.all).unwrap_or_default();
+    // Those that made a pipe were there before those that they gave it to.
+    all.sort_by_key(|program| (program.started, program.id));
+    for program in all.into_iter().filter(|program| program.user == user) {
+        let mut pages = 0;
+        for (descriptor, held) in program.held.iter().flatten() {
+            if let Held::Pipe { inode, .. } = held
+                && seen.len() < MOST_PIPES
+                && seen.insert(*inode)
+            {
+                pages += pipe_bytes(program.id, *descriptor).unwrap_or(0) / PAGE;
+            }
+        }
+        if pages > 0 {
+            found.push((format!("{} ({})", program.name, program.id), pages));
+        }
+    }
+    found.sort_by_key(|(_, pages)| std::cmp::Reverse(*pages));
+    found
 }
 
 /// The functions of the kernel in which threads of a process wait, of the first few that do (`/proc/PID/task/TID/wchan`).

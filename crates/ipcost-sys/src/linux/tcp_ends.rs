@@ -3,11 +3,10 @@
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::net::sockopt::tcp_nodelay;
-use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
+use super::running::open_in;
 use super::sockets::Sockets;
 pub use crate::contract::TcpEnd;
 
@@ -92,18 +91,7 @@ pub fn owner_of(inode: u32) -> Option<(u32, i32)> {
 
 /// Whether a socket of another process has `TCP_NODELAY` set (`pidfd_getfd(2)`); `None` if this user may not ask.
 pub fn nodelay_of(process: u32, descriptor: i32) -> Option<bool> {
-    let process = Pid::from_raw(process.try_into().ok()?)?;
-    let process = pidfd_open(process, PidfdFlags::empty()).ok()?;
-    let socket = pidfd_getfd(&process, descriptor, PidfdGetfdFlags::empty()).ok()?;
-    is_nodelay(socket_of(&socket))
-}
-
-fn socket_of(socket: &OwnedFd) -> BorrowedFd<'_> {
-    std::os::fd::AsFd::as_fd(socket)
-}
-
-fn is_nodelay(socket: BorrowedFd<'_>) -> Option<bool> {
-    tcp_nodelay(socket).ok()
+    tcp_nodelay(open_in(process, descriptor)?).ok()
 }
 
 #[cfg(test)]

@@ -56,3 +56,18 @@ pub fn threads_of(_process: u32) -> Vec<u32> {
 pub fn own_network() -> u64 {
     0
 }
+
+/// Unknown.
+pub fn pipe_bytes(_process: u32, _descriptor: i32) -> Option<u64> {
+    None
+}
+
+/// Unknown.
+pub fn new_pipe_bytes() -> Option<u64> {
+    None
+}
+
+/// None: the system does not show them.
+pub fn pipe_pages() -> Vec<(String, u64)> {
+    Vec::new()
+}

@@ -577,6 +577,56 @@ fn a_pipe_is_counted_at_every_second_as_its_writer_counts_it() {
 }
 
 #[test]
+fn pipes_without_pages_are_named_by_watch_doctor_and_run() {
+    /// Takes pages in pipes until a new one gets no more than the least.
+    const HOLD: &str = "
+import fcntl, os, sys
+held = []
+while True:
+    held.append(os.pipe())
+    if fcntl.fcntl(held[-1][0], 1032) < 65536:
+        break
+    fcntl.fcntl(held[-1][0], 1031, 1 << 20)
+print('ready', flush=True)
+sys.stdin.read()
+";
+    let _alone = alone();
+    let place = Place::new();
+    if text(&std::fs::read("/proc/sys/fs/pipe-user-pages-soft").unwrap()).trim() == "0" {
+        missing("root", "there is no limit for pages in pipes");
+        return;
+    }
+    // Root has no limit.
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    let mut command = Command::new("setpriv");
+    command.args(nobody).args(["python3", "-c", HOLD]);
+    let mut holder = Program::start(command);
+    assert_eq!(holder.line(), "ready");
+    let mut command = Command::new("setpriv");
+    command.args(nobody).args(["sh", "-c", "yes | cat > /dev/null"]);
+    let pipeline = Ended(std::os::unix::process::CommandExt::process_group(&mut command, 0).spawn().unwrap());
+    let watched = Watch::start(&place, &["--command", "yes"]);
+    std::thread::sleep(Duration::from_secs(4));
+    let watched = watched.end();
+    let _ = Command::new("kill").args(["--", &format!("-{}", pipeline.0.id())]).status();
+    let named = format!("python3 ({})", holder.child.id());
+    let findings = watched["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["code"] == "pipe-pages").unwrap();
+    assert!(found["found"].as_str().unwrap().contains(&named), "{found}");
+    let run = |args: &[&str]| {
+        wait(by_nobody(&place, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    };
+    let doctor = run(&["doctor"]);
+    let said = text(&doctor.stdout);
+    assert!(said.contains("a new pipe holds") && said.contains(&named), "{said}");
+    let measured =
+        run(&["run", "stream/pipe/64KiB", "--epochs", "1", "--no-floor", "--quiet", "--json", "-"]);
+    let document: Value = serde_json::from_slice(&measured.stdout).unwrap();
+    let warned = document["warnings"].as_array().unwrap().iter().any(|one| one["code"] == "pipe-pages");
+    assert!(warned, "{}", document["warnings"]);
+}
+
+#[test]
 fn another_network_namespace_is_looked_into() {
     let place = Place::new();
     let file = place.write("pair.py", PAIR);

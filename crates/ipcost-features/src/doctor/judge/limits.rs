@@ -17,6 +17,8 @@ const SOCKET_BUFFER: u64 = 212_992;
 const SOMAXCONN: u64 = 4_096;
 /// Below this, the buffers of TCP are what limits a stream over loopback, bytes.
 const TCP_BUFFER: u64 = 4_194_304;
+/// What a new pipe holds unless its user has too many pages in pipes, bytes.
+const USUAL_PIPE: u64 = 65_536;
 /// Below this, connections at any concurrency run into the queue's end.
 const SHORT_QUEUE: u64 = 128;
 
@@ -30,7 +32,16 @@ pub const CHECKS: &[Check] = &[
         })
     }),
     check(&rules::PIPE_PAGES, |facts| {
-        known(facts.limits.pipe_user_pages_soft, |pages| match pages {
+        let limits = &facts.limits;
+        known(limits.pipe_user_pages_soft, |pages| match pages {
+            _ if limits.new_pipe_bytes.is_some_and(|bytes| bytes < USUAL_PIPE) => {
+                let held: u64 = limits.pipe_holders.iter().map(|(_, pages)| pages).sum();
+                let most = limits.pipe_holders.first();
+                let most = most.map_or_else(String::new, |(name, pages)| format!(", {pages} of them {name}"));
+                let size = size_text(limits.new_pipe_bytes.unwrap_or_default());
+                Answer::bends(format!("a new pipe holds {size}: this user has {held} pages in pipes{most}, and {pages} are allowed"))
+                    .advice("end what holds them, or raise fs.pipe-user-pages-soft")
+            }
             1..PIPE_PAGES => Answer::note(format!("{pages} pages, {} pipes of the usual size", pages / 16))
                 .command(format!("sysctl -w fs.pipe-user-pages-soft={PIPE_PAGES}")),
             0 => Answer::good("no limit"),

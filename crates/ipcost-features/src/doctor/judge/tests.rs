@@ -56,6 +56,8 @@ fn clean() -> Facts {
             open_files_limit: Some(1_048_576),
             pipe_max_size: Some(1_048_576),
             pipe_user_pages_soft: Some(16_384),
+            new_pipe_bytes: Some(65_536),
+            pipe_holders: Vec::new(),
             rmem_max: Some(212_992),
             wmem_max: Some(212_992),
             tcp_rmem: Some([4_096, 131_072, 6_291_456]),
@@ -280,6 +282,15 @@ const ROWS: &[Row] = &[
         |f| f.limits.pipe_user_pages_soft = Some(1_024),
         State::Note,
         &["64 pipes", "sysctl -w fs.pipe-user-pages-soft=16384"],
+    ),
+    (
+        "pipe-pages",
+        |f| {
+            f.limits.new_pipe_bytes = Some(8_192);
+            f.limits.pipe_holders = vec![("python3 (7)".to_owned(), 16_000), ("sh (8)".to_owned(), 400)];
+        },
+        State::Bends,
+        &["a new pipe holds 8 KiB", "16400 pages", "16000 of them python3 (7)"],
     ),
     ("pipe-pages", |f| f.limits.pipe_user_pages_soft = Some(0), State::Good, &["no limit"]),
     (

@@ -177,3 +177,68 @@ fn small_writes_are_named_with_what_a_buffer_would_make_of_them() {
     assert!(said.contains("would make that 15.3 /s"), "{said}");
     assert_eq!(of(16_384), []);
 }
+
+#[test]
+fn a_small_pipe_is_named_with_who_has_the_pages_and_not_its_reader() {
+    let observed = |second: u64, bytes: u64, of_holder: u64| {
+        let end = |id: u32, held: &[(u64, bool)]| {
+            let held = held.iter().enumerate().map(|(index, (inode, writes))| {
+                (index as i32, Held::Pipe { inode: *inode, writes: *writes, reads: !writes, path: None })
+            });
+            let held = Some(held.collect());
+            (
+                id,
+                Program {
+                    id,
+                    started: id.into(),
+                    name: format!("p{id}"),
+                    user: 7,
+                    held,
+                    ..Program::default()
+                },
+            )
+        };
+        let count = |process, direction, calls| CountedCalls {
+            process,
+            descriptor: 0,
+            on: CalledOn::Pipe(812),
+            direction,
+            bytes: second * 1_000_000,
+            calls: second * calls,
+            empty: 0,
+            unsized_calls: 0,
+        };
+        let of = |process, name, direction, result| {
+            let all = calls(&[(name, direction, result, 300)], 100).into_iter();
+            all.map(move |call| MovedCall { process, descriptor: 0, ..call })
+        };
+        let (write, read) =
+            (of(5, "write", CallDirection::Out, 65_536), of(6, "read", CallDirection::In, 8_192));
+        let calls = write.chain(read).collect();
+        Observation {
+            is_baseline: second == 0,
+            at: Duration::from_secs(second),
+            programs: [end(5, &[(812, true)]), end(6, &[(812, false)]), end(4, &[(9, true), (9, false)])]
+                .into(),
+            counted: Some(vec![count(5, CallDirection::Out, 15), count(6, CallDirection::In, 120)]),
+            pipe_bytes: [(812, bytes), (9, of_holder)].into(),
+            pipe_pages_limit: Some(16_384),
+            windows: vec![Window { lasted_ns: 1, stands_for_ns: 1, calls, ..Window::default() }],
+            ..Observation::default()
+        }
+    };
+    let of = |bytes, of_holder| {
+        let mut state = WatchState::default();
+        (0..2).for_each(|second| state.observe(observed(second, bytes, of_holder)));
+        state.findings(&state.conversations(None))
+    };
+    let all = of(8_192, 16_383 * 4_096);
+    assert_eq!(codes(&all), ["pipe-pages"]);
+    let said = &all[0].found;
+    assert!(
+        said.contains("holds 8192 B") && said.contains("16385 pages in pipes, 16383 of them p4 (4)"),
+        "{said}"
+    );
+    assert_eq!(codes(&of(65_536, 16_383 * 4_096)), ["small-reads"], "the reader asks for less than there is");
+    assert_eq!(codes(&of(8_192, 65_536)), ["small-reads"], "its program made it small");
+}
