@@ -876,7 +876,10 @@ fn a_row_is_chosen_and_measured_over_another_transport() {
     terminal.press(b"w");
     terminal.until("Measuring it over tcp and unix");
     let measured = terminal.until("any key goes back");
-    assert!(measured.contains("over tcp the hop costs a request"), "{measured}");
+    // Beside its own load the hop may take longer than the whole did, and then there is no answer.
+    let said = measured.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_answered = said.contains("over tcp the hop costs a request") || said.contains(": a request took ");
+    assert!(is_answered, "{measured}");
     // Others wait for those that measure.
     assert_eq!(terminal.name(), "ipcost");
     terminal.press(b"x");
