@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use ipcost_lab::rules::{self, Rule};
+use ipcost_model::facts::USUAL_PIPE_BYTES;
 use ipcost_model::units::{counted, percent};
 use ipcost_report::numbers::{rate, throughput};
 
@@ -47,8 +48,7 @@ const BUFFER: f64 = 65_536.0;
 const CALL_S: f64 = 0.3e-6;
 const CONNECTION_S: f64 = 30e-6;
 const LOOKUP_S: f64 = 100e-6;
-/// What a pipe holds unless its user has too many pages in pipes, bytes; and how near to the limit that has to be: some may be gone since.
-const USUAL_PIPE: u64 = 65_536;
+/// How near a user's pages in pipes have to be to their limit: some may be gone since.
 const NEAR_LIMIT: f64 = 0.9;
 /// The share of connections that are waited for in vain.
 const VAIN_SHARE: f64 = 0.2;
@@ -277,7 +277,7 @@ impl WatchState {
         state: &ConversationState,
         told: &Conversation,
     ) -> Option<String> {
-        let bytes = state.open.as_ref()?.pipe_bytes.filter(|bytes| *bytes < USUAL_PIPE)?;
+        let bytes = state.open.as_ref()?.pipe_bytes.filter(|bytes| *bytes < USUAL_PIPE_BYTES)?;
         let limit = self.evidence.pipe_pages_limit?;
         let moves = told.there.is_some_and(|there| there.bytes > 0);
         let user = self.procs.get(key.client.process()?)?.program.user;

@@ -92,6 +92,9 @@ pub struct SchedulerFacts {
     pub memory_pressure_percent: Option<f64>,
 }
 
+/// What a pipe holds unless its user has too many pages in pipes (`pipe(7)`): 16 pages, bytes.
+pub const USUAL_PIPE_BYTES: u64 = 65_536;
+
 /// Limits set by the kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitFacts {
@@ -108,7 +111,7 @@ pub struct LimitFacts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_pipe_bytes: Option<u64>,
     /// Where that is less than pipes hold: the programs of this user with the most pages in pipes, and how many.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pipe_holders: Vec<(String, u64)>,
     /// The largest receive buffer of a socket, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,4 +169,15 @@ pub struct NetworkFacts {
     /// Connections that the kernel tracks; absent if it tracks none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracked_connections: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_read_as_nothing() {
+        let written = serde_json::to_string(&LimitFacts::default()).unwrap();
+        assert_eq!(serde_json::from_str::<LimitFacts>(&written).unwrap(), LimitFacts::default());
+    }
 }

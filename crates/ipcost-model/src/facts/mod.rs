@@ -3,7 +3,7 @@
 mod machine;
 mod probes;
 
-pub use machine::{IdleState, LimitFacts, NetworkFacts, ProcessorFacts, SchedulerFacts};
+pub use machine::{IdleState, LimitFacts, NetworkFacts, ProcessorFacts, SchedulerFacts, USUAL_PIPE_BYTES};
 pub use probes::{
     BuiltInPeer, Counting, Facts, PermissionFacts, Reading, Sample, ToolFacts, UnavailableTransport,
 };

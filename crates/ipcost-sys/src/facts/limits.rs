@@ -1,6 +1,6 @@
 //! Descriptors, buffers, queues.
 
-use ipcost_model::facts::LimitFacts;
+use ipcost_model::facts::{LimitFacts, USUAL_PIPE_BYTES};
 
 use super::text::{number, numbers};
 use crate::limits::most_descriptors;
@@ -8,10 +8,8 @@ use crate::running;
 
 /// The kernel's limits.
 pub fn limits() -> LimitFacts {
-    /// What a pipe holds unless its user has too many pages in pipes.
-    const USUAL_PIPE: u64 = 65_536;
     let new_pipe_bytes = running::new_pipe_bytes();
-    let is_small = new_pipe_bytes.is_some_and(|bytes| bytes < USUAL_PIPE);
+    let is_small = new_pipe_bytes.is_some_and(|bytes| bytes < USUAL_PIPE_BYTES);
     LimitFacts {
         new_pipe_bytes,
         pipe_holders: if is_small { running::pipe_pages() } else { Vec::new() },

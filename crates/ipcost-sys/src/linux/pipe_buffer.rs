@@ -3,14 +3,12 @@
 use std::os::fd::AsFd;
 
 use ipcost_model::Cell;
+use ipcost_model::facts::USUAL_PIPE_BYTES;
 use rustix::io::Errno;
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 
 use crate::transport::Effective;
 use crate::{Context, SysError};
-
-/// What a pipe holds unless its user has too many pages in pipes (`pipe(7)`): 16 pages.
-pub const USUAL_BYTES: u64 = 65_536;
 
 /// Sets the capacity if the cell asks for one (`F_SETPIPE_SZ`, `fcntl(2)`).
 ///
@@ -21,10 +19,10 @@ pub const USUAL_BYTES: u64 = 65_536;
 /// If the capacity can be neither set nor read.
 pub fn set(pipe: impl AsFd, cell: &Cell) -> Result<Option<Effective>, SysError> {
     let Some(asked) = cell.options.int("pipe_size") else {
-        let became = fcntl_getpipe_size(pipe).map_or(USUAL_BYTES, |bytes| bytes as u64);
-        return Ok((became < USUAL_BYTES).then_some(Effective {
+        let became = fcntl_getpipe_size(pipe).map_or(USUAL_PIPE_BYTES, |bytes| bytes as u64);
+        return Ok((became < USUAL_PIPE_BYTES).then_some(Effective {
             name: "pipe_size",
-            asked: USUAL_BYTES,
+            asked: USUAL_PIPE_BYTES,
             became,
         }));
     };

@@ -1,7 +1,7 @@
 //! Descriptors, buffers, queues.
 
 use ipcost_lab::rules;
-use ipcost_model::facts::LimitFacts;
+use ipcost_model::facts::{LimitFacts, USUAL_PIPE_BYTES};
 use ipcost_model::units::size_text;
 
 use super::{Answer, Check, check, known};
@@ -17,8 +17,6 @@ const SOCKET_BUFFER: u64 = 212_992;
 const SOMAXCONN: u64 = 4_096;
 /// Below this, the buffers of TCP are what limits a stream over loopback, bytes.
 const TCP_BUFFER: u64 = 4_194_304;
-/// What a new pipe holds unless its user has too many pages in pipes, bytes.
-const USUAL_PIPE: u64 = 65_536;
 /// Below this, connections at any concurrency run into the queue's end.
 const SHORT_QUEUE: u64 = 128;
 
@@ -34,7 +32,7 @@ pub const CHECKS: &[Check] = &[
     check(&rules::PIPE_PAGES, |facts| {
         let limits = &facts.limits;
         known(limits.pipe_user_pages_soft, |pages| match pages {
-            _ if limits.new_pipe_bytes.is_some_and(|bytes| bytes < USUAL_PIPE) => {
+            _ if limits.new_pipe_bytes.is_some_and(|bytes| bytes < USUAL_PIPE_BYTES) => {
                 let held: u64 = limits.pipe_holders.iter().map(|(_, pages)| pages).sum();
                 let most = limits.pipe_holders.first();
                 let most = most.map_or_else(String::new, |(name, pages)| format!(", {pages} of them {name}"));

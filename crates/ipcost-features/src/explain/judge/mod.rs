@@ -25,7 +25,7 @@ use ipcost_lab::layout_effect::layout_effects;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::{SystemCalls, close, take_untraced};
 use ipcost_lab::{Answered, Needed};
-use ipcost_model::facts::NetworkFacts;
+use ipcost_model::facts::{NetworkFacts, USUAL_PIPE_BYTES};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Measure, OptionGroup, Plan, PlannedCell, Verdict, Warning};
 use ipcost_sys::firewall::Firewall;
@@ -41,8 +41,6 @@ use crate::explain::{
     SideEvidence, Sides,
 };
 
-/// The capacity of a pipe whose size is not set, bytes (`pipe(7)`).
-const PIPE_BYTES: u64 = 65_536;
 /// In shorter batches, ticks tell user from system time badly. The median of what ticks count is within ln 2 of a tick of
 /// the mean (Hamza, "The smallest uniform upper bound on the distance between the mean and the median of the binomial
 /// and Poisson distributions", 1995). With ticks of 4 ms, that is 3 % of such a batch.
@@ -380,7 +378,7 @@ fn buffer(outcome: &Outcome, cell: usize) -> Option<u64> {
     let asked = names.iter().find_map(|name| planned.cell.options.int(name));
     let is_pipe = transport::find(&planned.cell.transport)
         .is_some_and(|known| known.capabilities().option_groups.contains(&OptionGroup::PipeBuffer));
-    became.or(asked).or(is_pipe.then_some(PIPE_BYTES))
+    became.or(asked).or(is_pipe.then_some(USUAL_PIPE_BYTES))
 }
 
 /// How many bytes lie between the sides of the same cell whose buffers are not set, if that is more: what someone made smaller.
