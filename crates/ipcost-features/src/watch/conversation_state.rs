@@ -1,6 +1,6 @@
 //! What is known of a conversation: one entry each, with all that was seen of it since the first observation.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use derive_more::{Add, AddAssign, Sub};
 use ipcost_model::HeldBack;
 
+use super::history::History;
 use super::proc_table::ProcId;
 use super::sampled::{MovedSum, SampledEnd};
 use super::{Manner, Medium};
@@ -16,8 +17,6 @@ use super::{Manner, Medium};
 const ONE_WAY: f64 = 8.0;
 /// A connection that carries no more messages than this is for one request: some of them may be who the client is.
 pub(super) const FEW_MESSAGES: u64 = 8;
-/// So many observations are kept, so that what goes on now is told from what was.
-pub(super) const HISTORY: u32 = 8;
 
 /// One side of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,7 +96,7 @@ pub(super) struct ConversationState {
     /// What each end held back, the client's first, while the conversation was watched for that so long.
     pub held_back: [HeldBack; 2],
     pub watched_for: Duration,
-    history: VecDeque<(u32, Totals)>,
+    history: History<Totals>,
 }
 
 /// All counts of a conversation at a moment, since the first observation.
@@ -140,20 +139,12 @@ impl ConversationState {
 
     /// What had been counted at an earlier observation.
     pub fn totals_at(&self, observation: u32) -> Totals {
-        let known = self.history.iter().rev().find(|(number, _)| *number <= observation);
-        known.map(|(_, totals)| *totals).unwrap_or_default()
+        self.history.at(observation).unwrap_or_default()
     }
 
-    /// Keeps what was counted until this observation, and forgets what is older than is asked for.
+    /// Keeps what was counted until this observation.
     pub fn remember(&mut self, observation: u32) {
-        let totals = self.totals();
-        if self.history.back().is_none_or(|(_, known)| *known != totals) {
-            self.history.push_back((observation, totals));
-        }
-        let oldest = observation.saturating_sub(HISTORY);
-        while self.history.get(1).is_some_and(|(number, _)| *number <= oldest) {
-            self.history.pop_front();
-        }
+        self.history.remember(observation, self.totals());
     }
 
     /// All that is known to have moved, bytes.
@@ -167,7 +158,7 @@ impl ConversationState {
     /// Takes in what is known of another conversation that is the same from now on.
     pub fn absorb(&mut self, other: Self) {
         let at: BTreeMap<u32, Totals> = {
-            let numbers = self.history.iter().chain(&other.history).map(|(number, _)| *number);
+            let numbers = self.history.numbers().chain(other.history.numbers());
             numbers.map(|number| (number, sum_of(self.totals_at(number), &other.totals_at(number)))).collect()
         };
         self.history = at.into_iter().collect();

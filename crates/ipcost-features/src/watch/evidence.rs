@@ -153,9 +153,12 @@ impl Evidence {
 }
 
 fn keep_most<K: Ord + Clone, V>(all: &mut BTreeMap<K, V>, rank: impl Fn(&V) -> u64) {
+    if all.len() <= MOST_PLACES {
+        return;
+    }
     let mut ranks: Vec<(u64, K)> = all.iter().map(|(key, value)| (rank(value), key.clone())).collect();
     ranks.sort_unstable();
-    let over = all.len().saturating_sub(MOST_PLACES);
+    let over = all.len() - MOST_PLACES;
     ranks.iter().take(over).for_each(|(_, key)| drop(all.remove(key)));
 }
 

@@ -3,6 +3,7 @@
 mod conversation_state;
 mod evidence;
 mod findings;
+mod history;
 mod leads;
 mod observation;
 mod observer;

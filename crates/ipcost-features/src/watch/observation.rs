@@ -1,6 +1,6 @@
 //! What one look at the machine shows, as plain data: what is said of it is decided elsewhere, so that a test can plant it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::time::Duration;
 
@@ -71,6 +71,13 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// The numbers of all sockets.
+    pub(super) fn inodes(&self) -> HashSet<u32> {
+        let inet =
+            self.tcp.iter().map(|socket| socket.inode).chain(self.udp.iter().map(|socket| socket.inode));
+        inet.chain(self.unix.iter().map(|socket| socket.inode)).collect()
+    }
+
     /// The network namespace of a program as sockets tell it, 0 for this program's own; `None` if this user may not look.
     pub fn network_of(&self, program: &Program) -> Option<u64> {
         match program.network {

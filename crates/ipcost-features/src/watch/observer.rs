@@ -21,9 +21,8 @@ use super::sampling::Sampling;
 const MOST_NETWORKS: usize = 1_000;
 /// In so many of them messages on what closes are listened to: each takes a descriptor.
 const MOST_CLOSING: usize = 128;
-/// So many sockets of a namespace are taken in, of each kind.
+/// So many sockets of each kind are taken in, this program's own namespace first.
 const MOST_SOCKETS: usize = 200_000;
-
 /// So many pipes are asked how much they hold.
 const MOST_PIPES: usize = 20_000;
 /// Of fewer connections in TIME_WAIT nothing is asked.
@@ -255,12 +254,8 @@ impl Observer {
         process: Option<u32>,
         seen: &mut Observation,
     ) -> Result<(), WatchError> {
-        let opened = process.map(|process| Sockets::open_at(process, network));
-        let mut entered = match opened {
-            None => None,
-            Some(Ok(sockets)) => Some(sockets),
-            Some(Err(error)) => return Err(WatchError::NoSockets(error)),
-        };
+        let opened = process.map(|process| Sockets::open_at(process, network)).transpose();
+        let mut entered = opened.map_err(WatchError::NoSockets)?;
         if let Some(process) = process
             && self.closing.len() < MOST_CLOSING
             && !self.closing.contains_key(&network)
@@ -270,11 +265,11 @@ impl Observer {
         }
         let sockets = entered.as_mut().unwrap_or(&mut self.sockets);
         // What closed before is no longer in the tables, and what closes after it is told at the next observation.
-        seen.tcp.extend(sockets.tcp().map_err(WatchError::NoSockets)?);
-        let waiting = seen.tcp.iter().filter(|it| it.network == network && it.state == TcpState::TimeWait);
-        if waiting.count() >= MANY_IN_TIME_WAIT {
+        let tcp = sockets.tcp().map_err(WatchError::NoSockets)?;
+        if tcp.iter().filter(|socket| socket.state == TcpState::TimeWait).count() >= MANY_IN_TIME_WAIT {
             seen.ports.extend(LocalPorts::of(process).ok().map(|ports| (network, ports)));
         }
+        seen.tcp.extend(tcp);
         match self.closing.get_mut(&network) {
             Some(closing) => {
                 let (closed, lost) = closing.take().unwrap_or_default();
@@ -406,8 +401,7 @@ fn late(seen: &Observation) -> HashMap<(u32, i32), Held> {
 
 /// What was counted of sockets and pipes that an observation does not show any more.
 fn gone(counted: &[CountedCalls], seen: &Observation) -> HashSet<Counted> {
-    let inet = seen.tcp.iter().map(|socket| socket.inode).chain(seen.udp.iter().map(|socket| socket.inode));
-    let sockets: HashSet<u32> = inet.chain(seen.unix.iter().map(|socket| socket.inode)).collect();
+    let sockets = seen.inodes();
     let held = seen.programs.values().flat_map(|program| program.held.iter().flatten());
     let pipe =
         |(_, held): &(i32, Held)| if let Held::Pipe { inode, .. } = held { Some(*inode) } else { None };

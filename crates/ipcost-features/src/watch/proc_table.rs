@@ -1,10 +1,10 @@
 //! The processes that live, and those that conversations are still told of: each by its number and its start, since numbers come again.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ipcost_sys::observed::{Held, Program};
 
-use super::conversation_state::HISTORY;
+use super::history::History;
 use super::sampled::SampledProcess;
 
 /// A process: its number, and the tick of its start.
@@ -34,7 +34,7 @@ pub(super) struct ProcState {
     pub lookups: u64,
     /// What it had counted at the first observation; nothing if it came later.
     first: ProcTotals,
-    history: VecDeque<(u32, ProcTotals)>,
+    history: History<ProcTotals>,
 }
 
 impl ProcState {
@@ -45,8 +45,7 @@ impl ProcState {
 
     /// What it has counted since an earlier observation.
     pub fn since(&self, observation: u32) -> ProcTotals {
-        let known = self.history.iter().rev().find(|(number, _)| *number <= observation);
-        let (now, before) = (self.totals(), known.map_or(self.first, |(_, totals)| *totals));
+        let (now, before) = (self.totals(), self.history.at(observation).unwrap_or(self.first));
         let moved = now.moved.zip(before.moved);
         let less = |(now, before): ((u64, u64), (u64, u64))| {
             Some((now.0.checked_sub(before.0)?, now.1.checked_sub(before.1)?))
@@ -108,7 +107,7 @@ impl ProcTable {
                         at.1 += missed(now.1, moved.1);
                     }
                 };
-                let all = known.history.iter_mut().map(|(_, totals)| totals).chain([&mut known.first]);
+                let all = known.history.all_mut().chain([&mut known.first]);
                 all.for_each(shift);
             }
             if let Some(held) = known.program.held.take() {
@@ -120,15 +119,8 @@ impl ProcTable {
 
     /// Keeps what was counted until this observation.
     pub fn remember(&mut self, observation: u32) {
-        let oldest = observation.saturating_sub(HISTORY);
         for known in self.all.values_mut() {
-            let totals = known.totals();
-            if known.history.back().is_none_or(|(_, last)| *last != totals) {
-                known.history.push_back((observation, totals));
-            }
-            while known.history.get(1).is_some_and(|(number, _)| *number <= oldest) {
-                known.history.pop_front();
-            }
+            known.history.remember(observation, known.totals());
         }
     }
 

@@ -13,9 +13,10 @@ use ipcost_sys::observed::{
 };
 
 use super::conversation_state::{
-    CallSum, ConversationKey, ConversationState, HISTORY, Open, Side, add_held_back, place,
+    CallSum, ConversationKey, ConversationState, Open, Side, add_held_back, place,
 };
 use super::evidence::Evidence;
+use super::history::OBSERVATIONS;
 use super::leads::{Leads, pipes, shared};
 use super::observation::{Beyond, Observation};
 use super::proc_table::{ProcId, ProcTable};
@@ -147,7 +148,7 @@ impl WatchState {
         self.conversations.values_mut().for_each(|state| state.remember(number));
         self.procs.remember(number);
         self.recent.push_back(Moment { observation: number, at: self.elapsed });
-        if self.recent.len() > HISTORY as usize {
+        if self.recent.len() > OBSERVATIONS as usize {
             self.recent.pop_front();
         }
     }
@@ -298,8 +299,7 @@ impl WatchState {
     /// Adds what calls have moved since the last observation to the ends of conversations.
     fn see_counted(&mut self, counted: &[CountedCalls], seen: &Observation) {
         self.counts_calls = true;
-        let inet = seen.tcp.iter().map(|socket| socket.inode).chain(seen.udp.iter().map(|it| it.inode));
-        let known: HashSet<u32> = inet.chain(seen.unix.iter().map(|socket| socket.inode)).collect();
+        let known = seen.inodes();
         let mut now = HashMap::with_capacity(counted.len());
         for one in counted {
             let is_in = one.direction == CallDirection::In;
