@@ -441,7 +441,7 @@ impl WatchState {
             narrower,
         );
         for (count, what) in [
-            (beyond.processes, "process"),
+            (beyond.processes, "program"),
             (beyond.descriptors, "descriptor"),
             (beyond.sockets, "socket"),
             (beyond.networks, "network namespace"),
