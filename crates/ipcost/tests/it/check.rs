@@ -56,7 +56,7 @@ fn claims_that_hold_are_confirmed_and_the_run_ends_early() {
 /// Two transports at two rates, in batches that have a 99th percentile; claims about them with these bounds.
 fn at_rates([low, high]: [u32; 2], most: &str, ratio: f64) -> String {
     format!(
-        r#"budget = "20s"
+        r#"budget = "2min"
 batch = "100ms"
 seed = 11
 [[cells]]
