@@ -166,6 +166,7 @@ const SYSTEM: &[&str] = &[
     "sanitizers::",
     "watch::",
     "watch_bounds::",
+    "watch_servers::",
 ];
 
 /// Tests of what is built for Windows.

@@ -66,6 +66,7 @@ mod trend;
 mod version;
 mod watch;
 mod watch_bounds;
+mod watch_servers;
 mod windows;
 mod windows_peers;
 mod wine;
