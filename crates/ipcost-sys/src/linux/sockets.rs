@@ -180,15 +180,7 @@ impl Sockets {
         flags: u16,
         take: &mut dyn FnMut(SockDiagMessage),
     ) -> io::Result<()> {
-        self.sequence = self.sequence.wrapping_add(1);
-        let mut header = NetlinkHeader::default();
-        header.flags = NLM_F_REQUEST | flags;
-        header.sequence_number = self.sequence;
-        let mut packet = NetlinkMessage::new(header, request.into());
-        packet.finalize();
-        let mut bytes = vec![0; packet.buffer_len()];
-        packet.serialize(&mut bytes);
-        send(&self.socket, &bytes, SendFlags::empty())?;
+        self.request(request, flags)?;
         let (is_dump, mut answered) = (flags & NLM_F_DUMP != 0, false);
         loop {
             let (length, _) = recv(&self.socket, &mut self.buffer[..], RecvFlags::empty())?;
@@ -200,6 +192,21 @@ impl Sockets {
                 return Ok(());
             }
         }
+    }
+
+    fn request(&mut self, request: SockDiagMessage, flags: u16) -> io::Result<()> {
+        // The kernel refuses to begin while it is at an answer that was not waited for.
+        while recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT).is_ok() {}
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | flags;
+        header.sequence_number = self.sequence;
+        let mut packet = NetlinkMessage::new(header, request.into());
+        packet.finalize();
+        let mut bytes = vec![0; packet.buffer_len()];
+        packet.serialize(&mut bytes);
+        send(&self.socket, &bytes, SendFlags::empty())?;
+        Ok(())
     }
 }
 
@@ -502,6 +509,26 @@ mod tests {
             std::thread::sleep(Duration::from_millis(10));
         }
         panic!("no message on closing");
+    }
+
+    #[test]
+    fn what_was_not_answered_in_time_is_no_answer_to_what_is_asked_next() {
+        let Ok(mut sockets) = Sockets::open() else { return };
+        // More than one answer holds, so that the kernel is still at it.
+        let open: Vec<std::net::UdpSocket> =
+            (0..400).map(|_| std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
+        let request = InetRequest {
+            family: AF_INET,
+            protocol: IPPROTO_UDP,
+            extensions: ExtensionFlags::SKMEMINFO,
+            states: InetStates::all(),
+            socket_id: SocketId::new_v4(),
+        };
+        sockets.request(SockDiagMessage::InetRequest(request), NLM_F_DUMP).unwrap();
+        let found = sockets.tcp().unwrap();
+        let ports: Vec<SocketAddr> = open.iter().map(|socket| socket.local_addr().unwrap()).collect();
+        assert!(!found.iter().any(|socket| ports.contains(&socket.local) && socket.counts.is_none()));
+        assert!(sockets.udp().unwrap().iter().filter(|socket| ports.contains(&socket.local)).count() == 400);
     }
 
     #[test]
