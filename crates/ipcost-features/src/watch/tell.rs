@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Processor time is counted in ticks of so many a second (`USER_HZ`).
-const TICKS_PER_S: f64 = 100.0;
+pub(super) const TICKS_PER_S: f64 = 100.0;
 /// The most processes that are asked where they wait.
 const MOST_WRITERS: usize = 64;
 

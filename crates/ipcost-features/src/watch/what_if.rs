@@ -1,6 +1,6 @@
 //! What another transport would save a conversation: the nearest cells that can be measured, and what they say.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
@@ -8,13 +8,15 @@ use ipcost_lab::{Contrasts, Lab, LabError, document};
 use ipcost_model::pace::THINK;
 use ipcost_model::units::{counted, percent};
 use ipcost_model::{
-    CellRecord, Document, Estimate, Job, Matrix, Metric, OptionName, OptionValue, Pattern, Size, Verdict,
+    CellRecord, Document, Estimate, Job, Matrix, Metric, OptionName, OptionValue, Pattern, Placement, Size,
+    Verdict,
 };
 use ipcost_report::numbers::{interval, rate, ratio, time};
 use ipcost_sys::interrupt::Interrupt;
-use ipcost_sys::running::threads_of;
+use ipcost_sys::running::{Depth, program_of};
 use serde::{Deserialize, Serialize};
 
+use super::tell::TICKS_PER_S;
 use super::{Conversation, Manner, Medium};
 
 /// How long the measurement may take.
@@ -119,6 +121,8 @@ impl WhatIf {
             pattern: vec![pattern].into(),
             size: vec![Size(sent.max(1))].into(),
             concurrency: vec![at_once].into(),
+            // Where the programs are put is the scheduler's choice, too; a run chooses otherwise where nothing is said.
+            placement: vec![Placement::Free].into(),
             ..Matrix::default()
         };
         match pattern {
@@ -186,11 +190,14 @@ impl WhatIf {
         let seed = fresh_seed();
         let plan = lab.plan_job(&self.job, seed)?;
         let about = about(&self.job, seed);
+        let began = (Instant::now(), ticks(told));
         let (outcome, _) = lab.run(plan, &Contrasts, interrupt, |_| observer).map_err(LabError::from)?;
-        Ok(self.say(told, &document(outcome, about)))
+        let took_s = ticks(told).saturating_sub(began.1) as f64 / TICKS_PER_S;
+        let beside_load = took_s >= BUSY * began.0.elapsed().as_secs_f64();
+        Ok(self.say(told, &document(outcome, about), beside_load))
     }
 
-    fn say(self, told: &Conversation, document: &Document) -> WhatIfRecord {
+    fn say(self, told: &Conversation, document: &Document, beside_load: bool) -> WhatIfRecord {
         let present = |pattern| {
             document.cells.iter().find(|cell| cell.transport == told.medium.name() && cell.pattern == pattern)
         };
@@ -210,10 +217,6 @@ impl WhatIf {
                 }
             })
             .collect();
-        // Those that have ended are no load.
-        let runs = |side: &super::Party| side.pid.is_some_and(|pid| !threads_of(pid).is_empty());
-        let cpu = |side: &super::Party| side.cpu.filter(|_| runs(side)).unwrap_or(0.0);
-        let beside_load = cpu(&told.client) + cpu(&told.server) >= BUSY;
         let at_once = self.job.cells[0].concurrency.0.first().copied().unwrap_or(1);
         let sentences = sentences(told, at_once, &cells, beside_load);
         WhatIfRecord {
@@ -225,6 +228,13 @@ impl WhatIf {
             sentences,
         }
     }
+}
+
+/// The processor time that both sides have taken so far, ticks. One that has ended takes none.
+fn ticks(told: &Conversation) -> u64 {
+    let sides =
+        [&told.client, &told.server].into_iter().filter_map(|side| program_of(side.pid?, Depth::Counts));
+    sides.map(|program| program.ticks).sum()
 }
 
 /// The cost of a cell as a multiple of the present one's, and what that says.
@@ -266,7 +276,7 @@ fn sentences(told: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_loa
         });
         let beside = if beside_load { " beside the load of these programs" } else { "" };
         let no_answer = format!(
-            "{}: {what} took {} over {}{beside}, more than the {} that the client was seen to wait in all: what the hop costs it is not known; measure again when the machine is quiet, with the file of --job.",
+            "{}: {what} took {} over {}{beside}, more than the {} that the client was seen to wait in all: what the hop costs it is not known; measure again when the machine is quiet.",
             between(told),
             time(wall.median),
             told.medium,
@@ -322,7 +332,7 @@ fn other(
     match verdict {
         Verdict::Undecided => {
             return format!(
-                "Over {over} it costs {figures}: whether it differs is open; measure for longer, with the file of --job."
+                "Over {over} it costs {figures}: whether it differs is open; measure for longer, with the file that --job writes."
             );
         }
         Verdict::Equivalent => return format!("Over {over} it costs the same within the margin: {figures}."),
@@ -397,4 +407,103 @@ fn pause(told: &Conversation, at_once: u32) -> Option<Duration> {
 
 fn text(pause: Duration) -> String {
     time(pause.as_nanos() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::{Flow, Known, Party, Spread};
+
+    /// A pair over UDP that asks 1 000 times a second, of which each waits so many microseconds.
+    fn pair(waits_us: f64, answers: bool) -> Conversation {
+        let flow = |bytes: u64| Flow {
+            bytes,
+            bytes_per_s: bytes as f64,
+            segments: None,
+            messages_per_s: None,
+            message_bytes: None,
+            unsized_calls: 0,
+            known: Known::Counted,
+        };
+        let party = |name: &str| Party { name: name.to_owned(), ..Party::default() };
+        Conversation {
+            client: party("asker"),
+            server: party("answerer"),
+            medium: Medium::Udp,
+            address: "127.0.0.1:53".to_owned(),
+            connections: 1,
+            opened: 0,
+            opened_per_s: 0.0,
+            there: Some(flow(64_000)),
+            back: Some(flow(if answers { 200_000 } else { 0 })),
+            manner: Some(if answers { Manner::Requests } else { Manner::Connections }),
+            requests_per_s: Some(1_000.0),
+            round_trip_us: Some(Spread { median: waits_us, p99: 2.0 * waits_us }),
+            think_us: None,
+            service_us: None,
+            slowed: false,
+            tcp: None,
+            waiting: (0, 0),
+        }
+    }
+
+    fn exactly(value: f64) -> Estimate {
+        Estimate { median: value, lo: Some(value), hi: Some(value) }
+    }
+
+    /// The present transport takes 10 µs, another so many times as long.
+    fn cells(times: f64, verdict: Verdict) -> Vec<WhatIfCell> {
+        let cell = |transport: &str, times: Option<f64>| WhatIfCell {
+            id: transport.to_owned(),
+            transport: transport.to_owned(),
+            connects: false,
+            wall_ns: Some(exactly(10e3 * times.unwrap_or(1.0))),
+            cpu_ns: Some(exactly(20e3 * times.unwrap_or(1.0))),
+            ratio: times.map(exactly),
+            verdict: times.map(|_| verdict),
+        };
+        vec![cell("udp", None), cell("unix-dgram", Some(times))]
+    }
+
+    #[test]
+    fn what_is_part_of_something_does_not_cost_more_than_all_of_it() {
+        let said = |waits_us, beside| {
+            sentences(&pair(waits_us, true), 1, &cells(0.5, Verdict::Different), beside).join("\n")
+        };
+        let answer = said(40.0, false);
+        assert!(
+            answer.contains("over udp the hop costs a request 10.0 µs") && answer.contains("of the 40.0 µs")
+        );
+        assert!(
+            answer.contains(
+                "Over unix-dgram it costs 0.50 × (0.50–0.50): 5.00 µs less, 12 % of what the client waits"
+            ),
+            "{answer}"
+        );
+        assert!(answer.contains("in a quiet moment"), "{answer}");
+        let none = said(8.0, true);
+        assert!(
+            none.contains("took 10.0 µs over udp beside the load of these programs, more than the 8.00 µs"),
+            "{none}"
+        );
+        assert!(none.contains("not known") && !none.contains("µs less"), "{none}");
+        // How they compare is known, as both are of one run.
+        assert!(none.contains("Over unix-dgram it costs 0.50 × (0.50–0.50) of that."), "{none}");
+    }
+
+    #[test]
+    fn what_is_open_is_no_saving() {
+        let said = sentences(&pair(40.0, true), 1, &cells(0.9, Verdict::Undecided), false).join("\n");
+        assert!(said.contains("whether it differs is open") && !said.contains("less"), "{said}");
+    }
+
+    #[test]
+    fn a_request_without_an_answer_is_measured_with_one_of_a_byte() {
+        let what_if = WhatIf::of(&pair(40.0, false), &["unix-dgram".to_owned()]).unwrap();
+        assert_eq!(what_if.job.cells[0].reply.0, [Size(1)]);
+        assert!(what_if.notes.iter().any(|note| note.contains("a reply of a byte")), "{:?}", what_if.notes);
+        let idle = Conversation { manner: Some(Manner::Idle), ..pair(40.0, false) };
+        let why = WhatIf::of(&idle, &[]).unwrap_err().to_string();
+        assert!(why.contains("asker and answerer") && why.contains("moved nothing"), "{why}");
+    }
 }

@@ -890,6 +890,62 @@ fn a_row_is_chosen_and_measured_over_another_transport() {
     assert!(after.contains("asker") && after.contains("What would it save?"), "{after}");
 }
 
+#[test]
+fn a_what_if_is_what_a_run_of_its_job_finds() {
+    let _alone = alone();
+    let place = Place::new();
+    let mut pair = Pair::that(&place, "usual", "tcp", [20_000, 100, 200]);
+    let [job, seen] = ["job.toml", "seen.json"].map(|name| place.file(name));
+    let mut watch = place.command(&["watch", "--port", &pair.at, "--for", "5s", "--json", argument(&seen)]);
+    let watch = watch.args(["--what-if", "unix", "--job", argument(&job)]).stderr(Stdio::piped());
+    let mut watch = watch.stdout(Stdio::null()).spawn().unwrap();
+    let mut errors = BufReader::new(watch.stderr.take().unwrap());
+    errors.read_line(&mut String::new()).unwrap();
+    // It has ended before anything is measured.
+    pair.program.tell("go");
+    assert_eq!(pair.program.line(), "done");
+    assert!(watch.wait().unwrap().success(), "{:?}", errors.lines().collect::<Vec<_>>());
+    let watched: Value = serde_json::from_slice(&std::fs::read(&seen).unwrap()).unwrap();
+    let asked = &watched["what_if"];
+    assert_eq!(asked["beside_load"], false, "{asked:#}");
+    let document = place.document(&["run", argument(&job)]);
+    let cells = asked["cells"].as_array().unwrap();
+    let (ids, run): (Vec<&Value>, Vec<&Value>) = (
+        cells.iter().map(|cell| &cell["id"]).collect(),
+        document["cells"].as_array().unwrap().iter().map(|cell| &cell["id"]).collect(),
+    );
+    assert_eq!(ids, run);
+    let compared = |it: &&Value| it["metric"] == "wall" && it["a"] == *ids[1] && it["b"] == *ids[0];
+    let found = document["contrasts"].as_array().unwrap().iter().find(compared).unwrap();
+    let [low, high] = ["lo", "hi"].map(|end| (cells[1]["ratio"][end].as_f64(), found[end].as_f64()));
+    // Each interval misses one time in twenty, and others may come and go between both.
+    assert!(low.0 <= high.1.map(|it| it * 1.1) && low.1 <= high.0.map(|it| it * 1.1), "{low:?} {high:?}");
+}
+
+#[test]
+fn what_fails_late_leaves_what_was_seen() {
+    let place = Place::new();
+    let pair = Pair::that(&place, "usual", "tcp", [1, 100, 200]);
+    let seen = place.file("seen.json");
+    let output = place.run(&[
+        "watch",
+        "--port",
+        &pair.at,
+        "--for",
+        "1s",
+        "--json",
+        argument(&seen),
+        "--what-if",
+        "unix",
+    ]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: --what-if: no conversation that moves anything fits"), "{said}");
+    assert!(text(&output.stdout).contains("Who talks to whom on this machine"), "{}", text(&output.stdout));
+    let watched: Value = serde_json::from_slice(&std::fs::read(&seen).unwrap()).unwrap();
+    assert!(watched["conversations"].is_array() && watched["what_if"].is_null(), "{watched:#}");
+}
+
 /// The process of a pair that asks, and the one that answers.
 fn processes(pair: &Pair) -> [u32; 2] {
     let server = pair.program.child.id();
