@@ -263,3 +263,54 @@ fn a_crowd_does_not_flood_it() {
     assert!(shared >= 1, "the pipe of many is one row");
     assert!(all.len() <= 2_000, "{}", all.len());
 }
+
+#[test]
+#[ignore = "ten minutes; cargo test -p ipcost --test it -- --ignored thousands_of_connections"]
+fn thousands_of_connections_leave_no_memory_behind() {
+    const MINUTES: u64 = 10;
+    /// A server that says how many bytes it got, and a client that opens a connection a millisecond over each kind of address.
+    const CLIENTS: &str = r#"
+import os, socket, sys, threading, time
+listeners = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
+listeners[1].bind(sys.argv[1])
+listeners[1].listen(128)
+if os.fork() == 0:
+    def serve(listener):
+        while True:
+            one, _ = listener.accept()
+            one.sendall(one.recv(64))
+            one.close()
+    threads = [threading.Thread(target=serve, args=(one,)) for one in listeners]
+    [one.start() for one in threads]
+    [one.join() for one in threads]
+print("ready", flush=True)
+began, done = time.monotonic(), 0
+while True:
+    for one in listeners:
+        client = socket.socket(one.family)
+        client.connect(one.getsockname())
+        client.sendall(b"x")
+        client.recv(64)
+        client.close()
+    done += 1
+    time.sleep(max(0, began + done / 1000 - time.monotonic()))
+"#;
+    let place = Place::new();
+    let (file, socket) = (place.write("clients.py", CLIENTS), place.file("clients.sock"));
+    let mut clients = Command::new("python3");
+    clients.args([argument(&file), argument(&socket)]).stdout(Stdio::piped());
+    let mut clients = Group::start(&mut clients);
+    assert_eq!(clients.line(), "ready");
+    let mut watch =
+        place.command(&["watch", "--quiet", "--for", "1h"]).stdout(Stdio::null()).spawn().unwrap();
+    let mut kept = Vec::new();
+    for _ in 0..MINUTES {
+        std::thread::sleep(Duration::from_secs(60));
+        kept.push(field(watch.id(), "status", "VmRSS").unwrap());
+    }
+    signal(watch.id(), "INT");
+    assert!(watch.wait().unwrap().success());
+    // What the first minutes of a history take is kept for good.
+    let (early, late) = (kept[2], kept[kept.len() - 1]);
+    assert!(late < early + early / 10, "kB after each minute: {kept:?}");
+}
