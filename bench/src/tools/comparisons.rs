@@ -95,7 +95,7 @@ const USUAL: Comparison = Comparison {
 };
 
 /// All comparisons, in the order of the table.
-pub const COMPARISONS: [Comparison; 15] = [
+pub const COMPARISONS: [Comparison; 16] = [
     Comparison {
         tool: &PERF,
         measured: "pipe, 4 B round trip",
@@ -201,28 +201,34 @@ pub const COMPARISONS: [Comparison; 15] = [
         ..USUAL
     },
     Comparison {
-        tool: &IPERF3,
-        measured: "TCP, 64 KiB stream",
+        measured: "TCP under cubic, 64 KiB long transfer",
         cell: r#"
             pattern = "stream"
             transport = "tcp"
             size = 65536
-            options = { io = "poll" }"#,
-        run: |place| programs::iperf3(place, 65_536),
-        does: "Calls pselect6 where ipcost calls poll, before each block to read and before every tenth to write.",
-        ..USUAL
+            options = { io = "poll", steady = true, tcp_congestion = "cubic" }"#,
+        run: |place| programs::iperf3(place, 65_536, Some("cubic")),
+        ..TRANSFER
     },
     Comparison {
-        tool: &IPERF3,
+        measured: "TCP under bbr, 64 KiB long transfer",
+        cell: r#"
+            pattern = "stream"
+            transport = "tcp"
+            size = 65536
+            options = { io = "poll", steady = true, tcp_congestion = "bbr" }"#,
+        run: |place| programs::iperf3(place, 65_536, Some("bbr")),
+        ..TRANSFER
+    },
+    Comparison {
         measured: "TCP, 128 KiB stream",
         cell: r#"
             pattern = "stream"
             transport = "tcp"
             size = 131072
             options = { io = "poll" }"#,
-        run: |place| programs::iperf3(place, 131_072),
-        does: "As with 64 KiB.",
-        ..USUAL
+        run: |place| programs::iperf3(place, 131_072, None),
+        ..TRANSFER
     },
     Comparison {
         measured: "Unix, 41 B INCR",
@@ -283,6 +289,12 @@ pub const COMPARISONS: [Comparison; 15] = [
         ..MOVED
     },
 ];
+
+const TRANSFER: Comparison = Comparison {
+    tool: &IPERF3,
+    does: "Calls pselect6 where ipcost calls poll, before each block to read and before every tenth to write.",
+    ..USUAL
+};
 
 const INCR: Comparison = Comparison {
     tool: &REDIS_BENCHMARK,

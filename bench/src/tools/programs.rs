@@ -78,12 +78,13 @@ fn qperf(place: &Place, test: &str, size: u64) -> Result<String> {
     client(place, &["qperf", "127.0.0.1", "-lp", &port_text, "-t", "1", "-m", &size, "-e", "6", "-uu", test])
 }
 
-/// The time of a block by iperf3 over TCP.
-pub fn iperf3(place: &Place, block: u64) -> Result<f64> {
+/// The time of a block by iperf3 over TCP, under a congestion control or the system's.
+pub fn iperf3(place: &Place, block: u64, congestion: Option<&str>) -> Result<f64> {
     let port = free_port()?;
     let (port_text, length) = (port.to_string(), block.to_string());
     let _server = server(place, &["iperf3", "-s", "-B", "127.0.0.1", "-p", &port_text], || listens(port))?;
-    let words = ["iperf3", "-c", "127.0.0.1", "-p", &port_text, "-l", &length, "-t", "1", "-J"];
+    let mut words = vec!["iperf3", "-c", "127.0.0.1", "-p", &port_text, "-l", &length, "-t", "1", "-J"];
+    words.extend(congestion.iter().flat_map(|name| ["-C", name]));
     figures::iperf3(&client(place, &words)?, block)
 }
 

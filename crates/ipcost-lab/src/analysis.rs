@@ -70,12 +70,17 @@ pub struct Cheapest {
     pub open: Vec<usize>,
 }
 
+/// The questions of a table which cell is the cheapest: of long transfers, and of bursts, where it has both.
+pub fn questions(plan: &Plan, table: &Workload) -> Vec<Workload> {
+    table.long_and_bursts(&plan.cells).map_or_else(|| vec![table.clone()], Vec::from)
+}
+
 /// Judges the contrasts of one state of a run, each at its proper level.
 pub struct Judge<'a> {
     plan: &'a Plan,
     batches: &'a Batches<'a>,
     /// The tables with comparisons.
-    compared: Vec<&'a Workload>,
+    compared: Vec<Workload>,
     /// The level of contrasts with a baseline.
     level: f64,
     /// How many of them have a verdict at that level; 0 if all are guaranteed instead of selected.
@@ -93,7 +98,8 @@ impl<'a> Judge<'a> {
     pub fn new(plan: &'a Plan, batches: &'a Batches<'a>) -> Self {
         // A table's contrasts are adjacent.
         let tables = plan.contrasts.chunk_by(|one, next| one.workload == next.workload);
-        let compared = tables.map(|contrasts| &plan.workloads[contrasts[0].workload]).collect();
+        let tables = tables.map(|contrasts| &plan.workloads[contrasts[0].workload]);
+        let compared = tables.flat_map(|table| questions(plan, table)).collect();
         let level = plan.alpha_each;
         let judge = Self { plan, batches, compared, level, discoveries: 0, level_of_cheapest: level };
         match plan.multiplicity {
@@ -120,10 +126,10 @@ impl<'a> Judge<'a> {
             plan.all_contrasts().filter(|planned| has_verdict(planned, level)).count()
         });
         let pairs = |workload: &Workload| workload.cells.len() * (workload.cells.len().saturating_sub(1)) / 2;
-        let pairs: usize = self.compared.iter().copied().map(pairs).sum();
+        let pairs: usize = self.compared.iter().map(pairs).sum();
         let tables = answered_together(self.compared.len(), |many| {
             let level = share(plan.alpha, many, pairs);
-            let is_told = |workload: &&&Workload| {
+            let is_told = |workload: &&Workload| {
                 self.cheapest_at(level, workload).is_some_and(|found| found.open.is_empty())
             };
             self.compared.iter().filter(is_told).count()
@@ -149,6 +155,11 @@ impl<'a> Judge<'a> {
     /// The contrast of two cells; `None` before the first epoch, or where a cost is zero.
     pub fn contrast(&self, metric: Metric, a: usize, b: usize) -> Option<Contrast> {
         self.contrast_at(self.level, metric, a, b)
+    }
+
+    /// The contrast of any two cells of a table, in elapsed time, at a level that holds for all pairs.
+    pub fn pair(&self, a: usize, b: usize) -> Option<Contrast> {
+        self.contrast_at(self.level.min(self.level_of_cheapest), Metric::Wall, a, b)
     }
 
     fn contrast_at(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<Contrast> {

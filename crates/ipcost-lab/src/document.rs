@@ -8,8 +8,8 @@ use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, HeldBack,
     HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, Lookup, MeanContrast,
     Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, PauseCause, PausePart, Percentile,
-    Placement, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped,
-    TCP_CONGESTION, Tool, UsagePerOp, Wait, Watched, WorkloadRecord,
+    Placement, Plan, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped,
+    TCP_CONGESTION, Tool, UsagePerOp, Wait, Watched, Workload, WorkloadRecord,
 };
 use ipcost_stats::{Histogram, median, two_groups};
 use ipcost_sys::host::WINE;
@@ -136,7 +136,7 @@ fn judged(
             longer: if is_final { longer(outcome, judge) } else { None },
         },
         cells: cells(outcome, batches, about),
-        workloads: workloads(outcome, judge),
+        workloads: workloads(outcome, judge, is_final),
         contrasts: contrasts(outcome, judge, is_final),
         over_pace: over_pace(outcome, judge, is_final),
         pause_parts: pause_parts(outcome, batches, judge.level()),
@@ -505,8 +505,27 @@ fn within(judge: &Judge<'_>, a: usize, b: usize) -> Vec<ContrastWithin> {
     [Ran::Together, Ran::Apart].iter().filter_map(record).collect()
 }
 
-fn workloads(outcome: &Outcome, judge: &Judge<'_>) -> Vec<WorkloadRecord> {
+fn workloads(outcome: &Outcome, judge: &Judge<'_>, is_final: bool) -> Vec<WorkloadRecord> {
     let plan = &outcome.plan;
+    let record = |table: &Workload| {
+        let Some([long, bursts]) = table.long_and_bursts(&plan.cells) else {
+            return workload(plan, judge, table);
+        };
+        let cells = bursts.cells.iter().filter(|cell| Some(**cell) != bursts.baseline);
+        let found = cells.filter_map(|cell| judge.pair(*cell, bursts.baseline?));
+        let contrasts = found.map(|found| contrast_record(outcome, judge, is_final, Metric::Wall, found));
+        let bursts = WorkloadRecord { contrasts: contrasts.collect(), ..workload(plan, judge, &bursts) };
+        WorkloadRecord {
+            cells: table.cells.iter().map(|cell| plan.cells[*cell].id.clone()).collect(),
+            baseline: table.baseline.map(|cell| plan.cells[cell].id.clone()),
+            bursts: Some(Box::new(bursts)),
+            ..workload(plan, judge, &long)
+        }
+    };
+    plan.workloads.iter().map(record).collect()
+}
+
+fn workload(plan: &Plan, judge: &Judge<'_>, workload: &Workload) -> WorkloadRecord {
     let id = |cell: usize| plan.cells[cell].id.clone();
     let fastest = |cheapest: Cheapest| {
         let Contrast { a, b, ratio, bounds, verdict, .. } = cheapest.contrast;
@@ -518,22 +537,21 @@ fn workloads(outcome: &Outcome, judge: &Judge<'_>) -> Vec<WorkloadRecord> {
         Fastest { cell: id(b), runner_up: id(a), ratio, lo, hi, verdict, claimed, equals, means_differ, open }
     };
     let blocks = |cell: &usize| plan.cells[*cell].cell.wait() == Wait::Block;
-    let record = |workload: &ipcost_model::Workload| {
-        let first = judge.cheapest(workload);
-        let spins = first.as_ref().is_some_and(|first| !blocks(&first.contrast.b));
-        let among_blocking = || {
-            let cells = workload.cells.iter().copied().filter(blocks).collect();
-            judge.cheapest(&ipcost_model::Workload { cells, ..workload.clone() })
-        };
-        WorkloadRecord {
-            work: workload.work.clone(),
-            cells: workload.cells.iter().map(|cell| id(*cell)).collect(),
-            baseline: workload.baseline.map(id),
-            fastest: first.map(fastest),
-            fastest_blocking: spins.then(among_blocking).flatten().map(fastest),
-        }
+    let first = judge.cheapest(workload);
+    let spins = first.as_ref().is_some_and(|first| !blocks(&first.contrast.b));
+    let among_blocking = || {
+        let cells = workload.cells.iter().copied().filter(blocks).collect();
+        judge.cheapest(&Workload { cells, ..workload.clone() })
     };
-    plan.workloads.iter().map(record).collect()
+    WorkloadRecord {
+        work: workload.work.clone(),
+        cells: workload.cells.iter().map(|cell| id(*cell)).collect(),
+        baseline: workload.baseline.map(id),
+        fastest: first.map(fastest),
+        fastest_blocking: spins.then(among_blocking).flatten().map(fastest),
+        bursts: None,
+        contrasts: Vec::new(),
+    }
 }
 
 fn findings(

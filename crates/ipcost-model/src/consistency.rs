@@ -120,7 +120,9 @@ fn cell(cell: &CellRecord) -> Result<(), String> {
 fn workload(table: &WorkloadRecord, ids: &HashSet<&str>) -> Result<(), String> {
     let named = table.cells.iter().chain(&table.baseline);
     let fastest = table.fastest.iter().flat_map(|fastest| [&fastest.cell, &fastest.runner_up]);
-    named.chain(fastest).try_for_each(|id| known(ids, id, "a workload"))?;
+    let compared = table.contrasts.iter().flat_map(|contrast| [&contrast.a, &contrast.b]);
+    named.chain(fastest).chain(compared).try_for_each(|id| known(ids, id, "a workload"))?;
+    table.bursts.iter().try_for_each(|bursts| workload(bursts, ids))?;
     match &table.fastest {
         // Where a direction rests on a range, that range is the contrast's.
         Some(fastest) if fastest.verdict == Verdict::Direction => {

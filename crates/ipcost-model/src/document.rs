@@ -693,6 +693,13 @@ pub struct WorkloadRecord {
     /// more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fastest_blocking: Option<Fastest>,
+    /// Where the table has long transfers and bursts of a transport, its baseline and its cheapest are of the long ones, and this is the
+    /// table of the bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<Box<WorkloadRecord>>,
+    /// The contrasts of such a table with its own baseline, elapsed time alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contrasts: Vec<ContrastRecord>,
 }
 
 /// The cheapest cell of a table against the runner-up.

@@ -71,7 +71,7 @@ pub use lookup::Lookup;
 pub use measure::{Measure, Quantity};
 pub use options::{
     CATALOGUE, COMMON_CONGESTION, MOST_PIECES, OptionKind, OptionName, OptionSpec, OptionValue, Options,
-    STEADY, TCP_CONGESTION,
+    STEADY, TCP_CONGESTION, paces,
 };
 pub use plan::{KeptFile, Plan, PlannedArms, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, check_document, read_document, read_measured, read_record};

@@ -91,6 +91,12 @@ pub const TCP_CONGESTION: &str = "tcp_congestion";
 pub const COMMON_CONGESTION: &str = "cubic";
 /// Whether a stream is measured as one long transfer.
 pub const STEADY: &str = "steady";
+/// Whether a congestion control paces what it sends: then one long transfer costs otherwise than bursts.
+pub fn paces(congestion: &str) -> bool {
+    // Of bbr there are versions: bbr1, bbr2, bbr3.
+    congestion.starts_with("bbr")
+}
+
 /// The most pieces of a message.
 pub const MOST_PIECES: u64 = 16;
 /// The value of any option that leaves it as it is without: for lists that compare it with others.
@@ -303,7 +309,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
     OptionSpec {
         name: STEADY,
         kind: OptionKind::Bool,
-        default: "false; a run tries both where the transport remembers earlier messages",
+        default: "false; a run from flags measures both where the congestion control paces, and else tries whether they differ",
         group: OptionGroup::Lasting,
         patterns: &[Pattern::Stream],
         summary: "one long transfer instead of bursts: batches of 300 ms after a lead-in of 100 ms, long enough for what a connection learns over time (windows, pacing)",
@@ -734,7 +740,7 @@ impl Options {
     }
 
     /// All but one.
-    pub(crate) fn except(&self, name: &str) -> Self {
+    pub fn except(&self, name: &str) -> Self {
         self.filtered(|spec| spec.name != name)
     }
 
@@ -771,6 +777,8 @@ impl Options {
     pub fn insert(&mut self, name: OptionName, value: OptionValue) {
         match value {
             OptionValue::Text(text) if text == DEFAULT => self.0.remove(&name),
+            // Bursts are what every stream is without the option: one name for one thing.
+            OptionValue::Bool(false) if name.spec().name == STEADY => self.0.remove(&name),
             value => self.0.insert(name, value),
         };
     }

@@ -133,6 +133,28 @@ impl Workload {
 }
 
 impl Workload {
+    /// What costs otherwise in long transfers than in bursts is two questions: the table without the bursts of transports of which long
+    /// transfers are measured, and the table without those. Each has a baseline of its own. `None` where there is one question.
+    pub fn long_and_bursts(&self, cells: &[PlannedCell]) -> Option<[Self; 2]> {
+        let baseline = self.baseline.filter(|_| self.row.is_none())?;
+        let (long, others): (Vec<usize>, Vec<usize>) =
+            self.cells.iter().partition(|cell| cells[**cell].is_steady());
+        let learns = |cell: &&usize| {
+            long.iter().any(|known| cells[*known].cell.transport == cells[**cell].cell.transport)
+        };
+        let bursts: Vec<usize> = others.iter().copied().filter(|cell| learns(&cell)).collect();
+        let twin =
+            |wanted: usize| bursts.iter().copied().find(|cell| cells[*cell].steady() == cells[wanted].point);
+        let (first_long, first_burst) = (*long.first()?, *bursts.first()?);
+        let without = |left_out: &[usize], stand_in: usize| {
+            let kept: Vec<usize> =
+                self.cells.iter().copied().filter(|cell| !left_out.contains(cell)).collect();
+            let baseline = if left_out.contains(&baseline) { stand_in } else { baseline };
+            Self { cells: kept, baseline: Some(baseline), against: Vec::new(), ..self.clone() }
+        };
+        Some([without(&bursts, first_long), without(&long, twin(baseline).unwrap_or(first_burst))])
+    }
+
     /// The long transfer of a cell, if it is measured.
     fn steady(&self, cells: &[PlannedCell], available: &[usize], bursts: usize) -> Option<usize> {
         if cells[bursts].is_steady() || self.row.is_some() {
@@ -225,6 +247,15 @@ mod tests {
         let cells = [cell("unix", "native"), cell("tcp", "native"), steady];
         assert_eq!(against(&cells, "tcp"), [Some(2), Some(2), None]);
         assert_eq!(against(&cells, "unix"), [None, Some(0), Some(0)]);
+        let parts = |baseline| {
+            let workloads = workloads(&cells, Some(baseline), &mut Vec::new()).unwrap();
+            let parts = workloads[0].long_and_bursts(&cells).unwrap();
+            parts.map(|part| (part.cells, part.baseline.unwrap()))
+        };
+        assert_eq!(parts("tcp"), [(vec![0, 2], 2), (vec![0, 1], 1)]);
+        assert_eq!(parts("unix"), [(vec![0, 2], 0), (vec![0, 1], 0)]);
+        let workloads = workloads(&cells[..2], Some("tcp"), &mut Vec::new()).unwrap();
+        assert_eq!(workloads[0].long_and_bursts(&cells), None);
     }
 
     #[test]

@@ -65,12 +65,20 @@ pub fn footer(document: &Document) -> String {
 /// The lines of a table; a second one if the cheapest keeps a core busy while it waits.
 fn lines(document: &Document, table: &WorkloadRecord) -> Vec<[String; 3]> {
     let cores = words::cores(table.placement).to_owned();
-    let line = |cores: String, answer: String| [work(table), cores, answer];
-    let mut all = vec![line(cores, answer(document, table, table.fastest.as_ref()))];
-    if let Some(sleeping) = sleeping(document, table) {
-        all.push(line(IF_IT_SLEEPS.to_owned(), answer(document, &sleeping, sleeping.fastest.as_ref())));
+    let of = |table: &WorkloadRecord, cores: String, named: &str| {
+        let line = |cores: String, table: &WorkloadRecord| {
+            [work(table), cores, format!("{named}{}", answer(document, table, table.fastest.as_ref()))]
+        };
+        let sleeping = sleeping(document, table);
+        let sleeping = sleeping.map(|sleeping| line(IF_IT_SLEEPS.to_owned(), &sleeping));
+        std::iter::once(line(cores, table)).chain(sleeping).collect::<Vec<_>>()
+    };
+    match &table.bursts {
+        None => of(table, cores, ""),
+        Some(bursts) => {
+            [of(table, cores, "long transfers: "), of(bursts, String::new(), "bursts: ")].concat()
+        }
     }
-    all
 }
 
 /// The cells of a table that sleep while they wait as a table of their own, if the cheapest of all does not.
@@ -138,17 +146,24 @@ pub(crate) struct Contenders<'a> {
 /// The cells of a table that are the cheapest, or may be.
 pub(crate) fn contenders<'a>(
     document: &'a Document,
-    table: &WorkloadRecord,
+    table: &'a WorkloadRecord,
     fastest: &'a Fastest,
 ) -> Contenders<'a> {
     let (equals, open) = equals_and_open(fastest);
     let equal: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).collect();
-    let against =
-        contrast(document, Metric::Wall, &fastest.cell).filter(|against| table.cells.contains(&against.b));
+    let against = compared(document, table, &fastest.cell).filter(|against| table.cells.contains(&against.b));
     // The baseline is named already, where it is known to cost more.
     let beaten = against.filter(|against| is_beaten(against)).map(|against| &against.b);
     let open = open.into_iter().filter(|id| Some(*id) != beaten).collect();
     Contenders { equal, open, against }
+}
+
+/// A cell of a table against what it is compared with there.
+fn compared<'a>(document: &'a Document, table: &'a WorkloadRecord, id: &str) -> Option<&'a ContrastRecord> {
+    match table.contrasts.as_slice() {
+        [] => contrast(document, Metric::Wall, id),
+        own => own.iter().find(|known| known.a == id),
+    }
 }
 
 /// `shm 0.33 × tcp (0.32–0.34), then pipe 0.34`.
@@ -187,7 +202,7 @@ pub(crate) fn answer(document: &Document, table: &WorkloadRecord, fastest: Optio
 fn runner_up(document: &Document, table: &WorkloadRecord, cheapest: &str, id: &str) -> String {
     let name = label(document, id);
     let is_baseline = table.baseline.as_deref() == Some(id);
-    match contrast(document, Metric::Wall, id).filter(|_| !is_baseline) {
+    match compared(document, table, id).filter(|_| !is_baseline) {
         // The baseline is the cheapest, so no ratio before says of what this one is.
         Some(known) if known.b == *cheapest => {
             format!("{name} {} × {} {}", ratio(known.ratio), label(document, cheapest), bounds_text(known))
@@ -252,6 +267,28 @@ mod tests {
         document.cells.iter_mut().for_each(|cell| cell.epochs = 0);
         say(&document);
         insta::assert_snapshot!(all.concat());
+    }
+
+    #[test]
+    fn long_transfers_and_bursts_are_two_answers() {
+        let mut document = fixture::on_one_core_and_on_two();
+        let table = document.workloads[0].clone();
+        let fastest = table.fastest.clone().unwrap();
+        // In bursts the baseline is the cheapest, and the cheapest of long transfers costs half as much again.
+        let baseline = table.baseline.clone().unwrap();
+        let mut contrast = contrast(&document, Metric::Wall, &fastest.cell).unwrap().clone();
+        (contrast.ratio, contrast.lo, contrast.hi) = (1.56, Some(1.25), Some(2.26));
+        let [cell, runner_up] = [baseline.clone(), fastest.cell.clone()];
+        let fastest = Fastest { cell, runner_up, equals: Vec::new(), open: Vec::new(), ..fastest };
+        let bursts = WorkloadRecord { fastest: Some(fastest), contrasts: vec![contrast], ..table.clone() };
+        document.workloads[0].bursts = Some(Box::new(bursts));
+        let said = plain(&summary(&document, 200));
+        let of =
+            |name: &str| said.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{said}"));
+        let first = label(&document, &table.fastest.unwrap().cell).to_string();
+        assert!(of("long transfers: ").contains(&format!("long transfers: {first} ")), "{said}");
+        let bursts = of("bursts: ");
+        assert!(bursts.contains(&format!("then {first} 1.56 × tcp (1.25–2.26)")), "{said}");
     }
 
     #[test]

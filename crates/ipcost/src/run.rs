@@ -44,9 +44,15 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
     outputs.check(None).map_err(Problem::usage)?;
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
-    let asked = job.clone();
+    let mut asked = job;
+    if args.job.is_none() {
+        let paced = lab.paced_transfers(&asked)?;
+        if let Some((both, _)) = with_long_transfers(&lab, &asked, paced, args.quiet)? {
+            asked.cells = both.cells;
+        }
+    }
     // Before anything is tried: what is refused starts nothing.
-    let (mut job, mut plan) = planned(&lab, job)?;
+    let (mut job, mut plan) = planned(&lab, asked.clone())?;
     if args.plan {
         return show_plan(args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }
@@ -58,12 +64,8 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     // A run of so many epochs is to have the same cells each time; in two arms a trial would meet what they set.
     if args.job.is_none() && job.epochs.is_none() && job.ab.is_none() {
         let long = lab.long_transfers(&asked, &interrupt)?;
-        match with_long_transfers(&lab, asked, long)? {
-            Some(Trial::Planned(both)) => (job, plan) = *both,
-            Some(Trial::NoRoom(enough)) if !args.quiet => note(&format!(
-                "streams over TCP cost more or less in one long transfer than in bursts; --budget {enough}s measures both"
-            )),
-            Some(Trial::NoRoom(_)) | None => {}
+        if let Some(both) = with_long_transfers(&lab, &asked, long, args.quiet)? {
+            (job, plan) = both;
         }
     }
     if !args.quiet {
@@ -76,23 +78,27 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     finish(&outputs, finished(outcome, name, recorder), None)
 }
 
-/// What a trial of long transfers leads to.
-enum Trial {
-    /// A job that measures them, too, and its plan.
-    Planned(Box<(Job, Plan)>),
-    /// The user's budget has no room for them; these seconds have.
-    NoRoom(u64),
-}
-
-/// A job with long transfers, too; `None` if there are none to add.
-fn with_long_transfers(lab: &Lab, mut job: Job, long: Vec<Matrix>) -> Result<Option<Trial>, LabError> {
+/// A job with long transfers, too, and its plan; `None` if there are none to add, or the user's budget has no room for them, which is said.
+fn with_long_transfers(
+    lab: &Lab,
+    job: &Job,
+    long: Vec<Matrix>,
+    quiet: bool,
+) -> Result<Option<(Job, Plan)>, LabError> {
     if long.is_empty() {
         return Ok(None);
     }
-    job.cells.extend(long);
-    match planned(lab, job) {
-        Ok(both) => Ok(Some(Trial::Planned(Box::new(both)))),
-        Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. })) => Ok(Some(Trial::NoRoom(enough))),
+    let cells = [job.cells.clone(), long].concat();
+    match planned(lab, Job { cells, ..job.clone() }) {
+        Ok(both) => Ok(Some(both)),
+        Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. })) => {
+            if !quiet {
+                note(&format!(
+                    "the budget has no room for long transfers over TCP, which cost otherwise than bursts; --budget {enough}s measures both"
+                ));
+            }
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

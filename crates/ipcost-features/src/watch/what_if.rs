@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{Contrasts, Lab, LabError, document};
+use ipcost_model::STEADY;
 use ipcost_model::pace::THINK;
 use ipcost_model::units::{counted, percent};
 use ipcost_model::{
@@ -127,6 +128,11 @@ impl WhatIf {
         };
         match pattern {
             Pattern::Stream => {
+                // It goes on; transports that learn nothing leave the option out.
+                matrix.options.0.insert(
+                    OptionName::find(STEADY).expect("an option of the catalogue"),
+                    vec![OptionValue::Bool(true)],
+                );
                 // The direction is turned round where the server is the one that sends.
                 if told.back.map_or(0.0, |flow| flow.bytes_per_s)
                     > told.there.map_or(0.0, |flow| flow.bytes_per_s)

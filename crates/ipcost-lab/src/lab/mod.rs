@@ -22,6 +22,7 @@ use ipcost_sys::{host, transport};
 
 pub use self::calendar::{fresh_seed, now};
 pub use self::tool::{set_tool, tool};
+use self::transfers::bursts_alone;
 use crate::campaign::{Outcome, resume, run};
 use crate::conversation::PeerProgram;
 use crate::document::About;
@@ -113,6 +114,13 @@ impl Lab {
     /// A [`PlanError`], or the system limit that is too low and how to raise it.
     pub fn plan(&self, cells: Expanded, settings: &Settings) -> Result<Plan, LabError> {
         let mut plan = plan(cells, settings)?;
+        if let Some(burst) = bursts_alone(&plan.cells).first() {
+            let found = format!(
+                "streams over {} are measured in bursts; its congestion control paces, so that one long transfer costs otherwise, and often several times as much: the option steady measures it",
+                burst.cell.transport
+            );
+            plan.notes.push(found);
+        }
         if let Some(planned) = &mut plan.arms {
             planned.before = before(&planned.arms).map_err(LabError::Refused)?;
         }

@@ -198,8 +198,13 @@ fn pairs(document: &Document, table: &WorkloadRecord) -> Vec<(Among, Field)> {
     let pair = |other: &String| {
         let known = words::contrast(document, Metric::Wall, other).filter(|known| known.b == *baseline)?;
         let cells = vec![baseline.clone(), other.clone()];
-        let pair =
-            WorkloadRecord { cells, fastest: Some(of_two(known)?), fastest_blocking: None, ..table.clone() };
+        let pair = WorkloadRecord {
+            cells,
+            fastest: Some(of_two(known)?),
+            fastest_blocking: None,
+            bursts: None,
+            ..table.clone()
+        };
         let names = format!("{} or {}", words::label(document, baseline), words::label(document, other));
         Some((Among::Two(names), field(document, &pair)))
     };

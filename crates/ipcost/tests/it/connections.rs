@@ -1,10 +1,10 @@
 //! Connections at speed: ports, full queues, dropped SYNs.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Place, missing, text};
+use crate::common::{Place, in_own_network, text};
 
 /// Runs the program in a network namespace of its own, whose counters and ports no one else has; `None` where that may
 /// not be done.
@@ -13,19 +13,9 @@ fn in_namespace(place: &Place, setup: &str, args: &str) -> Option<Output> {
 }
 
 fn in_namespace_with(place: &Place, setup: &str, patterns: &str, args: &str) -> Option<Output> {
-    let alone = Command::new("unshare").args(["--net", "true"]).status();
-    if !alone.is_ok_and(|status| status.success()) {
-        missing("network-namespaces", "unshare --net fails");
-        return None;
-    }
-    let script = format!(
-        "set -e; ip link set lo up; {setup}; exec {} run {patterns} --quiet {args}",
-        env!("CARGO_BIN_EXE_ipcost")
-    );
-    let mut command = Command::new("unshare");
-    command.args(["--net", "sh", "-c", &script]).env("TMPDIR", place.tmp.path());
-    command.env("IPCOST_DATA_DIR", place.data.path()).current_dir(place.files.path());
-    Some(command.stdin(Stdio::null()).output().unwrap())
+    let words = shlex::split(&format!("run {patterns} --quiet {args}")).unwrap();
+    let program = place.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    Some(in_own_network(setup, &program)?.stdin(Stdio::null()).output().unwrap())
 }
 
 fn with_few_ports(place: &Place, options: &str) -> Option<Output> {

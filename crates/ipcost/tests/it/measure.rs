@@ -1,8 +1,9 @@
 //! Real measurements over every transport: what is in the document, and that it adds up.
 
 use std::collections::BTreeSet;
+use std::process::Stdio;
 
-use crate::common::{Place, missing, scripted, text};
+use crate::common::{Place, argument, in_own_network, missing, scripted, text};
 use serde_json::Value;
 
 fn strings<'a>(values: &'a Value, key: &str) -> Vec<&'a str> {
@@ -96,7 +97,12 @@ fn a_document_adds_up() {
     let usual = ["unix", "tcp", "unix", "tcp", "unix", "tcp", "tcp nodelay"];
     // Where the machine uses another congestion control than cubic, under that, too.
     let own = document["host"]["tcp_congestion_control"].as_str();
-    let expected = if own == Some("cubic") { usual.to_vec() } else { [&usual[..], &["tcp cubic"]].concat() };
+    let expected = match own {
+        Some("cubic") => usual.to_vec(),
+        // One that paces is measured in long transfers, too.
+        Some("bbr") => [&usual[..], &["tcp cubic", "tcp steady"]].concat(),
+        _ => [&usual[..], &["tcp cubic"]].concat(),
+    };
     assert!(labels == expected || labels == usual, "{labels:?}");
     assert!(cells.iter().all(|cell| (cell["transport"] == "tcp") == cell["congestion"].is_string()));
     assert_eq!(samples.len(), labels.len() * 3 * rounds as usize);
@@ -478,6 +484,49 @@ fn another_baseline_and_a_small_budget_do_not_stop_a_trial_of_long_transfers() {
 }
 
 #[test]
+fn what_paces_is_measured_in_bursts_and_in_long_transfers() {
+    let place = Place::new();
+    let may =
+        std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    if !may.contains("bbr") {
+        return missing("bbr", "the kernel has no congestion control that paces");
+    }
+    let asked = [
+        "run",
+        "--transports",
+        "unix,tcp",
+        "--patterns",
+        "stream",
+        "--sizes",
+        "64KiB",
+        "--placement",
+        "free",
+    ];
+    let both = [&asked[..], &["--option", "tcp_congestion=bbr,cubic", "--plan"]].concat();
+    let planned = text(&place.run(&both).stdout);
+    let has = |name: &str| {
+        planned.lines().any(|line| line.trim_end().contains(&format!("stream/tcp/65536/c1/{name}")))
+    };
+    assert!(has("steady=true,tcp_congestion=bbr") && !has("steady=true,tcp_congestion=cubic"), "{planned}");
+    // Bursts are what a stream is without the option.
+    let document = place.document(
+        &[&asked[..], &["--option", "steady=true,false", "--option", "tcp_congestion=bbr", "--epochs", "2"]]
+            .concat(),
+    );
+    let labels = strings(&document["cells"], "label");
+    assert!(labels.contains(&"tcp bbr") && labels.contains(&"tcp steady bbr"), "{labels:?}");
+    assert!(!labels.iter().any(|label| label.contains("false")), "{labels:?}");
+    let table = &document["workloads"][0];
+    assert!(table["baseline"].as_str().unwrap().contains("steady=true"), "{table:#}");
+    let bursts = &table["bursts"];
+    assert!(strings(&bursts["contrasts"], "b").iter().all(|id| !id.contains("steady")), "{bursts:#}");
+    // A file is measured as it is, and what it lacks is said.
+    let file = place.write("job.toml", "[[cells]]\ntransport = [\"tcp\"]\npattern = \"stream\"\nsize = 65536\nplacement = \"free\"\noptions = { tcp_congestion = \"bbr\" }\n");
+    let output = place.run(&["run", argument(&file), "--epochs", "1"]);
+    assert!(text(&output.stderr).contains("are measured in bursts"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn the_same_command_without_optimisation_says_so() {
     let place = Place::new();
     let document = place.document(&[
@@ -503,8 +552,9 @@ fn a_plan_measures_nothing() {
     let output = place.run(&["run", "--plan", "--seed", "5"]);
     let shown = text(&output.stdout);
     // On one core and on two, where there are two.
-    let begins = |usual: u32, cubic: u32| {
-        [usual, usual + cubic].iter().any(|cells| shown.starts_with(&format!("{cells} cells, ")))
+    let begins = |usual: u32, more: u32| {
+        let counts = [usual, usual + more, usual + 2 * more];
+        counts.iter().any(|cells| shown.starts_with(&format!("{cells} cells, ")))
     };
     let both = begins(48, 4) && shown.contains("rr/tcp/64/c1/apart  baseline");
     let one = begins(24, 2) && shown.contains("rr/tcp/64/c1  baseline");
@@ -529,7 +579,15 @@ fn a_stream_that_costs_otherwise_in_one_long_transfer_gets_a_row_of_its_own() {
         let planted = ["run", "--peer", &peer, "--client", "planted", "--server", "planted"];
         let stream =
             ["--patterns", "stream", "--sizes", "65536", "--transports", "unix,tcp", "--budget", "16s"];
-        let document = place.document(&[&planted[..], &stream, &["--placement", "free", "--quiet"]].concat());
+        let rest = ["--placement", "free", "--quiet", "--json", "document.json"];
+        let program = place.command(&[&planted[..], &stream, &rest].concat());
+        // Under a congestion control that paces there is no trial.
+        let usual = "echo reno > /proc/sys/net/ipv4/tcp_congestion_control";
+        let Some(mut command) = in_own_network(usual, &program) else { return };
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let document: Value =
+            serde_json::from_slice(&std::fs::read(place.file("document.json")).unwrap()).unwrap();
         let labels = strings(&document["cells"], "label");
         assert_eq!(labels.contains(&"tcp planted→planted steady"), is_split, "{labels:?}");
         let table = &document["workloads"][0];

@@ -24,6 +24,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("emulation", "use a kernel that lets a user namespace mount binfmt_misc"),
     ("scheduler-statistics", "use a kernel with CONFIG_SCHED_DEBUG"),
     ("thread-sanitizer", "use a kernel whose memory layout suits the thread sanitizer (vm.mmap_rnd_bits=28)"),
+    ("bbr", "load the kernel's module tcp_bbr"),
     ("ipv6", "use a machine with the address ::1"),
     ("two-cores", "use a machine with two cores"),
     // What tests download.

@@ -219,8 +219,24 @@ pub fn on_one_processor(program: &Command) -> Command {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
     let first = allowed.trim().split([',', '-']).next().unwrap();
-    let mut command = Command::new("taskset");
-    command.args(["--cpu-list", first]).arg(program.get_program()).args(program.get_args());
+    started_by(&["taskset", "--cpu-list", first], program)
+}
+
+/// The same in a network namespace of its own, after a line of shell; `None` where that may not be done.
+pub fn in_own_network(setup: &str, program: &Command) -> Option<Command> {
+    let may = Command::new("unshare").args(["--net", "true"]).status();
+    if !may.is_ok_and(|status| status.success()) {
+        missing("network-namespaces", "unshare --net fails");
+        return None;
+    }
+    let script = format!("set -e; ip link set lo up; {setup}; exec \"$0\" \"$@\"");
+    Some(started_by(&["unshare", "--net", "sh", "-c", &script], program))
+}
+
+/// A command with its surroundings, by another that starts it.
+fn started_by(words: &[&str], program: &Command) -> Command {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).arg(program.get_program()).args(program.get_args());
     for (name, value) in program.get_envs() {
         match value {
             Some(value) => command.env(name, value),
