@@ -201,7 +201,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         ..USUAL
     },
     Comparison {
-        measured: "TCP (cubic), 64 KiB stream",
+        measured: "cubic, 64 KiB stream",
         cell: r#"
             pattern = "stream"
             transport = "tcp"
@@ -211,7 +211,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         ..TRANSFER
     },
     Comparison {
-        measured: "TCP (bbr), 64 KiB stream",
+        measured: "bbr, 64 KiB stream",
         cell: r#"
             pattern = "stream"
             transport = "tcp"
