@@ -45,14 +45,15 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     outputs.check(None).map_err(Problem::usage)?;
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
     let mut asked = job;
-    if args.job.is_none() {
-        let paced = lab.paced_transfers(&asked)?;
-        if let Some((both, _)) = with_long_transfers(&lab, &asked, paced, args.quiet)? {
-            asked.cells = both.cells;
-        }
-    }
     // Before anything is tried: what is refused starts nothing.
     let (mut job, mut plan) = planned(&lab, asked.clone())?;
+    if args.job.is_none() {
+        let paced = lab.paced_transfers(&asked)?;
+        if let Some(both) = with_long_transfers(&lab, &asked, paced, args.quiet)? {
+            (job, plan) = both;
+            asked.cells.clone_from(&job.cells);
+        }
+    }
     if args.plan {
         return show_plan(args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }

@@ -147,9 +147,10 @@ fn steady(cell: &PlannedCell) -> PlannedCell {
     PlannedCell { point: cell.point.steady(), ..cell.clone() }
 }
 
-/// The matrix of one cell.
+/// The matrix of one cell, with its placement: one that names none would be measured on one core and on two.
 fn matrix(point: &Point) -> Matrix {
-    parse_cell_id(&point.id()).expect("the id of a cell is one")
+    let matrix = parse_cell_id(&point.id()).expect("the id of a cell is one");
+    Matrix { placement: vec![point.placement].into(), ..matrix }
 }
 
 /// The cost of one operation in a batch after its lead-in, nanoseconds; `None` if the batch told nothing.
