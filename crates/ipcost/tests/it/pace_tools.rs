@@ -70,6 +70,10 @@ fn cell(place: &Place, transport: &str, options: &[&str]) -> Value {
     cell
 }
 
+fn least(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::INFINITY, f64::min)
+}
+
 /// A median and a 99th percentile, microseconds.
 fn summary(found: &Value) -> [f64; 2] {
     ["p50", "p99"].map(|name| found[name].as_f64().unwrap_or_else(|| panic!("{found}")) / 1e3)
@@ -135,6 +139,8 @@ fn sockperf_and_an_offered_rate_give_the_same_round_trips() {
         ours.push([p50, p99, p50 - late]);
         under_load.push(theirs(&["ul", "--reply-every=1"]));
     }
+    let [of_ping_pong, of_under_load] =
+        [&ping_pong, &under_load].map(|rounds| least(rounds.iter().map(|round| round[0])));
     let (ping_pong, under_load) = (over_rounds(&ping_pong), over_rounds(&under_load));
     let [p50, p99, since_sent] = over_rounds(&ours);
     println!("TCP, 64 B, {RATE}/s, µs    p50    p99");
@@ -144,9 +150,11 @@ fn sockperf_and_an_offered_rate_give_the_same_round_trips() {
         println!("{name:20}{p50:8.1}{p99:7.0}");
     }
     println!("{:20}{since_sent:8.1}", "ipcost, from sent");
-    // sockperf counts from when it has sent, however late that was.
-    for (name, theirs) in [("ping-pong", ping_pong), ("under-load", under_load)] {
-        assert_near(name, since_sent, theirs[0]);
+    // sockperf counts from when it has sent, however late that was. What else the machine does makes a round slower, so the fastest of each
+    // are compared.
+    let ours = least(ours.iter().map(|round| round[2]));
+    for (name, theirs) in [("ping-pong", of_ping_pong), ("under-load", of_under_load)] {
+        assert_near(name, ours, theirs);
     }
     drop(served);
     place.assert_clean();
