@@ -71,7 +71,7 @@ pub struct Cheapest {
 }
 
 /// The questions of a table which cell is the cheapest: of long transfers, and of bursts, where it has both.
-pub fn questions(plan: &Plan, table: &Workload) -> Vec<Workload> {
+fn questions(plan: &Plan, table: &Workload) -> Vec<Workload> {
     table.long_and_bursts(&plan.cells).map_or_else(|| vec![table.clone()], Vec::from)
 }
 

@@ -36,9 +36,9 @@ pub const LEAST_MODE_RATIO: f64 = 1.1;
 /// The least that a longer run takes, as a multiple of this one.
 const MORE_THAN_THIS: f64 = 1.25;
 
-/// The host's fact that time in softirqs is in no process's account.
 /// The option for what a pipe holds, and what the engine reports it as.
 const PIPE_SIZE: &str = "pipe_size";
+/// The host's fact that time in softirqs is in no process's account.
 const IRQ_TIME_ACCOUNTING_FACT: &str = "irq_time_accounting";
 
 /// The parts of a document that were not measured.

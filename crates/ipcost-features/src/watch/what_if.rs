@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ipcost_lab::lab::{about, fresh_seed};
+use ipcost_lab::lab::{about, fresh_seed, has_long_transfers};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{Contrasts, Lab, LabError, document};
 use ipcost_model::STEADY;
@@ -128,11 +128,11 @@ impl WhatIf {
         };
         match pattern {
             Pattern::Stream => {
-                // It goes on; transports that learn nothing leave the option out.
-                matrix.options.0.insert(
-                    OptionName::find(STEADY).expect("an option of the catalogue"),
-                    vec![OptionValue::Bool(true)],
-                );
+                // It goes on. An option that acts on no cell would be refused.
+                if matrix.transport.0.iter().any(|transport| has_long_transfers(transport)) {
+                    let steady = OptionName::find(STEADY).expect("an option of the catalogue");
+                    matrix.options.0.insert(steady, vec![OptionValue::Bool(true)]);
+                }
                 // The direction is turned round where the server is the one that sends.
                 if told.back.map_or(0.0, |flow| flow.bytes_per_s)
                     > told.there.map_or(0.0, |flow| flow.bytes_per_s)
@@ -501,6 +501,25 @@ mod tests {
     fn what_is_open_is_no_saving() {
         let said = sentences(&pair(40.0, true), 1, &cells(0.9, Verdict::Undecided), false).join("\n");
         assert!(said.contains("whether it differs is open") && !said.contains("less"), "{said}");
+    }
+
+    #[test]
+    fn a_stream_is_measured_as_it_goes_on_where_that_differs() {
+        let pipe = Conversation {
+            medium: Medium::Pipe,
+            manner: Some(Manner::Stream),
+            back: None,
+            requests_per_s: None,
+            ..pair(40.0, true)
+        };
+        let is_steady = |other: &str| {
+            let job = WhatIf::of(&pipe, &[other.to_owned()]).unwrap().job;
+            // What it writes is what can be run.
+            let mut tell = |_: &str| {};
+            Lab::open(&job, &mut tell).unwrap().plan_job(&job, 1).unwrap();
+            !job.cells[0].options.0.is_empty()
+        };
+        assert!(is_steady("tcp") && !is_steady("unix"));
     }
 
     #[test]

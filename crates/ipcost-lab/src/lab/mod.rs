@@ -23,6 +23,7 @@ use ipcost_sys::{host, transport};
 pub use self::calendar::{fresh_seed, now};
 pub use self::tool::{set_tool, tool};
 use self::transfers::bursts_alone;
+pub use self::transfers::has_long_transfers;
 use crate::campaign::{Outcome, resume, run};
 use crate::conversation::PeerProgram;
 use crate::document::About;

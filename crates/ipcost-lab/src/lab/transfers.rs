@@ -134,12 +134,16 @@ fn learns(cell: &PlannedCell) -> bool {
 
 /// The same, whatever is set.
 fn may_learn(cell: &PlannedCell) -> bool {
-    let option = OptionName::find(STEADY).expect("an option of the catalogue").spec();
-    let known = transport::find(&cell.cell.transport).map(|transport| transport.capabilities());
     cell.cell.pattern == Pattern::Stream
         && cell.unavailable.is_none()
         && cell.lead_in.is_none()
-        && known.is_some_and(|known| option.acts_on(known, cell.cell.pattern))
+        && has_long_transfers(&cell.cell.transport)
+}
+
+/// Whether streams over a transport may cost otherwise in one long transfer than in bursts, so that the option `steady` acts on them.
+pub fn has_long_transfers(transport: &str) -> bool {
+    let option = OptionName::find(STEADY).expect("an option of the catalogue").spec();
+    transport::find(transport).is_some_and(|known| option.acts_on(known.capabilities(), Pattern::Stream))
 }
 
 /// The same cell as one long transfer.
