@@ -216,7 +216,10 @@ fn programs_that_a_peer_starts_are_seen_themselves() {
         // What only socat does: it reads /dev/zero and waits with select or poll before it writes.
         let waits = ["pselect6", "select", "poll", "ppoll"];
         assert!(waits.iter().any(|name| calls(cell, "client", name).is_some()), "{cell}");
-        let read = calls(cell, "client", "read").unwrap_or_else(|| panic!("{cell}"));
+        // On a busy machine a start of it, which reads files, may fall into what is traced.
+        let system_calls = cell["sides"]["client"]["system_calls"].as_array().unwrap();
+        let of_zero = |call: &&Value| call["name"] == "read" && call["on"] == "device";
+        let read = system_calls.iter().find(of_zero).unwrap_or_else(|| panic!("{cell}"));
         assert!((read["moved"].as_f64().unwrap() / 100_000.0 - 1.0).abs() < 0.1, "{read}");
         assert!(calls(cell, "server", "write").is_some(), "{cell}");
     }
