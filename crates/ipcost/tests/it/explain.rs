@@ -316,7 +316,7 @@ fn a_full_backlog() {
 }
 
 const FEW_PORTS: &str =
-    "echo '50000 50100' > /proc/sys/net/ipv4/ip_local_port_range; echo 0 > /proc/sys/net/ipv4/tcp_tw_reuse";
+    "echo '50000 50009' > /proc/sys/net/ipv4/ip_local_port_range; echo 0 > /proc/sys/net/ipv4/tcp_tw_reuse";
 
 #[test]
 fn ports_that_run_out() {
