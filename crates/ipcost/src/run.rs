@@ -95,7 +95,7 @@ fn with_long_transfers(
         Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. })) => {
             if !quiet {
                 note(&format!(
-                    "the budget has no room for long transfers over TCP, which cost otherwise than bursts; --budget {enough}s measures both"
+                    "the budget has no room for long transfers over TCP, which cost more or less than bursts; --budget {enough}s measures both"
                 ));
             }
             Ok(None)

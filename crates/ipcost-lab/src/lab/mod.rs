@@ -117,7 +117,7 @@ impl Lab {
         let mut plan = plan(cells, settings)?;
         if let Some(burst) = bursts_alone(&plan.cells).first() {
             let found = format!(
-                "streams over {} are measured in bursts; its congestion control paces, so that one long transfer costs otherwise, and often several times as much: the option steady measures it",
+                "streams over {} are measured in bursts; its congestion control paces, so that one long transfer may cost several times as much: the option steady measures it",
                 burst.cell.transport
             );
             plan.notes.push(found);
