@@ -238,13 +238,14 @@ fn what_cannot_be_paced_is_refused_with_what_would_do() {
     place.assert_clean();
 }
 
-/// A limit that nothing exceeds, so that the answer does not depend on the machine: every rate is known to stay under it.
+/// A limit that nothing exceeds, so that the answer does not depend on the machine: every rate is known to stay under it, long before the
+/// budget ends, which a busy machine may need.
 #[test]
 fn a_load_is_measured_from_little_to_more_than_is_carried() {
     let place = Place::new();
     let picture = place.file("load.svg");
     let args =
-        ["load", "--transports", "unix", "--limit", "10s", "--budget", "30s", "--svg", argument(&picture)];
+        ["load", "--transports", "unix", "--limit", "10s", "--budget", "2min", "--svg", argument(&picture)];
     let document = place.document(&args);
     let load = &document["answer"];
     assert_eq!(load["schema"], "ipcost-load/1", "{load:#}");
