@@ -4,7 +4,7 @@
 //     bare PATTERN TRANSPORT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU [latency]
 //
 // prints the nanoseconds of OPS operations, after LEAD_IN untimed ones; with the word latency, those of each of OPS
-// round trips. HABIT in the environment names one thing to do otherwise, for `cargo xtask bench habits`:
+// round trips, before each of which it sleeps for PAUSE_NS of the environment, if that is set. HABIT in the environment names one thing to do otherwise, for `cargo xtask bench habits`:
 //
 //     touch      every byte is written before a message is sent, and read after it is received
 //     fresh      messages come from 64 MiB, so that none is in a cache
@@ -172,12 +172,22 @@ static void rr_client(uint64_t ops)
     }
 }
 
+static void sleep_until(uint64_t ns)
+{
+    const struct timespec when = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) != 0) continue;
+}
+
 static void rr_latencies(uint64_t ops)
 {
     uint64_t *each = malloc(ops * sizeof *each);
     if (each == NULL) die("malloc");
     memset(each, 0, ops * sizeof *each);
+    const char *pause = getenv("PAUSE_NS");
+    const uint64_t pause_ns = pause == NULL ? 0 : strtoull(pause, NULL, 10);
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     for (uint64_t op = 0; op < ops; op++) {
+        if (pause_ns > 0) sleep_until(now() + pause_ns);
         const uint64_t began = now();
         put(to, out, size);
         get(from, in, size);

@@ -76,6 +76,16 @@ impl Cells {
         told.remove(&Told::Latency).context("a batch told no latencies")
     }
 
+    /// The same at the pace of the cell.
+    ///
+    /// # Errors
+    /// If a peer fails.
+    pub fn paced(&mut self, cell: usize, warm: u64, ops: u64) -> Result<Histogram> {
+        self.bench.batch(cell, warm, BatchKind::Paced(1))?;
+        let mut told = self.bench.batch(cell, ops, BatchKind::Paced(2))?.told;
+        told.remove(&Told::Latency).context("a batch told no latencies")
+    }
+
     /// Where a cell's buffers begin in this epoch, as plain programs take it in `OFFSETS`.
     pub fn offsets(&self, cell: usize) -> String {
         let layout = self.bench.layout_of(cell).unwrap_or_default();

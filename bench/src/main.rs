@@ -10,6 +10,7 @@ mod habits;
 mod ledgers;
 mod overhead;
 mod pairs;
+mod pauses;
 mod percentiles;
 mod plain;
 mod processes;
@@ -69,6 +70,7 @@ fn run(words: &[&str]) -> Result<()> {
             faithful::bench(turns, only)
         }
         "percentiles" => percentiles::bench(count(rest, 40)?),
+        "pauses" => pauses::bench(count(rest, 12)?),
         "verdict" => time_to_verdict::bench(count(rest, 10)?),
         "pairs" => pairs::bench(count(rest, 40)? as usize),
         "tools" => {

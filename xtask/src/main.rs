@@ -30,6 +30,7 @@ usage: cargo xtask <command>
                    them, as in the ledgers (the default), or apart on two cores
   bench percentiles [N]
                    percentiles of latency against a plain loop that times each round trip, in N epochs (40)
+  bench pauses [N] round trips after pauses of 1, 10 and 100 ms against a plain loop; N epochs (12)
   bench verdict [N]
                    how long a verdict takes, against fixed repetitions; N of each (10)
   bench pairs [N]  how often two runs of one build are called different; N of each (40)

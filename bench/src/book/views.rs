@@ -65,18 +65,21 @@ fn verdict(document: &Document) -> Result<String> {
     let round_trip = on_one(Pattern::Rr, 64)?;
     let stream = on_one(Pattern::Stream, 65536)?;
     let under = document.host.tcp_congestion().map(|name| format!(" under {name}")).unwrap_or_default();
-    let value = |contrast: &ContrastRecord| ratio(contrast.ratio);
-    Ok(format!(
-        "**On one core, a connection per request takes {} × as long over a Unix socket as over TCP {}, a round trip of 64 B {} × {}. \
-         A stream of 64 KiB messages takes {} × as long{under} {}.**\n\n*{}.*",
-        value(connection),
-        bounds(connection),
-        value(round_trip),
-        bounds(round_trip),
-        value(stream),
-        bounds(stream),
-        origin(document)
-    ))
+    let said = |contrast: &ContrastRecord, what: &str, than: &str| {
+        let text = format!("{what} takes {} × as long{than} {}.", ratio(contrast.ratio), bounds(contrast));
+        strong(&text, contrast.verdict)
+    };
+    let sentences = [
+        said(connection, "On one core, a connection per request", " over a Unix socket as over TCP"),
+        said(round_trip, "A round trip of 64 B", ""),
+        said(stream, "A stream of 64 KiB messages", &under),
+    ];
+    Ok(format!("{}\n\n*{}.*", sentences.join(" "), origin(document)))
+}
+
+/// In bold, if it is known.
+fn strong(text: &str, verdict: Verdict) -> String {
+    if verdict == Verdict::Undecided { text.to_owned() } else { format!("**{text}**") }
 }
 
 /// The interval of a ratio, in parentheses.
@@ -221,16 +224,18 @@ fn saving(app: &App) -> Result<String> {
     let least = on_one_core(app, Pattern::Rr).context("no request was measured on one core")?;
     let both = |saving: &Saving| {
         let (unix, tcp) = (time(saving.unix_ns), time(saving.tcp_ns));
-        let interval = interval(saving.ratio.lo, saving.ratio.hi, "");
-        format!("{unix} over a Unix socket and {tcp} over TCP, {} × {interval}", ratio(saving.ratio.median))
+        let open = if saving.verdict == Verdict::Undecided { ", open" } else { "" };
+        let interval = interval(saving.ratio.lo, saving.ratio.hi, open);
+        format!("{unix} over a Unix socket and {tcp} over TCP, {} × {interval}.", ratio(saving.ratio.median))
     };
-    let connection = on_one_core(app, Pattern::Connect)
-        .map(|saving| format!(" With a connection for each request it takes {}.", both(saving)));
+    let first = format!("On one core, `{}` of {} takes {}", least.request, server(app), both(least));
+    let connection = on_one_core(app, Pattern::Connect).map(|saving| {
+        let text = format!("With a connection for each request it takes {}", both(saving));
+        format!(" {}", strong(&text, saving.verdict))
+    });
     Ok(format!(
-        "**On one core, `{}` of {} takes {}.{}**\n\n*{}.*",
-        least.request,
-        server(app),
-        both(least),
+        "{}{}\n\n*{}.*",
+        strong(&first, least.verdict),
         connection.unwrap_or_default(),
         origin_of_answer(&app.envelope)
     ))

@@ -87,6 +87,8 @@ pub struct Judge<'a> {
     discoveries: u32,
     /// The level at which a cell is called the cheapest of its table.
     level_of_cheapest: f64,
+    /// The level of ratios of means, which say that costs are the same.
+    level_of_means: f64,
 }
 
 impl<'a> Judge<'a> {
@@ -101,7 +103,15 @@ impl<'a> Judge<'a> {
         let tables = tables.map(|contrasts| &plan.workloads[contrasts[0].workload]);
         let compared = tables.flat_map(|table| questions(plan, table)).collect();
         let level = plan.alpha_each;
-        let judge = Self { plan, batches, compared, level, discoveries: 0, level_of_cheapest: level };
+        let judge = Self {
+            plan,
+            batches,
+            compared,
+            level,
+            discoveries: 0,
+            level_of_cheapest: level,
+            level_of_means: level,
+        };
         match plan.multiplicity {
             Multiplicity::Headline => judge,
             Multiplicity::Explored => judge.selecting(),
@@ -134,8 +144,17 @@ impl<'a> Judge<'a> {
             };
             self.compared.iter().filter(is_told).count()
         });
+        let level = share(plan.alpha, told, all);
+        // Means are asked for where medians are the same.
+        let is_same = |planned: &&PlannedContrast| {
+            let logs = self.batches.log_ratios(Metric::Wall, planned.a, planned.b);
+            let found = self.judged(level, planned.a, planned.b, &logs);
+            found.is_some_and(|found| found.verdict == Verdict::Equivalent)
+        };
+        let same = plan.all_contrasts().filter(is_same).count();
         Self {
-            level: share(plan.alpha, told, all),
+            level,
+            level_of_means: share(plan.alpha, same, all),
             discoveries: told as u32,
             level_of_cheapest: share(plan.alpha, tables, pairs),
             ..self
@@ -165,12 +184,13 @@ impl<'a> Judge<'a> {
     fn contrast_at(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<Contrast> {
         let found = self.judged(level, a, b, &self.batches.log_ratios(metric, a, b))?;
         let needed = found.verdict == Verdict::Equivalent;
+        let level = level.min(self.level_of_means);
         Some(Contrast { mean: needed.then(|| self.mean_at(level, metric, a, b)).flatten(), ..found })
     }
 
     /// The ratio of the mean costs of two cells, with its verdict.
     pub fn mean(&self, metric: Metric, a: usize, b: usize) -> Option<(MeanRatio, Verdict)> {
-        self.mean_at(self.level, metric, a, b)
+        self.mean_at(self.level_of_means, metric, a, b)
     }
 
     fn mean_at(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<(MeanRatio, Verdict)> {
@@ -186,9 +206,25 @@ impl<'a> Judge<'a> {
         logs.iter().filter(beyond).count() as f64 / logs.len().max(1) as f64
     }
 
-    /// The ratio of something else of two cells, from its logarithm in each epoch, at so large a share of a contrast's level.
-    pub fn of_logs(&self, share: f64, a: usize, b: usize, logs: &[f64]) -> Option<Contrast> {
-        self.judged(self.level * share, a, b, logs)
+    /// The ratios of something else of two cells, from its logarithm in each epoch, of all contrasts and so many for each. They have an
+    /// alpha of their own: in a headline all share it, and of an explored grid those that have a verdict.
+    pub fn of_logs(&self, all: &[(usize, usize, Vec<f64>)], each: usize) -> Vec<Option<Contrast>> {
+        let many = self.plan.all_contrasts().count().max(1) * each;
+        let level = match self.plan.multiplicity {
+            Multiplicity::Headline => self.plan.alpha_each / each as f64,
+            Multiplicity::Explored => {
+                let has_verdict = |level: f64, (a, b, logs): &(usize, usize, Vec<f64>)| {
+                    let found = self.judged(level, *a, *b, logs);
+                    found.is_some_and(|found| found.verdict != Verdict::Undecided)
+                };
+                let at = |told: usize| self.plan.alpha * told.max(1) as f64 / many as f64;
+                let told = answered_together(many, |told| {
+                    all.iter().filter(|one| has_verdict(at(told), one)).count()
+                });
+                at(told)
+            }
+        };
+        all.iter().map(|(a, b, logs)| self.judged(level, *a, *b, logs)).collect()
     }
 
     /// How much more the costs of one vary from epoch to epoch than those of the other, with an interval at the run's alpha.

@@ -25,10 +25,11 @@ const LEARNING_BATCH: Duration = Duration::from_millis(40);
 const STEADY_BATCH: Duration = Duration::from_millis(300);
 /// The transfer before it, in which it starts.
 const STEADY_LEAD_IN: Duration = Duration::from_millis(100);
-/// The fewest operations of a batch with pauses, each worker's; and at an offered rate, of all workers together: enough
-/// for a 99th percentile.
-const LEAST_PAUSES: f64 = 4.0;
+/// The fewest operations of a batch at an offered rate, of all workers together.
 const LEAST_OFFERED: f64 = 128.0;
+/// The part of as many operations as a batch with pauses has that come before it, at its pace: in the first of a process, caches and
+/// predictors are cold.
+const LEAD_IN_OF_PAUSES: f64 = 0.1;
 /// Growth between the two batches that separate a fixed wait from the cost of operations; and growth if the shorter
 /// was nearly all wait.
 const LONGER: u64 = 3;
@@ -137,13 +138,20 @@ pub(crate) fn lengths(plan: &Plan, cell: &PlannedCell) -> (Duration, Duration) {
     let pace = cell.cell.pace();
     if pace.is_paced() {
         let workers = cell.cell.concurrency;
-        let (least, lead_in) = match pace {
-            Pace::Rate { .. } => (LEAST_OFFERED / f64::from(workers), plan.lead_in),
-            // Each operation begins after a pause, so there is nothing to get into.
-            Pace::Think { .. } | Pace::BackToBack => (LEAST_PAUSES, Duration::ZERO),
+        let lasting = |ops: f64| {
+            let each = (ops / f64::from(workers)).max(1.0);
+            Duration::from_nanos((each * pace.interval_ns(workers)) as u64)
         };
-        let least = Duration::from_nanos((least.max(1.0) * pace.interval_ns(workers)) as u64);
-        return (plan.batch.max(least), lead_in);
+        return match pace {
+            Pace::Rate { .. } => {
+                let wanted = plan.offered.map_or(Duration::ZERO, |(ops, most)| lasting(ops as f64).min(most));
+                (plan.batch.max(lasting(LEAST_OFFERED)).max(wanted), plan.lead_in)
+            }
+            Pace::Think { .. } | Pace::BackToBack => {
+                let pauses = f64::from(plan.pauses);
+                (plan.batch.max(lasting(pauses)), plan.lead_in.max(lasting(pauses * LEAD_IN_OF_PAUSES)))
+            }
+        };
     }
     let (batch, lead_in) = match () {
         () if cell.is_steady() => (plan.batch.max(STEADY_BATCH), STEADY_LEAD_IN),

@@ -105,6 +105,7 @@ fn judged(
 ) -> Document {
     let plan = &outcome.plan;
     let Envelope { schema, tool, host, started } = about.envelope(SCHEMA);
+    let told = Judged { outcome, judge, is_final, percentiles: of_percentiles(outcome, judge) };
     Document {
         schema,
         tool,
@@ -136,9 +137,9 @@ fn judged(
             longer: if is_final { longer(outcome, judge) } else { None },
         },
         cells: cells(outcome, batches, about),
-        workloads: workloads(outcome, judge, is_final),
-        contrasts: contrasts(outcome, judge, is_final),
-        over_pace: over_pace(outcome, judge, is_final),
+        workloads: workloads(&told),
+        contrasts: contrasts(&told),
+        over_pace: over_pace(&told),
         pause_parts: pause_parts(outcome, batches, judge.level()),
         samples: Vec::new(),
         warnings: Vec::new(),
@@ -384,22 +385,28 @@ fn modes(batches: &Batches<'_>, cell: usize) -> Vec<Mode> {
         .to_vec()
 }
 
-/// The contrasts; those of a run that goes on without what no table shows meanwhile.
-fn contrasts(outcome: &Outcome, judge: &Judge<'_>, is_final: bool) -> Vec<ContrastRecord> {
-    let plan = &outcome.plan;
+/// What contrasts are told from; those of a run that goes on without what no table shows meanwhile.
+struct Judged<'a> {
+    outcome: &'a Outcome,
+    judge: &'a Judge<'a>,
+    is_final: bool,
+    percentiles: OfPercentiles,
+}
+
+fn contrasts(told: &Judged<'_>) -> Vec<ContrastRecord> {
     let of_metric = |metric| {
-        let found =
-            plan.contrasts.iter().filter_map(move |planned| judge.contrast(metric, planned.a, planned.b));
-        found.map(move |found| contrast_record(outcome, judge, is_final, metric, found))
+        let planned = told.outcome.plan.contrasts.iter();
+        let found = planned.filter_map(move |planned| told.judge.contrast(metric, planned.a, planned.b));
+        found.map(move |found| told.contrast(metric, found))
     };
     Metric::ALL.iter().flat_map(|metric| of_metric(*metric)).collect()
 }
 
 /// What pauses cost.
-fn over_pace(outcome: &Outcome, judge: &Judge<'_>, is_final: bool) -> Vec<ContrastRecord> {
-    let planned = outcome.plan.over_pace.iter();
-    let found = planned.filter_map(|planned| judge.contrast(Metric::Wall, planned.a, planned.b));
-    found.map(|found| contrast_record(outcome, judge, is_final, Metric::Wall, found)).collect()
+fn over_pace(told: &Judged<'_>) -> Vec<ContrastRecord> {
+    let planned = told.outcome.plan.over_pace.iter();
+    let found = planned.filter_map(|planned| told.judge.contrast(Metric::Wall, planned.a, planned.b));
+    found.map(|found| told.contrast(Metric::Wall, found)).collect()
 }
 
 /// What the longest pause of each row costs more than the shortest, and what other cells tell of it: with processors kept awake, and with
@@ -437,35 +444,29 @@ fn pause_parts(outcome: &Outcome, batches: &Batches<'_>, level: f64) -> Vec<Paus
     found
 }
 
-fn contrast_record(
-    outcome: &Outcome,
-    judge: &Judge<'_>,
-    is_final: bool,
-    metric: Metric,
-    found: Contrast,
-) -> ContrastRecord {
-    let plan = &outcome.plan;
-    ContrastRecord {
-        metric,
-        a: plan.cells[found.a].id.clone(),
-        b: plan.cells[found.b].id.clone(),
-        ratio: found.ratio,
-        lo: found.bounds.map(|bounds| bounds.0),
-        hi: found.bounds.map(|bounds| bounds.1),
-        verdict: found.verdict,
-        epochs: found.epochs as u32,
-        range: found.range,
-        wanders: found.wanders,
-        alike: false,
-        mean: if is_final || metric == Metric::Wall {
-            mean(judge, metric, &found, plan.margin)
-        } else {
-            None
-        },
-        spread: if is_final { spread(judge, metric, &found) } else { None },
-        headline: metric == Metric::Wall,
-        within: if metric == Metric::Wall { within(judge, found.a, found.b) } else { Vec::new() },
-        latency: if metric == Metric::Wall { latency(outcome, judge, found.a, found.b) } else { Vec::new() },
+impl Judged<'_> {
+    fn contrast(&self, metric: Metric, found: Contrast) -> ContrastRecord {
+        let Self { outcome, judge, is_final, percentiles } = self;
+        let plan = &outcome.plan;
+        let is_wall = metric == Metric::Wall;
+        ContrastRecord {
+            metric,
+            a: plan.cells[found.a].id.clone(),
+            b: plan.cells[found.b].id.clone(),
+            ratio: found.ratio,
+            lo: found.bounds.map(|bounds| bounds.0),
+            hi: found.bounds.map(|bounds| bounds.1),
+            verdict: found.verdict,
+            epochs: found.epochs as u32,
+            range: found.range,
+            wanders: found.wanders,
+            alike: false,
+            mean: if *is_final || is_wall { mean(judge, metric, &found, plan.margin) } else { None },
+            spread: if *is_final { spread(judge, metric, &found) } else { None },
+            headline: is_wall,
+            within: if is_wall { within(judge, found.a, found.b) } else { Vec::new() },
+            latency: percentiles.get(&(found.a, found.b)).filter(|_| is_wall).cloned().unwrap_or_default(),
+        }
     }
 }
 
@@ -477,16 +478,36 @@ fn mean(judge: &Judge<'_>, metric: Metric, found: &Contrast, margin: f64) -> Opt
     Some(MeanContrast { ratio: mean.ratio, lo, hi, verdict, slow, unseen: mean.unseen })
 }
 
-/// The contrasts of percentiles, which share the level of one.
-fn latency(outcome: &Outcome, judge: &Judge<'_>, a: usize, b: usize) -> Vec<LatencyContrast> {
-    let share = 1.0 / Percentile::COMPARED.len() as f64;
-    let of = |percentile: &Percentile| {
-        let logs = log_ratios(&outcome.percentiles[a], &outcome.percentiles[b], *percentile)?;
-        let Contrast { ratio, bounds, verdict, .. } = judge.of_logs(share, a, b, &logs)?;
+/// The contrasts of percentiles by their cells.
+type OfPercentiles = BTreeMap<(usize, usize), Vec<LatencyContrast>>;
+
+/// Those of all pairs that are compared.
+fn of_percentiles(outcome: &Outcome, judge: &Judge<'_>) -> OfPercentiles {
+    let plan = &outcome.plan;
+    let of_bursts = plan.workloads.iter().filter_map(|table| table.long_and_bursts(&plan.cells));
+    let of_bursts = of_bursts.flat_map(|[_, bursts]| {
+        let baseline = bursts.baseline;
+        let pairs = bursts.cells.into_iter().filter_map(move |cell| Some((cell, baseline?)));
+        pairs.filter(|(a, b)| a != b).collect::<Vec<_>>()
+    });
+    let pairs: BTreeSet<(usize, usize)> =
+        plan.all_contrasts().map(|planned| (planned.a, planned.b)).chain(of_bursts).collect();
+    let each = Percentile::COMPARED;
+    let (asked, logs): (Vec<_>, Vec<_>) = pairs
+        .into_iter()
+        .flat_map(|(a, b)| each.map(|percentile| (percentile, a, b)))
+        .filter_map(|(percentile, a, b)| {
+            let logs = log_ratios(&outcome.percentiles[a], &outcome.percentiles[b], percentile)?;
+            Some((percentile, (a, b, logs)))
+        })
+        .unzip();
+    let mut found = OfPercentiles::new();
+    for (percentile, contrast) in asked.into_iter().zip(judge.of_logs(&logs, each.len())) {
+        let Some(Contrast { a, b, ratio, bounds, verdict, .. }) = contrast else { continue };
         let (lo, hi) = bounds.unzip();
-        Some(LatencyContrast { percentile: *percentile, ratio, lo, hi, verdict })
-    };
-    Percentile::COMPARED.iter().filter_map(of).collect()
+        found.entry((a, b)).or_default().push(LatencyContrast { percentile, ratio, lo, hi, verdict });
+    }
+    found
 }
 
 /// How much more one varies from epoch to epoch than the other.
@@ -505,7 +526,8 @@ fn within(judge: &Judge<'_>, a: usize, b: usize) -> Vec<ContrastWithin> {
     [Ran::Together, Ran::Apart].iter().filter_map(record).collect()
 }
 
-fn workloads(outcome: &Outcome, judge: &Judge<'_>, is_final: bool) -> Vec<WorkloadRecord> {
+fn workloads(told: &Judged<'_>) -> Vec<WorkloadRecord> {
+    let Judged { outcome, judge, .. } = told;
     let plan = &outcome.plan;
     let record = |table: &Workload| {
         let Some([long, bursts]) = table.long_and_bursts(&plan.cells) else {
@@ -513,7 +535,7 @@ fn workloads(outcome: &Outcome, judge: &Judge<'_>, is_final: bool) -> Vec<Worklo
         };
         let cells = bursts.cells.iter().filter(|cell| Some(**cell) != bursts.baseline);
         let found = cells.filter_map(|cell| judge.pair(*cell, bursts.baseline?));
-        let contrasts = found.map(|found| contrast_record(outcome, judge, is_final, Metric::Wall, found));
+        let contrasts = found.map(|found| told.contrast(Metric::Wall, found));
         let bursts = WorkloadRecord { contrasts: contrasts.collect(), ..workload(plan, judge, &bursts) };
         WorkloadRecord {
             cells: table.cells.iter().map(|cell| plan.cells[*cell].id.clone()).collect(),
@@ -571,7 +593,8 @@ fn findings(
     if epochs < needed && plan.family > 0 {
         findings.push(warnings::no_intervals(epochs, needed));
     } else if outcome.stopped == Stopped::Budget {
-        let answered = judge.answered();
+        // What the run was asked may be another question than its tables are.
+        let answered = outcome.answered.clone().unwrap_or_else(|| judge.answered());
         if !answered.all() && answered.of > 0 {
             let open = answered.of - answered.resolved;
             let mixed = |cell: &CellRecord| cell.placement == Placement::Free && cell.modes.len() == 2;
@@ -592,7 +615,7 @@ fn findings(
             outcome.suspended.len(),
         ));
     }
-    for (cell, incidents) in cells.iter().zip(&outcome.incidents) {
+    for (index, (cell, incidents)) in cells.iter().zip(&outcome.incidents).enumerate() {
         let id = cell.id.as_str();
         if let Some(reason) = &cell.reason {
             findings.push(warnings::unavailable(id, reason));
@@ -601,7 +624,11 @@ fn findings(
         findings.extend(small_pipe(cell));
         findings.extend(below_floor(cell, plan.margin));
         findings.extend(fixed_wait(cell));
+        let held = plan.ports_to.zip(outcome.out_of_ports.get(&index).copied());
+        findings.extend(held.map(|(to, known)| warnings::ports_held(cell, to, known)));
         findings.extend(warnings::overloaded(cell));
+        let batches = f64::from(cell.epochs.max(1)) * f64::from(plan.rounds.max(1));
+        findings.extend(warnings::not_offered(cell, cell.ops as f64 / batches));
         if incidents.retries > 0 {
             findings.push(warnings::backlog_full(id, incidents.retries));
         }

@@ -54,4 +54,4 @@ pub use planning::{PlanError, Settings, plan};
 pub use processes::ProcessBench;
 pub use processes::watching::{Between, watch_ends};
 pub use question::{Answered, Contrasts, Needed, Question};
-pub use surroundings::{Snapshot, Surroundings, System};
+pub use surroundings::{HeldPorts, Snapshot, Surroundings, System};

@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn percentiles_are_paired_by_epoch_and_only_those_that_operations_give() {
         let of = |epoch, each: u64| {
-            Percentiles::of(epoch, &Histogram::of((1..=100).map(|value| value * each).collect()))
+            Percentiles::of(epoch, &Histogram::of((1..=1_000).map(|value| value * each).collect()))
         };
         let (a, b) = ([of(1, 2), of(2, 2), of(4, 4)], [of(2, 1), of(4, 1), of(5, 1)]);
         let ratios = |percentile| {

@@ -1,6 +1,7 @@
 //! From cells to a plan: the comparisons and their levels, and how rounds and batches fit the budget.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use ipcost_model::units::duration_text;
@@ -72,6 +73,9 @@ fn shortest() -> Allocation {
     allocate(&Variances { within: 0.0, ..Variances::UNKNOWN }, Duration::ZERO)
 }
 
+/// How many operations a batch with pauses has, over all its connections: as many of these as there is time for.
+const PAUSES: [u32; 4] = [100, 50, 20, 8];
+
 /// Why a job cannot be planned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
@@ -134,6 +138,12 @@ pub struct Settings {
     pub arms: Option<Arms>,
     /// Whether cells may be offered more than they carry.
     pub may_overload: bool,
+    /// Where connections over TCP go whose clients have one source address.
+    pub ports_to: Option<SocketAddr>,
+    /// Operations that take longer than this are counted, nanoseconds.
+    pub limit_ns: Option<u64>,
+    /// So many operations a batch at an offered rate has, unless they take longer than this.
+    pub offered: Option<(u64, Duration)>,
 }
 
 impl Settings {
@@ -155,6 +165,9 @@ impl Settings {
             timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
             arms: job.ab.clone(),
             may_overload: false,
+            ports_to: None,
+            limit_ns: None,
+            offered: None,
         }
     }
 }
@@ -233,13 +246,40 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         timeout: settings.timeout,
         arms: settings.arms.clone().map(|arms| PlannedArms { arms, before: Vec::new() }),
         may_overload: settings.may_overload,
+        ports_to: settings.ports_to,
+        limit_ns: settings.limit_ns,
+        offered: settings.offered,
+        pauses: PAUSES[0],
         cells_at_once: CELLS_AT_ONCE,
         tasks_at_once: u64::MAX,
     };
     let calibration = measurable * ASSUMED_CALIBRATION;
-    let extra = plan.measurable().map(|cell| beyond_usual(&plan, cell)).sum();
-    let cost = EpochCost { overhead: ASSUMED_OVERHEAD, stretch: None, extra };
-    if !fit(&mut plan, budget.saturating_sub(calibration), cost, &Variances::UNKNOWN) {
+    let cost_of = |plan: &Plan| EpochCost {
+        overhead: ASSUMED_OVERHEAD,
+        stretch: None,
+        extra: plan.measurable().map(|cell| beyond_usual(plan, cell)).sum(),
+    };
+    let fits = |plan: &mut Plan| {
+        let cost = cost_of(plan);
+        fit(plan, budget.saturating_sub(calibration), cost, &Variances::UNKNOWN)
+    };
+    let pauses = |plan: &Plan| {
+        plan.measurable().find(|cell| plan.cells[*cell].cell.pause().is_some_and(|it| it.mean_ns > 0))
+    };
+    // Rather fewer epochs than shorter batches; but rather shorter ones than no interval.
+    let fewer = if pauses(&plan).is_some() { &PAUSES[..] } else { &PAUSES[..1] };
+    let is_planned = fewer.iter().any(|pauses| {
+        plan.pauses = *pauses;
+        fits(&mut plan)
+    });
+    if let Some(cell) = pauses(&plan).filter(|_| is_planned && plan.pauses < PAUSES[0]) {
+        plan.notes.push(format!(
+            "there is time for {} operations in a batch of {}, and 100 would say more: of few, the first ones of a process, which take longer, are a large part; a larger --budget, or fewer cells",
+            plan.pauses, plan.cells[cell].id
+        ));
+    }
+    if !is_planned {
+        let cost = cost_of(&plan);
         let allocation = Allocation { rounds: plan.rounds, batch: plan.batch };
         let epoch = cost.epoch(measurable, &allocation);
         let enough = (epoch * epochs_needed).div_f64(1.0 - SLACK) + calibration;

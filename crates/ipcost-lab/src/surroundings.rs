@@ -1,11 +1,14 @@
 //! Observes the machine during a run.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use ipcost_model::{MachineRecord, ProcessorTimes, Throttling};
 use ipcost_sys::clock::{self, Quality};
+use ipcost_sys::observed::{LocalPorts, TcpSocket, TcpState};
 use ipcost_sys::others::{self, Busy, Processes};
+use ipcost_sys::sockets::Sockets;
 use ipcost_sys::{counters, host, quota, usage};
 
 use crate::rules::{self, AppliedRule, BLAME, NEIGHBOUR_SHARE, STEAL_SHARE};
@@ -80,10 +83,25 @@ pub trait Surroundings {
         Vec::new()
     }
 
+    /// How many local ports are held by connections to an address that have ended (TIME_WAIT), and how many there are; `None` if the
+    /// system does not tell.
+    fn ports_held(&mut self, _to: SocketAddr) -> Option<HeldPorts> {
+        None
+    }
+
     /// The processor time of the kernel's threads since then, in clock ticks: they work for anyone who asked for it.
     fn kernel_ticks(&mut self) -> u64 {
         0
     }
+}
+
+/// Local ports towards an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldPorts {
+    /// Those of connections that have ended, and which the kernel keeps for a minute.
+    pub held: u64,
+    /// All that clients may be given.
+    pub of: u64,
 }
 
 /// The real machine.
@@ -120,6 +138,13 @@ impl Surroundings for System {
 
     fn neighbours(&mut self) -> Vec<u32> {
         neighbours::others().into_iter().map(|other| other.process).collect()
+    }
+
+    fn ports_held(&mut self, to: SocketAddr) -> Option<HeldPorts> {
+        let sockets = Sockets::open().and_then(|mut sockets| sockets.tcp()).ok()?;
+        let is_held = |socket: &&TcpSocket| socket.state == TcpState::TimeWait && socket.remote == to;
+        let held = sockets.iter().filter(is_held).count() as u64;
+        Some(HeldPorts { held, of: LocalPorts::of(None).ok()?.count.into() })
     }
 
     fn kernel_ticks(&mut self) -> u64 {

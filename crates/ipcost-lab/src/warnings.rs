@@ -1,5 +1,6 @@
 //! Problems that weaken or bias a result, and what to do about them: the words of every warning of a run.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use ipcost_model::units::{self, duration_text, size_text};
@@ -7,6 +8,7 @@ use ipcost_model::{CellRecord, HeldBackRecord, LayoutEffect, LongerRun, Mode, Pl
 
 use crate::layout_effect;
 use crate::rules::{self, AppliedRule, nanoseconds};
+use crate::surroundings::HeldPorts;
 
 /// The run was asked to stop.
 pub fn interrupted(epochs: u32) -> AppliedRule {
@@ -253,6 +255,43 @@ pub fn overloaded(cell: &CellRecord) -> Option<AppliedRule> {
             units::rate_text(offered.round() as u64)
         );
         AppliedRule::new(rules::OVERLOADED, found, "offer less, or give more connections (--concurrency)")
+    })
+}
+
+/// A cell was measured no more, since the local ports to its server would have been held.
+pub fn ports_held(cell: &CellRecord, to: SocketAddr, known: HeldPorts) -> AppliedRule {
+    let found = format!(
+        "{} stopped after {}: of {} local ports to {to}, {} are held by connections that have ended, for a minute each; with more than a quarter of them every connect on this machine takes longer",
+        cell.id,
+        units::counted(cell.epochs, "epoch"),
+        known.of,
+        known.held
+    );
+    AppliedRule::new(
+        rules::PORTS_HELD,
+        found,
+        "what it has measured stands; measure again after a minute, for less time, or give an address of 127.0.0.0/8, whose sources are spread",
+    )
+}
+
+/// A cell is offered less than was asked for, in batches of so many operations.
+pub fn not_offered(cell: &CellRecord, batch_ops: f64) -> Option<AppliedRule> {
+    let pace = cell.pace.as_ref()?;
+    let (asked, begun) = pace.offered_per_s.zip(pace.achieved_per_s)?;
+    // A batch lasts from its begin to the end of its last operation, which begins when it is due.
+    let last_s = cell.wall_ns_per_op?.median / 1e9;
+    let expected = batch_ops / (batch_ops / asked + last_s);
+    let is_behind = pace.unsent.is_some_and(|share| share > 1.0 - rules::CARRIED_SHARE);
+    // What random arrivals give or take in all batches together is no reason.
+    let by_chance = 3.0 / (cell.ops.max(1) as f64).sqrt();
+    (begun < expected * (rules::OFFERED_SHARE - by_chance) && !is_behind).then(|| {
+        let found = format!(
+            "{} was offered {} of the {} that was asked for: its times are those of a lower rate",
+            cell.id,
+            units::percent(begun / asked),
+            units::rate_text(asked.round() as u64)
+        );
+        AppliedRule::new(rules::NOT_OFFERED, found, "give longer batches (--batch), or fewer connections")
     })
 }
 

@@ -587,6 +587,9 @@ pub struct Percentiles {
     pub p99: u64,
     /// 99.9th percentile, nanoseconds.
     pub p999: u64,
+    /// How many took longer than the limit that the run was asked about, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_limit: Option<u64>,
 }
 
 impl Percentiles {
@@ -600,6 +603,7 @@ impl Percentiles {
             p90: at(Percentile::P90),
             p99: at(Percentile::P99),
             p999: at(Percentile::P999),
+            over_limit: None,
         }
     }
 
@@ -808,8 +812,14 @@ impl Percentile {
         self.among([0.5, 0.9, 0.99, 0.999])
     }
 
-    /// The fewest operations that have it: with fewer it would be no more than their largest.
+    /// The fewest operations that have it: with ten beyond it. Of fewer it would rest on the largest two or three, and be too small.
     pub fn least_ops(self) -> u64 {
+        const BEYOND: u64 = 10;
+        BEYOND * self.one_in()
+    }
+
+    /// One in so many is beyond it.
+    pub fn one_in(self) -> u64 {
         (1.0 / (1.0 - self.quantile())).round() as u64
     }
 
@@ -906,7 +916,7 @@ pub struct MeanContrast {
     /// The share of epochs, 0 to 1, whose ratio is more than the margin above the median's if the mean is above it, below if below.
     pub slow: f64,
     /// The interval assumes that no epoch is further out than those seen; epochs rarer than this share may be, and would not have been
-    /// seen (with a probability above 5 %).
+    /// seen (with a probability above that of the interval to miss).
     pub unseen: f64,
 }
 

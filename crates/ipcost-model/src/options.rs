@@ -212,11 +212,11 @@ pub const CATALOGUE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: pace::ARRIVALS,
-        kind: OptionKind::Choice(&["poisson", "exponential", "constant"]),
+        kind: OptionKind::Choice(&["poisson", "exponential", "constant", "in-step"]),
         default: "poisson with rate, constant with think",
         group: OptionGroup::Pace,
         patterns: ALL,
-        summary: "how arrivals or pauses are spread: at random (poisson and exponential are two words for it), drawn from the seed and the same for all cells of a round, or evenly",
+        summary: "how arrivals or pauses are spread: at random (poisson and exponential are two words for it), drawn from the seed and the same for all cells of a round, or evenly; connections share random arrivals and take turns at even ones, or with in-step all send at once",
     },
     OptionSpec {
         name: pace::PACER,

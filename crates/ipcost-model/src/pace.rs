@@ -35,9 +35,20 @@ pub enum Pace {
     Rate {
         /// Operations a second, all workers together.
         per_s: u64,
-        /// Whether arrivals are a Poisson process; otherwise they are evenly spaced.
-        random: bool,
+        /// How they are spread.
+        arrivals: Arrivals,
     },
+}
+
+/// When the operations of an open loop are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    /// A Poisson process, which all connections share.
+    Random,
+    /// Evenly spaced; connections take turns.
+    Constant,
+    /// Evenly spaced, on all connections at the same moments.
+    InStep,
 }
 
 impl Pace {
@@ -45,7 +56,14 @@ impl Pace {
     pub fn of(options: &Options) -> Self {
         let arrivals = options.text(ARRIVALS);
         match (options.int(RATE), options.int(THINK)) {
-            (Some(per_s), _) => Self::Rate { per_s, random: arrivals != Some("constant") },
+            (Some(per_s), _) => {
+                let arrivals = match arrivals {
+                    Some("constant") => Arrivals::Constant,
+                    Some("in-step") => Arrivals::InStep,
+                    _ => Arrivals::Random,
+                };
+                Self::Rate { per_s, arrivals }
+            }
             (None, Some(mean_ns)) => {
                 Self::Think { mean_ns, random: arrivals.is_some_and(|word| word != "constant") }
             }
@@ -87,8 +105,12 @@ impl Pace {
                 let spread = if random { " on average" } else { "" };
                 Some(format!("{}{spread} before each", time_text(mean_ns)))
             }
-            Self::Rate { per_s, random } => {
-                let spread = if random { "" } else { ", evenly spaced" };
+            Self::Rate { per_s, arrivals } => {
+                let spread = match arrivals {
+                    Arrivals::Random => "",
+                    Arrivals::Constant => ", evenly spaced",
+                    Arrivals::InStep => ", all connections at once",
+                };
                 Some(format!("at {}{spread}", rate_text(per_s)))
             }
         }
@@ -161,6 +183,9 @@ pub(crate) fn check(options: &Options) -> Result<(), String> {
             return Err(format!("option {option} acts only together with {needed}; give {needed} too"));
         }
     }
+    if options.text(ARRIVALS) == Some("in-step") && !rated {
+        return Err(format!("{ARRIVALS}=in-step acts only together with {RATE}; give {RATE} too"));
+    }
     for option in [ARRIVALS, TIMER_SLACK] {
         if is_set(option) && !thinks && !rated {
             return Err(format!(
@@ -230,7 +255,9 @@ mod tests {
             of(&[("think", "1.5ms"), ("arrivals", "exponential")]),
             Pace::Think { mean_ns: 1_500_000, random: true }
         );
-        assert_eq!(of(&[("rate", "5k/s")]), Pace::Rate { per_s: 5_000, random: true });
+        let rate = |arrivals| Pace::Rate { per_s: 5_000, arrivals };
+        assert_eq!(of(&[("rate", "5k/s")]), rate(Arrivals::Random));
+        assert_eq!(of(&[("rate", "5k/s"), ("arrivals", "in-step")]), rate(Arrivals::InStep));
         let even = of(&[("rate", "200"), ("arrivals", "constant")]);
         assert_eq!(even.interval_ns(2), 10e6);
         assert_eq!(even.text().unwrap(), "at 200/s, evenly spaced");

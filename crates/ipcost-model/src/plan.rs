@@ -1,5 +1,6 @@
 //! A plan: everything decided before the first measurement.
 
+use core::net::SocketAddr;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -86,6 +87,18 @@ pub struct Plan {
     /// Whether cells may be offered more than they carry back to back; a run that does not look for that refuses it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_overload: bool,
+    /// Operations that take longer than this are counted, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_ns: Option<u64>,
+    /// Where connections over TCP go whose clients have one source address, if they do: its ports run out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports_to: Option<SocketAddr>,
+    /// So many operations a batch with pauses has at least, over all connections.
+    #[serde(default)]
+    pub pauses: u32,
+    /// So many operations a batch at an offered rate has, unless they take longer than this; absent where a few do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<(u64, Duration)>,
     /// The most cells with processes at the same time; an epoch of more is measured in groups.
     pub cells_at_once: usize,
     /// The most processes and threads of peers at the same time.

@@ -2,7 +2,7 @@
 
 use std::hint::{black_box, spin_loop};
 
-use ipcost_model::pace::{CPU_DMA_LATENCY, PACER, POLLUTE, Pace, TIMER_SLACK};
+use ipcost_model::pace::{Arrivals, CPU_DMA_LATENCY, PACER, POLLUTE, Pace, TIMER_SLACK};
 use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, PACER_NS, QUEUED, Told, UNSENT};
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
@@ -97,26 +97,40 @@ impl Pacing {
     /// For each operation its pause, or when it is due after the begin of the batch; nanoseconds.
     fn moments(&self, ops: u64, seed: u64) -> Vec<u64> {
         let interval_ns = self.pace.interval_ns(self.workers);
-        let mut draw = Draws::of(seed, self.worker);
+        let evenly =
+            |first_ns: f64| (0..ops).map(|index| (first_ns + index as f64 * interval_ns) as u64).collect();
         match self.pace {
             Pace::BackToBack => Vec::new(),
             Pace::Think { mean_ns, random } => {
+                let mut draw = Draws::of(seed, self.worker);
                 let mut pause = || if random { (draw.exponential() * interval_ns) as u64 } else { mean_ns };
                 (0..ops).map(|_| pause()).collect()
             }
-            Pace::Rate { random: true, .. } => {
-                let mut due = 0.0;
+            // Each draws what arrives at all of them, and takes its own. So together they end when what is offered does, however many
+            // they are.
+            Pace::Rate { arrivals: Arrivals::Random, .. } => {
+                let mut draw = Draws::of(seed, 0);
+                let (gap_ns, mut due) = (interval_ns / f64::from(self.workers), 0.0);
                 let mut next = || {
-                    due += draw.exponential() * interval_ns;
+                    due += draw.exponential() * gap_ns;
                     due as u64
                 };
-                (0..ops).map(|_| next()).collect()
+                let mut turn = || {
+                    (0..self.workers).fold(0, |own, worker| {
+                        if worker == self.worker {
+                            next()
+                        } else {
+                            next();
+                            own
+                        }
+                    })
+                };
+                (0..ops).map(|_| turn()).collect()
             }
-            // The arrivals of several workers take turns.
-            Pace::Rate { random: false, .. } => {
-                let first = interval_ns * f64::from(self.worker + 1) / f64::from(self.workers);
-                (0..ops).map(|index| (first + index as f64 * interval_ns) as u64).collect()
+            Pace::Rate { arrivals: Arrivals::Constant, .. } => {
+                evenly(interval_ns * f64::from(self.worker + 1) / f64::from(self.workers))
             }
+            Pace::Rate { arrivals: Arrivals::InStep, .. } => evenly(interval_ns),
         }
     }
 }
@@ -297,7 +311,7 @@ mod tests {
 
     #[test]
     fn arrivals_come_at_the_rate_and_are_the_same_for_the_same_seed() {
-        let pace = Pace::Rate { per_s: 20_000, random: true };
+        let pace = Pace::Rate { per_s: 20_000, arrivals: Arrivals::Random };
         let one = pacing(pace, 0, 2).moments(20_000, 7);
         assert_eq!(one, pacing(pace, 0, 2).moments(20_000, 7));
         assert_ne!(one, pacing(pace, 1, 2).moments(20_000, 7));
@@ -306,14 +320,25 @@ mod tests {
         // Two workers share 20 000 a second: 10 000 each, 20 000 in two seconds.
         let seconds = *one.last().unwrap() as f64 / 1e9;
         assert!((seconds - 2.0).abs() < 0.1, "{seconds}");
-        // A Poisson process: gaps above their mean are a share of 1/e.
-        let long = one.windows(2).filter(|pair| pair[1] - pair[0] > 100_000).count() as f64 / 20_000.0;
+        // Together they are a Poisson process: gaps above their mean are a share of 1/e.
+        let mut all = [one, pacing(pace, 1, 2).moments(20_000, 7)].concat();
+        all.sort_unstable();
+        let long = all.windows(2).filter(|pair| pair[1] - pair[0] > 50_000).count() as f64 / 40_000.0;
         assert!((long - 0.368).abs() < 0.02, "{long}");
-        let even = |worker| pacing(Pace::Rate { per_s: 1_000, random: false }, worker, 2).moments(3, 7);
-        assert_eq!(
-            (even(0), even(1)),
-            (vec![1_000_000, 3_000_000, 5_000_000], vec![2_000_000, 4_000_000, 6_000_000])
-        );
+        let evenly =
+            |arrivals, worker| pacing(Pace::Rate { per_s: 1_000, arrivals }, worker, 2).moments(3, 7);
+        let of_both = |arrivals| [0, 1].map(|worker| evenly(arrivals, worker));
+        let first = vec![1_000_000, 3_000_000, 5_000_000];
+        assert_eq!(of_both(Arrivals::Constant), [first, vec![2_000_000, 4_000_000, 6_000_000]]);
+        assert_eq!(of_both(Arrivals::InStep), [(); 2].map(|()| vec![2_000_000, 4_000_000, 6_000_000]));
+    }
+
+    #[test]
+    fn many_connections_end_when_what_is_offered_does() {
+        let pace = Pace::Rate { per_s: 1_000, arrivals: Arrivals::Random };
+        let last = (0..100).map(|worker| *pacing(pace, worker, 100).moments(2, 7).last().unwrap()).max();
+        // 200 operations at 1000 a second, and not the longest of a hundred sums of two gaps of 100 ms.
+        assert!((150_000_000..250_000_000).contains(&last.unwrap()), "{last:?}");
     }
 
     #[test]
@@ -346,7 +371,7 @@ mod tests {
 
     #[test]
     fn what_begins_late_counts_from_when_it_was_due() {
-        let rate = Pace::Rate { per_s: 10_000, random: false };
+        let rate = Pace::Rate { per_s: 10_000, arrivals: Arrivals::Constant };
         let mut paced = pacing(rate, 0, 1).meter(order(10)).unwrap().unwrap();
         for operation in 0..10 {
             paced.begin();

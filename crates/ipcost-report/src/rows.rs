@@ -255,8 +255,12 @@ fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Op
         Pattern::Floor if cell.size > 0 => cell.bytes_per_s.map(throughput),
         Pattern::Rr | Pattern::Connect | Pattern::Floor => cell.ops_per_s.map(rate),
     };
-    let latency = |of: fn(&ipcost_model::LatencySummary) -> u64| {
-        cell.latency_ns.as_ref().map_or_else(String::new, |summary| time(of(summary) as f64))
+    // Of too few operations a percentile is known to be no less.
+    let latency = |percentile: Percentile| {
+        let Some(summary) = &cell.latency_ns else { return String::new() };
+        let all = [summary.p50, summary.p90, summary.p99, summary.p999];
+        let at_least = if summary.at(percentile).is_some() { "" } else { "≥ " };
+        format!("{at_least}{}", time(percentile.among(all) as f64))
     };
     let floor = cell.floor.as_ref().map(|floor| self::ratio(floor.multiple.median)).unwrap_or_default();
     let (ratio, bounds, verdict, standing) = judged(document, table, cell);
@@ -265,8 +269,8 @@ fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Op
         rate: rate.unwrap_or_default(),
         cpu: cell.cpu_ns_per_op.map(|cpu| time(cpu.median)).unwrap_or_default(),
         softirq: cell.softirq_ns_per_op.map(time).unwrap_or_default(),
-        p50: latency(|summary| summary.p50),
-        p99: latency(|summary| summary.p99),
+        p50: latency(Percentile::P50),
+        p99: latency(Percentile::P99),
         floor,
         ratio,
         bounds,

@@ -113,6 +113,12 @@ impl Histogram {
         found.map_or(self.max, |(at, _)| largest_in(at).min(self.max))
     }
 
+    /// How many values exceed another, as far as bins tell: those in its own bin do not.
+    pub fn above(&self, value: u64) -> u64 {
+        let own = bin(value);
+        self.each().filter(|(at, _)| *at > own).map(|(_, count)| count).sum()
+    }
+
     fn packed(bins: impl Iterator<Item = (u64, u64)>, max: u64) -> Self {
         let mut histogram = Self { packed: Vec::new(), count: 0, max };
         let mut before = 0;

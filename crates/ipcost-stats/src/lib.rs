@@ -40,7 +40,7 @@ pub use discoveries::answered_together;
 pub use forecast::epochs_to_exclude;
 pub use histogram::Histogram;
 pub use interval::{Interval, epochs_needed, sign_e_value, sign_interval};
-pub use mean_ratio::{MeanRatio, mean_ratio};
+pub use mean_ratio::{MeanRatio, exceeds_share, mean_ratio, unseen_share};
 pub use median::{median, nearest_rank, quantile_sorted};
 pub use modes::{Group, Groups, two_groups};
 pub use outliers::outliers;

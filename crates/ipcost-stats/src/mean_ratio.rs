@@ -27,18 +27,16 @@ pub struct MeanRatio {
     pub ratio: f64,
     /// The smallest and the largest ratio kept; `None` while there are too few epochs.
     pub bounds: Option<(f64, f64)>,
-    /// Epochs that are rarer than this share, and further out than those seen, would not have been seen (with a probability above 5 %).
+    /// Epochs that are rarer than this share, and further out than those seen, would not have been seen (with a probability above alpha).
     pub unseen: f64,
 }
 
 /// Bisections: the widest hull of costs is halved to 10⁻⁹ of itself.
 const HALVINGS: u32 = 30;
-/// The probability with which [`MeanRatio::unseen`] would have been seen.
-const SEEN: f64 = 0.95;
 
-/// The share of epochs that n of them may miss altogether with a probability above 5 %.
-fn unseen_share(n: usize) -> f64 {
-    1.0 - (1.0 - SEEN).powf(1.0 / n.max(1) as f64)
+/// The share of epochs that n of them may miss altogether with a probability above `alpha`.
+pub fn unseen_share(n: usize, alpha: f64) -> f64 {
+    1.0 - alpha.powf(1.0 / n.max(1) as f64)
 }
 
 /// The ratio of the mean costs of epochs (a, b), which are positive, and its interval at level 1 − `alpha`. Epochs that resemble their
@@ -77,7 +75,22 @@ pub fn mean_ratio(epochs: &[(f64, f64)], alpha: f64) -> Option<MeanRatio> {
         };
         (end(least), end(most))
     });
-    Some(MeanRatio { ratio, bounds, unseen: unseen_share(n) })
+    Some(MeanRatio { ratio, bounds, unseen: unseen_share(n, alpha) })
+}
+
+/// Whether it is evident, at level 1 − `alpha`, that more than a share of all counted things is of a kind: of the kind and counted in each
+/// epoch. It assumes, as the interval of a ratio of means does, that no epoch is further out than those seen.
+///
+/// # Panics
+/// If `alpha` is not between 0 and 1.
+pub fn exceeds_share(epochs: &[(u64, u64)], share: f64, alpha: f64) -> bool {
+    assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
+    let n = epochs.len();
+    let excess: Vec<f64> =
+        epochs.iter().map(|(of_kind, all)| *of_kind as f64 - share * *all as f64).collect();
+    let worth = worth(serial_correlation(&excess), n);
+    let is_enough = n >= epochs_needed(alpha) as usize && worth > 0.0;
+    is_enough && excess.iter().sum::<f64>() > 0.0 && is_evident(&excess, -alpha.ln() / worth + regret(n))
 }
 
 /// ln(√π Γ(n + 1) / Γ(n + ½)): what the universal portfolio gives away at most.
@@ -164,7 +177,7 @@ mod tests {
         for epochs in [20, 40, 80] {
             for sd in [0.01, 0.03, 0.1] {
                 for (share, factor) in [(0.08, 3.0), (0.15, 2.0), (0.25, 1.5), (0.3, 1.2), (0.5, 1.3)] {
-                    if share < unseen_share(epochs) {
+                    if share < unseen_share(epochs, ALPHA) {
                         continue;
                     }
                     let [missed, by_median, same] = simulate(&Planted { sd, share, factor }, epochs);
@@ -229,6 +242,11 @@ mod tests {
         assert_eq!(mean_ratio(&[(3.0, 2.0), (3.0, 2.0)], ALPHA).unwrap().bounds, None);
         let (lo, hi) = mean_ratio(&[(3.0, 2.0); 20], ALPHA).unwrap().bounds.unwrap();
         assert!((lo - 1.5).abs() < 1e-6 && (hi - 1.5).abs() < 1e-6);
-        assert!((unseen_share(26) - 0.109).abs() < 0.001, "slow starts rarer than 1 in 9 are not seen in 26");
+        assert!(
+            (unseen_share(26, ALPHA) - 0.109).abs() < 0.001,
+            "slow starts rarer than 1 in 9 are not seen in 26"
+        );
+        // Where 38 of them are promised together: a fifth of the starts of one may be slow.
+        assert!((unseen_share(31, ALPHA / 38.0) - 0.193).abs() < 0.001);
     }
 }

@@ -8,13 +8,14 @@ use anyhow::{Context, anyhow, bail};
 use ipcost_features::answer::answered;
 use ipcost_features::app::{
     App, AppRequest, At, Burst, BurstRoom, Given, KINDS, Login, NamedServer, Others, SeenServer, ServerKind,
-    UNKNOWN_OWNER, aliases_of, burst, find, find_named, judge, keep_others_out, look, prepare, to_explain,
+    UNKNOWN_OWNER, aliases_of, burst, find, find_named, judge, keep_others_out, look, ports_to, prepare,
+    to_explain,
 };
 use ipcost_features::explain;
 use ipcost_features::load::most_connections;
 use ipcost_lab::journal;
 use ipcost_lab::lab::{about, fresh_seed};
-use ipcost_lab::{Contrasts, Lab};
+use ipcost_lab::{Contrasts, Lab, Settings};
 use ipcost_model::units::duration_text;
 use ipcost_model::{Job, Lasts, Matrix, Placement, Plan, Purpose, and_joined};
 use ipcost_sys::driven;
@@ -60,7 +61,8 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
         note(&substitute);
     }
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
-    let plan = lab.plan_job(&job, fresh_seed())?;
+    let settings = Settings { ports_to: ports_to(&request), ..Settings::of(&job, fresh_seed()) };
+    let plan = lab.plan(lab.cells(&job)?, &settings)?;
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
     let mut bench = lab.bench(&plan, &interrupt)?;
     let seen = look(kind, &request, &mut bench)?;
@@ -338,6 +340,7 @@ pub(crate) fn asked(named: NamedServer, args: &ServerArgs) -> anyhow::Result<App
     own.retain(|request| Some(request) != least.as_ref());
     let requests: Vec<String> = least.into_iter().chain(own).collect();
     Ok(AppRequest {
+        same_server: args.same_server,
         server: kind.name.to_owned(),
         alias: named.alias.map(|alias| alias.name.to_owned()),
         given,

@@ -9,6 +9,7 @@ use ipcost_model::{
 };
 use ipcost_peer::adapters::app::{At, Facts, ServerKind};
 use ipcost_report::words;
+use ipcost_sys::running::{Depth, program_of};
 
 use super::record::LOGIN;
 use super::{
@@ -22,7 +23,11 @@ const WORK_NS: [f64; 13] = [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e
 
 /// The answer, from what was seen before and what was measured.
 pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, document: &Document) -> App {
-    let savings = savings(kind, seen.lasts.is_none(), document);
+    let apart = apart(asked, seen);
+    let mut savings = savings(kind, seen.lasts.is_none(), document);
+    if apart.is_some() {
+        savings.iter_mut().for_each(|saving| (saving.saved_ns, saving.saved_cpu_ns) = (None, None));
+    }
     let margin = document.analysis.margin;
     let other_side = other_side(kind, asked);
     let known = seen.either();
@@ -46,7 +51,8 @@ pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, d
         requests: asked.requests.iter().zip(requests).map(request).collect(),
         margin,
         held_back: document.held_back().map(str::to_owned).collect(),
-        curves: curves(kind, &savings, margin),
+        curves: if apart.is_none() { curves(kind, &savings, margin) } else { Vec::new() },
+        apart,
         costs: other_side.as_ref().map(|_| costs(kind, document)).unwrap_or_default(),
         other_side,
         savings,
@@ -146,7 +152,40 @@ fn at_rates(document: &Document) -> Vec<AtRate> {
 
 fn side(facts: &Facts, given: &Option<At>) -> ServerSocket {
     let name = given.as_ref().and_then(|at| Some(at.name()?.to_owned()));
-    ServerSocket { address: facts.address.clone(), name, process: facts.process }
+    let program = facts.process.and_then(program);
+    ServerSocket { address: facts.address.clone(), name, process: facts.process, program }
+}
+
+fn program(process: u32) -> Option<String> {
+    Some(program_of(process, Depth::Counts)?.name)
+}
+
+/// Why both sides of a server of the user's own are not known to be one server, which answers by itself. What a server tells of itself does
+/// not show what stands in front of it; who listens does.
+fn apart(asked: &AppRequest, seen: &SeenServer) -> Option<String> {
+    let (unix, tcp) = seen.both()?;
+    if seen.lasts.is_some() || asked.same_server {
+        return None;
+    }
+    let named = |process: u32| match program(process) {
+        Some(name) => format!("{} (process {process})", words::escaped(&name)),
+        None => format!("process {process}"),
+    };
+    let unseen = |address: &str| {
+        format!(
+            "which process listens at {address} cannot be seen: what moving saves is known as root, or with --same-server, if nothing stands in front of the server there"
+        )
+    };
+    match (unix.process, tcp.process) {
+        (Some(of_unix), Some(of_tcp)) if of_unix == of_tcp => None,
+        (Some(of_unix), Some(of_tcp)) => Some(format!(
+            "over the Unix socket {} listens, over TCP {}: one may stand in front of another server, so that what moving saves is not known; two processes of one server with the same settings are told by --same-server",
+            named(of_unix),
+            named(of_tcp)
+        )),
+        (None, _) => Some(unseen(&unix.address)),
+        (_, None) => Some(unseen(&tcp.address)),
+    }
 }
 
 /// What decides whether both sides do the same work. What the client decides itself is the same on both by construction, and said.
@@ -219,7 +258,7 @@ fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> 
             verdict: contrast.verdict,
             mean: contrast.mean,
             saved_ns: estimates.difference(tcp, unix, &Measure::Wall),
-            saved_cpu_ns: cpu.filter(|_| sees_server(&estimates, unix)),
+            saved_cpu_ns: cpu.filter(|_| [unix, tcp].iter().all(|cell| sees_server(&estimates, *cell))),
             held_back_ns: waits_for_acknowledgements(&document.cells[tcp]),
         })
     };
@@ -239,7 +278,7 @@ fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> 
             mean: None,
             saved_ns: saved(Measure::Wall),
             held_back_ns: all.held_back_ns.map(|ns| ns * tcp_ns / all.tcp_ns),
-            saved_cpu_ns: saved(Measure::Cpu).filter(|_| sees_server(&estimates, unix)),
+            saved_cpu_ns: saved(Measure::Cpu).filter(|_| all.saved_cpu_ns.is_some()),
             ..all.clone()
         })
     };

@@ -26,7 +26,7 @@ pub use self::record::{
 };
 pub(crate) use self::run::no_network;
 pub use self::run::{
-    AppRequest, BurstRoom, SeenServer, burst, keep_others_out, look, peer_of, prepare, to_explain,
+    AppRequest, BurstRoom, SeenServer, burst, keep_others_out, look, peer_of, ports_to, prepare, to_explain,
 };
 
 /// Its line of the registry.

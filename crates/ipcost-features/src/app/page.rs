@@ -13,7 +13,7 @@ use super::claim::Claim;
 use super::curves::curves;
 use super::words::{
     alone, checked, cores_alone, cores_of, heading, known, limits, load, load_alone, of_burst, of_columns,
-    of_costs, of_held_back, of_loads, of_percentiles, shortened,
+    of_costs, of_held_back, of_loads, of_percentiles, of_unseen, shortened,
 };
 use super::{App, AtRate, Burst, BurstOutcome, Saving, SideCost};
 
@@ -34,7 +34,7 @@ pub fn page(app: &App) -> Page<'_> {
     }
     if !app.savings.is_empty() {
         let title = "What a request costs, and what the Unix socket saves";
-        let notes = of_columns(app).map(Paragraph::quiet);
+        let notes = of_columns(app).into_iter().chain(of_unseen(app)).map(Paragraph::quiet);
         let section = Section::new("saving", title).with(loads(app));
         page.blocks.push(notes.into_iter().fold(section, Section::with).open());
     }
@@ -255,7 +255,8 @@ mod tests {
         median: f64,
         verdict: Verdict,
     ) -> Saving {
-        let saved = |ns: f64| Some(Estimate { median: ns, lo: Some(ns * 0.9), hi: Some(ns * 1.1) });
+        let ends = |ns: f64| (ns - ns.abs() * 0.1, ns + ns.abs() * 0.1);
+        let saved = |ns: f64| Some(Estimate { median: ns, lo: Some(ends(ns).0), hi: Some(ends(ns).1) });
         let known = verdict != Verdict::Undecided;
         Saving {
             request: request.to_owned(),
@@ -298,7 +299,12 @@ mod tests {
             same: unix == tcp,
             made_equal: made_equal.map(str::to_owned),
         };
-        let side = |address: &str| ServerSocket { address: address.to_owned(), name: None, process: Some(7) };
+        let side = |address: &str| ServerSocket {
+            address: address.to_owned(),
+            name: None,
+            process: Some(7),
+            program: None,
+        };
         let long = "SELECT name FROM account WHERE id = 4711 AND branch = 17 ORDER BY name LIMIT 10";
         let request = |request: &str, least| MeasuredRequest {
             request: request.to_owned(),
@@ -326,6 +332,7 @@ mod tests {
             margin: 0.05,
             held_back: Vec::new(),
             costs: Vec::new(),
+            apart: None,
             other_side: None,
             at_rates: Vec::new(),
             savings: vec![
@@ -430,6 +437,7 @@ mod tests {
             address: "[::1]:5432".to_owned(),
             name: Some("localhost".to_owned()),
             process: None,
+            program: None,
         };
         let app = App { tcp: Some(named), ..app() };
         assert!(page(&app).markdown().contains("localhost answered at"), "{}", page(&app).markdown());

@@ -48,6 +48,9 @@ pub struct App {
     /// The socket that was not measured, if one was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_side: Option<OtherSide>,
+    /// Why both sides are not known to be of one server with nothing in front of it: what moving saves is then not known, either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<String>,
     /// What the Unix socket saves, in the order of the tables.
     pub savings: Vec<Saving>,
     /// From how much work on it stops mattering.
@@ -82,6 +85,9 @@ pub struct ServerSocket {
     pub name: Option<String>,
     /// The process that listens, if the system tells.
     pub process: Option<u32>,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
 }
 
 /// Something that was compared between both sides.

@@ -1,5 +1,6 @@
 //! From a request to cells, and a look at the server before anything is measured.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use ipcost_lab::bench::Bench;
@@ -43,6 +44,9 @@ pub struct AppRequest {
     pub alias: Option<String>,
     /// The user's own server; a private one if empty.
     pub given: Given,
+    /// Whether both are said to be of the same server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same_server: bool,
     /// Who asks.
     pub login: Login,
     /// What is asked, the least first.
@@ -158,6 +162,11 @@ pub fn prepare(kind: &'static ServerKind, asked: &AppRequest, several_cores: boo
     }
     let peers = [(kind.name.to_owned(), PeerCommand { command, service })].into();
     Ok(Job { cells, peers, ..asked.settings.clone() })
+}
+
+/// Where connections over TCP go from one source address: to a server beyond loopback, where sources are not spread.
+pub fn ports_to(asked: &AppRequest) -> Option<SocketAddr> {
+    asked.given.tcp.as_ref().filter(|at| at.is_remote())?.socket()
 }
 
 /// Keeps other users of this machine from a private server: by its own means, or else by a network of its own, which this process

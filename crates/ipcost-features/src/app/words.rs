@@ -3,7 +3,7 @@
 use ipcost_model::units::percent;
 use ipcost_model::{Estimate, Lasts, Pattern, Placement, Ran, and_joined};
 use ipcost_report::numbers::{bounds, interval, ratio, signed_time, time, time_interval};
-use ipcost_report::words::{AMOUNT_OPEN, SAME_IN_MEDIAN, cores, escaped, ran};
+use ipcost_report::words::{AMOUNT_OPEN, SAME_IN_MEDIAN, capitalised, changed, cores, escaped, ran};
 
 use super::claim::Claim;
 use super::record::LOGIN;
@@ -130,7 +130,7 @@ pub(super) fn of_costs(app: &App) -> Vec<String> {
         |cost: &&SideCost| cost.placement == Placement::Free && cost.concurrency == 1 && cost.pipeline == 1;
     let sentence = |cost: &SideCost| {
         let own = cost.p50_ns.zip(cost.p99_ns).map_or_else(String::new, |(p50, p99)| {
-            format!("; half of them take at most {}, 99 % at most {}", time(p50 as f64), time(p99 as f64))
+            format!("; half of them take at most {}, 99 % at most {}, by a client that waits for each, so that a stall holds up one alone", time(p50 as f64), time(p99 as f64))
         });
         let cpu = cost.cpu_ns.as_ref().map_or_else(String::new, |cpu| {
             format!("; processor time of client and server: {}", time(cpu.median))
@@ -197,6 +197,15 @@ pub(super) fn of_columns(app: &App) -> Option<String> {
     })
 }
 
+/// Why rows have no figure of processor time though they have a saving.
+pub(super) fn of_unseen(app: &App) -> Option<String> {
+    let is_unseen = |saving: &Saving| saving.saved_ns.is_some() && saving.saved_cpu_ns.is_none();
+    app.savings.iter().any(is_unseen).then(|| {
+        "Processor time has no figure where the server's processes were not seen on both sides: the client's alone would be compared with both."
+            .to_owned()
+    })
+}
+
 /// An estimate of a time with its interval: `18.1 µs (15.2 µs–21.0 µs)`.
 fn with_interval(saved: &Estimate) -> String {
     let within = time_interval(saved.lo, saved.hi).map_or_else(String::new, |within| format!(" ({within})"));
@@ -237,7 +246,9 @@ pub(super) fn of_loads(app: &App) -> Vec<String> {
 
 /// What limits the answer.
 pub(super) fn limits(app: &App) -> Option<String> {
-    if let Some(other) = &app.other_side {
+    if let Some(apart) = &app.apart {
+        Some(format!("{}.", capitalised(apart)))
+    } else if let Some(other) = &app.other_side {
         Some(of_other_side(other))
     } else if app.unix.is_none() || app.tcp.is_none() {
         Some(
@@ -397,7 +408,13 @@ fn consequence(app: &App, saving: &Saving) -> String {
         true => ", as the two compare in each round; the medians of each side point the other way",
         false => "",
     };
+    let open = || changed("", saving.claim() == Claim::Less, true);
+    if app.apart.is_some() {
+        return "whether that is the socket is not known".to_owned();
+    }
     match saving.claim() {
+        Claim::Less if saving.is_amount_open() => format!("with the Unix socket a request costs {}{by_rounds}", open()),
+        Claim::More if saving.is_amount_open() => format!("with the Unix socket a request would cost {}{by_rounds}", open()),
         Claim::Less if let Some(saved) = &saving.saved_ns => format!(
             "moving saves {} a request, {} of it{}{by_rounds}",
             with_interval(saved),
@@ -407,7 +424,14 @@ fn consequence(app: &App, saving: &Saving) -> String {
         Claim::Less => format!("moving saves {} of a request{by_rounds}", percent(1.0 - saving.ratio.median)),
         Claim::More => format!(
             "moving would cost {} more a request{by_rounds}",
-            saving.saved_ns.map_or_else(|| "something".to_owned(), |saved| time(saved.median.abs()))
+            saving.saved_ns.map_or_else(
+                || "something".to_owned(),
+                |Estimate { median, lo, hi }| with_interval(&Estimate {
+                    median: -median,
+                    lo: hi.map(|hi| -hi),
+                    hi: lo.map(|lo| -lo),
+                })
+            )
         ),
         Claim::SameInMedian => match &saving.mean {
             Some(mean) => format!(

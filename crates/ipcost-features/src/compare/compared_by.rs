@@ -6,6 +6,9 @@ use ipcost_lab::percentiles::log_values;
 use ipcost_model::{CellRecord, Document, Metric, Percentile};
 use ipcost_stats::two_groups;
 
+/// What percentiles beyond the median are taken to differ by at least.
+pub const TAIL_SPREAD: f64 = 0.2;
+
 /// What two runs are compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ComparedBy {
@@ -19,6 +22,15 @@ impl ComparedBy {
     /// Percentiles of latency, as far as they are compared.
     pub fn percentiles() -> impl Iterator<Item = Self> {
         Percentile::COMPARED.into_iter().map(Self::Latency)
+    }
+
+    /// What runs of one build are taken to differ by at least where too few runs tell it (relative standard deviation). Percentiles far
+    /// out differ by more than costs do: by 7 to 21 % in runs of one build, one after the other.
+    pub(crate) fn assumed(self, of_costs: f64) -> f64 {
+        match self {
+            Self::Latency(percentile) if percentile != Percentile::P50 => of_costs.max(TAIL_SPREAD),
+            Self::Latency(_) | Self::Cost(_) => of_costs,
+        }
     }
 
     /// Its logarithm in each epoch of a cell of a document; empty if an epoch lacks it.

@@ -125,8 +125,8 @@ pub fn compare(
     let at_least = |between: Between, sd: f64| Between { sd: between.sd.max(sd), ..between };
     let spread_of = |by: ComparedBy, cell: &str| {
         let saved = past.of(by).and_then(|past| past.between(&[cell], |rests| rests.first().copied()));
-        let (between, source) =
-            saved.map_or((assumed, SpreadSource::Assumed), |sd| (sd, SpreadSource::Saved));
+        let assumed = || (Between::assumed(by.assumed(assumed_spread)), SpreadSource::Assumed);
+        let (between, source) = saved.map_or_else(assumed, |sd| (sd, SpreadSource::Saved));
         (at_least(between, modes(by, cell)), source)
     };
     let alphas: BTreeMap<&str, f64> = compared.iter().copied().zip(cell_alpha).collect();

@@ -5,6 +5,7 @@ use ipcost_model::{Arm, Metric, Verdict, first_few};
 use ipcost_report::numbers::{interval, ratio};
 use ipcost_report::words::{capitalised, escaped, verdict};
 
+use super::compared_by::TAIL_SPREAD;
 use super::differences::VOLATILE;
 use super::groups::CellGroup;
 use super::record::{Change, ComparedRun, Comparison, Difference, GroupChange, SpreadSource};
@@ -238,12 +239,29 @@ pub fn sentence(comparison: &Comparison) -> String {
         let first = match none {
             true if costs.len() == 1 => format!("{} costs the same {side} (±{margin} %).", costs[0].cell),
             true => format!("None of {} cells changed by more than {margin} %.", costs.len()),
-            false if slight.is_empty() => "No change is known.".to_owned(),
+            false if slight.is_empty() => "No change of a cost is known.".to_owned(),
             false => format!("No change by more than {margin} % is known."),
         };
         said.insert(0, first);
     }
+    said.extend(of_known_percentiles(comparison, side));
     said.join(" ")
+}
+
+/// The percentiles that are known to have changed, the largest change first: they are no costs, and promised for themselves.
+fn of_known_percentiles(comparison: &Comparison, side: &str) -> Option<String> {
+    let mut changed = comparison.latency.iter().filter(|change| known(change));
+    let largest = changed.next()?;
+    let many = changed.count();
+    let others =
+        if many == 0 { String::new() } else { format!(", and {} more", counted(many as u64, "percentile")) };
+    Some(format!(
+        "{} of {} is {} × {} {side}{others}.",
+        largest.percentile.title(),
+        largest.cell,
+        ratio(largest.ratio),
+        in_brackets(largest.ratio, largest.lo, largest.hi)
+    ))
 }
 
 /// The changes that this comparison would have found, at each level; empty if it found one, or knows that there is none.
@@ -327,7 +345,12 @@ pub(super) fn how(comparison: &Comparison) -> String {
                 .map_or_else(String::new, |sd| format!(": {:.1} % over everything", sd * 100.0))
         ),
         Some(SpreadSource::Assumed) => format!(
-            "how much runs of one build differ is assumed: {assumed} % (standard deviation; --run-to-run, or five saved runs of this job)"
+            "how much runs of one build differ is assumed: {assumed} % (standard deviation; --run-to-run, or five saved runs of this job){}",
+            if comparison.latency.is_empty() {
+                String::new()
+            } else {
+                format!(", and of percentiles beyond the median {} % at least", TAIL_SPREAD * 100.0)
+            }
         ),
     };
     format!(

@@ -10,7 +10,7 @@ use ipcost_report::picture::{Chart, draw_lines, plain_lines};
 use ipcost_report::words::{cores, verdict_of_percentile};
 
 use super::judge::{crossing, ratio};
-use super::{Capacity, Knee, LoadAt, LoadComparison, LoadCurves, LoadPoint};
+use super::{Capacity, Knee, LoadAt, LoadComparison, LoadCurves, LoadPoint, Stalling};
 
 /// How the lines of medians are drawn.
 const DASHES: &str = "7 3";
@@ -30,7 +30,7 @@ pub(super) fn page(curves: &LoadCurves) -> Page<'_> {
         if own.is_empty() {
             continue;
         }
-        let table = Table::new(&columns()).rows(own.iter().map(|point| row(point, request.limit_ns)));
+        let table = Table::new(&columns(request.limit_ns)).rows(own.iter().map(|point| row(point)));
         page.blocks.push(Section::new("", transport.clone()).with(table).open());
     }
     let drawn = lines(curves);
@@ -106,34 +106,39 @@ fn what(curves: &LoadCurves) -> String {
     }
 }
 
-fn columns() -> [Column; 9] {
+fn columns(limit_ns: u64) -> [Column; 11] {
     [
         Column::number("rate"),
         Column::number("load"),
         Column::number("p50"),
+        Column::number("p90").dropped(6),
         Column::number("p99"),
-        Column::text("interval").dropped(2),
-        Column::number("p99.9").dropped(3),
-        Column::number("CPU/op").dropped(1),
-        Column::number("wake-ups/op").dropped(4),
+        Column::text("interval").dropped(3),
+        Column::number("p99.9").dropped(4),
+        Column::number("").titled(format!("over {}", time_text(limit_ns))).dropped(1),
+        Column::number("CPU/op").dropped(2),
+        Column::number("wake-ups/op").dropped(5),
         Column::text("p99 under limit"),
     ]
 }
 
-fn row(point: &LoadPoint, limit_ns: u64) -> Vec<Field> {
+fn row(point: &LoadPoint) -> Vec<Field> {
     let cost = |known: Option<Estimate>| Field::maybe(known.map(|known| Value::Cost(known.median)));
-    let (said, tone) = match point.is_under(limit_ns) {
+    let (said, tone) = match point.is_under() {
         Some(true) => ("yes", Tone::Good),
         Some(false) => ("no", Tone::Bad),
+        None if point.grows => ("open: its queue grows", Tone::Open),
         None => ("open", Tone::Open),
     };
     vec![
         Value::Text(rate_text(point.per_s)).into(),
         Value::Share(point.utilisation).into(),
         cost(point.p50_ns),
+        cost(point.p90_ns),
         cost(point.p99_ns),
         Field::maybe(point.p99_ns.map(|known| Value::CostInterval(known.lo, known.hi))),
         cost(point.p999_ns),
+        Field::maybe(point.tail.map(|tail| Value::Share(tail.share))),
         Field::maybe(point.cpu_ns_per_op.map(Value::Cost)),
         Field::maybe(point.wakeups_per_op.map(Value::PerOperation)),
         Field::from(said).toned(tone),
@@ -150,7 +155,10 @@ fn compared_at(known: &LoadComparison, margin: f64) -> Vec<Field> {
     };
     let at = match known.at {
         LoadAt::Rate(per_s) => rate_text(per_s),
-        LoadAt::Utilisation(share) => format!("{} load", percent(share)),
+        LoadAt::Utilisation(share) => {
+            let within = known.share_bounds.map(|(lo, hi)| format!(" ({}–{})", percent(lo), percent(hi)));
+            format!("{} load{}", percent(share), within.unwrap_or_default())
+        }
     };
     vec![
         Value::Text(at).into(),
@@ -188,12 +196,19 @@ fn sentences(curves: &LoadCurves) -> Vec<String> {
     let mut said = Vec::new();
     for knee in &curves.knees {
         said.push(of_knee(knee, &limit));
-        said.extend(of_medians(knee, curves));
+        said.extend(of_seeming(knee, curves));
+        said.extend(of_unseen(knee, curves));
     }
     if let Some((base, others)) = curves.knees.split_last() {
         said.extend(others.iter().filter_map(|knee| compared(knee, base, &limit)));
     }
     said.extend(curves.request.transports.iter().filter_map(|name| of_cost(curves, name)));
+    said.extend(curves.stalls.iter().map(|stalls| of_stalls(stalls, curves)));
+    for transport in &curves.out_of_rates {
+        said.push(format!(
+            "Of {transport} no more rates were measured, though the range is not as small as asked for: each takes a share of the certainty of all (--resolution)."
+        ));
+    }
     if curves.out_of_budget {
         said.push(
             "The budget ended before the range was as small as asked for (--resolution); a larger --budget narrows it."
@@ -203,16 +218,20 @@ fn sentences(curves: &LoadCurves) -> Vec<String> {
     said
 }
 
-fn of_knee(Knee { transport, lo, hi }: &Knee, limit: &str) -> String {
+fn of_knee(Knee { transport, lo, hi, from, not_at }: &Knee, limit: &str) -> String {
+    let from = from.filter(|from| not_at.is_some() && Some(*from) != *lo);
+    let from = from.map_or_else(String::new, |from| format!("from {} ", rate_text(from)));
+    let below = not_at
+        .map_or_else(String::new, |rate| format!(" At {}, with less to do, it does not.", rate_text(rate)));
     match (lo, hi) {
         (Some(lo), Some(hi)) => format!(
-            "{transport} stays under {limit} at p99 up to {} and no longer at {}.",
+            "{transport} stays under {limit} at p99 {from}up to {} and no longer at {}.{below}",
             rate_text(*lo),
             rate_text(*hi)
         ),
         (Some(lo), None) => {
             format!(
-                "{transport} stays under {limit} at p99 up to {} at least; no rate exceeded it.",
+                "{transport} stays under {limit} at p99 {from}up to {} at least; no rate is known to exceed it.{below}",
                 rate_text(*lo)
             )
         }
@@ -230,9 +249,9 @@ fn of_knee(Knee { transport, lo, hi }: &Knee, limit: &str) -> String {
     }
 }
 
-/// What the medians over epochs say, where that narrows the range of a knee.
-fn of_medians(knee: &Knee, curves: &LoadCurves) -> Option<String> {
-    let (below, above) = crossing(&knee.transport, &curves.points, curves.request.limit_ns);
+/// Where the limit seems to be crossed, where that narrows the range of a knee.
+fn of_seeming(knee: &Knee, curves: &LoadCurves) -> Option<String> {
+    let (below, above) = crossing(&knee.transport, &curves.points);
     if (below, above) == (knee.lo, knee.hi) {
         return None;
     }
@@ -244,17 +263,46 @@ fn of_medians(knee: &Knee, curves: &LoadCurves) -> Option<String> {
         (None, Some(above)) => format!("below {}", rate_text(above)),
         (None, None) => return None,
     };
-    Some(format!("Its medians over epochs cross the limit {said}; that is not certain."))
+    Some(format!("It seems to cross the limit {said}; that is not certain."))
 }
 
-/// `unix carries 1.6 × (1.5–1.7) the load of tcp under 1 ms.`
+/// How often operations stand still, and how far epochs see that.
+fn of_stalls(stalls: &Stalling, curves: &LoadCurves) -> String {
+    let epoch_s = curves.points.iter().filter(|point| point.transport == stalls.transport);
+    let epoch_s = epoch_s.filter_map(|point| Some(point.tail?.epoch_s)).fold(f64::INFINITY, f64::min);
+    let blind = match epoch_s.is_finite() && epoch_s < 5.0 * stalls.every_s {
+        true => format!(
+            "; an epoch of {} holds few of them, so that medians over epochs say little of stalls, and the share over the limit more",
+            duration_text(duration_of(epoch_s))
+        ),
+        false => String::new(),
+    };
+    format!(
+        "Over {} operations stand still every {} or so, for {} at most{blind}.",
+        stalls.transport,
+        duration_text(duration_of(stalls.every_s)),
+        time_text(stalls.longest_ns)
+    )
+}
+
+/// What stalls there may be at the knee that so few epochs would not have shown.
+fn of_unseen(knee: &Knee, curves: &LoadCurves) -> Option<String> {
+    let is_it = |point: &&LoadPoint| point.transport == knee.transport && Some(point.per_s) == knee.lo;
+    let tail = curves.points.iter().find(is_it)?.tail?;
+    Some(format!(
+        "Stalls there in at most {} of the times of {} would not have been seen ({}).",
+        percent(tail.unseen),
+        duration_text(duration_of(tail.epoch_s)),
+        counted(tail.epochs, "epoch")
+    ))
+}
+
+/// `unix carries 1.45 to 1.76 times the load of tcp under 1 ms.`
 fn compared(knee: &Knee, base: &Knee, limit: &str) -> Option<String> {
     let (least, most) = ratio(knee, base)?;
-    let middle = (least * most).sqrt();
     Some(format!(
-        "{} carries {} × ({}–{}) the load of {} under {limit}.",
+        "{} carries {} to {} × the load of {} under {limit}.",
         knee.transport,
-        ratio_text(middle),
         ratio_text(least),
         ratio_text(most),
         base.transport
@@ -282,7 +330,8 @@ mod tests {
 
     #[test]
     fn a_knee_says_what_is_known_of_it() {
-        let knee = |lo, hi| of_knee(&Knee { transport: "unix".to_owned(), lo, hi }, "1 ms");
+        let of = |name: &str, lo, hi| Knee { transport: name.to_owned(), lo, hi, from: lo, not_at: None };
+        let knee = |lo, hi| of_knee(&of("unix", lo, hi), "1 ms");
         assert_eq!(
             knee(Some(90_000), Some(95_000)),
             "unix stays under 1 ms at p99 up to 90k/s and no longer at 95k/s."
@@ -290,12 +339,14 @@ mod tests {
         assert!(knee(Some(90_000), None).contains("at least"));
         assert!(knee(None, Some(5_000)).contains("exceeds 1 ms at p99 at 5000/s already"));
         assert!(knee(None, None).contains("Open: "));
-        let both = [("unix", 80_000, 88_000), ("tcp", 50_000, 55_000)].map(|(name, lo, hi)| Knee {
-            transport: name.to_owned(),
-            lo: Some(lo),
-            hi: Some(hi),
-        });
-        let said = compared(&both[0], &both[1], "1 ms").unwrap();
-        assert_eq!(said, "unix carries 1.60 × (1.45–1.76) the load of tcp under 1 ms.");
+        // Programs that sleep between operations take longer where there is little to do.
+        let bent = Knee { from: Some(20_000), not_at: Some(1_000), ..of("unix", Some(90_000), Some(95_000)) };
+        assert_eq!(
+            of_knee(&bent, "1 ms"),
+            "unix stays under 1 ms at p99 from 20k/s up to 90k/s and no longer at 95k/s. At 1000/s, with less to do, it does not."
+        );
+        let [unix, tcp] = [of("unix", Some(80_000), Some(88_000)), of("tcp", Some(50_000), Some(55_000))];
+        let said = compared(&unix, &tcp, "1 ms").unwrap();
+        assert_eq!(said, "unix carries 1.45 to 1.76 × the load of tcp under 1 ms.");
     }
 }

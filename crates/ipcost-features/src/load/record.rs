@@ -68,6 +68,24 @@ pub struct LoadCurves {
     pub comparisons: Vec<LoadComparison>,
     /// Whether the budget ended before every knee lay in as small a range as asked for.
     pub out_of_budget: bool,
+    /// Transports of which no more rates are measured, though the range is not as small as asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub out_of_rates: Vec<String>,
+    /// Operations that stand still now and then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stalling>,
+}
+
+/// Operations over a transport that take ten times the median and more, again and again, seen in two seconds at half of what it does back
+/// to back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stalling {
+    /// The transport.
+    pub transport: String,
+    /// From one to the next in the median, seconds.
+    pub every_s: f64,
+    /// The longest operation, nanoseconds.
+    pub longest_ns: u64,
 }
 
 /// What a transport does back to back.
@@ -90,12 +108,18 @@ pub struct LoadPoint {
     pub per_s: u64,
     /// The same as a share of what the transport does back to back.
     pub utilisation: f64,
+    /// The interval of that share, which is as wide as that of what it does back to back.
+    #[serde(default)]
+    pub utilisation_bounds: Option<(f64, f64)>,
     /// Operations a second that were done.
     pub achieved_per_s: Option<f64>,
     /// The mean time from when an operation was due to its end, nanoseconds.
     pub mean_ns: Estimate,
     /// Its median, nanoseconds.
     pub p50_ns: Option<Estimate>,
+    /// Its 90th percentile, nanoseconds.
+    #[serde(default)]
+    pub p90_ns: Option<Estimate>,
     /// Its 99th percentile, nanoseconds; the interval shares alpha with all others.
     pub p99_ns: Option<Estimate>,
     /// Its 99.9th percentile, nanoseconds.
@@ -108,29 +132,50 @@ pub struct LoadPoint {
     pub late_p99_ns: Option<u64>,
     /// Complete epochs.
     pub epochs: u32,
+    /// What of its operations took longer than the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<Tail>,
+    /// Whether the queue was longer when a batch ended than on average, so that it had not got to where it stays.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub grows: bool,
+}
+
+/// How many operations of a rate take longer than the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Tail {
+    /// The share of all of them.
+    pub share: f64,
+    /// The share in an epoch: the median, whose interval shares alpha with all others.
+    pub in_epoch: Estimate,
+    /// How many epochs that rests on, each of at least 1 000 operations and 50 times the limit: shorter ones count together.
+    pub epochs: u32,
+    /// How long such an epoch is, seconds.
+    pub epoch_s: f64,
+    /// Epochs that are rarer than this share would not have been seen (with a probability above that of the interval to miss).
+    pub unseen: f64,
+    /// Whether no more than 1 % are known to, or more are; null while neither is known.
+    pub is_under: Option<bool>,
 }
 
 impl LoadPoint {
-    /// Whether its 99th percentile was below a limit in most epochs; `None` where epochs had too few operations for one.
-    pub fn seems_under(&self, limit_ns: u64) -> Option<bool> {
-        Some(self.p99_ns?.median < limit_ns as f64)
+    /// Whether no more than 1 % of its operations took longer than the limit, in most epochs and in all; `None` where that was not counted.
+    pub fn seems_under(&self) -> Option<bool> {
+        self.tail.map(|tail| tail.share <= TAIL && tail.in_epoch.median <= TAIL)
     }
 
-    /// Whether its 99th percentile is known to be below a limit, or not to be; `None` while it is not known.
-    pub fn is_under(&self, limit_ns: u64) -> Option<bool> {
-        is_under(self.p99_ns?, limit_ns)
+    /// Whether its 99th percentile is known to be below the limit, or not to be; `None` while it is not known.
+    pub fn is_under(&self) -> Option<bool> {
+        let known = self.tail?.is_under?;
+        // What was not offered, or has not got to where it stays, is not known to be carried.
+        let is_offered = self.achieved_per_s.is_none_or(|per_s| per_s >= OFFERED * self.per_s as f64);
+        (!known || (is_offered && !self.grows)).then_some(known)
     }
 }
 
-/// Whether a percentile is known to be below a limit, or not to be; `None` while it is not known.
-pub(super) fn is_under(percentile: Estimate, limit_ns: u64) -> Option<bool> {
-    let limit = limit_ns as f64;
-    match (percentile.lo, percentile.hi) {
-        (_, Some(hi)) if hi < limit => Some(true),
-        (Some(lo), _) if lo >= limit => Some(false),
-        _ => None,
-    }
-}
+/// The share of operations beyond a 99th percentile.
+pub(super) const TAIL: f64 = 0.01;
+/// The share of a rate that is to be offered where it is told of.
+pub(super) const OFFERED: f64 = 0.95;
 
 /// The range in which a transport's highest rate lies whose 99th percentile stays below the limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,8 +184,15 @@ pub struct Knee {
     pub transport: String,
     /// The highest rate that is known to stay below; null if none is.
     pub lo: Option<u64>,
-    /// The lowest rate that is known not to; null if none is.
+    /// The lowest rate above it that is known not to; null if none is.
     pub hi: Option<u64>,
+    /// The lowest rate that is known to stay below, with none in between that is known not to. Where programs sleep between operations,
+    /// little load may take longer than more of it.
+    #[serde(default)]
+    pub from: Option<u64>,
+    /// The highest rate below that one which is known not to stay below.
+    #[serde(default)]
+    pub not_at: Option<u64>,
 }
 
 /// Where two transports are compared.
@@ -162,6 +214,9 @@ pub struct LoadComparison {
     pub a: String,
     /// The transport in the denominator.
     pub b: String,
+    /// The share of what each does back to back, between its bounds for both; absent at a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share_bounds: Option<(f64, f64)>,
     /// Which percentile, its ratio, and what is known of that.
     #[serde(flatten)]
     pub contrast: LatencyContrast,

@@ -1,6 +1,6 @@
 //! Measures a load: what each transport carries back to back, then rates of that, then rates around the limit.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use ipcost_lab::estimate::estimate_of_logs;
@@ -20,9 +20,11 @@ use ipcost_model::{
 };
 use ipcost_sys::interrupt::Interrupt;
 
-use super::judge::{COMPARISONS, LADDER, first_rates, knee, next_rates, rounded};
-use super::record::is_under;
-use super::{Capacity, LOAD_SCHEMA, LoadAt, LoadComparison, LoadCurves, LoadPoint, LoadRequest};
+use super::judge::{
+    COMPARISONS, LEAST_LIMITS, LEAST_OPS, RECORDED, SHARES, first_rates, knee, most_each, next_rates,
+    rounded, tail,
+};
+use super::{Capacity, LOAD_SCHEMA, LoadAt, LoadComparison, LoadCurves, LoadPoint, LoadRequest, Stalling};
 use crate::answer::{answered, of_runs};
 use crate::search::{Searched, Unplanned, plan_of};
 
@@ -30,6 +32,8 @@ use crate::search::{Searched, Unplanned, plan_of};
 const FEWEST: usize = 14;
 /// Rates of a transport that are measured at the most.
 const RATES: usize = 20;
+/// A queue that is longer at the end of a batch than so many times its mean has not got to where it stays.
+const GROWS: f64 = 1.5;
 /// The share of the budget for what transports carry back to back, of what is left for the first rates, and for each step after it.
 const BACK_TO_BACK: f64 = 0.1;
 const FIRST: f64 = 0.55;
@@ -39,7 +43,14 @@ const CONNECTIONS: [u32; 3] = [1, 2, 4];
 /// How long a batch lasts: enough operations for a 99th percentile at a low rate, and for a queue to form at a high one.
 const BATCH: Duration = Duration::from_millis(60);
 /// More of it where there is time: a thousandth of the budget, up to this.
-const BATCH_MOST: Duration = Duration::from_millis(500);
+const BATCH_MOST: Duration = Duration::from_secs(1);
+/// The part of the time of a step that batches at a rate may take, beside what they bring along.
+const USED: f64 = 0.7;
+/// An epoch lasts so many times as long as it is from one stall to the next, where there is time.
+const GAPS: f64 = 5.0;
+/// At which load stalls are looked for, and the least budget of which two seconds a transport are little.
+const PILOT_LOAD: f64 = 0.5;
+const PILOT_BUDGET: Duration = Duration::from_secs(30);
 /// How short it may get where there is little time.
 const BATCH_LEAST: Duration = Duration::from_millis(40);
 
@@ -69,13 +80,13 @@ struct UnderLimit<'a> {
 
 impl UnderLimit<'_> {
     fn is_known(&self, cell: &Cell, epochs: &[Percentiles]) -> bool {
-        let before = offered(cell).and_then(|offered| self.before.get(&offered));
+        let Some(offered) = offered(cell) else { return false };
+        let before = self.before.get(&offered);
         let all: Vec<Percentiles> = before.into_iter().flatten().chain(epochs).copied().collect();
         if all.len() < FEWEST {
             return false;
         }
-        let p99 = percentile(&all, Percentile::P99, self.level);
-        p99.is_some_and(|p99| is_under(p99, self.limit_ns).is_some())
+        tail(&all, offered.1, self.limit_ns, self.level).is_some_and(|tail| tail.is_under.is_some())
     }
 }
 
@@ -125,10 +136,13 @@ pub fn load(
         points: Vec::new(),
         comparisons: Vec::new(),
         failure: None,
+        out_of_rates: BTreeSet::new(),
+        stalls: Vec::new(),
     };
     let capacities = measuring.back_to_back()?;
     let own: Vec<&Capacity> =
         capacities.iter().filter(|capacity| capacity.concurrency == request.concurrency).collect();
+    measuring.stalls = measuring.pilot(&own)?;
     let mut rates = first_rates(&own);
     let mut out_of_budget = false;
     let mut share = FIRST;
@@ -141,16 +155,16 @@ pub fn load(
         rates = own
             .iter()
             .map(|capacity| {
-                let found = knee(&capacity.transport, &measuring.points, request.limit_ns);
+                let found = knee(&capacity.transport, &measuring.points);
                 let carried = capacity.per_s.median;
-                let next =
-                    next_rates(&found, &measuring.points, request.limit_ns, carried, request.resolution);
+                let next = next_rates(&found, &measuring.points, carried, request.resolution);
                 (capacity.transport.clone(), measuring.affordable(&capacity.transport, next))
             })
             .collect();
     }
+    let out_of_rates = std::mem::take(&mut measuring.out_of_rates);
     let family = measuring.family();
-    let Measuring { documents, points, comparisons, failure, began, .. } = measuring;
+    let Measuring { documents, points, comparisons, failure, began, stalls, .. } = measuring;
     let curves = LoadCurves {
         envelope,
         request: request.clone(),
@@ -158,11 +172,13 @@ pub fn load(
         elapsed_s: began.elapsed().as_secs_f64(),
         alpha: ALPHA,
         family,
-        knees: request.transports.iter().map(|name| knee(name, &points, request.limit_ns)).collect(),
+        knees: request.transports.iter().map(|name| knee(name, &points)).collect(),
         capacities,
         points,
         comparisons,
         out_of_budget,
+        out_of_rates: out_of_rates.into_iter().collect(),
+        stalls,
     };
     Ok(Searched { document: of_runs(documents).map(|document| answered(document, &curves)), failure })
 }
@@ -198,6 +214,9 @@ struct Measuring<'a> {
     points: Vec<LoadPoint>,
     comparisons: Vec<LoadComparison>,
     failure: Option<EngineError>,
+    /// Transports of which more rates were wanted than share alpha.
+    out_of_rates: BTreeSet<String>,
+    stalls: Vec<Stalling>,
 }
 
 impl Measuring<'_> {
@@ -237,11 +256,14 @@ impl Measuring<'_> {
     }
 
     /// The rates that a transport may still be measured at: no more than share alpha.
-    fn affordable(&self, transport: &str, rates: Vec<u64>) -> Vec<u64> {
+    fn affordable(&mut self, transport: &str, rates: Vec<u64>) -> Vec<u64> {
         let own = || self.points.iter().filter(|point| point.transport == transport);
         let is_known = |rate: &u64| own().any(|point| point.per_s == *rate);
         let (again, new): (Vec<u64>, Vec<u64>) = rates.into_iter().partition(is_known);
         let left = RATES.saturating_sub(own().count());
+        if new.len() > left {
+            self.out_of_rates.insert(transport.to_owned());
+        }
         again.into_iter().chain(new.into_iter().take(left)).collect()
     }
 
@@ -310,13 +332,8 @@ impl Measuring<'_> {
         Ok(document.cells.iter().filter_map(capacity).collect())
     }
 
-    /// Measures rates; `false` if the time is too short for them.
-    fn step(
-        &mut self,
-        rates: &[(String, Vec<u64>)],
-        capacities: &[&Capacity],
-        share: f64,
-    ) -> Result<bool, LabError> {
+    /// The cells of some rates.
+    fn at_rates(&self, rates: &[(String, Vec<u64>)]) -> Result<Vec<Matrix>, LabError> {
         let name = OptionName::find(RATE).map_err(LabError::Refused)?;
         let mut cells = Vec::new();
         for (transport, rates) in rates.iter().filter(|(_, rates)| !rates.is_empty()) {
@@ -336,16 +353,66 @@ impl Measuring<'_> {
                 ..matrix.clone()
             });
         }
-        let batch = (self.budget() / 1000).clamp(BATCH, BATCH_MOST);
+        Ok(cells)
+    }
+
+    /// Whether operations stand still now and then, at half of what each transport does back to back.
+    fn pilot(&self, capacities: &[&Capacity]) -> Result<Vec<Stalling>, LabError> {
+        let half = |capacity: &&Capacity| {
+            (capacity.transport.clone(), vec![rounded(capacity.per_s.median * PILOT_LOAD)])
+        };
+        let rates: Vec<(String, Vec<u64>)> = capacities.iter().map(half).collect();
+        if rates.is_empty() || self.budget() < PILOT_BUDGET {
+            return Ok(Vec::new());
+        }
+        let job = self.job(self.at_rates(&rates)?, self.left());
+        let found = self.lab.stalls(&job, self.interrupt)?;
+        let told = |stalls: ipcost_lab::lab::Stalls| {
+            let transport =
+                capacities.iter().find(|known| stalls.cell.contains(&format!("/{}/", known.transport)))?;
+            Some(Stalling {
+                transport: transport.transport.clone(),
+                every_s: stalls.every.as_secs_f64(),
+                longest_ns: stalls.longest.as_nanos() as u64,
+            })
+        };
+        Ok(found.into_iter().filter_map(told).collect())
+    }
+
+    /// Measures rates; `false` if the time is too short for them.
+    fn step(
+        &mut self,
+        rates: &[(String, Vec<u64>)],
+        capacities: &[&Capacity],
+        share: f64,
+    ) -> Result<bool, LabError> {
+        let cells = self.at_rates(rates)?;
+        let limits = Duration::from_nanos(self.request.limit_ns).mul_f64(LEAST_LIMITS);
+        let gaps = self.stalls.iter().map(|stalls| stalls.every_s).fold(0.0, f64::max);
+        let gaps = Duration::from_secs_f64(gaps * GAPS);
+        let batch = (self.budget() / 1000).max(limits).max(gaps).clamp(BATCH, BATCH_MOST);
+        let wanted: Vec<f64> = rates
+            .iter()
+            .flat_map(|(_, rates)| rates)
+            .map(|per_s| (LEAST_OPS as f64 / RECORDED / *per_s as f64).max(batch.as_secs_f64()))
+            .collect();
+        let room = self.left().mul_f64(share).as_secs_f64() / FEWEST as f64 * USED;
+        let offered = Some((
+            (LEAST_OPS as f64 / RECORDED).ceil() as u64,
+            Duration::from_secs_f64(most_each(&wanted, room)),
+        ));
         let mut job = Job { batch: Some(batch), ..self.job(cells, self.left().mul_f64(share)) };
         let (level, family) = (self.level(), self.family());
         let before = self.epochs.clone();
-        let question = UnderLimit { limit_ns: self.request.limit_ns, level, before: &before };
+        let limit_ns = self.request.limit_ns;
+        let question = UnderLimit { limit_ns, level, before: &before };
         let settings = |settings: Settings| Settings {
             level: Some(level),
             family: Some(family),
             may_overload: true,
             batch_least: Some(BATCH_LEAST),
+            limit_ns: Some(limit_ns),
+            offered,
             ..settings
         };
         let outcome = match self.run(&job, settings, &question) {
@@ -367,14 +434,14 @@ impl Measuring<'_> {
         let is_first = self.points.is_empty();
         // Without an epoch it was stopped, or the time was too short after all.
         let Some(document) = self.keep(outcome, &job) else { return Ok(self.has_ended()) };
-        let cells = document.cells.clone();
+        let (cells, rounds) = (document.cells.clone(), document.schedule.rounds);
         if is_first {
             let mut comparisons = at_equal_rates(document);
             comparisons.extend(self.at_equal_shares(&cells, capacities));
             self.comparisons = comparisons;
         }
         for cell in &cells {
-            self.add(cell, capacities);
+            self.add(cell, rounds, capacities);
         }
         let transports = &self.request.transports;
         let place = |name: &String| transports.iter().position(|known| known == name);
@@ -383,18 +450,19 @@ impl Measuring<'_> {
     }
 
     /// What was measured of a rate, with its earlier epochs.
-    fn add(&mut self, cell: &CellRecord, capacities: &[&Capacity]) {
+    fn add(&mut self, cell: &CellRecord, rounds: u32, capacities: &[&Capacity]) {
         let Some(offered) = offered(&cell.cell) else { return };
         let level = self.level();
         let all = self.epochs.entry(offered).or_default();
         all.extend(&cell.latency_by_epoch);
-        let Some(new) = point(cell, all, level, capacities) else { return };
+        let Some(new) = point(cell, all, rounds, (level, self.request.limit_ns), capacities) else { return };
         let is_it = |point: &LoadPoint| point.transport == new.transport && point.per_s == new.per_s;
         match self.points.iter_mut().find(|point| is_it(point)) {
             // What has no percentiles of epochs is that of the more epochs.
             Some(old) if old.epochs >= new.epochs => {
-                let LoadPoint { p50_ns, p99_ns, p999_ns, .. } = new;
-                *old = LoadPoint { p50_ns, p99_ns, p999_ns, epochs: old.epochs + new.epochs, ..old.clone() };
+                let LoadPoint { p50_ns, p90_ns, p99_ns, p999_ns, tail, .. } = new;
+                let epochs = old.epochs + new.epochs;
+                *old = LoadPoint { p50_ns, p90_ns, p99_ns, p999_ns, tail, epochs, ..old.clone() };
             }
             Some(old) => *old = LoadPoint { epochs: old.epochs + new.epochs, ..new },
             None => self.points.push(new),
@@ -409,9 +477,11 @@ impl Measuring<'_> {
         };
         let Some((base, others)) = capacities.split_last() else { return Vec::new() };
         let mut found = Vec::new();
-        for (share, other) in LADDER.iter().flat_map(|share| others.iter().map(move |other| (*share, other)))
+        for (share, other) in SHARES.iter().flat_map(|share| others.iter().map(move |other| (*share, other)))
         {
             let (Some(a), Some(b)) = (at(other, share), at(base, share)) else { continue };
+            let ends = [other, base].map(|capacity| bounds_of(capacity, share));
+            let share_bounds = ends[0].zip(ends[1]).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
             for percentile in Percentile::COMPARED {
                 let logs = log_ratios(&a.latency_by_epoch, &b.latency_by_epoch, percentile);
                 let level = self.level() / Percentile::COMPARED.len() as f64;
@@ -422,6 +492,7 @@ impl Measuring<'_> {
                 let verdict = Verdict::of(lo.zip(hi), self.request.margin);
                 found.push(LoadComparison {
                     at: LoadAt::Utilisation(share),
+                    share_bounds,
                     a: other.transport.clone(),
                     b: base.transport.clone(),
                     contrast: LatencyContrast { percentile, ratio: median, lo, hi, verdict },
@@ -432,28 +503,45 @@ impl Measuring<'_> {
     }
 }
 
+/// Between which shares of what a transport does back to back a rate lies that is to be at one, as far as that is known.
+fn bounds_of(capacity: &Capacity, share: f64) -> Option<(f64, f64)> {
+    let Estimate { median, lo, hi } = capacity.per_s;
+    Some((share * median / hi?, share * median / lo?))
+}
+
 fn point(
     cell: &CellRecord,
     epochs: &[Percentiles],
-    level: f64,
+    rounds: u32,
+    (level, limit_ns): (f64, u64),
     capacities: &[&Capacity],
 ) -> Option<LoadPoint> {
     let per_s = cell.cell.pace().offered_per_s()?;
     let capacity = capacities.iter().find(|capacity| capacity.transport == cell.transport)?;
     let pace = cell.pace.as_ref()?;
+    let utilisation = per_s as f64 / capacity.per_s.median;
+    // Where it stays, a queue is as long at the end as it is on average; one that grows all the time, twice as long.
+    let recorded = epochs.iter().map(|epoch| epoch.count).sum::<u64>() as f64;
+    let ops = recorded / RECORDED / (epochs.len().max(1) as f64 * f64::from(rounds.max(1)));
+    let at_the_end = pace.unsent.map(|share| share * ops / f64::from(cell.concurrency));
+    let grows = at_the_end.zip(pace.queued).is_some_and(|(end, mean)| end > GROWS * mean.max(1.0));
     Some(LoadPoint {
         transport: cell.transport.clone(),
         per_s,
-        utilisation: per_s as f64 / capacity.per_s.median,
+        utilisation,
+        utilisation_bounds: bounds_of(capacity, utilisation),
         achieved_per_s: pace.achieved_per_s,
         mean_ns: cell.wall_ns_per_op?,
         p50_ns: percentile(epochs, Percentile::P50, level),
+        p90_ns: percentile(epochs, Percentile::P90, level),
         p99_ns: percentile(epochs, Percentile::P99, level),
         p999_ns: percentile(epochs, Percentile::P999, level),
         cpu_ns_per_op: cell.cpu_ns_per_op.map(|cpu| cpu.median),
         wakeups_per_op: cell.usage_per_op.as_ref().map(|usage| usage.voluntary_switches),
         late_p99_ns: pace.late_ns.as_ref().and_then(|late| late.at(Percentile::P99)),
         epochs: cell.epochs,
+        tail: tail(epochs, per_s, limit_ns, level),
+        grows,
     })
 }
 
@@ -466,6 +554,7 @@ fn at_equal_rates(document: &Document) -> Vec<LoadComparison> {
         let Some(per_s) = a.cell.pace().offered_per_s() else { continue };
         found.extend(contrast.latency.iter().map(|known| LoadComparison {
             at: LoadAt::Rate(per_s),
+            share_bounds: None,
             a: a.transport.clone(),
             b: b.transport.clone(),
             contrast: *known,

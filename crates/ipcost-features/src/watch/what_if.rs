@@ -13,6 +13,7 @@ use ipcost_model::{
     Verdict,
 };
 use ipcost_report::numbers::{interval, rate, ratio, time};
+use ipcost_report::words::changed;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::running::{Depth, program_of};
 use serde::{Deserialize, Serialize};
@@ -329,7 +330,7 @@ fn other(
     waits_ns: Option<f64>,
 ) -> String {
     let over = &cell.transport;
-    let (Some(now), Some(times), Some(verdict)) = (cell.wall_ns, cell.ratio, cell.verdict) else {
+    let (Some(times), Some(verdict)) = (cell.ratio, cell.verdict) else {
         return format!("Over {over} it could not be measured.");
     };
     let within =
@@ -344,8 +345,16 @@ fn other(
         Verdict::Equivalent => return format!("Over {over} it costs the same within the margin: {figures}."),
         Verdict::Different | Verdict::Direction => {}
     }
-    let changed_ns = (wall.median - now.median).abs();
-    let direction = if times.median < 1.0 { "less" } else { "more" };
+    // The interval is that of the ratio, of what the present one takes.
+    let of_present = |times: f64| (wall.median * (1.0 - times)).abs();
+    let changed_ns = of_present(times.median);
+    let ends = times.lo.zip(times.hi).map(|(lo, hi)| (of_present(lo), of_present(hi)));
+    let ends = ends.map_or_else(String::new, |(a, b)| format!(" ({}–{})", time(a.min(b)), time(a.max(b))));
+    let is_open = verdict == Verdict::Direction;
+    let changed = changed(&format!("{}{ends}", time(changed_ns)), times.median < 1.0, is_open);
+    if is_open {
+        return format!("Over {over} it costs {figures}: {changed}.");
+    }
     let share = waits_ns
         .map_or_else(String::new, |ns| format!(", {} of what the client waits", percent(changed_ns / ns)));
     let per_s = told.requests_per_s.unwrap_or_default();
@@ -354,9 +363,9 @@ fn other(
     let processor =
         processor.filter(|saved| saved.abs() >= LEAST_PROCESSOR).map_or_else(String::new, |saved| {
             let direction = if saved > 0.0 { "less" } else { "more" };
-            format!(", and {} of a processor {direction} at {}", percent(saved.abs()), rate(per_s))
+            format!(", and about {} of a processor {direction} at {}", percent(saved.abs()), rate(per_s))
         });
-    format!("Over {over} it costs {figures}: {} {direction}{share}{processor}.", time(changed_ns))
+    format!("Over {over} it costs {figures}: {changed}{share}{processor}.")
 }
 
 fn interval_of(estimate: Estimate) -> String {
@@ -482,7 +491,7 @@ mod tests {
         );
         assert!(
             answer.contains(
-                "Over unix-dgram it costs 0.50 × (0.50–0.50): 5.00 µs less, 12 % of what the client waits"
+                "Over unix-dgram it costs 0.50 × (0.50–0.50): 5.00 µs (5.00 µs–5.00 µs) less, 12 % of what the client waits"
             ),
             "{answer}"
         );
@@ -501,6 +510,8 @@ mod tests {
     fn what_is_open_is_no_saving() {
         let said = sentences(&pair(40.0, true), 1, &cells(0.9, Verdict::Undecided), false).join("\n");
         assert!(said.contains("whether it differs is open") && !said.contains("less"), "{said}");
+        let said = sentences(&pair(40.0, true), 1, &cells(0.9, Verdict::Direction), false).join("\n");
+        assert!(said.contains(": less, amount open.") && !said.contains("µs less"), "{said}");
     }
 
     #[test]

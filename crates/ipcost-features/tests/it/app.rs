@@ -99,6 +99,7 @@ fn measured(placements: &str) -> Document {
 
 fn answer(document: &Document) -> App {
     let asked = AppRequest {
+        same_server: false,
         server: "redis".to_owned(),
         alias: None,
         burst: 0,
@@ -185,5 +186,26 @@ fn table_page_and_sentences_name_the_cores_of_a_row() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in ["PING: on any core ", "; on one core (", "; on two cores (", "mixes the placements"] {
         assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn processor_time_is_not_compared_where_one_server_was_not_seen() {
+    let document = measured("\"together\"");
+    const WHY: &str = "processes were not seen on both sides";
+    let app = answer(&document);
+    assert!(app.savings.iter().all(|row| row.saved_cpu_ns.is_some()), "{app:#?}");
+    assert!(!page(&app).terminal(true, 120).replace('\n', " ").contains(WHY));
+    for unseen in ["unix", "tcp"] {
+        let mut document = document.clone();
+        let cells: Vec<bool> = document.cells.iter().map(|cell| cell.transport == unseen).collect();
+        for sample in document.samples.iter_mut().filter(|sample| cells[sample.cell as usize]) {
+            sample.server = Usage::default();
+        }
+        let app = answer(&document);
+        assert!(
+            !app.savings.is_empty() && app.savings.iter().all(|row| row.saved_cpu_ns.is_none()),
+            "{app:#?}"
+        );
     }
 }

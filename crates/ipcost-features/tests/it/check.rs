@@ -100,7 +100,7 @@ fn known_costs_confirm_and_refute_and_the_run_ends_once_all_is_decided() {
 
 /// The same machine; its batches give as many latencies as percentiles take.
 fn known_with_many_latencies() -> Script {
-    Script { latencies: 120, ..known() }
+    Script { latencies: 1_200, ..known() }
 }
 
 #[test]
@@ -160,14 +160,14 @@ fn percentiles_are_of_epochs_and_need_enough_operations() {
     // Ten operations an epoch: their 99th percentile would be the largest.
     let (claims, outcome) = checked(&claim(p99), known());
     let reason = only(&claims[0]).reason.as_deref().unwrap();
-    assert!(reason.contains("an epoch samples 10 operations") && reason.contains("takes 100"), "{reason}");
+    assert!(reason.contains("an epoch samples 10 operations") && reason.contains("takes 1000"), "{reason}");
     assert_eq!((claims[0].word, outcome.stopped, outcome.epochs), (OPEN, Stopped::Resolved, 1));
 
     let (claims, _) = checked(&claim(p99), known_with_many_latencies());
     assert_eq!(words(&claims), [YES]);
     // One slow epoch in a hundred is no matter of the median over epochs.
     let slow =
-        Script { latencies: 120, ..Script::new(|_, epoch| if epoch == 7 { 90_000.0 } else { 5_000.0 }) };
+        Script { latencies: 1_200, ..Script::new(|_, epoch| if epoch == 7 { 90_000.0 } else { 5_000.0 }) };
     let (claims, _) = checked(&claim(p99), slow);
     assert_eq!(words(&claims), [YES]);
     assert!((only(&claims[0]).value.unwrap() - 5_000.0).abs() < 1e-6);
@@ -200,7 +200,7 @@ fn percentiles_at_an_offered_rate_are_claimed_and_named_with_it() {
         ]
     );
     let script = || noisy(&[5_000.0, 5_000.0, 10_000.0, 10_000.0], 0.02);
-    let (claims, _) = checked_against(&file, &Baselines::default(), Script { latencies: 1_200, ..script() });
+    let (claims, _) = checked_against(&file, &Baselines::default(), Script { latencies: 12_000, ..script() });
     assert_eq!(words(&claims), [YES, YES, NO], "{claims:#?}");
     let against = only(&claims[1]);
     assert_eq!(against.against.as_deref(), Some("rr/two/64/c1/rate=5000"));
@@ -208,10 +208,11 @@ fn percentiles_at_an_offered_rate_are_claimed_and_named_with_it() {
 
     // Too few operations for the highest of them, in one line with what would do.
     let (claims, outcome) =
-        checked_against(&file, &Baselines::default(), Script { latencies: 80, ..script() });
+        checked_against(&file, &Baselines::default(), Script { latencies: 1_500, ..script() });
     assert_eq!((words(&claims), outcome.stopped), (vec![YES, YES, OPEN], Stopped::Resolved));
     let reason = only(&claims[2]).reason.as_deref().unwrap();
-    let parts = ["of rr/one/64/c1/rate=20000, and p99.9 takes 1000; metric = \"p99\" would do", "batch = \""];
+    let parts =
+        ["of rr/one/64/c1/rate=20000, and p99.9 takes 10000; metric = \"p99\" would do", "batch = \""];
     assert!(parts.iter().all(|part| reason.contains(part)) && !reason.contains('\n'), "{reason}");
 }
 
@@ -237,7 +238,7 @@ fn percentiles_of_two_arms_are_paired() {
     let one = claim("cell = \"one\"\narms = true\nmetric = \"p90\"\nslower_by_at_most = \"20%\"");
     let costs = Script::new(|cell, _| if cell == 3 { 15_000.0 } else { 10_000.0 });
     let file = format!("{ARMS}{all}{one}");
-    let (claims, _) = checked_against(&file, &Baselines::default(), Script { latencies: 120, ..costs });
+    let (claims, _) = checked_against(&file, &Baselines::default(), Script { latencies: 1_200, ..costs });
     assert_eq!(words(&claims), [NO, YES], "{claims:#?}");
     assert!((only(&claims[1]).value.unwrap() - 1.0).abs() < 1e-6);
 }
@@ -253,12 +254,12 @@ fn percentiles_of_a_baseline_allow_for_the_spread_between_runs() {
             "cell = \"rr/one/64/c1\"\nbaseline = \"before.json\"\nmetric = \"{metric}\"\nslower_by_at_most = \"{most}\""
         ))
     };
-    let file = format!("budget = \"20s\"\n{CELLS}{}{}", of("p99", "50%"), of("p99", "5%"));
+    let file = format!("budget = \"20s\"\n{CELLS}{}{}", of("p99", "200%"), of("p99", "5%"));
     let (claims, _) = checked_against(&file, &before, known_with_many_latencies());
     assert_eq!(words(&claims), [YES, OPEN], "{claims:#?}");
     let between = only(&claims[1]).between_runs.unwrap();
-    assert_eq!((between.spread, between.source), (0.05, SpreadSource::Assumed));
-    // Of 120 operations there is no 99.9th.
+    assert_eq!((between.spread, between.source), (0.2, SpreadSource::Assumed));
+    // Of 1200 operations there is no 99.9th.
     let error = asked(&format!("{CELLS}{}", of("p999", "50%")), &before).unwrap_err();
     assert!(error.contains("before.json does not have p99.9 of rr/one/64/c1 by epoch"), "{error}");
 }
@@ -291,7 +292,7 @@ fn percentiles_are_claimed_of_a_fleet() {
     assert_eq!(words(&found.claims), [YES, OPEN], "{found:#?}");
     assert_eq!((found.hosts.len(), found.counts[0].holds), (2, 2));
     let reason = found.claims[1].tests[0].reason.as_deref().unwrap();
-    assert!(reason.contains("p99.9 takes 1000") && reason.contains("inline"), "{reason}");
+    assert!(reason.contains("p99.9 takes 10000") && reason.contains("inline"), "{reason}");
 }
 
 fn baselines<const RUNS: usize>(documents: [(&str, Document); RUNS]) -> Baselines {

@@ -180,7 +180,8 @@ static void read_option(struct cell *cell, enum cell_option option, struct json 
 {
     static const char *const CALLS[] = {"system", "stdio", "stdio-signals"};
     static const char *const WAITS[WAITINGS] = {"block", "spin", "hybrid"};
-    static const char *const ARRIVALS[] = {"poisson", "exponential", "constant"};
+    static const char *const ARRIVALS[] = {"poisson", "exponential", "constant", "in-step"};
+    static const enum arrivals MEANT[] = {RANDOM_ARRIVALS, RANDOM_ARRIVALS, CONSTANT_ARRIVALS, IN_STEP_ARRIVALS};
     static const char *const SIDES[CLOSINGS] = {"server", "client", "any"};
     const char *name = OPTION_NAMES[option];
     switch (option) {
@@ -259,8 +260,7 @@ static void read_option(struct cell *cell, enum cell_option option, struct json 
         cell->rate = value_number(value, name, 1, HIGHEST_RATE);
         break;
     case OPTION_ARRIVALS:
-        cell->arrivals =
-            value_word(name, value, ARRIVALS, 3) == 2 ? CONSTANT_ARRIVALS : RANDOM_ARRIVALS;
+        cell->arrivals = MEANT[value_word(name, value, ARRIVALS, 4)];
         break;
     case OPTION_PACER:
         cell->pacer_spins = value_is_second(value, name, "sleep", "spin");

@@ -57,7 +57,7 @@ extern const char *const OPTION_NAMES[OPTIONS];
 enum { PAGE_BYTES = 4096, ANYWHERE = -1 };
 
 /* How pauses, or operations at a rate, are spread. */
-enum arrivals { USUAL_ARRIVALS, RANDOM_ARRIVALS, CONSTANT_ARRIVALS };
+enum arrivals { USUAL_ARRIVALS, RANDOM_ARRIVALS, CONSTANT_ARRIVALS, IN_STEP_ARRIVALS };
 
 struct cell {
     enum pattern pattern;

@@ -91,19 +91,26 @@ static void draw_moments(struct pace *pace, uint64_t seed)
     const struct cell *cell = pace->cell;
     const double workers = (double)cell->concurrency;
     const double mean_ns = pace->is_open ? workers * 1e9 / (double)cell->rate : (double)cell->think_ns;
-    struct draws draws = draws_begin(seed, pace->worker);
+    /* Arrivals at a rate are drawn for all workers, and each takes its own. */
+    struct draws draws = draws_begin(seed, pace->is_open ? 0 : pace->worker);
     double due_ns = 0;
     for (uint64_t index = 0; index < pace->moments_count; index++) {
-        uint64_t moment_ns;
-        if (cell->arrivals == CONSTANT_ARRIVALS) {
-            /* The arrivals of several workers take turns. */
-            const double first_ns = mean_ns * (double)(pace->worker + 1) / workers;
-            moment_ns = pace->is_open ? whole_ns(first_ns + (double)index * mean_ns) : cell->think_ns;
-        } else if (pace->is_open) {
-            due_ns += draws_exponential(&draws) * mean_ns;
-            moment_ns = whole_ns(due_ns);
-        } else {
+        uint64_t moment_ns = 0;
+        if (cell->arrivals == RANDOM_ARRIVALS && pace->is_open) {
+            for (uint64_t worker = 0; worker < cell->concurrency; worker++) {
+                due_ns += draws_exponential(&draws) * mean_ns / workers;
+                if (worker == pace->worker) {
+                    moment_ns = whole_ns(due_ns);
+                }
+            }
+        } else if (cell->arrivals == RANDOM_ARRIVALS) {
             moment_ns = whole_ns(draws_exponential(&draws) * mean_ns);
+        } else if (pace->is_open) {
+            /* Even arrivals of several workers take turns, or come in step. */
+            const double turn = cell->arrivals == IN_STEP_ARRIVALS ? workers : (double)(pace->worker + 1);
+            moment_ns = whole_ns(mean_ns * turn / workers + (double)index * mean_ns);
+        } else {
+            moment_ns = cell->think_ns;
         }
         pace->moments_ns[index] = moment_ns;
     }

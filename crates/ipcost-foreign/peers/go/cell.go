@@ -22,6 +22,9 @@ const touchNone = "none"
 // arrivalsConstant is the value of arrivals with which nothing is drawn.
 const arrivalsConstant = "constant"
 
+// arrivalsInStep is the value with which all workers begin at the same moments.
+const arrivalsInStep = "in-step"
+
 // eitherRole is the value of closes_first with which neither side waits for the other's end.
 const eitherRole = "any"
 
@@ -130,7 +133,7 @@ func (o *options) check() error {
 		checkNumber("recv_offset", o.RecvOffset, 0, pageBytes-1),
 		checkNumber("think", o.Think, 0, maxThinkNs),
 		checkCount("rate", o.Rate, maxRate),
-		checkChoice("arrivals", o.Arrivals, "poisson", "exponential", arrivalsConstant),
+		checkChoice("arrivals", o.Arrivals, "poisson", "exponential", arrivalsConstant, arrivalsInStep),
 		o.checkPace(),
 	)
 }

@@ -8,6 +8,8 @@ type pace struct {
 	isOpen bool
 	// random is whether pauses or gaps are drawn; otherwise all are the same.
 	random bool
+	// inStep is whether even arrivals come to all workers at the same moments.
+	inStep bool
 	// intervalNs is the mean pause, or the mean gap between the operations of one worker.
 	intervalNs float64
 	workers    uint64
@@ -20,7 +22,8 @@ func paceOf(cell *cell) *pace {
 	case cell.Options.Rate != nil:
 		return &pace{
 			isOpen:     true,
-			random:     orElse(arrivals, "poisson") != arrivalsConstant,
+			random:     orElse(arrivals, "poisson") != arrivalsConstant && orElse(arrivals, "poisson") != arrivalsInStep,
+			inStep:     orElse(arrivals, "poisson") == arrivalsInStep,
 			intervalNs: float64(cell.Concurrency) * 1e9 / float64(*cell.Options.Rate),
 			workers:    cell.Concurrency,
 		}
@@ -44,15 +47,25 @@ type schedule struct {
 // schedule draws the moments of a worker, counted from 0.
 func (p *pace) schedule(ops, seed, worker uint64) *schedule {
 	moments := make([]uint64, ops)
+	if p.isOpen && p.random {
+		// Arrivals are drawn for all workers, and each takes its own.
+		draws, due := newDraws(seed, 0), 0.0
+		for arrival := uint64(0); arrival < ops*p.workers; arrival++ {
+			due += draws.exponential() * p.intervalNs / float64(p.workers)
+			if arrival%p.workers == worker {
+				moments[arrival/p.workers] = uint64(due)
+			}
+		}
+		return &schedule{isOpen: true, momentsNs: moments}
+	}
 	draws := newDraws(seed, worker)
-	// Evenly spaced arrivals of several workers take turns.
+	// Even arrivals of several workers take turns, or come in step.
 	first := float64(worker+1) / float64(p.workers)
-	due := 0.0
+	if p.inStep {
+		first = 1
+	}
 	for index := range moments {
 		switch {
-		case p.isOpen && p.random:
-			due += draws.exponential() * p.intervalNs
-			moments[index] = uint64(due)
 		case p.isOpen:
 			moments[index] = uint64((first + float64(index)) * p.intervalNs)
 		case p.random:

@@ -153,7 +153,9 @@ impl Campaign<'_> {
                 ops => retry_if_suspended(self.bench, cell, ops, kind(clocked == LatencyMode::LeadIn))?.0,
             };
             epoch.timing.lead_ins_s += seconds(lead_in.wall_ns);
-            note(epoch, latency, cell, &lead_in);
+            // At a pace each operation tells its time, and those of a lead-in are not asked about.
+            let told = if counts.paced { BTreeMap::new() } else { lead_in.told.clone() };
+            note(epoch, latency, cell, &BatchOutcome { told, ..lead_in.clone() });
             let (batch, suspended) =
                 retry_if_suspended(self.bench, cell, counts.batch, kind(clocked == LatencyMode::Inline))?;
             epoch.timing.batches_s += seconds(batch.wall_ns);

@@ -25,7 +25,7 @@ use crate::error::EngineError;
 use crate::planning::{EpochCost, fit, has_choice};
 use crate::progress::{Observer, Phase, Progress};
 use crate::question::{Answered, Needed, Question};
-use crate::surroundings::Surroundings;
+use crate::surroundings::{HeldPorts, Surroundings};
 
 /// How far a run may exceed its budget if it would otherwise end without a finite interval.
 const OVERRUN: f64 = 0.25;
@@ -102,6 +102,11 @@ struct Campaign<'a> {
     spent: Duration,
 }
 
+/// One in so many of the local ports to a server may be held by connections that have ended.
+const MOST_PORTS: u64 = 4;
+/// Epochs for which there are to be ports besides those that an interval takes, and the part of an epoch's connections before the counted.
+const SPARE_EPOCHS: u32 = 2;
+const LEAD_IN_OF_CONNECTIONS: u64 = 5;
 /// How often a cell may try to be fast enough for the rate that it is offered.
 const TRIES: u32 = 5;
 
@@ -170,6 +175,10 @@ impl Campaign<'_> {
             if let Some(stopped) = self.reason_to_stop() {
                 return Ok(stopped);
             }
+            self.spare_ports();
+            if self.blocks.is_empty() {
+                return Ok(Stopped::Resolved);
+            }
             self.epoch += 1;
             let began = self.elapsed();
             let epoch = self.run_epoch()?;
@@ -182,10 +191,55 @@ impl Campaign<'_> {
         }
     }
 
+    /// The cells that open connections from one source address to the plan's server, and how many ports there are for them.
+    fn connecting(&mut self) -> (Vec<usize>, HeldPorts) {
+        let plan = &self.outcome.plan;
+        let connects = |cell: &usize| {
+            let cell = &plan.cells[*cell].cell;
+            cell.pattern == Pattern::Connect && uses_tcp(&cell.transport)
+        };
+        let cells: Vec<usize> = self.blocks.iter().flatten().flatten().copied().filter(connects).collect();
+        let to = plan.ports_to.filter(|_| !cells.is_empty());
+        match to.and_then(|to| self.surroundings.ports_held(to)) {
+            Some(known) => (cells, known),
+            None => (Vec::new(), HeldPorts { held: 0, of: 0 }),
+        }
+    }
+
+    /// Has them open so few connections that all epochs that an interval takes find ports.
+    fn limit_connections(&mut self) {
+        let (cells, HeldPorts { held, of }) = self.connecting();
+        let plan = &self.outcome.plan;
+        let epochs = u64::from(plan.epochs_needed + SPARE_EPOCHS) * cells.len() as u64;
+        for cell in cells {
+            let each = (of / MOST_PORTS).saturating_sub(held) / epochs / u64::from(plan.rounds.max(1));
+            let counts = &mut self.counts[cell];
+            counts.lead_in = counts.lead_in.min(each / LEAD_IN_OF_CONNECTIONS);
+            counts.batch = counts.batch.min(each - counts.lead_in).max(1);
+        }
+    }
+
+    /// Lets those of them leave whose next epoch would hold more of the ports than may be held: with each the kernel searches longer for a
+    /// free one, for every program.
+    fn spare_ports(&mut self) {
+        let (cells, known) = self.connecting();
+        for cell in cells {
+            let counts = self.counts[cell];
+            let opens = (counts.batch + counts.lead_in) * u64::from(self.outcome.plan.rounds.max(1));
+            if known.held + opens > known.of / MOST_PORTS {
+                self.outcome.out_of_ports.insert(cell, known);
+                self.blocks.iter_mut().flatten().for_each(|group| group.retain(|other| *other != cell));
+            }
+        }
+        self.blocks.iter_mut().for_each(|block| block.retain(|group| !group.is_empty()));
+        self.blocks.retain(|block| !block.is_empty());
+    }
+
     /// Counts the answers so far, and lets the cells of answered questions leave: their time goes to open ones. The
     /// order of the rest stays as random as before, and a contrast uses the rounds with both of its cells.
     fn judge(&mut self) {
         self.answered = self.question.answered(&self.outcome);
+        self.outcome.answered = Some(self.answered.clone());
         let Needed::Cells(needed) = &self.answered.needed else { return };
         let plan = &self.outcome.plan;
         // Fewer give no interval to the cost of a cell itself.
@@ -194,7 +248,11 @@ impl Campaign<'_> {
         }
         let needed: BTreeSet<usize> = needed.iter().copied().collect();
         let mut blocks = plan.blocks();
-        blocks.iter_mut().flatten().for_each(|group| group.retain(|cell| needed.contains(cell)));
+        let is_out = |cell: &usize| self.outcome.out_of_ports.contains_key(cell);
+        blocks
+            .iter_mut()
+            .flatten()
+            .for_each(|group| group.retain(|cell| needed.contains(cell) && !is_out(cell)));
         blocks.iter_mut().for_each(|block| block.retain(|group| !group.is_empty()));
         blocks.retain(|block| !block.is_empty());
         let count = |blocks: &[Vec<Vec<usize>>]| blocks.iter().flatten().map(Vec::len).sum::<usize>();
@@ -257,6 +315,7 @@ impl Campaign<'_> {
         // The budget was large enough by assumption; the actual time needed is known only now.
         let _ = fit(plan, left, cost, &variances);
         self.count_operations(&rates);
+        self.limit_connections();
         let plan = &self.outcome.plan;
         Ok(Calibrated {
             rounds: plan.rounds,

@@ -15,7 +15,8 @@ use serde_json::{Map, Value};
 use crate::batches::Batches;
 use crate::error::EngineError;
 use crate::percentiles::Percentiles;
-use crate::surroundings::Observed;
+use crate::question::Answered;
+use crate::surroundings::{HeldPorts, Observed};
 
 /// The raw results of a run, before any verdict.
 #[derive(Debug)]
@@ -48,6 +49,11 @@ pub struct Outcome {
     pub resumed: Vec<Resumed>,
     /// Why it ended.
     pub stopped: Stopped,
+    /// How many of its questions were answered at the last epoch; `None` before the first.
+    pub answered: Option<Answered>,
+    /// Cells that are measured no more, as the local ports to their server are held by connections that have ended; how many were, of
+    /// how many.
+    pub out_of_ports: BTreeMap<usize, HeldPorts>,
     /// The error, if it failed.
     pub failure: Option<EngineError>,
     /// What the commands of two arms changed.
@@ -64,6 +70,8 @@ impl Outcome {
             samples: Vec::new(),
             suspended: Vec::new(),
             epochs: 0,
+            answered: None,
+            out_of_ports: BTreeMap::new(),
             latency: vec![Histogram::default(); cells],
             percentiles: vec![Vec::new(); cells],
             told: BTreeMap::new(),
@@ -126,7 +134,8 @@ impl Outcome {
             // One that contradicts itself comes from a tampered samples file, and counts as empty.
             let histogram = Histogram::from_bins(&latency.bins, latency.max_ns).unwrap_or_default();
             if latency.told == Told::Latency {
-                of_epoch[cell] = Percentiles::of(epoch.epoch, &histogram);
+                let over_limit = self.plan.limit_ns.map(|limit| histogram.above(limit));
+                of_epoch[cell] = Percentiles { over_limit, ..Percentiles::of(epoch.epoch, &histogram) };
                 self.latency[cell].add(&histogram);
             } else {
                 let (all, epochs) = self.told.entry((cell, latency.told)).or_default();

@@ -5,8 +5,11 @@
 mod calendar;
 mod peers;
 mod room;
+mod stalls;
 mod tool;
 mod transfers;
+
+pub use self::stalls::Stalls;
 
 use std::collections::BTreeMap;
 

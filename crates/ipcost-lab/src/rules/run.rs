@@ -63,6 +63,12 @@ rules! {
     OVERLOADED = "overloaded", "whether a cell carries the rate that it is offered",
         "Its queue only grows, so that its times say how long the batches were.",
         "less than 90 % of the rate done, and 10 % still unsent when the last was due", [Warning], "Planted in a test";
+    PORTS_HELD = "ports-held", "local ports to a server that connections which have ended still hold",
+        "The kernel searches longer for a free one, for every program; a minute after the last it is over.",
+        "a quarter of the ports; the row stops before", [Warning], "Planted in a test";
+    NOT_OFFERED = "not-offered", "whether a cell was offered the rate that was asked for",
+        "Its times are those of a lower rate.",
+        "less than 95 % of the rate begun, and nothing left unsent", [Warning], "Planted in a test";
     BUFFER_LAYOUT = "buffer-layout", "whether a cell costs more at some places of its buffers within a page",
         "Copies are slow from or to some places, on some processors by a multiple.",
         "p below 1 %, and 5 %", [Warning, Explain], "Measured: [Settings](settings.md); `ipcost sweep layout`";

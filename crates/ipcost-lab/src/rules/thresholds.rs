@@ -14,5 +14,7 @@ pub const COARSE_CLOCK_NS: u64 = 1_000;
 pub const CLOCK_SHARE: f64 = 0.02;
 /// The share of an offered rate that is carried if this much is done: random arrivals make batches longer and shorter.
 pub const CARRIED_SHARE: f64 = 0.9;
+/// The share of an offered rate that is offered if this much is begun.
+pub const OFFERED_SHARE: f64 = 0.95;
 /// The share of the time from which on a wait for delayed acknowledgements is worth a word.
 pub const LEAST_HELD_BACK: f64 = 0.1;

@@ -418,3 +418,56 @@ fn slow_peers_get_more_rounds_an_epoch() {
         (1, 2, Duration::from_secs_f64(0.0045f64.sqrt() * 1.341_640_786 / 2.0))
     );
 }
+
+#[test]
+fn a_row_that_would_hold_too_many_ports_stops() {
+    let job = "epochs = 20\n[[cells]]\npattern = \"connect\"\ntransport = [\"tcp\"]\n";
+    let ends = |ports| {
+        let mut plan = planned(job);
+        plan.ports_to = Some(([10, 0, 0, 1], 6379).into());
+        let mut script = noisy(&[10_000.0], 0.02);
+        let mut known = Known { ports, ..Known::default() };
+        let outcome = run(plan, &Contrasts, &mut script, &mut known, &mut Witness::default());
+        let document = report(outcome);
+        let epochs = document.cells[0].epochs;
+        let most = script.log.iter().filter(|(epoch, ..)| *epoch > 0).map(|(.., ops)| *ops).max();
+        let told = document.warnings.iter().find(|found| found.code == "ports-held");
+        (epochs, most.unwrap_or(0), told.map(|found| found.message.clone()))
+    };
+    // 28 000 ports, of which others take some: nothing is held back as long as a quarter is free.
+    let (epochs, few, told) = ends(Some([0, 50, 28_000]));
+    assert_eq!((epochs, told), (20, None));
+    // All epochs that an interval takes are to find ports, so each opens few.
+    let (_, many, _) = ends(None);
+    assert!(few * 11 <= 7_000 && few < many, "{few} {many}");
+    let (epochs, _, told) = ends(Some([1_000, 1_000, 28_000]));
+    assert!((1..20).contains(&epochs), "{epochs}");
+    let told = told.unwrap();
+    assert!(
+        told.contains("connect/tcp/64/c1") && told.contains("of 28000 local ports to 10.0.0.1:6379"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_batch_with_pauses_has_a_hundred_operations_or_as_many_as_there_is_time_for() {
+    let planned = |think: &str, budget: &str| {
+        planned(&format!(
+            "budget = \"{budget}\"\n[[cells]]\ntransport = [\"one\", \"two\"]\noptions = {{ think = \"{think}\" }}\n"
+        ))
+    };
+    let plan = planned("10ms", "45s");
+    assert_eq!((plan.pauses, plan.notes.len()), (100, 0));
+    let plan = planned("100ms", "45s");
+    assert!(plan.pauses < 100, "{}", plan.pauses);
+    assert!(plan.notes.iter().any(|note| note.contains("100 would say more")), "{:?}", plan.notes);
+    // Each is measured at its pace, after some that are not counted.
+    let mut script = noisy(&[5_000.0, 10_000.0], 0.02);
+    let job = "epochs = 2\n[[cells]]\ntransport = [\"one\", \"two\"]\noptions = { think = \"10ms\" }\n";
+    let document = report(campaign(job, &mut script));
+    let of_cell = script.log.iter().filter(|(epoch, cell, _)| (*epoch, *cell) == (1, 0));
+    let ops: Vec<u64> = of_cell.map(|(.., ops)| *ops).collect();
+    assert_eq!(ops[..2], [10, 100], "{ops:?}");
+    let latencies = document.cells[0].latency_ns.unwrap().count;
+    assert_eq!(latencies, 2 * u64::from(document.schedule.rounds) * 10, "of timed batches alone");
+}

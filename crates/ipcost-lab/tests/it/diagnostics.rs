@@ -1,10 +1,12 @@
 //! Every diagnostic: a planted cause raises it, and a clean machine does not.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_lab::{Answered, Contrasts, Needed, Outcome, Question, Snapshot, run};
+use ipcost_model::protocol::UNSENT;
 use ipcost_model::{
-    Document, Host, Layout, LayoutPlace, Metric, Offsets, ProcessorTimes, Throttling, Usage, Verdict,
+    Document, Host, Layout, LayoutPlace, Metric, Offsets, Plan, ProcessorTimes, Throttling, Usage, Verdict,
 };
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;
@@ -245,6 +247,46 @@ fn a_clock_that_is_slow_or_coarse() {
         let document = measured(&mut with(|_, _| 0.0, 1), &mut surroundings);
         assert_only(&document, "slow-clock", &["a sundial", &format!("{} ns", quality.read_ns)]);
     }
+}
+
+/// Has answered so many of seven questions, whatever its tables say.
+struct AnsweredOfSeven(u32);
+
+impl Question for AnsweredOfSeven {
+    fn answered(&self, _: &Outcome) -> Answered {
+        Answered { resolved: self.0, of: 7, needed: Needed::Everything }
+    }
+}
+
+#[test]
+fn what_is_open_is_what_the_run_was_asked() {
+    let plan = planned(&TRIO.replace("epochs = 40", "budget = \"5s\""));
+    let (mut script, mut known) = (with(|_, _| 0.0, 1), Known::default());
+    let document = report(run(plan, &AnsweredOfSeven(3), &mut script, &mut known, &mut Witness::default()));
+    let said = &document.warnings.iter().find(|warning| warning.code == "unresolved").unwrap().message;
+    assert!(said.starts_with("4 of 7 questions are still open"), "{said}");
+}
+
+#[test]
+fn a_rate_that_was_not_offered_is_not_told_of() {
+    let at_5000 = |per_op_ns: f64, unsent: fn(usize, u32, u64) -> BTreeMap<String, f64>| {
+        let job = format!("{TRIO}options = {{ rate = 5000 }}\n");
+        let mut script = Script::new(move |_, _| per_op_ns);
+        script.measures = unsent;
+        let (mut known, mut witness) = (Known::default(), Witness::default());
+        let plan = Plan { may_overload: true, ..planned(&job) };
+        report(run(plan, &Contrasts, &mut script, &mut known, &mut witness))
+    };
+    let none_waits = |_, _, _| BTreeMap::from([(UNSENT.to_owned(), 0.0)]);
+    // Batches of 2 ms an operation that are offered one every 200 µs, though none waits: their connections idled.
+    let document = at_5000(2e6, none_waits);
+    let said = document.warnings.iter().find(|warning| warning.code == "not-offered").unwrap();
+    assert!(said.message.contains("of the 5000/s that was asked for"), "{said:?}");
+    // What it is offered and does not do waits: that is another matter, which has its own warning.
+    let document = at_5000(2e6, |_, _, ops| BTreeMap::from([(UNSENT.to_owned(), ops as f64 / 2.0)]));
+    let has = |document: &Document, code: &str| codes(document).contains(&code);
+    assert!(has(&document, "overloaded") && !has(&document, "not-offered"), "{:?}", document.warnings);
+    assert!(!has(&at_5000(2e5, none_waits), "not-offered"));
 }
 
 /// Needs only every third pair of cells from epoch 18 on, and those to the end.

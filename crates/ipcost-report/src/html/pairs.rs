@@ -44,7 +44,7 @@ impl Quantity {
             Self::P99 => {
                 let latency = cell.latency_ns.as_ref()?;
                 let (lo, hi) = latency.p99_bounds.map(|(lo, hi)| (lo as f64, hi as f64)).unzip();
-                Some(Estimate { median: latency.p99 as f64, lo, hi })
+                Some(Estimate { median: latency.at(Percentile::P99)? as f64, lo, hi })
             }
         }
     }

@@ -61,6 +61,9 @@ pub struct ServerArgs {
     /// The database
     #[arg(long, value_name = "NAME", help_heading = SERVER)]
     pub database: Option<String>,
+    /// Take it that both addresses lead to the same server and to nothing in front of it, where this system does not tell, as without root or in a container
+    #[arg(long, requires_all = ["unix", "tcp"], help_heading = SERVER)]
+    pub same_server: bool,
     /// Allow requests that may change data
     #[arg(long, help_heading = SERVER)]
     pub writes: bool,

@@ -204,6 +204,53 @@ fn a_server_of_the_users_own_is_asked_what_they_ask_and_is_not_changed() {
 }
 
 #[test]
+fn a_program_in_front_of_the_server_is_named_and_no_saving_is_told() {
+    let place = place();
+    let Some(own) = Own::start(&place, None) else { return };
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let listen = format!("TCP-LISTEN:{port},bind=127.0.0.1,fork,reuseaddr");
+    let mut proxy = Command::new("socat");
+    proxy.args([listen, format!("UNIX-CONNECT:{}", own.socket.display())]);
+    let proxy = match proxy.stderr(Stdio::null()).spawn() {
+        Ok(child) => Killed(child),
+        Err(error) => return missing("socat", &error.to_string()),
+    };
+    place.wait_until("socat listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    let tcp = format!("127.0.0.1:{port}");
+    let asked = ["app", "redis", "--unix", argument(&own.socket), "--tcp", &tcp, "--concurrency", "1"];
+    let answer = |more: &[&str]| {
+        let file = place.file("app.json");
+        let output = place.run(&[&asked[..], more, &["--json", argument(&file)]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let document: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+        (text(&output.stdout), document["answer"].clone())
+    };
+    let (shown, answer_) = answer(&["--epochs", "1"]);
+    // Lines of the terminal break anywhere.
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["socat (process ", "what moving saves is not known"] {
+        assert!(shown.contains(part), "{part} is not in {shown}");
+    }
+    assert_eq!(answer_["tcp"]["process"].as_u64(), Some(proxy.0.id().into()));
+    for saving in answer_["savings"].as_array().unwrap() {
+        assert!(saving["saved_ns"].is_null() && saving["saved_cpu_ns"].is_null(), "{saving:#}");
+    }
+    // Who says that it is one server is told what the two addresses differ by.
+    let (_, answer_) = answer(&["--same-server", "--epochs", "12"]);
+    assert!(answer_["savings"].as_array().unwrap().iter().any(|saving| saving["saved_ns"].is_object()));
+    assert!(answer_["apart"].is_null(), "{answer_:#}");
+}
+
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
 fn one_socket_alone_has_its_figures_and_what_the_other_needs() {
     let place = place();
     let Some(own) = Own::start(&place, None) else { return };

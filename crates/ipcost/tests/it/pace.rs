@@ -238,14 +238,13 @@ fn what_cannot_be_paced_is_refused_with_what_would_do() {
     place.assert_clean();
 }
 
-/// A limit that nothing exceeds, so that the answer does not depend on the machine: every rate is known to stay under it, long before the
-/// budget ends, which a busy machine may need.
+/// What is known of the limit depends on the machine; what was measured, and that the answer fits it, does not.
 #[test]
 fn a_load_is_measured_from_little_to_more_than_is_carried() {
     let place = Place::new();
     let picture = place.file("load.svg");
     let args =
-        ["load", "--transports", "unix", "--limit", "10s", "--budget", "2min", "--svg", argument(&picture)];
+        ["load", "--transports", "unix", "--limit", "2ms", "--budget", "2min", "--svg", argument(&picture)];
     let document = place.document(&args);
     let load = &document["answer"];
     assert_eq!(load["schema"], "ipcost-load/1", "{load:#}");
@@ -257,14 +256,14 @@ fn a_load_is_measured_from_little_to_more_than_is_carried() {
     assert!(points.len() >= 5 && share(&points[0]) < 0.06 && share(points.last().unwrap()) > 0.9, "{load:#}");
     let rates: Vec<u64> = points.iter().map(|point| point["per_s"].as_u64().unwrap()).collect();
     assert!(rates.is_sorted(), "{rates:?}");
-    for point in points {
-        let [p50, p99] = ["p50_ns", "p99_ns"].map(|key| point[key]["median"].as_f64().unwrap());
-        assert!(p50 <= p99 && p99 < 10e9, "{point:#}");
-    }
+    let median = |point: &Value, key: &str| point[key]["median"].as_f64();
+    let known: Vec<(f64, f64)> =
+        points.iter().filter_map(|point| median(point, "p50_ns").zip(median(point, "p99_ns"))).collect();
+    assert!(known.len() >= 2 && known.iter().all(|(p50, p99)| p50 <= p99), "{load:#}");
     let knee = &load["knees"][0];
-    assert_eq!(knee["hi"], Value::Null, "{knee:#}");
-    // Each takes a dozen epochs, which a busy machine may not have time for.
-    assert!(knee["lo"].is_null() || rates.contains(&knee["lo"].as_u64().unwrap()), "{knee:#}");
+    for end in ["lo", "hi"] {
+        assert!(knee[end].is_null() || rates.contains(&knee[end].as_u64().unwrap()), "{knee:#}");
+    }
     let svg = std::fs::read_to_string(&picture).unwrap();
     assert!(svg.contains("Latency against load") && svg.contains("unix, p99"), "{svg}");
     let page = text(&place.run(&["show", "last"]).stdout);

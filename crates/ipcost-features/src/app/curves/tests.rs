@@ -31,8 +31,9 @@ fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), ve
 /// One core with a curve and a request of the user's own, two cores on which all is open.
 fn app() -> App {
     let Document { tool, host, started, .. } = fixture::document();
-    let side =
-        |address: &str| Some(ServerSocket { address: address.to_owned(), name: None, process: Some(7) });
+    let side = |address: &str| {
+        Some(ServerSocket { address: address.to_owned(), name: None, process: Some(7), program: None })
+    };
     let request =
         |request: &str, least| MeasuredRequest { request: request.to_owned(), sent: 9, replied: 70, least };
     let met = BurstOutcome { backlog: Some(128), answered: 300, late: 0, refused: 100, failed: 0 };
@@ -56,6 +57,7 @@ fn app() -> App {
         margin: 0.05,
         held_back: Vec::new(),
         costs: Vec::new(),
+        apart: None,
         other_side: None,
         at_rates: Vec::new(),
         savings: vec![

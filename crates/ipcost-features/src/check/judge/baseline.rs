@@ -50,7 +50,7 @@ impl Then {
             return Ok(None);
         }
         let saved = baselines.past.of(by).and_then(|past| of_cell(past, &planned.id));
-        Ok(Some(Self::new(names.join(", "), runs, saved, baselines.assumed_spread, modes)))
+        Ok(Some(Self::new(names.join(", "), runs, saved, by.assumed(baselines.assumed_spread), modes)))
     }
 
     fn new(name: String, runs: Vec<Vec<f64>>, saved: Option<Between>, assumed: f64, modes: f64) -> Self {

@@ -39,7 +39,7 @@ OPTIONS: dict[str, Any] = {
     "spread_sources": (True, False),
     "think": _PAUSES_NS,
     "rate": _RATES,
-    "arrivals": ("poisson", "exponential", "constant"),
+    "arrivals": ("poisson", "exponential", "constant", "in-step"),
 }
 
 
@@ -122,7 +122,8 @@ def _read_pace(options: _Fields, workers: int) -> Optional[Pace]:
     if think_ns is not None and rate is not None:
         raise PeerError("protocol: options think and rate exclude each other")
     if rate is not None:
-        return Pace(True, arrivals != "constant", workers * 1e9 / rate, workers)
+        is_random = arrivals not in ("constant", "in-step")
+        return Pace(True, is_random, workers * 1e9 / rate, workers, arrivals == "in-step")
     if think_ns is not None:
         return Pace(False, arrivals not in (None, "constant"), float(think_ns), workers)
     if arrivals is not None:

@@ -25,6 +25,8 @@ class Pace:
     # The mean pause, or the mean gap between the operations of one worker.
     interval_ns: float
     workers: int
+    # Whether even arrivals come to all workers at the same moments.
+    in_step: bool = False
 
     def schedule(self, ops: int, seed: int, worker: int) -> Schedule:
         """The moments of one worker, counted from 0, in one batch."""
@@ -35,17 +37,20 @@ class Pace:
         if not self.random and not self.is_open:
             return array("Q", [int(interval_ns)]) * ops
         if not self.random:
-            # Arrivals of several workers take turns.
-            first = (worker + 1) / self.workers
+            # Even arrivals of several workers take turns, or come in step.
+            first = 1.0 if self.in_step else (worker + 1) / self.workers
             return array("Q", (int((first + index) * interval_ns) for index in range(ops)))
-        draw = draws(seed, worker)
         if not self.is_open:
+            draw = draws(seed, worker)
             return array("Q", (int(draw() * interval_ns) for _ in range(ops)))
+        # Arrivals at a rate are drawn for all workers, and each takes its own.
+        draw = draws(seed, 0)
         moments_ns = array("Q")
         due_ns = 0.0
-        for _ in range(ops):
-            due_ns += draw() * interval_ns
-            moments_ns.append(int(due_ns))
+        for arrival in range(ops * self.workers):
+            due_ns += draw() * interval_ns / self.workers
+            if arrival % self.workers == worker:
+                moments_ns.append(int(due_ns))
         return moments_ns
 
 

@@ -3,12 +3,13 @@
 #![allow(dead_code)] // Each test file uses a part of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{
-    About, Contrasts, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run,
+    About, Contrasts, EngineError, HeldPorts, Outcome, Settings, Snapshot, Surroundings, document, plan, run,
 };
 use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, Told};
 use ipcost_model::{
@@ -165,6 +166,8 @@ pub struct Known {
     pub busiest: Option<Busy>,
     pub neighbours: Vec<u32>,
     pub asked: usize,
+    /// Local ports that are held: at first, how many more each time, and all that there are.
+    pub ports: Option<[u64; 3]>,
 }
 
 impl Surroundings for Known {
@@ -191,6 +194,12 @@ impl Surroundings for Known {
     fn neighbours(&mut self) -> Vec<u32> {
         self.neighbours.clone()
     }
+
+    fn ports_held(&mut self, _: SocketAddr) -> Option<HeldPorts> {
+        let [held, more, of] = self.ports?;
+        self.ports = Some([held + more, more, of]);
+        Some(HeldPorts { held, of })
+    }
 }
 
 #[derive(Default)]
@@ -207,7 +216,7 @@ pub const NULL: Capabilities =
 pub const TWO: Capabilities = Capabilities { name: "two", ..NULL };
 pub const THREE: Capabilities = Capabilities { name: "three", ..NULL };
 /// Named as one that goes through TCP.
-pub const TCP: Capabilities = Capabilities { name: "tcp", in_default_suite: false, ..NULL };
+pub const TCP: Capabilities = Capabilities { name: "tcp", in_default_suite: false, connects: true, ..NULL };
 pub const GONE: Capabilities = Capabilities { name: "gone", ..NULL };
 pub fn planned(job: &str) -> Plan {
     let state = |capabilities| TransportState { capabilities, unavailable: None };

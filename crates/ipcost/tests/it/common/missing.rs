@@ -75,6 +75,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("redis-tools", ""),
     ("rt-tests", ""),
     ("slurm-wlm", ""),
+    ("socat", ""),
     ("sockperf", ""),
     ("util-linux", ""),
     ("zsh", ""),
