@@ -4,7 +4,7 @@ use ipcost_model::units::{counted, duration_of, duration_text, percent, rate_tex
 use ipcost_model::{Estimate, Percentile, Verdict};
 use ipcost_report::colours;
 use ipcost_report::lines::{AcrossLines, Lines, LinesPanel, NamedLine, Place};
-use ipcost_report::numbers::{rate, ratio as ratio_text};
+use ipcost_report::numbers::{rate, ratio as ratio_text, time};
 use ipcost_report::page::{Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value};
 use ipcost_report::picture::{Chart, draw_lines, plain_lines};
 use ipcost_report::words::{cores, verdict_of_percentile};
@@ -281,7 +281,7 @@ fn of_stalls(stalls: &Stalling, curves: &LoadCurves) -> String {
         "Over {} operations stand still every {} or so, for {} at most{blind}.",
         stalls.transport,
         duration_text(duration_of(stalls.every_s)),
-        time_text(stalls.longest_ns)
+        time(stalls.longest_ns as f64)
     )
 }
 
