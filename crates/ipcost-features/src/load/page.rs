@@ -203,7 +203,7 @@ fn sentences(curves: &LoadCurves) -> Vec<String> {
         said.extend(others.iter().filter_map(|knee| compared(knee, base, &limit)));
     }
     said.extend(curves.request.transports.iter().filter_map(|name| of_cost(curves, name)));
-    said.extend(curves.stalls.iter().map(|stalls| of_stalls(stalls, curves)));
+    said.extend(curves.stalls.iter().map(|stalls| of_stalls(stalls, &curves.points)));
     for transport in &curves.out_of_rates {
         said.push(format!(
             "Of {transport} no more rates were measured, though the range is not as small as asked for: each takes a share of the certainty of all (--resolution)."
@@ -267,8 +267,8 @@ fn of_seeming(knee: &Knee, curves: &LoadCurves) -> Option<String> {
 }
 
 /// How often operations stand still, and how far epochs see that.
-fn of_stalls(stalls: &Stalling, curves: &LoadCurves) -> String {
-    let epoch_s = curves.points.iter().filter(|point| point.transport == stalls.transport);
+fn of_stalls(stalls: &Stalling, points: &[LoadPoint]) -> String {
+    let epoch_s = points.iter().filter(|point| point.transport == stalls.transport);
     let epoch_s = epoch_s.filter_map(|point| Some(point.tail?.epoch_s)).fold(f64::INFINITY, f64::min);
     let blind = match epoch_s.is_finite() && epoch_s < 5.0 * stalls.every_s {
         true => format!(
@@ -280,7 +280,7 @@ fn of_stalls(stalls: &Stalling, curves: &LoadCurves) -> String {
     format!(
         "Over {} operations stand still every {} or so, for {} at most{blind}.",
         stalls.transport,
-        duration_text(duration_of(stalls.every_s)),
+        time(stalls.every_s * 1e9),
         time(stalls.longest_ns as f64)
     )
 }
@@ -339,6 +339,11 @@ mod tests {
         assert!(knee(Some(90_000), None).contains("at least"));
         assert!(knee(None, Some(5_000)).contains("exceeds 1 ms at p99 at 5000/s already"));
         assert!(knee(None, None).contains("Open: "));
+        let stalling = Stalling { transport: "unix".to_owned(), every_s: 0.034, longest_ns: 18_595_839 };
+        assert_eq!(
+            of_stalls(&stalling, &[]),
+            "Over unix operations stand still every 34.0 ms or so, for 18.6 ms at most."
+        );
         // Programs that sleep between operations take longer where there is little to do.
         let bent = Knee { from: Some(20_000), not_at: Some(1_000), ..of("unix", Some(90_000), Some(95_000)) };
         assert_eq!(
