@@ -243,8 +243,19 @@ fn what_cannot_be_paced_is_refused_with_what_would_do() {
 fn a_load_is_measured_from_little_to_more_than_is_carried() {
     let place = Place::new();
     let picture = place.file("load.svg");
-    let args =
-        ["load", "--transports", "unix", "--limit", "2ms", "--budget", "2min", "--svg", argument(&picture)];
+    let args = [
+        "load",
+        "--transports",
+        "unix",
+        "--limit",
+        "2ms",
+        "--resolution",
+        "99%",
+        "--budget",
+        "2min",
+        "--svg",
+        argument(&picture),
+    ];
     let document = place.document(&args);
     let load = &document["answer"];
     assert_eq!(load["schema"], "ipcost-load/1", "{load:#}");
