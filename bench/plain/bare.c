@@ -4,7 +4,8 @@
 //     bare PATTERN TRANSPORT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU [latency]
 //
 // prints the nanoseconds of OPS operations, after LEAD_IN untimed ones; with the word latency, those of each of OPS
-// round trips, before each of which it sleeps for PAUSE_NS of the environment, if that is set. HABIT in the environment names one thing to do otherwise, for `cargo xtask bench habits`:
+// round trips, before each of which it sleeps for PAUSE_NS of the environment, if that is set. HABIT in the environment
+// names one thing to do otherwise, for `cargo xtask bench habits`:
 //
 //     touch      every byte is written before a message is sent, and read after it is received
 //     fresh      messages come from 64 MiB, so that none is in a cache

@@ -7,11 +7,10 @@ mod common;
 mod faithful;
 mod figures;
 mod habits;
+mod latencies;
 mod ledgers;
 mod overhead;
 mod pairs;
-mod pauses;
-mod percentiles;
 mod plain;
 mod processes;
 mod redis;
@@ -69,8 +68,8 @@ fn run(words: &[&str]) -> Result<()> {
             let (turns, only) = count_and_names(rest, 20);
             faithful::bench(turns, only)
         }
-        "percentiles" => percentiles::bench(count(rest, 40)?),
-        "pauses" => pauses::bench(count(rest, 12)?),
+        "percentiles" => latencies::percentiles(count(rest, 40)?),
+        "pauses" => latencies::pauses(count(rest, 12)?),
         "verdict" => time_to_verdict::bench(count(rest, 10)?),
         "pairs" => pairs::bench(count(rest, 40)? as usize),
         "tools" => {

@@ -274,8 +274,8 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     });
     if let Some(cell) = pauses(&plan).filter(|_| is_planned && plan.pauses < PAUSES[0]) {
         plan.notes.push(format!(
-            "there is time for {} operations in a batch of {}, and 100 would say more: of few, the first ones of a process, which take longer, are a large part; a larger --budget, or fewer cells",
-            plan.pauses, plan.cells[cell].id
+            "there is time for {} operations in a batch of {}, and {} would say more: of few, the first ones of a process, which take longer, are a large part; a larger --budget, or fewer cells",
+            plan.pauses, plan.cells[cell].id, PAUSES[0]
         ));
     }
     if !is_planned {

@@ -23,7 +23,10 @@ const WORK_NS: [f64; 13] = [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e
 
 /// The answer, from what was seen before and what was measured.
 pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, document: &Document) -> App {
-    let apart = apart(asked, seen);
+    let unix = seen.unix.as_ref().map(|facts| side(facts, &asked.given.unix));
+    let tcp = seen.tcp.as_ref().map(|facts| side(facts, &asked.given.tcp));
+    let is_one = seen.lasts.is_some() || asked.same_server;
+    let apart = unix.as_ref().zip(tcp.as_ref()).filter(|_| !is_one).and_then(apart);
     let mut savings = savings(kind, seen.lasts.is_none(), document);
     if apart.is_some() {
         savings.iter_mut().for_each(|saving| (saving.saved_ns, saving.saved_cpu_ns) = (None, None));
@@ -45,8 +48,8 @@ pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, d
         version: known.map(|facts| facts.told.version.clone()).unwrap_or_default(),
         private: seen.lasts,
         others: seen.lasts.and(asked.others),
-        unix: seen.unix.as_ref().map(|facts| side(facts, &asked.given.unix)),
-        tcp: seen.tcp.as_ref().map(|facts| side(facts, &asked.given.tcp)),
+        unix,
+        tcp,
         same_work: seen.both().map(|sides| same_work(asked, sides)).unwrap_or_default(),
         requests: asked.requests.iter().zip(requests).map(request).collect(),
         margin,
@@ -152,36 +155,28 @@ fn at_rates(document: &Document) -> Vec<AtRate> {
 
 fn side(facts: &Facts, given: &Option<At>) -> ServerSocket {
     let name = given.as_ref().and_then(|at| Some(at.name()?.to_owned()));
-    let program = facts.process.and_then(program);
+    let program = facts.process.and_then(|process| Some(program_of(process, Depth::Counts)?.name));
     ServerSocket { address: facts.address.clone(), name, process: facts.process, program }
-}
-
-fn program(process: u32) -> Option<String> {
-    Some(program_of(process, Depth::Counts)?.name)
 }
 
 /// Why both sides of a server of the user's own are not known to be one server, which answers by itself. What a server tells of itself does
 /// not show what stands in front of it; who listens does.
-fn apart(asked: &AppRequest, seen: &SeenServer) -> Option<String> {
-    let (unix, tcp) = seen.both()?;
-    if seen.lasts.is_some() || asked.same_server {
-        return None;
-    }
-    let named = |process: u32| match program(process) {
-        Some(name) => format!("{} (process {process})", words::escaped(&name)),
+fn apart((unix, tcp): (&ServerSocket, &ServerSocket)) -> Option<String> {
+    let named = |process: u32, of: &ServerSocket| match &of.program {
+        Some(name) => format!("{} (process {process})", words::escaped(name)),
         None => format!("process {process}"),
     };
     let unseen = |address: &str| {
         format!(
-            "which process listens at {address} cannot be seen: what moving saves is known as root, or with --same-server, if nothing stands in front of the server there"
+            "which process listens at {address} cannot be seen, so that what moving saves is not known: run as root, or say with --same-server that nothing stands in front of the server there"
         )
     };
     match (unix.process, tcp.process) {
         (Some(of_unix), Some(of_tcp)) if of_unix == of_tcp => None,
         (Some(of_unix), Some(of_tcp)) => Some(format!(
-            "over the Unix socket {} listens, over TCP {}: one may stand in front of another server, so that what moving saves is not known; two processes of one server with the same settings are told by --same-server",
-            named(of_unix),
-            named(of_tcp)
+            "over the Unix socket {} listens, over TCP {}: one may stand in front of another server, so that what moving saves is not known; if they are one server with the same settings, say so with --same-server",
+            named(of_unix, unix),
+            named(of_tcp, tcp)
         )),
         (None, _) => Some(unseen(&unix.address)),
         (_, None) => Some(unseen(&tcp.address)),

@@ -273,7 +273,7 @@ fn of_stalls(stalls: &Stalling, points: &[LoadPoint]) -> String {
     let blind = match epoch_s.is_finite() && epoch_s < 5.0 * stalls.every_s {
         true => format!(
             "; an epoch of {} holds few of them, so that medians over epochs say little of stalls, and the share over the limit more",
-            duration_text(duration_of(epoch_s))
+            time(epoch_s * 1e9)
         ),
         false => String::new(),
     };
@@ -290,10 +290,10 @@ fn of_unseen(knee: &Knee, curves: &LoadCurves) -> Option<String> {
     let is_it = |point: &&LoadPoint| point.transport == knee.transport && Some(point.per_s) == knee.lo;
     let tail = curves.points.iter().find(is_it)?.tail?;
     Some(format!(
-        "Stalls there in at most {} of the times of {} would not have been seen ({}).",
+        "There may be stalls that its {} did not meet, in up to {} of stretches of {}.",
+        counted(tail.epochs, "epoch"),
         percent(tail.unseen),
-        duration_text(duration_of(tail.epoch_s)),
-        counted(tail.epochs, "epoch")
+        time(tail.epoch_s * 1e9)
     ))
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ipcost_lab::rules::OFFERED_SHARE;
 use ipcost_model::job::duration;
 use ipcost_model::{Envelope, Estimate, LatencyContrast, Pattern, Placement};
 use serde::{Deserialize, Serialize};
@@ -167,15 +168,13 @@ impl LoadPoint {
     pub fn is_under(&self) -> Option<bool> {
         let known = self.tail?.is_under?;
         // What was not offered, or has not got to where it stays, is not known to be carried.
-        let is_offered = self.achieved_per_s.is_none_or(|per_s| per_s >= OFFERED * self.per_s as f64);
+        let is_offered = self.achieved_per_s.is_none_or(|per_s| per_s >= OFFERED_SHARE * self.per_s as f64);
         (!known || (is_offered && !self.grows)).then_some(known)
     }
 }
 
 /// The share of operations beyond a 99th percentile.
 pub(super) const TAIL: f64 = 0.01;
-/// The share of a rate that is to be offered where it is told of.
-pub(super) const OFFERED: f64 = 0.95;
 
 /// The range in which a transport's highest rate lies whose 99th percentile stays below the limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

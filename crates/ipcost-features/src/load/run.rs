@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use ipcost_lab::estimate::estimate_of_logs;
-use ipcost_lab::lab::{about, envelope, fresh_seed};
+use ipcost_lab::lab::{Stalls, about, envelope, fresh_seed};
 use ipcost_lab::percentiles::{log_ratios, log_values};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
@@ -367,16 +367,12 @@ impl Measuring<'_> {
         }
         let job = self.job(self.at_rates(&rates)?, self.left());
         let found = self.lab.stalls(&job, self.interrupt)?;
-        let told = |stalls: ipcost_lab::lab::Stalls| {
-            let transport =
-                capacities.iter().find(|known| stalls.cell.contains(&format!("/{}/", known.transport)))?;
-            Some(Stalling {
-                transport: transport.transport.clone(),
-                every_s: stalls.every.as_secs_f64(),
-                longest_ns: stalls.longest.as_nanos() as u64,
-            })
+        let told = |Stalls { transport, every, longest }| Stalling {
+            transport,
+            every_s: every.as_secs_f64(),
+            longest_ns: longest.as_nanos() as u64,
         };
-        Ok(found.into_iter().filter_map(told).collect())
+        Ok(found.into_iter().map(told).collect())
     }
 
     /// Measures rates; `false` if the time is too short for them.

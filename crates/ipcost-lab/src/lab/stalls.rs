@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::Job;
+use ipcost_model::protocol::Told;
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
 
@@ -10,7 +11,6 @@ use super::{Lab, LabError, fresh_seed};
 use crate::bench::{BatchKind, Bench};
 use crate::campaign::retry_if_suspended;
 use crate::planning::Settings;
-use ipcost_model::protocol::Told;
 
 /// How long a cell is watched, and in how short batches.
 const WATCHED: Duration = Duration::from_secs(2);
@@ -21,8 +21,8 @@ const TIMES: u64 = 10;
 /// The stalls of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stalls {
-    /// The cell, by id.
-    pub cell: String,
+    /// The transport of the cell.
+    pub transport: String,
     /// From the begin of one to that of the next, in the median.
     pub every: Duration,
     /// The longest operation.
@@ -58,7 +58,7 @@ impl Lab {
                 }
             }
             found.extend(stalls(&batches).map(|(every, longest)| Stalls {
-                cell: plan.cells[cell].id.clone(),
+                transport: work.transport.clone(),
                 every,
                 longest,
             }));

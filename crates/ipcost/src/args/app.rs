@@ -61,7 +61,7 @@ pub struct ServerArgs {
     /// The database
     #[arg(long, value_name = "NAME", help_heading = SERVER)]
     pub database: Option<String>,
-    /// Take it that both addresses lead to the same server and to nothing in front of it, where this system does not tell, as without root or in a container
+    /// Both addresses lead to one server with nothing in front of it: for where this system cannot tell, as without root or in a container
     #[arg(long, requires_all = ["unix", "tcp"], help_heading = SERVER)]
     pub same_server: bool,
     /// Allow requests that may change data
