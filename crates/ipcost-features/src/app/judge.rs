@@ -168,7 +168,7 @@ fn apart((unix, tcp): (&ServerSocket, &ServerSocket)) -> Option<String> {
     };
     let unseen = |address: &str| {
         format!(
-            "which process listens at {address} cannot be seen, so that what moving saves is not known: run as root, or say with --same-server that nothing stands in front of the server there"
+            "which process listens at {address} cannot be seen, as without root or in a container, so that what moving saves is not known; if nothing stands in front of the server there, say so with --same-server"
         )
     };
     match (unix.process, tcp.process) {

@@ -213,9 +213,11 @@ impl Campaign<'_> {
         let epochs = u64::from(plan.epochs_needed + SPARE_EPOCHS) * cells.len() as u64;
         for cell in cells {
             let each = (of / MOST_PORTS).saturating_sub(held) / epochs / u64::from(plan.rounds.max(1));
+            let workers = u64::from(plan.cells[cell].cell.concurrency);
+            let equally = |ops: u64| ops / workers * workers;
             let counts = &mut self.counts[cell];
-            counts.lead_in = counts.lead_in.min(each / LEAD_IN_OF_CONNECTIONS);
-            counts.batch = counts.batch.min(each - counts.lead_in).max(1);
+            counts.lead_in = counts.lead_in.min(equally(each / LEAD_IN_OF_CONNECTIONS));
+            counts.batch = counts.batch.min(equally(each - counts.lead_in)).max(workers);
         }
     }
 
@@ -223,10 +225,13 @@ impl Campaign<'_> {
     /// free one, for every program.
     fn spare_ports(&mut self) {
         let (cells, known) = self.connecting();
+        let mut left = (known.of / MOST_PORTS).saturating_sub(known.held);
         for cell in cells {
             let counts = self.counts[cell];
             let opens = (counts.batch + counts.lead_in) * u64::from(self.outcome.plan.rounds.max(1));
-            if known.held + opens > known.of / MOST_PORTS {
+            if opens <= left {
+                left -= opens;
+            } else {
                 self.outcome.out_of_ports.insert(cell, known);
                 self.blocks.iter_mut().flatten().for_each(|group| group.retain(|other| *other != cell));
             }

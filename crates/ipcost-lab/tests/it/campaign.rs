@@ -450,6 +450,27 @@ fn a_row_that_would_hold_too_many_ports_stops() {
 }
 
 #[test]
+fn rows_that_share_few_ports_hold_no_more_together_and_their_workers_share_equally() {
+    const QUARTER: u64 = 1_000;
+    let job = "epochs = 20\n[[cells]]\npattern = \"connect\"\ntransport = [\"tcp\"]\nconcurrency = [1, 3]\n";
+    for left in 0..=200 {
+        let mut plan = planned(job);
+        plan.ports_to = Some(([10, 0, 0, 1], 6379).into());
+        let mut script = noisy(&[10_000.0, 10_000.0], 0.02);
+        let ports = Some([QUARTER - left, 0, 4 * QUARTER]);
+        let mut known = Known { ports, ..Known::default() };
+        run(plan, &Contrasts, &mut script, &mut known, &mut Witness::default());
+        let mut opened = BTreeMap::<u32, u64>::new();
+        for (epoch, cell, ops) in script.log.iter().filter(|(epoch, ..)| *epoch > 0) {
+            *opened.entry(*epoch).or_default() += ops;
+            assert!(*cell == 0 || ops.is_multiple_of(3), "{ops} of three workers");
+        }
+        assert!(opened.values().all(|opened| *opened <= left), "{left}: {opened:?}");
+        assert!(left < 100 || !opened.is_empty(), "{left}");
+    }
+}
+
+#[test]
 fn a_batch_with_pauses_has_a_hundred_operations_or_as_many_as_there_is_time_for() {
     let planned = |think: &str, budget: &str| {
         planned(&format!(
