@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_model::protocol::Told;
-use ipcost_model::{CellLatency, Counts, EpochRecord, LatencyMode, Sample};
+use ipcost_model::{Cell, CellLatency, Counts, EpochRecord, LatencyMode, Sample};
 use ipcost_stats::{Histogram, Random};
 
 use super::{Campaign, seconds, timed};
@@ -227,9 +227,7 @@ impl Campaign<'_> {
         for index in order {
             let cell = &self.outcome.plan.cells[*index].cell;
             let workers = u64::from(cell.concurrency);
-            let fitting = VERIFY_BYTES / cell.bytes_per_op().max(1);
-            let most = if cell.request.is_some() { VERIFY_REQUESTS } else { VERIFY_OPS };
-            let all = fitting.clamp(2, most).div_ceil(workers);
+            let all = verified_ops(cell) / workers;
             let began = self.bench.elapsed();
             let (mut done, mut took) = (0, Duration::ZERO);
             while done < all && took < VERIFY_TIME {
@@ -244,6 +242,13 @@ impl Campaign<'_> {
         }
         Ok(())
     }
+}
+
+/// How many operations of a cell are verified in an epoch at most, shared equally by its workers.
+pub(super) fn verified_ops(cell: &Cell) -> u64 {
+    let fitting = VERIFY_BYTES / cell.bytes_per_op().max(1);
+    let most = if cell.request.is_some() { VERIFY_REQUESTS } else { VERIFY_OPS };
+    fitting.clamp(2, most).next_multiple_of(cell.concurrency.into())
 }
 
 /// Runs a batch, and again if the machine was suspended meanwhile. Returns the one that counts, and those before it.

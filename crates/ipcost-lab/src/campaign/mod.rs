@@ -18,6 +18,7 @@ use ipcost_stats::{Random, Variances, epochs_to_expect};
 use ipcost_sys::transport::{self, uses_tcp};
 
 pub use self::epoch::retry_if_suspended;
+use self::epoch::verified_ops;
 pub use self::outcome::Outcome;
 use crate::bench::{BatchKind, Bench};
 use crate::calibration::{Ends, Rate, alike, counts_of, each_ns, lengths, rate};
@@ -212,8 +213,11 @@ impl Campaign<'_> {
         let plan = &self.outcome.plan;
         let epochs = u64::from(plan.epochs_needed + SPARE_EPOCHS) * cells.len() as u64;
         for cell in cells {
-            let each = (of / MOST_PORTS).saturating_sub(held) / epochs / u64::from(plan.rounds.max(1));
-            let workers = u64::from(plan.cells[cell].cell.concurrency);
+            let work = &plan.cells[cell].cell;
+            let in_epoch =
+                ((of / MOST_PORTS).saturating_sub(held) / epochs).saturating_sub(verified_ops(work));
+            let each = in_epoch / u64::from(plan.rounds.max(1));
+            let workers = u64::from(work.concurrency);
             let equally = |ops: u64| ops / workers * workers;
             let counts = &mut self.counts[cell];
             counts.lead_in = counts.lead_in.min(equally(each / LEAD_IN_OF_CONNECTIONS));
@@ -227,8 +231,9 @@ impl Campaign<'_> {
         let (cells, known) = self.connecting();
         let mut left = (known.of / MOST_PORTS).saturating_sub(known.held);
         for cell in cells {
-            let counts = self.counts[cell];
-            let opens = (counts.batch + counts.lead_in) * u64::from(self.outcome.plan.rounds.max(1));
+            let (plan, counts) = (&self.outcome.plan, self.counts[cell]);
+            let opens = (counts.batch + counts.lead_in) * u64::from(plan.rounds.max(1))
+                + verified_ops(&plan.cells[cell].cell);
             if opens <= left {
                 left -= opens;
             } else {
@@ -320,7 +325,6 @@ impl Campaign<'_> {
         // The budget was large enough by assumption; the actual time needed is known only now.
         let _ = fit(plan, left, cost, &variances);
         self.count_operations(&rates);
-        self.limit_connections();
         let plan = &self.outcome.plan;
         Ok(Calibrated {
             rounds: plan.rounds,
@@ -417,6 +421,7 @@ impl Campaign<'_> {
             let ends = if fill > 0 { Ends::Held } else { ends_of(work, self.bench.pushes(cell)) };
             self.counts[cell] = counts_of(plan, &plan.cells[cell], rate, ends, fill);
         }
+        self.limit_connections();
     }
 
     /// Time that fixed waits, and the longer batches they require, add to a round.

@@ -453,7 +453,7 @@ fn a_row_that_would_hold_too_many_ports_stops() {
 fn rows_that_share_few_ports_hold_no_more_together_and_their_workers_share_equally() {
     const QUARTER: u64 = 1_000;
     let job = "epochs = 20\n[[cells]]\npattern = \"connect\"\ntransport = [\"tcp\"]\nconcurrency = [1, 3]\n";
-    for left in 0..=200 {
+    for left in 0..=400 {
         let mut plan = planned(job);
         plan.ports_to = Some(([10, 0, 0, 1], 6379).into());
         let mut script = noisy(&[10_000.0, 10_000.0], 0.02);
@@ -466,7 +466,8 @@ fn rows_that_share_few_ports_hold_no_more_together_and_their_workers_share_equal
             assert!(*cell == 0 || ops.is_multiple_of(3), "{ops} of three workers");
         }
         assert!(opened.values().all(|opened| *opened <= left), "{left}: {opened:?}");
-        assert!(left < 100 || !opened.is_empty(), "{left}");
+        // An epoch verifies 64 connections and more of each.
+        assert!(left < 200 || !opened.is_empty(), "{left}");
     }
 }
 
