@@ -101,9 +101,12 @@ impl Question for UnderLimit<'_> {
     }
 }
 
-/// A percentile over epochs; `None` if an epoch had too few operations for it.
+/// A percentile over those epochs that have enough operations for it, which their length decides and not how long operations take; `None`
+/// if none has.
 fn percentile(epochs: &[Percentiles], percentile: Percentile, level: f64) -> Option<Estimate> {
-    estimate_of_logs(&log_values(epochs, percentile)?, level)
+    let enough: Vec<Percentiles> =
+        epochs.iter().filter(|epoch| epoch.at(percentile).is_some()).copied().collect();
+    estimate_of_logs(&log_values(&enough, percentile)?, level)
 }
 
 /// Measures until every knee's range is narrow enough or the budget ends. What was measured before something failed stands.
@@ -557,4 +560,22 @@ fn at_equal_rates(document: &Document) -> Vec<LoadComparison> {
         }));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_epochs_that_are_shorter_take_away_no_percentile() {
+        let epochs = |count, epochs: u32| {
+            (1..=epochs).map(move |epoch| Percentiles { epoch, count, p99: 5_000, ..Percentiles::default() })
+        };
+        let long: Vec<Percentiles> = epochs(1_000, 14).collect();
+        let both: Vec<Percentiles> = long.iter().copied().chain(epochs(500, 9)).collect();
+        let of = |epochs: &[Percentiles]| percentile(epochs, Percentile::P99, 0.05);
+        assert!(of(&long).unwrap().hi.is_some());
+        assert_eq!(of(&both), of(&long));
+        assert_eq!(of(&both[14..]), None);
+    }
 }
