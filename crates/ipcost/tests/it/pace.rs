@@ -268,9 +268,13 @@ fn a_load_is_measured_from_little_to_more_than_is_carried() {
     let rates: Vec<u64> = points.iter().map(|point| point["per_s"].as_u64().unwrap()).collect();
     assert!(rates.is_sorted(), "{rates:?}");
     let median = |point: &Value, key: &str| point[key]["median"].as_f64();
-    let known: Vec<(f64, f64)> =
-        points.iter().filter_map(|point| median(point, "p50_ns").zip(median(point, "p99_ns"))).collect();
-    assert!(known.len() >= 2 && known.iter().all(|(p50, p99)| p50 <= p99), "{load:#}");
+    // A busy machine has time for shorter batches, of which more or fewer rates have a 99th percentile; a 90th takes a tenth of that.
+    let known = |[lower, higher]: [&str; 2]| -> Vec<(f64, f64)> {
+        points.iter().filter_map(|point| median(point, lower).zip(median(point, higher))).collect()
+    };
+    let [p90, p99] = [known(["p50_ns", "p90_ns"]), known(["p90_ns", "p99_ns"])];
+    assert!(p90.len() >= 2, "{load:#}");
+    assert!(p90.iter().chain(&p99).all(|(lower, higher)| lower <= higher), "{load:#}");
     let knee = &load["knees"][0];
     for end in ["lo", "hi"] {
         assert!(knee[end].is_null() || rates.contains(&knee[end].as_u64().unwrap()), "{knee:#}");
