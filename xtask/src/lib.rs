@@ -8,8 +8,6 @@ mod english;
 pub mod lint;
 pub mod miri;
 /// What tests need, as the tests themselves read it.
-#[path = "../../crates/ipcost/tests/it/common/missing.rs"]
-pub mod missing;
 mod programs;
 pub mod shell;
 pub mod soak;

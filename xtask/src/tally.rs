@@ -9,8 +9,8 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use tempfile::NamedTempFile;
 
-use crate::missing::{ALLOWED, NAMES, SKIPS, is_allowed};
 use crate::tools::Package;
+use ipcost_testing::{ALLOWED, NAMES, SKIPS, is_allowed};
 
 /// The tests of one command.
 pub struct Tally {

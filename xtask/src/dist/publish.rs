@@ -139,7 +139,8 @@ pub fn homebrew(options: &Options, made: &mut Made) -> Result<()> {
 
 /// Packages that are not published, as patterns. `cargo publish` leaves them out by itself, `cargo package` does not, and fails at those
 /// that need one another. The workflow of a release names them, too.
-const NOT_PUBLISHED: [&str; 5] = ["ipcost-peer-*", "ipcost-endpoints", "ipcost-rpc", "ipcost-bench", "xtask"];
+const NOT_PUBLISHED: [&str; 6] =
+    ["ipcost-peer-*", "ipcost-testing", "ipcost-endpoints", "ipcost-rpc", "ipcost-bench", "xtask"];
 
 /// The crates, as `cargo publish` would upload them, in the order in which they need one another.
 pub fn crates(options: &Options, made: &mut Made) -> Result<()> {

@@ -180,6 +180,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(not(target_arch = "x86_64"), ignore = "the table of calls is empty there")]
     fn calls_have_times_descriptors_and_what_these_are() {
         let traced = read_lines(&[
             "10 000001 restart_syscall(<... resuming interrupted poll ...>) = 1 <0.000001>",
@@ -200,10 +201,6 @@ mod tests {
             ("read", 4, 64, 64, true),
             ("recvfrom", 5, 8, -512, true),
         ];
-        // The table of calls is empty on other architectures.
-        if found.is_empty() {
-            return;
-        }
         assert_eq!(found, expected);
         let read = &traced.calls[3];
         assert_eq!((read.began_ns, read.ended_ns), (3_005, 13_005));

@@ -1,9 +1,10 @@
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use ipcost_sys::observed::CallDirection;
 use ipcost_sys::process::is_running;
 use ipcost_sys::running::held_at;
+use ipcost_testing::{missing, opened};
 
 use super::*;
 use crate::strace::{Call, Object};
@@ -52,11 +53,11 @@ struct Program {
 }
 
 impl Program {
-    /// `None` where Python is not installed.
+    /// `None` where Python may be missing, and is.
     fn start() -> Option<Self> {
         let mut command = Command::new("python3");
-        let mut child =
-            command.args(["-c", TALKS]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+        command.args(["-c", TALKS]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = opened("python3", command.spawn())?;
         let (input, output) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
         let mut program = Self { child, input, output, descriptors: Vec::new() };
         let numbers = program.line();
@@ -105,7 +106,11 @@ fn tracer(process: u32) -> u32 {
 
 /// Whether a test cannot be made here: strace is missing, or may not trace.
 fn is_refused<T>(result: &Result<T, AttachError>) -> bool {
-    matches!(result, Err(AttachError::NotInstalled | AttachError::Forbidden { .. }))
+    let Err(error @ (AttachError::NotInstalled | AttachError::Forbidden { .. })) = result else {
+        return false;
+    };
+    missing("tracing", &error.to_string());
+    true
 }
 
 fn never() -> Interrupt {
@@ -240,8 +245,7 @@ fn helper() {
 }
 
 /// The command of a helper, after the words that start it as another user.
-fn helping(words: &[&str], process: u32) -> Command {
-    let own = std::env::current_exe().unwrap();
+fn helping(words: &[&str], own: &Path, process: u32) -> Command {
     let own = own.to_string_lossy();
     let words = [words, &[&own, "--exact", "attached::tests::helper", "--nocapture"]].concat();
     let mut command = Command::new(words[0]);
@@ -255,11 +259,15 @@ fn a_program_goes_on_when_its_observer_is_killed() {
     let Some(mut program) = Program::start() else { return };
     // What is killed leaves its file behind.
     let scratch = tempfile::tempdir().unwrap();
-    let mut helper = helping(&[], program.id()).env("TMPDIR", scratch.path()).spawn().unwrap();
+    let mut helper = helping(&[], &std::env::current_exe().unwrap(), program.id())
+        .env("TMPDIR", scratch.path())
+        .spawn()
+        .unwrap();
     let strace = loop {
         match tracer(program.id()) {
-            // It could not trace.
-            0 if helper.try_wait().unwrap().is_some() => return,
+            0 if helper.try_wait().unwrap().is_some() => {
+                return missing("tracing", "the helper may not trace");
+            }
             0 => std::thread::sleep(LOOK),
             tracer => break tracer,
         }
@@ -280,20 +288,20 @@ fn a_program_goes_on_when_its_observer_is_killed() {
 fn another_users_program_is_refused() {
     const OTHER: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
     let Some(mut program) = Program::start() else { return };
-    // Only root becomes another user, who may not be able to start this program.
-    let Ok(mut helper) = helping(&OTHER, program.id()).spawn() else { return };
-    let mut said = String::new();
-    helper.stdout.take().unwrap().read_to_string(&mut said).unwrap();
-    helper.wait().unwrap();
-    if let Some(said) = said.lines().find_map(|line| line.strip_prefix(SAYS))
-        && !said.contains("not installed")
-    {
-        let expected = format!(
-            "this user may not trace process {}: it belongs to another user; run as root",
-            program.id()
-        );
-        assert_eq!(said, expected);
+    if std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").unwrap()) != 0 {
+        return missing("root", "only root becomes another user");
     }
+    // This program, where everybody may start it.
+    let dir = tempfile::tempdir_in("/tmp").unwrap();
+    fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let copy = dir.path().join("helper");
+    fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    let output = helping(&OTHER, &copy, program.id()).current_dir("/").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let said = said.lines().find_map(|line| line.strip_prefix(SAYS));
+    let expected =
+        format!("this user may not trace process {}: it belongs to another user; run as root", program.id());
+    assert_eq!(said, Some(&*expected));
     assert!(program.is_free());
     program.does("talk");
 }

@@ -1,9 +1,7 @@
-use self::missing::missing;
 use super::*;
+use ipcost_testing::missing;
 
 /// The helper of the tests of the program; these skip for the same reasons.
-#[path = "../../../ipcost/tests/it/common/missing.rs"]
-mod missing;
 
 /// Announces itself and waits.
 const IDLE: &str = "echo ready; read -r _";

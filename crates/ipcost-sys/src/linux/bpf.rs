@@ -278,6 +278,8 @@ unsafe fn call<T>(command: libc::c_int, request: &mut T) -> io::Result<libc::c_i
 
 #[cfg(test)]
 mod tests {
+    use ipcost_testing::opened;
+
     use super::*;
 
     #[test]
@@ -295,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_refused_program_says_why() {
-        let Ok(types) = super::super::kernel_types::KernelTypes::read() else { return };
+        let Some(types) = opened("bpf", super::super::kernel_types::KernelTypes::read()) else { return };
         let tracepoint = types.tracepoint("sys_exit").unwrap();
         // It ends without a result: `exit`.
         let error = load(&[0x95], tracepoint, c"GPL").unwrap_err();
@@ -307,7 +309,7 @@ mod tests {
     #[test]
     fn a_map_hands_over_each_key_once() {
         const COUNT: u32 = 10_000;
-        let Ok(map) = Map::<u32, u64>::array(COUNT) else { return };
+        let Some(map) = opened("bpf", Map::<u32, u64>::array(COUNT)) else { return };
         assert_eq!(map.value(&7).unwrap(), 0);
         assert!(map.value(&COUNT).is_err());
         let mut keys = Vec::new();

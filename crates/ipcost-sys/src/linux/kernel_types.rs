@@ -138,6 +138,8 @@ pub(crate) fn read_bytes(bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
+    use ipcost_testing::opened;
+
     use super::*;
 
     /// A structure `s` with a field `a` at byte 4, and at byte 8 one without a name, a union that has `b`.
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_kernel_tells_its_types() {
-        let Ok(types) = KernelTypes::read() else { return };
+        let Some(types) = opened("bpf", KernelTypes::read()) else { return };
         assert_eq!(types.offset("list_head", "next"), Some(0));
         assert_eq!(types.offset("list_head", "prev"), Some(8));
         assert!(types.tracepoint("sys_exit").is_some());

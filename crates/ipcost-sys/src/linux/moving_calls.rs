@@ -198,13 +198,11 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(not(target_arch = "x86_64"), ignore = "the table of calls is empty there")]
     fn countable_calls_have_a_descriptor_and_a_result() {
         let all = countable();
         assert!(all.is_sorted_by_key(|call| call.number));
         let of = |number: i64| all.iter().find(|call| i64::from(call.number) == number).copied();
-        if CALLS.is_empty() {
-            return;
-        }
         let splice = of(libc::SYS_splice).unwrap();
         assert_eq!((splice.is_in, splice.descriptor, splice.tells_bytes), (false, 2, true));
         assert!(!of(libc::SYS_recvmmsg).unwrap().tells_bytes);
@@ -223,8 +221,9 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(not(target_arch = "x86_64"), ignore = "the table of calls is empty there")]
     fn a_filter_names_calls_and_threads() {
-        let Some(all) = filter(&[], None) else { return };
+        let all = filter(&[], None).unwrap();
         assert!(all.contains(&format!("(id=={})", libc::SYS_epoll_pwait2)), "{all}");
         assert!(!all.contains("common_pid"), "{all}");
         let some = filter(&[7, 8], Some(&[9, 20])).unwrap();

@@ -474,11 +474,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use ipcost_testing::opened;
 
     #[test]
     fn a_connection_is_seen_from_both_ends_with_its_bytes() {
-        let Ok(mut sockets) = Sockets::open() else { return };
-        let mut closing = Closing::listen().ok();
+        let Some(mut sockets) = opened("socket-diagnosis", Sockets::open()) else { return };
+        let closing = opened("root", Closing::listen());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let at = listener.local_addr().unwrap();
         let mut client = TcpStream::connect(at).unwrap();
@@ -496,7 +497,7 @@ mod tests {
         let other = all.iter().find(|one| one.remote == at && one.inode != 0).unwrap();
         assert_eq!(other.local, client.local_addr().unwrap());
         drop((client, server));
-        let Some(closing) = closing.as_mut() else { return };
+        let Some(mut closing) = closing else { return };
         // The last packets of a connection take a moment.
         for _ in 0..200 {
             let (closed, _) = closing.take().unwrap();
@@ -513,7 +514,7 @@ mod tests {
 
     #[test]
     fn what_was_not_answered_in_time_is_no_answer_to_what_is_asked_next() {
-        let Ok(mut sockets) = Sockets::open() else { return };
+        let Some(mut sockets) = opened("socket-diagnosis", Sockets::open()) else { return };
         // More than one answer holds, so that the kernel is still at it; at an address that nothing else has.
         let own = Ipv4Addr::new(127, 77, 0, 1);
         let open: Vec<std::net::UdpSocket> =
@@ -533,7 +534,7 @@ mod tests {
 
     #[test]
     fn a_unix_socket_has_a_peer_and_what_waits_in_it() {
-        let Ok(mut sockets) = Sockets::open() else { return };
+        let Some(mut sockets) = opened("socket-diagnosis", Sockets::open()) else { return };
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("socket");
         let listener = UnixListener::bind(&path).unwrap();

@@ -101,6 +101,7 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     use super::*;
+    use ipcost_testing::opened;
 
     fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_nagle_holds_back_is_seen_until_it_is_acknowledged() {
-        let Ok(mut ends) = TcpEnds::open() else { return };
+        let Some(mut ends) = opened("socket-diagnosis", TcpEnds::open()) else { return };
         let (mut client, mut server) = pair();
         // Past the first acknowledgements, which come at once.
         for _ in 0..20 {
@@ -146,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_listener_has_a_user() {
-        let Ok(mut ends) = TcpEnds::open() else { return };
+        let Some(mut ends) = opened("socket-diagnosis", TcpEnds::open()) else { return };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let at = listener.local_addr().unwrap();
         let found = ends.listener(at).unwrap().unwrap();

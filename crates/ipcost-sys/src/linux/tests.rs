@@ -6,14 +6,12 @@ use std::thread;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, OptionValue, Pattern};
 
-use self::missing::missing;
 use crate::private_dir::PrivateDir;
 use crate::transport::tests::cell;
 use crate::transport::{Channel, Effective, Place, find};
+use ipcost_testing::missing;
 
 /// The helper of the tests of the program; these skip for the same reasons.
-#[path = "../../../ipcost/tests/it/common/missing.rs"]
-mod missing;
 
 #[test]
 fn what_is_asked_of_buffers_is_reported_as_it_became() {

@@ -5,19 +5,15 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::thread;
 
+use ipcost_testing::opened;
 use rustix::fs::fstat;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::*;
 
-/// `None` where the kernel refuses; any other failure is one.
 fn counter(entries: u32) -> Option<CallCounter> {
-    match CallCounter::open_as(Numbers::First, None, entries) {
-        Ok(counter) => Some(counter),
-        Err(SampleError::Forbidden(_) | SampleError::Absent(_)) => None,
-        Err(error) => panic!("{error}"),
-    }
+    opened("bpf", CallCounter::open_as(Numbers::First, None, entries))
 }
 
 fn number(of: impl AsFd) -> u64 {
@@ -232,9 +228,7 @@ fn ten_thousand_descriptors_are_counted() {
     let wanted = COUNT as u64 + 1_000;
     if limit.current.is_some_and(|current| current < wanted) {
         let raised = rustix::process::Rlimit { current: Some(wanted), ..limit };
-        if setrlimit(Resource::Nofile, raised).is_err() {
-            return;
-        }
+        let Some(()) = opened("root", setrlimit(Resource::Nofile, raised)) else { return };
     }
     let Some(mut counter) = counter(MOST_COUNTED) else { return };
     let pairs: Vec<_> = (0..COUNT / 2).map(|_| UnixStream::pair().unwrap()).collect();

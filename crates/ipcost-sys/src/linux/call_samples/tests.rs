@@ -6,17 +6,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use ipcost_testing::opened;
 use rustix::thread::gettid;
 
 use super::*;
 
-/// `None` where the kernel refuses; any other failure is one.
 fn sampler(threads: Option<&[u32]>, without: Option<u32>) -> Option<CallSampler> {
-    match CallSampler::open_without(threads, without) {
-        Ok(sampler) => Some(sampler),
-        Err(SampleError::Forbidden(_) | SampleError::Absent(_)) => None,
-        Err(error) => panic!("{error}"),
-    }
+    opened("tracepoints", CallSampler::open_without(threads, without))
 }
 
 fn own_thread() -> u32 {

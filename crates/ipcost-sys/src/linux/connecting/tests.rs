@@ -3,6 +3,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ipcost_testing::opened;
 use proptest::prelude::*;
 use rustix::thread::gettid;
 
@@ -137,14 +138,9 @@ fn formats_are_read_or_refused_and_places_are_not_shown() {
 
 /// Opens connections to an address one after the other: which ends they had, and the thread that opened them.
 fn open(address: &str, count: usize) -> Option<(Connecting, u32, Vec<[SocketAddr; 2]>)> {
-    // A machine may lack IPv6.
-    let listener = TcpListener::bind((address, 0)).ok()?;
+    let listener = opened("ipv6", TcpListener::bind((address, 0)))?;
     let remote = listener.local_addr().unwrap();
-    let connecting = match Connecting::open() {
-        Ok(connecting) => connecting,
-        Err(SampleError::Forbidden(_) | SampleError::Absent(_)) => return None,
-        Err(error) => panic!("{error}"),
-    };
+    let connecting = opened("tracepoints", Connecting::open())?;
     // One after the other, so that the listener's queue is never full: where it is, connections wait for a second.
     let opening = thread::spawn(move || {
         let open = |_| {

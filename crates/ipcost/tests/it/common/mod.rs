@@ -1,6 +1,5 @@
 //! Running the binary as a user does, and seeing what it leaves behind.
 mod machine;
-pub mod missing;
 pub mod private_server;
 pub mod python;
 pub mod scripted;
@@ -16,8 +15,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+pub use ipcost_testing::missing;
 pub use machine::{Turn, alone, shared};
-pub use missing::missing;
 
 /// A place of its own for one test: a temporary directory for the program's sockets, one for the test's files,
 /// and a mark in the environment by which every process that descends from it is known. It shares the machine with

@@ -48,9 +48,14 @@ fn within_a_namespace() {
 fn a_namespace_has_its_own_numbers() {
     let enter = ["unshare", "--pid", "--fork", "--mount-proc"];
     let may_enter = Command::new(enter[0]).args(&enter[1..]).arg("true").output();
-    if counter(MOST_COUNTED).is_none() || !may_enter.is_ok_and(|output| output.status.success()) {
-        return;
-    }
+    let may_enter = may_enter.map_err(|error| error.to_string()).and_then(|output| {
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        }
+    });
+    let (Some(_), Some(())) = (counter(MOST_COUNTED), opened("root", may_enter)) else { return };
     let output = rerun(&enter, "within_a_namespace").output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("counted"), "{output:?}");

@@ -19,6 +19,9 @@ pub const NAMES: &[(&str, &str)] = &[
     ("network-queues", "use a kernel with pfifo queues (`tc qdisc add`)"),
     ("quotas", "run the tests as root, where control groups can be made"),
     ("tracing", "install strace, and permit ptrace"),
+    ("bpf", "run the tests as root, on a kernel with eBPF and its types (CONFIG_DEBUG_INFO_BTF)"),
+    ("tracepoints", "run the tests as root, where tracefs is mounted"),
+    ("socket-diagnosis", "load the kernel's modules tcp_diag, udp_diag and unix_diag"),
     ("sampling", "set kernel.perf_event_paranoid to 2 or less"),
     ("containers", "use a machine on which `podman run` starts a container"),
     ("emulation", "use a kernel that lets a user namespace mount binfmt_misc"),
@@ -91,7 +94,7 @@ const DOWNLOADED_BY_PIP: &str = "needs a network, from which pip installs it";
 #[track_caller]
 pub fn missing(what: &str, why: &str) {
     let known = NAMES.iter().find(|(name, _)| *name == what);
-    let (_, remedy) = known.unwrap_or_else(|| panic!("{what} is not in the table of common/missing.rs"));
+    let (_, remedy) = known.unwrap_or_else(|| panic!("{what} is not in the table of ipcost-testing"));
     let remedy = if remedy.is_empty() { format!("install the package {what}") } else { (*remedy).to_owned() };
     let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
     let allowed = std::env::var(ALLOWED).unwrap_or_default();
@@ -109,6 +112,15 @@ pub fn missing(what: &str, why: &str) {
         // In one call, so that lines of tests that run side by side do not mix.
         file.write_all(line.as_bytes()).unwrap();
     }
+}
+
+/// What a test opened; `None`, where that is allowed, if this machine refuses it.
+///
+/// # Panics
+/// As [`missing`].
+#[track_caller]
+pub fn opened<T>(what: &str, result: Result<T, impl std::fmt::Display>) -> Option<T> {
+    result.map_err(|error| missing(what, &error.to_string())).ok()
 }
 
 /// Whether a list of names has this one.
