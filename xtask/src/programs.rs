@@ -20,6 +20,10 @@ const POLL: Duration = Duration::from_millis(100);
 /// The longest tests take about a minute, and longer next to others: so much before the end is looked which have taken that long already.
 const SLOW: Duration = Duration::from_secs(120);
 
+/// How a program of tests tells what each took, by its whole name; the compiler's own variable lets it.
+const TIMED: [&str; 3] = ["-Zunstable-options", "--report-time", "--exact"];
+const TAKES_UNSTABLE: &str = "RUSTC_BOOTSTRAP";
+
 /// A built test program.
 pub struct TestProgram {
     /// The program.
@@ -33,22 +37,22 @@ pub struct TestProgram {
 /// Which tests to run.
 #[derive(Clone, Copy)]
 pub enum Which<'a> {
-    /// All but those whose name contains one of these.
+    /// All but those of these modules.
     Except(&'a [&'a str]),
-    /// Those whose name contains one of these.
+    /// Those of these modules.
     Only(&'a [&'a str]),
     /// All.
     All,
 }
 
 impl Which<'_> {
-    fn arguments(self) -> Vec<String> {
+    fn has(self, name: &str) -> bool {
+        // Of a module, and not of one whose name ends alike.
+        let is_of = |modules: &[&str]| modules.iter().any(|module| name.starts_with(module));
         match self {
-            Self::Except(names) => {
-                names.iter().flat_map(|name| ["--skip", name]).map(str::to_owned).collect()
-            }
-            Self::Only(names) => names.iter().map(|name| (*name).to_owned()).collect(),
-            Self::All => Vec::new(),
+            Self::Except(modules) => !is_of(modules),
+            Self::Only(modules) => is_of(modules),
+            Self::All => true,
         }
     }
 }
@@ -122,10 +126,15 @@ pub fn run_all(programs: &[TestProgram], which: Which<'_>, tally: &Tally) -> Res
 /// If it cannot be started.
 pub fn run(program: &TestProgram, which: Which<'_>, tally: &Tally) -> Result<Run> {
     let context = || format!("cannot start {}", program.file.display());
+    let chosen: Vec<String> = listed(program)?.into_iter().filter(|name| which.has(name)).collect();
+    if chosen.is_empty() {
+        return Ok(Run { passed: None, failure: None });
+    }
     let mut printed = tempfile::NamedTempFile::new()?;
     let out: File = printed.reopen()?;
     let mut command = Command::new(&program.file);
-    command.args(which.arguments()).env("RUST_TEST_THREADS", threads(which)).current_dir(&program.dir);
+    command.args(TIMED).args(chosen.iter().filter(|_| !matches!(which, Which::All)));
+    command.env(TAKES_UNSTABLE, "1").env("RUST_TEST_THREADS", threads(which)).current_dir(&program.dir);
     tally.prepare(&mut command).stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out);
     let mut child = command.spawn().with_context(context)?;
     let mut early: Option<String> = None;
@@ -152,14 +161,18 @@ pub fn run(program: &TestProgram, which: Which<'_>, tally: &Tally) -> Result<Run
             let passed = text.split(" passed;").next().and_then(|start| start.split(' ').next_back());
             passed.and_then(|count| count.parse().ok())
         }
-        None => Some(results(&text).filter(|(_, result)| *result == "ok").count() as u64),
+        None => Some(results(&text).filter(|(_, result)| result.starts_with("ok")).count() as u64),
     };
     tally.add_passed(passed.unwrap_or(0));
+    for (name, result) in results(&text) {
+        let took = result.split_once('<').and_then(|(_, took)| took.strip_suffix("s>")?.parse().ok());
+        tally.add_time(name, took.unwrap_or(0.0));
+    }
     let failure = match ended {
         Some(status) if status.success() => None,
         Some(status) => Some(format!("{} failed ({status}):\n{text}", program.file.display())),
         None => {
-            let why = too_late(&unfinished(program, which, &text), &early.unwrap_or_default());
+            let why = too_late(&unfinished(chosen, &text), &early.unwrap_or_default());
             Some(format!("{}: the time was up; {why}\n{text}", program.file.display()))
         }
     };
@@ -178,23 +191,24 @@ fn too_late(unfinished: &[String], early: &str) -> String {
     }
 }
 
-/// Tests that have printed a result, with that: `ok`, `FAILED`.
+/// Tests that have printed a result, with that: `ok <1.234s>`, `FAILED <0.012s>`.
 fn results(printed: &str) -> impl Iterator<Item = (&str, &str)> {
     printed.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "))
 }
 
-/// The tests of a program that have printed no result.
-fn unfinished(program: &TestProgram, which: Which<'_>, printed: &str) -> Vec<String> {
+/// The tests that have printed no result.
+fn unfinished(mut chosen: Vec<String>, printed: &str) -> Vec<String> {
     let finished: BTreeSet<&str> = results(printed).map(|(name, _)| name).collect();
-    let listed = Command::new(&program.file)
-        .args(which.arguments())
-        .args(["--list", "--format", "terse"])
-        .current_dir(&program.dir)
-        .output();
-    let listed =
-        listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    let names = listed.lines().filter_map(|line| line.strip_suffix(": test"));
-    names.filter(|name| !finished.contains(name)).map(str::to_owned).collect()
+    chosen.retain(|name| !finished.contains(&**name));
+    chosen
+}
+
+/// The tests of a program.
+fn listed(program: &TestProgram) -> Result<Vec<String>> {
+    let mut command = Command::new(&program.file);
+    let output = command.args(["--list", "--format", "terse"]).current_dir(&program.dir).output()?;
+    let names = String::from_utf8(output.stdout)?;
+    Ok(names.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
 
 /// Time until the deadline, if there is one.

@@ -1,6 +1,6 @@
 //! How many tests passed, and what was skipped because this machine lacks something: allowed by name, counted and named at the end.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -19,7 +19,12 @@ pub struct Tally {
     /// A line for each skip.
     skips: NamedTempFile,
     passed: Cell<u64>,
+    /// What tests took, seconds.
+    times: RefCell<Vec<(String, f64)>>,
 }
+
+/// So many tests are named that took the longest.
+const SLOWEST: usize = 20;
 
 impl Tally {
     /// Begins to count; what is named here or in the environment may be missing.
@@ -41,7 +46,7 @@ impl Tally {
             );
         }
         let allowed = words.into_iter().collect::<Vec<_>>().join(",");
-        Ok(Self { allowed, skips: NamedTempFile::new()?, passed: Cell::new(0) })
+        Ok(Self { allowed, skips: NamedTempFile::new()?, passed: Cell::new(0), times: RefCell::default() })
     }
 
     /// Lets a command that runs tests know what may be missing and where skips are recorded.
@@ -59,6 +64,11 @@ impl Tally {
         self.passed.set(self.passed.get() + count);
     }
 
+    /// Notes what a test took, seconds.
+    pub fn add_time(&self, test: &str, took_s: f64) {
+        self.times.borrow_mut().push((test.to_owned(), took_s));
+    }
+
     /// Leaves out a step or a test, with that word before its name, for something that is missing, if that is allowed.
     ///
     /// # Errors
@@ -72,8 +82,17 @@ impl Tally {
         Ok(())
     }
 
-    /// Prints each skip, then how many tests passed and what was skipped.
+    /// Prints the slowest tests, each skip, then how many tests passed and what was skipped.
     pub fn print(&self) {
+        let mut times = self.times.borrow_mut();
+        times.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        eprintln!(
+            "\nxtask: the slowest tests, of {:.0} s together",
+            times.iter().map(|(_, took)| took).sum::<f64>()
+        );
+        for (test, took) in times.iter().take(SLOWEST) {
+            eprintln!("{took:>6.1} s  {test}");
+        }
         let lines = fs::read_to_string(self.skips.path()).unwrap_or_default();
         let (skips, last) = summary(&lines, self.passed.get());
         eprintln!();

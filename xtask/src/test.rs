@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::dist;
-use crate::programs::{Which, built, run_all};
+use crate::programs::{TestProgram, Which, built, run_all};
 use crate::shell;
 use crate::steps::{self, Step};
 use crate::tally::Tally;
@@ -172,8 +172,8 @@ const SYSTEM: &[&str] = &[
 /// Tests of what is built for Windows.
 const OF_WINDOWS: &[&str] = &["windows::", "windows_peers::"];
 
-/// Tests of packages, which run once those are made; `deploy_packages` among them.
-const OF_PACKAGES: &str = "packages::";
+/// Tests of packages, which run once those are made.
+const OF_PACKAGES: &[&str] = &["deploy_packages::", "packages::"];
 
 /// All packages, each a name that `--allow-missing` takes.
 const ALL_PACKAGES: &[&[Package]] = &[PACKAGES, SYSTEM_PACKAGES, PACKAGING, SERVERS, ENGINES];
@@ -204,7 +204,7 @@ pub fn run_system(may_be_missing: &str) -> Result<()> {
     let steps = [
         Step { name: "install what is missing", run: &|| install_system(&tally) },
         Step { name: "build the program and the tests", run: &build },
-        Step { name: "tests of a whole system", run: &|| run_all(&built()?, Which::Only(SYSTEM), &tally) },
+        Step { name: "tests of a whole system", run: &|| run_all(&of_users()?, Which::Only(SYSTEM), &tally) },
         Step { name: "TLS", run: &|| tls(&tally) },
         Step { name: "Windows, under Wine", run: &|| windows(&tally) },
         Step { name: "packages: packed twice, and used in bare systems", run: &|| packages(&tally) },
@@ -238,7 +238,7 @@ fn packages(tally: &Tally) -> Result<()> {
     let options = dist::Options::read(&["x86_64", "aarch64", "deb", "npm", "crates", "homebrew"])?;
     dist::run(&options)?;
     dist::compare_with(&options, &options)?;
-    run_all(&built()?, Which::Only(&[OF_PACKAGES]), tally)
+    run_all(&of_users()?, Which::Only(OF_PACKAGES), tally)
 }
 
 fn build() -> Result<()> {
@@ -251,15 +251,20 @@ fn unit_tests(tally: &Tally) -> Result<()> {
     run_all(&programs, Which::All, tally)
 }
 
-fn user_tests(tally: &Tally) -> Result<()> {
+/// Programs whose tests run the program as a user does.
+fn of_users() -> Result<Vec<TestProgram>> {
     let mut programs = built()?;
     programs.retain(|program| !program.is_unit);
-    run_all(&programs, Which::Except(&[SYSTEM, OF_WINDOWS, &[OF_PACKAGES]].concat()), tally)
+    Ok(programs)
+}
+
+fn user_tests(tally: &Tally) -> Result<()> {
+    run_all(&of_users()?, Which::Except(&[SYSTEM, OF_WINDOWS, OF_PACKAGES].concat()), tally)
 }
 
 /// The program built for Windows and run by Wine: that build takes most of it.
 fn windows(tally: &Tally) -> Result<()> {
-    run_all(&built()?, Which::Only(OF_WINDOWS), tally)
+    run_all(&of_users()?, Which::Only(OF_WINDOWS), tally)
 }
 
 /// Runs cargo with the tests of one package.

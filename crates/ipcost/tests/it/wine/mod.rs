@@ -57,6 +57,7 @@ fn build() -> PathBuf {
     cargo.args(["--config=profile.dev.debug=false", "--target-dir"]).arg(dir);
     // What is set for tests of this system, such as a linker's flags, is not meant for another.
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
+    cargo.env_remove("RUSTC_BOOTSTRAP");
     run(&mut cargo);
     let program = dir.join(TARGET).join("debug").join("ipcost.exe");
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("random.c");
