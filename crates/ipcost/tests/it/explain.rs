@@ -4,7 +4,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Place, alone, answer, assert_refused, in_own_process, missing, text};
+use crate::common::{Place, answer, assert_refused, in_own_process, missing, text};
 
 /// Runs with `--json` and gives the explanation; `more` beside the cells, mostly a budget.
 fn explained(place: &Place, args: &[&str]) -> Value {
@@ -20,33 +20,6 @@ fn read(place: &Place) -> Value {
 /// So few epochs give no intervals, which most causes do not need; and none needs a floor.
 const SHORT: [&str; 3] = ["--epochs", "3", "--no-floor"];
 
-/// What is planted shows itself by chance, and other work on the machine hides it: so many runs have to name it, of so many.
-const NAMED: usize = 2;
-const PLANTED: usize = 5;
-/// Runs without it, none of which may name it.
-const CLEAN: usize = 3;
-
-/// Asserts that at least two of five runs name a planted cause. Runs that can no longer change the answer are left out.
-#[track_caller]
-fn assert_named(code: &str, mut planted: impl FnMut() -> Value) {
-    let mut runs = Vec::new();
-    let named = |runs: &[Value]| runs.iter().filter(|run| codes(run).contains(&code)).count();
-    while named(&runs) < NAMED && named(&runs) + PLANTED - runs.len() >= NAMED {
-        runs.push(planted());
-    }
-    let blamed: Vec<_> = runs.iter().map(codes).collect();
-    assert!(named(&runs) >= NAMED, "{code} is named in {} of {} runs: {blamed:?}", named(&runs), runs.len());
-}
-
-/// Asserts that no run blames a cause that is absent.
-#[track_caller]
-fn assert_never_blamed(code: &str, mut clean: impl FnMut() -> Value) {
-    for number in 1..=CLEAN {
-        let explanation = clean();
-        assert!(!codes(&explanation).contains(&code), "{code} in run {number}: {}", explanation["causes"]);
-    }
-}
-
 fn codes(explanation: &Value) -> Vec<&str> {
     let causes = explanation["causes"].as_array().unwrap();
     causes.iter().map(|cause| cause["code"].as_str().unwrap()).collect()
@@ -55,6 +28,11 @@ fn codes(explanation: &Value) -> Vec<&str> {
 #[track_caller]
 fn assert_names(code: &str, explanation: &Value) {
     assert!(codes(explanation).contains(&code), "{code} is not among {}", explanation["causes"]);
+}
+
+#[track_caller]
+fn assert_never_blames(code: &str, explanation: &Value) {
+    assert!(!codes(explanation).contains(&code), "{code} is among {}", explanation["causes"]);
 }
 
 /// Runs a script in a network namespace of its own, which ends with `explain` and these arguments; `None` where that
@@ -160,7 +138,7 @@ fn one_cell_is_divided_and_a_clean_one_is_blamed_for_nothing() {
     assert_eq!(parts.len(), 5, "{cell}");
     let sum: f64 = parts.iter().map(|part| part["ns"]["median"].as_f64().unwrap()).sum();
     let wall = cell["wall_ns"]["median"].as_f64().unwrap();
-    assert!((0.1..10.0).contains(&(sum / wall)), "{cell}");
+    assert!((0.5..2.0).contains(&(sum / wall)), "{cell}");
     assert!(cell["floor"]["multiple"]["median"].as_f64().unwrap() > 0.0, "{cell}");
     let blamed: Vec<&str> =
         codes(&explanation).into_iter().filter(|code| OF_THE_CELL.contains(code)).collect();
@@ -250,25 +228,13 @@ fn mistakes_are_told_before_anything_is_measured() {
     }
 }
 
-/// Explains a cell in which a cause is planted, and one in which it is absent.
+/// Explains a cell in which a cause is planted whose evidence is counted, whatever the machine does meanwhile, and one without it.
 #[track_caller]
 fn assert_told_apart(code: &str, planted: &str, clean: &str) {
     let place = Place::new();
-    let explain = |cell: &str| explained(&place, &[&[cell], &SHORT[..]].concat());
-    assert_named(code, || explain(planted));
-    assert_never_blamed(code, || explain(clean));
-}
-
-#[test]
-fn nagle() {
-    // One wait a burst, among thousands of messages: next to busy processors too few of them are seen to be sure. Where every operation
-    // waits, as in `nagle.rs`, nothing hides it.
-    let _alone = alone();
-    assert_told_apart(
-        "nagle",
-        "stream/tcp/64/c1/free/tcp_nodelay=false",
-        "stream/tcp/64/c1/free/tcp_nodelay=true",
-    );
+    let explain = |cell: &str| explained(&place, &[cell, "--epochs", "1", "--no-floor"]);
+    assert_names(code, &explain(planted));
+    assert_never_blames(code, &explain(clean));
 }
 
 #[test]
@@ -307,13 +273,10 @@ fn a_full_backlog() {
         assert!(output.status.success() || is_named, "{complained}");
         read(&place)
     };
-    assert_named("backlog", explain);
-    assert_never_blamed("backlog", || {
-        let clean =
-            in_namespace(&place, "true", "connect/tcp/64/c24/free --epochs 1 --timeout 5min --no-floor");
-        assert!(clean.unwrap().status.success());
-        read(&place)
-    });
+    assert_names("backlog", &explain());
+    let clean = in_namespace(&place, "true", "connect/tcp/64/c24/free --epochs 1 --timeout 5min --no-floor");
+    assert!(clean.unwrap().status.success());
+    assert_never_blames("backlog", &read(&place));
 }
 
 const FEW_PORTS: &str =
@@ -469,13 +432,18 @@ fn a_runtime_of_its_own() {
 
 #[test]
 fn one_core_for_both() {
-    let examined =
-        explained(&Place::new(), &["rr/pipe/64/c1/together", "--epochs", "1", "--no-floor", "--no-try"]);
-    if examined["host"]["physical_cores"].as_u64() < Some(2) {
-        missing("two-cores", "there is another core only in the remedy");
-        return;
+    let place = Place::new();
+    let explain = |cell: &str| explained(&place, &[cell, "--epochs", "1", "--no-floor"]);
+    // What the cause is told from; that it is told where both fill the core has tests with planted shares.
+    let planted = explain("stream/unix/4096/c1/together");
+    let busy = &planted["cells"][0]["busy"];
+    for side in ["client", "server"] {
+        assert!(busy[side].as_f64() > Some(0.0) && busy[side].as_f64() <= Some(1.1), "{planted:#}");
     }
-    assert_told_apart("one-core", "stream/unix/4096/c1/together", "stream/unix/4096/c1/apart");
+    if planted["host"]["physical_cores"].as_u64() < Some(2) {
+        return missing("two-cores", "there is another core only in the remedy");
+    }
+    assert_never_blames("one-core", &explain("stream/unix/4096/c1/apart"));
 }
 
 #[test]
