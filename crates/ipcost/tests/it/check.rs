@@ -234,9 +234,20 @@ fn the_example_runs() {
         planned.contains("3 intervals for claims share alpha 0.05") && planned.contains("seed 4"),
         "{planned}"
     );
-    let output = place.run(&["check", "claims.toml", "--quiet", "--budget", "8s"]);
-    assert!(matches!(status(&output), Some(0 | 1 | 3)), "{}", text(&output.stderr));
+    let output = place.run(&["check", "claims.toml", "--quiet", "--budget", "8s", "--json", "check.json"]);
     assert!(text(&output.stdout).contains("3 claims: "), "{}", text(&output.stdout));
+    // What it exits with follows from what each claim is found to be.
+    let document: Value = serde_json::from_slice(&std::fs::read(place.file("check.json")).unwrap()).unwrap();
+    let claims = document["answer"]["claims"].as_array().unwrap();
+    let is_any = |word: &str| claims.iter().any(|claim| claim["word"] == word);
+    let expected = if is_any("fails") {
+        1
+    } else if is_any("open") {
+        3
+    } else {
+        0
+    };
+    assert_eq!((status(&output), claims.len()), (Some(expected), 3), "{claims:#?}{}", text(&output.stderr));
     // With what it says in comments, too.
     let all = text(&example.stdout).replace("# [[claims]]", "[[claims]]").replace("# text", "text");
     let all = all.replace("# baseline", "baseline").replace("# slower", "slower");

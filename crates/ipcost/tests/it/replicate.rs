@@ -394,17 +394,17 @@ concurrency = 4
 {cell}client = "server"
 server = "server"
 [[claims]]
-text = "TCP does not take a thousand times as long."
+text = "TCP does not take ten times as long."
 [[claims.tests]]
 about = "tcp over unix"
 a = {{ transport = "tcp", client = "tool" }}
 b = {{ transport = "unix", client = "tool" }}
-below = 1000.0
+below = 10.0
 [[claims.tests]]
 about = "tcp over unix by the tool compared with this program"
 a = {{ transport = "tcp", client = "tool" }}
 b = {{ transport = "unix", client = "tool" }}
-below = 1000.0
+below = 10.0
 [claims.tests.than]
 a = {{ transport = "tcp", client = "server" }}
 b = {{ transport = "unix", client = "server" }}

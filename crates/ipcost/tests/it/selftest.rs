@@ -1,7 +1,10 @@
 //! `ipcost selftest` as a user runs it.
 
-use crate::common::{Place, assert_schema, text};
+use std::process::Output;
+
 use serde_json::Value;
+
+use crate::common::{Place, assert_schema, missing, text};
 
 #[test]
 fn rates_have_intervals_and_too_few_campaigns_are_undecided() {
@@ -28,28 +31,33 @@ fn rates_have_intervals_and_too_few_campaigns_are_undecided() {
     place.assert_clean();
 }
 
+/// What it exits with follows from what is promised of each rate.
+#[track_caller]
+fn assert_exits_with_what_it_found(output: &Output, place: &Place) {
+    let result: Value = serde_json::from_slice(&std::fs::read(place.file("result.json")).unwrap()).unwrap();
+    let rates = result["rates"].as_array().unwrap();
+    let is_any = |promise: &str| rates.iter().any(|rate| rate["promise"] == promise);
+    let expected = if is_any("broken") { 1 } else { 3 };
+    assert!(expected == 1 || is_any("undecided"), "three seconds decide nothing: {result:#}");
+    assert_eq!(output.status.code(), Some(expected), "{}", text(&output.stderr));
+}
+
 #[test]
 fn it_can_be_disturbed_and_leaves_nothing_behind() {
     let place = Place::new();
-    let output = place.run(&["selftest", "--budget", "3s", "--noise", "cpu"]);
-    assert!(matches!(output.status.code(), Some(1 | 3)), "{}", text(&output.stderr));
-    assert!(
-        text(&output.stdout).contains("next to processes that take the processors"),
-        "{}",
-        text(&output.stdout)
-    );
+    let disturbed =
+        |by: &str| place.run(&["selftest", "--budget", "3s", "--noise", by, "--json", "result.json"]);
+    let output = disturbed("cpu");
+    assert_exits_with_what_it_found(&output, &place);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("next to processes that take the processors"), "{shown}");
     place.assert_clean();
 
-    let output = place.run(&["selftest", "--budget", "3s", "--noise", "quota"]);
-    match output.status.code() {
-        Some(1 | 3) => {}
-        // Where this user may not set one.
-        Some(code) => assert_eq!(code, 0),
-        None => panic!("{}", text(&output.stderr)),
+    let output = disturbed("quota");
+    if text(&output.stderr).contains("cannot set a CPU quota here") {
+        return missing("quotas", &text(&output.stderr));
     }
-    if output.status.code() == Some(1) && output.stdout.is_empty() {
-        assert!(text(&output.stderr).contains("cannot set a CPU quota here"), "{}", text(&output.stderr));
-    }
+    assert_exits_with_what_it_found(&output, &place);
     place.assert_clean();
 }
 
