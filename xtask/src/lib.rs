@@ -8,7 +8,7 @@ mod english;
 pub mod lint;
 pub mod miri;
 /// What tests need, as the tests themselves read it.
-mod programs;
+mod pool;
 pub mod shell;
 pub mod soak;
 mod steps;

@@ -56,8 +56,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["test", words @ ..] => match test_options(words) {
-            Some((false, may_be_missing)) => test::run(&may_be_missing),
-            Some((true, may_be_missing)) => test::run_system(&may_be_missing),
+            Some((run, may_be_missing)) => run(&may_be_missing),
             None => return usage_error(),
         },
         ["lint"] => lint::run(),
@@ -87,14 +86,18 @@ fn usage_error() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Whether `test` is to run what takes a whole system, and what may be missing; `None` for other words.
-fn test_options(mut words: &[&str]) -> Option<(bool, String)> {
-    let (mut is_system, mut may_be_missing) = (false, Vec::new());
+/// Which tests to run, and what may be missing; `None` for other words.
+fn test_options(mut words: &[&str]) -> Option<(fn(&str) -> anyhow::Result<()>, String)> {
+    let (mut run, mut may_be_missing): (fn(&str) -> _, _) = (test::run, Vec::new());
     loop {
         words = match words {
-            [] => return Some((is_system, may_be_missing.join(","))),
+            [] => return Some((run, may_be_missing.join(","))),
             ["--system", rest @ ..] => {
-                is_system = true;
+                run = test::run_system;
+                rest
+            }
+            ["--nightly", rest @ ..] => {
+                run = test::run_nightly;
                 rest
             }
             ["--allow-missing", names, rest @ ..] => {

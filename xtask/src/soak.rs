@@ -3,9 +3,9 @@
 use std::process::{Child, Command};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use crate::programs::{self, TestProgram, Which, built};
+use crate::pool::{Test, When, built, run_all};
 use crate::shell::command;
 use crate::tally::Tally;
 use crate::tools::{ensure_packages, program};
@@ -16,40 +16,26 @@ const STRESS: [&str; 3] = ["stress-ng", "--cpu", "4"];
 /// Runs all tests this many times; stops at the first failure and shows its output.
 ///
 /// # Errors
-/// Which test program failed, in which run.
+/// Which tests failed, in which run.
 pub fn run(times: u32) -> Result<()> {
     ensure_packages(&[program("stress-ng", &["stress-ng"], "keeping the processors busy")])?;
     let tally = Tally::new("", &[])?;
-    let programs = built()?;
-    let mut tests = 0;
+    let tests: Vec<Test> = built()?.into_iter().filter(|test| test.when != When::Nightly).collect();
     for number in 1..=times {
         let stress = number.is_multiple_of(2).then(Stress::start).transpose()?;
         let beside = if stress.is_some() { format!(", beside {}", STRESS.join(" ")) } else { String::new() };
         let began = Instant::now();
-        let mut passed = 0;
-        for test in &programs {
-            passed += passes(test, &tally).with_context(|| format!("run {number} of {times}{beside}"))?;
-        }
-        println!("run {number} of {times}: {passed} tests passed in {} s{beside}", began.elapsed().as_secs());
-        tests += passed;
+        run_all(tests.clone(), 3, &tally).with_context(|| format!("run {number} of {times}{beside}"))?;
+        println!("run {number} of {times}: passed in {} s{beside}", began.elapsed().as_secs());
     }
     println!(
-        "{times} runs of {} test programs, {} of them beside {}: {tests} tests, no failure",
-        programs.len(),
+        "{times} runs of {} tests, {} of them beside {}: no failure",
+        tests.len(),
         times / 2,
         STRESS.join(" ")
     );
     tally.print();
     Ok(())
-}
-
-/// Runs one program; returns how many tests passed.
-fn passes(test: &TestProgram, tally: &Tally) -> Result<u64> {
-    let run = programs::run(test, Which::All, tally)?;
-    if let Some(failure) = run.failure {
-        bail!("{failure}");
-    }
-    run.passed.with_context(|| format!("{}: no count of tests", test.file.display()))
 }
 
 /// A busy machine, until it is dropped.

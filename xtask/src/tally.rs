@@ -1,10 +1,11 @@
 //! How many tests passed, and what was skipped because this machine lacks something: allowed by name, counted and named at the end.
 
-use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use tempfile::NamedTempFile;
@@ -18,9 +19,8 @@ pub struct Tally {
     allowed: String,
     /// A line for each skip.
     skips: NamedTempFile,
-    passed: Cell<u64>,
-    /// What tests took, seconds.
-    times: RefCell<Vec<(String, f64)>>,
+    /// The tests that passed, and the seconds that each took.
+    passed: Mutex<BTreeMap<String, f64>>,
 }
 
 /// So many tests are named that took the longest.
@@ -46,7 +46,7 @@ impl Tally {
             );
         }
         let allowed = words.into_iter().collect::<Vec<_>>().join(",");
-        Ok(Self { allowed, skips: NamedTempFile::new()?, passed: Cell::new(0), times: RefCell::default() })
+        Ok(Self { allowed, skips: NamedTempFile::new()?, passed: Mutex::default() })
     }
 
     /// Lets a command that runs tests know what may be missing and where skips are recorded.
@@ -59,14 +59,14 @@ impl Tally {
         is_allowed(name, &self.allowed)
     }
 
-    /// Counts tests that a program says have passed.
-    pub fn add_passed(&self, count: u64) {
-        self.passed.set(self.passed.get() + count);
+    /// Notes that a test passed, and how long it took.
+    pub fn add_passed(&self, test: &str, took: Duration) {
+        self.passed.lock().unwrap().insert(test.to_owned(), took.as_secs_f64());
     }
 
-    /// Notes what a test took, seconds.
-    pub fn add_time(&self, test: &str, took_s: f64) {
-        self.times.borrow_mut().push((test.to_owned(), took_s));
+    /// The tests that passed, and the seconds that each took.
+    pub fn times(&self) -> BTreeMap<String, f64> {
+        self.passed.lock().unwrap().clone()
     }
 
     /// Leaves out a step or a test, with that word before its name, for something that is missing, if that is allowed.
@@ -84,17 +84,15 @@ impl Tally {
 
     /// Prints the slowest tests, each skip, then how many tests passed and what was skipped.
     pub fn print(&self) {
-        let mut times = self.times.borrow_mut();
+        let mut times: Vec<(String, f64)> = self.times().into_iter().collect();
         times.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        eprintln!(
-            "\nxtask: the slowest tests, of {:.0} s together",
-            times.iter().map(|(_, took)| took).sum::<f64>()
-        );
+        let all: f64 = times.iter().map(|(_, took)| took).sum();
+        eprintln!("\nxtask: the slowest tests, of {all:.0} s in all");
         for (test, took) in times.iter().take(SLOWEST) {
             eprintln!("{took:>6.1} s  {test}");
         }
         let lines = fs::read_to_string(self.skips.path()).unwrap_or_default();
-        let (skips, last) = summary(&lines, self.passed.get());
+        let (skips, last) = summary(&lines, times.len() as u64);
         eprintln!();
         for skip in skips {
             eprintln!("skipped: {skip}");

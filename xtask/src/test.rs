@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use crate::dist;
-use crate::programs::{TestProgram, Which, built, run_all};
-use crate::shell;
+use crate::pool::{Test, When, built, run_all};
 use crate::steps::{self, Step};
 use crate::tally::Tally;
 use crate::tools::{
@@ -175,6 +174,11 @@ const OF_WINDOWS: &[&str] = &["windows::", "windows_peers::"];
 /// Tests of packages, which run once those are made.
 const OF_PACKAGES: &[&str] = &["deploy_packages::", "packages::"];
 
+/// Tests at once for each core: most wait most of the time.
+const AT_ONCE: usize = 3;
+/// Those of a whole system, which start browsers, servers and traced programs.
+const AT_ONCE_OF_SYSTEM: usize = 2;
+
 /// All packages, each a name that `--allow-missing` takes.
 const ALL_PACKAGES: &[&[Package]] = &[PACKAGES, SYSTEM_PACKAGES, PACKAGING, SERVERS, ENGINES];
 
@@ -186,11 +190,16 @@ pub fn run(may_be_missing: &str) -> Result<()> {
     let tally = Tally::new(may_be_missing, ALL_PACKAGES)?;
     let steps = [
         Step { name: "install what is missing", run: &|| ensure_packages_for_tests(PACKAGES, &tally) },
-        Step { name: "build the program and the tests", run: &build },
-        Step { name: "unit tests, thousands of simulated campaigns among them", run: &|| unit_tests(&tally) },
-        Step { name: "tests that run the program as a user does", run: &|| user_tests(&tally) },
+        Step { name: "build the program and the tests", run: &|| built().map(drop) },
+        Step {
+            name: "tests of all parts, simulated campaigns among them, and tests that run the program as a user does",
+            run: &|| {
+                let anywhere = |test: &Test| !test.is_in(&[SYSTEM, OF_WINDOWS, OF_PACKAGES].concat());
+                run_all(chosen(anywhere)?, AT_ONCE, &tally)
+            },
+        },
     ];
-    let result = steps::run("test: about three minutes to build the first time, then at most eight", &steps);
+    let result = steps::run("test: about four minutes to build the first time, then about as long", &steps);
     tally.print();
     result
 }
@@ -201,22 +210,63 @@ pub fn run(may_be_missing: &str) -> Result<()> {
 /// The first failure.
 pub fn run_system(may_be_missing: &str) -> Result<()> {
     let tally = Tally::new(may_be_missing, ALL_PACKAGES)?;
+    let only = |modules: &[&str], at_once| run_all(chosen(|test| test.is_in(modules))?, at_once, &tally);
     let steps = [
         Step { name: "install what is missing", run: &|| install_system(&tally) },
-        Step { name: "build the program and the tests", run: &build },
-        Step { name: "tests of a whole system", run: &|| run_all(&of_users()?, Which::Only(SYSTEM), &tally) },
-        Step { name: "TLS", run: &|| tls(&tally) },
-        Step { name: "Windows, under Wine", run: &|| windows(&tally) },
-        Step { name: "packages: packed twice, and used in bare systems", run: &|| packages(&tally) },
-        // Last: it builds the program once more.
-        Step { name: "Parquet, read by DuckDB and Polars", run: &|| parquet(&tally) },
+        Step { name: "build the program and the tests", run: &|| built().map(drop) },
+        Step { name: "tests of a whole system", run: &|| only(SYSTEM, AT_ONCE_OF_SYSTEM) },
+        Step { name: "Windows, under Wine", run: &|| only(OF_WINDOWS, AT_ONCE_OF_SYSTEM) },
+        Step {
+            name: "packages, packed twice",
+            run: &|| packages(&["x86_64", "deb", "npm", "crates", "homebrew"], &tally),
+        },
+        Step { name: "packages, used in bare systems", run: &|| only(OF_PACKAGES, AT_ONCE_OF_SYSTEM) },
     ];
     let result = steps::run(
-        "test --system: about ten minutes, half of them for packages; some tests take root, and fail where they do not have it",
+        "test --system: about fifteen minutes; some tests take root, and fail where they do not have it",
         &steps,
     );
     tally.print();
     result
+}
+
+/// Runs what takes too long for each change: simulations at ten times the campaigns, thousands of connections, other people's tools
+/// beside ours, packages for ARM.
+///
+/// # Errors
+/// The first failure.
+pub fn run_nightly(may_be_missing: &str) -> Result<()> {
+    let tally = Tally::new(may_be_missing, ALL_PACKAGES)?;
+    let steps = [
+        Step { name: "install what is missing", run: &|| install_system(&tally) },
+        Step { name: "build the program and the tests", run: &|| built().map(drop) },
+        Step {
+            name: "tests of every night",
+            run: &|| {
+                let mut tests = built()?;
+                tests.retain(|test| test.when == When::Nightly);
+                run_all(tests, AT_ONCE_OF_SYSTEM, &tally)
+            },
+        },
+        Step {
+            name: "packages, those for ARM too",
+            run: &|| packages(&["x86_64", "aarch64", "deb", "npm", "crates", "homebrew"], &tally),
+        },
+        Step {
+            name: "packages, used in bare systems and by an emulator",
+            run: &|| run_all(chosen(|test| test.is_in(OF_PACKAGES))?, AT_ONCE_OF_SYSTEM, &tally),
+        },
+    ];
+    let result = steps::run("test --nightly: about forty minutes", &steps);
+    tally.print();
+    result
+}
+
+/// The tests that fit, but those of every night.
+fn chosen(fits: impl Fn(&Test) -> bool) -> Result<Vec<Test>> {
+    let mut tests = built()?;
+    tests.retain(|test| test.when != When::Nightly && fits(test));
+    Ok(tests)
 }
 
 fn install_system(tally: &Tally) -> Result<()> {
@@ -226,67 +276,15 @@ fn install_system(tally: &Tally) -> Result<()> {
     ensure_rust_target("x86_64-pc-windows-gnu")
 }
 
-/// Packages for Linux, packed twice, then installed and used in bare systems. That a second build is the same to the byte
-/// takes as long again: `cargo xtask dist --twice`.
-fn packages(tally: &Tally) -> Result<()> {
+/// Packages for Linux, packed twice. That a second build is the same to the byte takes as long again: `cargo xtask dist --twice`.
+fn packages(parts: &[&str], tally: &Tally) -> Result<()> {
     ensure_packages_for_tests(PACKAGING, tally)?;
     for target in ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"] {
         ensure_rust_target(target)?;
     }
     ensure_maturin()?;
     CARGO_DEB.ensure()?;
-    let options = dist::Options::read(&["x86_64", "aarch64", "deb", "npm", "crates", "homebrew"])?;
+    let options = dist::Options::read(parts)?;
     dist::run(&options)?;
-    dist::compare_with(&options, &options)?;
-    run_all(&of_users()?, Which::Only(OF_PACKAGES), tally)
-}
-
-fn build() -> Result<()> {
-    built().map(drop)
-}
-
-fn unit_tests(tally: &Tally) -> Result<()> {
-    let mut programs = built()?;
-    programs.retain(|program| program.is_unit);
-    run_all(&programs, Which::All, tally)
-}
-
-/// Programs whose tests run the program as a user does.
-fn of_users() -> Result<Vec<TestProgram>> {
-    let mut programs = built()?;
-    programs.retain(|program| !program.is_unit);
-    Ok(programs)
-}
-
-fn user_tests(tally: &Tally) -> Result<()> {
-    run_all(&of_users()?, Which::Except(&[SYSTEM, OF_WINDOWS, OF_PACKAGES].concat()), tally)
-}
-
-/// The program built for Windows and run by Wine: that build takes most of it.
-fn windows(tally: &Tally) -> Result<()> {
-    run_all(&of_users()?, Which::Only(OF_WINDOWS), tally)
-}
-
-/// Runs cargo with the tests of one package.
-fn cargo(words: &[&str], tally: &Tally) -> Result<()> {
-    let mut command = shell::command(words);
-    tally.prepare(&mut command);
-    shell::run_command(command, words)
-}
-
-fn tls(tally: &Tally) -> Result<()> {
-    // Nothing is measured here, and a build that is not optimised takes half as long.
-    let plain = ["--config", "profile.dev.package.ipcost-sys.opt-level=0"];
-    let test = ["cargo", "test", "-p", "ipcost-sys", "--features", "tls", "--quiet", "--lib"];
-    cargo(&[&test[..], &plain, &["transport"]].concat(), tally)
-}
-
-/// The output that is a feature of the build: no other step builds what it needs.
-fn parquet(tally: &Tally) -> Result<()> {
-    let feature = ["--features", "parquet"];
-    let test = ["cargo", "test", "--quiet"];
-    let lint = ["cargo", "clippy", "--quiet", "-p", "ipcost-report", "-p", "ipcost", "--all-targets"];
-    shell::run(&[&lint[..], &feature, &["--", "--deny", "warnings"]].concat())?;
-    cargo(&[&test[..], &["-p", "ipcost-report"], &feature, &["--lib", "dataset"]].concat(), tally)?;
-    cargo(&[&test[..], &["-p", "ipcost"], &feature, &["--test", "it", "parquet::"]].concat(), tally)
+    dist::compare_with(&options, &options)
 }

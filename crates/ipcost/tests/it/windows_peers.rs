@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use crate::common::{Place, answer, assert_refused, assert_schema, text};
+use crate::common::{Place, answer, assert_refused, assert_schema, one_by_one, text};
 use crate::wine::{MINGW, assert_passed, command, is_windows, windows_path};
 use serde_json::Value;
 
@@ -24,6 +24,7 @@ const STAND_INS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/wine");
 fn tools() -> &'static Path {
     static TOOLS: OnceLock<PathBuf> = OnceLock::new();
     TOOLS.get_or_init(|| {
+        let _making = one_by_one("windows-tools");
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("windows-tools");
         std::fs::create_dir_all(&dir).unwrap();
         let mut go = Command::new("go");

@@ -1,5 +1,4 @@
 //! Running the binary as a user does, and seeing what it leaves behind.
-mod machine;
 pub mod private_server;
 pub mod python;
 pub mod scripted;
@@ -7,7 +6,6 @@ pub mod scripted;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -16,18 +14,16 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub use ipcost_testing::missing;
-pub use machine::{Turn, alone, shared};
 
 /// A place of its own for one test: a temporary directory for the program's sockets, one for the test's files,
 /// and a mark in the environment by which every process that descends from it is known. It shares the machine with
-/// other tests unless its test has begun with [`alone`].
+/// other tests unless its test is ignored as `alone: …`, which says why.
 pub struct Place {
     mark: String,
     pub tmp: TempDir,
     pub files: TempDir,
     /// Where its runs are saved, and no one else's.
     pub data: TempDir,
-    _turn: Rc<Turn>,
 }
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -46,7 +42,6 @@ impl Place {
             tmp: TempDir::new().unwrap(),
             files: TempDir::new().unwrap(),
             data: TempDir::new().unwrap(),
-            _turn: shared(),
         }
     }
 
@@ -329,6 +324,14 @@ pub fn in_own_process(name: &str) -> bool {
     let told = text(&output.stdout);
     assert!(output.status.success() && told.contains("1 passed"), "{told}{}", text(&output.stderr));
     false
+}
+
+/// Holds off the processes of all other tests that ask for the same, until it is dropped: what all of them use is made once.
+pub fn one_by_one(what: &str) -> std::fs::File {
+    let lock = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{what}.lock"));
+    let lock = std::fs::File::create(lock).unwrap();
+    lock.lock().unwrap();
+    lock
 }
 
 /// A path as an argument.

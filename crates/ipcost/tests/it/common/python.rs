@@ -2,17 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, PoisonError};
 
-use super::{missing, text};
-
-/// Tests that want the same environment wait for the first to make it.
-static MAKING: Mutex<()> = Mutex::new(());
+use super::{missing, one_by_one, text};
 
 /// The directory of programs in an environment with these packages, made once; `None` if they cannot be installed and may be
 /// missing.
 pub fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
-    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _making = one_by_one("python");
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{name}"));
     let (bin, complete) = (dir.join("bin"), dir.join("complete"));
     // An environment with other packages is made again.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use crate::common::{Place, text};
+use crate::common::{Place, one_by_one, text};
 
 /// What the program is built for.
 pub const TARGET: &str = "x86_64-pc-windows-gnu";
@@ -50,6 +50,7 @@ pub fn program() -> &'static Path {
 }
 
 fn build() -> PathBuf {
+    let _building = one_by_one("wine");
     // Where these tests were built, too: what the compiler itself runs is there already.
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let mut cargo = Command::new(env!("CARGO"));
@@ -57,7 +58,6 @@ fn build() -> PathBuf {
     cargo.args(["--config=profile.dev.debug=false", "--target-dir"]).arg(dir);
     // What is set for tests of this system, such as a linker's flags, is not meant for another.
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
-    cargo.env_remove("RUSTC_BOOTSTRAP");
     run(&mut cargo);
     let program = dir.join(TARGET).join("debug").join("ipcost.exe");
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("random.c");
