@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use tempfile::NamedTempFile;
 
 use crate::tools::Package;
-use ipcost_testing::{ALLOWED, NAMES, SKIPS, is_allowed};
+use ipcost_testing::{ALLOWED, NAMES, NIGHTLY, SKIPS, is_allowed};
 
 /// The tests of one command.
 pub struct Tally {
@@ -19,6 +19,8 @@ pub struct Tally {
     allowed: String,
     /// A line for each skip.
     skips: NamedTempFile,
+    /// Whether tests take many times as long as for each change.
+    is_nightly: bool,
     /// The tests that passed, and the seconds that each took.
     passed: Mutex<BTreeMap<String, f64>>,
 }
@@ -46,12 +48,20 @@ impl Tally {
             );
         }
         let allowed = words.into_iter().collect::<Vec<_>>().join(",");
-        Ok(Self { allowed, skips: NamedTempFile::new()?, passed: Mutex::default() })
+        Ok(Self { allowed, skips: NamedTempFile::new()?, is_nightly: false, passed: Mutex::default() })
     }
 
     /// Lets a command that runs tests know what may be missing and where skips are recorded.
     pub fn prepare<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        if self.is_nightly {
+            command.env(NIGHTLY, "1");
+        }
         command.env(ALLOWED, &self.allowed).env(SKIPS, self.skips.path())
+    }
+
+    /// The same for the tests of every night.
+    pub fn nightly(self) -> Self {
+        Self { is_nightly: true, ..self }
     }
 
     /// Whether this may be missing.

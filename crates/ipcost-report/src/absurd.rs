@@ -114,7 +114,7 @@ fn wholes() -> Vec<Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(if ipcost_testing::is_nightly() { 512 } else { 64 }))]
 
     #[test]
     fn a_spoilt_document_is_refused_in_one_line_or_drawn(
@@ -147,17 +147,21 @@ fn every_place_with_every_absurd_value() {
         let mut drawn = 0;
         let absurd = [json!(null), json!(0), json!(1_u64 << 60), json!(1e59), json!(HOSTILE), json!([])];
         for (at, place) in all.iter().enumerate() {
-            for (number, new) in absurd.iter().cloned().enumerate() {
+            // Each place meets one of them in each change, and all every night.
+            let met = |number: usize| ipcost_testing::is_nightly() || number == at % absurd.len();
+            for (number, new) in absurd.iter().cloned().enumerate().filter(|(number, _)| met(*number)) {
                 let mut value = whole.clone();
                 *value.pointer_mut(place).unwrap() = new;
                 if let Ok(document) = read_document(value.to_string().as_bytes()) {
                     // Pictures and pages take most of the time: each place meets them with every other value.
-                    draw(&document, &|name| (at + number) % 2 == 0 || !["picture", "page"].contains(&name));
+                    draw(&document, &|name| {
+                        (at / absurd.len() + number) % 2 == 0 || !["picture", "page"].contains(&name)
+                    });
                     drawn += 1;
                 }
             }
         }
-        assert!(drawn > 300, "many of these are documents: {drawn}");
+        assert!(drawn > 50, "many of these are documents: {drawn}");
     }
 }
 

@@ -1,6 +1,10 @@
-//! What a test needs and this machine lacks: the test fails, unless that is allowed by name.
+//! How the tests of all crates are run.
 //!
-//! `cargo xtask test --allow-missing NAME[,NAME...]` allows it, counts the tests that were skipped and names what they lacked.
+//! A test that needs what this machine lacks fails, unless that is allowed by name: `cargo xtask test --allow-missing NAME[,NAME...]`
+//! counts the tests that were skipped and names what they lacked.
+//!
+//! `cargo xtask test` runs each test in a process of its own, many side by side. Two words of why others ignore a test are its own:
+//! `#[ignore = "alone: …"]` runs beside no other, and `#[ignore = "nightly: …"]` in `cargo xtask test --nightly`.
 
 use std::io::Write;
 
@@ -8,6 +12,14 @@ use std::io::Write;
 pub const ALLOWED: &str = "IPCOST_ALLOW_MISSING";
 /// The variable with the file to which each skip adds a line: what is missing, the test and the reason, separated by tabs.
 pub const SKIPS: &str = "IPCOST_SKIPS";
+
+/// The variable that is set in `cargo xtask test --nightly`.
+pub const NIGHTLY: &str = "IPCOST_NIGHTLY";
+
+/// Whether these are the tests of every night, which may take many times as long as those of each change.
+pub fn is_nightly() -> bool {
+    std::env::var_os(NIGHTLY).is_some()
+}
 
 /// What tests need: its name and how to get it. A Debian package is named by the package and needs no words.
 pub const NAMES: &[(&str, &str)] = &[

@@ -14,22 +14,25 @@ use self::targets::{HOSTILE, TARGETS, run};
 #[path = "../../../../fuzz/src/lib.rs"]
 mod targets;
 
-/// The number of mutations: some seconds' worth without optimisation.
+/// The number of mutations: a second's worth without optimisation, and ten times as many every night.
 fn mutations(target: &str) -> u64 {
-    match target {
-        "answers" => 60,
-        "document" => 300,
-        "samples" | "replication" => 250,
-        "kernel_texts" | "trace" | "manifest" | "peer" | "resp" => 5_000,
-        _ => 2_000,
-    }
+    let nightly = match target {
+        "answers" => 200,
+        "document" => 1_000,
+        "samples" | "replication" => 1_000,
+        "kernel_texts" | "trace" | "manifest" | "peer" | "resp" => 10_000,
+        _ => 5_000,
+    };
+    if ipcost_testing::is_nightly() { nightly } else { nightly / 10 }
 }
 /// The limit for one input, however busy the machine is; the slowest takes some 50 ms.
 const MOST_TIME: Duration = Duration::from_secs(30);
 /// The largest mutated input, bytes.
 const MOST_BYTES: usize = 1 << 16;
 /// The number of absurd values for each document.
-const ABSURD: u32 = 60;
+fn absurd_values() -> u32 {
+    if ipcost_testing::is_nightly() { 120 } else { 12 }
+}
 /// Values likely to be at a limit.
 const TELLING: [&[u8]; 24] = [
     b"0",
@@ -182,7 +185,7 @@ fn documents_with_absurd_values_are_refused_or_drawn() {
     for target in ["document", "answers"] {
         let (mut random, mut accepted) = (Random::new(2), 0);
         // An answer is drawn in all its outputs, which takes longer.
-        let each = if target == "answers" { ABSURD / 3 } else { ABSURD };
+        let each = if target == "answers" { absurd_values() / 3 } else { absurd_values() };
         let seeds = corpus(target).into_iter();
         let seeds =
             seeds.filter_map(|(path, bytes)| Some((path, serde_json::from_slice::<Value>(&bytes).ok()?)));
