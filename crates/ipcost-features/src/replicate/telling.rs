@@ -55,7 +55,8 @@ pub(super) fn evidence(what: What, [a, b]: [&String; 2], of_a: f64, of_b: f64) -
 
 /// Whether conditions say different things, or the published one nothing.
 pub(super) fn differ(conditions: &[Condition]) -> bool {
-    conditions.iter().any(|condition| condition.word != conditions[0].word) || conditions[0].word.is_open()
+    let Some(published) = conditions.first() else { return true };
+    published.word.is_open() || conditions.iter().any(|condition| condition.word != published.word)
 }
 
 /// What a reader should do about a claim that depends, by what it depends on.
@@ -586,6 +587,11 @@ mod tests {
 
     use super::*;
     use crate::replicate::Compared;
+
+    #[test]
+    fn where_nothing_was_measured_conditions_tell_nothing() {
+        assert!(differ(&[]));
+    }
 
     #[test]
     fn a_claim_depends_on_the_condition_under_which_it_fails() {
