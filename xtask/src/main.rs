@@ -7,9 +7,10 @@ use xtask::{advisories, dist, lint, miri, shell, soak, test};
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test             the tests, unit tests first
-  test --system    tests that take a browser, real servers, network namespaces, or Windows under Wine
-  test [--system] --allow-missing NAME[,NAME...]
+  test             the tests that run anywhere, each in a process of its own
+  test --system    tests that take a browser, real servers, network namespaces, Windows under Wine, or packages
+  test --nightly   what takes too long for each change, and ten times the simulated campaigns
+  test [--system|--nightly] --allow-missing NAME[,NAME...]
                    skips tests that need what this machine lacks, which otherwise fail: packages, rights (root, quotas, tracing, ...)
                    or all; the last line counts and names the skips
   lint             formatting, links, English, lints, documentation, dependencies, Miri

@@ -199,10 +199,10 @@ fn a_baseline_is_recorded_and_compared_with() {
     let output = place.run(&["check", "bench/claims.toml", "--plan"]);
     let said = text(&output.stderr);
     assert!(said.contains("assumed to differ by 5 %") && said.contains("three baselines"), "{said}");
-    // Two more, whose times differ a little: 2 % and 1 %.
+    // Two more, whose times differ a little: 0.2 % and 0.1 %.
     let recorded: Value =
         serde_json::from_slice(&std::fs::read(place.file("bench/before.json")).unwrap()).unwrap();
-    for (name, year, factor) in [("second", "2019", 1.02), ("third", "2018", 0.99)] {
+    for (name, year, factor) in [("second", "2019", 1.002), ("third", "2018", 0.999)] {
         let mut document = recorded.clone();
         for sample in document["samples"].as_array_mut().unwrap() {
             sample["wall_ns"] = ((sample["wall_ns"].as_f64().unwrap() * factor) as u64).into();

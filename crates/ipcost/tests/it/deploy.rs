@@ -124,12 +124,11 @@ pub fn assert_documents(dir: &Path, machines: &[&str], seed: u64) {
 
 /// The programs of a Python package in an environment of its own, installed once; `None` if that fails and may.
 pub fn python_programs(package: &str) -> Option<PathBuf> {
-    let _installing = one_by_one("python");
+    let _installing = one_by_one(&format!("python-{package}"));
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{package}"));
     if !dir.join("complete").exists() {
         let _ = fs::remove_dir_all(&dir);
-        let script =
-            "python3 -m venv \"$0\" && \"$0/bin/pip\" install --quiet --disable-pip-version-check \"$1\"";
+        let script = "python3 -m venv \"$0\" && \"$0/bin/pip\" install --quiet --no-compile --disable-pip-version-check \"$1\"";
         let output = Command::new("sh").args(["-c", script]).arg(&dir).arg(package).output().unwrap();
         if !output.status.success() {
             let name = package.split('=').next().unwrap().to_lowercase();

@@ -463,7 +463,7 @@ fn servers_are_loaded_by_their_own_tools_and_leave_nothing() {
 fn without_the_original_software_the_native_peer_decides_what_it_can() {
     let place = Place::new();
     let mut command =
-        place.command(&["replicate", "celluloid-connect", "--budget", "30s", "--quiet", "--json", "-"]);
+        place.command(&["replicate", "celluloid-connect", "--budget", "1min", "--quiet", "--json", "-"]);
     let output =
         command.env("PATH", "/nonexistent").env("XDG_CACHE_HOME", place.files.path()).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -8,7 +8,7 @@ use super::{missing, one_by_one, text};
 /// The directory of programs in an environment with these packages, made once; `None` if they cannot be installed and may be
 /// missing.
 pub fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
-    let _making = one_by_one("python");
+    let _making = one_by_one(&format!("python-{name}"));
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{name}"));
     let (bin, complete) = (dir.join("bin"), dir.join("complete"));
     // An environment with other packages is made again.
@@ -27,7 +27,16 @@ pub fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
         return skip(&made);
     }
     let mut pip = Command::new(bin.join("python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1"]);
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--disable-pip-version-check",
+        "--retries",
+        "1",
+    ]);
     let installed = pip.args(packages).output().unwrap();
     if !installed.status.success() {
         return skip(&installed);
