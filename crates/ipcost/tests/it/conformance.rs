@@ -15,7 +15,12 @@ fn examine(args: &[&str]) -> Output {
 
 #[track_caller]
 fn conforms(name: &str) {
-    let output = examine(&[name]);
+    conforms_in(name, &[]);
+}
+
+#[track_caller]
+fn conforms_in(name: &str, only: &[&str]) {
+    let output = examine(&[&[name], only].concat());
     let error = text(&output.stderr);
     if error.starts_with(&format!("error: peer {name}: ")) {
         missing(&format!("peer-{name}"), &error);
@@ -51,9 +56,16 @@ fn ruby() {
     conforms("ruby");
 }
 
+/// It takes half a second of processor time to start, twice for each check.
 #[test]
+#[ignore = "nightly: a minute of processor time to start processes"]
 fn ruby_celluloid() {
     conforms("ruby-celluloid");
+}
+
+#[test]
+fn ruby_celluloid_exchanges() {
+    conforms_in("ruby-celluloid", &["--only", "exchange: "]);
 }
 
 #[test]

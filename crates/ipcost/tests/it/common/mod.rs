@@ -30,6 +30,8 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 const MARK: &str = "IPCOST_TEST_MARK";
 /// How long anything may take before a test gives up on it.
 pub const PATIENCE: Duration = Duration::from_secs(120);
+/// How often to look: that reads `/proc` of every process.
+const POLL: Duration = Duration::from_millis(15);
 /// As a timeout of the program: whatever ends sooner was not ended by it.
 pub const NEVER: &str = "1h";
 
@@ -149,7 +151,7 @@ impl Place {
         let deadline = Instant::now() + PATIENCE;
         while left() != (vec![], vec![]) {
             assert!(Instant::now() < deadline, "left behind: {:?}", left());
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(POLL);
         }
     }
 
@@ -164,7 +166,7 @@ impl Place {
         let deadline = Instant::now() + PATIENCE;
         while left() != (vec![], vec![]) {
             assert!(Instant::now() < deadline, "left behind: {:?}", left());
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(POLL);
         }
     }
 
@@ -173,7 +175,7 @@ impl Place {
         let deadline = Instant::now() + PATIENCE;
         while !condition() {
             assert!(Instant::now() < deadline, "waited in vain until {what}");
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(POLL);
         }
     }
 
@@ -262,7 +264,7 @@ pub fn wait(mut child: Child) -> Output {
             let _ = child.kill();
             panic!("it does not end");
         }
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(POLL);
     };
     Output { status, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
 }
