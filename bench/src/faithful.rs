@@ -21,12 +21,7 @@ use xtask::shell::{path_text, root};
 
 /// The experiments, in the order of the docs.
 const EXPERIMENTS: [&str; 7] = [
-    "celluloid-connect",
-    "c-stream",
-    "go-pingpong",
-    "socat-bulk",
-    "redis-incr",
-    "ipc-bench-pingpong",
+    "celluloid-connect", "c-stream", "go-pingpong", "socat-bulk", "redis-incr", "ipc-bench-pingpong",
     "rust-pingpong",
 ];
 /// The pause before either side: a process that runs right after a busy program is woken sooner by a hypervisor that

@@ -12,14 +12,7 @@ const STIFF: [&str; 8] =
     ["whoever", "somebody", "nobody", "everybody", "in the place of", "anew", "dear", "dearer"];
 /// The same for readers of pages and help; in comments, what is said and told is mostly so of a program's own output.
 const STIFF_FOR_READERS: [&str; 9] = [
-    "beside",
-    "bends",
-    "is told",
-    "are told",
-    "is said",
-    "are said",
-    "what is seen",
-    "what is made",
+    "beside", "bends", "is told", "are told", "is said", "are said", "what is seen", "what is made",
     "what is measured",
 ];
 /// The longest sentence, in words; in comments, formulas count as words.

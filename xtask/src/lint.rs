@@ -73,14 +73,7 @@ fn documentation() -> Result<()> {
 fn dependencies() -> Result<()> {
     // Fuzzers build from their own list of versions.
     shell::run(&[
-        "cargo",
-        "tree",
-        "--locked",
-        "--quiet",
-        "--depth",
-        "0",
-        "--manifest-path",
-        "fuzz/Cargo.toml",
+        "cargo", "tree", "--locked", "--quiet", "--depth", "0", "--manifest-path", "fuzz/Cargo.toml",
     ])?;
     let check = ["--log-level", "error", "check", "bans", "licenses", "sources"];
     shell::run(&[&["cargo", "deny"], &check[..]].concat())

@@ -143,29 +143,10 @@ const ENGINES: &[Package] = &[
 
 /// Tests that take a browser, network namespaces, real servers, collectors, sanitizers or control groups, by module.
 const SYSTEM: &[&str] = &[
-    "app::",
-    "app_tools::",
-    "collectors_tools::",
-    "connections::",
-    "deploy_ansible::",
-    "deploy_kubernetes::",
-    "deploy_reframe::",
-    "deploy_slurm::",
-    "explain::",
-    "faults_changed::",
-    "faults_system::",
-    "gallery_browser::",
-    "html::",
-    "load::",
-    "network::",
-    "other_users::",
-    "pace_tools::",
-    "private_servers::",
-    "replicate::",
-    "sanitizers::",
-    "watch::",
-    "watch_bounds::",
-    "watch_servers::",
+    "app::", "app_tools::", "collectors_tools::", "connections::", "deploy_ansible::", "deploy_kubernetes::",
+    "deploy_reframe::", "deploy_slurm::", "explain::", "faults_changed::", "faults_system::",
+    "gallery_browser::", "html::", "load::", "network::", "other_users::", "pace_tools::",
+    "private_servers::", "replicate::", "sanitizers::", "watch::", "watch_bounds::", "watch_servers::",
 ];
 
 /// Tests of what is built for Windows.

@@ -91,9 +91,7 @@ mod tests {
     #[test]
     fn a_crate_is_named_where_a_path_begins_with_it() {
         for source in [
-            "use serde_json::Value;",
-            "serde_json::to_vec(x)",
-            "use serde_json as json;",
+            "use serde_json::Value;", "serde_json::to_vec(x)", "use serde_json as json;",
             "[serde_json::json!()]",
         ] {
             assert!(is_named("serde-json", source), "{source}");

@@ -8,15 +8,8 @@ use crate::shell::root;
 
 /// What runs code of dependencies: build scripts, tests, installers.
 const RUNS_CODE_OF_OTHERS: [&str; 9] = [
-    "cargo build",
-    "cargo check",
-    "cargo install",
-    "cargo package",
-    "cargo run",
-    "cargo test",
-    "cargo xtask",
-    "pip install",
-    "npm install",
+    "cargo build", "cargo check", "cargo install", "cargo package", "cargo run", "cargo test", "cargo xtask",
+    "pip install", "npm install",
 ];
 /// What a job needs to publish something.
 const CAN_PUBLISH: [&str; 3] = ["id-token: write", "CARGO_REGISTRY_TOKEN", "secrets."];

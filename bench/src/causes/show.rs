@@ -150,14 +150,7 @@ fn list<'a>(names: impl Iterator<Item = &'a String>) -> String {
 pub fn table(rows: &[Row]) -> Table<9> {
     Table {
         header: [
-            "planted",
-            "peer",
-            "code",
-            "times slower",
-            "runs",
-            "named first",
-            "named",
-            "of the machine",
+            "planted", "peer", "code", "times slower", "runs", "named first", "named", "of the machine",
             "blamed although absent",
         ],
         numbers: 3..7,

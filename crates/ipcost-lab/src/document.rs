@@ -599,13 +599,8 @@ fn findings(
             let open = answered.of - answered.resolved;
             let mixed = |cell: &CellRecord| cell.placement == Placement::Free && cell.modes.len() == 2;
             let mixed = cells.iter().any(mixed);
-            findings.push(warnings::unresolved(
-                open,
-                answered.of,
-                plan.budget,
-                mixed,
-                document.analysis.longer,
-            ));
+            findings
+                .push(warnings::unresolved(open, answered.of, plan.budget, mixed, document.analysis.longer));
         }
     }
     if let Some(first) = outcome.suspended.first() {

@@ -217,22 +217,8 @@ mod tests {
     fn heeds_what_it_is_told_and_nothing_else() {
         let mut watched = Watched::default();
         let lines = [
-            "dir /tmp/ipcost-a b",
-            "start",
-            "watch 5",
-            "start",
-            "watch 6",
-            "start",
-            "failed",
-            "start",
-            "watch 7",
-            "forget 6",
-            "start",
-            "watch 8",
-            "failed",
-            "remove /",
-            "watch x",
-            "",
+            "dir /tmp/ipcost-a b", "start", "watch 5", "start", "watch 6", "start", "failed", "start",
+            "watch 7", "forget 6", "start", "watch 8", "failed", "remove /", "watch x", "",
         ];
         lines.into_iter().for_each(|line| watched.apply(line));
         let dir = Some("/tmp/ipcost-a b".into());

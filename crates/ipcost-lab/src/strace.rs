@@ -8,15 +8,8 @@ pub(crate) use lines::{Line, Parts, each_line};
 
 /// Files and addresses used for name resolution.
 const RESOLVING: [&str; 9] = [
-    "/etc/hosts",
-    "/etc/resolv.conf",
-    "/etc/nsswitch.conf",
-    "/etc/host.conf",
-    "/etc/gai.conf",
-    "/nscd/socket",
-    "/systemd/resolve/",
-    "/etc/services",
-    "htons(53)",
+    "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
+    "/nscd/socket", "/systemd/resolve/", "/etc/services", "htons(53)",
 ];
 
 mod lines;

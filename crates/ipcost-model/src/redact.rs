@@ -19,21 +19,8 @@ const HOME_OF_ROOT: &str = "/root";
 const COMMON: [&str; 2] = ["root", "localhost"];
 /// Keys whose values come from fixed lists or are facts about the system: these are not searched for names.
 const FIXED: [&str; 15] = [
-    "schema",
-    "os",
-    "kernel",
-    "arch",
-    "cpu",
-    "pattern",
-    "transport",
-    "placement",
-    "stopped",
-    "verdict",
-    "metric",
-    "word",
-    "code",
-    "started",
-    // A pseudonym already.
+    "schema", "os", "kernel", "arch", "cpu", "pattern", "transport", "placement", "stopped", "verdict",
+    "metric", "word", "code", "started", // A pseudonym already.
     "machine",
 ];
 

@@ -91,15 +91,8 @@ mod tests {
             "\\u{1b}]0;x\\u{7}\n\\u{9b}31m\\u{202e}"
         );
         for other in [
-            "\u{1b}[41m",
-            "\u{1b}[2J",
-            "\u{1b}[31;5m",
-            "\u{1b}]0;x\u{7}",
-            "\u{1b}c",
-            "\u{9b}31m",
-            "\r",
-            "\u{1b}[",
-            "\u{1b}",
+            "\u{1b}[41m", "\u{1b}[2J", "\u{1b}[31;5m", "\u{1b}]0;x\u{7}", "\u{1b}c", "\u{9b}31m", "\r",
+            "\u{1b}[", "\u{1b}",
         ] {
             let shown = escaped_but_styles(&format!("{own}{other}{own}"));
             let rest = shown.replace("\u{1b}[1m", "").replace("\u{1b}[31m", "").replace("\u{1b}[0m", "");

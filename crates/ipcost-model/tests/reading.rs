@@ -196,12 +196,7 @@ fn every_value_with_a_wrong_type() {
         }
     }
     for place in [
-        "/cells",
-        "/tool/name",
-        "/samples/0",
-        "/host/cores",
-        "/job/cells",
-        "/warnings/0/code",
+        "/cells", "/tool/name", "/samples/0", "/host/cores", "/job/cells", "/warnings/0/code",
         "/contrasts/0/a",
     ] {
         spoilt(place, json!(true), "does not match its schema");

@@ -23,18 +23,8 @@ pub struct Library {
 
 /// Options that the loops implement.
 const OPTIONS: [&str; 12] = [
-    "clock",
-    "extra_work",
-    "send_offset",
-    "recv_offset",
-    "touch",
-    THINK,
-    RATE,
-    ARRIVALS,
-    PACER,
-    POLLUTE,
-    CPU_DMA_LATENCY,
-    TIMER_SLACK,
+    "clock", "extra_work", "send_offset", "recv_offset", "touch", THINK, RATE, ARRIVALS, PACER, POLLUTE,
+    CPU_DMA_LATENCY, TIMER_SLACK,
 ];
 /// The option that libraries set themselves.
 const NODELAY: &str = "tcp_nodelay";

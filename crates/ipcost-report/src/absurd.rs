@@ -184,15 +184,7 @@ fn hostile(mut value: Value) {
     let mut all = Vec::new();
     places(&value, "", &mut all);
     let kept = [
-        "schema",
-        "pattern",
-        "speaks_first",
-        "placement",
-        "wait",
-        "stopped",
-        "latency",
-        "metric",
-        "verdict",
+        "schema", "pattern", "speaks_first", "placement", "wait", "stopped", "latency", "metric", "verdict",
         "multiplicity",
     ];
     for place in all.iter().filter(|place| !kept.contains(&place.rsplit('/').next().unwrap())) {

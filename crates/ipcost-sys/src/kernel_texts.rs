@@ -25,17 +25,9 @@ mod tests {
     #[test]
     fn what_this_machine_writes_is_read() {
         for path in [
-            "/proc/stat",
-            "/proc/net/netstat",
-            "/proc/net/snmp",
-            "/proc/net/dev",
-            "/proc/self/stat",
-            "/proc/self/sched",
-            "/proc/self/status",
-            "/proc/self/io",
-            "/proc/self/mountinfo",
-            "/proc/meminfo",
-            "/proc/cpuinfo",
+            "/proc/stat", "/proc/net/netstat", "/proc/net/snmp", "/proc/net/dev", "/proc/self/stat",
+            "/proc/self/sched", "/proc/self/status", "/proc/self/io", "/proc/self/mountinfo",
+            "/proc/meminfo", "/proc/cpuinfo",
         ] {
             super::read_as_each(&std::fs::read(path).unwrap_or_default());
         }

@@ -7,22 +7,8 @@ use super::record::{Change, Comparison};
 use super::words::{group_name, groups, known, tables};
 
 const COLUMNS: [&str; 16] = [
-    "level",
-    "what",
-    "baseline",
-    "cells",
-    "a",
-    "b",
-    "ratio",
-    "lo",
-    "hi",
-    "verdict",
-    "known",
-    "would_show",
-    "spread",
-    "alpha",
-    "unshown",
-    "percentile",
+    "level", "what", "baseline", "cells", "a", "b", "ratio", "lo", "hi", "verdict", "known", "would_show",
+    "spread", "alpha", "unshown", "percentile",
 ];
 
 /// One row a group, one for all cells together, one a cell, one for each ratio to the run's own baseline, and one a percentile. Costs are nanoseconds

@@ -10,14 +10,8 @@ use crate::compare::Difference;
 
 /// Facts that differ from run to run even if nothing changed.
 pub(crate) const VOLATILE: [&str; 8] = [
-    "load_average",
-    "swap_used_bytes",
-    "memory_pressure_percent",
-    "memory_bytes",
-    "time_wait",
-    "tracked_connections",
-    "rounds in an epoch",
-    "lead-in, ms",
+    "load_average", "swap_used_bytes", "memory_pressure_percent", "memory_bytes", "time_wait",
+    "tracked_connections", "rounds in an epoch", "lead-in, ms",
 ];
 
 /// How long batches last. The budget chooses it, and whatever a batch costs once enters the cost of an operation by it.

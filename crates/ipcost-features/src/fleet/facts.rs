@@ -10,19 +10,8 @@ use crate::compare::{BATCH, VOLATILE, facts};
 const IDENTITY: [&str; 3] = ["name", "machine", BATCH];
 /// What is looked at first where several facts tell hosts apart equally well: how their names begin.
 const FIRST: [&str; 13] = [
-    "container",
-    "hypervisor",
-    "kernel",
-    "os",
-    "arch",
-    "cpu",
-    "mitigations",
-    "governor",
-    "frequency driver",
-    "boost",
-    "smt",
-    "idle",
-    "version of ipcost",
+    "container", "hypervisor", "kernel", "os", "arch", "cpu", "mitigations", "governor", "frequency driver",
+    "boost", "smt", "idle", "version of ipcost",
 ];
 
 /// Texts with a number each.

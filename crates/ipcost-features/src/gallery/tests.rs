@@ -85,12 +85,8 @@ fn fields_say_what_is_cheapest_by_group_and_how_many_hosts_say_so() {
     assert_eq!(
         rows[1..3].concat(),
         [
-            "64 B round trip",
-            "any core",
-            "pipe|on 2 of 3; open on 1",
-            "pipe|0.72 × unix",
-            "pipe, unix or tcp|open",
-            "pipe = unix|same cost",
+            "64 B round trip", "any core", "pipe|on 2 of 3; open on 1", "pipe|0.72 × unix",
+            "pipe, unix or tcp|open", "pipe = unix|same cost",
         ]
     );
     // Pipe's colour for two thirds of the hosts, and the rest hatched; two colours for two that cost the same.

@@ -16,28 +16,10 @@ use crate::packed;
 
 /// Their names; the files are under `replications/`.
 const FILES: [&str; 22] = [
-    "celluloid-connect",
-    "c-stream",
-    "go-pingpong",
-    "socat-bulk",
-    "redis-incr",
-    "ipc-bench-pingpong",
-    "rust-pingpong",
-    "local-ipc-kernels",
-    "inet-vs-unix",
-    "rigtorp-ipc-bench",
-    "cpp-pingpong",
-    "kernel-tax",
-    "iceperf",
-    "io-uring-ipc",
-    "five-ipc-unix",
-    "smc-loopback",
-    "uvloop-echo",
-    "mysql-point-select",
-    "postgres-select",
-    "redis-unix",
-    "php-fpm-unix",
-    "http-proxy-unix",
+    "celluloid-connect", "c-stream", "go-pingpong", "socat-bulk", "redis-incr", "ipc-bench-pingpong",
+    "rust-pingpong", "local-ipc-kernels", "inet-vs-unix", "rigtorp-ipc-bench", "cpp-pingpong", "kernel-tax",
+    "iceperf", "io-uring-ipc", "five-ipc-unix", "smc-loopback", "uvloop-echo", "mysql-point-select",
+    "postgres-select", "redis-unix", "php-fpm-unix", "http-proxy-unix",
 ];
 /// The largest file of the user's own that is read.
 const MOST_BYTES: u64 = 1 << 20;

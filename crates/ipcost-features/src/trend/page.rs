@@ -156,22 +156,8 @@ fn change_of(trend: &Trend, run: usize) -> Field {
 /// in the row of the first run of a level.
 fn data(trend: &Trend) -> Table {
     const COLUMNS: [&str; 16] = [
-        "id",
-        "name",
-        "started",
-        "tool_version",
-        "commit",
-        "kernel",
-        "cell",
-        "against",
-        "value",
-        "value_lo",
-        "value_hi",
-        "level",
-        "change",
-        "change_lo",
-        "change_hi",
-        "metric",
+        "id", "name", "started", "tool_version", "commit", "kernel", "cell", "against", "value", "value_lo",
+        "value_hi", "level", "change", "change_lo", "change_hi", "metric",
     ];
     let text = |text: &str| Field::from(Value::Name(text.to_owned()));
     let number = |value: Option<f64>| Field::maybe(value.map(Value::Number));

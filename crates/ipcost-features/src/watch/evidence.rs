@@ -17,11 +17,7 @@ use super::state::Conversations;
 const MOST_PLACES: usize = 200;
 /// Functions of the kernel in which a writer waits for room.
 const PLACES: [&str; 6] = [
-    "pipe_write",
-    "anon_pipe_write",
-    "fifo_pipe_write",
-    "sock_alloc_send_pskb",
-    "sock_wait_for_wmem",
+    "pipe_write", "anon_pipe_write", "fifo_pipe_write", "sock_alloc_send_pskb", "sock_wait_for_wmem",
     "unix_wait_for_peer",
 ];
 

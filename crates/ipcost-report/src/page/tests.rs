@@ -54,11 +54,7 @@ fn all_outputs_say_the_same() {
     insta::assert_snapshot!("csv", page.csv());
     let html = page.html();
     for said in [
-        "7.10 µs",
-        "0.53 (0.48–0.58)",
-        "holds on 2 of 3 hosts",
-        "Pipe is cheapest, not unix.",
-        "Seldom read",
+        "7.10 µs", "0.53 (0.48–0.58)", "holds on 2 of 3 hosts", "Pipe is cheapest, not unix.", "Seldom read",
         "7 epochs",
     ] {
         assert!(html.contains(said) && whole.contains(said) && page.markdown().contains(said), "{said}");

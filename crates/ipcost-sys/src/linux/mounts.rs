@@ -4,24 +4,8 @@ use std::collections::HashMap;
 
 /// Where names and permissions are in memory or on this machine's disks. Any other may wait for a server, or for a program of some user.
 const AT_ONCE: [&str; 18] = [
-    "bcachefs",
-    "btrfs",
-    "devtmpfs",
-    "erofs",
-    "ext2",
-    "ext3",
-    "ext4",
-    "f2fs",
-    "hugetlbfs",
-    "jfs",
-    "mqueue",
-    "overlay",
-    "ramfs",
-    "reiserfs",
-    "squashfs",
-    "tmpfs",
-    "xfs",
-    "zfs",
+    "bcachefs", "btrfs", "devtmpfs", "erofs", "ext2", "ext3", "ext4", "f2fs", "hugetlbfs", "jfs", "mqueue",
+    "overlay", "ramfs", "reiserfs", "squashfs", "tmpfs", "xfs", "zfs",
 ];
 
 /// The mounts of processes, as far as they were asked for.

@@ -213,16 +213,7 @@ fn killed_with_its_guard(place: &Place, setting: &Setting) {
 }
 
 const NEXT: [&str; 11] = [
-    "run",
-    "--transports",
-    "null",
-    "--placement",
-    "free",
-    "--patterns",
-    "rr",
-    "--epochs",
-    "1",
-    "--quiet",
+    "run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "1", "--quiet",
     "--no-save",
 ];
 
@@ -379,17 +370,8 @@ fn with_others(place: &Place, args: &[&str]) -> std::process::Command {
 fn another_run_that_measures_is_told_recorded_and_waited_for() {
     let place = Place::new();
     let long = [
-        "run",
-        "--transports",
-        "unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "100000",
-        "--quiet",
-        "--no-save",
+        "run", "--transports", "unix", "--placement", "free", "--patterns", "rr", "--epochs", "100000",
+        "--quiet", "--no-save",
     ];
     let first = with_others(&place, &long).spawn().unwrap();
     place.wait_for_peers(2);

@@ -98,18 +98,8 @@ fn a_job_file_says_what_flags_say() {
         "seed = 4\n[[cells]]\npattern = \"rr\"\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\nsize = [64, \"4KiB\"]\n[cells.options]\nso_sndbuf = 65536\n",
     );
     let flags = [
-        "--transports",
-        "unix,tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--sizes",
-        "64,4KiB",
-        "--option",
-        "so_sndbuf=65536",
-        "--seed",
-        "4",
+        "--transports", "unix,tcp", "--placement", "free", "--patterns", "rr", "--sizes", "64,4KiB",
+        "--option", "so_sndbuf=65536", "--seed", "4",
     ];
     let from_file = place.run(&["run", "job.toml", "--plan"]);
     let from_flags = place.run(&[&["run", "--plan"], flags.as_slice()].concat());
@@ -139,19 +129,8 @@ fn peers_that_are_none() {
     let run_for = |timeout: &str, peer: &str| {
         let peer = format!("mine={peer}");
         place.run(&[
-            "run",
-            "--transports",
-            "unix,pipe",
-            "--placement",
-            "free",
-            "--patterns",
-            "rr",
-            "--server",
-            "mine",
-            "--timeout",
-            timeout,
-            "--peer",
-            &peer,
+            "run", "--transports", "unix,pipe", "--placement", "free", "--patterns", "rr", "--server",
+            "mine", "--timeout", timeout, "--peer", &peer,
         ])
     };
     let run = |peer: &str| run_for(NEVER, peer);
@@ -191,19 +170,8 @@ fn a_peer_that_fails_later_is_named_with_what_it_wrote() {
     place.write("peer.sh", "exec 3>&1\n{ for i in 1 2 3; do read -r line && printf '%s\\n' \"$line\"; done; echo out of cheese >&2; } | \"$1\" peer >&3\n");
     let peer = format!("mine=sh peer.sh {}", env!("CARGO_BIN_EXE_ipcost"));
     let output = place.run(&[
-        "run",
-        "--transports",
-        "unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--client",
-        "mine",
-        "--peer",
-        &peer,
-        "--timeout",
-        NEVER,
+        "run", "--transports", "unix", "--placement", "free", "--patterns", "rr", "--client", "mine",
+        "--peer", &peer, "--timeout", NEVER,
     ]);
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");

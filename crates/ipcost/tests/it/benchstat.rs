@@ -58,16 +58,8 @@ fn benchstat_finds_the_medians_and_the_differences() {
     let Some(program) = benchstat() else { return };
     let place = Place::new();
     let document = place.document(&[
-        "run",
-        "--transports",
-        "pipe,unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr,stream",
-        "--epochs",
-        "7",
-        "--quiet",
+        "run", "--transports", "pipe,unix", "--placement", "free", "--patterns", "rr,stream", "--epochs",
+        "7", "--quiet",
     ]);
     let report = |name: &str| {
         let (json, txt) = (format!("{name}.json"), format!("{name}.txt"));
@@ -114,16 +106,7 @@ fn another_kernel_is_a_column_when_asked_for() {
     let Some(program) = benchstat() else { return };
     let place = Place::new();
     let mut document: Value = place.document(&[
-        "run",
-        "--transports",
-        "unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "7",
-        "--quiet",
+        "run", "--transports", "unix", "--placement", "free", "--patterns", "rr", "--epochs", "7", "--quiet",
     ]);
     let names = ["one", "two"];
     for name in names {

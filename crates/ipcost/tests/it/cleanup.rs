@@ -158,17 +158,8 @@ fn after_a_peer_was_stopped_in_the_middle() {
 #[test]
 fn when_nobody_reads_the_result() {
     let place = Place::new();
-    let mut child = place.start(&[
-        "run",
-        "--transports",
-        "null",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "1",
-    ]);
+    let mut child = place
+        .start(&["run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "1"]);
     drop(child.stdout.take());
     let output = wait(child);
     assert!(output.status.success(), "{}", text(&output.stderr));

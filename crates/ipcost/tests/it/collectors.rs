@@ -8,16 +8,8 @@ use crate::common::{Place, text};
 /// A run of which one cell cannot be measured.
 fn document(place: &Place) -> Value {
     place.document(&[
-        "run",
-        "--transports",
-        "pipe,unix,npipe",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr,stream",
-        "--epochs",
-        "7",
-        "--quiet",
+        "run", "--transports", "pipe,unix,npipe", "--placement", "free", "--patterns", "rr,stream",
+        "--epochs", "7", "--quiet",
     ])
 }
 

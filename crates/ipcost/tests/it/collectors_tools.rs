@@ -73,22 +73,9 @@ print(len(results))
 
 /// The server's package, and what its schema imports.
 const CONBENCH: [&str; 16] = [
-    "conbench==2023.4.10",
-    "marshmallow<4",
-    "flask",
-    "itsdangerous",
-    "numpy",
-    "orjson",
-    "pandas",
-    "prometheus_client",
-    "prometheus_flask_exporter",
-    "psycopg2-binary",
-    "pytest",
-    "python-dotenv",
-    "pyyaml",
-    "requests",
-    "sqlalchemy",
-    "tenacity",
+    "conbench==2023.4.10", "marshmallow<4", "flask", "itsdangerous", "numpy", "orjson", "pandas",
+    "prometheus_client", "prometheus_flask_exporter", "psycopg2-binary", "pytest", "python-dotenv", "pyyaml",
+    "requests", "sqlalchemy", "tenacity",
 ];
 
 #[test]
@@ -96,18 +83,8 @@ fn conbench_accepts_every_result() {
     let Some(bin) = environment("conbench", &CONBENCH) else { return };
     let place = Place::new();
     let document = place.document(&[
-        "run",
-        "--transports",
-        "pipe,unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr,stream",
-        "--epochs",
-        "3",
-        "--quiet",
-        "--name",
-        "nightly",
+        "run", "--transports", "pipe,unix", "--placement", "free", "--patterns", "rr,stream", "--epochs",
+        "3", "--quiet", "--name", "nightly",
     ]);
     let mut command = place.command(&["report", "document.json", "--conbench", "results.json"]);
     command.env("CONBENCH_PROJECT_REPOSITORY", "https://github.com/a/b");

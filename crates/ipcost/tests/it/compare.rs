@@ -5,17 +5,8 @@ use crate::trend;
 use serde_json::{Value, json};
 
 const RUN: [&str; 11] = [
-    "run",
-    "--transports",
-    "pipe,unix",
-    "--placement",
-    "free",
-    "--patterns",
-    "rr",
-    "--sizes",
-    "64",
-    "--epochs",
-    "30",
+    "run", "--transports", "pipe,unix", "--placement", "free", "--patterns", "rr", "--sizes", "64",
+    "--epochs", "30",
 ];
 
 /// A real run, in whose epochs every operation of a cell costs nearly the same, so that what is planted is all there is.
@@ -175,17 +166,8 @@ fn what_differs_beside_is_said_first() {
 fn what_cannot_be_compared_is_refused() {
     let place = Place::new();
     let document = place.document(&[
-        "run",
-        "--transports",
-        "pipe",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--sizes",
-        "64",
-        "--epochs",
-        "2",
+        "run", "--transports", "pipe", "--placement", "free", "--patterns", "rr", "--sizes", "64",
+        "--epochs", "2",
     ]);
     let one = again(&place, &document, "1.json", 1, "rr/pipe/64/c1", 1.0);
     let mut other = document.clone();
@@ -223,18 +205,8 @@ fn every_output_says_the_same() {
     let one = again(&place, &document, "1.json", 1, "rr/unix/64/c1", 1.0);
     let slow = again(&place, &document, "2.json", 2, "rr/unix/64/c1", 4.0);
     let outputs = [
-        "--json",
-        "c.json",
-        "--html",
-        "c.html",
-        "--csv",
-        "c.csv",
-        "--markdown",
-        "c.md",
-        "--svg",
-        "c.svg",
-        "--png",
-        "c.png",
+        "--json", "c.json", "--html", "c.html", "--csv", "c.csv", "--markdown", "c.md", "--svg", "c.svg",
+        "--png", "c.png",
     ];
     let output = place.run(&[&["compare", &one, &slow], &outputs[..]].concat());
     assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));

@@ -42,9 +42,7 @@ fn ports_that_run_out_are_an_error_that_names_the_settings() {
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
     for part in [
-        "no local port is left",
-        "closes_first=server",
-        "net.ipv4.ip_local_port_range",
+        "no local port is left", "closes_first=server", "net.ipv4.ip_local_port_range",
         "net.ipv4.tcp_tw_reuse",
     ] {
         assert!(error.contains(part), "{error}");

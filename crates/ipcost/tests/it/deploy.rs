@@ -18,13 +18,7 @@ const FLEET: &str = include_str!("deploy/fleet.sh");
 /// A cluster with Slurm, as the first part of a script.
 pub const CLUSTER: &str = include_str!("deploy/cluster.sh");
 pub const CLUSTER_PROGRAMS: [&str; 8] = [
-    "unshare",
-    "nsenter",
-    "ip",
-    "/usr/sbin/slurmctld",
-    "/usr/sbin/slurmd",
-    "sbatch",
-    "/usr/sbin/munged",
+    "unshare", "nsenter", "ip", "/usr/sbin/slurmctld", "/usr/sbin/slurmd", "sbatch", "/usr/sbin/munged",
     "strip",
 ];
 

@@ -246,16 +246,8 @@ fn mistakes_are_told() {
 
 #[test]
 fn a_runs_document_holds_the_same_facts() {
-    let document = Place::new().document(&[
-        "run",
-        "--transports",
-        "unix",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "1",
-        "--quiet",
-    ]);
+    let document = Place::new()
+        .document(&["run", "--transports", "unix", "--patterns", "rr", "--epochs", "1", "--quiet"]);
     for name in ["open_files_limit", "tcp_rmem", "loopback_queue", "ip_local_port_range", "load_average"] {
         assert!(!document["host"][name].is_null(), "{name}: {}", document["host"]);
     }

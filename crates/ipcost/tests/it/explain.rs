@@ -64,14 +64,7 @@ fn calls<'a>(cell: &'a Value, side: &str, name: &str) -> Option<&'a Value> {
 fn two_cells_are_told_apart_by_their_parts() {
     let place = Place::new();
     let output = place.run(&[
-        "explain",
-        "rr/tcp/64/c1/free",
-        "rr/unix/64/c1",
-        "--epochs",
-        "3",
-        "--seed",
-        "7",
-        "--json",
+        "explain", "rr/tcp/64/c1/free", "rr/unix/64/c1", "--epochs", "3", "--seed", "7", "--json",
         "explanation.json",
     ]);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -107,14 +100,7 @@ fn two_cells_are_told_apart_by_their_parts() {
 
 /// Causes that lie in what a cell does, whatever the machine does meanwhile.
 const OF_THE_CELL: [&str; 9] = [
-    "nagle",
-    "small-buffer",
-    "small-reads",
-    "backlog",
-    "ports",
-    "name-resolution",
-    "runtime",
-    "firewall",
+    "nagle", "small-buffer", "small-reads", "backlog", "ports", "name-resolution", "runtime", "firewall",
     "cpu-quota",
 ];
 
@@ -151,19 +137,8 @@ fn a_matrix_is_explained_against_its_baseline() {
     let explanation = explained(
         &place,
         &[
-            "--transports",
-            "pipe,unix,tcp",
-            "--placement",
-            "free",
-            "--patterns",
-            "stream",
-            "--sizes",
-            "64",
-            "--baseline",
-            "unix",
-            "--epochs",
-            "2",
-            "--no-floor",
+            "--transports", "pipe,unix,tcp", "--placement", "free", "--patterns", "stream", "--sizes", "64",
+            "--baseline", "unix", "--epochs", "2", "--no-floor",
         ],
     );
     let pairs: Vec<(&str, &str)> = explanation["differences"]

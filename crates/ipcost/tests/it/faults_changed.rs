@@ -16,16 +16,7 @@ const SETTING: &str = "/proc/sys/net/ipv4/ip_default_ttl";
 const NOBODY: u32 = 65_534;
 const CELL: [&str; 8] = ["--transports", "unix", "--patterns", "rr", "--sizes", "64", "--placement", "free"];
 const NEXT: [&str; 11] = [
-    "run",
-    "--transports",
-    "null",
-    "--patterns",
-    "rr",
-    "--placement",
-    "free",
-    "--epochs",
-    "1",
-    "--quiet",
+    "run", "--transports", "null", "--patterns", "rr", "--placement", "free", "--epochs", "1", "--quiet",
     "--no-save",
 ];
 

@@ -27,22 +27,8 @@ fn run(place: &Place, role: &str, phase: &str, kind: &str, after: &str, timeout:
     // One that fails as it leaves does so after every epoch; the others have to live until they fail.
     let epochs = if phase == "stop" { "3" } else { EPOCHS };
     place.run(&[
-        "run",
-        "--peer",
-        &peer,
-        &side,
-        "faulty",
-        "--transports",
-        "unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        epochs,
-        "--timeout",
-        timeout,
-        "--quiet",
+        "run", "--peer", &peer, &side, "faulty", "--transports", "unix", "--placement", "free", "--patterns",
+        "rr", "--epochs", epochs, "--timeout", timeout, "--quiet",
     ])
 }
 
@@ -153,22 +139,8 @@ fn when_it_was_to_leave_it_does_no_harm() {
     let peer = format!("faulty=sh -c '{script}'");
     // It ends, long before anybody would be given up.
     let output = wait(place.start(&[
-        "run",
-        "--peer",
-        &peer,
-        "--server",
-        "faulty",
-        "--transports",
-        "unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "3",
-        "--timeout",
-        NEVER,
-        "--quiet",
+        "run", "--peer", &peer, "--server", "faulty", "--transports", "unix", "--placement", "free",
+        "--patterns", "rr", "--epochs", "3", "--timeout", NEVER, "--quiet",
     ]));
     assert!(output.status.success(), "{}", text(&output.stderr));
     place.assert_clean();
@@ -192,17 +164,8 @@ fn hit_at_a_moment(attempt: u64) -> bool {
     let place = Place::new();
     let kind = ["KILL", "STOP", "KILL"][attempt as usize % 3];
     let args = [
-        "run",
-        "--transports",
-        "fifo,unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "100000",
-        "--timeout",
-        "2s",
+        "run", "--transports", "fifo,unix", "--placement", "free", "--patterns", "rr", "--epochs", "100000",
+        "--timeout", "2s",
     ];
     let child = place.start(&args);
     place.wait_for_peers(1);

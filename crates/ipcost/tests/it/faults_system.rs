@@ -135,15 +135,7 @@ fn descriptors_that_run_out() {
     assert!(told.contains("descriptors") && told.contains("ulimit -n"), "{told}");
     // Taken away in the middle: the run fails with the remedy, and keeps what was complete.
     let child = place.start(&[
-        "run",
-        "--transports",
-        "null",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "100000",
+        "run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "100000",
     ]);
     wait_for_epochs(&place, 2);
     let limit = format!("--pid={}", child.id());
@@ -222,17 +214,8 @@ fn standard_output_or_standard_error_that_is_closed() {
     assert_eq!(text(&place.run(&["list", "--json"]).stdout).matches("\"id\"").count(), 5);
     // Someone who reads neither, while it measures.
     let mut child = place.start(&[
-        "run",
-        "--transports",
-        "null,fifo",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--option",
-        "pipe_size=64KiB",
-        "--epochs",
-        "3",
+        "run", "--transports", "null,fifo", "--placement", "free", "--patterns", "rr", "--option",
+        "pipe_size=64KiB", "--epochs", "3",
     ]);
     drop((child.stdout.take(), child.stderr.take()));
     assert!(wait(child).status.success());
@@ -278,15 +261,7 @@ fn a_terminal_that_is_resized_or_goes_away() {
     let on_terminal = |what: &str, epochs: &str| {
         let mut command = prepared(&place, Command::new("python3"));
         command.arg(&script).args([
-            what,
-            PROGRAM,
-            "run",
-            "--transports",
-            "unix,null",
-            "--placement",
-            "free",
-            "--patterns",
-            "rr",
+            what, PROGRAM, "run", "--transports", "unix,null", "--placement", "free", "--patterns", "rr",
         ]);
         text(&command.args(["--epochs", epochs]).env("TERM", "xterm").output().unwrap().stdout)
     };
@@ -352,17 +327,8 @@ fn a_machine_that_stands_still_in_the_middle_of_a_batch() {
 fn a_program_that_was_stopped_alone_goes_on() {
     let place = Place::new();
     let child = place.start(&[
-        "run",
-        "--transports",
-        "unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "5",
-        "--timeout",
-        "4s",
+        "run", "--transports", "unix", "--placement", "free", "--patterns", "rr", "--epochs", "5",
+        "--timeout", "4s",
     ]);
     place.wait_for_peers(2);
     // What Ctrl-Z and fg do: the peers are in groups of their own and are not stopped.

@@ -14,15 +14,7 @@ const OUTPUTS: [&str; 10] =
 /// A run of two cells.
 fn document(place: &Place) -> Value {
     place.document(&[
-        "run",
-        "--transports",
-        "unix,tcp",
-        "--patterns",
-        "rr",
-        "--placement",
-        "together",
-        "--epochs",
-        "20",
+        "run", "--transports", "unix,tcp", "--patterns", "rr", "--placement", "together", "--epochs", "20",
         "--quiet",
     ])
 }

@@ -16,15 +16,7 @@ fn cost(document: &Value, id: &str) -> f64 {
 fn every_floor_costs_what_it_must() {
     let place = Place::new();
     let document = place.document(&[
-        "run",
-        "--patterns",
-        "floor",
-        "--sizes",
-        "64,1MiB",
-        "--placement",
-        "together",
-        "--epochs",
-        "3",
+        "run", "--patterns", "floor", "--sizes", "64,1MiB", "--placement", "together", "--epochs", "3",
         "--quiet",
     ]);
     let switch = "floor/switch/c1/together";
@@ -50,22 +42,8 @@ fn every_floor_costs_what_it_must() {
 fn copies_twice_and_out_of_cache_are_options() {
     let place = Place::new();
     let document = place.document(&[
-        "run",
-        "--placement",
-        "free",
-        "--patterns",
-        "floor",
-        "--transports",
-        "memcpy",
-        "--sizes",
-        "4KiB",
-        "--option",
-        "copies=1,2",
-        "--option",
-        "working_set=4KiB,64MiB",
-        "--epochs",
-        "2",
-        "--quiet",
+        "run", "--placement", "free", "--patterns", "floor", "--transports", "memcpy", "--sizes", "4KiB",
+        "--option", "copies=1,2", "--option", "working_set=4KiB,64MiB", "--epochs", "2", "--quiet",
     ]);
     let id = |copies: u32, set: u64| format!("floor/memcpy/4096/c1/copies={copies},working_set={set}");
     assert_eq!(document["cells"].as_array().unwrap().len(), 4);
@@ -116,14 +94,7 @@ fn costs_are_shown_as_multiples_of_floors_from_the_same_rounds() {
 #[test]
 fn a_pair_that_spins_leaves_nobody_behind() {
     let run = [
-        "run",
-        "--placement",
-        "free",
-        "--patterns",
-        "floor",
-        "--transports",
-        "cacheline,switch",
-        "--epochs",
+        "run", "--placement", "free", "--patterns", "floor", "--transports", "cacheline,switch", "--epochs",
         "100000",
     ];
     // One peer dies, or the engine does, or it is interrupted.

@@ -15,16 +15,8 @@ const KERNELS: [&str; 3] = ["6.8.0", "6.8.0", "4.4.0"];
 /// A short run, as if three hosts had made it.
 fn hosts(place: &Place, names: [&str; 3]) -> Value {
     let run = [
-        "run",
-        "--transports",
-        "pipe,unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr,stream",
-        "--epochs",
-        "7",
-        "--quiet",
+        "run", "--transports", "pipe,unix", "--placement", "free", "--patterns", "rr,stream", "--epochs",
+        "7", "--quiet",
     ];
     let document = place.document(&run);
     fs::create_dir(place.file("results")).unwrap();
@@ -43,16 +35,7 @@ fn hosts(place: &Place, names: [&str; 3]) -> Value {
 /// Another job and a replication, of the first host.
 fn more(place: &Place, name: &str) {
     let mut other = place.document(&[
-        "run",
-        "--transports",
-        "pipe,unix",
-        "--placement",
-        "free",
-        "--sizes",
-        "9",
-        "--epochs",
-        "7",
-        "--quiet",
+        "run", "--transports", "pipe,unix", "--placement", "free", "--sizes", "9", "--epochs", "7", "--quiet",
     ]);
     place.write("mine.toml", MINE);
     let output = place.run(&["replicate", "mine.toml", "--quiet"]);

@@ -11,16 +11,8 @@ use crate::replicate::MINE;
 /// A site of as many groups of hosts as are shown at once, and one more.
 fn site(place: &Place) {
     let run = [
-        "run",
-        "--transports",
-        "pipe,unix,tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr,stream",
-        "--epochs",
-        "7",
-        "--quiet",
+        "run", "--transports", "pipe,unix,tcp", "--placement", "free", "--patterns", "rr,stream", "--epochs",
+        "7", "--quiet",
     ];
     let document = place.document(&run);
     fs::create_dir(place.file("results")).unwrap();

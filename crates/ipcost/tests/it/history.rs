@@ -162,17 +162,8 @@ fn a_run_that_was_interrupted_or_failed_is_saved_and_marked() {
     for (how, status) in [("INT", 130), ("KILL", 1)] {
         let place = Place::new();
         let mut child = place.start(&[
-            "run",
-            "--transports",
-            "unix",
-            "--placement",
-            "free",
-            "--patterns",
-            "rr",
-            "--epochs",
-            "100000",
-            "--budget",
-            "10min",
+            "run", "--transports", "unix", "--placement", "free", "--patterns", "rr", "--epochs", "100000",
+            "--budget", "10min",
         ]);
         place.wait_until("two epochs are complete", || {
             let dir = std::fs::read_dir(place.tmp.path()).unwrap().flatten().next();
@@ -284,11 +275,7 @@ fn what_is_no_run_is_told_skipped_and_kept() {
             listed["unreadable"].as_array().unwrap().iter().map(Value::to_string).collect();
         assert_eq!(reasons.len(), 6, "{reasons:?}");
         for (reason, says) in reasons.iter().zip([
-            "it is older",
-            "it is newer",
-            "not an ipcost document",
-            "not a whole JSON",
-            "half-written",
+            "it is older", "it is newer", "not an ipcost document", "not a whole JSON", "half-written",
             "notes.json.gz",
         ]) {
             assert!(reason.contains(says), "{says}: {reason}");

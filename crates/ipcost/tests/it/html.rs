@@ -504,22 +504,8 @@ fn a_run_writes_it_and_says_how_to_measure_again() {
     let place = Place::new();
     let page = place.file("report.html");
     let flags = [
-        "--transports",
-        "unix,socketpair",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--sizes",
-        "64,1KiB",
-        "--option",
-        "so_sndbuf=8192",
-        "--epochs",
-        "1",
-        "--margin",
-        "3%",
-        "--baseline",
-        "unix",
+        "--transports", "unix,socketpair", "--placement", "free", "--patterns", "rr", "--sizes", "64,1KiB",
+        "--option", "so_sndbuf=8192", "--epochs", "1", "--margin", "3%", "--baseline", "unix",
     ];
     let run = [&["run"], &flags[..], &["--html", argument(&page)]].concat();
     let document = place.document(&run);

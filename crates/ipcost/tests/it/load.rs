@@ -14,16 +14,8 @@ const TIMEOUT: &str = "300s";
 fn workers(place: &Place) -> u64 {
     let wanted = WANTED.to_string();
     let args = [
-        "run",
-        "--transports",
-        "unix,tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr,connect",
-        "--concurrency",
-        &wanted,
-        "--plan",
+        "run", "--transports", "unix,tcp", "--placement", "free", "--patterns", "rr,connect",
+        "--concurrency", &wanted, "--plan",
     ];
     let output = place.run(&args);
     if output.status.success() {

@@ -16,18 +16,8 @@ fn every_transport_does_every_pattern_it_can() {
     let all = "pipe,fifo,unix,unix-abstract,socketpair,tcp,tcp6,null";
     for (patterns, transports) in [("rr,stream", all), ("connect", "unix,unix-abstract,tcp,tcp6")] {
         let document = place.document(&[
-            "run",
-            "--transports",
-            transports,
-            "--placement",
-            "free",
-            "--patterns",
-            patterns,
-            "--sizes",
-            "1,5000",
-            "--epochs",
-            "2",
-            "--quiet",
+            "run", "--transports", transports, "--placement", "free", "--patterns", patterns, "--sizes",
+            "1,5000", "--epochs", "2", "--quiet",
         ]);
         for cell in document["cells"].as_array().unwrap() {
             let id = &cell["id"];
@@ -67,20 +57,8 @@ fn a_matrix_without_a_placement_is_measured_on_one_core_and_on_two() {
 fn a_document_adds_up() {
     let place = Place::new();
     let document = place.document(&[
-        "run",
-        "--transports",
-        "unix,tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr,stream,connect",
-        "--epochs",
-        "3",
-        "--seed",
-        "42",
-        "--baseline",
-        "tcp",
-        "--quiet",
+        "run", "--transports", "unix,tcp", "--placement", "free", "--patterns", "rr,stream,connect",
+        "--epochs", "3", "--seed", "42", "--baseline", "tcp", "--quiet",
     ]);
     assert_eq!(document["schema"], "ipcost/1");
     assert_eq!(document["seed"], 42);
@@ -148,17 +126,8 @@ fn a_document_adds_up() {
 fn an_answer_is_given_in_tables_sentences_and_one_line_of_how() {
     let place = Place::new();
     let output = place.run(&[
-        "run",
-        "--transports",
-        "null,tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--budget",
-        "10min",
-        "--margin",
-        "0",
+        "run", "--transports", "null,tcp", "--placement", "free", "--patterns", "rr", "--budget", "10min",
+        "--margin", "0",
     ]);
     let shown = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -178,20 +147,8 @@ fn concurrency_by_threads_and_by_processes_does_every_operation() {
     for workers in ["threads", "processes"] {
         let option = format!("workers={workers}");
         let document = place.document(&[
-            "run",
-            "--transports",
-            "pipe,fifo,unix,tcp",
-            "--placement",
-            "free",
-            "--patterns",
-            "rr,stream",
-            "--concurrency",
-            "1,7",
-            "--epochs",
-            "1",
-            "--option",
-            &option,
-            "--quiet",
+            "run", "--transports", "pipe,fifo,unix,tcp", "--placement", "free", "--patterns", "rr,stream",
+            "--concurrency", "1,7", "--epochs", "1", "--option", &option, "--quiet",
         ]);
         for sample in document["samples"].as_array().unwrap() {
             let cell = &document["cells"][sample["cell"].as_u64().unwrap() as usize];
@@ -201,20 +158,8 @@ fn concurrency_by_threads_and_by_processes_does_every_operation() {
             assert!(used("user_ns") + used("sys_ns") > 0, "workers' own use is counted");
         }
         place.document(&[
-            "run",
-            "--transports",
-            "unix,tcp",
-            "--placement",
-            "free",
-            "--patterns",
-            "connect",
-            "--concurrency",
-            "7",
-            "--epochs",
-            "1",
-            "--option",
-            &option,
-            "--quiet",
+            "run", "--transports", "unix,tcp", "--placement", "free", "--patterns", "connect",
+            "--concurrency", "7", "--epochs", "1", "--option", &option, "--quiet",
         ]);
     }
     place.assert_clean();
@@ -226,15 +171,8 @@ fn every_way_of_calling_is_measured_where_the_kernel_has_it() {
     let command = |ways: &'static str| {
         let patterns = "rr,stream";
         let args = [
-            "run",
-            "--transports",
-            "unix,tcp",
-            "--placement",
-            "free",
-            "--patterns",
-            patterns,
-            "--concurrency",
-            "2",
+            "run", "--transports", "unix,tcp", "--placement", "free", "--patterns", patterns,
+            "--concurrency", "2",
         ];
         // Four polling threads of the kernel on few cores: an operation takes 2 µs, or milliseconds once each waits for
         // the others' slices, and a batch may be sized in one state and measured in the other.
@@ -266,20 +204,8 @@ fn every_way_of_calling_is_measured_where_the_kernel_has_it() {
 fn a_concurrency_of_a_thousand_works() {
     let place = Place::new();
     let document = place.document(&[
-        "run",
-        "--transports",
-        "pipe,unix,tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--concurrency",
-        "1000",
-        "--epochs",
-        "1",
-        "--timeout",
-        "5min",
-        "--quiet",
+        "run", "--transports", "pipe,unix,tcp", "--placement", "free", "--patterns", "rr", "--concurrency",
+        "1000", "--epochs", "1", "--timeout", "5min", "--quiet",
     ]);
     for sample in document["samples"].as_array().unwrap() {
         assert_eq!(sample["ops"].as_u64().unwrap() % 1000, 0);
@@ -291,26 +217,9 @@ fn a_concurrency_of_a_thousand_works() {
 fn options_reach_the_kernel_and_what_it_changes_is_told() {
     let place = Place::new();
     let document = place.document(&[
-        "run",
-        "--transports",
-        "unix,pipe,tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "stream",
-        "--epochs",
-        "1",
-        "--option",
-        "so_sndbuf=1GiB",
-        "--option",
-        "pipe_size=4096,16384",
-        "--option",
-        "tcp_nodelay=false",
-        "--option",
-        "tcp_congestion=cubic",
-        "--option",
-        "recv_buffer=1000",
-        "--quiet",
+        "run", "--transports", "unix,pipe,tcp", "--placement", "free", "--patterns", "stream", "--epochs",
+        "1", "--option", "so_sndbuf=1GiB", "--option", "pipe_size=4096,16384", "--option",
+        "tcp_nodelay=false", "--option", "tcp_congestion=cubic", "--option", "recv_buffer=1000", "--quiet",
     ]);
     let clamped: Vec<&str> = document["warnings"]
         .as_array()
@@ -332,42 +241,14 @@ fn options_reach_the_kernel_and_what_it_changes_is_told() {
 fn framing_and_turns_are_followed() {
     let place = Place::new();
     place.document(&[
-        "run",
-        "--transports",
-        "unix,tcp,pipe",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--sizes",
-        "1,300,70000",
-        "--replies",
-        "2",
-        "--option",
-        "framing=newline",
-        "--option",
-        "server_buffer=512,65537",
-        "--epochs",
-        "1",
-        "--quiet",
+        "run", "--transports", "unix,tcp,pipe", "--placement", "free", "--patterns", "rr", "--sizes",
+        "1,300,70000", "--replies", "2", "--option", "framing=newline", "--option",
+        "server_buffer=512,65537", "--epochs", "1", "--quiet",
     ]);
     let document = place.document(&[
-        "run",
-        "--transports",
-        "unix,tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "connect",
-        "--speaks-first",
-        "client,server",
-        "--option",
-        "closes_first=client,server,any",
-        "--option",
-        "backlog=3",
-        "--epochs",
-        "1",
-        "--quiet",
+        "run", "--transports", "unix,tcp", "--placement", "free", "--patterns", "connect", "--speaks-first",
+        "client,server", "--option", "closes_first=client,server,any", "--option", "backlog=3", "--epochs",
+        "1", "--quiet",
     ]);
     let ids = strings(&document["cells"], "id");
     assert_eq!(ids.len(), 12);
@@ -404,22 +285,8 @@ fn placements_put_the_processes_where_they_say() {
     let processors = |placement: &str| {
         let _ = std::fs::remove_file(place.file("placed.txt"));
         place.document(&[
-            "run",
-            "--transports",
-            "unix",
-            "--patterns",
-            "rr",
-            "--placement",
-            placement,
-            "--epochs",
-            "1",
-            "--peer",
-            &peer,
-            "--client",
-            "placed",
-            "--server",
-            "placed",
-            "--quiet",
+            "run", "--transports", "unix", "--patterns", "rr", "--placement", placement, "--epochs", "1",
+            "--peer", &peer, "--client", "placed", "--server", "placed", "--quiet",
         ]);
         let written = std::fs::read_to_string(place.file("placed.txt")).unwrap();
         // The first line is of the peer's introduction, which is not placed.
@@ -462,20 +329,8 @@ fn where_the_scheduler_put_a_batch_is_observed() {
 fn another_baseline_and_a_small_budget_do_not_stop_a_trial_of_long_transfers() {
     let place = Place::new();
     let document = place.document(&[
-        "run",
-        "--transports",
-        "unix,tcp",
-        "--patterns",
-        "stream",
-        "--sizes",
-        "64KiB",
-        "--placement",
-        "free",
-        "--baseline",
-        "unix",
-        "--budget",
-        "6s",
-        "--quiet",
+        "run", "--transports", "unix,tcp", "--patterns", "stream", "--sizes", "64KiB", "--placement", "free",
+        "--baseline", "unix", "--budget", "6s", "--quiet",
     ]);
     let labels = strings(&document["cells"], "label");
     assert!(labels.starts_with(&["unix", "tcp", "tcp nodelay"]), "{labels:?}");
@@ -492,15 +347,7 @@ fn what_paces_is_measured_in_bursts_and_in_long_transfers() {
         return missing("bbr", "the kernel has no congestion control that paces");
     }
     let asked = [
-        "run",
-        "--transports",
-        "unix,tcp",
-        "--patterns",
-        "stream",
-        "--sizes",
-        "64KiB",
-        "--placement",
-        "free",
+        "run", "--transports", "unix,tcp", "--patterns", "stream", "--sizes", "64KiB", "--placement", "free",
     ];
     let both = [&asked[..], &["--option", "tcp_congestion=bbr,cubic", "--plan"]].concat();
     let planned = text(&place.run(&both).stdout);
@@ -530,16 +377,7 @@ fn what_paces_is_measured_in_bursts_and_in_long_transfers() {
 fn the_same_command_without_optimisation_says_so() {
     let place = Place::new();
     let document = place.document(&[
-        "run",
-        "--transports",
-        "null",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "1",
-        "--quiet",
+        "run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "1", "--quiet",
     ]);
     let warned =
         document["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == "debug-build");

@@ -23,16 +23,7 @@ fn run(place: &Place, role: &str, script: &str, more: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_ipcost");
     let (peer, role) = (format!("mine=sh peer.sh {program}"), format!("--{role}"));
     let mut args = vec![
-        "run",
-        "--transports",
-        "unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        &role,
-        "mine",
-        "--peer",
+        "run", "--transports", "unix", "--placement", "free", "--patterns", "rr", &role, "mine", "--peer",
         &peer,
     ];
     args.extend(["--timeout", "60s"]);

@@ -223,17 +223,8 @@ fn what_cannot_be_paced_is_refused_with_what_would_do() {
         "#!/bin/sh\necho '{\"type\":\"hello\",\"protocol\":1,\"peer\":\"x\",\"version\":\"1\",\"runtime\":\"sh\",\"roles\":[\"server\",\"client\"],\"transports\":[\"unix\"],\"patterns\":[\"rr\"]}'\ncat >/dev/null\n",
     );
     let peer = format!("mine={}", argument(&peer));
-    let output = place.run(&[
-        "run",
-        "--transports",
-        "unix",
-        "--option",
-        "think=1ms",
-        "--peer",
-        &peer,
-        "--client",
-        "mine",
-    ]);
+    let output = place
+        .run(&["run", "--transports", "unix", "--option", "think=1ms", "--peer", &peer, "--client", "mine"]);
     assert!(text(&output.stderr).contains("does not keep a pace: its hello does not list the option think"));
     place.assert_clean();
 }

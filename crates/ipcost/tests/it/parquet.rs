@@ -7,16 +7,7 @@ use crate::common::{Place, assert_refused, text};
 fn a_build_without_it_says_how_to_make_one_that_can() {
     let place = Place::new();
     place.document(&[
-        "run",
-        "--transports",
-        "unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "1",
-        "--quiet",
+        "run", "--transports", "unix", "--placement", "free", "--patterns", "rr", "--epochs", "1", "--quiet",
     ]);
     assert_refused(
         &place.run(&["report", "document.json", "--parquet", "tables"]),
@@ -29,15 +20,7 @@ fn a_build_without_it_says_how_to_make_one_that_can() {
 fn many_runs_go_into_outputs_of_many_alone() {
     let place = Place::new();
     place.document(&[
-        "run",
-        "--transports",
-        "unix,pipe",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "2",
+        "run", "--transports", "unix,pipe", "--placement", "free", "--patterns", "rr", "--epochs", "2",
         "--quiet",
     ]);
     assert_refused(
@@ -103,15 +86,8 @@ print(json.dumps({
         std::fs::create_dir(place.file("runs")).unwrap();
         [("first", "pipe,unix,npipe"), ("second", "unix,tcp")].map(|(name, transports)| {
             let words = [
-                "run",
-                "--transports",
-                transports,
-                "--placement",
-                "free",
-                "--patterns",
-                "rr,stream",
-                "--name",
-                name,
+                "run", "--transports", transports, "--placement", "free", "--patterns", "rr,stream",
+                "--name", name,
             ];
             let document = place.document(&[&words[..], &["--epochs", "3", "--quiet"]].concat());
             place.write(&format!("runs/{name}.json"), &document.to_string());

@@ -53,27 +53,11 @@ fn real_programs_measure() {
     let place = Place::new();
     for args in [
         [
-            "--patterns",
-            "rr,connect",
-            "--sizes",
-            "64",
-            "--replies",
-            "13",
-            "--client",
-            "redis",
-            "--server",
+            "--patterns", "rr,connect", "--sizes", "64", "--replies", "13", "--client", "redis", "--server",
             "redis",
         ],
         [
-            "--patterns",
-            "stream",
-            "--sizes",
-            "4KiB",
-            "--replies",
-            "1",
-            "--client",
-            "socat",
-            "--server",
+            "--patterns", "stream", "--sizes", "4KiB", "--replies", "1", "--client", "socat", "--server",
             "socat",
         ],
     ] {
@@ -94,15 +78,8 @@ fn nothing_is_left_when_the_engine_is_killed() {
             continue;
         }
         let args = [
-            "run",
-            "--transports",
-            "unix",
-            "--placement",
-            "free",
-            "--patterns",
-            "rr,connect",
-            "--concurrency",
-            "2",
+            "run", "--transports", "unix", "--placement", "free", "--patterns", "rr,connect",
+            "--concurrency", "2",
         ];
         let more = ["--client", peer, "--server", peer, "--epochs", "100000"];
         let mut child = place.start(&[args.as_slice(), &more].concat());
@@ -241,20 +218,8 @@ fn the_users_own_peer_goes_before_a_built_in_one() {
     let own = format!("ruby={} peer", env!("CARGO_BIN_EXE_ipcost"));
     // The built-in one has no streams.
     let document = place.document(&[
-        "run",
-        "--transports",
-        "unix",
-        "--placement",
-        "free",
-        "--patterns",
-        "stream",
-        "--server",
-        "ruby",
-        "--peer",
-        &own,
-        "--epochs",
-        "1",
-        "--quiet",
+        "run", "--transports", "unix", "--placement", "free", "--patterns", "stream", "--server", "ruby",
+        "--peer", &own, "--epochs", "1", "--quiet",
     ]);
     assert_eq!(document["cells"][0]["epochs"], 1);
     place.write("job.toml", &format!(
@@ -269,15 +234,7 @@ fn names_and_abilities_are_checked_before_anything_is_measured() {
     let place = Place::new();
     let run = |server: &str, patterns: &str| {
         place.run(&[
-            "run",
-            "--transports",
-            "unix",
-            "--placement",
-            "free",
-            "--patterns",
-            patterns,
-            "--server",
-            server,
+            "run", "--transports", "unix", "--placement", "free", "--patterns", patterns, "--server", server,
             "--quiet",
         ])
     };

@@ -5,17 +5,8 @@ use serde_json::{Value, json};
 use crate::common::{Place, assert_refused, text};
 
 const RUN: [&str; 11] = [
-    "run",
-    "--transports",
-    "pipe,unix",
-    "--patterns",
-    "stream",
-    "--sizes",
-    "64,4096",
-    "--epochs",
-    "1",
-    "--placement",
-    "free",
+    "run", "--transports", "pipe,unix", "--patterns", "stream", "--sizes", "64,4096", "--epochs", "1",
+    "--placement", "free",
 ];
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 

@@ -350,12 +350,7 @@ fn the_experiments_are_listed() {
     let output = Place::new().run(&["replicate", "--list"]);
     let shown = text(&output.stdout);
     for name in [
-        "celluloid-connect",
-        "c-stream",
-        "go-pingpong",
-        "socat-bulk",
-        "redis-incr",
-        "ipc-bench-pingpong",
+        "celluloid-connect", "c-stream", "go-pingpong", "socat-bulk", "redis-incr", "ipc-bench-pingpong",
         "rust-pingpong",
     ] {
         assert!(shown.contains(name), "{shown}");

@@ -44,14 +44,7 @@ fn figures_are_drawn_saved_and_on_the_page() {
     let place = Place::new();
     place.write("mine.toml", &mine());
     let output = place.run(&[
-        "replicate",
-        "mine.toml",
-        "--quiet",
-        "--json",
-        "ledger.json",
-        "--svg",
-        "mine.svg",
-        "--png",
+        "replicate", "mine.toml", "--quiet", "--json", "ledger.json", "--svg", "mine.svg", "--png",
         "mine.png",
     ]);
     assert!(output.status.success(), "{}", text(&output.stderr));

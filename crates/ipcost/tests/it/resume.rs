@@ -9,17 +9,8 @@ use serde_json::Value;
 /// More epochs than are complete when it is killed, and few enough to wait for.
 const EPOCHS: &str = "30";
 const RUN: [&str; 11] = [
-    "run",
-    "--transports",
-    "null,unix",
-    "--placement",
-    "free",
-    "--patterns",
-    "rr",
-    "--epochs",
-    EPOCHS,
-    "--name",
-    "mine",
+    "run", "--transports", "null,unix", "--placement", "free", "--patterns", "rr", "--epochs", EPOCHS,
+    "--name", "mine",
 ];
 
 /// The samples file of a run, once it has so many lines.
@@ -174,15 +165,7 @@ fn samples_of_another_machine_or_boot_are_not_gone_on_with() {
 fn a_run_that_is_being_measured_is_left_alone() {
     let place = Place::new();
     let child = place.start(&[
-        "run",
-        "--transports",
-        "null",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "100000",
+        "run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "100000",
     ]);
     let path = samples_file(&place, 3);
     let id = id(&path);
@@ -282,15 +265,7 @@ fn killed_before_the_first_epoch_it_begins_again() {
 fn what_is_not_to_be_saved_leaves_no_samples() {
     let place = Place::new();
     let mut child = place.start(&[
-        "run",
-        "--transports",
-        "null",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "100000",
+        "run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "100000",
         "--no-save",
     ]);
     place.wait_for_peers(2);

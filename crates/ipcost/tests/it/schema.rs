@@ -26,22 +26,8 @@ fn assert_valid(validator: &Validator, value: &Value) {
 
 fn fresh_document(place: &Place) -> Value {
     place.document(&[
-        "run",
-        "--transports",
-        "unix,tcp,tcp6",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr,stream,connect",
-        "--option",
-        "so_sndbuf=4096",
-        "--margin",
-        "3%",
-        "--timeout",
-        "20s",
-        "--epochs",
-        "2",
-        "--quiet",
+        "run", "--transports", "unix,tcp,tcp6", "--placement", "free", "--patterns", "rr,stream,connect",
+        "--option", "so_sndbuf=4096", "--margin", "3%", "--timeout", "20s", "--epochs", "2", "--quiet",
     ])
 }
 

@@ -38,15 +38,7 @@ fn a_directory_that_others_could_rename_in_is_not_used() {
 fn sockets_and_fifos_lie_where_nobody_else_can_enter() {
     let place = Place::new();
     let args = [
-        "run",
-        "--transports",
-        "unix,fifo",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "1000",
+        "run", "--transports", "unix,fifo", "--placement", "free", "--patterns", "rr", "--epochs", "1000",
         "--no-save",
     ];
     let child = place.start(&args);

@@ -20,23 +20,8 @@ fn a_is_cheaper(point: &Value) -> Option<bool> {
 fn sizes_come_to_where_the_order_changes() {
     let place = Place::new();
     let output = place.run(&[
-        "sweep",
-        "size",
-        "--transports",
-        "pipe,tcp",
-        "--pattern",
-        "stream",
-        "--placement",
-        "apart",
-        "--resolution",
-        "50%",
-        "--budget",
-        "34s",
-        "--seed",
-        "7",
-        "--quiet",
-        "--json",
-        "sweep.json",
+        "sweep", "size", "--transports", "pipe,tcp", "--pattern", "stream", "--placement", "apart",
+        "--resolution", "50%", "--budget", "34s", "--seed", "7", "--quiet", "--json", "sweep.json",
     ]);
     if text(&output.stderr).contains("cannot be measured here") {
         missing("two-cores", &text(&output.stderr));

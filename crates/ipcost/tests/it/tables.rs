@@ -10,16 +10,8 @@ use serde_json::{Value, json};
 /// A real run over three transports, as a file.
 fn document(place: &Place) -> (PathBuf, Value) {
     let document = place.document(&[
-        "run",
-        "--transports",
-        "pipe,unix,tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr,stream",
-        "--epochs",
-        "3",
-        "--quiet",
+        "run", "--transports", "pipe,unix,tcp", "--placement", "free", "--patterns", "rr,stream", "--epochs",
+        "3", "--quiet",
     ]);
     (place.file("document.json"), document)
 }
@@ -62,20 +54,8 @@ fn every_output_goes_to_a_file_or_to_standard_output() {
         assert_eq!(std::fs::read_to_string(place.file("table")).unwrap(), shown, "{flag}");
     }
     let all = [
-        "--csv",
-        "a",
-        "--markdown",
-        "b",
-        "--benchfmt",
-        "c",
-        "--bmf",
-        "d",
-        "--conbench",
-        "e",
-        "--lkp",
-        "f",
-        "--json",
-        "-",
+        "--csv", "a", "--markdown", "b", "--benchfmt", "c", "--bmf", "d", "--conbench", "e", "--lkp", "f",
+        "--json", "-",
     ];
     assert!(table(&place, &path, &all).starts_with("{\"schema\""));
     for name in ["a", "b", "c", "d", "e", "f"] {

@@ -8,18 +8,8 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 const RUN: [&str; 12] = [
-    "run",
-    "--transports",
-    "pipe,unix",
-    "--patterns",
-    "rr",
-    "--sizes",
-    "64",
-    "--placement",
-    "free",
-    "--epochs",
-    "12",
-    "--quiet",
+    "run", "--transports", "pipe,unix", "--patterns", "rr", "--sizes", "64", "--placement", "free",
+    "--epochs", "12", "--quiet",
 ];
 pub const UNIX: &str = "rr/unix/64/c1";
 pub const PIPE: &str = "rr/pipe/64/c1";

@@ -624,18 +624,8 @@ sys.stdin.read()
     let said = text(&doctor.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("a new pipe holds") && said.contains(&named), "{said}");
     let measured = run(&[
-        "run",
-        "--transports",
-        "pipe",
-        "--patterns",
-        "stream",
-        "--placement",
-        "free",
-        "--epochs",
-        "2",
-        "--quiet",
-        "--json",
-        "-",
+        "run", "--transports", "pipe", "--patterns", "stream", "--placement", "free", "--epochs", "2",
+        "--quiet", "--json", "-",
     ]);
     let document: Value = serde_json::from_slice(&measured.stdout).unwrap();
     let warned = document["warnings"].as_array().unwrap().iter().any(|one| one["code"] == "pipe-pages");

@@ -109,14 +109,7 @@ fn what_windows_lacks_is_unavailable_with_the_reason() {
         assert_eq!(cell(&document, id)["available"], true, "{id}");
     }
     let forked = [
-        "run",
-        "--transports",
-        "tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--option",
+        "run", "--transports", "tcp", "--placement", "free", "--patterns", "rr", "--option",
         "workers=processes",
     ];
     let output = run(&place, &[forked.as_slice(), &["--concurrency", "2", "--epochs", "1"]].concat());
@@ -157,16 +150,7 @@ fn floors_that_there_are_are_measured() {
 fn colours_come_when_asked_for_and_never_into_a_file() {
     let place = Place::new();
     let args = [
-        "run",
-        "--transports",
-        "null",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "1",
-        "--quiet",
+        "run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "1", "--quiet",
     ];
     let plain = command(&place, &args).stdin(Stdio::null()).output().unwrap();
     assert!(plain.status.success() && !plain.stdout.contains(&0x1b), "{}", text(&plain.stdout));
@@ -180,16 +164,7 @@ fn colours_come_when_asked_for_and_never_into_a_file() {
 fn saved_runs_are_found_again() {
     let place = Place::new();
     let args = [
-        "run",
-        "--transports",
-        "null",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
-        "--epochs",
-        "1",
-        "--name",
+        "run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "1", "--name",
         "first",
     ];
     assert!(run(&place, &args).status.success());

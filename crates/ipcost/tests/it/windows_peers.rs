@@ -74,14 +74,7 @@ fn measured(place: &Place, args: &[&str]) -> Vec<Value> {
 fn go_plays_both_roles_over_every_transport_with_the_native_peer() {
     let place = Place::new();
     let args = [
-        "run",
-        "--transports",
-        "npipe,pipe,tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr,stream",
-        "--sizes",
+        "run", "--transports", "npipe,pipe,tcp", "--placement", "free", "--patterns", "rr,stream", "--sizes",
         "70000",
     ];
     let cells =
@@ -96,14 +89,7 @@ fn c_plays_both_roles_in_every_pattern_with_the_native_peer() {
     let place = Place::new();
     let peers = ["--client", "c,native", "--server", "c,native", "--concurrency"];
     let args = [
-        "run",
-        "--transports",
-        "pipe,tcp",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr,stream",
-        "--sizes",
+        "run", "--transports", "pipe,tcp", "--placement", "free", "--patterns", "rr,stream", "--sizes",
         "70000",
     ];
     let cells = measured(&place, &[args.as_slice(), &peers, &["3"]].concat());
@@ -123,17 +109,8 @@ fn what_c_cannot_do_here_it_does_not_promise() {
     let said = assert_passed(&run(&place, &["conformance", "c"]));
     assert!(said.contains("tcp") && !said.contains("npipe") && !said.contains("fifo"), "{said}");
     let args = [
-        "run",
-        "--client",
-        "c",
-        "--server",
-        "native",
-        "--transports",
-        "npipe",
-        "--placement",
-        "free",
-        "--patterns",
-        "rr",
+        "run", "--client", "c", "--server", "native", "--transports", "npipe", "--placement", "free",
+        "--patterns", "rr",
     ];
     assert_refused(&run(&place, &args), &["lacks transport npipe", "tcp"]);
     place.assert_nothing_of_the_program_is_left();

@@ -19,13 +19,7 @@ pub(super) const KIND: ServerKind = ServerKind {
     title: "FastCGI server",
     // Debian's programs have the version in their names.
     programs: &[
-        "php-fpm",
-        "php-fpm8.5",
-        "php-fpm8.4",
-        "php-fpm8.3",
-        "php-fpm8.2",
-        "php-fpm8.1",
-        "php-fpm8.0",
+        "php-fpm", "php-fpm8.5", "php-fpm8.4", "php-fpm8.3", "php-fpm8.2", "php-fpm8.1", "php-fpm8.0",
         "php-fpm7.4",
     ],
     places: &[],

@@ -247,13 +247,7 @@ mod tests {
             assert!(commands(reading).is_ok(), "{reading}");
         }
         let writes = [
-            "set a 0 0 1\\r\\nx",
-            "delete a",
-            "gat 1 a",
-            "stats reset",
-            "mg a N30 v",
-            "mg a T0",
-            "flush_all",
+            "set a 0 0 1\\r\\nx", "delete a", "gat 1 a", "stats reset", "mg a N30 v", "mg a T0", "flush_all",
             "md a",
         ];
         for changing in writes {

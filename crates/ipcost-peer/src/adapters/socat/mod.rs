@@ -19,13 +19,7 @@ const PACKAGE: &str = "socat";
 const TRANSPORTS: &[&str] = &["pipe", "fifo", "unix", "tcp"];
 /// Options that can be followed, or are refused below with a reason.
 const OPTIONS: &[&str] = &[
-    "recv_buffer",
-    "workers",
-    "tcp_nodelay",
-    "tcp_congestion",
-    "so_sndbuf",
-    "so_rcvbuf",
-    "pipe_size",
+    "recv_buffer", "workers", "tcp_nodelay", "tcp_congestion", "so_sndbuf", "so_rcvbuf", "pipe_size",
     "backlog",
 ];
 

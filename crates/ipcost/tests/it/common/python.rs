@@ -28,14 +28,7 @@ pub fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     }
     let mut pip = Command::new(bin.join("python"));
     pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-compile",
-        "--disable-pip-version-check",
-        "--retries",
-        "1",
+        "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", "--retries", "1",
     ]);
     let installed = pip.args(packages).output().unwrap();
     if !installed.status.success() {
