@@ -65,11 +65,11 @@ fn is_forgotten(file: &Path) -> bool {
         .any(|text| named.iter().any(|named| text.contains(named)))
 }
 
-/// The sources of a directory, without tests.
+/// The sources of a directory, without tests and what only tests use.
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
-        let is_tests = path.file_stem().is_some_and(|stem| stem == "tests");
+        let is_tests = path.file_stem().is_some_and(|stem| stem == "tests" || stem == "ipcost-testing");
         match path.is_dir() {
             _ if is_tests => {}
             true => collect(&path, files)?,

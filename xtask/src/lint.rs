@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use anyhow::Result;
 
+use crate::pool::FEATURES;
 use crate::shell::{self, command, run_command};
 use crate::steps::{self, Step};
 use crate::tools::{CARGO_DENY, ensure_rust_components, ensure_rust_target};
@@ -56,10 +57,8 @@ fn formatting() -> Result<()> {
 }
 
 fn lints() -> Result<()> {
-    let lint = ["cargo", "clippy", "--all-targets", "--quiet"];
-    let deny = ["--", "--deny", "warnings"];
-    shell::run(&[&lint[..], &["--workspace"], &deny].concat())?;
-    shell::run(&[&lint[..], &["-p", "ipcost-sys", "--features", "tls"], &deny].concat())
+    let lint = ["cargo", "clippy", "--workspace", "--all-targets", "--quiet"];
+    shell::run(&[&lint[..], &FEATURES, &["--", "--deny", "warnings"]].concat())
 }
 
 fn documentation() -> Result<()> {

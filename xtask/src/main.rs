@@ -87,9 +87,12 @@ fn usage_error() -> ExitCode {
     ExitCode::from(2)
 }
 
+/// Runs tests, given what may be missing.
+type RunTests = fn(&str) -> anyhow::Result<()>;
+
 /// Which tests to run, and what may be missing; `None` for other words.
-fn test_options(mut words: &[&str]) -> Option<(fn(&str) -> anyhow::Result<()>, String)> {
-    let (mut run, mut may_be_missing): (fn(&str) -> _, _) = (test::run, Vec::new());
+fn test_options(mut words: &[&str]) -> Option<(RunTests, String)> {
+    let (mut run, mut may_be_missing): (RunTests, _) = (test::run, Vec::new());
     loop {
         words = match words {
             [] => return Some((run, may_be_missing.join(","))),

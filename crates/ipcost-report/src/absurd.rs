@@ -155,7 +155,7 @@ fn every_place_with_every_absurd_value() {
                 if let Ok(document) = read_document(value.to_string().as_bytes()) {
                     // Pictures and pages take most of the time: each place meets them with every other value.
                     draw(&document, &|name| {
-                        (at / absurd.len() + number) % 2 == 0 || !["picture", "page"].contains(&name)
+                        (at / absurd.len() + number).is_multiple_of(2) || !["picture", "page"].contains(&name)
                     });
                     drawn += 1;
                 }

@@ -291,7 +291,7 @@ fn another_users_program_is_refused() {
     if std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").unwrap()) != 0 {
         return missing("root", "only root becomes another user");
     }
-    // This program, where everybody may start it.
+    // This program, where every user may start it.
     let dir = tempfile::tempdir_in("/tmp").unwrap();
     fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let copy = dir.path().join("helper");

@@ -1,8 +1,6 @@
 use super::*;
 use ipcost_testing::missing;
 
-/// The helper of the tests of the program; these skip for the same reasons.
-
 /// Announces itself and waits.
 const IDLE: &str = "echo ready; read -r _";
 /// Announces itself, works when told, says so, and waits.
