@@ -173,7 +173,7 @@ fn a_baseline_is_recorded_and_compared_with() {
     // So many that epochs which depend on one another by chance still have an interval.
     let claim = |most: &str| {
         format!(
-            "epochs = 48\n{}[[claims]]\nbaseline = \"before.json\"\nslower_by_at_most = \"{most}\"\n",
+            "epochs = 24\n{}[[claims]]\nbaseline = \"before.json\"\nslower_by_at_most = \"{most}\"\n",
             cells(1)
         )
     };
@@ -184,7 +184,7 @@ fn a_baseline_is_recorded_and_compared_with() {
     let output = place.run(&["check", "bench/claims.toml", "--record", "bench/before.json"]);
     assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
     assert!(
-        text(&output.stdout).starts_with("bench/before.json: 48 epochs of 2 cells"),
+        text(&output.stdout).starts_with("bench/before.json: 24 epochs of 2 cells"),
         "{}",
         text(&output.stdout)
     );

@@ -792,10 +792,12 @@ fn on_a_terminal_it_is_redrawn_until_q() {
     let place = Place::new();
     let mut pair = Pair::that(&place, "many", "tcp", [5, 10, 10]);
     let mut terminal = Terminal::of(&pair.at);
+    let mut said = terminal.until("q ends");
     pair.program.tell("go");
+    said += &terminal.until("asker");
     assert_eq!(pair.program.line(), "done");
     terminal.press(b"q");
-    let said = terminal.rest();
+    said += &terminal.rest();
     let (live, after) = said.rsplit_once("\u{1b}[?1049l").unwrap_or_else(|| panic!("{said}"));
     assert!(
         live.contains("\u{1b}[?1049h") && live.contains("q ends") && live.matches("asker").count() >= 2,

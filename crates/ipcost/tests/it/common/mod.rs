@@ -55,6 +55,7 @@ impl Place {
     /// - `IPCOST_TEST_MARK` means nothing to the program. Its processes inherit it, so that [`Place::processes`] finds them.
     /// - `NO_COLOR`: texts are compared without escapes. Pipes get none anyway.
     /// - `XDG_CACHE_HOME` is one for all tests, so that each peer is built once and not in the cache of the user.
+    /// - `GOCACHE` is one even where that is not: Go's own library takes half a minute to build.
     /// - `GITHUB_ACTIONS` and `GITHUB_STEP_SUMMARY` are unset: on GitHub tests would annotate the change that they test.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ipcost"));
@@ -62,6 +63,7 @@ impl Place {
         command.env("IPCOST_DATA_DIR", self.data.path()).env("IPCOST_RUN_DIR", self.data.path().join("run"));
         command.env("IPCOST_IGNORE_OTHERS", "1").env(MARK, &self.mark).env("NO_COLOR", "1");
         command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
+        command.env("GOCACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/go"));
         command.env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
         command
     }
