@@ -8,7 +8,8 @@ use crate::common::{Place, answer, assert_refused, in_own_process, missing, text
 
 /// Runs with `--json` and gives the explanation; `more` beside the cells, mostly a budget.
 fn explained(place: &Place, args: &[&str]) -> Value {
-    let output = place.run(&[&["explain", "--quiet", "--json", "explanation.json"], args].concat());
+    let output = place
+        .run(&[&["explain", "--quiet", "--timeout", "2min", "--json", "explanation.json"], args].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     read(place)
 }
