@@ -238,7 +238,7 @@ pub fn run_nightly(may_be_missing: &str) -> Result<()> {
             run: &|| run_all(chosen(|test| test.is_in(OF_PACKAGES))?, AT_ONCE_OF_SYSTEM, &tally),
         },
     ];
-    let result = steps::run("test --nightly: about forty minutes", &steps);
+    let result = steps::run("test --nightly: what takes too long for each change", &steps);
     tally.print();
     result
 }
