@@ -20,8 +20,8 @@ const DEADLINE: &str = "IPCOST_DEADLINE";
 pub const FEATURES: [&str; 2] = ["--features", "ipcost/tls,ipcost/parquet"];
 /// How often to look whether a test has ended.
 const POLL: Duration = Duration::from_millis(10);
-/// A test that takes longer hangs: the longest take a minute, and two beside others.
-const HANGS: Duration = Duration::from_secs(600);
+/// A test that takes longer hangs: the longest take two minutes, and ten every night.
+const HANGS: Duration = Duration::from_secs(1_200);
 /// The compiler's own variable, without which a program of tests does not tell why it ignores some.
 const TAKES_UNSTABLE: &str = "RUSTC_BOOTSTRAP";
 
