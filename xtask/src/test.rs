@@ -197,10 +197,7 @@ pub fn run_system(may_be_missing: &str) -> Result<()> {
         Step { name: "build the program and the tests", run: &|| built().map(drop) },
         Step { name: "tests of a whole system", run: &|| only(SYSTEM, AT_ONCE_OF_SYSTEM) },
         Step { name: "Windows, under Wine", run: &|| only(OF_WINDOWS, AT_ONCE_OF_SYSTEM) },
-        Step {
-            name: "packages, packed twice",
-            run: &|| packages(&["x86_64", "deb", "npm", "crates", "homebrew"], &tally),
-        },
+        Step { name: "packages, packed twice", run: &|| packages(&tally) },
         Step { name: "packages, used in bare systems", run: &|| only(OF_PACKAGES, AT_ONCE_OF_SYSTEM) },
     ];
     let result = steps::run(
@@ -212,7 +209,7 @@ pub fn run_system(may_be_missing: &str) -> Result<()> {
 }
 
 /// Runs what takes too long for each change: simulations at ten times the campaigns, thousands of connections, other people's tools
-/// beside ours, packages for ARM.
+/// beside ours.
 ///
 /// # Errors
 /// The first failure.
@@ -228,14 +225,6 @@ pub fn run_nightly(may_be_missing: &str) -> Result<()> {
                 tests.retain(|test| test.when == When::Nightly || !test.is_of_users);
                 run_all(tests, AT_ONCE_OF_SYSTEM, &tally)
             },
-        },
-        Step {
-            name: "packages, those for ARM too",
-            run: &|| packages(&["x86_64", "aarch64", "deb", "npm", "crates", "homebrew"], &tally),
-        },
-        Step {
-            name: "packages, used in bare systems and by an emulator",
-            run: &|| run_all(chosen(|test| test.is_in(OF_PACKAGES))?, AT_ONCE_OF_SYSTEM, &tally),
         },
     ];
     let result = steps::run("test --nightly: what takes too long for each change", &steps);
@@ -258,14 +247,14 @@ fn install_system(tally: &Tally) -> Result<()> {
 }
 
 /// Packages for Linux, packed twice. That a second build is the same to the byte takes as long again: `cargo xtask dist --twice`.
-fn packages(parts: &[&str], tally: &Tally) -> Result<()> {
+fn packages(tally: &Tally) -> Result<()> {
     ensure_packages_for_tests(PACKAGING, tally)?;
     for target in ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"] {
         ensure_rust_target(target)?;
     }
     ensure_maturin()?;
     CARGO_DEB.ensure()?;
-    let options = dist::Options::read(parts)?;
+    let options = dist::Options::read(&["x86_64", "aarch64", "deb", "npm", "crates", "homebrew"])?;
     dist::run(&options)?;
     dist::compare_with(&options, &options)
 }
