@@ -44,7 +44,7 @@ pub struct Test {
     /// The directory of its package, in which cargo runs it.
     dir: PathBuf,
     /// Its name in the program.
-    pub name: String,
+    name: String,
     /// Whether it runs the program as a user does: one of the program's own package.
     pub is_of_users: bool,
     /// When it runs.
@@ -142,7 +142,7 @@ pub fn run_all(tests: Vec<Test>, for_each_core: usize, tally: &Tally) -> Result<
                 pool.spawn(|| {
                     while let Some(test) = next() {
                         let (began, label) = (Instant::now(), test.label());
-                        match run(&test, tally) {
+                        match run(&test, time_left().min(HANGS), tally) {
                             Ok(()) => tally.add_passed(&label, began.elapsed()),
                             Err(error) => {
                                 eprintln!("{label} failed after {} s: {error:#}", began.elapsed().as_secs());
@@ -166,12 +166,11 @@ pub fn run_all(tests: Vec<Test>, for_each_core: usize, tally: &Tally) -> Result<
     Ok(())
 }
 
-/// Runs one test.
+/// Runs one test, for so long at most.
 ///
 /// # Errors
 /// What it printed, if it does not pass in time.
-pub fn run(test: &Test, tally: &Tally) -> Result<()> {
-    let limit = time_left().min(HANGS);
+fn run(test: &Test, limit: Duration, tally: &Tally) -> Result<()> {
     ensure!(!limit.is_zero(), "not begun: the time was up");
     let mut printed = tempfile::NamedTempFile::new()?;
     let out = printed.reopen()?;
@@ -222,4 +221,70 @@ fn record(mut times: BTreeMap<String, f64>, tally: &Tally) {
     times.extend(tally.times());
     let text = serde_json::to_string_pretty(&times).unwrap_or_default();
     let _ = std::fs::write(target().join("test-times.json"), text);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// A test of a program that is these lines of shell.
+    fn test_of(script: &str) -> (tempfile::TempDir, Test) {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("program");
+        // Written by another process: one that is started meanwhile would keep it open for writing.
+        let text = format!("#!/bin/sh\n{script}\n");
+        assert!(
+            Command::new("sh")
+                .args(["-c", "printf %s \"$1\" > \"$0\""])
+                .arg(&program)
+                .arg(text)
+                .status()
+                .unwrap()
+                .success()
+        );
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let test = Test {
+            program,
+            dir: dir.path().into(),
+            name: "a".into(),
+            is_of_users: false,
+            when: When::Beside,
+        };
+        (dir, test)
+    }
+
+    #[test]
+    fn one_test_has_to_pass_before_the_time_is_up() {
+        let tally = Tally::new("", &[]).unwrap();
+        let fails = |script: &str, limit: Duration| {
+            let (_dir, test) = test_of(script);
+            run(&test, limit, &tally).map_err(|error| error.to_string())
+        };
+        let passed = "echo 'test result: ok. 1 passed; 0 failed'";
+        assert_eq!(fails(passed, HANGS), Ok(()));
+        // A name that no test has; a failure, with what it printed; one that hangs, and one that is not begun.
+        let none = "echo 'test result: ok. 0 passed; 0 failed'";
+        assert!(fails(none, HANGS).unwrap_err().contains("0 passed"));
+        assert_eq!(fails("echo why >&2; exit 101", HANGS).unwrap_err(), "exit status: 101\nwhy\n");
+        assert!(
+            fails("exec sleep 1000", Duration::from_millis(1)).unwrap_err().starts_with("the time was up")
+        );
+        assert!(fails(passed, Duration::ZERO).unwrap_err().starts_with("not begun"));
+    }
+
+    #[test]
+    fn why_a_test_is_ignored_says_when_it_runs() {
+        let lines = r#"
+{ "type": "suite", "event": "discovery" }
+{ "type": "test", "event": "discovered", "name": "a", "ignore": false, "ignore_message": "" }
+{ "type": "test", "event": "discovered", "name": "b", "ignore": true, "ignore_message": "alone: loads" }
+{ "type": "test", "event": "discovered", "name": "c", "ignore": true, "ignore_message": "nightly: long" }
+{ "type": "test", "event": "discovered", "name": "d", "ignore": true, "ignore_message": "prints a table" }"#;
+        let (_dir, test) = test_of(&format!("cat <<'END'{lines}\nEND"));
+        let listed = listed(&test.program, &test.dir).unwrap();
+        let named = [("a", When::Beside), ("b", When::Alone), ("c", When::Nightly)];
+        assert_eq!(listed, named.map(|(name, when)| (name.to_owned(), when)));
+    }
 }

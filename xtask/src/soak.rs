@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use crate::pool::{Test, When, built, run_all};
 use crate::shell::command;
 use crate::tally::Tally;
+use crate::test::AT_ONCE;
 use crate::tools::{ensure_packages, program};
 
 /// Keeps the processors busy: twice as many processes as a small machine has cores.
@@ -25,7 +26,8 @@ pub fn run(times: u32) -> Result<()> {
         let stress = number.is_multiple_of(2).then(Stress::start).transpose()?;
         let beside = if stress.is_some() { format!(", beside {}", STRESS.join(" ")) } else { String::new() };
         let began = Instant::now();
-        run_all(tests.clone(), 3, &tally).with_context(|| format!("run {number} of {times}{beside}"))?;
+        run_all(tests.clone(), AT_ONCE, &tally)
+            .with_context(|| format!("run {number} of {times}{beside}"))?;
         println!("run {number} of {times}: passed in {} s{beside}", began.elapsed().as_secs());
     }
     println!(

@@ -156,7 +156,7 @@ const OF_WINDOWS: &[&str] = &["windows::", "windows_peers::"];
 const OF_PACKAGES: &[&str] = &["deploy_packages::", "packages::"];
 
 /// Tests at once for each core: most wait most of the time.
-const AT_ONCE: usize = 3;
+pub const AT_ONCE: usize = 3;
 /// Those of a whole system, which start browsers, servers and traced programs.
 const AT_ONCE_OF_SYSTEM: usize = 2;
 
@@ -180,7 +180,7 @@ pub fn run(may_be_missing: &str) -> Result<()> {
             },
         },
     ];
-    let result = steps::run("test: about four minutes to build the first time, then about as long", &steps);
+    let result = steps::run("test: about seven minutes to build the first time, then twelve", &steps);
     tally.print();
     result
 }
@@ -201,7 +201,7 @@ pub fn run_system(may_be_missing: &str) -> Result<()> {
         Step { name: "packages, used in bare systems", run: &|| only(OF_PACKAGES, AT_ONCE_OF_SYSTEM) },
     ];
     let result = steps::run(
-        "test --system: about fifteen minutes; some tests take root, and fail where they do not have it",
+        "test --system: about forty minutes, half of them for Windows and for packages; some tests take root, and fail where they do not have it",
         &steps,
     );
     tally.print();

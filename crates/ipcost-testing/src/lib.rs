@@ -3,8 +3,8 @@
 //! A test that needs what this machine lacks fails, unless that is allowed by name: `cargo xtask test --allow-missing NAME[,NAME...]`
 //! counts the tests that were skipped and names what they lacked.
 //!
-//! `cargo xtask test` runs each test in a process of its own, many side by side. Two words of why others ignore a test are its own:
-//! `#[ignore = "alone: …"]` runs beside no other, and `#[ignore = "nightly: …"]` in `cargo xtask test --nightly`.
+//! `cargo xtask test` runs each test in a process of its own, many side by side. One with `#[ignore = "alone: …"]`
+//! runs after them, by itself; one with `#[ignore = "nightly: …"]` in `cargo xtask test --nightly`.
 
 use std::io::Write;
 

@@ -179,7 +179,7 @@ fn documents_with_absurd_values_are_refused_or_drawn() {
             }
         }
         println!("{target}: {accepted} accepted");
-        assert!(accepted > 0, "{target}: {accepted} are drawn");
+        assert!(accepted > each / 4, "{target}: {accepted} are drawn");
     }
 }
 

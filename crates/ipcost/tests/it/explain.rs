@@ -240,13 +240,9 @@ fn a_full_backlog() {
     }
     let script = "echo 1 > /proc/sys/net/core/somaxconn";
     // A server that is slower than those who come: else it may accept each before the next is there.
+    let cell = "connect/tcp/64/c24/free/native→python --epochs 1 --timeout 5min --no-floor";
     let explain = || {
-        let output = in_namespace(
-            &place,
-            script,
-            "connect/tcp/64/c24/free/native→python --epochs 1 --timeout 5min --no-floor",
-        )
-        .unwrap();
+        let output = in_namespace(&place, script, cell).unwrap();
         // A connection that the full queue dropped may also be reset, which ends the run; then it says what to raise.
         let complained = text(&output.stderr);
         let is_named = complained.contains("raise the option backlog or net.core.somaxconn");
@@ -254,11 +250,7 @@ fn a_full_backlog() {
         read(&place)
     };
     assert_names("backlog", &explain());
-    let clean = in_namespace(
-        &place,
-        "true",
-        "connect/tcp/64/c24/free/native→python --epochs 1 --timeout 5min --no-floor",
-    );
+    let clean = in_namespace(&place, "true", cell);
     assert!(clean.unwrap().status.success());
     assert_never_blames("backlog", &read(&place));
 }

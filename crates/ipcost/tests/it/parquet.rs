@@ -1,20 +1,6 @@
-//! `ipcost report --parquet`: without the feature, how to get it; with it, files that DuckDB and Polars read.
+//! `ipcost report --parquet`: files that DuckDB and Polars read.
 
 use crate::common::{Place, assert_refused, text};
-
-#[cfg(not(feature = "parquet"))]
-#[test]
-fn a_build_without_it_says_how_to_make_one_that_can() {
-    let place = Place::new();
-    place.document(&[
-        "run", "--transports", "unix", "--placement", "free", "--patterns", "rr", "--epochs", "1", "--quiet",
-    ]);
-    assert_refused(
-        &place.run(&["report", "document.json", "--parquet", "tables"]),
-        &["this build cannot write Parquet", "--features parquet"],
-    );
-    assert!(!place.file("tables").exists());
-}
 
 #[test]
 fn many_runs_go_into_outputs_of_many_alone() {
