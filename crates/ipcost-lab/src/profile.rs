@@ -7,6 +7,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use ipcost_model::escaped;
@@ -50,10 +51,12 @@ pub enum ProfileError {
     #[error("perf took no samples: the batch used too little processor time; make it longer with --budget")]
     NoSamples,
     /// `perf` failed.
-    #[error("perf {step} failed: {said}; see whether perf {step} works here by itself")]
+    #[error("perf {step} failed ({ended}): {said}; see whether perf {step} works here by itself")]
     Failed {
         /// Its command.
         step: &'static str,
+        /// Its exit status, or that it had to be ended.
+        ended: String,
         /// The last line that it wrote.
         said: String,
     },
@@ -273,6 +276,14 @@ struct Recording {
 impl Recording {
     /// The stacks of these processes, or of all.
     fn stacks(&self, members: Option<&[u32]>) -> Result<Stacks, ProfileError> {
+        match self.read(members) {
+            // For names it reads files of every process that ran on the machine, which may end while it does.
+            Err(ProfileError::Failed { .. }) => self.read(members),
+            read => read,
+        }
+    }
+
+    fn read(&self, members: Option<&[u32]>) -> Result<Stacks, ProfileError> {
         let file = self.data.to_string_lossy();
         // Resolving inlined functions takes minutes.
         let mut options = vec!["--no-inline", "--fields", FIELDS, "--input", &file];
@@ -333,21 +344,25 @@ impl Perf {
         while let Some(line) = self.line(deadline)? {
             take(&line);
         }
-        if self.process.finish(deadline).is_some_and(|status| status.success()) {
-            Ok(())
-        } else {
-            Err(self.failure())
+        match self.process.finish(deadline) {
+            Some(status) if status.success() => Ok(()),
+            ended => Err(self.failed(ended)),
         }
     }
 
     /// The error of a `perf` that did not do its work.
     fn failure(&mut self) -> ProfileError {
         // All that it says is there once it has ended.
-        self.process.finish(Instant::now() + ANSWER);
+        let ended = self.process.finish(Instant::now() + ANSWER);
+        self.failed(ended)
+    }
+
+    fn failed(&mut self, ended: Option<ExitStatus>) -> ProfileError {
+        let ended = ended.map_or_else(|| "it had to be ended".to_owned(), |status| status.to_string());
         let said = self.process.complaint();
         let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it says nothing");
         let said = escaped(&last.chars().take(MOST_SAID).collect::<String>());
-        ProfileError::Failed { step: self.step, said: said.trim_end_matches('.').to_owned() }
+        ProfileError::Failed { step: self.step, ended, said: said.trim_end_matches('.').to_owned() }
     }
 }
 

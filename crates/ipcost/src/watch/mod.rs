@@ -81,10 +81,11 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     let began = Instant::now();
     loop {
         let left = lasts.map_or(Duration::MAX, |lasts| lasts.saturating_sub(began.elapsed()));
-        if left.is_zero() || interrupt.asked() {
+        if left.is_zero() {
             break;
         }
-        let rests = left.min(session.rests());
+        // What was moved until it is asked to end is seen, even where an observation was at work just then.
+        let rests = if interrupt.asked() { Duration::ZERO } else { left.min(session.rests()) };
         let mut pressed = Pressed::Nothing;
         if let Some(screen) = &mut screen {
             screen.show(shown(args, session.watched(Some(LATELY)))?);
@@ -96,6 +97,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
             }
             pressed != Pressed::Nothing || interrupt.asked()
         });
+        let ends = pressed == Pressed::End || interrupt.asked();
         let observed = match (pressed, &mut screen) {
             (Pressed::WhatIf, Some(screen)) => session.undisturbed(|| what_if_of_row(screen, &interrupt)),
             _ => session.observe().map(|()| None),
@@ -107,7 +109,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
                 break;
             }
         }
-        if pressed == Pressed::End || interrupt.asked() {
+        if ends {
             break;
         }
     }
