@@ -64,21 +64,35 @@ impl Test {
     }
 }
 
+/// Builds the whole workspace once, for lints and for tests: Clippy is the compiler, which does all that the usual one does but the
+/// optimisations before LLVM's. What cargo tells of it.
+///
+/// # Errors
+/// If it cannot be built.
+pub fn build() -> Result<Vec<Value>> {
+    let words = ["cargo", "build", "--workspace", "--all-targets", "--quiet", "--message-format=json"];
+    let mut build = command(&[&words[..], &FEATURES].concat());
+    build.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").stderr(Stdio::inherit());
+    let output = build.output().context("cannot start cargo")?;
+    let lines = String::from_utf8(output.stdout)?;
+    let messages: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    if !output.status.success() {
+        bail!("the workspace cannot be built\n{}", said(&messages));
+    }
+    Ok(messages)
+}
+
+/// What the compiler said: with JSON as its format, cargo does not show it.
+pub fn said(messages: &[Value]) -> String {
+    messages.iter().filter_map(|message| message["message"]["rendered"].as_str()).collect()
+}
+
 /// Builds the tests and all that they run, peers with libraries too, and asks each program which tests it has.
 ///
 /// # Errors
 /// If they cannot be built.
 pub fn built() -> Result<Vec<Test>> {
-    let words = ["cargo", "build", "--workspace", "--all-targets", "--quiet", "--message-format=json"];
-    let words = [&words[..], &FEATURES].concat();
-    let output = command(&words).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
-    let lines = String::from_utf8(output.stdout)?;
-    let messages: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    if !output.status.success() {
-        // With JSON as its format cargo does not show what the compiler said.
-        let said = messages.iter().filter_map(|message| message["message"]["rendered"].as_str());
-        bail!("the tests cannot be built\n{}", said.collect::<String>());
-    }
+    let messages = build()?;
     let mut tests = Vec::new();
     for message in messages.iter().filter(|message| message["profile"]["test"] == true) {
         let Some(program) = message["executable"].as_str().map(PathBuf::from) else { continue };
