@@ -150,7 +150,10 @@ fn a_failure_says_what_perf_says_in_one_line() {
     let interrupt = Interrupt::never().unwrap();
     let script = Perf::start("script", &["--input", "/does/not/exist"], &interrupt).unwrap();
     let error = script.for_each_line(SCRIPT, |_| {}).unwrap_err().to_string();
-    assert!(error.starts_with("perf script failed (exit status: ") && error.contains("/does/not/exist"), "{error}");
+    assert!(
+        error.starts_with("perf script failed (exit status: ") && error.contains("/does/not/exist"),
+        "{error}"
+    );
     assert_eq!(error.lines().count(), 1);
 }
 

@@ -366,7 +366,8 @@ fn a_remedy_is_tried_and_a_flame_graph_drawn() {
     std::fs::create_dir(&bin).unwrap();
     place.write_program("bin/perf", &perf);
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let mut command = place.command(&["explain", "--quiet", "--timeout", "2min", "--json", "explanation.json"]);
+    let mut command =
+        place.command(&["explain", "--quiet", "--timeout", "2min", "--json", "explanation.json"]);
     command.args([cell, "--try", "--flame", "flame.svg"]).args(SHORT).env("PATH", path);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
