@@ -1,6 +1,5 @@
 //! A document, and all its renderings.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use ipcost_features::ab;
@@ -8,7 +7,6 @@ use ipcost_features::answers::{answer_as, answer_of, documents_in};
 use ipcost_features::check::{self, Check, View, github, junit};
 use ipcost_features::compare::{self, CompareSettings, PastRuns};
 use ipcost_features::fleet::{self, Gatherer};
-use ipcost_features::gallery::Gallery;
 use ipcost_features::history::{self, RunSummary};
 use ipcost_features::replicate::{self, Ledger};
 use ipcost_features::trend::{self, CellName};
@@ -20,7 +18,7 @@ use ipcost_model::{
 use ipcost_report::page::{Frame, Page};
 use ipcost_report::picture::{self, Background, Chart};
 use ipcost_report::terminal::Detail;
-use ipcost_report::{benchfmt, bmf, conbench, csv, html, json, lkp, markdown, otava, terminal};
+use ipcost_report::{benchfmt, csv, html, json, markdown, otava, terminal};
 
 /// Answers without a document of their own: ledgers, and claims that carry theirs.
 pub fn answers(bytes: &[u8]) {
@@ -88,9 +86,6 @@ pub fn use_all(document: Document) {
     plain("csv of samples", &csv::samples(&document));
     plain("markdown", &markdown::render(&document));
     plain("benchfmt", &benchfmt::render(&document));
-    plain("bmf", &bmf::render(&document));
-    plain("conbench", &conbench::render(&document, None));
-    plain("lkp", &lkp::render(&document));
     plain("otava", &otava::render(vec![otava::OtavaRow::of(&document, "run")]).0);
     for chart in Chart::ALL {
         if let Ok(picture) = picture::draw(&document, chart, Background::default()) {
@@ -180,11 +175,6 @@ fn together(documents: &[Document]) {
     };
     let fleet = gathered().finish(Tool::of_version("0"));
     every_output("fleet", &fleet::page(&fleet));
-    let fleets = gathered().finish_jobs(&Tool::of_version("0"));
-    if !fleets[0].hosts.is_empty() {
-        let gallery = Gallery::new(Some(HOSTILE.to_owned()), fleets, HashMap::new());
-        gallery.pages().for_each(|(_, page)| plain("gallery", &page));
-    }
 }
 
 /// What a stranger may write wherever there is text.

@@ -34,6 +34,7 @@ const PACKAGES: &[Package] = &[
         needed_for: "the peers that talk through them",
     },
     program("strace", &["strace"], "comparing system calls"),
+    program("jq", &["jq"], "what collectors take"),
     program("git", &["git"], "a bisection of a toy repository"),
     program("bash", &["bash"], "loading the completions"),
     program("zsh", &["zsh"], "reading the completions"),
@@ -144,9 +145,9 @@ const ENGINES: &[Package] = &[
 /// Tests that take a browser, network namespaces, real servers, collectors, sanitizers or control groups, by module.
 const SYSTEM: &[&str] = &[
     "app::", "app_tools::", "collectors_tools::", "connections::", "deploy_ansible::", "deploy_kubernetes::",
-    "deploy_reframe::", "deploy_slurm::", "explain::", "faults_changed::", "faults_system::",
-    "gallery_browser::", "html::", "load::", "network::", "other_users::", "pace_tools::",
-    "private_servers::", "replicate::", "sanitizers::", "watch::", "watch_bounds::", "watch_servers::",
+    "deploy_reframe::", "deploy_slurm::", "explain::", "faults_changed::", "faults_system::", "html::",
+    "load::", "network::", "other_users::", "pace_tools::", "private_servers::", "replicate::",
+    "sanitizers::", "watch::", "watch_bounds::", "watch_servers::",
 ];
 
 /// Tests of what is built for Windows.

@@ -11,7 +11,6 @@ pub mod compare;
 pub mod doctor;
 pub mod explain;
 pub mod fleet;
-pub mod gallery;
 pub mod history;
 pub mod load;
 mod packed;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::picture::{self, Background, Chart};
 use crate::terminal::Detail;
-use crate::{benchfmt, bmf, conbench, csv, fixture, html, json as json_text, lkp, markdown, otava, terminal};
+use crate::{benchfmt, csv, fixture, html, json as json_text, markdown, otava, terminal};
 
 type Render = fn(&Document) -> String;
 
@@ -22,9 +22,6 @@ const RENDERERS: &[(&str, Render)] = &[
     ("csv of samples", csv::samples),
     ("markdown", markdown::render),
     ("benchfmt", benchfmt::render),
-    ("bmf", bmf::render),
-    ("conbench", |document| conbench::render(document, None)),
-    ("lkp", lkp::render),
     ("otava", |document| otava::render(vec![otava::OtavaRow::of(document, "run")]).0),
     // A chart that a document has nothing for is refused, which is text, too.
     ("picture", |document| {

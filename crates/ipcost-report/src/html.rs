@@ -10,7 +10,6 @@ mod charts;
 mod cheapest;
 mod crossings;
 mod data;
-pub mod matrix;
 mod pairs;
 pub mod site;
 mod tables;

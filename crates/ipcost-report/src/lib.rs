@@ -4,11 +4,7 @@
 #[cfg(test)]
 mod absurd;
 pub mod benchfmt;
-pub mod bmf;
-pub mod conbench;
 pub mod csv;
-#[cfg(feature = "parquet")]
-pub mod dataset;
 mod epochs;
 mod figures;
 #[cfg(any(test, feature = "fixtures"))]
@@ -16,7 +12,6 @@ pub mod fixture;
 pub mod grid;
 pub mod html;
 pub mod json;
-pub mod lkp;
 pub mod markdown;
 pub mod numbers;
 pub mod otava;

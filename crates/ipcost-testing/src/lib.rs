@@ -45,7 +45,6 @@ pub const NAMES: &[(&str, &str)] = &[
     // What tests download.
     ("benchstat", "needs a network, from which go installs it"),
     ("apache-otava", DOWNLOADED_BY_PIP),
-    ("conbench", DOWNLOADED_BY_PIP),
     ("duckdb", DOWNLOADED_BY_PIP),
     ("kubernetes-validate", DOWNLOADED_BY_PIP),
     ("reframe-hpc", DOWNLOADED_BY_PIP),

@@ -20,11 +20,17 @@ use crate::redact::Redacting;
 /// What is wrong with the arguments, that no document counts, or what cannot be written.
 pub fn run(args: &FleetArgs) -> Result<ExitCode, Problem> {
     check(args).map_err(Problem::usage)?;
-    let gatherer =
-        gather(&args.documents, Gatherer::new(args.metric), args.redacting, args.quiet, |_, _| Ok(()))?;
+    let mut gatherer = Gatherer::new(args.metric);
+    documents(&args.documents, args.redacting, args.quiet, |_, file, document| {
+        match document {
+            Ok(document) => gatherer.add(file, &document),
+            Err(reason) => gatherer.unreadable(file, reason),
+        }
+        Ok(())
+    })?;
     let fleet = gatherer.finish(tool());
     if fleet.hosts.is_empty() {
-        return Err(Problem::usage(nothing("a fleet", &fleet)));
+        return Err(Problem::usage(nothing(&fleet)));
     }
     write(&fleet, args)?;
     Ok(ExitCode::SUCCESS)
@@ -37,30 +43,6 @@ fn check(args: &FleetArgs) -> anyhow::Result<()> {
         "--contrast says what --svg and --png draw; give one of them"
     );
     Ok(())
-}
-
-/// Every document of the runs and directories; what cannot be read is counted, too. Each is shown to `also`, with the name of its file.
-///
-/// # Errors
-/// That a directory cannot be read, or what `also` failed with.
-pub fn gather(
-    names: &[String],
-    mut gatherer: Gatherer,
-    redacting: Redacting,
-    quiet: bool,
-    mut also: impl FnMut(&str, &Document) -> Result<(), Problem>,
-) -> Result<Gatherer, Problem> {
-    documents(names, redacting, quiet, |_, file, document| {
-        match document {
-            Ok(document) => {
-                gatherer.add(file, &document);
-                also(file, &document)?;
-            }
-            Err(reason) => gatherer.unreadable(file, reason),
-        }
-        Ok(())
-    })?;
-    Ok(gatherer)
 }
 
 /// Uses every document of the runs and directories, or the reason why it cannot be read, with its place, from 1, and its name.
@@ -101,11 +83,11 @@ fn reason(error: &anyhow::Error, file: &str) -> String {
     causes.join(": ")
 }
 
-/// That there is nothing that counts, and why; `what` takes documents.
-pub fn nothing(what: &str, fleet: &Fleet) -> anyhow::Error {
+/// That there is nothing that counts, and why.
+fn nothing(fleet: &Fleet) -> anyhow::Error {
     let Some(first) = fleet.skipped.first() else {
         return anyhow!(
-            "there is no document; {what} takes files of ipcost run --json FILE, or directories of them"
+            "there is no document; a fleet takes files of ipcost run --json FILE, or directories of them"
         );
     };
     let more = match fleet.skipped_files - 1 {

@@ -8,7 +8,6 @@ mod app;
 mod args;
 mod build;
 mod check;
-mod collectors;
 mod compare;
 mod conformance;
 mod consent;
@@ -18,7 +17,6 @@ mod exit;
 mod explain;
 mod finish;
 mod fleet;
-mod gallery;
 mod history;
 mod job;
 mod load;
@@ -59,7 +57,6 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Fleet(args) => fleet::run(&args),
-        Command::Gallery(args) => gallery::run(&args),
         Command::Show(args) => history::show(&args),
         Command::List(args) => history::list(&args),
         Command::Resume(args) => resume::run(&args),

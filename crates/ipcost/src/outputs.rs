@@ -6,10 +6,9 @@ use anyhow::ensure;
 use ipcost_features::answer::Answer;
 use ipcost_model::Document;
 use ipcost_report::page::Frame;
-use ipcost_report::{benchfmt, bmf, csv, lkp, markdown, picture};
+use ipcost_report::{benchfmt, csv, markdown, picture};
 
 use crate::args::OutputArgs;
-use crate::collectors::conbench;
 use crate::output::{
     at_most_one_on_standard_output, no_picture_on_terminal, write_bytes, write_html, write_json, write_text,
 };
@@ -95,13 +94,10 @@ pub fn write(
     }
     did.extend(pictures.into_iter().map(|(path, picture)| write_bytes(&picture, path)));
     let in_csv = || if args.tables.samples { csv::samples(document) } else { cells(document, answer) };
-    let tables: [(_, Render<'_>); 6] = [
+    let tables: [(_, Render<'_>); 3] = [
         (&args.tables.csv, &in_csv),
         (&args.tables.markdown, &|| in_markdown(document, answer)),
         (&args.tables.benchfmt, &|| benchfmt::render(document)),
-        (&args.tables.bmf, &|| bmf::render(document)),
-        (&args.tables.conbench, &|| conbench(document)),
-        (&args.tables.lkp, &|| lkp::render(document)),
     ];
     let asked = tables.into_iter().filter_map(|(file, render)| Some((file.as_ref()?, render)));
     did.extend(asked.map(|(file, render)| write_text(&render(), file)));

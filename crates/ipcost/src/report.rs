@@ -18,8 +18,8 @@ use crate::{documents, many, outputs, record_files};
 /// What is wrong with the document, or what cannot be written.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
     outputs::check(&args.outputs, None).map_err(Problem::usage)?;
-    if args.many.any() {
-        return many::write(args);
+    if let Some(file) = &args.otava {
+        return many::write(args, file);
     }
     let run = only(&args.runs).map_err(Problem::usage)?;
     let document = match documents::load_ledgers(run).map_err(Problem::usage)? {
@@ -50,9 +50,8 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
 fn only(runs: &[String]) -> anyhow::Result<&str> {
     match runs {
         [run] => Ok(run),
-        _ => bail!(
-            "{} RUNs in one output: --parquet DIR and --otava FILE take them; ipcost compare compares them",
-            runs.len()
-        ),
+        _ => {
+            bail!("{} RUNs in one output: --otava FILE takes them; ipcost compare compares them", runs.len())
+        }
     }
 }

@@ -19,22 +19,6 @@ impl Gatherer {
         self.fleet(tool, runs)
     }
 
-    /// A fleet of each job, that of most hosts first; nothing more is added. Replications, which belong to no job, and files that
-    /// cannot be read are with the first. There is always a first.
-    pub fn finish_jobs(mut self, tool: &Tool) -> Vec<Fleet> {
-        let jobs = self.by_job();
-        let of_others: usize = jobs.iter().skip(1).map(Vec::len).sum();
-        self.files.read -= of_others as u64;
-        let mut fleets = Vec::new();
-        for (place, runs) in jobs.into_iter().enumerate() {
-            if place > 0 {
-                self.files.read = runs.len() as u64;
-            }
-            fleets.push(self.fleet(tool.clone(), runs));
-        }
-        fleets
-    }
-
     /// The documents by job, that of most hosts first, the first of equals before the others; replications are with the first.
     fn by_job(&mut self) -> Vec<Vec<Gathered>> {
         let runs = std::mem::take(&mut self.runs);

@@ -17,6 +17,5 @@ pub mod words;
 pub(crate) use self::files::Files;
 pub use self::gather::Gatherer;
 pub use self::host_key::{HostKey, names};
-pub(crate) use self::page::{by_host_of, not_counted, tone};
 pub use self::page::{figure, page};
 pub use self::record::*;

@@ -11,7 +11,9 @@ use ipcost_report::words::{capitalised, cores};
 
 use super::data::data;
 use super::drawn::{by_host, overview};
-use super::record::{Fleet, FleetCheapest, FleetClaim, FleetContrast, Standing, Together};
+use super::record::{
+    Fleet, FleetCheapest, FleetClaim, FleetContrast, GroupCheapest, GroupClaim, HostGroup, Standing, Together,
+};
 use super::words::{
     ContrastRow, cheapest_on, claim_conditions, claim_counts, claim_sentence, how, known, pair, rows,
     sentence, sentences, skipped, spread, tables, title, typical_of, work,
@@ -56,6 +58,10 @@ fn answer(fleet: &Fleet) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     if !fleet.cheapest.is_empty() {
         blocks.push(Section::new("", "Cheapest, on how many hosts").with(cheapest(fleet)).open());
+        if fleet.groups.len() > 1 {
+            let table = cheapest_by_group(fleet);
+            blocks.push(Section::new("", "Cheapest, by group of hosts").with(table).folded());
+        }
     }
     let said = |all: &[String]| all.iter().map(|said| Paragraph::plain(capitalised(said))).collect();
     let sentences = sentences(fleet, false);
@@ -81,7 +87,7 @@ fn groups(fleet: &Fleet) -> Table {
         Column::text("processor").dropped(1),
         Column::text("virtualisation").dropped(2),
     ];
-    let row = |group: &super::HostGroup| {
+    let row = |group: &HostGroup| {
         vec![
             Value::Count(group.hosts).into(),
             Value::Name(format!("{} {}", group.os, group.kernel)).into(),
@@ -138,7 +144,7 @@ fn another(together: &Together) -> Option<Value> {
 }
 
 /// How the verdict of most hosts on a contrast looks.
-pub(crate) fn tone(majority: Option<Standing>) -> Tone {
+fn tone(majority: Option<Standing>) -> Tone {
     match majority {
         Some(Standing::Cheaper) => Tone::Good,
         Some(Standing::CostsMore) => Tone::Bad,
@@ -162,6 +168,28 @@ fn cheapest(fleet: &Fleet) -> Table {
     Table::new(&[Column::text(""), Column::text(""), Column::text("")]).rows(rows)
 }
 
+/// The same with a row for each group of hosts.
+fn cheapest_by_group(fleet: &Fleet) -> Table {
+    let rows = fleet.cheapest.iter().flat_map(|table| {
+        table.groups.iter().map(|GroupCheapest { group, cheapest, open, open_among }| {
+            let name = format!("{}, {}", capitalised(&table.work), cores(table.placement));
+            vec![
+                Value::Name(name).into(),
+                name_of(fleet, *group),
+                cheapest_on(cheapest, *open, open_among).into(),
+            ]
+        })
+    });
+    Table::new(&[Column::text(""), Column::text("hosts"), Column::text("cheapest")]).rows(rows)
+}
+
+fn name_of(fleet: &Fleet, group: u64) -> Field {
+    let HostGroup { os, kernel, cpu, virtualisation, .. } = &fleet.groups[group as usize];
+    let parts = [&format!("{os} {kernel}"), cpu, virtualisation];
+    let known: Vec<&str> = parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    known.join(", ").into()
+}
+
 fn claims(fleet: &Fleet) -> Section<'_> {
     let mut section = Section::new("claims", "Claims");
     let mut of_one = Section::default();
@@ -171,7 +199,13 @@ fn claims(fleet: &Fleet) -> Section<'_> {
             section = section.with_all((!whole.blocks.is_empty()).then(|| whole.open()));
         }
         of_one = of_one.with(of_claim(fleet, claim));
-        of_one = of_one.with(Section::new("", "By host").with(by_host_of(fleet, claim, MOST_HOSTS)).folded());
+        if claim.groups.len() > 1 {
+            let row = |of: &GroupClaim| vec![name_of(fleet, of.group), claim_counts(&of.counts).into()];
+            let table = Table::new(&[Column::text("hosts"), Column::text("")]);
+            let table = table.rows(claim.groups.iter().map(row));
+            of_one = of_one.with(Section::new("", "By group of hosts").with(table).folded());
+        }
+        of_one = of_one.with(Section::new("", "By host").with(by_host_of(fleet, claim)).folded());
     }
     section.with(of_one.open())
 }
@@ -191,7 +225,7 @@ fn of_claim(fleet: &Fleet, claim: &FleetClaim) -> Claim {
 }
 
 /// What each host says of a claim, of so many hosts.
-pub(crate) fn by_host_of(fleet: &Fleet, claim: &FleetClaim, most: usize) -> Table {
+fn by_host_of(fleet: &Fleet, claim: &FleetClaim) -> Table {
     let row = |host: &super::HostClaim| {
         vec![
             Value::Name(fleet.hosts[host.host as usize].name.clone()).into(),
@@ -200,8 +234,8 @@ pub(crate) fn by_host_of(fleet: &Fleet, claim: &FleetClaim, most: usize) -> Tabl
         ]
     };
     let columns = [Column::text("host"), Column::text(""), Column::text("").dropped(1)];
-    let mut table = Table::new(&columns).rows(claim.hosts.iter().take(most).map(row));
-    let more = claim.hosts.len().saturating_sub(most);
+    let mut table = Table::new(&columns).rows(claim.hosts.iter().take(MOST_HOSTS).map(row));
+    let more = claim.hosts.len().saturating_sub(MOST_HOSTS);
     if more > 0 {
         table.rows.push(vec![format!("… and {}", counted(more as u64, "more host")).into()]);
     }
@@ -266,7 +300,7 @@ fn hosts(fleet: &Fleet) -> Table {
 }
 
 /// A caution that files are not counted, with which and why; nothing if all are.
-pub(crate) fn not_counted(fleet: &Fleet) -> Vec<Block<'static>> {
+fn not_counted(fleet: &Fleet) -> Vec<Block<'static>> {
     let lines = skipped(fleet, MOST_FILES);
     let Some((first, files)) = lines.split_first() else { return Vec::new() };
     let list =

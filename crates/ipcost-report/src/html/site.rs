@@ -1,6 +1,5 @@
 //! Pages that are not of one document: sections of text, tables and pictures, without a script.
 
-use super::matrix::Matrix;
 use super::{FOOTER, Fragment, STYLE, palette, policy, text};
 use crate::figures::claims::Known;
 use crate::page::{Item, Table, Tone};
@@ -25,11 +24,6 @@ pub struct Page {
 impl Page {
     /// As HTML.
     pub fn render(&self) -> String {
-        self.render_by("ipcost")
-    }
-
-    /// As HTML that names what made it, so that it is known again.
-    pub fn render_by(&self, generator: &str) -> String {
         let style = palette() + STYLE + OWN_STYLE;
         let link =
             |(address, name): &(String, String)| format!("<a href=\"{}\">{}</a>", text(address), text(name));
@@ -45,12 +39,11 @@ impl Page {
              <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <meta name=\"generator\" content=\"{}\">\n\
+             <meta name=\"generator\" content=\"ipcost\">\n\
              <title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n\
              <header>\n<div>\n<h1>{title}</h1>\n<p class=\"quiet\">{}</p>\n{nav}</div>\n</header>\n\
              <main>\n{sections}</main>\n{FOOTER}</body>\n</html>\n",
             policy("", &style),
-            text(generator),
             text(&self.about),
             title = text(&self.title),
         )
@@ -63,19 +56,12 @@ pub struct Section {
     id: String,
     title: String,
     body: String,
-    /// Of a claim's, what is known of it.
-    known: Option<Known>,
 }
 
 impl Section {
     /// An empty one; the id is what links lead to.
     pub fn new(id: &str, title: &str) -> Self {
-        Self { id: id.to_owned(), title: title.to_owned(), body: String::new(), known: None }
-    }
-
-    /// An empty one for a claim, as a card in the colour of what is known of it.
-    pub fn claim(id: &str, title: &str, known: Known) -> Self {
-        Self { known: Some(known), ..Self::new(id, title) }
+        Self { id: id.to_owned(), title: title.to_owned(), body: String::new() }
     }
 
     /// Adds a paragraph.
@@ -112,17 +98,6 @@ impl Section {
         self.body.is_empty()
     }
 
-    /// Adds a paragraph that leads somewhere.
-    pub fn link(mut self, address: &str, said: &str) -> Self {
-        self.body.push_str(&format!("<p><a href=\"{}\">{}</a></p>\n", text(address), text(said)));
-        self
-    }
-
-    /// Adds a heading within the section.
-    pub fn heading(self, title: &str) -> Self {
-        self.heading_at("", title)
-    }
-
     /// Adds a heading to which links lead by its id, unless that is empty.
     pub fn heading_at(mut self, id: &str, title: &str) -> Self {
         let id = if id.is_empty() { String::new() } else { format!(" id=\"{}\"", text(id)) };
@@ -142,19 +117,11 @@ impl Section {
         self
     }
 
-    /// Adds a table of coloured fields.
-    pub fn matrix(mut self, matrix: &Matrix) -> Self {
-        self.body.push_str(&matrix.render());
-        self
-    }
-
     /// Adds claims, each with what is known of it as a badge.
     pub fn badges(mut self, badges: &[Badge]) -> Self {
         let entry = |badge: &Badge| {
-            let (link, said) = (text(&badge.link), text(&badge.text));
-            let (class, known) = (badge.known.class(), text(&badge.said));
-            let said = if link.is_empty() { said } else { format!("<a href=\"{link}\">{said}</a>") };
-            format!("<li>{said}<span class=\"badge {class}\">{known}</span></li>\n")
+            let (claim, class, known) = (text(&badge.text), badge.known.class(), text(&badge.said));
+            format!("<li>{claim}<span class=\"badge {class}\">{known}</span></li>\n")
         };
         let entries: String = badges.iter().map(entry).collect();
         self.body.push_str(&format!("<ul class=\"known\">\n{entries}</ul>\n"));
@@ -203,13 +170,9 @@ impl Section {
     /// The section as a part of a page.
     pub fn fragment(self) -> Fragment {
         let (id, title) = (text(&self.id), text(&self.title));
-        let (class, heading) = match self.known {
-            Some(known) => (format!(" class=\"claim of-{}\"", known.class()), "h3"),
-            None => (String::new(), "h2"),
-        };
         Fragment(format!(
-            "<section{class} id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
-             <{heading} id=\"{id}-title\">{title}</{heading}>\n{}</section>\n",
+            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
+             <h2 id=\"{id}-title\">{title}</h2>\n{}</section>\n",
             self.body
         ))
     }
@@ -220,8 +183,6 @@ impl Section {
 pub struct Badge {
     /// The claim.
     pub text: String,
-    /// Where it leads to; empty if nowhere.
-    pub link: String,
     /// Its colour.
     pub known: Known,
     /// What is known, in words.
@@ -240,12 +201,7 @@ mod tests {
         let table = Table::new(&[Column::text("host")]).rows([vec![field]]);
         let inner = Section::new("inner", evil).note(evil);
         let part = Section::new(evil, evil).note(evil);
-        let badge = Badge {
-            text: evil.to_owned(),
-            link: evil.to_owned(),
-            known: Known::Holds,
-            said: evil.to_owned(),
-        };
+        let badge = Badge { text: evil.to_owned(), known: Known::Holds, said: evil.to_owned() };
         let item = Item {
             text: evil.to_owned(),
             why: evil.to_owned(),
@@ -256,10 +212,8 @@ mod tests {
         let section = Section::new(evil, evil)
             .badges(&[badge])
             .item(&item)
-            .link(evil, evil)
             .paragraph(evil)
             .caution(evil)
-            .heading(evil)
             .heading_at(evil, evil)
             .part(part)
             .sentences(&[(Some(1), evil.to_owned())])
@@ -269,9 +223,9 @@ mod tests {
             title: evil.to_owned(),
             about: evil.to_owned(),
             links: vec![(evil.to_owned(), evil.to_owned())],
-            sections: vec![section.fragment(), Section::claim(evil, evil, Known::Open).fragment()],
+            sections: vec![section.fragment()],
         };
-        let html = page.render_by(evil);
+        let html = page.render();
         assert!(!html.contains("<script") && !html.contains("\"'&"), "{html}");
         assert_eq!(html.matches("&lt;script&gt;").count(), 35, "{html}");
     }

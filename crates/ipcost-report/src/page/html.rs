@@ -59,13 +59,6 @@ impl Page<'_> {
     }
 }
 
-impl site::Section {
-    /// Adds blocks of a page.
-    pub fn with_blocks(self, blocks: &[Block<'_>]) -> Self {
-        blocks.iter().fold(self, block)
-    }
-}
-
 fn section(section: &Section<'_>) -> site::Section {
     section.blocks.iter().fold(site::Section::new(&section.id, &section.title), block)
 }
@@ -106,12 +99,7 @@ fn block(section: site::Section, block: &Block<'_>) -> site::Section {
 }
 
 fn claim(section: site::Section, claim: &Claim) -> site::Section {
-    let badge = site::Badge {
-        text: claim.text.clone(),
-        link: String::new(),
-        known: claim.known,
-        said: claim.said.clone(),
-    };
+    let badge = site::Badge { text: claim.text.clone(), known: claim.known, said: claim.said.clone() };
     let section = section.badges(&[badge]);
     claim.more.iter().fold(section, |section, line| section.note(line.trim()))
 }

@@ -48,10 +48,10 @@ impl RecordFiles {
     /// If others were asked for.
     pub fn of(outputs: &OutputArgs) -> anyhow::Result<Self> {
         let OutputArgs { json, html, svg, png, tables, .. } = outputs;
-        let TableArgs { csv, markdown, benchfmt, bmf, conbench, lkp, .. } = tables;
+        let TableArgs { csv, markdown, benchfmt, .. } = tables;
         ensure!(
-            [benchfmt, bmf, conbench, lkp].iter().all(|file| file.is_none()),
-            "nothing was measured by this command, and --benchfmt, --bmf, --conbench and --lkp are about cells that were; leave them out"
+            benchfmt.is_none(),
+            "nothing was measured by this command, and --benchfmt is about cells that were; leave it out"
         );
         let [json, html, csv, markdown, svg, png] = [json, html, csv, markdown, svg, png].map(Clone::clone);
         Ok(Self { texts: TextFiles { json, html, csv, markdown }, svg, png })

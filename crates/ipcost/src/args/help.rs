@@ -9,12 +9,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["run", "app", "load", "ab", "sweep", "replicate"]),
     ("Understand", &["watch", "explain", "doctor", "compare", "check"]),
     ("Saved runs", &["show", "list", "report", "resume", "prune"]),
-    ("Fleet", &["fleet", "gallery"]),
+    ("Fleet", &["fleet"]),
     ("For developers", &["peer", "conformance", "schema", "selftest", "man", "completions", "help"]),
 ];
 
 /// Examples, a command line and what it does; of the whole program under the empty name.
-const EXAMPLES: [(&str, &[(&str, &str)]); 26] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 25] = [
     (
         "",
         &[
@@ -130,7 +130,6 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 26] = [
     ("resume", &[("ipcost resume", "the newest run that was killed")]),
     ("prune", &[("ipcost prune --keep 20", "all but the newest twenty")]),
     ("fleet", &[("ipcost fleet results/documents", "what all these hosts show together")]),
-    ("gallery", &[("ipcost gallery results/documents --out site", "a site of them, in the directory site")]),
     ("peer", &[("ipcost peer", "what other programs start as their counterpart")]),
     (
         "conformance",
@@ -146,8 +145,8 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 26] = [
     ("help", &[("ipcost help run", "a command"), ("ipcost help transports", "what can be compared here")]),
 ];
 
-/// Formats that other programs' stores take; they are shown where documents are converted.
-const OF_COLLECTORS: [&str; 4] = ["benchfmt", "bmf", "conbench", "lkp"];
+/// The format that another program takes; it is shown where documents are converted.
+const OF_ANOTHER: &str = "benchfmt";
 /// Where all formats are shown.
 const CONVERTS: &str = "report";
 
@@ -210,8 +209,8 @@ fn with_own_flags(name: &str, command: Command) -> Command {
         })
     };
     let command = command.mut_args(|arg| {
-        let is_for_stores = OF_COLLECTORS.contains(&arg.get_id().as_str()) && name != CONVERTS;
-        let is_shown = is_own(&arg) && !is_for_stores;
+        let is_for_another = arg.get_id() == OF_ANOTHER && name != CONVERTS;
+        let is_shown = is_own(&arg) && !is_for_another;
         if is_shown { arg } else { arg.hide(true) }
     });
     let command = command.mut_subcommands(|below| with_own_flags(name, below));
@@ -323,9 +322,9 @@ mod tests {
             table.build();
             table.find_subcommand_mut(name).unwrap().render_long_help().to_string()
         };
-        assert!(help("report").contains("--conbench") && !help("run").contains("--conbench"));
+        assert!(help("report").contains("--benchfmt") && !help("run").contains("--benchfmt"));
         assert!(!help("ab").contains("--transports") && help("ab").contains("--a-env"));
-        let line = ["ipcost", "ab", "--b-env", "A=1", "--transports", "unix", "--lkp", "-"];
+        let line = ["ipcost", "ab", "--b-env", "A=1", "--transports", "unix", "--benchfmt", "-"];
         assert!(parse(line.iter().map(Into::into)).is_ok());
     }
 }

@@ -10,11 +10,9 @@ mod doctor;
 mod explain;
 mod files;
 mod fleet;
-mod gallery;
 mod help;
 mod history;
 mod load;
-mod many;
 mod measuring;
 mod output;
 mod replicate;
@@ -47,11 +45,9 @@ pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
 pub use files::{RecordFiles, TextFiles};
 pub use fleet::FleetArgs;
-pub use gallery::GalleryArgs;
 pub use help::{table, whole_table};
 pub use history::{ListArgs, PruneArgs, ResumeArgs, ShowArgs};
 pub use load::LoadArgs;
-pub use many::ManyArgs;
 pub use measuring::Measuring;
 pub use output::OutputArgs;
 pub use replicate::ReplicateArgs;
@@ -107,8 +103,6 @@ pub enum Command {
     Check(CheckArgs),
     /// Show what many hosts say together
     Fleet(FleetArgs),
-    /// Write a site of what many hosts show, by kernel and processor
-    Gallery(GalleryArgs),
     /// Show a saved run again
     Show(ShowArgs),
     /// List saved runs, or show when the cost of a cell changed

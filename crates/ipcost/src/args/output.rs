@@ -45,8 +45,7 @@ impl OutputArgs {
 }
 
 /// The outputs that only a document fills, by their flags.
-pub const OF_DOCUMENTS: [&str; 9] =
-    ["html", "svg", "png", "csv", "markdown", "benchfmt", "bmf", "conbench", "lkp"];
+pub const OF_DOCUMENTS: [&str; 6] = ["html", "svg", "png", "csv", "markdown", "benchfmt"];
 
 #[cfg(test)]
 mod tests {

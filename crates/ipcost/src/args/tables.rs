@@ -19,21 +19,11 @@ pub struct TableArgs {
     /// Write Go benchmark lines, for benchstat
     #[arg(long, value_name = "FILE")]
     pub benchfmt: Option<PathBuf>,
-    /// Write Bencher Metric Format
-    #[arg(long, value_name = "FILE")]
-    pub bmf: Option<PathBuf>,
-    /// Write benchmark results as the API of Conbench takes them
-    #[arg(long, value_name = "FILE")]
-    pub conbench: Option<PathBuf>,
-    /// Write lines of key: value, for the parsers of LKP
-    #[arg(long, value_name = "FILE")]
-    pub lkp: Option<PathBuf>,
 }
 
 impl TableArgs {
     /// The files that were asked for.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        let files = [&self.csv, &self.markdown, &self.benchfmt, &self.bmf, &self.conbench, &self.lkp];
-        files.into_iter().flatten().map(PathBuf::as_path)
+        [&self.csv, &self.markdown, &self.benchfmt].into_iter().flatten().map(PathBuf::as_path)
     }
 }

@@ -22,17 +22,13 @@ pub(super) const TOPICS: [(&str, List); 4] =
     [("transports", transports), ("peers", peers), ("options", options), ("formats", formats)];
 
 /// The outputs of a document, by flag, and for what.
-const FORMATS: [(&str, &str); 13] = [
+const FORMATS: [(&str, &str); 9] = [
     ("--json FILE", "the document, with every sample; schema: ipcost schema document"),
     ("--html FILE", "a page with verdicts, tables and charts, in one file"),
     ("--svg FILE, --png FILE", "a picture; --chart NAME, as below"),
     ("--markdown FILE", "for a pull request"),
     ("--csv FILE", "one row a cell; with --samples one row a timed batch"),
     ("report --benchfmt FILE", "Go benchmark lines, for benchstat"),
-    ("report --bmf FILE", "Bencher Metric Format"),
-    ("report --conbench FILE", "benchmark results as the API of Conbench takes them"),
-    ("report --lkp FILE", "lines of key: value, for the parsers of LKP"),
-    ("report --parquet DIR", "samples, cells and contrasts of one or many runs"),
     ("report --otava FILE", "costs for Apache Otava, one row a run"),
     ("schema", "the JSON Schema of each document"),
     ("list --json FILE", "the saved runs"),

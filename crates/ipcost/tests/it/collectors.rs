@@ -1,9 +1,19 @@
-//! What collectors of benchmark results take: each format as its own documentation has it.
+//! What collectors of benchmark results take, as the programs of docs/tables.md make it of a document.
+
+use std::process::Command;
 
 use jsonschema::validator_for;
 use serde_json::{Value, json};
 
 use crate::common::{Place, text};
+
+/// The program of that language under a heading.
+pub fn written(heading: &str, language: &str) -> &'static str {
+    let page = include_str!("../../../../docs/tables.md");
+    let (_, section) = page.split_once(&format!("## {heading}\n")).unwrap();
+    let (_, program) = section.split_once(&format!("```{language}\n")).unwrap();
+    program.split_once("```").unwrap().0
+}
 
 /// A run of which one cell cannot be measured.
 fn document(place: &Place) -> Value {
@@ -13,8 +23,13 @@ fn document(place: &Place) -> Value {
     ])
 }
 
-fn report(place: &Place, flag: &str) -> String {
-    let output = place.run(&["report", "document.json", flag, "-"]);
+/// What jq makes of it.
+fn made(place: &Place, heading: &str) -> String {
+    let mut jq = Command::new("jq");
+    jq.args(["--raw-output", written(heading, "jq"), "document.json"]).current_dir(place.files.path());
+    jq.env("CONBENCH_PROJECT_REPOSITORY", "https://example.org/a")
+        .env("CONBENCH_PROJECT_COMMIT", "c".repeat(40));
+    let output = jq.output().unwrap_or_else(|error| panic!("jq: {error}; cargo xtask test installs it"));
     assert!(output.status.success(), "{}", text(&output.stderr));
     text(&output.stdout)
 }
@@ -28,7 +43,7 @@ fn measured(document: &Value) -> Vec<&Value> {
 fn bencher_metric_format_has_the_documents_intervals() {
     let place = Place::new();
     let document = document(&place);
-    let written: Value = serde_json::from_str(&report(&place, "--bmf")).unwrap();
+    let written: Value = serde_json::from_str(&made(&place, "Bencher")).unwrap();
     // As Bencher publishes it, and no key besides.
     let schema = json!({
         "type": "object",
@@ -67,7 +82,7 @@ fn bencher_metric_format_has_the_documents_intervals() {
 fn lines_for_lkp_have_one_figure_each() {
     let place = Place::new();
     let document = document(&place);
-    let written = report(&place, "--lkp");
+    let written = made(&place, "LKP");
     let lines: Vec<(&str, f64)> = written
         .lines()
         .map(|line| line.split_once(": ").unwrap())
@@ -90,19 +105,12 @@ fn lines_for_lkp_have_one_figure_each() {
 fn results_for_conbench_are_filed_under_the_commit_of_the_environment() {
     let place = Place::new();
     let document = document(&place);
-    let mut command = place.command(&["report", "document.json", "--conbench", "-"]);
-    command.env("CONBENCH_PROJECT_REPOSITORY", "https://example.org/a");
-    command.env("CONBENCH_PROJECT_COMMIT", "c".repeat(40)).env("CONBENCH_PROJECT_PR_NUMBER", "7");
-    let output = command.output().unwrap();
-    let results: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
-    let github = json!({"repository": "https://example.org/a", "commit": "c".repeat(40), "pr_number": 7});
+    let results: Vec<Value> = serde_json::from_str(&made(&place, "Conbench")).unwrap();
+    let github = json!({"repository": "https://example.org/a", "commit": "c".repeat(40), "pr_number": null});
     assert!(results.iter().all(|result| result["github"] == github));
-    assert!(!report(&place, "--conbench").contains("github"));
+    assert_eq!(results.len(), measured(&document).len());
     for cell in measured(&document) {
-        let result = results
-            .iter()
-            .find(|result| result["tags"]["cell"] == cell["id"] && result["tags"]["metric"] == "wall")
-            .unwrap();
+        let result = results.iter().find(|result| result["tags"]["cell"] == cell["id"]).unwrap();
         // The middle one of seven epochs is the document's own median.
         let mut data: Vec<f64> =
             result["stats"]["data"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::common::python::{environment, printed};
+use crate::collectors::written;
+use crate::common::python::environment;
 use crate::common::{Place, assert_refused, text};
 use crate::trend::{PIPE, UNIX, nights};
 
@@ -56,42 +57,43 @@ fn which_runs_become_rows_can_be_chosen() {
     assert_refused(&place.run(&["list", "--otava", "-", "--json", "-"]), &["--json"]);
 }
 
-/// Validates every result with the schema of Conbench's own server, and prints how many passed.
-const VALIDATE: &str = r#"
-import json, os, sys
-os.environ["CONBENCH_INTENDED_BASE_URL"] = "http://localhost"
-from conbench.entities.benchmark_result import BenchmarkResultFacadeSchema
-results = json.load(open(sys.argv[1]))
-for result in results:
-    result = BenchmarkResultFacadeSchema.create.load(result)
-    assert len(result["stats"]["data"]) == result["stats"]["iterations"]
-broken = dict(results[0])
-del broken["batch_id"]
-assert BenchmarkResultFacadeSchema.create.validate(broken)
-print(len(results))
+/// What DuckDB answers to the two questions of the page.
+const ASK: &str = r#"
+import duckdb, json, sys
+print(json.dumps([[list(row) for row in duckdb.sql(question).fetchall()] for question in sys.argv[1:]]))
 "#;
 
-/// The server's package, and what its schema imports.
-const CONBENCH: [&str; 16] = [
-    "conbench==2023.4.10", "marshmallow<4", "flask", "itsdangerous", "numpy", "orjson", "pandas",
-    "prometheus_client", "prometheus_flask_exporter", "psycopg2-binary", "pytest", "python-dotenv", "pyyaml",
-    "requests", "sqlalchemy", "tenacity",
-];
-
 #[test]
-fn conbench_accepts_every_result() {
-    let Some(bin) = environment("conbench", &CONBENCH) else { return };
+fn duckdb_reads_documents_and_csv() {
+    let Some(bin) = environment("duckdb", &["duckdb==2.0.1"]) else { return };
     let place = Place::new();
     let document = place.document(&[
-        "run", "--transports", "pipe,unix", "--placement", "free", "--patterns", "rr,stream", "--epochs",
-        "3", "--quiet", "--name", "nightly",
+        "run", "--transports", "pipe,unix", "--placement", "free", "--patterns", "rr", "--epochs", "3",
+        "--quiet",
     ]);
-    let mut command = place.command(&["report", "document.json", "--conbench", "results.json"]);
-    command.env("CONBENCH_PROJECT_REPOSITORY", "https://github.com/a/b");
-    command.env("CONBENCH_PROJECT_COMMIT", "c".repeat(40));
-    assert!(command.status().unwrap().success());
-    let passed: usize = printed(&bin, VALIDATE, &[&place.file("results.json")]).trim().parse().unwrap();
-    let cells = document["cells"].as_array().unwrap().len();
-    // Processor time may be too little to count in an epoch.
-    assert!(passed > cells && passed <= 2 * cells, "{passed} of {cells}");
+    std::fs::create_dir(place.file("runs")).unwrap();
+    std::fs::copy(place.file("document.json"), place.file("runs/a.json")).unwrap();
+    let samples = place.run(&["report", "document.json", "--csv", "samples.csv", "--samples"]);
+    assert!(samples.status.success(), "{}", text(&samples.stderr));
+    let page = written("DuckDB", "sql");
+    let of_samples = include_str!("../../../../docs/tables.md").rsplit_once("```sql\n").unwrap().1;
+    let questions = [page, of_samples.split_once("```").unwrap().0];
+    let output = Command::new(bin.join("python"))
+        .args(["-c", ASK])
+        .args(questions)
+        .current_dir(place.files.path())
+        .output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let [costs, epochs]: [Vec<Value>; 2] = serde_json::from_slice(&output.stdout).unwrap();
+    let cells = document["cells"].as_array().unwrap();
+    assert_eq!((costs.len(), epochs.len()), (cells.len(), cells.len()));
+    for cell in cells {
+        let of = |rows: &[Value]| rows.iter().find(|row| row[0] == cell["id"]).unwrap().clone();
+        let median = cell["wall_ns_per_op"]["median"].as_f64().unwrap();
+        assert_eq!((&of(&costs)[2], of(&costs)[3].as_f64()), (&json!(1), Some(median.round())), "{costs:?}");
+        // The middle one of three epochs is the document's own median.
+        let ns = of(&epochs)[2].as_f64().unwrap();
+        assert!(of(&epochs)[1] == 3 && (ns / median - 1.0).abs() < 1e-9, "{epochs:?} {median}");
+    }
 }

@@ -199,8 +199,8 @@ fn ledgers_and_checks_count_as_their_commands_write_them() {
     let three = Value::Array(vec![ledger.clone(), document.clone(), ledger.clone()]);
     place.write("fleet/ledger.json", &three.to_string());
     place.write("together.toml", &claims_text.replace("\"free\"", "\"together\""));
-    let of_cells = ["check", "together.toml", "--fleet", "fleet", "--lkp", "cells.lkp"];
-    assert_refused(&place.run(&of_cells), &["--lkp", "leave them out"]);
+    let of_cells = ["check", "together.toml", "--fleet", "fleet", "--benchfmt", "cells.txt"];
+    assert_refused(&place.run(&of_cells), &["--benchfmt", "leave it out"]);
     let output = place.run(&["check", "together.toml", "--fleet", "fleet", "--json", "-", "--quiet"]);
     let decided: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(

@@ -368,33 +368,6 @@ fn a_journal_in_a_directory_that_another_user_could_replace_is_not_kept() {
 }
 
 #[test]
-fn a_gallery_in_a_directory_of_another_user_is_not_written() {
-    if !is_root() {
-        return;
-    }
-    let place = Place::new();
-    let (dir, document) = (theirs(&place), place.write("document.json", DOCUMENT));
-    let victim = place.file("victim");
-    fs::create_dir(&victim).unwrap();
-    fs::write(victim.join("document-1.html"), "root's own").unwrap();
-    let site = place.file("site");
-    fs::create_dir(&site).unwrap();
-    symlink(&victim, site.join("documents")).unwrap();
-    lchown(site.join("documents"), Some(NOBODY), Some(NOBODY)).unwrap();
-    for out in [site.clone(), dir.join("site")] {
-        let page = "<meta name=\"generator\" content=\"ipcost gallery\">";
-        fs::create_dir_all(&out).unwrap();
-        fs::write(out.join("index.html"), page).unwrap();
-        let output =
-            bounded(place.command(&["gallery", "--out", argument(&out), argument(&document), "--documents"]));
-        assert!(!output.status.success(), "{}", text(&output.stderr));
-        assert!(text(&output.stderr).contains("cannot write a gallery"), "{}", text(&output.stderr));
-        assert_eq!(fs::read(victim.join("document-1.html")).unwrap(), b"root's own");
-        assert_eq!(fs::read_dir(&victim).unwrap().count(), 1);
-    }
-}
-
-#[test]
 fn a_link_of_roots_in_a_directory_of_another_user_is_no_place_to_keep_things() {
     if !is_root() {
         return;

@@ -69,8 +69,6 @@ fn of_a_directory_only_regular_files_are_opened() {
         reasons.iter().all(|one| one["reason"].as_str().unwrap().contains("not a regular file")),
         "{fleet}"
     );
-    let output = place.run(&["gallery", "fleet", "--out", "site", "--documents"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
     let output = place.run(&["report", "fleet", "--otava", "-"]);
     assert_eq!(
         text(&output.stderr).matches("it is not a regular file").count(),
@@ -197,9 +195,6 @@ fn nothing_that_is_quoted_reaches_a_terminal_as_it_is() {
         &["report", "a.json", "--csv", "-", "--samples"],
         &["report", "a.json", "--markdown", "-"],
         &["report", "a.json", "--benchfmt", "-"],
-        &["report", "a.json", "--bmf", "-"],
-        &["report", "a.json", "--conbench", "-"],
-        &["report", "a.json", "--lkp", "-"],
         &["report", "a.json", "--json", "-"],
         &["report", "dir", "--otava", "-"],
         &["report", "bad.json"],
@@ -219,8 +214,6 @@ fn nothing_that_is_quoted_reaches_a_terminal_as_it_is() {
         &["fleet", "dir", "--json", "-"],
         &["fleet", "dir", &missing],
         &["fleet", "dir", "--contrast", &missing, "--svg", "-"],
-        &["gallery", "dir", "--out", "site", "--documents", "--title", HOSTILE],
-        &["gallery", &missing, "--out", "site2"],
         &["list", "--verbose"],
         &["list", "--json", "-"],
         &["list", "--trend", &missing],

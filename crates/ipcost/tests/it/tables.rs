@@ -47,18 +47,15 @@ fn hostile(place: &Place, mut document: Value) -> PathBuf {
 fn every_output_goes_to_a_file_or_to_standard_output() {
     let place = Place::new();
     let (path, _) = document(&place);
-    for flag in ["--csv", "--markdown", "--benchfmt", "--bmf", "--conbench", "--lkp"] {
+    for flag in ["--csv", "--markdown", "--benchfmt"] {
         let shown = table(&place, &path, &[flag, "-"]);
         let quiet = table(&place, &path, &[flag, "table"]);
         assert!(!shown.is_empty() && quiet.is_empty(), "{flag}");
         assert_eq!(std::fs::read_to_string(place.file("table")).unwrap(), shown, "{flag}");
     }
-    let all = [
-        "--csv", "a", "--markdown", "b", "--benchfmt", "c", "--bmf", "d", "--conbench", "e", "--lkp", "f",
-        "--json", "-",
-    ];
+    let all = ["--csv", "a", "--markdown", "b", "--benchfmt", "c", "--json", "-"];
     assert!(table(&place, &path, &all).starts_with("{\"schema\""));
-    for name in ["a", "b", "c", "d", "e", "f"] {
+    for name in ["a", "b", "c"] {
         assert!(place.file(name).metadata().unwrap().len() > 100, "{name}");
     }
     let run = |flags: &[&str]| place.run(&[&["report", argument(&path)], flags].concat());
@@ -136,4 +133,33 @@ fn markdown_renders_as_tables_and_text() {
     let spoilt = table(&place, &hostile(&place, document), &["--markdown", "-"]);
     assert!(!spoilt.contains("<img") && !spoilt.contains('\u{1b}'), "{spoilt}");
     assert!(spoilt.contains("a\\|b \\`c\\` &lt;img src=x&gt;\\\\n\""), "{spoilt}");
+}
+
+#[test]
+fn many_runs_go_into_a_table_of_many_alone() {
+    let place = Place::new();
+    place.document(&[
+        "run", "--transports", "unix,pipe", "--placement", "free", "--patterns", "rr", "--epochs", "2",
+        "--quiet",
+    ]);
+    assert_refused(
+        &place.run(&["report", "document.json", "document.json"]),
+        &["2 RUNs in one output", "--otava FILE"],
+    );
+    let two = ["report", "document.json", "document.json", "--otava", "-"];
+    assert_refused(&place.run(&[&two[..], &["--csv", "a"]].concat()), &["no other output"]);
+    let output = place.run(&two);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    assert!(table.starts_with("time,run,name,version,commit,kernel,rr/"), "{table}");
+    assert_eq!(table.lines().count(), 3);
+    // A directory's other files are warnings, but not one that was named.
+    std::fs::create_dir(place.file("dir")).unwrap();
+    assert_refused(&place.run(&["report", "dir", "--otava", "-"]), &["there is no document in dir"]);
+    std::fs::copy(place.file("document.json"), place.file("dir/b.json")).unwrap();
+    place.write("dir/a.json", "{}");
+    let output = place.run(&["report", "dir", "--otava", "-"]);
+    assert!(output.status.success() && text(&output.stdout).lines().count() == 2, "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("skipped: dir/a.json: "), "{}", text(&output.stderr));
+    assert_refused(&place.run(&["report", "dir/b.json", "dir/a.json", "--otava", "-"]), &["dir/a.json"]);
 }

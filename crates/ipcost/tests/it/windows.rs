@@ -173,19 +173,6 @@ fn saved_runs_are_found_again() {
     assert!(run(&place, &["show", "first"]).status.success());
 }
 
-/// What is built for Windows has no feature that is off by default; other tests have all.
-#[test]
-fn a_build_without_parquet_says_how_to_make_one_that_can() {
-    let place = Place::new();
-    let args = ["run", "--transports", "null", "--placement", "free", "--patterns", "rr", "--epochs", "1"];
-    document(&place, &args);
-    assert_refused(
-        &run(&place, &["report", "document.json", "--parquet", "tables"]),
-        &["this build cannot write Parquet", "--features parquet"],
-    );
-    assert!(!place.file("tables").exists());
-}
-
 #[test]
 fn the_native_peer_conforms() {
     let place = Place::new();

@@ -37,10 +37,3 @@ pub fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     std::fs::write(&complete, wanted).unwrap();
     Some(bin)
 }
-
-/// What a script prints, which may import the packages.
-pub fn printed(bin: &Path, script: &str, arguments: &[&Path]) -> String {
-    let output = Command::new(bin.join("python")).args(["-c", script]).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    text(&output.stdout)
-}
