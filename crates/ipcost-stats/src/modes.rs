@@ -84,6 +84,15 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_is_counted_in_deviations_of_one_value() {
+        let values = |gap: f64| -> Vec<f64> {
+            (0..40).map(|i| if i % 2 == 0 { gap } else { 0.0 } + if i % 4 < 2 { 0.1 } else { -0.1 }).collect()
+        };
+        assert!(two_groups(&values(0.6), 0.1).is_some());
+        assert_eq!(two_groups(&values(0.5), 0.1), None);
+    }
+
+    #[test]
     fn a_single_mode_is_not_split() {
         let mut random = Random::new(6);
         let mut split = 0;
