@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ipcost_features::ab;
+use ipcost_features::answer::whole;
 use ipcost_features::answers::{answer_as, answer_of, documents_in};
 use ipcost_features::check::{self, Check, View, github, junit};
 use ipcost_features::compare::{self, CompareSettings, PastRuns};
@@ -17,8 +18,7 @@ use ipcost_model::{
 };
 use ipcost_report::page::{Frame, Page};
 use ipcost_report::picture::{self, Background, Chart};
-use ipcost_report::terminal::Detail;
-use ipcost_report::{benchfmt, csv, html, json, markdown, otava, terminal};
+use ipcost_report::{benchfmt, csv, json, otava, run_page};
 
 /// Answers without a document of their own: ledgers, and claims that carry theirs.
 pub fn answers(bytes: &[u8]) {
@@ -74,17 +74,13 @@ const ROOMS: [usize; 3] = [1, 80, usize::MAX];
 /// Every output of a document.
 pub fn use_all(document: Document) {
     for room in ROOMS {
-        for detail in [Detail::Brief, Detail::Wide] {
-            styled("terminal", &terminal::render(&document, detail, room));
-        }
         styled(
             "warnings",
-            &(terminal::warnings(&document.warnings, "-", room) + &terminal::all_warnings(&document, room)),
+            &(run_page::warnings(&document.warnings, "-", room) + &run_page::all_warnings(&document, room)),
         );
     }
     plain("csv", &csv::cells(&document));
     plain("csv of samples", &csv::samples(&document));
-    plain("markdown", &markdown::render(&document));
     plain("benchfmt", &benchfmt::render(&document));
     plain("otava", &otava::render(vec![otava::OtavaRow::of(&document, "run")]).0);
     for chart in Chart::ALL {
@@ -94,9 +90,8 @@ pub fn use_all(document: Document) {
     }
     // What can be wrong with an answer is escaped where it is written.
     if let Ok(answer) = answer_of(&document) {
-        let page = answer.as_ref().map(|answer| answer.page(&document));
-        page.iter().for_each(|page| every_output("answer", page));
-        html_page(&document, page.map(|page| page.fragment("answer")).as_ref());
+        let page = whole(&document, answer.as_deref());
+        every_output("answer", &page);
     }
     if let Ok(Some(check)) = answer_as::<Check>(&document) {
         claims(&check.view());
@@ -123,12 +118,6 @@ fn claims(view: &View<'_>) {
     every_output("claims", &check::page(view));
     plain("JUnit", &junit::render(view));
     plain("annotations", &github::annotations(view, view.file));
-}
-
-fn html_page(document: &Document, answer: Option<&html::Fragment>) {
-    let mut page = Vec::new();
-    html::write(document, answer, &mut page).expect("memory takes everything");
-    plain("page", std::str::from_utf8(&page).expect("a page is text"));
 }
 
 /// Lists of saved runs, and the trend of its first cell.

@@ -4,7 +4,8 @@ use std::any::Any;
 use std::fmt::Debug;
 
 use ipcost_model::{Document, Warning};
-use ipcost_report::page::Page;
+use ipcost_report::page::{Page, Section};
+use ipcost_report::run_page;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -28,6 +29,22 @@ pub trait Answer: Any + Debug {
     fn warnings(&self, document: &Document) -> Vec<Warning> {
         document.warnings.clone()
     }
+}
+
+/// All that a document says: what was asked, and what was measured for it.
+pub fn whole<'a>(document: &'a Document, answer: Option<&'a dyn Answer>) -> Page<'a> {
+    let Some(answer) = answer else { return run_page::page(document) };
+    let mut page = answer.page(document);
+    let measured = run_page::measured(document);
+    if answer.needs_tables() {
+        page.blocks.extend(measured);
+    } else {
+        let all = Section::new("", "Tables and charts").with_all(measured).folded();
+        page.blocks.push(Section::new("measured", "What was measured").with(all).open());
+    }
+    page.notes.extend(run_page::notes(document, &answer.warnings(document)));
+    page.document = Some(document);
+    page
 }
 
 /// A kind of answers: a line of the registry.

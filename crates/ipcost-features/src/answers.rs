@@ -276,10 +276,7 @@ mod tests {
         assert!(!answer.host.contains("ann"), "{answer:?}");
         assert!(answer_as::<Ledger>(&document).unwrap().is_none());
         let page = answer.page(&document);
-        let mut written = Vec::new();
-        html::write(&document, Some(&page.fragment("answer")), &mut written).unwrap();
-        let outputs =
-            [page.terminal(false, 80), page.markdown(), page.html(), String::from_utf8(written).unwrap()];
+        let outputs = [page.terminal(false, 80), page.markdown(), whole(&document, Some(&*answer)).html()];
         outputs.iter().for_each(|output| assert!(output.contains("41 are open."), "{output}"));
         assert!(page.csv().lines().nth(1).is_some_and(|row| row.ends_with(",41")), "{}", page.csv());
     }

@@ -1,26 +1,23 @@
 //! Documents that are sound in form and absurd in content: every renderer copes with them.
 
-use std::io;
-
 use ipcost_model::{Document, read_document};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::picture::{self, Background, Chart};
-use crate::terminal::Detail;
-use crate::{benchfmt, csv, fixture, html, json as json_text, markdown, otava, terminal};
+use crate::{benchfmt, csv, fixture, json as json_text, otava, run_page};
 
 type Render = fn(&Document) -> String;
 
 /// Every renderer of a document; a new one is a new line here.
 const RENDERERS: &[(&str, Render)] = &[
     ("terminal", |document| {
-        terminal::render(document, Detail::Brief, 80) + &terminal::all_warnings(document, 80)
+        run_page::page(document).terminal(false, 80) + &run_page::all_warnings(document, 80)
     }),
-    ("wide terminal", |document| terminal::render(document, Detail::Wide, usize::MAX)),
+    ("wide terminal", |document| run_page::page(document).terminal(true, usize::MAX)),
     ("csv", csv::cells),
     ("csv of samples", csv::samples),
-    ("markdown", markdown::render),
+    ("markdown", |document| run_page::page(document).markdown()),
     ("benchfmt", benchfmt::render),
     ("otava", |document| otava::render(vec![otava::OtavaRow::of(document, "run")]).0),
     // A chart that a document has nothing for is refused, which is text, too.
@@ -31,14 +28,10 @@ const RENDERERS: &[(&str, Render)] = &[
             .map(|drawn| drawn.map_or_else(|error| error.to_string(), |drawn| drawn.svg()))
             .collect()
     }),
-    ("page", |document| {
-        let mut out = Vec::new();
-        html::write(document, None, &mut out).unwrap_or_else(|error: io::Error| panic!("{error}"));
-        String::from_utf8(out).unwrap()
-    }),
+    ("page", |document| run_page::page(document).html()),
     ("json", |document| {
         let mut out = Vec::new();
-        json_text::write(document, &mut out).unwrap_or_else(|error: io::Error| panic!("{error}"));
+        json_text::write(document, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }),
 ];

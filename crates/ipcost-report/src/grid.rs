@@ -60,8 +60,8 @@ pub struct Grid {
     titles: Vec<String>,
     rows: Vec<Vec<Piece>>,
     hidden: Vec<usize>,
-    /// Columns that are left out together, or not at all.
-    together: Vec<usize>,
+    /// The columns after the first are so many groups of the same ones.
+    sides: usize,
 }
 
 impl Grid {
@@ -81,9 +81,9 @@ impl Grid {
         self.hidden.push(column);
     }
 
-    /// Leaves these columns out together, if one of them has no room.
-    pub fn go_together(&mut self, columns: &[usize]) {
-        self.together = columns.to_vec();
+    /// Takes the columns after the first for so many groups of the same ones: what is left out of one is left out of all.
+    pub fn side_by_side(&mut self, sides: usize) {
+        self.sides = sides;
     }
 
     /// Adds a row; cells that are missing at its end are empty.
@@ -129,9 +129,9 @@ impl Grid {
             let Some(least) = candidates.max_by_key(|index| self.columns[**index].expendable).copied() else {
                 break;
             };
-            let goes = |index: &usize| {
-                *index == least || (self.together.contains(&least) && self.together.contains(index))
-            };
+            let width = ((self.columns.len() - 1) / self.sides.max(1)).max(1);
+            let is_twin = |index: usize| index > 0 && least > 0 && (index - 1) % width == (least - 1) % width;
+            let goes = |index: &usize| *index == least || (self.sides > 1 && is_twin(*index));
             shown.retain(|index| !goes(index));
         }
         while total(&widths, &shown) > room {

@@ -1,47 +1,38 @@
 //! The answer in a few lines: the cheapest of every workload and placement, and the runner-up.
 
-use anstyle::Style;
 use ipcost_model::units::{counted, size_text};
-use ipcost_model::{
-    ContrastRecord, Document, Fastest, Metric, Pattern, Verdict, Wait, WorkloadRecord, escaped_lines,
-};
-use unicode_width::UnicodeWidthStr;
+use ipcost_model::{ContrastRecord, Document, Fastest, Metric, Pattern, Verdict, Wait, WorkloadRecord};
 
 use crate::numbers::ratio;
+use crate::page::{Column, Field, Page, Section, Table, Tone, Value};
 use crate::words::{self, bounds_text, capitalised, contrast, equals_and_open, escaped, is_beaten, label};
 
-const BOLD: Style = Style::new().bold();
-const DIMMED: Style = Style::new().dimmed();
-/// The space between columns.
-const GUTTER: usize = 2;
-/// An answer gets no fewer columns than this.
-const LEAST_ROOM: usize = 24;
 /// Names the second line of a table.
 pub(crate) const IF_IT_SLEEPS: &str = "if it sleeps";
 
-/// A line for every workload and placement, in `room` columns of text; empty if there is nothing to answer.
-pub fn summary(document: &Document, room: usize) -> String {
+/// A line for every workload and placement; `None` if there is nothing to answer.
+pub fn cheapest(document: &Document) -> Option<Section<'static>> {
     let asked = document.workloads.iter().filter(|table| table.pattern != Pattern::Floor);
-    let lines: Vec<[String; 3]> = asked.flat_map(|table| lines(document, table)).collect();
-    if lines.is_empty() {
-        return String::new();
-    }
-    let width = |column: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0);
-    let (work, cores) = (width(0), width(1));
-    let indent = work + cores + 2 * GUTTER;
-    let left = room.saturating_sub(indent).max(LEAST_ROOM);
-    let mut out = format!("{BOLD}Cheapest{BOLD:#}\n");
-    let mut above = "";
-    for [what, where_, answer] in &lines {
+    let mut above = String::new();
+    let row = |[work, cores, answer]: [String; 3]| {
         // The same work on other cores is named once.
-        let name = if what == above { "" } else { what };
-        above = what;
-        let name = format!("{name}{}", " ".repeat(work - name.width()));
-        let cores = format!("{DIMMED}{where_}{DIMMED:#}{}", " ".repeat(cores - where_.width()));
-        let answer = textwrap::wrap(&escaped_lines(answer), left).join(&format!("\n{}", " ".repeat(indent)));
-        out.push_str(&format!("{name}  {cores}  {answer}\n"));
-    }
-    out
+        let name = if work == above { String::new() } else { work.clone() };
+        above = work;
+        vec![
+            Value::Name(name).into(),
+            Field::from(Value::Name(cores)).toned(Tone::Quiet),
+            Value::Text(answer).into(),
+        ]
+    };
+    let rows: Vec<Vec<Field>> = asked.flat_map(|table| lines(document, table)).map(row).collect();
+    let columns = [Column::text(""), Column::text(""), Column::text("").folded()];
+    (!rows.is_empty()).then(|| Section::new("cheapest", "Cheapest").with(Table::new(&columns).rows(rows)))
+}
+
+/// The same in `room` columns of text; empty if there is nothing to answer.
+pub fn summary(document: &Document, room: usize) -> String {
+    let answer = cheapest(document).into_iter().map(Section::open).collect();
+    Page { answer, ..Page::default() }.terminal(false, room)
 }
 
 /// What the answers promise, and what they rest on.
@@ -232,8 +223,10 @@ mod tests {
     use crate::fixture;
     use ipcost_model::Fastest;
 
+    use unicode_width::UnicodeWidthStr;
+
     fn plain(text: &str) -> String {
-        text.replace(&format!("{BOLD}"), "").replace(&format!("{DIMMED}"), "").replace("\u{1b}[0m", "")
+        anstream::adapter::strip_str(text).to_string()
     }
 
     #[test]

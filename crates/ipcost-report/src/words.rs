@@ -196,7 +196,7 @@ pub fn shares(cell: &CellRecord) -> Vec<(&RanRecord, f64)> {
 }
 
 /// How often the scheduler chose which cores for a table; `None` where it does not place them, or does not tell.
-fn chosen(document: &Document, table: &WorkloadRecord) -> Option<String> {
+pub fn chosen(document: &Document, table: &WorkloadRecord) -> Option<String> {
     let cells = || table.cells.iter().filter_map(|id| cell(document, id));
     let batches = |ran: Ran| -> u64 {
         let records = cells().flat_map(|cell| &cell.ran).filter(|record| record.ran == ran);
@@ -236,116 +236,6 @@ pub fn strata(document: &Document) -> Vec<Vec<&WorkloadRecord>> {
         }
     }
     strata
-}
-
-/// The verdict on tables of the same work in one sentence.
-pub fn sentence_of(document: &Document, tables: &[&WorkloadRecord]) -> String {
-    let [together, apart] = tables else { return sentence(document, tables[0]) };
-    let of = |table: &WorkloadRecord| format!("on {} {}", cores(table.placement), finding(document, table));
-    format!("{}: {}; {}.", capitalised(&work(together)), of(together), of(apart))
-}
-
-/// The verdict on a table in one sentence; what cannot be said is said not to be known.
-pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
-    let what = capitalised(&workload(table));
-    if table.pattern == Pattern::Floor {
-        return of_floors(document, table, &what);
-    }
-    let said = format!("{what}: {}.", finding(document, table));
-    match chosen(document, table) {
-        Some(chosen) => format!("{said} {chosen}"),
-        None => said,
-    }
-}
-
-/// What a table says of its cells, without its name and without a full stop. Where the cheapest spins, that is said, and which of
-/// those that sleep is cheapest.
-fn finding(document: &Document, table: &WorkloadRecord) -> String {
-    let all = finding_of(document, table, table.fastest.as_ref());
-    let cells: Vec<&CellRecord> = table.cells.iter().filter_map(|id| cell(document, id)).collect();
-    let Some(fastest) = &table.fastest else { return all };
-    let (equals, _) = equals_and_open(fastest);
-    let named = |cell: &&&CellRecord| cell.id == fastest.cell || equals.contains(&&cell.id);
-    let spinning: Vec<&&CellRecord> =
-        cells.iter().filter(named).filter(|cell| cell.wait != Wait::Block).collect();
-    if spinning.is_empty() {
-        return all;
-    }
-    let names = listed(document, &spinning.iter().map(|cell| &cell.id).collect::<Vec<_>>());
-    let (keeps, waits) = if spinning.len() == 1 { ("keeps", "it waits") } else { ("keep", "they wait") };
-    let a_while = if spinning.iter().all(|cell| cell.wait == Wait::Hybrid) { " for a while" } else { "" };
-    let spins = format!("{all}; {names} {keeps} a core busy{a_while} on each side while {waits}");
-    let sleeping: Vec<&&CellRecord> =
-        cells.iter().filter(|cell| cell.wait == Wait::Block && cell.epochs > 0).collect();
-    match (&table.fastest_blocking, sleeping.as_slice()) {
-        (Some(blocking), sleeping) => {
-            let cells = sleeping.iter().map(|cell| cell.id.clone()).collect();
-            let baseline = table.baseline.clone().filter(|id| sleeping.iter().any(|cell| cell.id == *id));
-            let table = WorkloadRecord { cells, baseline, ..table.clone() };
-            format!("{spins}, and of those that sleep {}", finding_of(document, &table, Some(blocking)))
-        }
-        (None, [only]) => format!("{spins}, and {} sleeps", escaped(&only.label)),
-        (None, _) => spins,
-    }
-}
-
-fn finding_of(document: &Document, table: &WorkloadRecord, fastest: Option<&Fastest>) -> String {
-    let Some(fastest) = fastest else {
-        return match table.cells.iter().filter_map(|id| cell(document, id)).find(|cell| cell.epochs > 0) {
-            Some(only) => {
-                format!("only {} was measured, so there is nothing to compare", escaped(&only.label))
-            }
-            None => "nothing was measured".to_owned(),
-        };
-    };
-    let margin = format!("{} %", ratio_percent(document.analysis.margin));
-    let (equals, open) = equals_and_open(fastest);
-    let equal: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).collect();
-    let names = listed(document, &equal);
-    let several = equal.len() > 1;
-    let against =
-        contrast(document, Metric::Wall, &fastest.cell).filter(|against| table.cells.contains(&against.b));
-    let rivals = table.cells.len().saturating_sub(equal.len());
-    if several && rivals == 0 {
-        return format!("{names} cost the same within {margin}");
-    }
-    if several && open.is_empty() && against.is_none_or(|against| equal.contains(&&against.b)) {
-        return format!("{names} cost the same within {margin}, and less than the rest");
-    }
-    if open.is_empty() {
-        let against = against.map(|against| times(document, against));
-        return match (several, against) {
-            (true, Some(times)) => {
-                format!("{names} are cheapest, {times}, and cost the same within {margin}")
-            }
-            (true, None) => format!("{names} are cheapest, and cost the same within {margin}"),
-            (false, Some(times)) => format!("{names} is cheapest, {times}"),
-            (false, None) => format!("{names} is cheapest; {}", runner_up(document, fastest)),
-        };
-    }
-    // What it is compared with is named already, where it is known to be costlier.
-    let beaten = against.filter(|against| is_beaten(against));
-    let others: Vec<&String> =
-        open.into_iter().filter(|id| beaten.is_none_or(|against| **id != against.b)).collect();
-    let but = |before: &str| match others.as_slice() {
-        [] => String::new(),
-        others => format!("{before}{} may cost as little", listed(document, others)),
-    };
-    let verb = |one: &'static str, many: &'static str| if several { many } else { one };
-    match against {
-        Some(against) if is_beaten(against) => {
-            format!("{names} {} {}{}", verb("costs", "cost"), times(document, against), but("; "))
-        }
-        Some(against) if against.lo.is_none() && against.range.is_none() => {
-            format!("{names} {} to cost {}{}", verb("seems", "seem"), times(document, against), but("; "))
-        }
-        _ => format!(
-            "{names} {} the lowest cost here{} ({})",
-            verb("has", "have"),
-            but(", but "),
-            runner_up(document, fastest)
-        ),
-    }
 }
 
 /// A verdict in a reader's words: `cheaper`, `same (±5 %)`, `dearer, amount open`.
@@ -472,42 +362,6 @@ pub(crate) fn is_beaten(contrast: &ContrastRecord) -> bool {
     is_known && matches!(contrast.verdict, Verdict::Different | Verdict::Direction) && contrast.ratio < 1.0
 }
 
-/// `0.46 × tcp (0.44–0.48)`.
-fn times(document: &Document, contrast: &ContrastRecord) -> String {
-    let name = label(document, &contrast.b);
-    let times = ratio(contrast.ratio);
-    match (interval(contrast.ratio, contrast.lo, contrast.hi), seen(contrast)) {
-        (Some(bounds), _) => format!("{times} × {name} ({bounds})"),
-        (None, Some(seen)) => format!("{times} × {name} ({seen})"),
-        (None, None) => format!("{times} × {name}, with no interval yet"),
-    }
-}
-
-/// `pipe costs 1.04 × as much (0.99–1.10)`.
-fn runner_up(document: &Document, fastest: &Fastest) -> String {
-    let name = label(document, &fastest.runner_up);
-    let bounds = interval(fastest.ratio, fastest.lo, fastest.hi);
-    let bounds = bounds.unwrap_or_else(|| "no interval yet".to_owned());
-    format!("{name} costs {} × as much, {bounds}", ratio(fastest.ratio))
-}
-
-/// `unix`, `unix and pipe`, `unix, pipe and fifo`.
-fn listed(document: &Document, ids: &[&String]) -> String {
-    let names: Vec<String> = ids.iter().map(|id| label(document, id)).collect();
-    and_joined(&names)
-}
-
-/// Floors side by side: they are parts, and not compared.
-fn of_floors(document: &Document, table: &WorkloadRecord, what: &str) -> String {
-    let measured =
-        |cell: &CellRecord| Some(format!("{} {}", escaped(&cell.label), time(cell.wall_ns_per_op?.median)));
-    let cells = table.cells.iter().filter_map(|id| cell(document, id));
-    match cells.filter_map(measured).collect::<Vec<_>>() {
-        costs if costs.is_empty() => format!("{what}: nothing was measured."),
-        costs => format!("{what}: {}.", costs.join(", ")),
-    }
-}
-
 /// What the floors of a table's cells are, each once, with the cells' labels where they differ.
 pub fn floors(document: &Document, table: &WorkloadRecord) -> Vec<String> {
     let cells = || table.cells.iter().filter_map(|id| cell(document, id));
@@ -524,21 +378,6 @@ pub fn floors(document: &Document, table: &WorkloadRecord) -> Vec<String> {
         format!("floor{of}: {} = {}", escaped(&floor.made_of), time(floor.ns_per_op))
     };
     kinds.into_iter().map(line).collect()
-}
-
-/// What many epochs without an interval said: a fact about this run, and no promise about the machine.
-fn seen(contrast: &ContrastRecord) -> Option<String> {
-    let (least, most) = contrast.range?;
-    let range = bounds_text(contrast);
-    let side = if most < 1.0 {
-        "cheaper in every one of"
-    } else if least > 1.0 {
-        "dearer in every one of"
-    } else {
-        "in"
-    };
-    let why = if contrast.wanders { "; the ratio changed during the run" } else { "" };
-    Some(format!("{range} {side} {}{why}", counted(contrast.epochs, "epoch")))
 }
 
 /// The interval of a ratio, in parentheses; where there is none after many epochs, their range in brackets.

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, ensure};
-use ipcost_features::answer::Answer;
+use ipcost_features::answer::{Answer, whole};
 use ipcost_model::{Document, Warning, escaped_but_styles, escaped_lines};
+use ipcost_report::page::Page;
 use ipcost_report::picture::Picture;
-use ipcost_report::terminal::{self, Detail};
-use ipcost_report::{html, json};
+use ipcost_report::{json, run_page};
 use ipcost_sys::driven;
 use ipcost_sys::file_writer::{self, Output};
 use serde::Serialize;
@@ -42,24 +42,15 @@ pub struct Showing<'a> {
 /// # Errors
 /// If standard output cannot be written, unless its reader has gone.
 pub fn show(document: &Document, answer: Option<&dyn Answer>, showing: Showing<'_>) -> anyhow::Result<()> {
-    let whole = room();
-    let (detail, room) = match showing.wide {
-        true => (Detail::Wide, whole),
-        false => (Detail::Brief, whole.min(MOST_ROOM)),
+    let page = whole(document, answer);
+    // Who has just measured knows on what.
+    let (page, most) = match answer {
+        Some(_) => (page, usize::MAX),
+        None => (Page { title: String::new(), about: Vec::new(), ..page }, MOST_ROOM),
     };
-    // What was asked is answered first; the tables beneath it are for those who ask for them.
-    if let Some(answer) = answer {
-        print(&answer.page(document).terminal(showing.wide, whole))?;
-    }
-    let with_tables = answer.is_none_or(|answer| answer.needs_tables()) || showing.wide;
-    if answer.is_some() && with_tables {
-        print("\n")?;
-    }
-    if with_tables {
-        print(&terminal::render(document, detail, room))?;
-    }
+    print(&page.terminal(showing.wide, if showing.wide { room() } else { room().min(most) }))?;
     if !showing.quiet {
-        tell(&terminal::warnings(&warnings_of(document, answer), showing.texts, room_on_standard_error()));
+        tell(&run_page::warnings(&warnings_of(document, answer), showing.texts, room_on_standard_error()));
     }
     Ok(())
 }
@@ -93,15 +84,6 @@ pub fn tell(text: &str) {
 /// Where it cannot be written.
 pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| json::write(document, out))
-}
-
-/// Writes the document as a page to a file, whole or not at all, or to standard output for `-`.
-///
-/// # Errors
-/// Where it cannot be written.
-pub fn write_html(document: &Document, answer: Option<&dyn Answer>, path: &Path) -> anyhow::Result<()> {
-    let fragment = answer.map(|answer| answer.page(document).fragment("answer"));
-    write_whole(path, |out| html::write(document, fragment.as_ref(), out))
 }
 
 /// Writes anything as JSON with line breaks, as [`write_whole`] does.

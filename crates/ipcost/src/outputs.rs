@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use anyhow::ensure;
-use ipcost_features::answer::Answer;
+use ipcost_features::answer::{Answer, whole};
 use ipcost_model::Document;
 use ipcost_report::page::Frame;
-use ipcost_report::{benchfmt, csv, markdown, picture};
+use ipcost_report::{benchfmt, csv, picture};
 
 use crate::args::OutputArgs;
 use crate::output::{
-    at_most_one_on_standard_output, no_picture_on_terminal, write_bytes, write_html, write_json, write_text,
+    at_most_one_on_standard_output, no_picture_on_terminal, write_bytes, write_json, write_text,
 };
 
 /// What the arguments get wrong together with a command's own files, before anything is read or measured.
@@ -46,8 +46,8 @@ pub fn draw<'a>(
     }
     let background = args.background.unwrap_or_default();
     // Answers have pictures of their own, unless another chart is asked for.
-    let page = answer.map(|answer| answer.page(document));
-    let figures = page.iter().flat_map(|page| page.figures());
+    let page = whole(document, answer);
+    let figures = page.figures();
     let own = figures.into_iter().find(|figure| args.chart.is_none() || figure.chart == args.chart);
     let picture = match own {
         Some(own) => (own.draw)(Frame::File(background))?,
@@ -70,9 +70,10 @@ fn cells(document: &Document, answer: Option<&dyn Answer>) -> String {
 
 /// The answer, or the tables of a run without one.
 fn in_markdown(document: &Document, answer: Option<&dyn Answer>) -> String {
-    let Some(answer) = answer else { return markdown::render(document) };
-    let page = answer.page(document).markdown();
-    if answer.needs_tables() { format!("{page}\n{}", markdown::render(document)) } else { page }
+    match answer.filter(|answer| !answer.needs_tables()) {
+        Some(answer) => answer.page(document).markdown(),
+        None => whole(document, answer).markdown(),
+    }
 }
 
 /// Draws a table.
@@ -90,7 +91,7 @@ pub fn write(
         did.push(write_json(document, path));
     }
     if let Some(path) = &args.html {
-        did.push(write_html(document, answer, path));
+        did.push(write_text(&whole(document, answer).html(), path));
     }
     did.extend(pictures.into_iter().map(|(path, picture)| write_bytes(&picture, path)));
     let in_csv = || if args.tables.samples { csv::samples(document) } else { cells(document, answer) };

@@ -13,7 +13,7 @@ use ipcost_lab::surroundings::neighbours;
 use ipcost_lab::{About, Contrasts, Lab, LabError, Outcome, PlanError, document, so_far};
 use ipcost_model::units::duration_text;
 use ipcost_model::{Arms, Calibrated, Document, EpochRecord, Job, Matrix, Metric, Plan, Purpose};
-use ipcost_report::{plan as plan_text, terminal};
+use ipcost_report::{plan as plan_text, run_page};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
 use ipcost_sys::{Neighbour, measuring};
@@ -307,7 +307,7 @@ impl Observer for Recorder {
             self.line.expect(outcome.plan.epochs_needed);
         }
         if outcome.plan.cells.len() <= MOST_TO_WATCH && outcome.plan.arms.is_none() {
-            self.line.above(|width, height| terminal::so_far(&so_far(outcome, &self.about), width, height));
+            self.line.above(|width, height| run_page::so_far(&so_far(outcome, &self.about), width, height));
         }
     }
 }

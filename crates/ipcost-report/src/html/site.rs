@@ -1,12 +1,11 @@
-//! Pages that are not of one document: sections of text, tables and pictures, without a script.
+//! A page in HTML: sections of text, tables and pictures.
 
-use super::{FOOTER, Fragment, STYLE, palette, policy, text};
+use ipcost_model::Document;
+
+use super::{FOOTER, STYLE, download, palette, policy, text};
 use crate::figures::claims::Known;
 use crate::page::{Item, Table, Tone};
 use crate::picture::Picture;
-
-/// What these pages have and that of a document has not.
-pub(super) const OWN_STYLE: &str = include_str!("../../assets/html/site.css");
 
 /// A page.
 #[derive(Debug, Default)]
@@ -18,13 +17,13 @@ pub struct Page {
     /// Links in its head: addresses and names.
     pub links: Vec<(String, String)>,
     /// Its sections.
-    pub sections: Vec<Fragment>,
+    pub sections: Vec<Section>,
 }
 
 impl Page {
     /// As HTML.
     pub fn render(&self) -> String {
-        let style = palette() + STYLE + OWN_STYLE;
+        let style = palette() + STYLE;
         let link =
             |(address, name): &(String, String)| format!("<a href=\"{}\">{}</a>", text(address), text(name));
         let links: String = self.links.iter().map(link).collect();
@@ -33,7 +32,7 @@ impl Page {
         } else {
             format!("<nav aria-label=\"Pages and parts\">{links}</nav>\n")
         };
-        let sections: String = self.sections.iter().map(|Fragment(section)| section.as_str()).collect();
+        let sections: String = self.sections.iter().map(Section::whole).collect();
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
@@ -43,7 +42,7 @@ impl Page {
              <title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n\
              <header>\n<div>\n<h1>{title}</h1>\n<p class=\"quiet\">{}</p>\n{nav}</div>\n</header>\n\
              <main>\n{sections}</main>\n{FOOTER}</body>\n</html>\n",
-            policy("", &style),
+            policy(&style),
             text(&self.about),
             title = text(&self.title),
         )
@@ -105,9 +104,29 @@ impl Section {
         self
     }
 
+    /// Adds another section's body.
+    pub fn with(mut self, inner: Self) -> Self {
+        self.body.push_str(&inner.body);
+        self
+    }
+
     /// Adds another section's body without its title, to which links lead by its id.
     pub fn part(mut self, inner: Self) -> Self {
         self.body.push_str(&format!("<div id=\"{}\">\n{}</div>\n", text(&inner.id), inner.body));
+        self
+    }
+
+    /// Adds lines to copy.
+    pub fn code(mut self, language: &str, code: &str) -> Self {
+        let lines = code.lines().map(text).collect::<Vec<_>>().join("\n");
+        self.body.push_str(&format!("<pre class=\"{}\">{lines}</pre>\n", text(language)));
+        self
+    }
+
+    /// Adds a link with which the document is saved, or says where it is.
+    pub fn download(mut self, document: &Document) -> Self {
+        let too_large = "<p class=\"note\">The document is too large for a page; --json FILE writes it.</p>\n";
+        self.body.push_str(&download(document).unwrap_or_else(|| too_large.to_owned()));
         self
     }
 
@@ -167,14 +186,14 @@ impl Section {
         self
     }
 
-    /// The section as a part of a page.
-    pub fn fragment(self) -> Fragment {
+    /// The section with its title.
+    fn whole(&self) -> String {
         let (id, title) = (text(&self.id), text(&self.title));
-        Fragment(format!(
+        format!(
             "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
              <h2 id=\"{id}-title\">{title}</h2>\n{}</section>\n",
             self.body
-        ))
+        )
     }
 }
 
@@ -223,7 +242,7 @@ mod tests {
             title: evil.to_owned(),
             about: evil.to_owned(),
             links: vec![(evil.to_owned(), evil.to_owned())],
-            sections: vec![section.fragment()],
+            sections: vec![section],
         };
         let html = page.render();
         assert!(!html.contains("<script") && !html.contains("\"'&"), "{html}");

@@ -1,12 +1,16 @@
 //! A page as HTML, which loads nothing and needs no script.
 
 use super::{Block, Claim, Column, Field, Frame, Page, Section, Table, Tone, Value};
-use crate::html::{Fragment, site, text};
+use crate::html::{site, text};
 
 /// What the answer is called, and where links to it lead.
 const ANSWER: (&str, &str) = ("words", "In plain words");
 /// The same of how it was measured.
 const NOTES: (&str, &str) = ("how", "How it was measured");
+/// So many links are at the top of a page.
+const MOST_LINKS: usize = 16;
+/// How many rows of a table are shown at once: a browser takes seconds to lay out thousands. The style counts the same way.
+const MOST_ROWS: usize = 300;
 
 impl Page<'_> {
     /// As HTML: the answer first.
@@ -14,10 +18,8 @@ impl Page<'_> {
         self.site().render()
     }
 
-    /// As a page of a site, to which links may be added.
-    pub fn site(&self) -> site::Page {
-        let mut sections: Vec<site::Section> = Vec::new();
-        let mut links = Vec::new();
+    fn site(&self) -> site::Page {
+        let mut sections: Vec<(String, String, site::Section)> = Vec::new();
         for ((id, title), part) in [(ANSWER, &self.answer), (("", ""), &self.blocks), (NOTES, &self.notes)] {
             // What stands alone has a section of its own, as the answer and the notes do.
             let (own, alone): (Vec<&Block<'_>>, Vec<&Block<'_>>) =
@@ -25,37 +27,27 @@ impl Page<'_> {
             if !alone.is_empty() {
                 let title = if title.is_empty() { self.title.as_str() } else { title };
                 let id = if id.is_empty() { "figures" } else { id };
-                let section = alone.into_iter().fold(site::Section::new(id, title), block);
-                links.push((format!("#{id}"), title.to_owned()));
-                sections.push(section);
+                let mut section = alone.into_iter().fold(site::Section::new(id, title), block);
+                if let Some(document) = self.document.filter(|_| id == NOTES.0) {
+                    section = section.download(document);
+                }
+                sections.push((id.to_owned(), title.to_owned(), section));
             }
             for block in own {
                 if let Block::Section(inner) = block {
-                    if !inner.id.is_empty() {
-                        links.push((format!("#{}", inner.id), inner.title.clone()));
-                    }
-                    sections.push(section(inner));
+                    sections.push((inner.id.clone(), inner.title.clone(), section(inner)));
                 }
             }
         }
+        sections.retain(|(_, _, section)| !section.is_empty());
+        let links = sections.iter().filter(|(id, _, _)| !id.is_empty());
+        let links = links.map(|(id, title, _)| (format!("#{id}"), title.clone())).take(MOST_LINKS).collect();
         site::Page {
             title: self.title.clone(),
             about: self.about.join(" · "),
             links,
-            sections: sections
-                .into_iter()
-                .filter(|section| !section.is_empty())
-                .map(site::Section::fragment)
-                .collect(),
+            sections: sections.into_iter().map(|(_, _, section)| section).collect(),
         }
-    }
-
-    /// All of it as one section of another page.
-    pub fn fragment(&self, id: &str) -> Fragment {
-        let section =
-            self.about.iter().fold(site::Section::new(id, &self.title), |section, line| section.note(line));
-        let parts = [&self.answer, &self.blocks, &self.notes];
-        parts.into_iter().flatten().fold(section, block).fragment()
     }
 }
 
@@ -66,15 +58,18 @@ fn section(section: &Section<'_>) -> site::Section {
 fn block(section: site::Section, block: &Block<'_>) -> site::Section {
     match block {
         Block::Section(inner) => {
-            let all = |section: site::Section| inner.blocks.iter().fold(section, self::block);
+            let all = inner.blocks.iter().fold(site::Section::new(&inner.id, ""), self::block);
             match (inner.id.is_empty(), inner.title.is_empty()) {
-                (true, true) => all(section),
-                (false, true) => section.part(all(site::Section::new(&inner.id, ""))),
-                (_, false) => all(section.heading_at(&inner.id, &inner.title)),
+                // A chart that has nothing to show leaves no heading behind.
+                _ if all.is_empty() => section,
+                (true, true) => section.with(all),
+                (false, true) => section.part(all),
+                (_, false) => section.heading_at(&inner.id, &inner.title).with(all),
             }
         }
         Block::Details(inner) => {
-            section.folded(&inner.title, inner.blocks.iter().fold(site::Section::new("", ""), self::block))
+            let all = inner.blocks.iter().fold(site::Section::new("", ""), self::block);
+            if all.is_empty() { section } else { section.folded(&inner.title, all) }
         }
         Block::Paragraph(said) => match said.tone {
             Tone::Quiet | Tone::Open => section.note(&said.text),
@@ -95,6 +90,7 @@ fn block(section: site::Section, block: &Block<'_>) -> site::Section {
         },
         Block::Claim(inner) => claim(section, inner),
         Block::Item(inner) => section.item(inner),
+        Block::Code(inner) => section.code(inner.language, &inner.text),
     }
 }
 
@@ -105,23 +101,48 @@ fn claim(section: site::Section, claim: &Claim) -> site::Section {
 }
 
 impl Table {
-    /// As HTML that scrolls by itself where a screen is narrow.
+    /// As HTML that scrolls by itself where a screen is narrow. Boxes to tick show what is left out at first, without a script.
     pub(crate) fn html(&self) -> String {
-        let above = |column: &Column| format!("<th scope=\"col\">{}</th>", text(&column.title));
-        let head: String = self.columns.iter().map(above).collect();
+        let shown = self.shown();
+        let details = |place: usize| if self.columns[place].details { " more" } else { "" };
+        let head: String = shown
+            .iter()
+            .map(|place| {
+                let column = &self.columns[*place];
+                let right = if column.right { "number" } else { "" };
+                let title = text(&column.title);
+                format!("<th scope=\"col\" class=\"{right}{}\">{title}</th>", details(*place))
+            })
+            .collect();
         let empty = Field::default();
         let row = |row: &Vec<Field>| {
-            let fields = self.columns.iter().zip(row.iter().chain(std::iter::repeat(&empty)));
-            format!("<tr>{}</tr>\n", fields.map(|(column, it)| field(it, column.folds)).collect::<String>())
+            let fields = shown.iter().map(|place| {
+                field(row.get(*place).unwrap_or(&empty), &self.columns[*place])
+            });
+            format!("<tr>{}</tr>\n", fields.collect::<String>())
         };
         let rows: String = self.rows.iter().map(row).collect();
+        let mut boxes = String::new();
+        if shown.iter().any(|place| self.columns[*place].details) {
+            // Side by side, more columns are more than a screen holds.
+            let checked = if self.sides > 1 { "" } else { " checked" };
+            boxes.push_str(&tick("columns", checked, "all columns"));
+        }
+        if self.rows.len() > MOST_ROWS {
+            boxes.push_str(&tick("rows", "", &format!("all {} rows", self.rows.len())));
+        }
         format!(
-            "<div class=\"scroll\"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
+            "<div class=\"table\">{boxes}<div class=\"scroll\"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div></div>\n"
         )
     }
 }
 
-fn field(field: &Field, folds: bool) -> String {
+/// A box to tick.
+fn tick(class: &str, checked: &str, what: &str) -> String {
+    format!("<label class=\"{class}\"><input type=\"checkbox\" autocomplete=\"off\"{checked}> {what}</label>\n")
+}
+
+fn field(field: &Field, column: &Column) -> String {
     let whole = field.value.text();
     let said = text(whole.trim_start_matches(' '));
     // A row under another begins with spaces, which HTML would drop.
@@ -130,15 +151,22 @@ fn field(field: &Field, folds: bool) -> String {
         Some(link) => format!("<a href=\"{}\">{said}</a>", text(link)),
         None => said,
     };
-    let folds = if folds { " folds" } else { "" };
-    format!("<td class=\"{}{folds}\">{indent}{inner}</td>", class(&field.value, field.tone))
+    let folds = if column.folds { " folds" } else { "" };
+    let more = if column.details { " more" } else { "" };
+    let tone = match field.tone {
+        Tone::Strong => " first",
+        Tone::Quiet => " quiet",
+        _ => "",
+    };
+    format!("<td class=\"{}{folds}{more}{tone}\">{indent}{inner}</td>", class(&field.value, field.tone, column))
 }
 
-fn class(value: &Value, tone: Tone) -> &'static str {
+fn class(value: &Value, tone: Tone, column: &Column) -> &'static str {
     match (tone, value) {
         (Tone::Good, _) => "word cheaper",
         (Tone::Bad, _) => "word dearer",
         (Tone::Open, _) => "word open",
+        _ if column.right => "number",
         (_, Value::Text(_) | Value::Brief(_) | Value::Empty) => "reason",
         (_, Value::Name(_) | Value::Flag(_)) => "name",
         (_, Value::Interval(..) | Value::CostInterval(..) | Value::Range(..)) => "interval",

@@ -1,7 +1,7 @@
 //! A page as Markdown, fit for a pull request.
 
 use super::{Block, Claim, Item, Page, Paragraph, Section, Table, Tone};
-use crate::markdown::{code, text};
+use crate::markdown::{block, code, text};
 
 /// Headings begin here: a pull request has a title already.
 const FIRST_LEVEL: usize = 3;
@@ -50,6 +50,7 @@ fn blocks(all: &[Block<'_>], level: usize, out: &mut String) {
             Block::Table(inner) => add(out, &table(inner)),
             Block::Claim(inner) => add(out, &claim(inner)),
             Block::Item(inner) => add(out, &item(inner)),
+            Block::Code(inner) => add(out, &block(inner.language, &inner.text)),
         }
     }
 }
@@ -108,13 +109,19 @@ fn table(table: &Table) -> String {
     if table.rows.is_empty() {
         return String::new();
     }
-    let head: String = table.columns.iter().map(|column| format!(" {} |", text(&column.title))).collect();
-    let rule: String =
-        table.columns.iter().map(|column| if column.right { "---:|" } else { "---|" }).collect();
+    // Side by side there is room for what matters most.
+    let has_room = |place: &usize| table.sides < 2 || !table.columns[*place].details;
+    let shown: Vec<usize> = table.shown().into_iter().filter(has_room).collect();
+    let columns = || shown.iter().map(|place| &table.columns[*place]);
+    let head: String = columns().map(|column| format!(" {} |", text(&column.title))).collect();
+    let rule: String = columns().map(|column| if column.right { "---:|" } else { "---|" }).collect();
     let row = |row: &Vec<super::Field>| {
-        let field = |index: usize| row.get(index).map(|field| text(&field.value.text())).unwrap_or_default();
-        let fields: String = (0..table.columns.len()).map(|index| format!(" {} |", field(index))).collect();
-        format!("|{fields}\n")
+        let field = |place: &usize| {
+            let Some(field) = row.get(*place) else { return " |".to_owned() };
+            let said = text(&field.value.text());
+            if field.tone == Tone::Strong && !said.is_empty() { format!(" **{said}** |") } else { format!(" {said} |") }
+        };
+        format!("|{}\n", shown.iter().map(field).collect::<String>())
     };
     let rows: String = table.rows.iter().map(row).collect();
     format!("|{head}\n|{rule}\n{rows}")

@@ -11,7 +11,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use ipcost_model::Metric;
+use ipcost_model::{Document, Metric};
 
 use crate::figures::claims::Known;
 use crate::figures::published::digits;
@@ -36,6 +36,8 @@ pub struct Page<'a> {
     pub hint: &'static str,
     /// What its CSV holds; without one, the tables of the page.
     pub data: Option<Table>,
+    /// The document that a page in HTML gives back.
+    pub document: Option<&'a Document>,
 }
 
 /// A part of a page.
@@ -56,6 +58,8 @@ pub enum Block<'a> {
     Item(Item),
     /// What most readers do not need at once.
     Details(Section<'a>),
+    /// Lines to copy.
+    Code(Code),
 }
 
 /// Blocks under a heading.
@@ -130,6 +134,15 @@ pub struct Item {
     pub advice: Option<String>,
 }
 
+/// Lines to copy as they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Code {
+    /// What they are written in, such as `sh`.
+    pub language: &'static str,
+    /// The lines.
+    pub text: String,
+}
+
 /// A picture.
 pub struct Figure<'a> {
     /// How to read it.
@@ -162,6 +175,8 @@ pub struct Table {
     pub most: usize,
     /// What the others are, such as `group`.
     pub rest: &'static str,
+    /// The columns after the first are so many groups of the same ones, which stand below one another where a screen is narrow; 0 is one.
+    pub sides: usize,
 }
 
 /// A column of a table.
@@ -175,6 +190,8 @@ pub struct Column {
     pub expendable: u8,
     /// Whether its cells may take several lines where a screen is narrow.
     pub folds: bool,
+    /// Whether it is for those who ask for details.
+    pub details: bool,
 }
 
 /// What stands in a row and a column.
@@ -339,6 +356,12 @@ impl From<Claim> for Block<'_> {
     }
 }
 
+impl From<Code> for Block<'_> {
+    fn from(code: Code) -> Self {
+        Self::Code(code)
+    }
+}
+
 impl From<Item> for Block<'_> {
     fn from(item: Item) -> Self {
         Self::Item(item)
@@ -354,12 +377,12 @@ impl<'a> From<Figure<'a>> for Block<'a> {
 impl Column {
     /// A column of words.
     pub const fn text(title: &'static str) -> Self {
-        Self { title: Cow::Borrowed(title), right: false, expendable: 0, folds: false }
+        Self { title: Cow::Borrowed(title), right: false, expendable: 0, folds: false, details: false }
     }
 
     /// A column of numbers.
     pub const fn number(title: &'static str) -> Self {
-        Self { title: Cow::Borrowed(title), right: true, expendable: 0, folds: false }
+        Self { title: Cow::Borrowed(title), right: true, expendable: 0, folds: false, details: false }
     }
 
     /// The same, left out in this order where a screen is narrow.
@@ -371,6 +394,12 @@ impl Column {
     /// The same, whose cells may take several lines where a screen is narrow.
     pub const fn folded(mut self) -> Self {
         self.folds = true;
+        self
+    }
+
+    /// The same for those who ask for details.
+    pub const fn detail(mut self) -> Self {
+        self.details = true;
         self
     }
 
@@ -390,6 +419,29 @@ impl Table {
     pub fn rows(mut self, rows: impl IntoIterator<Item = Vec<Field>>) -> Self {
         self.rows.extend(rows);
         self
+    }
+
+    /// The places of the columns that have something to show.
+    fn shown(&self) -> Vec<usize> {
+        let is_empty = |row: &Vec<Field>, place: usize| {
+            row.get(place).is_none_or(|field| matches!(&field.value, Value::Empty) || field.value.text().is_empty())
+        };
+        (0..self.columns.len()).filter(|place| !self.rows.iter().all(|row| is_empty(row, *place))).collect()
+    }
+
+    /// Each of its sides as a table of its own, without the rows in which it has nothing.
+    fn each_side(&self) -> Vec<Self> {
+        let width = (self.columns.len() - 1) / self.sides.max(1);
+        let of = |side: usize| {
+            let places = || std::iter::once(0).chain(1 + side * width..1 + (side + 1) * width);
+            let columns: Vec<Column> = places().map(|place| self.columns[place].clone()).collect();
+            let row = |row: &Vec<Field>| -> Vec<Field> {
+                places().map(|place| row.get(place).cloned().unwrap_or_default()).collect()
+            };
+            let says = |row: &Vec<Field>| row.iter().skip(1).any(|field| !field.value.text().is_empty());
+            Self::new(&columns).rows(self.rows.iter().map(row).filter(says))
+        };
+        (0..self.sides).map(of).collect()
     }
 
     /// With so many rows on a screen without details; the others are called `rest`.

@@ -15,6 +15,8 @@ const BRIEF_ROOM: usize = 100;
 const ITEM: &str = "    ";
 /// Letters of a text that are shown at least.
 const LEAST_BRIEF: usize = 20;
+/// From so many columns on, what stands side by side has its intervals.
+const WIDE: usize = 100;
 
 /// What is shown.
 #[derive(Debug, Clone, Copy)]
@@ -82,6 +84,10 @@ fn blocks(all: &[Block<'_>], room: Room, out: &mut String) {
             Block::Table(inner) => table(inner, room, out),
             Block::Claim(inner) => claim(inner, room, out),
             Block::Item(inner) => item(inner, room, out),
+            Block::Code(code) => {
+                let lines = code.text.lines().map(|line| format!("{ITEM}{}\n", escaped(line)));
+                out.push_str(&lines.collect::<String>());
+            }
         }
     }
 }
@@ -158,42 +164,61 @@ fn item(item: &Item, room: Room, out: &mut String) {
 }
 
 fn table(table: &Table, room: Room, out: &mut String) {
-    let column = |column: &super::Column| Column {
-        folds: column.folds,
-        ..Column::new("", column.right, column.expendable)
-    };
-    let columns: Vec<Column> = table.columns.iter().map(column).collect();
-    let most = if room.details || table.most == 0 { usize::MAX } else { table.most };
-    let grid_with = |brief: &dyn Fn(&str) -> String| {
-        let mut grid = Grid::new(&columns);
-        for (place, column) in table.columns.iter().enumerate() {
-            grid.title(place, column.title.to_string());
+    if table.sides > 1 {
+        let most = if room.columns < WIDE { 0 } else { 1 };
+        if grid(table, room, &|_| String::new()).width_up_to(most) > room.columns {
+            for (number, side) in table.each_side().iter().enumerate() {
+                out.push_str(if number > 0 { "\n" } else { "" });
+                self::table(side, room, out);
+            }
+            return;
         }
-        for row in table.rows.iter().take(most) {
-            let piece = |field: &Field| {
-                let text = match &field.value {
-                    Value::Brief(text) => brief(text),
-                    value => value.text(),
-                };
-                Piece::styled(text, style(field.tone))
-            };
-            grid.row(row.iter().map(piece).collect());
-        }
-        grid
-    };
+    }
     // What may be cut takes what the columns that stay leave.
-    let taken = grid_with(&|_| String::new()).width_up_to(0);
+    let taken = grid(table, room, &|_| String::new()).width_up_to(0);
     let left = room.columns.min(BRIEF_ROOM).saturating_sub(taken + 2).max(LEAST_BRIEF);
-    let grid = grid_with(&|text| cut(text, left));
     let mut drawn = String::new();
-    grid.render(&mut drawn, room.columns);
+    grid(table, room, &|text| cut(text, left)).render(&mut drawn, room.columns);
     // Where no column has a title, nothing stands above the rows.
     out.push_str(drawn.trim_start_matches('\n'));
+    let most = most_rows(table, room);
     if table.rows.len() > most {
         let more =
             ipcost_model::units::counted((table.rows.len() - most) as u64, &format!("more {}", table.rest));
         out.push_str(&format!("… and {more}\n"));
     }
+}
+
+fn most_rows(table: &Table, room: Room) -> usize {
+    if room.details || table.most == 0 { usize::MAX } else { table.most }
+}
+
+/// The table as a grid; `brief` cuts what may be cut.
+fn grid(table: &Table, room: Room, brief: &dyn Fn(&str) -> String) -> Grid {
+    let column = |column: &super::Column| Column {
+        folds: column.folds,
+        ..Column::new("", column.right, column.expendable)
+    };
+    let columns: Vec<Column> = table.columns.iter().map(column).collect();
+    let mut grid = Grid::new(&columns);
+    grid.side_by_side(table.sides);
+    for (place, column) in table.columns.iter().enumerate() {
+        grid.title(place, column.title.to_string());
+        if column.details && !room.details {
+            grid.hide(place);
+        }
+    }
+    for row in table.rows.iter().take(most_rows(table, room)) {
+        let piece = |field: &Field| {
+            let text = match &field.value {
+                Value::Brief(text) => brief(text),
+                value => value.text(),
+            };
+            Piece::styled(text, style(field.tone))
+        };
+        grid.row(row.iter().map(piece).collect());
+    }
+    grid
 }
 
 /// A text in one line of so many letters.

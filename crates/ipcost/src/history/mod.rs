@@ -23,7 +23,7 @@ use ipcost_features::history::{Alike, RunSummary};
 use ipcost_features::replicate::overview;
 use ipcost_lab::About;
 use ipcost_model::{Document, Plan, Purpose, RunState, Samples, escaped, read_document};
-use ipcost_report::terminal;
+use ipcost_report::run_page;
 
 pub use list::run as list;
 pub use prune::run as prune;
@@ -202,7 +202,7 @@ pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
     let answer = answer.as_deref();
     if args.warnings {
         document.warnings = warnings_of(&document, answer);
-        let texts = terminal::all_warnings(&document, room());
+        let texts = run_page::all_warnings(&document, room());
         let texts = if texts.is_empty() { "No warnings and no notes.\n" } else { &texts };
         print(texts).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);

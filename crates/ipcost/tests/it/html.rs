@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::browser::Browser;
 use crate::common::{Place, argument, assert_refused, text};
-use ipcost_report::numbers;
 use serde_json::{Value, json};
 
 /// A cell with all that the page draws; costs differ by transport and by size.
@@ -113,274 +112,67 @@ fn opened(place: &Place, document: &Value) -> Browser {
     browser
 }
 
-/// The rows of numbers below a figure, drawn or not yet in sight.
-#[track_caller]
-fn figures(browser: &mut Browser, figure: &str) -> Vec<Vec<String>> {
-    let rows = browser.run(&format!(
-        "(async () => {{
-            document.querySelector('#figure-{figure}').scrollIntoView();
-            const rows = () => [...document.querySelectorAll('#figure-{figure} .figures tbody tr')];
-            for (let tries = 0; tries < 600 && !rows().length; tries += 1) await new Promise(requestAnimationFrame);
-            return rows().map((row) => [...row.cells].map((cell) => cell.textContent));
-        }})()"
-    ));
-    serde_json::from_value(rows).unwrap()
-}
-
-fn choose(browser: &mut Browser, name: &str, value: &str) {
-    browser.run(&format!("document.querySelector('[name={name}][value={value}]').click()"));
-}
-
-fn select(browser: &mut Browser, name: &str, shown: &str) {
-    browser.run(&format!(
-        "(() => {{
-            const select = document.querySelector('select[name={name}]');
-            select.value = [...select.options].find((option) => option.textContent === {shown:?}).value;
-            select.dispatchEvent(new Event('change', {{ bubbles: true }}));
-        }})()"
-    ));
-}
-
-/// Whatever stands in the pictures of a figure.
-fn drawn(browser: &mut Browser, figure: &str) -> String {
-    figures(browser, figure);
-    browser
-        .run(&format!("document.querySelector('#figure-{figure} .panels').innerHTML"))
-        .as_str()
-        .unwrap()
-        .to_owned()
-}
-
 #[test]
-fn it_opens_quietly_loads_nothing_and_shows_the_documents_figures() {
+fn it_opens_quietly_loads_nothing_and_says_what_a_terminal_does() {
     let place = Place::new();
-    let document = usual();
-    let page = page(&place, &document);
+    let page = page(&place, &usual());
     let mut browser = Browser::start();
     browser.open(&page);
-    let rows = figures(&mut browser, "cost");
-    for row in &rows {
-        let of = |cell: &&Value| {
-            cell["label"] == row[1] && row[0].starts_with(if cell["size"] == 64 { "64 B" } else { "64 KiB" })
-        };
-        let cell = document["cells"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|cell| cell["pattern"] == "rr")
-            .find(of)
-            .unwrap();
-        assert_eq!(row[2], numbers::time(cell["wall_ns_per_op"]["median"].as_f64().unwrap()));
-        let bounds = ["lo", "hi"].map(|bound| numbers::time(cell["wall_ns_per_op"][bound].as_f64().unwrap()));
-        assert_eq!(row[3], bounds.join(" – "));
-    }
-    assert_eq!(rows.len(), 5);
-    let contrasts = figures(&mut browser, "forest");
-    assert_eq!(contrasts[0][1..], ["pipe", "tcp", "0.53", "0.52–0.54", "cheaper", "the run's contrast"]);
-    assert_eq!(contrasts[1][3..6], ["0.73", "no interval yet", "open"]);
-    for figure in ["size", "epochs", "latency", "processor"] {
-        assert!(!figures(&mut browser, figure).is_empty(), "{figure}");
-        assert!(drawn(&mut browser, figure).contains("<svg"), "{figure}");
-    }
-    assert_eq!(figures(&mut browser, "epochs").len(), 20);
-    assert_eq!(
-        browser.run("document.querySelector('.crossings').innerText"),
-        "pipe is cheaper up to 64 B, tcp from 64 KiB: the two cross between."
-    );
-    // The page has the figures of the terminal's tables, too.
     let terminal = place.run(&["report", argument(&place.file("run.json"))]);
     let page_text = browser.run("document.querySelector('main').textContent").as_str().unwrap().to_owned();
-    let words: Vec<String> = text(&terminal.stdout)
-        .lines()
-        .take_while(|line| *line != "Cheapest")
-        .flat_map(str::split_whitespace)
-        .filter(|word| word.starts_with('(') && word.ends_with(')') || ["cheaper", "open"].contains(word))
-        .map(str::to_owned)
-        .collect();
-    assert!(words.contains(&"cheaper".to_owned()) && words.len() > 3, "{words:?}");
-    for word in words {
-        assert!(page_text.contains(&word), "{word:?} is not in {page_text}");
-    }
-    assert!(page_text.contains("unavailable: IPv6 loopback cannot be used"));
+    let shown = text(&terminal.stdout);
+    let figures = |word: &&str| word.starts_with('(') && word.ends_with(')') || ["cheaper", "open"].contains(word);
+    let words: Vec<&str> = shown.split_whitespace().filter(figures).collect();
+    assert!(words.contains(&"cheaper") && words.len() > 3, "{words:?}");
+    words.iter().for_each(|word| assert!(page_text.contains(word), "{word:?} is not in {page_text}"));
+    assert!(page_text.contains("tcp6: IPv6 loopback cannot be used"), "{page_text}");
     assert!(page_text.contains("ipcost run --transports unix --patterns rr --sizes 64 --seed 7"));
+    // Every chart that has something to show, the first one open; points say what they are.
+    let charts = "[...document.querySelectorAll('#charts svg')].map((svg) => svg.querySelector('title').textContent)";
+    assert!(browser.run(charts).as_array().unwrap().len() >= 4);
+    let visible = "[...document.querySelectorAll('#charts svg')].filter((svg) => svg.checkVisibility()).length";
+    assert_eq!(browser.run(visible), 1);
+    browser.run("document.querySelector('#charts summary').click()");
+    assert_eq!(browser.run(visible), 2);
+    assert_eq!(browser.run("document.querySelectorAll('script').length"), 0);
     assert_eq!(browser.complaints(), [""; 0]);
     assert_eq!(browser.requests(), [format!("file://{}", page.display())]);
 }
 
 #[test]
-fn switches_change_what_is_shown_and_invent_no_interval() {
+fn boxes_show_more_columns_without_a_script() {
     let place = Place::new();
     let mut browser = opened(&place, &usual());
-    let wall = figures(&mut browser, "cost");
-    let logarithmic = drawn(&mut browser, "cost");
-    choose(&mut browser, "scale", "linear");
-    assert_ne!(drawn(&mut browser, "cost"), logarithmic);
-    choose(&mut browser, "metric", "cpu");
-    let cpu = figures(&mut browser, "cost");
-    assert_eq!((cpu[0][2].as_str(), cpu[0][3].as_str()), ("6.42 µs", "no interval yet"));
-    assert_ne!(cpu, wall);
-    choose(&mut browser, "metric", "p99");
-    let p99 = figures(&mut browser, "forest");
-    assert!(p99.iter().all(|row| row[3] == "baseline" || row[4] == "no interval"), "{p99:?}");
-    choose(&mut browser, "metric", "wall");
-
-    select(&mut browser, "baseline", "pipe");
-    let turned = figures(&mut browser, "forest");
-    let row = |label: &str| {
-        turned.iter().find(|row| row[1] == label && row[0].starts_with("64 B")).unwrap()[2..].to_vec()
-    };
-    assert_eq!(row("pipe")[1], "baseline");
-    assert_eq!(row("tcp"), ["pipe", "1.88", "1.85–1.94", "", "the run's contrast, inverted"]);
-    // The runner-up against the cheapest is known from the table's own verdict.
-    assert_eq!(row("unix")[..4], ["pipe", "1.38", "1.30–1.45", "dearer"]);
-    select(&mut browser, "baseline", "unix");
-    let against_unix = figures(&mut browser, "forest");
-    assert_eq!(against_unix[2][2..5], ["unix", "1.37", "no interval yet"]);
-
-    browser.run("[...document.querySelectorAll('[name=transport]')][1].click()");
-    assert!(figures(&mut browser, "cost").iter().all(|row| row[1] != "unix"));
-    choose(&mut browser, "pattern", "stream");
-    browser.run("[...document.querySelectorAll('[name=transport]')][1].click()");
-    assert_eq!(figures(&mut browser, "cost").len(), 1);
-    let colours = "getComputedStyle(document.body).backgroundColor";
-    let before = browser.run(colours);
-    browser.run("document.getElementById('theme').click()");
-    assert_ne!(browser.run(colours), before);
+    let shown = "[...document.querySelectorAll('#table-1 th')].filter((it) => it.checkVisibility()).map((it) => it.textContent)";
+    let columns = |browser: &mut Browser| -> Vec<String> { serde_json::from_value(browser.run(shown)).unwrap() };
+    let all = columns(&mut browser);
+    assert!(all.contains(&"CPU/op".to_owned()) && all.contains(&"p99".to_owned()), "{all:?}");
+    browser.run("document.querySelector('#table-1 .columns input').click()");
+    let few = columns(&mut browser);
+    assert!(few.contains(&"cost".to_owned()) && !few.contains(&"CPU/op".to_owned()), "{few:?}");
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
 #[test]
-fn tables_sort_and_keep_what_has_no_figure_last() {
+fn it_fits_a_phone() {
     let place = Place::new();
     let mut browser = opened(&place, &usual());
-    let names = |table: u32| {
-        format!(
-            "[...document.querySelectorAll('table.cells')[{table}].querySelectorAll('td.name')].map((cell) => cell.textContent)"
-        )
-    };
-    let by = |table: u32, column: u32| {
-        format!(
-            "document.querySelectorAll('table.cells')[{table}].querySelectorAll('th button')[{column}].click()"
-        )
-    };
-    assert_eq!(browser.run(&names(0)), json!(["pipe", "unix", "tcp"]));
-    browser.run(&by(0, 2));
-    assert_eq!(browser.run(&names(0)), json!(["tcp", "unix", "pipe"]), "by operations a second");
-    browser.run(&by(0, 1));
-    browser.run(&by(0, 1));
-    assert_eq!(browser.run(&names(0)), json!(["tcp", "unix", "pipe"]), "by cost, downwards");
-    browser.run(&by(0, 1));
-    assert_eq!(browser.run(&names(0)), json!(["pipe", "unix", "tcp"]), "as in the document");
-    browser.run(&by(0, 0));
-    assert_eq!(browser.run(&names(0)), json!(["pipe", "tcp", "unix"]), "by name");
-    browser.run(&by(0, 0));
-    assert_eq!(browser.run(&names(0)), json!(["unix", "tcp", "pipe"]), "by name, downwards");
-    browser.run(&by(2, 1));
-    browser.run(&by(2, 1));
-    assert_eq!(browser.run(&names(2)), json!(["unix", "tcp6"]));
-    assert_eq!(browser.complaints(), [""; 0]);
-}
-
-/// The texts of an SVG picture.
-fn texts_of(picture: &str) -> Vec<&str> {
-    let ends = picture.split("<text ").skip(1).filter_map(|rest| rest.split("</text>").next());
-    ends.filter_map(|text| Some(text.split_once('>')?.1.trim())).collect()
-}
-
-#[test]
-fn the_page_says_what_pictures_say() {
-    let place = Place::new();
-    let mut browser = opened(&place, &usual());
-    let picture = |chart: &str| {
-        let output =
-            place.run(&["report", argument(&place.file("run.json")), "--svg", "-", "--chart", chart]);
-        text(&output.stdout).to_owned()
-    };
-    let has = |texts: &[&str], part: &str| {
-        assert!(texts.iter().any(|text| text.contains(part)), "{part:?}: {texts:?}")
-    };
-    let (cost, forest, size) = (picture("cost"), picture("forest"), picture("size"));
-    for pattern in ["rr", "stream"] {
-        choose(&mut browser, "pattern", pattern);
-        for row in figures(&mut browser, "cost") {
-            let [_, label, value, interval, _] = row.as_slice() else { panic!("{row:?}") };
-            has(&texts_of(&cost), label);
-            has(&texts_of(&cost), &format!("{value} ({interval})"));
-        }
-    }
-    choose(&mut browser, "pattern", "rr");
-    for row in figures(&mut browser, "forest").iter().filter(|row| row[3] != "baseline") {
-        has(&texts_of(&forest), &format!("{} ({}) {}", row[3], row[4], row[5]));
-    }
-    let shown = drawn(&mut browser, "size");
-    for part in ["pipe", "tcp", "64 B", "64 KiB"] {
-        has(&texts_of(&size), part);
-        has(&texts_of(&shown), part);
-    }
-    // A transport has one colour.
-    let blue = "getComputedStyle(document.querySelector('#figure-cost .plot .line, #figure-cost .plot .whisker')).stroke";
-    choose(&mut browser, "pattern", "rr");
-    drawn(&mut browser, "cost");
-    assert_eq!(browser.run(blue), "rgb(0, 114, 178)");
-    assert!(cost.contains("#0072b2"));
-    assert_eq!(browser.complaints(), [""; 0]);
-}
-
-#[test]
-fn it_fits_a_phone_and_follows_its_width() {
-    let place = Place::new();
-    let mut browser = opened(&place, &usual());
-    drawn(&mut browser, "forest");
-    let width = "document.querySelector('#figure-forest svg').getAttribute('width')";
-    let before = browser.run(width);
     browser.call(
         "Emulation.setDeviceMetricsOverride",
         json!({"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": true}),
     );
-    let after = browser.run(&format!(
-        "(async () => {{
-            for (let tries = 0; tries < 600 && {width} === {before}; tries += 1) await new Promise(requestAnimationFrame);
-            return Number({width});
-        }})()"
-    ));
-    assert!(after.as_f64().unwrap() < 390.0, "{after}");
-    for figure in ["cost", "size", "forest", "epochs", "latency", "processor"] {
-        drawn(&mut browser, figure);
-    }
+    browser.run("document.querySelectorAll('details').forEach((it) => { it.open = true; })");
     assert_eq!(browser.run("document.documentElement.scrollWidth"), 390, "nothing sticks out");
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
 #[test]
-fn on_paper_every_chart_is_drawn_and_the_choice_is_named() {
-    let place = Place::new();
-    let mut browser = opened(&place, &usual());
-    browser.run("document.getElementById('theme').click()");
-    browser.run("[...document.querySelectorAll('[name=transport]')][1].click()");
-    let theme = "document.documentElement.dataset.theme ?? null";
-    let before = browser.run(theme);
-    browser.run("dispatchEvent(new Event('beforeprint'))");
-    assert_eq!(browser.run(theme), "light");
-    let drawn = "[...document.querySelectorAll('figure')].filter((figure) => figure.querySelector('.plot svg')).length";
-    assert_eq!(browser.run(drawn), 6);
-    assert_eq!(
-        browser.run("document.getElementById('shown').textContent"),
-        "Shown: pattern rr, cost (elapsed time per operation), baseline as in the run, log scale; without unix."
-    );
-    browser.run("dispatchEvent(new Event('afterprint'))");
-    assert_eq!(browser.run(theme), before);
-    assert_eq!(browser.complaints(), [""; 0]);
-}
-
-#[test]
 fn hostile_texts_stay_texts() {
-    const HOSTILE: &str = "</script><img src=x onerror=hacked=1><script>hacked=1</script> \\u003c \\\\u003c \u{2028} \"'` {a|b} <!--";
+    const HOSTILE: &str = "</script><img src=x onerror=hacked=1><script>hacked=1</script> \\u003c \u{2028} \"'` {a|b} <!--";
     let place = Place::new();
     let mut document = usual();
     document["cells"][0]["label"] = json!(HOSTILE);
     document["cells"][0]["transport"] = json!(HOSTILE);
-    document["cells"][1]["label"] = json!("__proto__");
-    document["cells"][1]["transport"] = json!("constructor");
     document["cells"][6]["reason"] = json!(HOSTILE);
     document["warnings"][0]["message"] = json!(HOSTILE);
     document["host"]["cpu"] = json!(HOSTILE);
@@ -388,58 +180,32 @@ fn hostile_texts_stay_texts() {
     document["started"] = json!(HOSTILE);
     document["job"]["cells"][0]["label"] = json!(HOSTILE);
     let mut browser = opened(&place, &document);
-    for figure in ["cost", "size", "forest", "epochs", "latency", "processor"] {
-        assert!(drawn(&mut browser, figure).contains("<svg"), "{figure}");
-    }
     // A character that ends a line is shown, and not obeyed.
     let shown = HOSTILE.replace('\u{2028}', "\\u{2028}");
-    assert_eq!(figures(&mut browser, "cost")[0][1], shown);
-    // What hovering shows is made of the same labels.
-    let point = browser.run(
-        "(() => {
-            document.querySelector('#figure-cost').scrollIntoView();
-            const box = document.querySelector('#figure-cost .plot').getBoundingClientRect();
-            return [box.left + box.width / 2, box.top + 18];
-        })()",
-    );
-    browser.call("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": point[0], "y": point[1]}));
-    let tip = browser.run(
-        "(async () => {
-            const tip = () => document.querySelector('.tip')?.textContent;
-            for (let tries = 0; tries < 600 && !tip(); tries += 1) await new Promise(requestAnimationFrame);
-            return tip();
-        })()",
-    );
-    assert!(tip.as_str().unwrap().starts_with(&shown), "{tip}");
-    assert!(tip.as_str().unwrap().contains("7.13 µs"), "{tip}");
+    assert_eq!(browser.run("document.querySelector('#table-1 td').textContent"), shown);
     assert_eq!(browser.run("typeof hacked"), "undefined");
-    assert_eq!(
-        browser.run("document.querySelectorAll('img, script').length"),
-        3,
-        "the page's own scripts alone"
-    );
+    assert_eq!(browser.run("document.querySelectorAll('img, script').length"), 0);
     assert_eq!(browser.complaints(), [""; 0], "nor did the page's policy have anything to forbid");
 }
 
 #[test]
-fn the_document_is_given_back_byte_for_byte() {
+fn the_document_is_given_back() {
     let place = Place::new();
     let mut document = usual();
     document["cells"][0]["label"] =
-        json!("< \\u003c \\\\u003c \\\\\\u003c </script> \u{2028} \u{1b}[31m é \u{1f600}");
+        json!("< \\u003c \\\\u003c </script> \u{2028} \u{1b}[31m é \u{1f600}");
     let mut browser = opened(&place, &document);
     let down = place.file("down");
     browser.call(
         "Browser.setDownloadBehavior",
         json!({"behavior": "allow", "downloadPath": down, "eventsEnabled": true}),
     );
-    browser.run("document.getElementById('download').click()");
+    browser.run("document.querySelector('.download').click()");
     browser.wait_for(|event| {
         event["method"] == "Browser.downloadProgress" && event["params"]["state"] == "completed"
     });
-    let again = place.file("again.json");
-    place.run(&["report", argument(&place.file("run.json")), "--json", argument(&again)]);
-    assert_eq!(std::fs::read(down.join("ipcost-7.json")).unwrap(), std::fs::read(again).unwrap());
+    let again = |from: &Path| place.run(&["report", argument(from), "--json", "-"]).stdout;
+    assert_eq!(again(&down.join("ipcost-7.json.gz")), again(&place.file("run.json")));
 }
 
 /// Ten cells of each of five hundred sizes.
@@ -468,7 +234,6 @@ fn assert_opens_soon(document: &Value) -> Browser {
     let size = std::fs::metadata(&page).unwrap().len() / 1_000_000;
     eprintln!("{size} MB opened in {} ms", took.as_millis());
     assert!(took < SOON, "it took {took:?}");
-    assert!(!figures(&mut browser, "cost").is_empty());
     assert_eq!(browser.complaints(), [""; 0]);
     browser
 }
@@ -493,9 +258,9 @@ fn a_table_of_five_thousand_rows_opens_soon_and_shows_them_when_asked() {
     let workload = workload(&cells.iter().collect::<Vec<_>>(), &cells[0], Value::Null);
     let mut browser = assert_opens_soon(&document(cells, vec![workload], vec![]));
     let shown =
-        "[...document.querySelectorAll('.cells tbody')].filter((row) => row.getClientRects().length).length";
+        "[...document.querySelectorAll('#table-1 tbody tr')].filter((row) => row.checkVisibility()).length";
     assert_eq!(browser.run(shown), 300);
-    browser.run("document.querySelector('.whole input').click()");
+    browser.run("document.querySelector('#table-1 .rows input').click()");
     assert_eq!(browser.run(shown), 5000);
 }
 
@@ -511,7 +276,7 @@ fn a_run_writes_it_and_says_how_to_measure_again() {
     let document = place.document(&run);
     let written = std::fs::read_to_string(&page).unwrap();
     assert!(written.starts_with("<!doctype html>") && written.ends_with("</html>\n"));
-    let command = written.split("<pre id=\"command\">").nth(1).unwrap().split("</pre>").next().unwrap();
+    let command = written.split("<pre class=\"sh\">").nth(1).unwrap().split("</pre>").next().unwrap();
     let words: Vec<&str> = command.split(' ').collect();
     let plan = |args: &[&str]| text(&place.run(&[args, &["--plan"]].concat()).stdout);
     let seed = document["seed"].to_string();
