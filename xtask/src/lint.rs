@@ -30,14 +30,17 @@ pub fn run() -> Result<()> {
         Step { name: "English of README, docs/ and comments", run: &english::check },
         Step { name: "rules of docs/architecture.md", run: &architecture::check },
         Step { name: "workflows: pinned, and nothing of others beside a token", run: &workflows::check },
-        Step { name: "lints (cargo clippy)", run: &lints },
-        Step { name: "documentation of the crates (cargo doc)", run: &documentation },
         Step { name: "unused dependencies", run: &unused::check },
         Step { name: "licences and sources of dependencies (cargo deny)", run: &dependencies },
         Step { name: "known vulnerabilities", run: &advisories },
+        Step { name: "lints (cargo clippy)", run: &lints },
+        Step { name: "documentation of the crates (cargo doc)", run: &documentation },
         Step { name: "pure code, under Miri", run: &miri::run_where_available },
     ];
-    steps::run("lint: about five minutes; the first time also two to build cargo-deny", &steps)?;
+    steps::run(
+        "lint: about ten minutes, in which all is built; the first time also two to build cargo-deny",
+        &steps,
+    )?;
     match skipped.get() {
         Some(why) => eprintln!("xtask: 1 check skipped: {why}"),
         None => eprintln!("xtask: no check skipped"),
