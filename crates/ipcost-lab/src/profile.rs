@@ -104,7 +104,6 @@ pub struct Profiler {
     scope: Scope,
     /// The groups, each with the processes that it had at the begin.
     groups: Vec<(u32, Vec<u32>)>,
-    event: &'static str,
     _scratch: PrivateDir,
 }
 
@@ -160,16 +159,10 @@ impl Profiler {
                 members.iter().enumerate().map(record).collect::<Result<_, _>>()?
             }
         };
-        let mut profiler = Self { recorders, scope, groups: members, event, _scratch: scratch };
+        let mut profiler = Self { recorders, scope, groups: members, _scratch: scratch };
         // Attaching takes longer than switching on: both sides are sampled from nearly the same moment.
         profiler.recorders.iter_mut().try_for_each(Recorder::enable)?;
         Ok(profiler)
-    }
-
-    /// Whether a clock takes the samples, since the processor offers no counters. It cannot interrupt the kernel where that
-    /// keeps interrupts off, and such time shows in the function that permits them again.
-    pub fn samples_by_clock(&self) -> bool {
-        self.event == CLOCK
     }
 
     /// Stops sampling and returns the stacks of each group, in the order of [`Profiler::start`]. A group that used next to

@@ -102,11 +102,6 @@ pub fn latency(document: &Document) -> &'static str {
     }
 }
 
-/// Whether some percentiles of a document are those of a closed loop, which does not tell how long a queue at a given rate waits.
-pub fn has_closed_loop(document: &Document) -> bool {
-    document.cells.iter().filter(|cell| cell.epochs > 0).any(|cell| !cell.cell.pace().is_open())
-}
-
 /// How a row kept its pace; `None` if nothing is to be said of it.
 fn kept(document: &Document, cell: &CellRecord, pace: &PaceRecord) -> Option<String> {
     let highest = |of: &LatencySummary| {

@@ -5,25 +5,11 @@ pub const DIGITS: [&[f64]; 4] =
     [&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
 /// More of them, for an axis of less than a decade.
 const BETWEEN: [f64; 15] = [1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
-/// The most ticks of an axis that begins at zero.
-const MOST: u32 = 15;
 /// The values for which there are ticks; an axis that goes on has none beyond.
 const LABELLED: (f64, f64) = (1e-6, 1e15);
 
 /// Values with their texts, of which an axis shows those in its range.
 pub type Ladder = Vec<(f64, String)>;
-
-/// Ladders for axes whose largest value lies between these two and which begin at zero or close to it, the finest first.
-/// The text of a tick depends on it and on the largest of its ladder.
-pub fn linear(least: f64, most: f64, text: impl Fn(f64, f64) -> String) -> Vec<Ladder> {
-    let (first, last) = decades(least, most);
-    let steps = (first - 2..=last).flat_map(|decade| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(decade)));
-    let ladder = |step: f64| {
-        let ticks = (0..=MOST).map(|count| f64::from(count) * step);
-        ticks.map(|value| (value, text(value, f64::from(MOST) * step))).collect()
-    };
-    steps.map(ladder).collect()
-}
 
 /// Ladders for logarithmic axes between these values, the finest first.
 pub fn logarithmic(least: f64, most: f64, text: impl Fn(f64) -> String) -> Vec<Ladder> {
@@ -115,12 +101,6 @@ mod tests {
                 let found =
                     ladders.iter().map(|ladder| within(ladder, from, to)).find(|count| *count <= most);
                 assert!(found.is_some_and(|count| count >= 2), "{from}–{to}: {found:?}");
-            }
-            let ladders = linear(1.0, 1e7, |value, _| number(value));
-            for to in [1.0, 9.99, 55.5, 1e7] {
-                let reaching = ladders.iter().filter(|ladder| ladder.last().is_some_and(|last| last.0 >= to));
-                let found = reaching.map(|ladder| within(ladder, 0.0, to)).find(|count| *count <= most);
-                assert!(found.is_some_and(|count| count >= 2), "{to}: {found:?}");
             }
         }
         assert!(logarithmic(5e-324, f64::MAX, number).iter().flatten().all(|(value, _)| value.is_finite()));
