@@ -5,12 +5,14 @@
 //! most of the time of inter-process communication goes, are complete either way. User stacks of code without frame
 //! pointers show the function that calls the kernel, and few or none of its callers.
 
-use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use ipcost_model::escaped;
+use ipcost_sys::file_writer::open_in_place;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::perf::{Counters, Refusal, processes};
 use ipcost_sys::private_dir::PrivateDir;
@@ -256,6 +258,7 @@ impl Recorder {
         let Self { perf, data } = self;
         let interrupt = perf.interrupt.clone();
         perf.for_each_line(ANSWER, |_| {})?;
+        without_programs(&data).context(|| "cannot read what perf has recorded".to_owned())?;
         Ok(Recording { data, interrupt })
     }
 }
@@ -269,14 +272,6 @@ struct Recording {
 impl Recording {
     /// The stacks of these processes, or of all.
     fn stacks(&self, members: Option<&[u32]>) -> Result<Stacks, ProfileError> {
-        match self.read(members) {
-            // For names it reads files of every process that ran on the machine, which may end while it does.
-            Err(ProfileError::Failed { .. }) => self.read(members),
-            read => read,
-        }
-    }
-
-    fn read(&self, members: Option<&[u32]>) -> Result<Stacks, ProfileError> {
         let file = self.data.to_string_lossy();
         // Resolving inlined functions takes minutes.
         let mut options = vec!["--no-inline", "--fields", FIELDS, "--input", &file];
@@ -287,6 +282,38 @@ impl Recording {
             .for_each_line(SCRIPT, |line| collapse.line(line))?;
         Ok(collapse.finish())
     }
+}
+
+/// Takes the names of eBPF programs out of what was recorded, which no stack here shows.
+///
+/// Where two recorders are at work, Linux adds a trailer to such a record for each that it goes to, and never takes one off again
+/// (`perf_event_ksymbol_output` in kernel/events/core.c): `perf script` gives up at the first of which it cannot read the end.
+fn without_programs(data: &Path) -> io::Result<()> {
+    /// `PERF_RECORD_KSYMBOL` and `PERF_RECORD_BPF_EVENT`.
+    const PROGRAMS: [u32; 2] = [17, 18];
+    /// `PERF_RECORD_TIME_CONV`, which perf passes over where nothing traces instructions.
+    const PASSED_OVER: u32 = 79;
+    /// The length of the header of a record, bytes: its type, its mode, its length.
+    const HEADER: usize = 8;
+    let file = open_in_place(data)?;
+    let mut head = [0; 56];
+    file.read_exact_at(&mut head, 0)?;
+    let number = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| head[at + byte]));
+    let (begin, length) = (number(40), number(48));
+    let mut records = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+    file.read_exact_at(&mut records, begin)?;
+    let mut at = 0;
+    while let Some(header) = records.get(at..at + HEADER) {
+        let kind = u32::from_ne_bytes(std::array::from_fn(|byte| header[byte]));
+        if PROGRAMS.contains(&kind) {
+            file.write_all_at(&PASSED_OVER.to_ne_bytes(), begin + at as u64)?;
+        }
+        match u16::from_ne_bytes([header[6], header[7]]) {
+            0 => break,
+            length => at += usize::from(length),
+        }
+    }
+    Ok(())
 }
 
 fn list(processes: &[u32]) -> String {

@@ -15,7 +15,7 @@ use super::record::{
     Fleet, FleetCheapest, FleetClaim, FleetContrast, GroupCheapest, GroupClaim, HostGroup, Standing, Together,
 };
 use super::words::{
-    ContrastRow, cheapest_on, claim_conditions, claim_counts, claim_sentence, how, known, pair, rows,
+    ContrastRow, cheapest_on, claim_conditions, claim_counts, claim_sentence, group, how, known, pair, rows,
     sentence, sentences, skipped, spread, tables, title, typical_of, work,
 };
 use crate::claims::ClaimVerdict;
@@ -175,7 +175,7 @@ fn cheapest_by_group(fleet: &Fleet) -> Table {
             let name = format!("{}, {}", capitalised(&table.work), cores(table.placement));
             vec![
                 Value::Name(name).into(),
-                name_of(fleet, *group),
+                group_of(fleet, *group),
                 cheapest_on(cheapest, *open, open_among).into(),
             ]
         })
@@ -183,11 +183,8 @@ fn cheapest_by_group(fleet: &Fleet) -> Table {
     Table::new(&[Column::text(""), Column::text("hosts"), Column::text("cheapest")]).rows(rows)
 }
 
-fn name_of(fleet: &Fleet, group: u64) -> Field {
-    let HostGroup { os, kernel, cpu, virtualisation, .. } = &fleet.groups[group as usize];
-    let parts = [&format!("{os} {kernel}"), cpu, virtualisation];
-    let known: Vec<&str> = parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-    known.join(", ").into()
+fn group_of(fleet: &Fleet, index: u64) -> Field {
+    group(&fleet.groups[index as usize]).into()
 }
 
 fn claims(fleet: &Fleet) -> Section<'_> {
@@ -200,7 +197,7 @@ fn claims(fleet: &Fleet) -> Section<'_> {
         }
         of_one = of_one.with(of_claim(fleet, claim));
         if claim.groups.len() > 1 {
-            let row = |of: &GroupClaim| vec![name_of(fleet, of.group), claim_counts(&of.counts).into()];
+            let row = |of: &GroupClaim| vec![group_of(fleet, of.group), claim_counts(&of.counts).into()];
             let table = Table::new(&[Column::text("hosts"), Column::text("")]);
             let table = table.rows(claim.groups.iter().map(row));
             of_one = of_one.with(Section::new("", "By group of hosts").with(table).folded());

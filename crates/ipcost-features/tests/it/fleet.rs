@@ -110,6 +110,12 @@ fn two_hosts_in_a_sandbox_are_named_with_what_sets_them_apart() {
     assert!(together.another_hi.unwrap() < 0.75, "{together:?}");
     assert_eq!(fleet.groups.iter().map(|group| group.hosts).collect::<Vec<_>>(), [38, 2]);
     assert!(words::group(&fleet.groups[1]).ends_with("gVisor"), "{:?}", fleet.groups);
+    let (whole, brief) = (page(&fleet).terminal(true, usize::MAX), page(&fleet).terminal(false, 120));
+    let by_group = whole.split("Cheapest, by group of hosts").nth(1).unwrap().split("\n\n").next().unwrap();
+    for group in &fleet.groups {
+        assert!(by_group.contains(&words::group(group)), "{by_group}");
+    }
+    assert!(!brief.contains("by group of hosts"), "{brief}");
 }
 
 #[test]
@@ -268,6 +274,12 @@ fn a_claim_says_on_how_many_hosts_it_holds_and_under_which_condition() {
     assert_eq!(
         words::claim_conditions(claim),
         ["as published: holds on 28 of 30 hosts, fails on 2", "with Nagle: fails on all 30 hosts"]
+    );
+    let shown = page(&fleet).terminal(true, usize::MAX);
+    let by_group = shown.split("By group of hosts").nth(1).unwrap().split("\n\n").next().unwrap();
+    assert!(
+        by_group.contains("holds on all 28 hosts") && by_group.contains("fails on all 2 hosts"),
+        "{by_group}"
     );
     assert_eq!(
         words::claim_sentence(&fleet, claim),

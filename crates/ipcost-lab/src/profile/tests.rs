@@ -78,6 +78,40 @@ fn a_busy_side_is_sampled_and_an_idle_one_is_not() {
     assert!(busy.weights.keys().any(|stack| stack.contains(crate::stacks::KERNEL)), "{stacks:?}");
 }
 
+/// As two recorders leave it while eBPF programs come and go.
+#[test]
+fn a_record_with_an_end_that_perf_cannot_read_is_passed_over() {
+    if !perf_is_here() {
+        return;
+    }
+    let interrupt = Interrupt::never().unwrap();
+    let mut busy = ready(BUSY, &interrupt);
+    let Some(mut profiler) = started(&[busy.id()], &interrupt) else { return };
+    go(&mut busy);
+    assert_eq!(next_line(&mut busy, &interrupt), "done");
+    profiler.recorders.iter_mut().for_each(Recorder::request_stop);
+    let recorded = profiler.recorders.drain(..).map(Recorder::end).collect::<Result<Vec<_>, _>>().unwrap();
+    let (whole, data) = (recorded[0].stacks(Some(&[busy.id()])).unwrap(), &recorded[0].data);
+    // Where another process has mapped a file, `PERF_RECORD_MMAP2`.
+    let mut bytes = fs::read(data).unwrap();
+    let number = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let (mut at, end) = (number(40), number(40) + number(48));
+    let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
+    let length = |at: usize| usize::from(u16::from_ne_bytes(bytes[at + 6..at + 8].try_into().unwrap()));
+    while at < end && (word(at) != 10 || word(at + 8) == busy.id()) {
+        at += length(at);
+    }
+    assert!(at < end, "it records all processors, and so all processes");
+    let (tail, length) = (at + length(at) - 32, 32);
+    bytes[at] = 17;
+    bytes[tail..tail + length].fill(0xaa);
+    open_in_place(data).unwrap().write_all_at(&bytes, 0).unwrap();
+    let error = recorded[0].stacks(Some(&[busy.id()])).unwrap_err().to_string();
+    assert!(error.contains("failed to process type: 17"), "{error}");
+    without_programs(data).unwrap();
+    assert_eq!(recorded[0].stacks(Some(&[busy.id()])).unwrap(), whole);
+}
+
 #[test]
 fn no_samples_are_an_error_and_nothing_stays() {
     if !perf_is_here() {

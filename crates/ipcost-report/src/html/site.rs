@@ -246,6 +246,6 @@ mod tests {
         };
         let html = page.render();
         assert!(!html.contains("<script") && !html.contains("\"'&"), "{html}");
-        assert_eq!(html.matches("&lt;script&gt;").count(), 35, "{html}");
+        assert_eq!(html.matches("&lt;script&gt;").count(), 26, "{html}");
     }
 }

@@ -357,21 +357,7 @@ fn a_cell_that_says_no_place_is_examined_on_one_core_and_on_two() {
 fn a_remedy_is_tried_and_a_flame_graph_drawn() {
     let place = Place::new();
     let cell = "stream/unix/65536/c1/free/recv_buffer=512";
-    // A perf that fails the first time that it reads its file, as where a process ends of which it looks up names.
-    let bin = place.file("bin");
-    let perf = format!(
-        "#!/bin/sh\nif [ $1 = script ] && mkdir {failed:?}; then exit 255; fi 2> /dev/null\nPATH=${{PATH#*:}} exec perf \"$@\"\n",
-        failed = bin.join("failed"),
-    );
-    std::fs::create_dir(&bin).unwrap();
-    place.write_program("bin/perf", &perf);
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let mut command =
-        place.command(&["explain", "--quiet", "--timeout", "2min", "--json", "explanation.json"]);
-    command.args([cell, "--try", "--flame", "flame.svg"]).args(SHORT).env("PATH", path);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let explanation = read(&place);
+    let explanation = explained(&place, &[&[cell, "--try", "--flame", "flame.svg"], &SHORT[..]].concat());
     let lacks: Vec<&str> = explanation["missing"]
         .as_array()
         .unwrap()
@@ -393,7 +379,6 @@ fn a_remedy_is_tried_and_a_flame_graph_drawn() {
         let perf = Command::new("perf").arg("--version").stdout(Stdio::null()).status();
         missing(if perf.is_ok() { "sampling" } else { "linux-perf" }, &explanation["missing"].to_string());
     } else {
-        assert!(bin.join("failed").exists());
         let picture = std::fs::read_to_string(place.file("flame.svg")).unwrap();
         assert!(picture.contains("<svg") && picture.contains("server"), "{picture}");
     }
