@@ -185,5 +185,5 @@ fn hostile(mut value: Value) {
     }
     let document = read_document(value.to_string().as_bytes()).unwrap();
     draw_all(&document);
-    assert!(!markdown::render(&document).contains("<img"));
+    assert!(!run_page::page(&document).markdown().contains("<img"));
 }

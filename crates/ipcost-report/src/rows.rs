@@ -42,17 +42,6 @@ pub struct CellRow<'a> {
     pub figures: Option<Figures>,
 }
 
-impl CellRow<'_> {
-    /// Why there are no figures, where there are none.
-    pub fn why_missing(&self) -> String {
-        let what = words::why_missing(self.cell);
-        match &self.cell.reason {
-            Some(reason) if !self.cell.available => format!("{what}: {reason}"),
-            _ => what.to_owned(),
-        }
-    }
-}
-
 /// The figures of a cell, each a text, empty where there is none.
 #[derive(Debug)]
 pub struct Figures {

@@ -6,10 +6,10 @@ use ipcost_model::units::{counted, duration_of, duration_text, percent, size_tex
 use ipcost_model::{
     CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencyMode, LatencySummary,
     LongerRun, MeanContrast, Metric, Multiplicity, PaceRecord, Pattern, Percentile, Placement, Ran,
-    RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Wait, Work, WorkloadRecord, and_joined,
+    RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Work, WorkloadRecord, and_joined,
 };
 
-use crate::numbers::{bounds, interval, rate, ratio, time};
+use crate::numbers::{bounds, rate, time};
 
 /// What a table measures, and where its processes run if they were placed: `64 B round trip, apart`.
 pub fn workload(workload: &WorkloadRecord) -> String {

@@ -42,8 +42,6 @@ impl Across {
 pub struct SeriesPanel<'a> {
     /// What is done, without what lies across.
     pub title: String,
-    /// How.
-    pub pattern: Pattern,
     /// What a cost is the cost of.
     pub operation: &'static str,
     /// In the order of the document.
@@ -68,8 +66,6 @@ pub struct Line<'a> {
 pub struct MeasuredCell<'a> {
     /// What lies across, bytes.
     pub at: u64,
-    /// The cell.
-    pub cell: &'a CellRecord,
     /// Of one operation, nanoseconds.
     pub cost: Estimate,
     /// The two groups of its epochs, where there are two.
@@ -178,7 +174,6 @@ pub fn panels(document: &Document, across: Across) -> Vec<SeriesPanel<'_>> {
     let groups = alike(cells, |cell| cell.work(), across);
     let panels = groups.iter().map(|Alike { work, mirrors, items }| SeriesPanel {
         title: name(work, *mirrors, across),
-        pattern: work.pattern,
         operation: match work.pattern {
             Pattern::Rr => "round trip",
             Pattern::Stream => "message",
@@ -252,7 +247,7 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> V
         };
         let Some((at, cost)) = at.zip(cell.wall_ns_per_op.filter(|cost| cost.median > 0.0)) else { continue };
         let floor_ns = cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0);
-        let point = MeasuredCell { at, cell, cost, modes: &cell.modes, floor_ns };
+        let point = MeasuredCell { at, cost, modes: &cell.modes, floor_ns };
         if let Some(line) = lines.iter_mut().find(|line| line.label == label) {
             line.points.push(point);
             continue;

@@ -36,8 +36,8 @@ fn add(out: &mut String, block: &str) {
 }
 
 fn blocks(all: &[Block<'_>], level: usize, out: &mut String) {
-    for block in all {
-        match block {
+    for each in all {
+        match each {
             Block::Section(inner) => section(inner, level, out),
             Block::Details(inner) => details(inner, level, out),
             // A picture is a file of its own.

@@ -3,7 +3,7 @@
 use ipcost_model::{ContrastRecord, Document, Fastest, Verdict, WorkloadRecord};
 
 use crate::figures::colours;
-use crate::numbers::{interval, ratio};
+use crate::numbers::ratio;
 use crate::summary::{self, Contenders};
 use crate::words;
 
@@ -27,8 +27,6 @@ pub struct Field {
     pub brief: String,
     /// The same in full, as the summary says it.
     pub answer: String,
-    /// Its cost relative to the runner-up with its interval.
-    pub against: String,
 }
 
 /// What is known about the cheapest of a table, as a kind.
@@ -51,8 +49,8 @@ pub fn field(document: &Document, table: &WorkloadRecord) -> Field {
     let work = format!("{}, {}", summary::work(table), words::cores(table.placement));
     let Some(fastest) = fastest else {
         let (name, standing) = (answer.replace(" measured", ""), Standing::NotCompared);
-        let [margin, brief, against] = [const { String::new() }; 3];
-        return Field { work, standing, slots: Vec::new(), name, margin, brief, answer, against };
+        let (margin, brief) = (String::new(), String::new());
+        return Field { work, standing, slots: Vec::new(), name, margin, brief, answer };
     };
     let Contenders { equal, open, .. } = summary::contenders(document, table, fastest);
     let (_, all_open) = words::equals_and_open(fastest);
@@ -63,7 +61,8 @@ pub fn field(document: &Document, table: &WorkloadRecord) -> Field {
     };
     // A winner that the document does not claim has a rival, whatever its contrast with the baseline says.
     let open = if open.is_empty() { all_open } else { open };
-    let (times, bounds) = inverted(fastest);
+    let times = 1.0 / fastest.ratio;
+    let times = if times < LEAST_RATIO { format!("< {LEAST_RATIO}") } else { ratio(times) };
     let runner_up = words::label(document, &fastest.runner_up);
     let margin = match standing {
         Standing::Cheapest => format!("{times} × {runner_up}"),
@@ -82,17 +81,7 @@ pub fn field(document: &Document, table: &WorkloadRecord) -> Field {
         name,
         margin,
         answer,
-        against: format!("{} {times} × {runner_up} ({bounds})", words::label(document, &fastest.cell)),
     }
-}
-
-/// The cost of the cheapest over that of the runner-up, and its interval; the document holds the inverse.
-fn inverted(fastest: &Fastest) -> (String, String) {
-    let times = 1.0 / fastest.ratio;
-    let inverse = |bound: Option<f64>| bound.filter(|bound| *bound > 0.0).map(|bound| 1.0 / bound);
-    let bounds = interval(times, inverse(fastest.hi), inverse(fastest.lo));
-    let times = if times < LEAST_RATIO { format!("< {LEAST_RATIO}") } else { ratio(times) };
-    (times, bounds.unwrap_or_else(|| crate::figures::texts::NO_INTERVAL_YET.to_owned()))
 }
 
 /// The colours of cells, each once.
