@@ -233,8 +233,10 @@ fn of_ledger(ledger: Ledger) -> Document {
 #[cfg(test)]
 mod tests {
     use ipcost_model::{Identity, redacted_document};
+    use ipcost_report::fixture;
     use ipcost_report::page::{Column, Page, Paragraph, Table, Value as Shown};
-    use ipcost_report::{fixture, html};
+
+    use crate::answer::whole;
     use serde::Serialize;
     use serde_json::json;
 

@@ -81,7 +81,8 @@ pub fn measured(document: &Document) -> Vec<Block<'_>> {
 /// How it was measured, where, what distorts it, and how to measure it again.
 pub fn notes(document: &Document, warnings: &[Warning]) -> Vec<Block<'static>> {
     let mut notes: Vec<Block<'static>> = vec![Paragraph::quiet(format!("{}.", footer(document))).into()];
-    let told = |told: &[Warning]| Block::List(told.iter().map(|one| Paragraph::plain(&one.message)).collect());
+    let told =
+        |told: &[Warning]| Block::List(told.iter().map(|one| Paragraph::plain(&one.message)).collect());
     if !warnings.is_empty() {
         let says = if warnings.len() == 1 { "says" } else { "say" };
         let title = format!("{} {says} what distorts it", counted(warnings.len() as u64, "warning"));
@@ -289,7 +290,10 @@ fn facts(document: &Document) -> Table {
     );
     let mut facts: Vec<(String, String)> = [
         ("run", batches),
-        ("made by", format!("{} {}, started {}", document.tool.name, document.tool.version, document.started)),
+        (
+            "made by",
+            format!("{} {}, started {}", document.tool.name, document.tool.version, document.started),
+        ),
         ("system", format!("{} {}, {}", host.os, host.kernel, host.arch)),
         ("processor", format!("{}, {} cores ({} physical)", host.cpu, host.cores, host.physical_cores)),
     ]

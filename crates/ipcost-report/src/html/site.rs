@@ -125,7 +125,8 @@ impl Section {
 
     /// Adds a link with which the document is saved, or says where it is.
     pub fn download(mut self, document: &Document) -> Self {
-        let too_large = "<p class=\"note\">The document is too large for a page; --json FILE writes it.</p>\n";
+        let too_large =
+            "<p class=\"note\">The document is too large for a page; --json FILE writes it.</p>\n";
         self.body.push_str(&download(document).unwrap_or_else(|| too_large.to_owned()));
         self
     }

@@ -116,9 +116,8 @@ impl Table {
             .collect();
         let empty = Field::default();
         let row = |row: &Vec<Field>| {
-            let fields = shown.iter().map(|place| {
-                field(row.get(*place).unwrap_or(&empty), &self.columns[*place])
-            });
+            let fields =
+                shown.iter().map(|place| field(row.get(*place).unwrap_or(&empty), &self.columns[*place]));
             format!("<tr>{}</tr>\n", fields.collect::<String>())
         };
         let rows: String = self.rows.iter().map(row).collect();
@@ -139,7 +138,9 @@ impl Table {
 
 /// A box to tick.
 fn tick(class: &str, checked: &str, what: &str) -> String {
-    format!("<label class=\"{class}\"><input type=\"checkbox\" autocomplete=\"off\"{checked}> {what}</label>\n")
+    format!(
+        "<label class=\"{class}\"><input type=\"checkbox\" autocomplete=\"off\"{checked}> {what}</label>\n"
+    )
 }
 
 fn field(field: &Field, column: &Column) -> String {
@@ -158,7 +159,10 @@ fn field(field: &Field, column: &Column) -> String {
         Tone::Quiet => " quiet",
         _ => "",
     };
-    format!("<td class=\"{}{folds}{more}{tone}\">{indent}{inner}</td>", class(&field.value, field.tone, column))
+    format!(
+        "<td class=\"{}{folds}{more}{tone}\">{indent}{inner}</td>",
+        class(&field.value, field.tone, column)
+    )
 }
 
 fn class(value: &Value, tone: Tone, column: &Column) -> &'static str {

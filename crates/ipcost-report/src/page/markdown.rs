@@ -119,7 +119,11 @@ fn table(table: &Table) -> String {
         let field = |place: &usize| {
             let Some(field) = row.get(*place) else { return " |".to_owned() };
             let said = text(&field.value.text());
-            if field.tone == Tone::Strong && !said.is_empty() { format!(" **{said}** |") } else { format!(" {said} |") }
+            if field.tone == Tone::Strong && !said.is_empty() {
+                format!(" **{said}** |")
+            } else {
+                format!(" {said} |")
+            }
         };
         format!("|{}\n", shown.iter().map(field).collect::<String>())
     };

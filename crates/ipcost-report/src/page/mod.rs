@@ -424,7 +424,8 @@ impl Table {
     /// The places of the columns that have something to show.
     fn shown(&self) -> Vec<usize> {
         let is_empty = |row: &Vec<Field>, place: usize| {
-            row.get(place).is_none_or(|field| matches!(&field.value, Value::Empty) || field.value.text().is_empty())
+            row.get(place)
+                .is_none_or(|field| matches!(&field.value, Value::Empty) || field.value.text().is_empty())
         };
         (0..self.columns.len()).filter(|place| !self.rows.iter().all(|row| is_empty(row, *place))).collect()
     }

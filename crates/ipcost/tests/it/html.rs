@@ -121,16 +121,19 @@ fn it_opens_quietly_loads_nothing_and_says_what_a_terminal_does() {
     let terminal = place.run(&["report", argument(&place.file("run.json"))]);
     let page_text = browser.run("document.querySelector('main').textContent").as_str().unwrap().to_owned();
     let shown = text(&terminal.stdout);
-    let figures = |word: &&str| word.starts_with('(') && word.ends_with(')') || ["cheaper", "open"].contains(word);
+    let figures =
+        |word: &&str| word.starts_with('(') && word.ends_with(')') || ["cheaper", "open"].contains(word);
     let words: Vec<&str> = shown.split_whitespace().filter(figures).collect();
     assert!(words.contains(&"cheaper") && words.len() > 3, "{words:?}");
     words.iter().for_each(|word| assert!(page_text.contains(word), "{word:?} is not in {page_text}"));
     assert!(page_text.contains("tcp6: IPv6 loopback cannot be used"), "{page_text}");
     assert!(page_text.contains("ipcost run --transports unix --patterns rr --sizes 64 --seed 7"));
     // Every chart that has something to show, the first one open; points say what they are.
-    let charts = "[...document.querySelectorAll('#charts svg')].map((svg) => svg.querySelector('title').textContent)";
+    let charts =
+        "[...document.querySelectorAll('#charts svg')].map((svg) => svg.querySelector('title').textContent)";
     assert!(browser.run(charts).as_array().unwrap().len() >= 4);
-    let visible = "[...document.querySelectorAll('#charts svg')].filter((svg) => svg.checkVisibility()).length";
+    let visible =
+        "[...document.querySelectorAll('#charts svg')].filter((svg) => svg.checkVisibility()).length";
     assert_eq!(browser.run(visible), 1);
     browser.run("document.querySelector('#charts summary').click()");
     assert_eq!(browser.run(visible), 2);
@@ -144,7 +147,8 @@ fn boxes_show_more_columns_without_a_script() {
     let place = Place::new();
     let mut browser = opened(&place, &usual());
     let shown = "[...document.querySelectorAll('#table-1 th')].filter((it) => it.checkVisibility()).map((it) => it.textContent)";
-    let columns = |browser: &mut Browser| -> Vec<String> { serde_json::from_value(browser.run(shown)).unwrap() };
+    let columns =
+        |browser: &mut Browser| -> Vec<String> { serde_json::from_value(browser.run(shown)).unwrap() };
     let all = columns(&mut browser);
     assert!(all.contains(&"CPU/op".to_owned()) && all.contains(&"p99".to_owned()), "{all:?}");
     browser.run("document.querySelector('#table-1 .columns input').click()");
@@ -168,7 +172,8 @@ fn it_fits_a_phone() {
 
 #[test]
 fn hostile_texts_stay_texts() {
-    const HOSTILE: &str = "</script><img src=x onerror=hacked=1><script>hacked=1</script> \\u003c \u{2028} \"'` {a|b} <!--";
+    const HOSTILE: &str =
+        "</script><img src=x onerror=hacked=1><script>hacked=1</script> \\u003c \u{2028} \"'` {a|b} <!--";
     let place = Place::new();
     let mut document = usual();
     document["cells"][0]["label"] = json!(HOSTILE);
@@ -192,8 +197,7 @@ fn hostile_texts_stay_texts() {
 fn the_document_is_given_back() {
     let place = Place::new();
     let mut document = usual();
-    document["cells"][0]["label"] =
-        json!("< \\u003c \\\\u003c </script> \u{2028} \u{1b}[31m é \u{1f600}");
+    document["cells"][0]["label"] = json!("< \\u003c \\\\u003c </script> \u{2028} \u{1b}[31m é \u{1f600}");
     let mut browser = opened(&place, &document);
     let down = place.file("down");
     browser.call(
