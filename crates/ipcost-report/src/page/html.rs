@@ -148,10 +148,6 @@ fn field(field: &Field, column: &Column) -> String {
     let said = text(whole.trim_start_matches(' '));
     // A row under another begins with spaces, which HTML would drop.
     let indent = "&emsp;".repeat((whole.len() - whole.trim_start_matches(' ').len()) / 2);
-    let inner = match &field.link {
-        Some(link) => format!("<a href=\"{}\">{said}</a>", text(link)),
-        None => said,
-    };
     let folds = if column.folds { " folds" } else { "" };
     let more = if column.details { " more" } else { "" };
     let tone = match field.tone {
@@ -160,7 +156,7 @@ fn field(field: &Field, column: &Column) -> String {
         _ => "",
     };
     format!(
-        "<td class=\"{}{folds}{more}{tone}\">{indent}{inner}</td>",
+        "<td class=\"{}{folds}{more}{tone}\">{indent}{said}</td>",
         class(&field.value, field.tone, column)
     )
 }

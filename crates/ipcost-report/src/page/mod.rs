@@ -201,8 +201,6 @@ pub struct Field {
     pub value: Value,
     /// How it looks.
     pub tone: Tone,
-    /// Where it leads to, on a page.
-    pub link: Option<String>,
 }
 
 /// A value of a table.
@@ -455,11 +453,6 @@ impl Field {
     /// The same in a tone.
     pub fn toned(self, tone: Tone) -> Self {
         Self { tone, ..self }
-    }
-
-    /// The same as a link to somewhere.
-    pub fn linked(self, link: Option<String>) -> Self {
-        Self { link, ..self }
     }
 
     /// A value that may be absent.
