@@ -1,11 +1,13 @@
 //! docs/ledgers.md, from what `ipcost replicate --all --json` wrote on several machines.
 
+use ipcost_features::answer::AnsweredRun;
 use ipcost_features::replicate::{Answer, Ledger, answers, told};
+use ipcost_model::Document;
 use ipcost_report::words::capitalised;
 
 /// The ledgers of each machine: what one found may be in several files.
-pub fn by_machine(files: impl IntoIterator<Item = Vec<Ledger>>) -> Vec<Vec<Ledger>> {
-    let mut machines: Vec<Vec<Ledger>> = Vec::new();
+pub fn by_machine(files: impl IntoIterator<Item = Vec<AnsweredRun<Ledger>>>) -> Vec<Vec<AnsweredRun<Ledger>>> {
+    let mut machines: Vec<Vec<AnsweredRun<Ledger>>> = Vec::new();
     for ledgers in files {
         match machines.iter_mut().find(|known| machine(known) == machine(&ledgers)) {
             Some(known) => known.extend(ledgers),
@@ -16,8 +18,8 @@ pub fn by_machine(files: impl IntoIterator<Item = Vec<Ledger>>) -> Vec<Vec<Ledge
 }
 
 /// The machine of some ledgers: one is named where congestion control differs only.
-fn machine(ledgers: &[Ledger]) -> String {
-    let host = &ledgers[0].envelope.host;
+fn machine(ledgers: &[AnsweredRun<Ledger>]) -> String {
+    let Document { host, tool, .. } = &ledgers[0].document;
     format!(
         "{}, {} cores, {} {}{}, ipcost {}",
         cell(&host.cpu),
@@ -25,12 +27,12 @@ fn machine(ledgers: &[Ledger]) -> String {
         cell(&host.os),
         cell(&host.kernel),
         host.tcp_congestion().map(|name| format!(", TCP under {}", cell(name))).unwrap_or_default(),
-        cell(&ledgers[0].envelope.tool.version)
+        cell(&tool.version)
     )
 }
 
 /// The page.
-pub fn page(machines: &[Vec<Ledger>]) -> String {
+pub fn page(machines: &[Vec<AnsweredRun<Ledger>>]) -> String {
     let mut out = String::from(
         "# Ledgers\n\nWhat holds of the claims of published experiments, on these machines: a line for each claim and machine, written by \
          `cargo xtask figures` from documents of `ipcost replicate --json`. On your machine the answers may differ: run the command.\n\n\
@@ -62,7 +64,7 @@ pub fn page(machines: &[Vec<Ledger>]) -> String {
     out
 }
 
-fn experiment(machines: &[Vec<Ledger>], first: &Ledger) -> String {
+fn experiment(machines: &[Vec<AnsweredRun<Ledger>>], first: &Ledger) -> String {
     let mut out = format!("\n## {}\n\n{}\n", first.id, first.question);
     if let Some(source) = &first.source {
         out.push_str(&format!("Source: {source}. Published on: {}.\n", first.machine));
@@ -91,26 +93,27 @@ fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ipcost_model::Host;
     use serde_json::json;
 
     use super::*;
 
     #[test]
     fn the_machine_stands_before_every_verdict() {
-        let ledgers = |cpu: &str, word: &str| -> Vec<Ledger> {
-            serde_json::from_value(json!([{
-                "schema": "ipcost-replication/1", "tool": {"name": "ipcost", "version": "1"}, "started": "",
-                "host": {"os": "linux", "kernel": "6", "arch": "x86_64", "cpu": cpu, "cores": 2, "physical_cores": 2},
-                "id": "mine", "question": "Which?", "machine": "a laptop", "differs": null, "seed": 1, "runs": [],
+        let ledgers = |cpu: &str, word: &str| -> Vec<AnsweredRun<Ledger>> {
+            let answer = serde_json::from_value(json!({
+                "schema": "ipcost-replication/1", "id": "mine", "question": "Which?", "machine": "a laptop", "differs": null, "runs": [],
                 "claims": [{"text": "A is | faster.", "published": "2 x", "word": word, "sentence": "x 0.50 × y", "behind": null, "tests": [{
                     "about": "x over y", "software": "native", "measure": "wall", "value": 0.5, "lo": 0.4, "hi": 0.6,
                     "claimed": "< 1", "word": word, "decides": true, "detail": null,
                     "compared": {"a": "x", "b": "y", "pattern": "rr", "load": {"size": 64}}}]}],
-            }]))
-            .unwrap()
+            }));
+            let host = Host { cpu: cpu.to_owned(), physical_cores: 2, ..Host::default() };
+            let document = Document { host, ..Document::default() };
+            vec![AnsweredRun { document, answer: answer.unwrap() }]
         };
-        let page = page(&[ledgers("AMD", "holds"), ledgers("Intel", "refuted")]);
-        assert!(page.contains("| A | AMD, 2 cores, linux 6, ipcost 1 |\n"), "{page}");
+        let page = page(&[ledgers("AMD", "holds"), ledgers("Intel", "fails")]);
+        assert!(page.contains("| A | AMD, 2 cores,  , ipcost  |\n"), "{page}");
         assert!(
             page.contains(
                 "| 1. “A is \\| faster.” | A | holds | x 0.50 × y |\n|  | B | fails | x 0.50 × y |\n"

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ipcost_features::ab;
-use ipcost_features::answer::whole;
-use ipcost_features::answers::{answer_as, answer_of, documents_in};
+use ipcost_features::answer::{AnsweredRun, whole};
+use ipcost_features::answers::{answer_as, answer_of, answered_as};
 use ipcost_features::check::{self, Check, View, github, junit};
 use ipcost_features::compare::{self, CompareSettings, PastRuns};
 use ipcost_features::fleet::{self, Gatherer};
@@ -14,19 +14,17 @@ use ipcost_features::trend::{self, CellName};
 use ipcost_lab::{About, Outcome, document as drawn_up};
 use ipcost_model::{
     Document, Identity, Metric, Tool, check_document, escaped_but_styles, is_invisible, read_document,
-    read_samples, redacted_document,
+    read_documents, read_samples, redacted_document,
 };
 use ipcost_report::page::{Frame, Page};
 use ipcost_report::picture::{self, Background, Chart};
 use ipcost_report::{benchfmt, csv, json, otava, run_page};
 
-/// Answers without a document of their own: ledgers, and claims that carry theirs.
+/// A file of several experiments.
 pub fn answers(bytes: &[u8]) {
-    let documents = documents_in(bytes).ok().flatten().unwrap_or_default();
-    let ledgers: Vec<Ledger> = documents
-        .iter()
-        .filter_map(|document| answer_as::<Ledger>(document).ok().flatten().map(|ledger| *ledger))
-        .collect();
+    let documents = read_documents(bytes).unwrap_or_default();
+    let ledgers: Vec<AnsweredRun<Ledger>> =
+        documents.iter().filter_map(|document| answered_as(document.clone()).ok().flatten()).collect();
     every_output("overview", &replicate::overview(&ledgers));
     together(&documents);
     documents.into_iter().for_each(use_all);
@@ -94,7 +92,7 @@ pub fn use_all(document: Document) {
         every_output("answer", &page);
     }
     if let Ok(Some(check)) = answer_as::<Check>(&document) {
-        claims(&check.view());
+        claims(&check.view(&document));
     }
     listed(&document);
     together(std::slice::from_ref(&document));

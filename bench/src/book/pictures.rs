@@ -3,6 +3,7 @@
 use anstyle::{Color, RgbColor};
 use anstyle_svg::Term;
 use anyhow::{Context, Result};
+use ipcost_features::answer::AnsweredRun;
 use ipcost_features::app::{App, page as page_of_app};
 use ipcost_features::replicate::{Ledger, page as page_of_ledger};
 use ipcost_model::{ContrastRecord, Document, Pattern, Placement, WorkloadRecord};
@@ -13,7 +14,7 @@ use ipcost_report::picture::{Background, draw_forest};
 use ipcost_report::summary::summary;
 use ipcost_report::words::work;
 
-use super::shelf::{Shelf, origin, origin_of_answer};
+use super::shelf::{Shelf, origin};
 use super::views::{alone, interval, of_default_suite, table_of};
 
 /// The columns of the terminal that is shown.
@@ -29,18 +30,22 @@ pub fn all(shelf: &Shelf) -> Result<Vec<(&'static str, String)>> {
     let default = shelf.one("default-cubic")?;
     let redis = shelf.app("app-redis")?;
     let requests = table_of(&redis, ROOM, str::to_owned)?;
+    let of_ledger = |id: &str, place| {
+        let ledger = ledger(shelf, id)?;
+        drawn(&page_of_ledger(&ledger, &ledger.document), place)
+    };
     Ok(vec![
         ("terminal.svg", terminal("ipcost", &summary(&default, NARROW))),
         ("terminal-app.svg", terminal("ipcost app redis", &requests)),
         ("unix-over-tcp.svg", unix_over_tcp(&default, &redis)?),
-        ("saving.svg", drawn(&page_of_app(&redis), 0)?),
-        ("published-and-measured.svg", drawn(&page_of_ledger(&ledger(shelf, "socat-bulk")?), 0)?),
-        ("claims.svg", drawn(&page_of_ledger(&ledger(shelf, "go-pingpong")?), 1)?),
+        ("saving.svg", drawn(&page_of_app(&redis, &redis.document), 0)?),
+        ("published-and-measured.svg", of_ledger("socat-bulk", 0)?),
+        ("claims.svg", of_ledger("go-pingpong", 1)?),
     ])
 }
 
 /// A ledger among those of all files.
-fn ledger(shelf: &Shelf, id: &str) -> Result<Ledger> {
+fn ledger(shelf: &Shelf, id: &str) -> Result<AnsweredRun<Ledger>> {
     let found = shelf.ledgers()?.into_iter().flatten().find(|ledger| ledger.id == id);
     found.with_context(|| format!("no ledger of {id}"))
 }
@@ -57,7 +62,7 @@ fn terminal(command: &str, shown: &str) -> String {
 }
 
 /// What most people ask: a Unix socket relative to TCP, for a connection, a round trip and a real server.
-fn unix_over_tcp(document: &Document, redis: &App) -> Result<String> {
+fn unix_over_tcp(document: &Document, redis: &AnsweredRun<App>) -> Result<String> {
     let group = |title: &str, placement: Placement| -> Result<ForestGroup> {
         let (connection, its) = of_default_suite(document, Pattern::Connect, 64, placement)?;
         let (round_trip, trips) = of_default_suite(document, Pattern::Rr, 64, placement)?;
@@ -86,7 +91,7 @@ fn unix_over_tcp(document: &Document, redis: &App) -> Result<String> {
         ],
         band: (1.0 - document.analysis.margin, 1.0 + document.analysis.margin),
         notes: Vec::new(),
-        how: format!("{}. Redis: {}.", origin(document), origin_of_answer(&redis.envelope)),
+        how: format!("{}. Redis: {}.", origin(document), origin(&redis.document)),
     };
     Ok(draw_forest(&forest, Background::White)?.svg())
 }

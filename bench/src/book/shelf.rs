@@ -11,10 +11,11 @@ use anyhow::{Context, Result, bail, ensure};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use ipcost_features::answers::{answer_as, documents_in};
+use ipcost_features::answer::AnsweredRun;
+use ipcost_features::answers::answered_as;
 use ipcost_features::app::App;
 use ipcost_features::replicate::Ledger;
-use ipcost_model::{Document, Envelope, Host, Tool, and_joined, read_document};
+use ipcost_model::{Document, and_joined, read_documents};
 
 const PACKED: &str = ".json.gz";
 const PLAIN: &str = ".json";
@@ -44,7 +45,7 @@ impl Shelf {
         let mut count = 0;
         for (name, path) in documents(from)? {
             let bytes = bytes_of(&path)?;
-            documents_of(&bytes).with_context(|| path.display().to_string())?;
+            read_documents(&bytes).with_context(|| path.display().to_string())?;
             let file = File::create(to.join(format!("{name}{PACKED}")))?;
             // The same document is the same file.
             let mut packed = GzEncoder::new(file, Compression::best());
@@ -67,7 +68,7 @@ impl Shelf {
         let paths = [PACKED, PLAIN].map(|end| self.dir.join(format!("{name}{end}")));
         let path = paths.iter().find(|path| path.exists());
         let path = path.with_context(|| format!("{} has no {name}{PACKED}", self.dir.display()))?;
-        let found = Rc::new(documents_of(&bytes_of(path)?).with_context(|| path.display().to_string())?);
+        let found = Rc::new(read_documents(&bytes_of(path)?).with_context(|| path.display().to_string())?);
         self.read.borrow_mut().insert(name.to_owned(), Rc::clone(&found));
         Ok(found)
     }
@@ -87,30 +88,23 @@ impl Shelf {
     ///
     /// # Errors
     /// As [`Self::one`], or if that was another command.
-    pub fn app(&self, name: &str) -> Result<App> {
-        let answer = answer_as::<App>(&self.one(name)?)?;
-        Ok(*answer.with_context(|| format!("{name} is not of ipcost app"))?)
+    pub fn app(&self, name: &str) -> Result<AnsweredRun<App>> {
+        answered_as(self.one(name)?)?.with_context(|| format!("{name} is not of ipcost app"))
     }
 
     /// The ledgers of every file that holds nothing else, those of a machine together.
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub fn ledgers(&self) -> Result<Vec<Vec<Ledger>>> {
+    pub fn ledgers(&self) -> Result<Vec<Vec<AnsweredRun<Ledger>>>> {
         let mut found = Vec::new();
         for (name, _) in documents(&self.dir)? {
-            let documents = self.all(&name)?;
-            let ledgers = documents.iter().map(|it| Ok(answer_as::<Ledger>(it)?.map(|ledger| *ledger)));
-            let ledgers: Option<Vec<Ledger>> = ledgers.collect::<Result<_>>()?;
+            let ledgers = self.all(&name)?.into_iter().map(|it| Ok(answered_as(it)?));
+            let ledgers: Option<Vec<AnsweredRun<Ledger>>> = ledgers.collect::<Result<_>>()?;
             found.extend(ledgers.filter(|ledgers| !ledgers.is_empty()));
         }
         Ok(crate::ledgers::by_machine(found))
     }
-}
-
-/// Where the figures of a document come from.
-pub fn origin(document: &Document) -> String {
-    origin_of(&document.host, &document.tool, &document.started)
 }
 
 /// The same of several, in one where only TCP's congestion control differs.
@@ -131,13 +125,8 @@ pub fn origins(documents: &[Document]) -> String {
     all.collect::<Vec<_>>().join("; ")
 }
 
-/// The same of an answer.
-pub fn origin_of_answer(Envelope { host, tool, started, .. }: &Envelope) -> String {
-    origin_of(host, tool, started)
-}
-
-/// `AMD EPYC, 2 cores, Linux 6.18.5, TCP under cubic, ipcost 0.1.0 (e8bd4d8), 2026-11-26`.
-fn origin_of(host: &Host, tool: &Tool, started: &str) -> String {
+/// Where the figures of a document come from: `AMD EPYC, 2 cores, Linux 6.18.5, TCP under cubic, ipcost 0.1.0 (e8bd4d8), 2026-11-26`.
+pub fn origin(Document { host, tool, started, .. }: &Document) -> String {
     let congestion = host.tcp_congestion().map(|name| format!(", TCP under {name}")).unwrap_or_default();
     let commit = tool.commit.as_ref().map(|commit| format!(" ({})", &commit[..commit.len().min(7)]));
     format!(
@@ -163,14 +152,6 @@ fn documents(dir: &Path) -> Result<BTreeMap<String, PathBuf>> {
         }
     }
     Ok(all)
-}
-
-/// A document, or what a file of several stands for.
-fn documents_of(json: &[u8]) -> Result<Vec<Document>> {
-    match read_document(json) {
-        Ok(document) => Ok(vec![document]),
-        Err(error) => documents_in(json)?.with_context(|| format!("no document: {error}")),
-    }
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>> {

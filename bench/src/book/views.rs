@@ -1,13 +1,14 @@
 //! What marks can name: texts made from a document.
 
 use anyhow::{Context, Result, bail, ensure};
+use ipcost_features::answer::AnsweredRun;
 use ipcost_features::app::{App, Saving, page as page_of_app};
 use ipcost_model::{ContrastRecord, Document, Metric, Pattern, Placement, Verdict, WorkloadRecord};
 use ipcost_report::numbers::{ratio, time};
 use ipcost_report::summary::summary;
 use ipcost_report::words::{capitalised, congestion, cores, work};
 
-use super::shelf::{Shelf, origin, origin_of_answer, origins};
+use super::shelf::{Shelf, origin, origins};
 
 /// The width of a block of output.
 const ROOM: usize = 100;
@@ -33,7 +34,7 @@ pub fn view(words: &[&str], shelf: &Shelf) -> Result<String> {
         ["app", name] => app(&shelf.app(name)?),
         ["saving", name] => saving(&shelf.app(name)?),
         ["servers", names @ ..] if !names.is_empty() => {
-            let apps: Vec<App> = names.iter().map(|name| shelf.app(name)).collect::<Result<_>>()?;
+            let apps: Vec<AnsweredRun<App>> = names.iter().map(|name| shelf.app(name)).collect::<Result<_>>()?;
             servers(&apps)
         }
         _ => bail!("there is no such view"),
@@ -183,15 +184,15 @@ fn costs(document: &Document) -> Result<String> {
 }
 
 /// The table of what requests cost, as a terminal shows it.
-fn app(app: &App) -> Result<String> {
+fn app(app: &AnsweredRun<App>) -> Result<String> {
     let table = table_of(app, ROOM_OF_APP, plain)?;
-    Ok(format!("```text\n{table}\n```\n\n*{}. {}.*", server(app), origin_of_answer(&app.envelope)))
+    Ok(format!("```text\n{table}\n```\n\n*{}. {}.*", server(app), origin(&app.document)))
 }
 
 /// The table of an answer of `app` in so many columns, as `look` has the page.
-pub fn table_of(app: &App, room: usize, look: impl Fn(&str) -> String) -> Result<String> {
+pub fn table_of(app: &AnsweredRun<App>, room: usize, look: impl Fn(&str) -> String) -> Result<String> {
     const TITLE: &str = "What a request costs";
-    let shown = look(&page_of_app(app).terminal(false, room));
+    let shown = look(&page_of_app(app, &app.document).terminal(false, room));
     let mut lines = shown.lines().skip_while(|line| !line.contains(TITLE)).skip(1);
     // The names of the columns, and a row each.
     let table: Vec<&str> = lines.by_ref().take(app.savings.len() + 1).collect();
@@ -200,19 +201,19 @@ pub fn table_of(app: &App, room: usize, look: impl Fn(&str) -> String) -> Result
 }
 
 /// What is known of the least request with one client: on a kept connection, or on one of its own.
-pub fn alone(app: &App, pattern: Pattern, placement: Placement) -> Option<&Saving> {
+pub fn alone(app: &AnsweredRun<App>, pattern: Pattern, placement: Placement) -> Option<&Saving> {
     app.savings.iter().find(|saving| {
         let is_plain = saving.concurrency == 1 && saving.pipeline == 1 && saving.ran.is_none();
         is_plain && saving.pattern == pattern && saving.placement == placement
     })
 }
 
-fn on_one_core(app: &App, pattern: Pattern) -> Option<&Saving> {
+fn on_one_core(app: &AnsweredRun<App>, pattern: Pattern) -> Option<&Saving> {
     alone(app, pattern, Placement::Together)
 }
 
 /// A server, as it calls itself: `Redis 7.0.15`, `nginx/1.22.1`.
-fn server(app: &App) -> String {
+fn server(app: &AnsweredRun<App>) -> String {
     match app.version.contains('/') {
         true => app.version.clone(),
         false => format!("{} {}", app.title, app.version),
@@ -220,7 +221,7 @@ fn server(app: &App) -> String {
 }
 
 /// What a Unix socket saves of the least request, and of a connection, in a sentence.
-fn saving(app: &App) -> Result<String> {
+fn saving(app: &AnsweredRun<App>) -> Result<String> {
     let least = on_one_core(app, Pattern::Rr).context("no request was measured on one core")?;
     let both = |saving: &Saving| {
         let (unix, tcp) = (time(saving.unix_ns), time(saving.tcp_ns));
@@ -237,12 +238,12 @@ fn saving(app: &App) -> Result<String> {
         "{}{}\n\n*{}.*",
         strong(&first, least.verdict),
         connection.unwrap_or_default(),
-        origin_of_answer(&app.envelope)
+        origin(&app.document)
     ))
 }
 
 /// Several servers: what their least request takes on one core, on a kept connection and on one of its own.
-fn servers(apps: &[App]) -> Result<String> {
+fn servers(apps: &[AnsweredRun<App>]) -> Result<String> {
     let first = apps.first().context("no server")?;
     let mut out = String::from(
         "| server | request | Unix socket | TCP | ratio | saves | ratio with a connection for each |\n|---|---|---|---|---|---|---|\n",
@@ -260,10 +261,10 @@ fn servers(apps: &[App]) -> Result<String> {
             on_one_core(app, Pattern::Connect).map(known).unwrap_or_default()
         ));
     }
-    let origins = apps.iter().map(|app| origin_of_answer(&app.envelope));
+    let origins = apps.iter().map(|app| origin(&app.document));
     ensure!(
-        origins.clone().all(|origin| origin == origin_of_answer(&first.envelope)),
+        origins.clone().all(|origin| origin == origin(&first.document)),
         "they are of several machines or versions"
     );
-    Ok(format!("{out}\n*On one core. {}.*", origin_of_answer(&first.envelope)))
+    Ok(format!("{out}\n*On one core. {}.*", origin(&first.document)))
 }

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt::Debug;
 
+use derive_more::Deref;
 use ipcost_model::{Document, Warning};
 use ipcost_report::page::{Page, Section};
 use ipcost_report::run_page;
@@ -81,6 +82,16 @@ impl AnswerKind {
 
 fn read<T: Answer + DeserializeOwned>(record: Value) -> Result<Box<dyn Answer>, serde_json::Error> {
     Ok(Box::new(serde_json::from_value::<T>(record)?))
+}
+
+/// A document, and its answer as a type.
+#[derive(Debug, Clone, Deref)]
+pub struct AnsweredRun<T> {
+    /// What was measured.
+    pub document: Document,
+    /// What was found.
+    #[deref]
+    pub answer: T,
 }
 
 /// A document with the answer of the command that measured it.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipcost_model::pace::Pause;
 use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, Told, UNSENT};
 use ipcost_model::{
-    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, HeldBack,
+    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, HeldBack,
     HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, Lookup, MeanContrast,
     Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, PauseCause, PausePart, Percentile,
     Placement, Plan, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped,
@@ -24,7 +24,7 @@ use crate::estimate::{estimate, estimate_of_logs};
 use crate::floor::floor;
 use crate::layout_effect::layout_effects;
 use crate::percentiles::{Percentiles, log_ratios};
-use crate::planning::epochs_for_contrasts;
+use crate::planning::{ALPHA, epochs_for_contrasts};
 use crate::rules::{self, AppliedRule};
 use crate::warnings;
 
@@ -56,18 +56,6 @@ pub struct About {
     pub debug_build: bool,
 }
 
-impl About {
-    /// The beginning of every record of this run.
-    pub fn envelope(&self, schema: &str) -> Envelope {
-        Envelope {
-            schema: schema.to_owned(),
-            tool: self.tool.clone(),
-            host: self.host.clone(),
-            started: self.started.clone(),
-        }
-    }
-}
-
 /// Makes the document of a run.
 pub fn document(outcome: Outcome, about: About) -> Document {
     let batches = outcome.batches();
@@ -90,6 +78,14 @@ pub fn document(outcome: Outcome, about: About) -> Document {
     document
 }
 
+/// The document of what could not be measured at all.
+pub fn unmeasured(about: About) -> Document {
+    let About { tool, host, job, started, .. } = about;
+    let (schema, seed) = (SCHEMA.to_owned(), job.seed.unwrap_or_default());
+    let analysis = Analysis { alpha: ALPHA, alpha_each: ALPHA, ..Analysis::default() };
+    Document { schema, tool, host, started, job, seed, analysis, ..Document::default() }
+}
+
 /// The same without samples and warnings, for observers during the run.
 pub fn so_far(outcome: &Outcome, about: &About) -> Document {
     let batches = outcome.batches();
@@ -104,13 +100,13 @@ fn judged(
     is_final: bool,
 ) -> Document {
     let plan = &outcome.plan;
-    let Envelope { schema, tool, host, started } = about.envelope(SCHEMA);
+    let About { tool, host, job, started, .. } = about.clone();
     let told = Judged { outcome, judge, is_final, percentiles: of_percentiles(outcome, judge) };
     Document {
-        schema,
+        schema: SCHEMA.to_owned(),
         tool,
         host,
-        job: about.job.clone(),
+        job,
         name: None,
         seed: plan.seed,
         started,
@@ -460,7 +456,6 @@ impl Judged<'_> {
             epochs: found.epochs as u32,
             range: found.range,
             wanders: found.wanders,
-            alike: false,
             mean: if *is_final || is_wall { mean(judge, metric, &found, plan.margin) } else { None },
             spread: if *is_final { spread(judge, metric, &found) } else { None },
             headline: is_wall,

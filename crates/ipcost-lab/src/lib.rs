@@ -46,7 +46,7 @@ pub use batches::Batches;
 pub use calibration::{Rate, rate};
 pub use campaign::{Outcome, resume, run};
 pub use conversation::PeerProgram;
-pub use document::{About, document, so_far};
+pub use document::{About, document, so_far, unmeasured};
 pub use error::EngineError;
 pub use lab::{Lab, LabError};
 pub use percentiles::Percentiles;

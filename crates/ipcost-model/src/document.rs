@@ -23,6 +23,7 @@ pub const SCHEMA: &str = "ipcost/1";
 
 named! {
     /// Why a run ended.
+    #[derive(Default)]
     Stopped, "reason" {
         /// Every headline contrast was resolved.
         Resolved = "resolved",
@@ -31,6 +32,7 @@ named! {
         /// The user or the system asked it to stop.
         Interrupted = "interrupted",
         /// The run failed.
+        #[default]
         Failed = "failed",
     }
 }
@@ -60,7 +62,7 @@ named! {
 }
 
 /// One run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document {
     /// The version of the document.
@@ -142,7 +144,7 @@ pub struct Envelope {
 }
 
 /// The program that made a document. What is not known of its build is absent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
     /// Always `ipcost`.
@@ -240,7 +242,7 @@ impl Host {
 }
 
 /// The layout of a run in time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Schedule {
     /// Rounds in each epoch.
@@ -279,7 +281,7 @@ pub struct Timing {
 }
 
 /// The levels of the intervals.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analysis {
     /// The chance that any headline interval ever misses.
@@ -763,9 +765,6 @@ pub struct ContrastRecord {
     /// Whether the ratio itself changed during the run, more than chance explains.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wanders: bool,
-    /// Whether the ratio is over the rounds in which the scheduler placed both cells alike: in documents of earlier versions.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub alike: bool,
     /// Whether it shares the headline's alpha; others have the same level, but no guarantee for the table as a whole.
     pub headline: bool,
     /// The ratio of the mean costs: what rare slow epochs add. Absent in documents of earlier versions.

@@ -19,6 +19,7 @@ pub const NATIVE: &str = "native";
 
 named! {
     /// How latency is sampled.
+    #[derive(Default)]
     LatencyMode, "value of latency" {
         /// In a separate batch after each timed one, while the loop is warm; no timed batch reads the clock per
         /// operation.
@@ -28,6 +29,7 @@ named! {
         /// In every timed batch; the clock's own cost is then part of `wall`.
         Inline = "inline",
         /// Not at all.
+        #[default]
         Off = "off",
     }
 }

@@ -1,10 +1,9 @@
 //! Enums whose values have names that users type.
 
-/// An enum whose values have names that users type: parsing suggests the nearest one. A value may have former names, which
-/// documents of earlier versions hold.
+/// An enum whose values have names that users type: parsing suggests the nearest one. A value may be spelled otherwise, too.
 #[macro_export]
 macro_rules! named {
-    ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal $(| $former:literal)*,)+ }) => {
+    ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal $(| $other:literal)*,)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -24,7 +23,7 @@ macro_rules! named {
             type Err = String;
             fn from_str(text: &str) -> Result<Self, String> {
                 match text {
-                    $($text $(| $former)* => Ok(Self::$variant),)+
+                    $($text $(| $other)* => Ok(Self::$variant),)+
                     _ => Err($crate::unknown($what, text, [$($text),+])),
                 }
             }

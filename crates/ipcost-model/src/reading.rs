@@ -73,6 +73,24 @@ pub fn read_document(bytes: &[u8]) -> Result<Document, ReadError> {
     Ok(document)
 }
 
+/// Reads the documents of a file: one, or the list of them that a command writes which measures several experiments.
+///
+/// # Errors
+/// One line that says what is wrong.
+pub fn read_documents(bytes: &[u8]) -> Result<Vec<Document>, ReadError> {
+    if !bytes.trim_ascii_start().starts_with(b"[") {
+        return Ok(vec![read_document(bytes)?]);
+    }
+    let documents: Vec<Document> = bounded(bytes, &census(bytes)?, true)?;
+    for document in &documents {
+        match document.schema.as_str() {
+            SCHEMA => check_document(document)?,
+            other => return Err(other_schema(other)),
+        }
+    }
+    if documents.is_empty() { Err(ReadError::Foreign) } else { Ok(documents) }
+}
+
 /// Reads any record, or a list of them: everything that is read from JSON passes here. It takes no more memory than its size allows, its
 /// times are within a century, and sums and products of its numbers do not overflow.
 ///
@@ -86,7 +104,7 @@ pub fn read_record<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
 ///
 /// # Errors
 /// One line that says what is wrong.
-pub fn read_measured<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
+pub(crate) fn read_measured<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
     bounded(bytes, &census(bytes)?, true)
 }
 

@@ -6,9 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use flate2::read::MultiGzDecoder;
-use ipcost_features::answers::{answer_as, documents_in};
+use ipcost_features::answer::AnsweredRun;
+use ipcost_features::answers::answered_as;
 use ipcost_features::replicate::Ledger;
-use ipcost_model::{Document, MAX_DOCUMENT_BYTES, ReadError, read_document};
+use ipcost_model::{Document, MAX_DOCUMENT_BYTES, read_document, read_documents};
 use ipcost_sys::found_file;
 
 use crate::history;
@@ -32,32 +33,24 @@ pub fn load(name: &str) -> anyhow::Result<Document> {
 pub enum NamedRun {
     /// A document.
     One(Box<Document>),
-    /// The ledgers of a file that `ipcost replicate --json` wrote of several experiments.
-    Ledgers(Vec<Ledger>),
+    /// Several experiments, in a file that `ipcost replicate --json` wrote.
+    Experiments(Vec<AnsweredRun<Ledger>>),
 }
 
-/// The same, or the ledgers of several experiments in a file.
+/// The same, or several experiments in a file.
 ///
 /// # Errors
 /// Where there is neither, or it cannot be read.
-pub fn load_ledgers(name: &str) -> anyhow::Result<NamedRun> {
-    let bytes = match find(name, |path| File::open(path))? {
-        NamedDocument::Document(document) => return Ok(NamedRun::One(document)),
-        NamedDocument::Bytes(bytes) => bytes,
-    };
-    // Several are a list.
-    if !bytes.trim_ascii_start().starts_with(b"[") {
-        let document = read_document(&bytes).with_context(|| name.to_owned())?;
-        return Ok(NamedRun::One(Box::new(document)));
+pub fn load_experiments(name: &str) -> anyhow::Result<NamedRun> {
+    let mut documents = load_all(name, false)?;
+    if documents.len() == 1 {
+        return Ok(NamedRun::One(Box::new(documents.remove(0))));
     }
-    let documents = documents_in(&bytes).and_then(|found| found.ok_or(ReadError::Foreign));
-    let documents = documents.with_context(|| name.to_owned())?;
-    let ledger = |document: &Document| anyhow::Ok(answer_as::<Ledger>(document)?.map(|ledger| *ledger));
-    let ledgers = documents.iter().map(ledger).collect::<anyhow::Result<Option<Vec<Ledger>>>>();
-    let ledgers = ledgers.with_context(|| name.to_owned())?;
-    match ledgers {
-        Some(ledgers) => Ok(NamedRun::Ledgers(ledgers)),
-        None => bail!("{name} holds {} documents; one of them can be shown at a time", documents.len()),
+    let count = documents.len();
+    let experiments = documents.into_iter().map(answered_as).collect::<Result<Option<Vec<_>>, _>>();
+    match experiments.with_context(|| name.to_owned())? {
+        Some(experiments) => Ok(NamedRun::Experiments(experiments)),
+        None => bail!("{name} holds {count} documents; one of them can be shown at a time"),
     }
 }
 
@@ -72,22 +65,15 @@ pub fn load_found(name: &str) -> anyhow::Result<Document> {
     }
 }
 
-/// The same, or the documents that stand for a file of answers; read once, since it may be a pipe.
+/// The same, or the documents of several experiments in a file; read once, since it may be a pipe.
 ///
 /// # Errors
 /// Where there is none, or it cannot be read.
 pub fn load_all(name: &str, is_found: bool) -> anyhow::Result<Vec<Document>> {
     let open = if is_found { found_file::open } else { |path: &Path| File::open(path) };
-    let bytes = match find(name, open)? {
-        NamedDocument::Document(document) => return Ok(vec![*document]),
-        NamedDocument::Bytes(bytes) => bytes,
-    };
-    match read_document(&bytes) {
-        Ok(document) => Ok(vec![document]),
-        Err(error) => {
-            let answers = documents_in(&bytes).and_then(|answers| answers.ok_or(error));
-            answers.with_context(|| name.to_owned())
-        }
+    match find(name, open)? {
+        NamedDocument::Document(document) => Ok(vec![*document]),
+        NamedDocument::Bytes(bytes) => read_documents(&bytes).with_context(|| name.to_owned()),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::env;
 
 use clap::Args;
+use ipcost_features::answer::{Answer, AnsweredRun};
+use ipcost_features::answers::answered_as;
 use ipcost_model::{Document, Identity, redacted, redacted_document};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -35,6 +37,19 @@ impl Redacting {
     /// As [`Redacting::apply`].
     pub fn redacted(self, document: &Document) -> Result<Option<Document>, Problem> {
         self.redact.then(|| self.apply_to_document(document.clone())).transpose()
+    }
+
+    /// [`Redacting::apply`] for a document and its answer.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn apply_to_answered<T: Answer>(self, run: AnsweredRun<T>) -> Result<AnsweredRun<T>, Problem> {
+        if !self.redact {
+            return Ok(run);
+        }
+        let redacted = answered_as(self.apply_to_document(run.document)?);
+        let redacted = redacted.map_err(|error| Problem::failed(error.into()))?;
+        Ok(redacted.expect("it is an answer of this kind still"))
     }
 
     /// [`Redacting::apply`] for a document.

@@ -5,23 +5,21 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, ensure};
 use indicatif::ProgressBar;
+use ipcost_features::answer::AnsweredRun;
 use ipcost_features::replicate::needs::Needs;
 use ipcost_features::replicate::{
-    Ledger, ReplicateRequest, Replication, Watching, catalogue, cells_of_run, check, figure, overview, page,
-    published, repeat, run as measure, scale,
+    Ledger, ReplicateRequest, Replication, Watching, catalogue, cells_of_run, check, figure, overview, published, repeat, run as measure, scale,
 };
 use ipcost_lab::progress::Observer;
 use ipcost_model::Document;
 use ipcost_sys::host;
 use ipcost_sys::interrupt::Interrupt;
-use serde::Serialize;
 
 use crate::args::{OutputArgs, RecordFiles, ReplicateArgs};
 use crate::exit::{FAILED, INTERRUPTED, Problem, complain, ended, note, warn};
 use crate::finish::{Finished, Outputs, finish};
 use crate::output::{is_standard_output, print, room};
 use crate::progress::{Line, bar};
-use crate::redact::Redacting;
 use crate::run::begin_measuring;
 use crate::{outputs, record_files};
 
@@ -72,9 +70,12 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     }
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, args.quiet);
     let mut decide = |replication: &Replication| {
-        let measured = measure(&request, replication, &interrupt, &mut shown);
+        let (run, interrupted) = measure(&request, replication, &interrupt, &mut shown);
         shown.line.clear();
-        decided(args, measured)
+        match run.unmeasured().filter(|_| args.full && !interrupted) {
+            Some(reasons) => Err(nothing_measured(&run, &reasons)),
+            None => Ok(Decided { run: args.redacting.apply_to_answered(run)?, interrupted }),
+        }
     };
     match replications.as_slice() {
         [only] => decide(only)?.end(&outputs),
@@ -84,73 +85,26 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
 
 /// What holds of an experiment.
 struct Decided {
-    ledger: Ledger,
-    /// What was measured for it, if anything was.
-    document: Option<Document>,
+    run: AnsweredRun<Ledger>,
     interrupted: bool,
 }
 
-/// The outcome of an experiment, as it is passed on.
-///
-/// # Errors
-/// That the article's own counts could not be repeated, or a name is a word of the ledger's form.
-fn decided(
-    args: &ReplicateArgs,
-    (ledger, document, interrupted): (Ledger, Option<Document>, bool),
-) -> Result<Decided, Problem> {
-    match ledger.unmeasured().filter(|_| args.full && !interrupted) {
-        Some(reasons) => Err(Problem::failed(nothing_measured(&ledger, &reasons))),
-        None => Ok(Decided { ledger: args.redacting.apply(ledger)?, document, interrupted }),
-    }
-}
-
-fn nothing_measured(ledger: &Ledger, reasons: &[String]) -> anyhow::Error {
-    anyhow!("{}: nothing was measured: {}", ledger.id, reasons.join("; "))
+fn nothing_measured(ledger: &Ledger, reasons: &[String]) -> Problem {
+    Problem::failed(anyhow!("{}: nothing was measured: {}", ledger.id, reasons.join("; ")))
 }
 
 impl Decided {
     /// Saves, shows and writes it.
     ///
     /// # Errors
-    /// What cannot be written.
+    /// That nothing was measured, or what cannot be written.
     fn end(self, outputs: &Outputs<'_>) -> Result<ExitCode, Problem> {
-        let ended = match self.document {
-            Some(document) => finish(outputs, Finished { document, failure: None, samples: None }, None)?,
-            None => {
-                // There is nothing to draw.
-                let files = RecordFiles::of(outputs.files).map_err(Problem::failed)?;
-                let files = RecordFiles { svg: None, png: None, ..files };
-                if outputs.shown {
-                    record_files::write(&self.ledger, &files, &page(&self.ledger), None, outputs.files.wide)?;
-                }
-                let reasons = self.ledger.unmeasured().filter(|_| !self.interrupted);
-                return match reasons {
-                    Some(reasons) => Err(Problem::failed(nothing_measured(&self.ledger, &reasons))),
-                    None => Ok(ExitCode::from(if self.interrupted { INTERRUPTED } else { 0 })),
-                };
-            }
-        };
+        let reasons = self.run.unmeasured().filter(|_| !self.interrupted);
+        let failure = reasons.map(|reasons| nothing_measured(&self.run, &reasons));
+        let document = self.run.document;
+        let ended = finish(outputs, Finished { document, failure, samples: None }, None)?;
         Ok(if self.interrupted { ExitCode::from(INTERRUPTED) } else { ended })
     }
-
-    /// What a file of several has of it: its document, or the ledger alone where nothing was measured.
-    ///
-    /// # Errors
-    /// Where a name is a word of the document's form.
-    fn written(&self, redacting: Redacting) -> Result<Written, Problem> {
-        Ok(match &self.document {
-            Some(document) => Written::Document(Box::new(redacting.apply_to_document(document.clone())?)),
-            None => Written::Ledger(Box::new(self.ledger.clone())),
-        })
-    }
-}
-
-/// An entry of a file of several experiments.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Written {
-    Document(Box<Document>),
-    Ledger(Box<Ledger>),
 }
 
 /// Decides the claims of several experiments, one after the other, and tells who was right.
@@ -168,7 +122,7 @@ fn several(
     // Each is shown and saved once it is decided; the file is of all.
     let none = OutputArgs { wide: args.outputs.wide, ..OutputArgs::default() };
     let each = Outputs { files: &none, shown: !taken, ..*outputs };
-    let (mut ledgers, mut written) = (Vec::new(), Vec::new());
+    let mut all: Vec<AnsweredRun<Ledger>> = Vec::new();
     let (mut left_out, mut problems) = (Vec::new(), Vec::new());
     let mut status = ExitCode::SUCCESS;
     let counted = |one: &&Replication| !args.full || one.as_published.is_some();
@@ -182,14 +136,11 @@ fn several(
                 continue;
             }
         };
-        if !ledgers.is_empty() && !taken {
+        if !all.is_empty() && !taken {
             print("\n").map_err(Problem::failed)?;
         }
-        ledgers.push(decided.ledger.clone());
-        if args.outputs.json.is_some() {
-            written.push(decided.written(args.redacting)?);
-        }
-        let is_measured = decided.ledger.unmeasured().is_none();
+        all.push(decided.run.clone());
+        let is_measured = decided.run.unmeasured().is_none();
         match decided.end(&each) {
             Ok(ended) => status = ended,
             Err(problem) if is_measured => problems.push(problem),
@@ -204,14 +155,15 @@ fn several(
         }
     }
     let files = RecordFiles::of(&args.outputs).map_err(Problem::failed)?;
-    let page = overview(&ledgers);
+    let page = overview(&all);
+    let documents: Vec<&Document> = all.iter().map(|run| &run.document).collect();
     // One has been shown.
-    let terminal = || match ledgers.len() {
+    let terminal = || match all.len() {
         0 | 1 => String::new(),
         _ => format!("\n{}", page.terminal(false, room())),
     };
-    problems.extend(record_files::write_and_show(&written, &files, &page, None, &terminal).err());
-    if ledgers.iter().all(|ledger: &Ledger| ledger.unmeasured().is_some()) && !left_out.is_empty() {
+    problems.extend(record_files::write_and_show(&documents, &files, &page, None, &terminal).err());
+    if all.iter().all(|run| run.unmeasured().is_some()) && !left_out.is_empty() {
         status = ExitCode::from(FAILED);
     }
     ended(problems).map(|_| status)

@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use ipcost_features::answer::AnsweredRun;
 use ipcost_features::answers::answer_of;
 use ipcost_features::replicate::{Ledger, overview};
+use ipcost_model::Document;
 
 use crate::args::{RecordFiles, ReportArgs};
 use crate::documents::NamedRun;
@@ -22,13 +24,14 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
         return many::write(args, file);
     }
     let run = only(&args.runs).map_err(Problem::usage)?;
-    let document = match documents::load_ledgers(run).map_err(Problem::usage)? {
+    let document = match documents::load_experiments(run).map_err(Problem::usage)? {
         NamedRun::One(document) => *document,
-        NamedRun::Ledgers(ledgers) => {
-            let ledgers = ledgers.into_iter().map(|ledger| args.redacting.apply(ledger));
-            let ledgers: Vec<Ledger> = ledgers.collect::<Result<_, _>>()?;
+        NamedRun::Experiments(all) => {
+            let all = all.into_iter().map(|one| args.redacting.apply_to_answered(one));
+            let all: Vec<AnsweredRun<Ledger>> = all.collect::<Result<_, _>>()?;
+            let documents: Vec<&Document> = all.iter().map(|one| &one.document).collect();
             let files = RecordFiles::of(&args.outputs).map_err(Problem::usage)?;
-            record_files::write(&ledgers, &files, &overview(&ledgers), None, args.outputs.wide)?;
+            record_files::write(&documents, &files, &overview(&all), None, args.outputs.wide)?;
             return Ok(ExitCode::SUCCESS);
         }
     };

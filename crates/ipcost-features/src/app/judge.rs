@@ -1,6 +1,5 @@
 //! From what was measured to what a Unix socket saves.
 
-use ipcost_lab::lab::envelope;
 use ipcost_lab::{Batches, rules};
 use ipcost_model::pace::Pace;
 use ipcost_model::{
@@ -42,7 +41,7 @@ pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, d
     };
     let requests = known.map_or(&[][..], |facts| &facts.requests);
     App {
-        envelope: envelope(APP_SCHEMA),
+        schema: APP_SCHEMA.to_owned(),
         server: kind.name.to_owned(),
         title: asked.named(kind).title(asked.given.is_empty()).to_owned(),
         version: known.map(|facts| facts.told.version.clone()).unwrap_or_default(),

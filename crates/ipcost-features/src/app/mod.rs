@@ -33,7 +33,7 @@ pub use self::run::{
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<App>(APP_SCHEMA, "app").told_apart_by("server");
 
 impl Answer for App {
-    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
-        page(self)
+    fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
+        page(self, document)
     }
 }

@@ -1,6 +1,6 @@
 //! What a Unix socket saves a server, as a page.
 
-use ipcost_model::Estimate;
+use ipcost_model::{Document, Estimate};
 use ipcost_model::units::rate_text;
 use ipcost_report::page::{
     Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
@@ -21,7 +21,7 @@ use super::{App, AtRate, Burst, BurstOutcome, Saving, SideCost};
 const MOST: usize = 32;
 
 /// The page.
-pub fn page(app: &App) -> Page<'_> {
+pub fn page<'a>(app: &'a App, document: &'a Document) -> Page<'a> {
     let mut page = Page::new(heading(app));
     // It may be all that a Unix socket would save, so it comes before any advice.
     page.answer.extend(of_held_back(app).map(|found| apart(Paragraph::caution(found))));
@@ -49,7 +49,7 @@ pub fn page(app: &App) -> Page<'_> {
         let section = Section::new("at-rates", "Requests that come at a rate").with(at_rates(app));
         page.blocks.push(section.with(Paragraph::quiet(note)).open());
     }
-    page.blocks.extend(curves(app).map(|curves| by_work(app, curves).open()));
+    page.blocks.extend(curves(app).map(|curves| by_work(curves, document).open()));
     let happened = |burst: &&Burst| burst.unix.is_some() || burst.tcp.is_some();
     page.blocks.extend(app.burst.as_ref().filter(happened).map(|burst| met(burst).open()));
     page.notes.extend(limits(app).map(|limit| Paragraph::quiet(limit).into()));
@@ -166,12 +166,12 @@ fn tone(saving: &Saving) -> Tone {
 }
 
 /// The share that is saved over how long the server works on a request.
-fn by_work(app: &App, curves: Curves) -> Section<'_> {
+fn by_work(curves: Curves, document: &Document) -> Section<'_> {
     let numbers = Section::new("", "The numbers").with_all(tables(&curves));
     let notes = curves.notes.iter().map(|note| format!(" {note}"));
     let figure = Figure::new(curves.reading() + &notes.collect::<String>(), move |frame| match frame {
         Frame::Page => plain_saving(&curves),
-        Frame::File(background) => draw_saving(&curves, &app.envelope, background),
+        Frame::File(background) => draw_saving(&curves, document, background),
     })
     .named(Chart::Saving);
     Section::new("saving-by-work", "How slow must a request be before the socket stops mattering?")
@@ -239,7 +239,7 @@ fn met(burst: &Burst) -> Section<'static> {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{Document, Envelope, MeanContrast, Pattern, Placement, Verdict};
+    use ipcost_model::{MeanContrast, Pattern, Placement, Verdict};
     use ipcost_report::fixture;
 
     use ipcost_report::picture::Background;
@@ -313,9 +313,8 @@ mod tests {
             least,
         };
         let (together, apart) = (Placement::Together, Placement::Apart);
-        let Document { tool, host, started, .. } = fixture::document();
         App {
-            envelope: Envelope { schema: APP_SCHEMA.to_owned(), tool, host, started },
+            schema: APP_SCHEMA.to_owned(),
             server: "postgres".to_owned(),
             title: "PostgreSQL".to_owned(),
             version: "15.18".to_owned(),
@@ -375,7 +374,7 @@ mod tests {
         let burst = |unix, left_out| {
             let burst = Burst { clients: 600, somaxconn: None, unix, tcp: None, left_out };
             let app = App { burst: Some(burst), ..app() };
-            page(&app).markdown().split_whitespace().collect::<Vec<_>>().join(" ")
+            page(&app, &fixture::document()).markdown().split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let none = burst(None, 3);
         assert!(
@@ -419,7 +418,7 @@ mod tests {
             other_side: Some(other),
             ..app()
         };
-        let page = page(&app);
+        let page = page(&app, &fixture::document());
         let terminal = anstream::adapter::strip_str(&page.terminal(false, 80)).to_string();
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         for text in [words(&terminal), words(&page.markdown()), words(&page.html())] {
@@ -440,7 +439,7 @@ mod tests {
             program: None,
         };
         let app = App { tcp: Some(named), ..app() };
-        assert!(page(&app).markdown().contains("localhost answered at"), "{}", page(&app).markdown());
+        assert!(page(&app, &fixture::document()).markdown().contains("localhost answered at"), "{}", page(&app, &fixture::document()).markdown());
     }
 
     #[test]
@@ -448,19 +447,19 @@ mod tests {
         let mut app = app();
         app.held_back = vec!["set TCP_NODELAY in the server".to_owned()];
         let plain = |text: String| anstream::adapter::strip_str(&text).to_string();
-        insta::assert_snapshot!("terminal", plain(page(&app).terminal(false, 100)));
-        insta::assert_snapshot!("markdown", page(&app).markdown());
-        insta::assert_snapshot!("csv", page(&app).csv());
-        let html = page(&app).html();
+        insta::assert_snapshot!("terminal", plain(page(&app, &fixture::document()).terminal(false, 100)));
+        insta::assert_snapshot!("markdown", page(&app, &fixture::document()).markdown());
+        insta::assert_snapshot!("csv", page(&app, &fixture::document()).csv());
+        let html = page(&app, &fixture::document()).html();
         let place_of = |words: &str| html.find(words).unwrap_or_else(|| panic!("{words} is not in {html}"));
         assert!(place_of("set TCP_NODELAY") < place_of("moving saves"), "{html}");
         for part in ["<g class=\"panel\"", "id=\"saving-by-work\"", "id=\"burst\""] {
             place_of(part);
         }
         for room in [0, 1, 40, 80] {
-            page(&app).terminal(true, room);
+            page(&app, &fixture::document()).terminal(true, room);
         }
-        let page = page(&app);
+        let page = page(&app, &fixture::document());
         let svg = (page.figures()[0].draw)(Frame::File(Background::White)).unwrap().svg();
         assert!(svg.contains("PostgreSQL 15.18") && svg.contains("Measured on"), "{svg}");
     }

@@ -1,7 +1,7 @@
 //! What is known of a server over both sockets.
 
 use ipcost_model::{
-    Envelope, Estimate, Lasts, LatencyContrast, MeanContrast, Pattern, Percentile, Placement, Ran, Verdict,
+    Estimate, Lasts, LatencyContrast, MeanContrast, Pattern, Percentile, Placement, Ran, Verdict,
 };
 use ipcost_peer::adapters::app::BurstOutcome;
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,8 @@ pub(super) const LOGIN: &str = "login";
 /// The answer of `app`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct App {
-    /// The tool, the machine and the time.
-    #[serde(flatten)]
-    pub envelope: Envelope,
+    /// [`APP_SCHEMA`].
+    pub schema: String,
     /// The kind of server, such as `postgres`.
     pub server: String,
     /// Its name in sentences.

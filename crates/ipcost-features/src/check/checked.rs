@@ -1,6 +1,6 @@
 //! What a run says of a project's claims.
 
-use ipcost_model::{Envelope, Stopped, Warning, named};
+use ipcost_model::{Warning, named};
 use serde::{Deserialize, Serialize};
 
 use crate::check::ClaimMetric;
@@ -13,30 +13,20 @@ pub const CHECK_SCHEMA: &str = "ipcost-check/1";
 /// What was decided of a file of claims.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// What it is, what made it, where and when.
-    #[serde(flatten)]
-    pub envelope: Envelope,
+    /// [`CHECK_SCHEMA`].
+    pub schema: String,
     /// The file of claims, as it was named.
     pub file: String,
-    /// How long it took, seconds.
-    pub elapsed_s: f64,
-    /// Why it ended; `resolved` where every claim that can be decided was.
-    pub stopped: Stopped,
     /// The chance that any interval of any claim ever misses.
     pub alpha: f64,
     /// What each interval is drawn at.
     pub alpha_each: f64,
-    /// Complete epochs.
-    pub epochs: u32,
     /// `fails` where a claim fails or depends, else `open` where one is, else `holds`.
     pub word: ClaimVerdict,
     /// The claims, in the order of the file.
     pub claims: Vec<CheckedClaim>,
     /// What weakens the claims, beside the document's own warnings.
     pub warnings: Vec<Warning>,
-    /// The seed of every random order; earlier versions had it in the document alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
 }
 
 impl Check {

@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn it_keeps_to_the_schema_and_counts_what_it_holds() {
-        let xml = render(&crate::check::page::tests::fixture().view());
+        let xml = render(&crate::check::page::tests::fixture().view(&ipcost_report::fixture::document()));
         let document = Document::parse(&xml).unwrap();
         conforms(document.root_element());
         let suite = document.descendants().find(|node| node.has_tag_name("testsuite")).unwrap();
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn each_word_has_its_element_and_text_comes_back_as_it_was() {
         let check = crate::check::page::tests::fixture();
-        let xml = render(&check.view());
+        let xml = render(&check.view(&ipcost_report::fixture::document()));
         let document = Document::parse(&xml).unwrap();
         let cases: Vec<_> = document.descendants().filter(|node| node.has_tag_name("testcase")).collect();
         let inside: Vec<&str> =

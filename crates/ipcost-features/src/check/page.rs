@@ -25,8 +25,8 @@ pub fn page<'a>(check: &View<'a>) -> Page<'a> {
 const NOT_OF_CLAIMS: [&str; 2] = ["unresolved", "no-intervals"];
 
 impl Answer for Check {
-    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
-        page(&self.view())
+    fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
+        page(&self.view(document))
     }
 
     fn has_own_data(&self) -> bool {
@@ -102,7 +102,6 @@ fn data(check: &View<'_>) -> Table {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use ipcost_model::{Envelope, Host, Stopped, Tool};
     use ipcost_report::fixture;
 
     use super::*;
@@ -156,18 +155,10 @@ pub(crate) mod tests {
             ..test(1.0, 1.0, 2.0, ClaimVerdict::Open)
         };
         Check {
-            envelope: Envelope {
-                schema: CHECK_SCHEMA.into(),
-                tool: Tool::of_version("0"),
-                host: Host::default(),
-                started: "2026-01-01T00:00:00Z".into(),
-            },
+            schema: CHECK_SCHEMA.into(),
             file: "claims.toml".into(),
-            elapsed_s: 12.3,
-            stopped: Stopped::Budget,
             alpha: 0.05,
             alpha_each: 0.0125,
-            epochs: 31,
             word: ClaimVerdict::Fails,
             claims: vec![
                 claim(
@@ -194,17 +185,17 @@ pub(crate) mod tests {
                 ),
             ],
             warnings: Vec::new(),
-            seed: Some(fixture::document().seed),
         }
     }
 
     #[test]
     fn every_claim_has_its_figures_and_what_to_do_and_the_sum_comes_last() {
-        let check = fixture();
-        let shown = page(&check.view()).terminal(false, 100);
+        let (check, document) = (fixture(), fixture::document());
+        let view = check.view(&document);
+        let shown = page(&view).terminal(false, 100);
         insta::assert_snapshot!("terminal", anstream::adapter::strip_str(&shown).to_string());
-        insta::assert_snapshot!("markdown", page(&check.view()).markdown());
-        insta::assert_snapshot!("csv", page(&check.view()).csv());
+        insta::assert_snapshot!("markdown", page(&view).markdown());
+        insta::assert_snapshot!("csv", page(&view).csv());
     }
 
     #[test]
@@ -215,7 +206,7 @@ pub(crate) mod tests {
         };
         let mut check = fixture();
         check.claims = vec![claim("unix costs less", 1, (0..9).map(of).collect())];
-        let shown = page(&check.view()).terminal(false, 100);
+        let shown = page(&check.view(&fixture::document())).terminal(false, 100);
         assert!(shown.contains("… and 3 more hosts") && !shown.contains("web6"), "{shown}");
     }
 }

@@ -43,20 +43,14 @@ pub fn record(
     about: About,
 ) -> Document {
     let claims = decide(questions, &(&outcome).into());
-    let envelope = about.envelope(CHECK_SCHEMA);
-    let document = document(outcome, about);
     let check = Check {
-        envelope,
+        schema: CHECK_SCHEMA.to_owned(),
         file,
-        elapsed_s: document.elapsed_s,
-        stopped: document.stopped,
         alpha: ALPHA,
         alpha_each: questions.level(),
-        epochs: document.schedule.epochs,
         word: together(&claims),
         claims,
         warnings,
-        seed: Some(document.seed),
     };
-    answered(document, &check)
+    answered(document(outcome, about), &check)
 }

@@ -1,5 +1,7 @@
 //! What outputs show of claims, whether one run decided them or many hosts.
 
+use ipcost_model::Document;
+
 use super::{Check, CheckedClaim};
 use crate::check::words::how;
 
@@ -20,23 +22,21 @@ pub struct View<'a> {
 }
 
 impl Check {
-    /// What outputs show of it.
-    pub fn view(&self) -> View<'_> {
-        let how = how(self);
+    /// What outputs show of it, of the document that has it.
+    pub fn view<'a>(&'a self, document: &'a Document) -> View<'a> {
+        let Document { tool, host, .. } = document;
         View {
             file: &self.file,
             claims: &self.claims,
-            started: &self.envelope.started,
-            elapsed_s: self.elapsed_s,
-            properties: [
-                ("ipcost.version", self.envelope.tool.version.clone()),
-                ("host.kernel", self.envelope.host.kernel.clone()),
-                ("host.cpu", self.envelope.host.cpu.clone()),
-            ]
-            .into_iter()
-            .chain(self.seed.map(|seed| ("seed", seed.to_string())))
-            .collect(),
-            how,
+            started: &document.started,
+            elapsed_s: document.elapsed_s,
+            properties: vec![
+                ("ipcost.version", tool.version.clone()),
+                ("host.kernel", host.kernel.clone()),
+                ("host.cpu", host.cpu.clone()),
+                ("seed", document.seed.to_string()),
+            ],
+            how: how(self, document),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ipcost_model::Stopped;
 use ipcost_model::units::{counted, duration_of, duration_text};
+use ipcost_model::{Document, Stopped};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
 
 use crate::check::{BetweenRuns, Check, CheckedClaim, CheckedTest, ClaimMetric};
@@ -271,22 +271,22 @@ pub(crate) fn summary(claims: &[CheckedClaim]) -> String {
 }
 
 /// How the answers came about.
-pub(crate) fn how(check: &Check) -> String {
-    let why = match check.stopped {
+pub(crate) fn how(check: &Check, document: &Document) -> String {
+    let why = match document.stopped {
         Stopped::Resolved if check.count(ClaimVerdict::Open) > 0 => "the rest cannot be decided",
         Stopped::Resolved => "every claim decided",
         Stopped::Budget => "budget spent",
         Stopped::Interrupted => "interrupted",
         Stopped::Failed => "failed",
     };
-    let seed = check.seed.map_or_else(String::new, |seed| format!("; seed {seed}"));
     let spreads = spreads(&check.claims).map_or_else(String::new, |spreads| format!("; {spreads}"));
     format!(
-        "{} in {}, {why}; in {:.0} % of such runs every answer is right (each interval at {} %){spreads}{seed}",
-        counted(check.epochs, "epoch"),
-        duration_text(duration_of(check.elapsed_s)),
+        "{} in {}, {why}; in {:.0} % of such runs every answer is right (each interval at {} %){spreads}; seed {}",
+        counted(document.schedule.epochs, "epoch"),
+        duration_text(duration_of(document.elapsed_s)),
         (1.0 - check.alpha) * 100.0,
-        ((1.0 - check.alpha_each) * 1e5).floor() / 1e3
+        ((1.0 - check.alpha_each) * 1e5).floor() / 1e3,
+        document.seed
     )
 }
 

@@ -8,16 +8,16 @@ named! {
     /// What is known of a claim.
     ClaimVerdict, "verdict" {
         /// It holds, as published and under every condition.
-        Holds = "holds" | "confirmed",
+        Holds = "holds",
         /// It does not, under no condition.
-        Fails = "fails" | "refuted",
+        Fails = "fails",
         /// It holds under some conditions and not under others.
         Depends = "depends",
         /// Of a claim that one costs less than the other: they differ by less than the margin, which neither confirms nor
         /// refutes it.
         NoDifference = "no difference that matters",
         /// That is not known yet: intervals straddle a bound.
-        Open = "open" | "undecided",
+        Open = "open",
         /// Nothing that it is about can be measured here.
         NotTested = "not tested",
     }

@@ -29,7 +29,7 @@ pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<Explanation>(EXPLANATION_
 
 impl Answer for Explanation {
     fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
-        let mut page = page(self);
+        let mut page = page(self, document);
         page.blocks.splice(0..0, over_pace::sections(document).into_iter().map(|section| section.open()));
         page
     }

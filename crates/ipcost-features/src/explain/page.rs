@@ -2,7 +2,7 @@
 
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::counted;
-use ipcost_model::{Estimate, Verdict, and_joined};
+use ipcost_model::{Document, Estimate, Verdict, and_joined};
 use ipcost_report::numbers::ratio;
 use ipcost_report::page::{Block, Page, Paragraph, Section};
 
@@ -18,7 +18,7 @@ const MOST_NAMES: usize = 4;
 type Pair<'a> = (&'a ExplainedDifference, &'a ExplainedCell, &'a ExplainedCell);
 
 /// The page of `explain`.
-pub fn page(explanation: &Explanation) -> Page<'_> {
+pub fn page<'a>(explanation: &'a Explanation, document: &'a Document) -> Page<'a> {
     let pairs = pairs(explanation);
     let mut page = Page::new(title(explanation));
     page.answer = sentences(explanation, &pairs);
@@ -36,7 +36,7 @@ pub fn page(explanation: &Explanation) -> Page<'_> {
             shown.push(cell);
         }
     }
-    page.notes.push(Paragraph::quiet(how(explanation)).into());
+    page.notes.push(Paragraph::quiet(how(explanation, document)).into());
     page.notes.extend(missing(explanation));
     page
 }
@@ -156,20 +156,21 @@ fn missing(explanation: &Explanation) -> Option<Block<'_>> {
     (!explanation.missing.is_empty()).then(|| Section::new("missing", "Not looked at").with(list).open())
 }
 
-fn how(explanation: &Explanation) -> String {
+fn how(explanation: &Explanation, document: &Document) -> String {
     format!(
         "{}; {}, all right in {:.0} % of such runs; system calls, events and the network are from passes that were not timed; seed {}",
-        counted(explanation.epochs, "epoch"),
+        counted(document.schedule.epochs, "epoch"),
         counted(explanation.intervals as u64, "interval"),
-        (1.0 - explanation.alpha) * 100.0,
-        explanation.seed
+        (1.0 - document.analysis.alpha) * 100.0,
+        document.seed
     )
 }
 
 #[cfg(test)]
 mod tests {
     use ipcost_lab::system_calls::CallRecord;
-    use ipcost_model::{Job, Pattern, Stopped};
+    use ipcost_model::Pattern;
+    use ipcost_report::fixture;
 
     use super::super::sentences::tests::{cell, difference};
     use super::super::{EXPLANATION_SCHEMA, ExplainedFloor, Missing};
@@ -210,17 +211,8 @@ mod tests {
             ..NamedCause::default()
         };
         Explanation {
-            envelope: ipcost_lab::lab::envelope(EXPLANATION_SCHEMA),
-            job: Job::default(),
-            seed: 7,
-            elapsed_s: 1.0,
-            stopped: Stopped::Resolved,
-            epochs: 20,
-            rounds: 1,
-            batch_ms: 10.0,
-            alpha: 0.05,
+            schema: EXPLANATION_SCHEMA.to_owned(),
             intervals: 21,
-            margin: 0.05,
             cells: vec![tcp, unix],
             differences: vec![differs],
             twins: Vec::new(),
@@ -238,8 +230,8 @@ mod tests {
 
     #[test]
     fn a_difference_is_tables_then_sentences_and_causes() {
-        let explanation = explanation();
-        let page = page(&explanation);
+        let (explanation, document) = (explanation(), fixture::document());
+        let page = page(&explanation, &document);
         insta::assert_snapshot!("terminal", anstream::adapter::strip_str(&page.terminal(false, 100)));
         insta::assert_snapshot!("csv", page.csv());
     }
@@ -251,6 +243,8 @@ mod tests {
         alone.causes.clear();
         alone.missing.clear();
         alone.cells.remove(0);
-        insta::assert_snapshot!("alone", anstream::adapter::strip_str(&page(&alone).terminal(false, 100)));
+        let document = fixture::document();
+        let page = page(&alone, &document);
+        insta::assert_snapshot!("alone", anstream::adapter::strip_str(&page.terminal(false, 100)));
     }
 }

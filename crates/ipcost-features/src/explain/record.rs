@@ -6,7 +6,7 @@ use derive_more::Deref;
 use ipcost_lab::system_calls::{CallRecord, TracedCall};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{
-    Envelope, Estimate, FloorRecord, HeldBackRecord, Job, Object, Point, Stopped, Verdict, Warning, named,
+    Estimate, FloorRecord, HeldBackRecord, Object, Point, Verdict, Warning, named,
 };
 use serde::{Deserialize, Serialize};
 
@@ -57,29 +57,10 @@ named! {
 /// Where the time of cells goes. Figures are for one operation; intervals hold all together at 1 − `alpha`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// What it is, what made it, where and when.
-    #[serde(flatten)]
-    pub envelope: Envelope,
-    /// What was asked for.
-    pub job: Job,
-    /// The seed of every random order.
-    pub seed: u64,
-    /// How long all passes took, seconds.
-    pub elapsed_s: f64,
-    /// Why the timed pass ended.
-    pub stopped: Stopped,
-    /// Complete epochs of the timed pass.
-    pub epochs: u32,
-    /// Rounds in each epoch.
-    pub rounds: u32,
-    /// How long a batch was meant to last, milliseconds.
-    pub batch_ms: f64,
-    /// The chance that any interval ever misses.
-    pub alpha: f64,
-    /// How many intervals share it.
+    /// [`EXPLANATION_SCHEMA`].
+    pub schema: String,
+    /// How many intervals share alpha.
     pub intervals: u32,
-    /// The relative difference that matters.
-    pub margin: f64,
     /// The cells: first those asked about, in the order of the job, then twins.
     pub cells: Vec<ExplainedCell>,
     /// What was compared: pairs of asked cells.

@@ -218,10 +218,10 @@ pub fn examine(
         }
     }
     let floors = measured_floors.as_ref();
-    let mut explanation = explain(&outcome, question, &evidence, &machine, floors, missing, about.clone());
+    let mut explanation = explain(&outcome, question, &evidence, &machine, floors, missing, about.debug_build);
     let flames = if asked.flame { flames(&mut explanation, &outcome, &evidence) } else { Vec::new() };
     if asked.trial && outcome.stopped != Stopped::Interrupted {
-        let tried = try_remedies(&mut explanation, job, lab, interrupt, watching.timed());
+        let tried = try_remedies(&mut explanation, &outcome.plan, job, lab, interrupt, watching.timed());
         explanation.tried = tried.as_ref().ok().map(|tried| *tried as u32);
         if let Err(error) = tried {
             explanation.missing.push(Missing {

@@ -43,6 +43,7 @@ struct Trial {
 /// Where measuring failed.
 pub fn try_remedies(
     explanation: &mut Explanation,
+    plan: &Plan,
     job: &Job,
     lab: &Lab,
     interrupt: &Interrupt,
@@ -52,7 +53,7 @@ pub fn try_remedies(
     if trials.is_empty() {
         return Ok(0);
     }
-    let seed = explanation.seed.wrapping_add(1);
+    let seed = plan.seed.wrapping_add(1);
     let mut cells = Vec::new();
     for trial in &trials {
         cells.push(parse_cell_id(&trial.cell).map_err(LabError::Refused)?);
@@ -70,15 +71,14 @@ pub fn try_remedies(
         pairs.push(place(&pair[1])?.zip(place(&pair[0])?));
     }
     let of = pairs.iter().flatten().count();
-    let question = Remedies { pairs: pairs.iter().flatten().copied().collect(), margin: explanation.margin };
+    let question = Remedies { pairs: pairs.iter().flatten().copied().collect(), margin: plan.margin };
     let settings = Settings {
         budget: Some(EACH * of.max(1) as u32),
         latency: LatencyMode::Off,
         level: Some(question.level()),
         ..Settings::of(&job, seed)
     };
-    let plan = lab.plan(expanded, &settings)?;
-    let (outcome, _) = lab.run(plan, &question, interrupt, |_| observer)?;
+    let (outcome, _) = lab.run(lab.plan(expanded, &settings)?, &question, interrupt, |_| observer)?;
     for (trial, pair) in trials.iter().zip(pairs) {
         let Some((with, without)) = pair else { continue };
         let Some(found) = question.ratio(&outcome, with, without) else { continue };
@@ -86,7 +86,7 @@ pub fn try_remedies(
             cell: outcome.plan.cells[with].id.clone(),
             setting: trial.setting.clone(),
             ratio: found,
-            verdict: Verdict::of(found.lo.zip(found.hi), explanation.margin),
+            verdict: Verdict::of(found.lo.zip(found.hi), plan.margin),
         };
         for cause in &trial.causes {
             let cause = &mut explanation.causes[*cause];

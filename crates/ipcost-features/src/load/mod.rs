@@ -19,8 +19,8 @@ pub use self::run::{load, most_connections};
 pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<LoadCurves>(LOAD_SCHEMA, "load");
 
 impl Answer for LoadCurves {
-    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
-        page::page(self)
+    fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
+        page::page(self, document)
     }
 
     fn has_own_data(&self) -> bool {

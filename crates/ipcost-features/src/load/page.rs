@@ -1,7 +1,7 @@
 //! A load as a page: latency at each rate, what it costs there, and where it stops working.
 
 use ipcost_model::units::{counted, duration_of, duration_text, percent, rate_text, time_text};
-use ipcost_model::{Estimate, Percentile, Verdict};
+use ipcost_model::{Document, Estimate, Percentile, Verdict};
 use ipcost_report::colours;
 use ipcost_report::lines::{AcrossLines, Lines, LinesPanel, NamedLine, Place};
 use ipcost_report::numbers::{rate, ratio as ratio_text, time};
@@ -16,7 +16,7 @@ use super::{Capacity, Knee, LoadAt, LoadComparison, LoadCurves, LoadPoint, Stall
 const DASHES: &str = "7 3";
 
 /// The page of `load`.
-pub(super) fn page(curves: &LoadCurves) -> Page<'_> {
+pub(super) fn page<'a>(curves: &'a LoadCurves, document: &'a Document) -> Page<'a> {
     let request = &curves.request;
     let mut page = Page::new(format!(
         "Latency against load: {}, {} on {}",
@@ -36,7 +36,7 @@ pub(super) fn page(curves: &LoadCurves) -> Page<'_> {
     let drawn = lines(curves);
     let figure = Figure::new(drawn.reading.clone(), move |frame| match frame {
         Frame::Page => plain_lines(&drawn),
-        Frame::File(background) => draw_lines(&drawn, &curves.envelope, background),
+        Frame::File(background) => draw_lines(&drawn, document, background),
     });
     page.blocks.push(figure.named(Chart::Load).into());
     if !curves.comparisons.is_empty() {
@@ -57,9 +57,9 @@ pub(super) fn page(curves: &LoadCurves) -> Page<'_> {
         "An open loop: times count from when each operation was due. {} rates in {}; in {:.0} % of such runs every interval of a 99th percentile is right (for up to {}); seed {}",
         curves.points.len(),
         duration_text(duration_of(curves.elapsed_s)),
-        (1.0 - curves.alpha) * 100.0,
+        (1.0 - document.analysis.alpha) * 100.0,
         curves.family,
-        curves.seed
+        document.seed
     );
     page.notes.push(Paragraph::quiet(how).into());
     page

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_lab::rules::OFFERED_SHARE;
 use ipcost_model::job::duration;
-use ipcost_model::{Envelope, Estimate, LatencyContrast, Pattern, Placement};
+use ipcost_model::{Estimate, LatencyContrast, Pattern, Placement};
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
@@ -46,17 +46,12 @@ pub struct LoadRequest {
 /// Latency against load, over several transports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadCurves {
-    /// What it is, what made it, where and when.
-    #[serde(flatten)]
-    pub envelope: Envelope,
+    /// [`LOAD_SCHEMA`].
+    pub schema: String,
     /// What was asked.
     pub request: LoadRequest,
-    /// The seed of every random order.
-    pub seed: u64,
-    /// How long it took, seconds.
+    /// How long all its runs took, seconds.
     pub elapsed_s: f64,
-    /// The chance that any interval misses.
-    pub alpha: f64,
     /// How many percentiles share it, measured or not.
     pub family: u32,
     /// What each transport does back to back, by connections.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use ipcost_lab::estimate::estimate_of_logs;
-use ipcost_lab::lab::{Stalls, about, envelope, fresh_seed};
+use ipcost_lab::lab::{Stalls, about, fresh_seed};
 use ipcost_lab::percentiles::{log_ratios, log_values};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
@@ -123,7 +123,6 @@ pub fn load(
     observer: &mut dyn FnMut(About) -> Box<dyn Observer>,
 ) -> Result<Searched, LabError> {
     check(request)?;
-    let envelope = envelope(LOAD_SCHEMA);
     let lab = Lab::open(base, tell)?;
     let seed = request.seed.unwrap_or_else(fresh_seed);
     let mut measuring = Measuring {
@@ -169,11 +168,9 @@ pub fn load(
     let family = measuring.family();
     let Measuring { documents, points, comparisons, failure, began, stalls, .. } = measuring;
     let curves = LoadCurves {
-        envelope,
+        schema: LOAD_SCHEMA.to_owned(),
         request: request.clone(),
-        seed,
         elapsed_s: began.elapsed().as_secs_f64(),
-        alpha: ALPHA,
         family,
         knees: request.transports.iter().map(|name| knee(name, &points)).collect(),
         capacities,

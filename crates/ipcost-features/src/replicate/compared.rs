@@ -1,6 +1,5 @@
 //! What a test compares, and at which load: its place in the table of a claim.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use ipcost_model::{Pattern, PlannedCell, Point, Quantity};
@@ -8,9 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{cells_of, quantity_of};
 use super::table::{about_size, load_text};
-use super::{
-    Ledger, LedgerTest, Replication, Software, Stratum, Test, catalogue, cells_of_run, figure, retell,
-};
+use super::{Replication, Stratum, Test, figure};
 use crate::claims::Selector;
 
 /// What a test compares: two sides under the same load, or one alone.
@@ -158,42 +155,4 @@ fn names(a: &PlannedCell, b: &PlannedCell, quantities: &[Quantity; 2]) -> (Strin
         (a.point.placement.to_string(), b.point.placement.to_string()),
     ];
     pairs.into_iter().find(|(a, b)| a != b).unwrap_or_else(|| (a.label.clone(), b.label.clone()))
-}
-
-/// A ledger that says what its tests compare and what its conditions set, and what follows from that. Documents of earlier versions do not;
-/// the experiment does, if it travels along.
-pub(super) fn completed(ledger: &Ledger) -> Cow<'_, Ledger> {
-    let tests = || ledger.claims.iter().flat_map(|claim| &claim.tests);
-    if tests().any(|test| test.compared.is_some()) || tests().next().is_none() {
-        return Cow::Borrowed(ledger);
-    }
-    let mut ledger = ledger.clone();
-    if let Some(replication) = catalogue::known(&ledger.id) {
-        complete(&mut ledger, &replication);
-    }
-    for claim in &mut ledger.claims {
-        retell(claim, &ledger.runs);
-    }
-    Cow::Owned(ledger)
-}
-
-fn complete(ledger: &mut Ledger, replication: &Replication) {
-    for run in &mut ledger.runs {
-        let stratum = replication.strata.iter().find(|stratum| Some(&stratum.name) == run.stratum.as_ref());
-        run.sets = stratum.map(settings).unwrap_or_default();
-    }
-    for software in [Software::Original, Software::Native] {
-        let runs = replication.runs.iter().filter(|run| run.software == software);
-        for cells in runs.filter_map(|run| cells_of_run(run).ok()) {
-            let article = Article::of(replication, &cells);
-            for (claim, known) in ledger.claims.iter_mut().zip(&replication.claims) {
-                let unknown = |test: &&mut LedgerTest| test.software == software && test.compared.is_none();
-                for test in claim.tests.iter_mut().filter(unknown) {
-                    let known = known.tests.iter().filter(|it| it.about == test.about && it.is_for(software));
-                    let mut known = known.filter(|it| quantity_of(it, &it.a).to_string() == test.measure);
-                    test.compared = known.find_map(|it| Compared::of(it, &article));
-                }
-            }
-        }
-    }
 }

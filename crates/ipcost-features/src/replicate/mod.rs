@@ -44,8 +44,8 @@ pub(crate) const ANSWER: AnswerKind =
     AnswerKind::of::<Ledger>(LEDGER_SCHEMA, "replicate").told_apart_by("id");
 
 impl crate::answer::Answer for Ledger {
-    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
-        page(self)
+    fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
+        page(self, document)
     }
 
     fn has_own_data(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The claims of a ledger as small multiples of pictures and the page.
 
 use ipcost_lab::planning::ALPHA;
+use ipcost_model::Document;
 use ipcost_report::claims::{Claim, Claims, Condition, Test};
 use ipcost_report::numbers::bounds;
 use ipcost_report::page::Value;
@@ -9,7 +10,7 @@ use super::{Ledger, LedgerClaim, LedgerTest, Software, words};
 use crate::claims::ClaimVerdict;
 
 /// The claims of a ledger.
-pub fn claims(ledger: &Ledger) -> Claims {
+pub fn claims(ledger: &Ledger, document: &Document) -> Claims {
     let source = ledger.source.iter().map(|source| format!("Source: {source}"));
     let published = [format!("Published on: {}", ledger.machine)];
     let differs = ledger.differs.iter().map(|differs| format!("What differs here: {differs}"));
@@ -20,7 +21,7 @@ pub fn claims(ledger: &Ledger) -> Claims {
     Claims {
         question: ledger.question.clone(),
         notes: source
-            .chain(words::congestion(ledger))
+            .chain(words::congestion(ledger, document))
             .chain(published)
             .chain(differs)
             .chain(missing)
@@ -89,7 +90,6 @@ fn under(word: ClaimVerdict, size: Option<ClaimVerdict>) -> String {
 }
 
 fn test(test: &LedgerTest) -> Test {
-    let (above, below) = test.bounds();
     let said = match (test.decides, test.value, &test.detail) {
         (false, ..) => NOTHING.to_owned(),
         (true, None, None) => "not measured".to_owned(),
@@ -101,8 +101,8 @@ fn test(test: &LedgerTest) -> Test {
         value: test.value,
         lo: test.lo,
         hi: test.hi,
-        above,
-        below,
+        above: test.above,
+        below: test.below,
         decides: test.decides,
         known: test.word.known(),
         here: test.value.map_or_else(String::new, |value| Value::Ratio(value).text()),

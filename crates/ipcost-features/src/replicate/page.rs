@@ -1,8 +1,6 @@
 //! Ledgers of replications as pages.
 
-use std::borrow::Cow;
-
-use ipcost_model::{FigurePanel, PublishedFigure};
+use ipcost_model::{Document, FigurePanel, PublishedFigure};
 use ipcost_report::page::{
     Block, Claim, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
 };
@@ -11,12 +9,12 @@ use ipcost_report::picture::{
     published_reading,
 };
 
-use super::compared::completed;
 use super::generalise::merged;
 use super::table::{ClaimTable, Part, Under, shown_under, span};
 use super::telling::{line, measure_text, shown, value};
 use super::words::{brief, congestion, counts, how, notes, remarks, word};
 use super::{Ledger, LedgerClaim, LedgerRun, LedgerTest, claims, right};
+use crate::answer::AnsweredRun;
 
 /// The longest line of a summary.
 const LINE: usize = 100;
@@ -24,16 +22,11 @@ const LINE: usize = 100;
 const GAP: usize = 2;
 
 /// What is known of the claims of an experiment, and every test.
-pub fn page(ledger: &Ledger) -> Page<'_> {
-    page_of(ledger, &completed(ledger))
-}
-
-/// The same of a ledger that has been completed.
-fn page_of<'a>(ledger: &'a Ledger, told: &Ledger) -> Page<'a> {
+pub fn page<'a>(ledger: &'a Ledger, document: &'a Document) -> Page<'a> {
     let mut page = Page::new(format!("{}: {}", ledger.id, ledger.question));
     page.about.extend(ledger.source.iter().map(|source| format!("Source: {source}")));
-    page.about.extend(congestion(ledger));
-    page.answer.push(Paragraph { text: counts(&[told]), tone: Tone::Strong }.into());
+    page.about.extend(congestion(ledger, document));
+    page.answer.push(Paragraph { text: counts(&[ledger]), tone: Tone::Strong }.into());
     let is_whole = |run: &&LedgerRun| run.missing.is_empty();
     let (whole, missing): (Vec<&LedgerRun>, Vec<&LedgerRun>) = ledger.runs.iter().partition(is_whole);
     let lines = missing.into_iter().flat_map(|run| {
@@ -46,15 +39,15 @@ fn page_of<'a>(ledger: &'a Ledger, told: &Ledger) -> Page<'a> {
     let of_claim = |(number, claim): (usize, &LedgerClaim)| {
         let tested = tested(claim).map(Section::folded);
         let section = Section::new(&format!("claim-{number}"), "").with(asserted(number, claim));
-        section.with_all(table(claim, &told.runs)).with_all(tested).open()
+        section.with_all(table(claim, &ledger.runs)).with_all(tested).open()
     };
-    let all = (1..).zip(&told.claims).map(of_claim);
+    let all = (1..).zip(&ledger.claims).map(of_claim);
     page.blocks.push(Section::new("claims", "What was claimed, and what holds").with_all(all).open());
-    page.blocks.extend(ledger.figure.as_ref().map(|figure| published(ledger, figure).open()));
-    let claims = claims(told);
+    page.blocks.extend(ledger.figure.as_ref().map(|figure| published(figure, document).open()));
+    let claims = claims(ledger, document);
     let figure = Figure::new(claims_reading(&claims), move |frame| match frame {
         Frame::Page => plain_claims(&claims),
-        Frame::File(background) => draw_claims(&claims, &ledger.envelope, background),
+        Frame::File(background) => draw_claims(&claims, document, background),
     })
     .named(Chart::Claims);
     page.blocks.push(Section::new("conditions", "Every claim by condition").with(figure).open());
@@ -64,20 +57,19 @@ fn page_of<'a>(ledger: &'a Ledger, told: &Ledger) -> Page<'a> {
 }
 
 /// What is known of the claims of several experiments, and who was right of articles that contradict one another.
-pub fn overview(ledgers: &[Ledger]) -> Page<'_> {
-    let told: Vec<Cow<'_, Ledger>> = ledgers.iter().map(completed).collect();
-    let each = ledgers.iter().zip(&told).map(|(ledger, told)| {
-        let Page { title, blocks, .. } = page_of(ledger, told);
+pub fn overview(ledgers: &[AnsweredRun<Ledger>]) -> Page<'_> {
+    let each = ledgers.iter().map(|ledger| {
+        let Page { title, blocks, .. } = page(ledger, &ledger.document);
         Section::new(&ledger.id, title).with_all(blocks).folded()
     });
     let mut page = Page::new("What was claimed, and what holds");
-    let questions = right::of_completed(&told).into_iter().map(|answer| {
+    let questions = right::answers(ledgers).into_iter().map(|answer| {
         let said = [answer.here, answer.articles].map(Paragraph::plain);
         Section::new("", answer.title).with(Block::List(said.into())).open()
     });
-    page.answer.push(Paragraph { text: counts(&told), tone: Tone::Strong }.into());
+    page.answer.push(Paragraph { text: counts(ledgers), tone: Tone::Strong }.into());
     page.answer.push(Section::new("right", "Who was right").with_all(questions).open());
-    page.blocks.push(Section::new("claims", "").with(summary(&told)).open());
+    page.blocks.push(Section::new("claims", "").with(summary(ledgers)).open());
     page.blocks.push(Section::new("experiments", "Claim by claim").with_all(each).open());
     page.hint = "--details shows every claim, with its table.";
     page
@@ -85,11 +77,11 @@ pub fn overview(ledgers: &[Ledger]) -> Page<'_> {
 
 /// What is known of each claim of an experiment, in a word or two, and what is so here, in a sentence.
 pub fn told(ledger: &Ledger) -> Vec<(String, String)> {
-    completed(ledger).claims.iter().map(|claim| (word(claim), claim.sentence.clone())).collect()
+    ledger.claims.iter().map(|claim| (word(claim), claim.sentence.clone())).collect()
 }
 
 /// A line a claim, each complete in itself.
-fn summary(ledgers: &[Cow<'_, Ledger>]) -> Table {
+fn summary(ledgers: &[AnsweredRun<Ledger>]) -> Table {
     let columns = [Column::text("claim"), Column::text(""), Column::text("here")];
     let all = || {
         ledgers.iter().flat_map(|ledger| {
@@ -249,12 +241,12 @@ fn tests(tests: &[LedgerTest]) -> Table {
 }
 
 /// The published figures next to the measured ones.
-fn published<'a>(ledger: &'a Ledger, figure: &'a PublishedFigure) -> Section<'a> {
+fn published<'a>(figure: &'a PublishedFigure, document: &'a Document) -> Section<'a> {
     let notes = figure.note.iter().cloned().chain(not_measured(figure)).map(|note| format!(" {note}"));
     let reading = format!("{}. {}{}", figure.title, published_reading(figure), notes.collect::<String>());
-    let drawn = Figure::new(reading, |frame| match frame {
+    let drawn = Figure::new(reading, move |frame| match frame {
         Frame::Page => plain_published(figure),
-        Frame::File(background) => draw_published(figure, &ledger.envelope, background),
+        Frame::File(background) => draw_published(figure, document, background),
     });
     let numbers = Section::new("", "The numbers").with_all(figure.panels.iter().map(numbers));
     Section::new("published", "Published and measured").with(drawn).with(numbers.folded())
@@ -310,7 +302,7 @@ fn data(ledger: &Ledger) -> Table {
     ];
     let row = |number: u64, test: &LedgerTest| {
         let maybe = |number: Option<f64>| Field::maybe(number.map(Value::Number));
-        let (above, below) = test.bounds();
+        let (above, below) = (test.above, test.below);
         vec![
             Value::Count(number).into(),
             test.stratum.as_deref().unwrap_or("as published").into(),
@@ -333,15 +325,18 @@ fn data(ledger: &Ledger) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{Envelope, Host, Tool};
+    use ipcost_model::read_documents;
+    use ipcost_report::fixture;
 
     use super::*;
+    use crate::answers::answered_as;
     use crate::claims::ClaimVerdict;
     use crate::replicate::{LEDGER_SCHEMA, Software, Source};
 
-    /// Five articles that contradict one another, as an earlier version measured them on an idle machine of two cores.
-    fn five() -> Vec<Ledger> {
-        serde_json::from_str(include_str!("../../tests/fixtures/five-amd.json")).unwrap()
+    /// Five articles that contradict one another, measured on an idle machine of two cores.
+    fn five() -> Vec<AnsweredRun<Ledger>> {
+        let documents = read_documents(include_bytes!("../../tests/fixtures/five-amd.json")).unwrap();
+        documents.into_iter().map(|document| answered_as(document).unwrap().unwrap()).collect()
     }
 
     #[test]
@@ -362,7 +357,7 @@ mod tests {
         let plain =
             |page: Page<'_>, room| anstream::adapter::strip_str(&page.terminal(false, room)).to_string();
         for ledger in &five() {
-            insta::assert_snapshot!(format!("table-{}", ledger.id), plain(page(ledger), LINE));
+            insta::assert_snapshot!(format!("table-{}", ledger.id), plain(page(ledger, &ledger.document), LINE));
         }
     }
 
@@ -399,12 +394,7 @@ mod tests {
             own_network: false,
         };
         let ledger = Ledger {
-            envelope: Envelope {
-                schema: LEDGER_SCHEMA.into(),
-                tool: Tool::of_version("0"),
-                host: Host::default(),
-                started: String::new(),
-            },
+            schema: LEDGER_SCHEMA.into(),
             id: "celluloid-connect".into(),
             question: "Which is faster?".into(),
             machine: "a laptop".into(),
@@ -416,7 +406,6 @@ mod tests {
                 url: Some("https://example.org".into()),
             }),
             differs: Some("Ruby is newer.".into()),
-            seed: 1,
             figure: None,
             effects: vec![LedgerTest {
                 about: "placement apart against free".into(),
@@ -449,13 +438,14 @@ mod tests {
         };
         let plain =
             |page: Page<'_>, details| anstream::adapter::strip_str(&page.terminal(details, 100)).to_string();
-        let ledgers = std::slice::from_ref(&ledger);
-        insta::assert_snapshot!("brief", plain(page(&ledger), false));
-        insta::assert_snapshot!("whole", plain(page(&ledger), true));
-        insta::assert_snapshot!("markdown", page(&ledger).markdown());
-        insta::assert_snapshot!("csv", page(&ledger).csv());
-        insta::assert_snapshot!("overview", plain(overview(ledgers), false));
-        let html = page(&ledger).html();
+        let ledger = AnsweredRun { document: fixture::document(), answer: ledger };
+        let page = || page(&ledger, &ledger.document);
+        insta::assert_snapshot!("brief", plain(page(), false));
+        insta::assert_snapshot!("whole", plain(page(), true));
+        insta::assert_snapshot!("markdown", page().markdown());
+        insta::assert_snapshot!("csv", page().csv());
+        insta::assert_snapshot!("overview", plain(overview(std::slice::from_ref(&ledger)), false));
+        let html = page().html();
         assert!(
             html.contains("What was claimed, and what holds") && html.contains("<g class=\"test\""),
             "{html}"

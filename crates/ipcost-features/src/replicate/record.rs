@@ -8,7 +8,7 @@ use super::{Compared, Peers, Source, Stratum};
 use crate::claims::{ClaimVerdict, Selector};
 use ipcost_model::job::duration;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Envelope, Matrix, PublishedFigure, Quantity, named};
+use ipcost_model::{Matrix, PublishedFigure, Quantity, named};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -288,9 +288,8 @@ pub struct PublishedCell {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ledger {
-    /// What it is, what made it, where and when.
-    #[serde(flatten)]
-    pub envelope: Envelope,
+    /// [`LEDGER_SCHEMA`].
+    pub schema: String,
     /// The experiment.
     pub id: String,
     /// What it asked.
@@ -302,8 +301,6 @@ pub struct Ledger {
     pub source: Option<Source>,
     /// What could not be as it was.
     pub differs: Option<String>,
-    /// The seed of every random order.
-    pub seed: u64,
     /// What was measured.
     pub runs: Vec<LedgerRun>,
     /// What this tool prefers to the article's own settings, and what that changes.
@@ -418,7 +415,7 @@ pub struct LedgerTest {
     /// The condition; null as published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stratum: Option<String>,
-    /// The sides and the load; null in documents of earlier versions.
+    /// The sides and the load; null where system calls are compared, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<Compared>,
     /// What is taken of the cells.
@@ -501,22 +498,6 @@ impl LedgerTest {
             decides: true,
             detail: None,
             contradicted: None,
-        }
-    }
-}
-
-impl LedgerTest {
-    /// What it is claimed to be above, and below. Documents of earlier versions have it as text alone.
-    pub fn bounds(&self) -> (Option<f64>, Option<f64>) {
-        if self.above.is_some() || self.below.is_some() {
-            return (self.above, self.below);
-        }
-        let number = |text: &str| text.trim().parse::<f64>().ok();
-        match (self.claimed.split_once(" to "), self.claimed.split_at_checked(1)) {
-            (Some((above, below)), _) => (number(above), number(below)),
-            (None, Some((">", above))) => (number(above), None),
-            (None, Some(("<", below))) => (None, number(below)),
-            (None, _) => (None, None),
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ipcost_lab::lab::{about, cells_anywhere, envelope, fresh_seed};
+use ipcost_lab::lab::{about, cells_anywhere, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::system_calls::SystemCalls;
-use ipcost_lab::{EngineError, Lab, LabError, Outcome, PlanError, Settings, document};
+use ipcost_lab::{EngineError, Lab, LabError, Outcome, PlanError, Settings, document, unmeasured};
 use ipcost_model::units::duration_text;
 use ipcost_model::{
     Document, Job, Matrix, OptionValue, Plan, PlannedCell, Stopped, TCP_CONGESTION, first_few,
@@ -21,7 +21,7 @@ use super::{
     Software, Stratum, decide, effects, level, needs_native, peers, sender_timed, sender_timed_under, strata,
     tracing,
 };
-use crate::answer::{answered, of_runs};
+use crate::answer::{AnsweredRun, answered, of_runs};
 use crate::app::no_network;
 use crate::explain::Sides;
 
@@ -81,7 +81,7 @@ fn own_budget(run: &ReplicationRun) -> Duration {
     run.budget.unwrap_or(ipcost_lab::planning::DEFAULT_BUDGET)
 }
 
-/// One experiment, with the document of its runs, and whether it was interrupted.
+/// One experiment and its runs, and whether it was interrupted.
 ///
 /// The original software is measured as published, then under each condition; the native peer only if that software is not
 /// here, or if it alone can decide a claim.
@@ -91,9 +91,9 @@ pub fn run(
     replication: &Replication,
     interrupt: &Interrupt,
     watching: &mut dyn Watching,
-) -> (Ledger, Option<Document>, bool) {
+) -> (AnsweredRun<Ledger>, bool) {
     let seed = request.seed.unwrap_or_else(fresh_seed);
-    let envelope = envelope(LEDGER_SCHEMA);
+    let begun = about(&Job::default(), seed);
     let mut experiment =
         Experiment { request, replication, seed, interrupt, runs: Vec::new(), measured: Vec::new() };
     if request.full.is_some() {
@@ -115,13 +115,12 @@ pub fn run(
         })
         .collect();
     let mut ledger = Ledger {
-        envelope,
+        schema: LEDGER_SCHEMA.to_owned(),
         id: replication.id.clone(),
         question: replication.question.clone(),
         machine: replication.machine.clone(),
         source: replication.source.clone(),
         differs: differs(replication, request.full.is_some()),
-        seed,
         effects: effects(replication, &measured),
         claims: decide(replication, &measured, &runs),
         figure: None,
@@ -140,8 +139,8 @@ pub fn run(
         .collect();
     ledger.figure = published_figure(replication, &as_published);
     let documents = documents.into_iter().map(|(_, _, document)| document).collect();
-    let document = of_runs(documents).map(|document| answered(document, &ledger));
-    (ledger, document, interrupted)
+    let document = of_runs(documents).unwrap_or_else(|| unmeasured(begun));
+    (AnsweredRun { document: answered(document, &ledger), answer: ledger }, interrupted)
 }
 
 /// One experiment under way.

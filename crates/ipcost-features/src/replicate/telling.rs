@@ -300,7 +300,7 @@ fn alike(mut parts: Vec<(Part<'_>, Grid)>) -> Vec<(Part<'_>, Grid)> {
 
 /// On which side of 1 a ratio is claimed to be, in each row.
 fn sense(part: &Part<'_>) -> Vec<(bool, bool)> {
-    let bounds = |row| part.of_row(row).map_or((None, None), LedgerTest::bounds);
+    let bounds = |row| part.of_row(row).map_or((None, None), |test| (test.above, test.below));
     (0..part.loads.len()).map(|row| (bounds(row).0.is_some(), bounds(row).1.is_some())).collect()
 }
 

@@ -2,8 +2,8 @@
 
 use std::ops::Deref;
 
-use ipcost_model::escaped;
 use ipcost_model::units::{counted, duration_of, duration_text};
+use ipcost_model::{Document, escaped};
 
 use crate::claims::ClaimVerdict;
 use crate::replicate::{Ledger, LedgerClaim, LedgerRun, telling};
@@ -20,10 +20,10 @@ pub(super) fn how(run: &LedgerRun) -> String {
 }
 
 /// Which congestion control TCP uses here, where a claim is about TCP: streams turn on it.
-pub(super) fn congestion(ledger: &Ledger) -> Option<String> {
+pub(super) fn congestion(ledger: &Ledger, document: &Document) -> Option<String> {
     let mut tests = ledger.claims.iter().flat_map(|claim| &claim.tests);
     let about_tcp = tests.any(|test| test.about.to_lowercase().contains("tcp"));
-    let name = ledger.envelope.host.tcp_congestion().filter(|_| about_tcp)?;
+    let name = document.host.tcp_congestion().filter(|_| about_tcp)?;
     Some(format!("TCP here: under {}, unless a condition says otherwise.", escaped(name)))
 }
 

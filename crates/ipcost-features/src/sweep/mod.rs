@@ -30,8 +30,8 @@ pub(crate) const PACE_ANSWER: AnswerKind = AnswerKind::of::<PaceSweep>(PACE_SCHE
 pub(crate) const WORK_ANSWER: AnswerKind = AnswerKind::of::<WorkSweep>(WORK_SCHEMA, "sweep work");
 
 impl Answer for SizeSweep {
-    fn page<'a>(&'a self, _: &'a Document) -> Page<'a> {
-        page_of_sizes(self)
+    fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
+        page_of_sizes(self, document)
     }
 
     fn has_own_data(&self) -> bool {

@@ -8,7 +8,7 @@ use ipcost_report::words::{self, SAME_IN_MEDIAN};
 use super::{CoreSweep, Crossing, PairOfProcessors, SizeSweep, SweepPoint};
 
 /// The page of `sweep size`.
-pub fn page_of_sizes(sweep: &SizeSweep) -> Page<'_> {
+pub fn page_of_sizes<'a>(sweep: &'a SizeSweep, document: &'a Document) -> Page<'a> {
     let SizeSweep { a, b, .. } = sweep;
     let mut page = Page::new(format!("{a} against {b}: {}, by size", operation(sweep.pattern)));
     let columns = [
@@ -25,9 +25,9 @@ pub fn page_of_sizes(sweep: &SizeSweep) -> Page<'_> {
     let how = format!(
         "{} sizes in {took}; in {:.0} % of such sweeps every interval is right (for up to {} sizes); seed {}",
         sweep.points.len(),
-        (1.0 - sweep.alpha) * 100.0,
+        (1.0 - document.analysis.alpha) * 100.0,
         sweep.family,
-        sweep.seed
+        document.seed
     );
     page.notes.push(Paragraph::quiet(how).into());
     page

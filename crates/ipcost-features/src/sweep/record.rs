@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::job::duration;
-use ipcost_model::{Envelope, MeanContrast, Pattern, Placement, Verdict};
+use ipcost_model::{MeanContrast, Pattern, Placement, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
@@ -147,25 +147,18 @@ pub struct LayoutRequest {
 /// Two transports over a range of sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SizeSweep {
-    /// What it is, what made it, where and when.
-    #[serde(flatten)]
-    pub envelope: Envelope,
+    /// [`SWEEP_SCHEMA`].
+    pub schema: String,
     /// What was done over them.
     pub pattern: Pattern,
     /// The transport in the numerator.
     pub a: String,
     /// The transport in the denominator.
     pub b: String,
-    /// The seed of every random order.
-    pub seed: u64,
-    /// How long it took, seconds.
+    /// How long all its runs took, seconds.
     pub elapsed_s: f64,
-    /// The chance that any interval misses.
-    pub alpha: f64,
     /// How many intervals share it, measured or not.
     pub family: u32,
-    /// The relative difference that matters.
-    pub margin: f64,
     /// Every size that was measured, ascending.
     pub points: Vec<SweepPoint>,
     /// Where the order changes, ascending.

@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ipcost_lab::lab::{about, envelope, fresh_seed};
-use ipcost_lab::planning::ALPHA;
+use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{About, Contrasts, Lab, LabError, Settings, document};
 use ipcost_model::units::duration_text;
@@ -52,7 +51,6 @@ pub fn sizes(
     observer: &mut dyn FnMut(About) -> Box<dyn Observer>,
 ) -> Result<Searched, LabError> {
     let (a, b) = pair(request)?;
-    let envelope = envelope(SWEEP_SCHEMA);
     let lab = Lab::open(&job(request, (a, b), &[request.from], request.budget), tell)?;
     let began = Instant::now();
     let seed = request.seed.unwrap_or_else(fresh_seed);
@@ -125,15 +123,12 @@ pub fn sizes(
         }
     }
     let sweep = SizeSweep {
-        envelope,
+        schema: SWEEP_SCHEMA.to_owned(),
         pattern: request.pattern,
         a: a.to_owned(),
         b: b.to_owned(),
-        seed,
         elapsed_s: began.elapsed().as_secs_f64(),
-        alpha: ALPHA,
         family: FAMILY,
-        margin: request.margin,
         crossings: crossings(&points),
         points,
         out_of_budget,

@@ -1,7 +1,7 @@
 //! Claims as small multiples: a panel a condition, a row a test, with the ratio as a point, its interval as a bar and what is
 //! claimed as shade. All panels of a claim have one axis.
 
-use ipcost_model::Envelope;
+use ipcost_model::Document;
 
 use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
 use super::rows::whiskers;
@@ -52,7 +52,7 @@ const LEGEND: [(Known, &str); 4] = [
 ///
 /// # Errors
 /// If no test has a value.
-pub fn draw(claims: &Claims, made: &Envelope, background: Background) -> Result<Picture, PictureError> {
+pub fn draw(claims: &Claims, made: &Document, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let y = paragraph(&mut canvas, &claims.question, TITLE, INK, 20.0);
     let reading = reading(claims);

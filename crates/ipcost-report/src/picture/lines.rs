@@ -1,7 +1,7 @@
 //! Lines on two logarithmic axes: latency against load, and latency by percentile.
 
 use ipcost_model::units::time_text;
-use ipcost_model::{Envelope, Estimate};
+use ipcost_model::{Document, Estimate};
 
 use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
 use super::plot::{self, HEAD, Name, SMALL, whiskers};
@@ -16,7 +16,7 @@ use crate::figures::lines::{AcrossLines, Lines, LinesPanel, NamedLine, Place};
 ///
 /// # Errors
 /// If no line has a point.
-pub fn draw(lines: &Lines, made: &Envelope, background: Background) -> Result<Picture, PictureError> {
+pub fn draw(lines: &Lines, made: &Document, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let mut y = paragraph(&mut canvas, &lines.title, TITLE, INK, 20.0);
     y = paragraph(&mut canvas, &lines.reading, LEAD, QUIET, y + 3.0) + 8.0;
@@ -141,7 +141,7 @@ fn draw_line(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::picture::published::tests::made;
+    use crate::fixture::document as made;
 
     #[test]
     fn every_line_has_its_points_its_name_and_its_intervals() {

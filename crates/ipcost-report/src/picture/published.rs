@@ -3,7 +3,7 @@
 
 use ipcost_model::units::counted;
 use ipcost_model::{
-    Envelope, Estimate, FigureKind, FigurePanel, FigureSeries, FigureUnit, FigureValue, PublishedFigure,
+    Document, Estimate, FigureKind, FigurePanel, FigureSeries, FigureUnit, FigureValue, PublishedFigure,
 };
 
 use super::ink::{Anchor, Canvas, GUIDE, INK, PAPER, Point, QUIET};
@@ -50,7 +50,7 @@ const LEAST_BAR: f64 = 2.0;
 /// If it has no values.
 pub fn draw(
     figure: &PublishedFigure,
-    made: &Envelope,
+    made: &Document,
     background: Background,
 ) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
@@ -119,7 +119,7 @@ pub fn missing(figure: &PublishedFigure) -> Option<String> {
 }
 
 /// Where both come from.
-pub fn provenance(figure: &PublishedFigure, made: &Envelope) -> Vec<String> {
+pub fn provenance(figure: &PublishedFigure, made: &Document) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(source) = &figure.source {
         let url = figure.url.iter().map(|url| format!(", {url}")).collect::<String>();
@@ -131,8 +131,8 @@ pub fn provenance(figure: &PublishedFigure, made: &Envelope) -> Vec<String> {
 }
 
 /// The machine and the program of the measured values.
-pub fn measured_on(made: &Envelope) -> String {
-    let Envelope { host, tool, started, .. } = made;
+pub fn measured_on(made: &Document) -> String {
+    let Document { host, tool, started, .. } = made;
     format!(
         "Measured on: {}, {}, {} {}; {} {}; {started}",
         host.cpu,

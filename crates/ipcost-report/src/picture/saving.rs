@@ -1,7 +1,7 @@
 //! The share of a request that a Unix socket saves, over how long the server works on it: a panel a placement, all with the same
 //! axes. The line is what is saved at most, dashes are the margin, and points are requests as measured.
 
-use ipcost_model::{Envelope, Estimate};
+use ipcost_model::{Document, Estimate};
 
 use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
 use super::plot::whiskers;
@@ -71,7 +71,7 @@ fn legend(curves: &Curves) -> Vec<(Sign, String)> {
 ///
 /// # Errors
 /// If there are none.
-pub fn draw(curves: &Curves, made: &Envelope, background: Background) -> Result<Picture, PictureError> {
+pub fn draw(curves: &Curves, made: &Document, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let title = curves.title();
     let y = paragraph(&mut canvas, &title, TITLE, INK, 20.0);

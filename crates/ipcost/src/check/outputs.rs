@@ -21,14 +21,14 @@ use crate::record_files;
 pub fn own<'a>(args: &'a CheckArgs) -> Vec<OwnOutput<'a>> {
     let mut own = Vec::new();
     if let Some(path) = args.junit.as_deref() {
-        let write = |document: &Document| write_junit(&check_of(document)?.view(), path);
+        let write = |document: &Document| write_junit(&check_of(document)?.view(document), path);
         own.push(OwnOutput {
             path: Some(path),
             write: Box::new(move |document| write(document).map_err(Problem::failed)),
         });
     }
     if on_github(args) {
-        let write = |document: &Document| annotate(&check_of(document)?.view(), is_taken(args));
+        let write = |document: &Document| annotate(&check_of(document)?.view(document), is_taken(args));
         own.push(OwnOutput {
             path: None,
             write: Box::new(move |document| write(document).map_err(Problem::failed)),

@@ -190,11 +190,10 @@ pub fn load_samples(path: &Path, file: File) -> anyhow::Result<Document> {
 /// # Errors
 /// That there is no such run, or that it cannot be shown.
 pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
-    let mut document = match documents::load_ledgers(&args.run).map_err(Problem::usage)? {
+    let mut document = match documents::load_experiments(&args.run).map_err(Problem::usage)? {
         NamedRun::One(document) => *document,
-        NamedRun::Ledgers(ledgers) => {
-            let page = overview(&ledgers);
-            print(&page.terminal(args.wide, room())).map_err(Problem::failed)?;
+        NamedRun::Experiments(all) => {
+            print(&overview(&all).terminal(args.wide, room())).map_err(Problem::failed)?;
             return Ok(ExitCode::SUCCESS);
         }
     };

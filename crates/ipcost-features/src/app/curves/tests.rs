@@ -121,13 +121,13 @@ fn an_answer_in_which_all_is_open_has_no_curves_and_is_shown() {
     let mut app = app();
     app.curves.clear();
     assert_eq!(curves(&app), None);
-    let page = crate::app::page(&app).html();
+    let page = crate::app::page(&app, &ipcost_report::fixture::document()).html();
     assert!(page.contains("Redis 7.0.15") && !page.contains("saving-by-work"));
 }
 
 #[test]
 fn the_picture_names_the_server_and_the_request() {
     let app = app();
-    let svg = draw_saving(&curves(&app).unwrap(), &app.envelope, Background::White).unwrap().svg();
+    let svg = draw_saving(&curves(&app).unwrap(), &ipcost_report::fixture::document(), Background::White).unwrap().svg();
     assert!(svg.contains("Redis 7.0.15") && svg.contains("SORT list"), "{svg}");
 }

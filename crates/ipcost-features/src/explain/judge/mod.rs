@@ -20,7 +20,7 @@ use account::{account, settle};
 use causes::{Facts, causes};
 use evidence::Evidence;
 use ipcost_lab::campaign::Outcome;
-use ipcost_lab::document::{About, held_back};
+use ipcost_lab::document::held_back;
 use ipcost_lab::layout_effect::layout_effects;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::{SystemCalls, close, take_untraced};
@@ -152,7 +152,7 @@ pub fn explain(
     machine: &Machine,
     floors: Option<&MeasuredFloors>,
     missing: Vec<Missing>,
-    about: About,
+    debug_build: bool,
 ) -> Explanation {
     let plan = &outcome.plan;
     let batches = outcome.batches();
@@ -210,24 +210,15 @@ pub fn explain(
     let (causes, left) = (causes(&facts), causes::left_in_time_wait(&facts));
     [&mut differences, &mut twins].into_iter().for_each(|differences| settle(differences, &cells, &causes));
     Explanation {
-        envelope: about.envelope(EXPLANATION_SCHEMA),
-        job: about.job,
-        seed: plan.seed,
-        elapsed_s: outcome.elapsed.as_secs_f64(),
-        stopped: outcome.stopped,
-        epochs: outcome.epochs,
-        rounds: plan.rounds,
-        batch_ms: plan.batch.as_secs_f64() * 1e3,
-        alpha: plan.alpha,
+        schema: EXPLANATION_SCHEMA.to_owned(),
         intervals: question.intervals(),
-        margin: plan.margin,
         causes,
         tried: None,
         cells,
         differences,
         twins,
         missing,
-        warnings: warnings(outcome, question, about.debug_build).into_iter().chain(left).collect(),
+        warnings: warnings(outcome, question, debug_build).into_iter().chain(left).collect(),
         failure,
     }
 }

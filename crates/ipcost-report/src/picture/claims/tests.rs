@@ -3,7 +3,7 @@ use roxmltree::{Document as Xml, Node};
 use super::*;
 use crate::figures::claims::tests::{absurd, claims};
 use crate::picture::ink;
-use crate::picture::published::tests::made;
+use crate::fixture::document as made;
 
 fn svg(claims: &Claims) -> String {
     draw(claims, &made(), Background::White).unwrap().svg()

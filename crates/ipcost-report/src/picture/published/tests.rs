@@ -1,24 +1,9 @@
-use ipcost_model::{FigurePlace, Host, Tool};
+use ipcost_model::FigurePlace;
 use roxmltree::{Document as Xml, Node};
 
 use super::*;
+use crate::fixture::document as made;
 use crate::picture::ink;
-
-/// What made the measured values.
-pub(crate) fn made() -> Envelope {
-    Envelope {
-        schema: "ipcost-replication/1".into(),
-        tool: Tool::of_version("0.1.0"),
-        host: Host {
-            cpu: "A processor".into(),
-            cores: 2,
-            os: "linux".into(),
-            kernel: "6.1.0".into(),
-            ..Host::default()
-        },
-        started: "2026-01-01T00:00:00Z".into(),
-    }
-}
 
 fn value(transport: &str, published: Option<f64>, measured: Option<f64>) -> FigureValue {
     let around = |median: f64| Estimate { median, lo: Some(median * 0.8), hi: Some(median * 1.25) };

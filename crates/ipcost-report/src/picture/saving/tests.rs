@@ -2,7 +2,7 @@ use roxmltree::{Document as Xml, Node};
 
 use super::*;
 use crate::figures::saving::tests::{absurd, curves};
-use crate::picture::published::tests::made;
+use crate::fixture::document as made;
 
 fn svg(curves: &Curves) -> String {
     draw(curves, &made(), Background::White).unwrap().svg()
