@@ -6,7 +6,9 @@ use ipcost_model::Document;
 use ipcost_report::words::capitalised;
 
 /// The ledgers of each machine: what one found may be in several files.
-pub fn by_machine(files: impl IntoIterator<Item = Vec<AnsweredRun<Ledger>>>) -> Vec<Vec<AnsweredRun<Ledger>>> {
+pub fn by_machine(
+    files: impl IntoIterator<Item = Vec<AnsweredRun<Ledger>>>,
+) -> Vec<Vec<AnsweredRun<Ledger>>> {
     let mut machines: Vec<Vec<AnsweredRun<Ledger>>> = Vec::new();
     for ledgers in files {
         match machines.iter_mut().find(|known| machine(known) == machine(&ledgers)) {

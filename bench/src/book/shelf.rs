@@ -99,7 +99,8 @@ impl Shelf {
     pub fn ledgers(&self) -> Result<Vec<Vec<AnsweredRun<Ledger>>>> {
         let mut found = Vec::new();
         for (name, _) in documents(&self.dir)? {
-            let ledgers = self.all(&name)?.into_iter().map(|it| Ok(answered_as(it)?));
+            let documents = self.all(&name)?;
+            let ledgers = documents.iter().map(|it| Ok(answered_as(it.clone())?));
             let ledgers: Option<Vec<AnsweredRun<Ledger>>> = ledgers.collect::<Result<_>>()?;
             found.extend(ledgers.filter(|ledgers| !ledgers.is_empty()));
         }

@@ -34,7 +34,8 @@ pub fn view(words: &[&str], shelf: &Shelf) -> Result<String> {
         ["app", name] => app(&shelf.app(name)?),
         ["saving", name] => saving(&shelf.app(name)?),
         ["servers", names @ ..] if !names.is_empty() => {
-            let apps: Vec<AnsweredRun<App>> = names.iter().map(|name| shelf.app(name)).collect::<Result<_>>()?;
+            let apps: Vec<AnsweredRun<App>> =
+                names.iter().map(|name| shelf.app(name)).collect::<Result<_>>()?;
             servers(&apps)
         }
         _ => bail!("there is no such view"),
@@ -263,7 +264,7 @@ fn servers(apps: &[AnsweredRun<App>]) -> Result<String> {
     }
     let origins = apps.iter().map(|app| origin(&app.document));
     ensure!(
-        origins.clone().all(|origin| origin == origin(&first.document)),
+        origins.clone().all(|its| its == origin(&first.document)),
         "they are of several machines or versions"
     );
     Ok(format!("{out}\n*On one core. {}.*", origin(&first.document)))

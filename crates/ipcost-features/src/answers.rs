@@ -98,8 +98,8 @@ mod tests {
     use ipcost_report::fixture;
     use ipcost_report::page::{Column, Page, Paragraph, Table, Value as Shown};
 
-    use crate::answer::whole;
-    use serde::Serialize;
+    use crate::answer::{answered, whole};
+    use serde::{Deserialize, Serialize};
     use serde_json::json;
 
     use super::*;

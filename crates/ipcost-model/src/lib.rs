@@ -74,7 +74,9 @@ pub use options::{
     STEADY, TCP_CONGESTION, paces,
 };
 pub use plan::{KeptFile, Plan, PlannedArms, PlannedContrast};
-pub use reading::{MAX_DOCUMENT_BYTES, ReadError, check_document, read_document, read_documents, read_record};
+pub use reading::{
+    MAX_DOCUMENT_BYTES, ReadError, check_document, read_document, read_documents, read_record,
+};
 pub use redact::{Identity, RedactError, redacted, redacted_document};
 pub use samples_file::{
     Begun, Calibrated, CellLatency, Counts, EpochRecord, HeldBack, Incidents, MachineRecord, ProcessorTimes,

@@ -8,7 +8,8 @@ use indicatif::ProgressBar;
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::replicate::needs::Needs;
 use ipcost_features::replicate::{
-    Ledger, ReplicateRequest, Replication, Watching, catalogue, cells_of_run, check, figure, overview, published, repeat, run as measure, scale,
+    Ledger, ReplicateRequest, Replication, Watching, catalogue, cells_of_run, check, figure, overview,
+    published, repeat, run as measure, scale,
 };
 use ipcost_lab::progress::Observer;
 use ipcost_model::Document;

@@ -1,7 +1,7 @@
 //! What a Unix socket saves a server, as a page.
 
-use ipcost_model::{Document, Estimate};
 use ipcost_model::units::rate_text;
+use ipcost_model::{Document, Estimate};
 use ipcost_report::page::{
     Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
 };
@@ -418,7 +418,8 @@ mod tests {
             other_side: Some(other),
             ..app()
         };
-        let page = page(&app, &fixture::document());
+        let document = fixture::document();
+        let page = page(&app, &document);
         let terminal = anstream::adapter::strip_str(&page.terminal(false, 80)).to_string();
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         for text in [words(&terminal), words(&page.markdown()), words(&page.html())] {
@@ -439,7 +440,11 @@ mod tests {
             program: None,
         };
         let app = App { tcp: Some(named), ..app() };
-        assert!(page(&app, &fixture::document()).markdown().contains("localhost answered at"), "{}", page(&app, &fixture::document()).markdown());
+        assert!(
+            page(&app, &fixture::document()).markdown().contains("localhost answered at"),
+            "{}",
+            page(&app, &fixture::document()).markdown()
+        );
     }
 
     #[test]
@@ -459,7 +464,8 @@ mod tests {
         for room in [0, 1, 40, 80] {
             page(&app, &fixture::document()).terminal(true, room);
         }
-        let page = page(&app, &fixture::document());
+        let document = fixture::document();
+        let page = page(&app, &document);
         let svg = (page.figures()[0].draw)(Frame::File(Background::White)).unwrap().svg();
         assert!(svg.contains("PostgreSQL 15.18") && svg.contains("Measured on"), "{svg}");
     }

@@ -45,7 +45,8 @@ mod tests {
     fn annotations_point_at_the_claims_and_are_escaped() {
         let mut check = fixture();
         check.claims[1].text = "100 %\r\nof p99: a, b".into();
-        let shown = annotations(&check.view(&ipcost_report::fixture::document()), "bench/odd, name: 100%.toml");
+        let shown =
+            annotations(&check.view(&ipcost_report::fixture::document()), "bench/odd, name: 100%.toml");
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines.len(), 5, "every claim but the one that holds: {shown}");
         assert!(

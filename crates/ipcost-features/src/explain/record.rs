@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use derive_more::Deref;
 use ipcost_lab::system_calls::{CallRecord, TracedCall};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{
-    Estimate, FloorRecord, HeldBackRecord, Object, Point, Verdict, Warning, named,
-};
+use ipcost_model::{Estimate, FloorRecord, HeldBackRecord, Object, Point, Verdict, Warning, named};
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.

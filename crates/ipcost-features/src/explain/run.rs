@@ -218,7 +218,8 @@ pub fn examine(
         }
     }
     let floors = measured_floors.as_ref();
-    let mut explanation = explain(&outcome, question, &evidence, &machine, floors, missing, about.debug_build);
+    let mut explanation =
+        explain(&outcome, question, &evidence, &machine, floors, missing, about.debug_build);
     let flames = if asked.flame { flames(&mut explanation, &outcome, &evidence) } else { Vec::new() };
     if asked.trial && outcome.stopped != Stopped::Interrupted {
         let tried = try_remedies(&mut explanation, &outcome.plan, job, lab, interrupt, watching.timed());

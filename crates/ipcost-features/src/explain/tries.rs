@@ -7,7 +7,8 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{Answered, Lab, LabError, Needed, Outcome, Settings, rules};
 use ipcost_model::{
-    Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Placement, Plan, Verdict, parse_cell_id,
+    Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Placement, Plan, Verdict,
+    parse_cell_id,
 };
 use ipcost_report::numbers::ratio;
 use ipcost_sys::interrupt::Interrupt;

@@ -357,7 +357,10 @@ mod tests {
         let plain =
             |page: Page<'_>, room| anstream::adapter::strip_str(&page.terminal(false, room)).to_string();
         for ledger in &five() {
-            insta::assert_snapshot!(format!("table-{}", ledger.id), plain(page(ledger, &ledger.document), LINE));
+            insta::assert_snapshot!(
+                format!("table-{}", ledger.id),
+                plain(page(ledger, &ledger.document), LINE)
+            );
         }
     }
 
@@ -374,8 +377,8 @@ mod tests {
             lo: value.map(|value| value * 0.9),
             hi: value.map(|value| value * 1.1),
             range: None,
-            above: None,
-            below: None,
+            above: Some(15.0),
+            below: Some(24.0),
             is_ratio: true,
             claimed: "15 to 24".into(),
             word,

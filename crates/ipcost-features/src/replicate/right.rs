@@ -383,6 +383,7 @@ mod tests {
             json!({
                 "about": format!("{a} over {b}"), "software": "original", "measure": "wall", "value": value,
                 "lo": value * 0.98, "hi": value * 1.02, "claimed": claimed, "word": word, "decides": true,
+                "above": Some(range.start).filter(|above| *above > 0.0), "below": Some(range.end).filter(|below| below.is_finite()),
                 "detail": null,
                 "compared": {"a": a, "b": b, "pattern": pattern, "load": {"size": size, "concurrency": 1},
                     "real_server": id == "server"},
@@ -398,7 +399,10 @@ mod tests {
     }
 
     fn told(ledgers: &[Ledger]) -> Vec<[String; 3]> {
-        answers(&ledgers.iter().collect::<Vec<_>>()).into_iter().map(|it| [it.title, it.here, it.articles]).collect()
+        answers(&ledgers.iter().collect::<Vec<_>>())
+            .into_iter()
+            .map(|it| [it.title, it.here, it.articles])
+            .collect()
     }
 
     #[test]

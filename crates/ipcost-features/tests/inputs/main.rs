@@ -260,8 +260,7 @@ fn hostile_text_everywhere_in_every_kind_of_document_is_escaped_in_every_output(
     };
     let are_answers = |value: &Value| {
         let documents = ipcost_model::read_documents(value.to_string().as_bytes());
-        value.is_array()
-            && documents.is_ok_and(|all| all.iter().all(|document| answer_of(document).is_ok()))
+        value.is_array() && documents.is_ok_and(|all| all.iter().all(|document| answer_of(document).is_ok()))
     };
     type Accepts<'a> = &'a dyn Fn(&Value) -> bool;
     let kinds: [(_, Accepts<'_>); 2] = [("document", &is_document), ("answers", &are_answers)];
@@ -294,9 +293,7 @@ fn seeds_are_of_use() {
         toml::from_str::<ipcost_features::replicate::Replication>(text).is_ok()
     }));
     assert!(accepted("document", &|text| ipcost_model::read_document(text.as_bytes()).is_ok()));
-    assert!(accepted("answers", &|text| {
-        ipcost_model::read_documents(text.as_bytes()).is_ok()
-    }));
+    assert!(accepted("answers", &|text| { ipcost_model::read_documents(text.as_bytes()).is_ok() }));
     assert!(accepted("peer", &|text| {
         text.lines().any(|line| ipcost_model::read_message(line.as_bytes()).is_ok())
     }));

@@ -153,7 +153,8 @@ fn placements_that_the_scheduler_mixed_have_rows_of_their_own() {
 
 #[test]
 fn a_pinned_client_counts_where_the_server_was_next_to_it_or_apart() {
-    let app = answer(&measured("\"free\", \"together\", \"apart\""));
+    let document = measured("\"free\", \"together\", \"apart\"");
+    let app = answer(&document);
     for (placement, ran) in [(Placement::Together, Ran::Together), (Placement::Apart, Ran::Apart)] {
         for request in ["PING", "GET"] {
             let found = row(&app, request, placement, Some(ran));
@@ -162,13 +163,14 @@ fn a_pinned_client_counts_where_the_server_was_next_to_it_or_apart() {
         // Not where the server was elsewhere, and not all batches together.
         assert!(app.savings.iter().all(|row| row.placement != placement || row.ran == Some(ran)));
     }
-    let text = anstream::adapter::strip_str(&page(&app, &document()).terminal(false, 170)).to_string();
+    let text = anstream::adapter::strip_str(&page(&app, &document).terminal(false, 170)).to_string();
     assert!(text.contains("one core, pinned (9") && text.contains("Pinned: before each batch"), "{text}");
 }
 
 #[test]
 fn table_page_and_sentences_name_the_cores_of_a_row() {
-    let mut app = answer(&measured("\"free\""));
+    let document = measured("\"free\"");
+    let mut app = answer(&document);
     let request = |request: &str| MeasuredRequest {
         request: request.to_owned(),
         sent: 9,
@@ -176,7 +178,7 @@ fn table_page_and_sentences_name_the_cores_of_a_row() {
         least: request == "PING",
     };
     app.requests = vec![request("PING"), request("GET")];
-    let text = anstream::adapter::strip_str(&page(&app, &document()).terminal(false, 140)).to_string();
+    let text = anstream::adapter::strip_str(&page(&app, &document).terminal(false, 140)).to_string();
     let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
     assert_eq!((lines("PING "), lines("GET ")), (3, 3), "{text}");
     for cores in ["any core", "one core (", "two cores ("] {
@@ -195,7 +197,7 @@ fn processor_time_is_not_compared_where_one_server_was_not_seen() {
     const WHY: &str = "processes were not seen on both sides";
     let app = answer(&document);
     assert!(app.savings.iter().all(|row| row.saved_cpu_ns.is_some()), "{app:#?}");
-    assert!(!page(&app, &document()).terminal(true, 120).replace('\n', " ").contains(WHY));
+    assert!(!page(&app, &document).terminal(true, 120).replace('\n', " ").contains(WHY));
     for unseen in ["unix", "tcp"] {
         let mut document = document.clone();
         let cells: Vec<bool> = document.cells.iter().map(|cell| cell.transport == unseen).collect();

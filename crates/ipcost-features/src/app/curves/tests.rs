@@ -1,4 +1,4 @@
-use ipcost_model::{Document, Envelope, MeanContrast, Pattern, Verdict};
+use ipcost_model::{MeanContrast, Pattern, Verdict};
 use ipcost_report::fixture;
 use ipcost_report::picture::{Background, draw_saving};
 
@@ -30,7 +30,6 @@ fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), ve
 
 /// One core with a curve and a request of the user's own, two cores on which all is open.
 fn app() -> App {
-    let Document { tool, host, started, .. } = fixture::document();
     let side = |address: &str| {
         Some(ServerSocket { address: address.to_owned(), name: None, process: Some(7), program: None })
     };
@@ -38,7 +37,7 @@ fn app() -> App {
         |request: &str, least| MeasuredRequest { request: request.to_owned(), sent: 9, replied: 70, least };
     let met = BurstOutcome { backlog: Some(128), answered: 300, late: 0, refused: 100, failed: 0 };
     let mut app = App {
-        envelope: Envelope { schema: APP_SCHEMA.to_owned(), tool, host, started },
+        schema: APP_SCHEMA.to_owned(),
         server: "redis".to_owned(),
         title: "Redis".to_owned(),
         version: "7.0.15".to_owned(),
@@ -121,13 +120,13 @@ fn an_answer_in_which_all_is_open_has_no_curves_and_is_shown() {
     let mut app = app();
     app.curves.clear();
     assert_eq!(curves(&app), None);
-    let page = crate::app::page(&app, &ipcost_report::fixture::document()).html();
+    let page = crate::app::page(&app, &fixture::document()).html();
     assert!(page.contains("Redis 7.0.15") && !page.contains("saving-by-work"));
 }
 
 #[test]
 fn the_picture_names_the_server_and_the_request() {
     let app = app();
-    let svg = draw_saving(&curves(&app).unwrap(), &ipcost_report::fixture::document(), Background::White).unwrap().svg();
+    let svg = draw_saving(&curves(&app).unwrap(), &fixture::document(), Background::White).unwrap().svg();
     assert!(svg.contains("Redis 7.0.15") && svg.contains("SORT list"), "{svg}");
 }

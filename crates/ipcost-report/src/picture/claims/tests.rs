@@ -2,8 +2,8 @@ use roxmltree::{Document as Xml, Node};
 
 use super::*;
 use crate::figures::claims::tests::{absurd, claims};
-use crate::picture::ink;
 use crate::fixture::document as made;
+use crate::picture::ink;
 
 fn svg(claims: &Claims) -> String {
     draw(claims, &made(), Background::White).unwrap().svg()
