@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::common::{Place, answer, assert_refused, scripted, text};
+use crate::common::{Place, assert_refused, scripted, text};
 use serde_json::Value;
 
 const CELLS: &str = "budget = \"10min\"\n[[cells]]\npattern = \"connect\"\ntransport = [\"unix\", \"tcp\"]\n";
@@ -33,9 +33,10 @@ fn claims_that_hold_are_confirmed_and_the_run_ends_early() {
     place.write("claims.toml", &format!("{}{HOLDS}{LATENCY}", cells(1)));
     let output = place.run(&["check", "claims.toml", "--json", "check.json"]);
     assert_eq!(status(&output), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
-    let check = answer(&std::fs::read(place.file("check.json")).unwrap());
+    let document: Value = serde_json::from_slice(&std::fs::read(place.file("check.json")).unwrap()).unwrap();
+    assert_eq!(document["stopped"], "resolved");
+    let check = &document["answer"];
     assert_eq!((&check["schema"], &check["word"]), (&"ipcost-check/1".into(), &"holds".into()));
-    assert_eq!(check["stopped"], "resolved");
     let test = &check["claims"][0]["tests"][0];
     assert_eq!(
         (&test["cell"], &test["against"]),
@@ -157,9 +158,10 @@ fn what_cannot_be_decided_is_undecided() {
     command.env("PATH", "/nonexistent").env("XDG_CACHE_HOME", place.files.path());
     let output = command.output().unwrap();
     assert_eq!(status(&output), Some(3), "{}", text(&output.stderr));
-    let check = answer(&output.stdout);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["stopped"], "resolved", "nothing was left to wait for");
+    let check = &document["answer"];
     assert_eq!((&check["claims"][0]["word"], &check["claims"][1]["word"]), (&"holds".into(), &"open".into()));
-    assert_eq!(check["stopped"], "resolved", "nothing was left to wait for");
     assert!(check["claims"][1]["tests"][0]["reason"].as_str().unwrap().contains("ruby"), "{check}");
     assert!(text(&output.stderr).contains("::warning file=claims.toml,line="), "{}", text(&output.stderr));
     let junit = std::fs::read_to_string(place.file("junit.xml")).unwrap();

@@ -121,7 +121,7 @@ fn a_budget_in_which_nothing_can_be_measured_is_an_error_that_says_what_would_do
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("mine: nothing was measured") && said.contains("give --budget "), "{said}");
     assert!(!place.file("mine.svg").exists(), "there is nothing to draw");
-    let ledger: Value = serde_json::from_slice(&std::fs::read(place.file("mine.json")).unwrap()).unwrap();
+    let ledger = answer(&std::fs::read(place.file("mine.json")).unwrap());
     assert_eq!(ledger["claims"][0]["word"], "not tested");
     place.assert_clean();
 }
@@ -288,8 +288,7 @@ fn what_the_system_has_no_room_for_is_missing_with_the_remedy() {
         value.map(|value| command.env(name, value));
     }
     let output = command.args(["-c", &line]).current_dir(place.files.path()).output().unwrap();
-    // Nothing was measured, so the ledger stands alone.
-    let ledger: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ledger = answer(&output.stdout);
     assert_schema("replication", &ledger);
     let missing = ledger["runs"][0]["missing"][0].as_str().unwrap();
     assert!(missing.contains("open descriptors, and the limit is 1024"), "{missing}");

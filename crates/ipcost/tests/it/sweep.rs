@@ -1,6 +1,6 @@
 //! `ipcost sweep` as a user runs it: sizes that come to where the order changes, and a pair over every core relation.
 
-use crate::common::{Place, answer, assert_refused, missing, text};
+use crate::common::{Place, assert_refused, missing, text};
 use serde_json::Value;
 
 fn json(place: &Place, name: &str) -> Value {
@@ -32,8 +32,9 @@ fn sizes_come_to_where_the_order_changes() {
     assert!(shown.contains("pipe against tcp: a message of a stream, by size"), "{shown}");
     let again = place.run(&["show", "last", "--quiet"]);
     assert_eq!(text(&again.stdout), shown, "{}", text(&again.stderr));
-    let sweep = answer(&std::fs::read(place.file("sweep.json")).unwrap());
-    assert_eq!((&sweep["schema"], &sweep["seed"]), (&"ipcost-sweep/1".into(), &7.into()));
+    let document: Value = serde_json::from_slice(&std::fs::read(place.file("sweep.json")).unwrap()).unwrap();
+    let sweep = &document["answer"];
+    assert_eq!((&sweep["schema"], &document["seed"]), (&"ipcost-sweep/1".into(), &7.into()));
     let points = sweep["points"].as_array().unwrap();
     let sizes: Vec<u64> = points.iter().map(|point| point["size"].as_u64().unwrap()).collect();
     assert!(sizes.len() >= 7 && sizes.len() <= 24 && sizes.is_sorted(), "{sizes:?}");
