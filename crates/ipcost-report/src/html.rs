@@ -1,6 +1,6 @@
 //! Pages that open from disk, load nothing and run no script.
 //!
-//! Whatever comes from outside is escaped by [`text`]. The page's own policy allows its style by its hash, and nothing else.
+//! Whatever comes from outside is escaped by `text`. The page's own policy allows its style by its hash, and nothing else.
 
 pub(crate) mod site;
 
