@@ -148,25 +148,29 @@ fn field(field: &Field, column: &Column) -> String {
     let said = text(whole.trim_start_matches(' '));
     // A row under another begins with spaces, which HTML would drop.
     let indent = "&emsp;".repeat((whole.len() - whole.trim_start_matches(' ').len()) / 2);
-    let folds = if column.folds { " folds" } else { "" };
-    let more = if column.details { " more" } else { "" };
     let tone = match field.tone {
-        Tone::Strong => " first",
-        Tone::Quiet => " quiet",
+        Tone::Strong => "first",
+        Tone::Quiet => "quiet",
         _ => "",
     };
-    format!(
-        "<td class=\"{}{folds}{more}{tone}\">{indent}{said}</td>",
-        class(&field.value, field.tone, column)
-    )
+    let of = |is: bool, class: &'static str| if is { class } else { "" };
+    let classes = [
+        class(field, column.right),
+        of(column.right, "number"),
+        of(column.folds, "folds"),
+        of(column.details, "more"),
+        tone,
+    ];
+    let classes: Vec<&str> = classes.into_iter().filter(|class| !class.is_empty()).collect();
+    format!("<td class=\"{}\">{indent}{said}</td>", classes.join(" "))
 }
 
-fn class(value: &Value, tone: Tone, column: &Column) -> &'static str {
-    match (tone, value) {
+fn class(field: &Field, right: bool) -> &'static str {
+    match (field.tone, &field.value) {
         (Tone::Good, _) => "word cheaper",
         (Tone::Bad, _) => "word dearer",
         (Tone::Open, _) => "word open",
-        _ if column.right => "number",
+        _ if right => "",
         (_, Value::Text(_) | Value::Brief(_) | Value::Empty) => "reason",
         (_, Value::Name(_) | Value::Flag(_)) => "name",
         (_, Value::Interval(..) | Value::CostInterval(..) | Value::Range(..)) => "interval",
