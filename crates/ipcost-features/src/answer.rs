@@ -39,8 +39,11 @@ pub fn whole<'a>(document: &'a Document, answer: Option<&'a dyn Answer>) -> Page
     let measured = run_page::measured(document);
     if answer.needs_tables() {
         page.blocks.extend(measured);
+        page.notes.push(run_page::promise(document));
     } else {
-        let all = Section::new("", "Tables and charts").with_all(measured).folded();
+        // An answer has a promise of its own.
+        let all = Section::new("", "Tables and charts").with_all(measured).with(run_page::promise(document));
+        let all = all.folded();
         page.blocks.push(Section::new("measured", "What was measured").with(all).open());
     }
     page.notes.extend(run_page::notes(document, &answer.warnings(document)));

@@ -54,7 +54,7 @@ pub fn page(document: &Document) -> Page<'_> {
     page.answer = document.held_back().map(|found| Paragraph::caution(found).into()).collect();
     page.answer.extend(cheapest(document).map(Section::open));
     page.blocks = measured(document);
-    page.notes = notes(document, &document.warnings);
+    page.notes = std::iter::once(promise(document)).chain(notes(document, &document.warnings)).collect();
     page.document = Some(document);
     page
 }
@@ -78,9 +78,14 @@ pub fn measured(document: &Document) -> Vec<Block<'_>> {
     blocks
 }
 
+/// What the tables promise, and what they rest on.
+pub fn promise(document: &Document) -> Block<'static> {
+    Paragraph::quiet(format!("{}.", footer(document))).into()
+}
+
 /// How it was measured, where, what distorts it, and how to measure it again.
 pub fn notes(document: &Document, warnings: &[Warning]) -> Vec<Block<'static>> {
-    let mut notes: Vec<Block<'static>> = vec![Paragraph::quiet(format!("{}.", footer(document))).into()];
+    let mut notes: Vec<Block<'static>> = Vec::new();
     let told =
         |told: &[Warning]| Block::List(told.iter().map(|one| Paragraph::plain(&one.message)).collect());
     if !warnings.is_empty() {
