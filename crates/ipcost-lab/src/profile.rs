@@ -5,7 +5,7 @@
 //! most of the time of inter-process communication goes, are complete either way. User stacks of code without frame
 //! pointers show the function that calls the kernel, and few or none of its callers.
 
-use std::os::unix::fs::FileExt;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -295,23 +295,29 @@ fn without_programs(data: &Path) -> io::Result<()> {
     const PASSED_OVER: u32 = 79;
     /// The length of the header of a record, bytes: its type, its mode, its length.
     const HEADER: usize = 8;
-    let file = open_in_place(data)?;
+    let mut file = open_in_place(data)?;
     let mut head = [0; 56];
-    file.read_exact_at(&mut head, 0)?;
+    file.read_exact(&mut head)?;
     let number = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| head[at + byte]));
     let (begin, length) = (number(40), number(48));
     let mut records = vec![0; usize::try_from(length).map_err(io::Error::other)?];
-    file.read_exact_at(&mut records, begin)?;
-    let mut at = 0;
-    while let Some(header) = records.get(at..at + HEADER) {
+    file.seek(SeekFrom::Start(begin))?;
+    file.read_exact(&mut records)?;
+    let (mut at, mut found) = (0, false);
+    while let Some(header) = records.get_mut(at..at + HEADER) {
         let kind = u32::from_ne_bytes(std::array::from_fn(|byte| header[byte]));
         if PROGRAMS.contains(&kind) {
-            file.write_all_at(&PASSED_OVER.to_ne_bytes(), begin + at as u64)?;
+            header[..4].copy_from_slice(&PASSED_OVER.to_ne_bytes());
+            found = true;
         }
         match u16::from_ne_bytes([header[6], header[7]]) {
             0 => break,
             length => at += usize::from(length),
         }
+    }
+    if found {
+        file.seek(SeekFrom::Start(begin))?;
+        file.write_all(&records)?;
     }
     Ok(())
 }
