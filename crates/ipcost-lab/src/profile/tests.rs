@@ -105,7 +105,7 @@ fn a_record_with_an_end_that_perf_cannot_read_is_passed_over() {
     let (tail, length) = (at + length(at) - 32, 32);
     bytes[at] = 17;
     bytes[tail..tail + length].fill(0xaa);
-    open_in_place(data).unwrap().write_all_at(&bytes, 0).unwrap();
+    open_in_place(data).unwrap().write_all(&bytes).unwrap();
     let error = recorded[0].stacks(Some(&[busy.id()])).unwrap_err().to_string();
     assert!(error.contains("failed to process type: 17"), "{error}");
     without_programs(data).unwrap();
