@@ -1,5 +1,6 @@
 //! From bytes to a document that the rest of the program can rely on.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
@@ -63,11 +64,7 @@ pub enum ReadError {
 /// One line that says what is wrong.
 pub fn read_document(bytes: &[u8]) -> Result<Document, ReadError> {
     let census = census(bytes)?;
-    match census.schema.as_deref() {
-        Some(SCHEMA) => {}
-        Some(other) if other.starts_with("ipcost/") => return Err(other_schema(other)),
-        _ => return Err(ReadError::Foreign),
-    }
+    check_schema(census.schema.as_deref())?;
     let document = bounded(bytes, &census, true)?;
     check_document(&document)?;
     Ok(document)
@@ -81,14 +78,28 @@ pub fn read_documents(bytes: &[u8]) -> Result<Vec<Document>, ReadError> {
     if !bytes.trim_ascii_start().starts_with(b"[") {
         return Ok(vec![read_document(bytes)?]);
     }
-    let documents: Vec<Document> = bounded(bytes, &census(bytes)?, true)?;
-    for document in &documents {
-        match document.schema.as_str() {
-            SCHEMA => check_document(document)?,
-            other => return Err(other_schema(other)),
-        }
+    #[derive(Deserialize)]
+    struct Entry {
+        schema: String,
     }
-    if documents.is_empty() { Err(ReadError::Foreign) } else { Ok(documents) }
+    let census = census(bytes)?;
+    let entries: Vec<Entry> = serde_json::from_slice(bytes).map_err(|_| ReadError::Foreign)?;
+    if entries.is_empty() {
+        return Err(ReadError::Foreign);
+    }
+    entries.iter().try_for_each(|entry| check_schema(Some(&entry.schema)))?;
+    let documents: Vec<Document> = bounded(bytes, &census, true)?;
+    documents.iter().try_for_each(check_document)?;
+    Ok(documents)
+}
+
+/// Whether it is a document, and of this version.
+fn check_schema(schema: Option<&str>) -> Result<(), ReadError> {
+    match schema {
+        Some(SCHEMA) => Ok(()),
+        Some(other) if other.starts_with("ipcost/") => Err(other_schema(other)),
+        _ => Err(ReadError::Foreign),
+    }
 }
 
 /// Reads any record, or a list of them: everything that is read from JSON passes here. It takes no more memory than its size allows, its
@@ -179,6 +190,23 @@ mod tests {
         ] {
             let error = error(text);
             assert!(error.contains(says) && !error.contains('\n'), "{text:.40}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_something_else_is_told_as_one_of_it_is() {
+        for (text, says) in [
+            ("[", "not a whole JSON document"),
+            ("[]", "not an ipcost document"),
+            ("[1]", "not an ipcost document"),
+            ("[null]", "not an ipcost document"),
+            ("[{\"schema\": 3}]", "not an ipcost document"),
+            ("[{\"schema\": \"ipcost-replication/1\"}]", "not an ipcost document"),
+            ("[{\"schema\": \"ipcost/0\"}]", "it is older"),
+            ("[{\"schema\": \"ipcost/1\"}]", "missing field"),
+        ] {
+            let error = read_documents(text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(says) && !error.contains('\n'), "{text}: {error}");
         }
     }
 }

@@ -9,7 +9,6 @@ use base64::engine::general_purpose::STANDARD;
 use ipcost_model::Document;
 use sha2::{Digest, Sha256};
 
-use crate::figures::colours::{Colour, PALETTE};
 use crate::json;
 use crate::words::escaped;
 use crate::xml;
@@ -19,17 +18,9 @@ const FOOTER: &str = include_str!("../assets/html/footer.html");
 /// What a link may hold so that browsers save it, bytes; some refuse two megabytes.
 const MOST_CARRIED: usize = 1_500_000;
 
-/// The colours of transports, light and dark.
-fn palette() -> String {
-    let class = |(slot, colour): (usize, &Colour)| {
-        format!(".t{slot} {{ --own: light-dark({}, {}); }}\n", colour.light, colour.dark)
-    };
-    PALETTE.iter().enumerate().map(class).collect()
-}
-
 /// What the page may do: use this style. It loads nothing.
-fn policy(style: &str) -> String {
-    let hash = STANDARD.encode(Sha256::digest(style.as_bytes()));
+fn policy() -> String {
+    let hash = STANDARD.encode(Sha256::digest(STYLE));
     format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'")
 }
 

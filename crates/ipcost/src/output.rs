@@ -127,10 +127,6 @@ pub fn write_bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| out.write_all(bytes))
 }
 
-/// Writes a file, whole or not at all; `-` is standard output.
-///
-/// # Errors
-/// Where it cannot be written.
 /// Whether files are to be for this user alone.
 static PRIVATE: AtomicBool = AtomicBool::new(false);
 
@@ -142,6 +138,10 @@ pub fn keep_private() -> bool {
     is_root
 }
 
+/// Writes a file, whole or not at all; `-` is standard output.
+///
+/// # Errors
+/// Where it cannot be written.
 fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
     if is_standard_output(path) {
         let mut out = BufWriter::new(io::stdout().lock());

@@ -2,7 +2,7 @@
 
 use ipcost_model::Document;
 
-use super::{FOOTER, STYLE, download, palette, policy, text};
+use super::{FOOTER, STYLE, download, policy, text};
 use crate::figures::claims::Known;
 use crate::page::{Item, Table, Tone};
 use crate::picture::Picture;
@@ -23,7 +23,6 @@ pub struct Page {
 impl Page {
     /// As HTML.
     pub fn render(&self) -> String {
-        let style = palette() + STYLE;
         let link =
             |(address, name): &(String, String)| format!("<a href=\"{}\">{}</a>", text(address), text(name));
         let links: String = self.links.iter().map(link).collect();
@@ -39,10 +38,10 @@ impl Page {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <meta name=\"generator\" content=\"ipcost\">\n\
-             <title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n\
+             <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
              <header>\n<div>\n<h1>{title}</h1>\n<p class=\"quiet\">{}</p>\n{nav}</div>\n</header>\n\
              <main>\n{sections}</main>\n{FOOTER}</body>\n</html>\n",
-            policy(&style),
+            policy(),
             text(&self.about),
             title = text(&self.title),
         )
@@ -81,13 +80,10 @@ impl Section {
         self
     }
 
-    /// Adds sentences as a list; each may have the colour of a place in the palette.
-    pub fn sentences(mut self, sentences: &[(Option<usize>, String)]) -> Self {
-        let entry = |(slot, said): &(Option<usize>, String)| {
-            let class = slot.map_or_else(String::new, |slot| format!(" class=\"t{slot}\""));
-            format!("<li{class}>{}</li>\n", text(said))
-        };
-        let entries: String = sentences.iter().map(entry).collect();
+    /// Adds sentences as a list.
+    pub fn sentences<'a>(mut self, sentences: impl IntoIterator<Item = &'a str>) -> Self {
+        let entry = |said: &str| format!("<li>{}</li>\n", text(said));
+        let entries: String = sentences.into_iter().map(entry).collect();
         self.body.push_str(&format!("<ul class=\"verdicts\">\n{entries}</ul>\n"));
         self
     }
@@ -236,7 +232,7 @@ mod tests {
             .caution(evil)
             .heading_at(evil, evil)
             .part(part)
-            .sentences(&[(Some(1), evil.to_owned())])
+            .sentences([evil])
             .table(&table)
             .folded(evil, inner);
         let page = Page {

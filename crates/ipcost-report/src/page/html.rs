@@ -76,11 +76,7 @@ fn block(section: site::Section, block: &Block<'_>) -> site::Section {
             Tone::Caution => section.caution(&said.text),
             _ => section.paragraph(&said.text),
         },
-        Block::List(entries) => {
-            let entries: Vec<(Option<usize>, String)> =
-                entries.iter().map(|said| (None, said.text.clone())).collect();
-            section.sentences(&entries)
-        }
+        Block::List(entries) => section.sentences(entries.iter().map(|said| said.text.as_str())),
         Block::Table(inner) => section.table(inner),
         Block::Figure(figure) => match (figure.draw)(Frame::Page) {
             Ok(picture) if figure.reading.is_empty() => section.picture(&picture),
