@@ -50,6 +50,15 @@ pub trait Observer {
 
     /// The outcome after that epoch.
     fn judged(&mut self, _outcome: &Outcome) {}
+
+    /// Outside a timed run: so many steps are done, of how many, and what comes next.
+    fn step(&mut self, _done: u64, _of: u64, _what: &str) {}
+
+    /// A note for the user.
+    fn note(&mut self, _text: &str) {}
+
+    /// How long it will take, which may be hours; called before it begins.
+    fn estimate(&mut self, _text: &str) {}
 }
 
 impl<T: Observer + ?Sized> Observer for &mut T {
@@ -67,6 +76,18 @@ impl<T: Observer + ?Sized> Observer for &mut T {
 
     fn judged(&mut self, outcome: &Outcome) {
         (**self).judged(outcome);
+    }
+
+    fn step(&mut self, done: u64, of: u64, what: &str) {
+        (**self).step(done, of, what);
+    }
+
+    fn note(&mut self, text: &str) {
+        (**self).note(text);
+    }
+
+    fn estimate(&mut self, text: &str) {
+        (**self).estimate(text);
     }
 }
 

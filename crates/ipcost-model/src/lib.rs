@@ -13,6 +13,7 @@ mod capabilities;
 mod cell;
 mod cell_id;
 mod census;
+mod claim;
 mod consistency;
 mod document;
 mod expand;
@@ -46,6 +47,7 @@ pub use arms::{Arm, ArmName, ArmSetting, Arms, ArmsRecord};
 pub use capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Column, Pattern, Placement, Point, Ran, SpeaksFirst, Wait, Work};
 pub use cell_id::parse_cell_id;
+pub use claim::ClaimVerdict;
 pub use consistency::MAX_NAME_BYTES;
 pub use document::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, FloorPart,

@@ -4,14 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
-use indicatif::ProgressBar;
 use ipcost_features::answer::answered;
-use ipcost_features::explain::{
-    Examined, ExplainRequest, PairSeen, Watching, examine, explain_pair, prepare,
-};
+use ipcost_features::explain::{Examined, ExplainRequest, PairSeen, examine, explain_pair, prepare};
 use ipcost_features::watch::{CLOSELY, Party, WhatIf, look_closely};
 use ipcost_lab::Lab;
-use ipcost_lab::progress::Observer;
 use ipcost_model::units::duration_text;
 use ipcost_model::{Job, Matrix, parse_cell_id};
 use ipcost_sys::interrupt::Interrupt;
@@ -22,7 +18,7 @@ use crate::exit::{Problem, note, teller};
 use crate::finish::{Finished, Outputs, OwnOutput, finish};
 use crate::job::{job as job_of, place_as_usual};
 use crate::output::{is_standard_output, write_text};
-use crate::progress::{Line, bar};
+use crate::progress::Line;
 use crate::run::begin_measuring;
 
 /// Explains what the arguments ask about.
@@ -30,14 +26,20 @@ use crate::run::begin_measuring;
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
-    let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, args.quiet);
+    let outputs = Outputs::of(&args.common);
     outputs.check(args.flame.as_deref()).map_err(Problem::usage)?;
     if !args.pid.is_empty() {
         return running(args, &outputs);
     }
     let asked = request(args).map_err(Problem::usage)?;
-    let lab = Lab::open(&asked.job, &mut teller(args.quiet))?;
-    explained(&asked, &lab, &begin_measuring(args.quiet, args.waiting)?, &outputs, args.flame.as_deref())
+    let lab = Lab::open(&asked.job, &mut teller(args.common.quiet))?;
+    explained(
+        &asked,
+        &lab,
+        &begin_measuring(args.common.quiet, args.common.waiting)?,
+        &outputs,
+        args.flame.as_deref(),
+    )
 }
 
 /// Explains what two programs that run call for a request, against native peers with the same sizes and pace.
@@ -51,15 +53,15 @@ fn running(args: &ExplainArgs, outputs: &Outputs<'_>) -> Result<ExitCode, Proble
         }
     };
     let flags = job_of(&args.as_run(None), &transport::states()).map_err(Problem::usage)?;
-    let interrupt = begin_measuring(args.quiet, args.waiting)?;
-    if !args.quiet {
+    let interrupt = begin_measuring(args.common.quiet, args.common.waiting)?;
+    if !args.common.quiet {
         note(&format!("looking at both for {}", duration_text(CLOSELY)));
     }
     // Not even a quiet run makes a program slower in silence.
     let pair = look_closely((a, b), &interrupt, &mut |text| note(text));
     let pair = pair.map_err(|error| Problem::usage(error.into()))?;
     let what_if = WhatIf::of(&pair.told, &[]).map_err(|error| Problem::usage(error.into()))?;
-    what_if.notes.iter().filter(|_| !args.quiet).for_each(|text| note(text));
+    what_if.notes.iter().filter(|_| !args.common.quiet).for_each(|text| note(text));
     // Only the way they talk now: a connection for each request, or one that is kept.
     let cells = what_if.job.cells.into_iter().take(1).collect();
     let asked = ExplainRequest {
@@ -70,9 +72,9 @@ fn running(args: &ExplainArgs, outputs: &Outputs<'_>) -> Result<ExitCode, Proble
         trial: false,
         seed: args.measuring.seed,
     };
-    let lab = Lab::open(&asked.job, &mut teller(args.quiet))?;
-    let Examined { explanation, document, .. } = examined(&asked, &lab, &interrupt, args.quiet)?;
-    let shown = |side: &Party| side.pid.filter(|_| !args.redacting.redact);
+    let lab = Lab::open(&asked.job, &mut teller(args.common.quiet))?;
+    let Examined { explanation, document, .. } = examined(&asked, &lab, &interrupt, args.common.quiet)?;
+    let shown = |side: &Party| side.pid.filter(|_| !args.common.redacting.redact);
     let name =
         |side: &Party| shown(side).map_or_else(|| side.name.clone(), |pid| format!("{} {pid}", side.name));
     let seen = PairSeen {
@@ -119,36 +121,11 @@ fn examined(
     if !quiet {
         plan.notes.iter().for_each(|text| note(text));
     }
-    let bar = bar(quiet, 1, "looking at what the cells do, {pos} of {len}");
-    let mut shown = ExplainProgress { line: Line::new(quiet), bar };
-    let examined = examine(asked, (&job, plan, &question), lab, interrupt, &mut shown);
-    shown.line.clear();
-    Ok(examined?)
+    Ok(examine(asked, (&job, plan, &question), lab, interrupt, &mut Line::new(quiet))?)
 }
 
 fn failure(text: Option<String>) -> Option<Problem> {
     text.map(|text| Problem::failed(anyhow!("{text}")))
-}
-
-/// A line for the timed pass, a bar for what follows.
-struct ExplainProgress {
-    line: Line,
-    bar: ProgressBar,
-}
-
-impl Watching for ExplainProgress {
-    fn timed(&mut self) -> &mut dyn Observer {
-        &mut self.line
-    }
-
-    fn looked_at(&mut self, done: usize, of: usize) {
-        self.line.clear();
-        self.bar.set_length(of as u64);
-        self.bar.set_position(done as u64);
-        if done == of {
-            self.bar.finish_and_clear();
-        }
-    }
 }
 
 /// The first picture gets the name given, and the others that with a number.

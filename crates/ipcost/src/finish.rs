@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use ipcost_features::answers::answer_of;
 use ipcost_model::{Document, Stopped};
 
-use crate::args::OutputArgs;
+use crate::args::{Common, OutputArgs};
 use crate::exit::{INTERRUPTED, Problem, complain, ended};
 use crate::history::{self, SamplesFile};
 use crate::output::{Showing, is_standard_output, show, tell};
@@ -49,6 +49,12 @@ pub struct Finished {
 }
 
 impl<'a> Outputs<'a> {
+    /// As the flags of a command say.
+    pub fn of(common: &'a Common) -> Self {
+        let Common { quiet, waiting: _, saving, redacting, outputs } = common;
+        Self::new(outputs, *redacting, !saving.no_save, *quiet)
+    }
+
     /// The outputs that every command has.
     pub fn new(files: &'a OutputArgs, redacting: Redacting, save: bool, quiet: bool) -> Self {
         Self { files, redacting, save, quiet, shown: true }

@@ -8,6 +8,8 @@ use ipcost_lab::progress::{Observer, Phase, Progress};
 use ipcost_model::escaped_but_styles;
 use ipcost_model::units::duration_text;
 
+use crate::exit::note;
+
 /// The bar's resolution.
 const STEPS: u64 = 1000;
 /// The least time between two drawings: a drawing costs more than a message to a peer.
@@ -27,6 +29,7 @@ pub fn bar(quiet: bool, length: u64, beside: &str) -> ProgressBar {
 /// A line on standard error, beneath what is known so far.
 pub struct Line {
     bar: ProgressBar,
+    quiet: bool,
     drawn: Option<Instant>,
     /// By which epoch there are intervals; before, nothing can be answered.
     needed: u32,
@@ -43,7 +46,7 @@ fn room() -> Option<(usize, usize)> {
 impl Line {
     /// One that is drawn; or not, where it was asked to be quiet or standard error is no terminal.
     pub fn new(quiet: bool) -> Self {
-        Self { bar: bar(quiet, STEPS, "{msg}"), drawn: None, needed: 0 }
+        Self { bar: bar(quiet, STEPS, "{msg}"), quiet, drawn: None, needed: 0 }
     }
 
     /// Tells by which epoch there are intervals.
@@ -65,9 +68,20 @@ impl Line {
         }
     }
 
-    /// Takes it away.
+    /// Takes it away, until there is something to show again.
     pub fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+
+    /// Draws it, with so much done.
+    fn draw(&mut self, done: f64, message: String) {
+        if self.bar.is_finished() {
+            self.bar.reset();
+        }
+        self.drawn = Some(Instant::now());
+        self.bar.set_position((done * STEPS as f64) as u64);
+        self.bar.set_message(message);
+        self.bar.tick();
     }
 }
 
@@ -82,7 +96,6 @@ impl Observer for Line {
         if self.bar.is_hidden() || self.drawn.is_some_and(|drawn| drawn.elapsed() < PAUSE) {
             return;
         }
-        self.drawn = Some(Instant::now());
         let what = match progress.phase {
             Phase::Calibrating => "calibrating".to_owned(),
             Phase::Measuring { epoch, of, resolved, questions } => {
@@ -94,8 +107,30 @@ impl Observer for Line {
                 format!("epoch {epoch} of {of}{answered}")
             }
         };
-        self.bar.set_position((progress.done * STEPS as f64) as u64);
-        self.bar.set_message(format!("{what}, at most {} left", duration_text(progress.left)));
-        self.bar.tick();
+        self.draw(progress.done, format!("{what}, at most {} left", duration_text(progress.left)));
+    }
+
+    fn step(&mut self, done: u64, of: u64, what: &str) {
+        if done == of {
+            return self.clear();
+        }
+        if done == 0 {
+            // What is left is judged by what is done of these steps.
+            self.bar.reset();
+        }
+        let left =
+            if done == 0 { String::new() } else { format!(", {} left", duration_text(self.bar.eta())) };
+        self.draw(done as f64 / of as f64, format!("{done} of {of}{left}: {what}"));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.clear();
+        if !self.quiet {
+            note(text);
+        }
+    }
+
+    fn estimate(&mut self, text: &str) {
+        note(text);
     }
 }

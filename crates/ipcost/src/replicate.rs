@@ -4,14 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{anyhow, ensure};
-use indicatif::ProgressBar;
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::replicate::needs::Needs;
 use ipcost_features::replicate::{
-    Ledger, ReplicateRequest, Replication, Watching, catalogue, cells_of_run, check, figure, overview,
-    published, repeat, run as measure, scale,
+    Ledger, ReplicateRequest, Replication, catalogue, cells_of_run, check, figure, overview, published,
+    repeat, run as measure, scale,
 };
-use ipcost_lab::progress::Observer;
 use ipcost_model::Document;
 use ipcost_sys::host;
 use ipcost_sys::interrupt::Interrupt;
@@ -20,7 +18,7 @@ use crate::args::{OutputArgs, RecordFiles, ReplicateArgs};
 use crate::exit::{FAILED, INTERRUPTED, Problem, complain, ended, note, warn};
 use crate::finish::{Finished, Outputs, finish};
 use crate::output::{is_standard_output, print, room};
-use crate::progress::{Line, bar};
+use crate::progress::Line;
 use crate::run::begin_measuring;
 use crate::{outputs, record_files};
 
@@ -55,27 +53,27 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
             .map_err(|reason| Problem::usage(anyhow!("{}: {reason}", replication.id)))?;
     }
     if let Some(missing) =
-        Needs::of(&replications)?.text(!args.full && !args.as_published).filter(|_| !args.quiet)
+        Needs::of(&replications)?.text(!args.full && !args.as_published).filter(|_| !args.common.quiet)
     {
         note(&missing);
     }
-    let interrupt = begin_measuring(args.quiet, args.waiting)?;
+    let interrupt = begin_measuring(args.common.quiet, args.common.waiting)?;
     let request = request(args, &replications);
-    let mut shown = ReplicateProgress::new(args.quiet);
+    let mut line = Line::new(args.common.quiet);
     if args.as_published {
-        return as_published(args, &request, &replications, &interrupt, &mut shown);
+        return as_published(args, &request, &replications, &interrupt, &mut line);
     }
-    if let Some(version) = host::read().more.get(host::WINE).filter(|_| !args.quiet) {
+    if let Some(version) = host::read().more.get(host::WINE).filter(|_| !args.common.quiet) {
         let version = version.as_str().unwrap_or_default();
         warn(&ipcost_lab::rules::wine(version).sentence());
     }
-    let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, args.quiet);
+    let outputs = Outputs::of(&args.common);
     let mut decide = |replication: &Replication| {
-        let (run, interrupted) = measure(&request, replication, &interrupt, &mut shown);
-        shown.line.clear();
+        let (run, interrupted) = measure(&request, replication, &interrupt, &mut line);
+        line.clear();
         match run.unmeasured().filter(|_| args.full && !interrupted) {
             Some(reasons) => Err(nothing_measured(&run, &reasons)),
-            None => Ok(Decided { run: args.redacting.apply_to_answered(run)?, interrupted }),
+            None => Ok(Decided { run: args.common.redacting.apply_to_answered(run)?, interrupted }),
         }
     };
     match replications.as_slice() {
@@ -119,9 +117,9 @@ fn several(
     outputs: &Outputs<'_>,
     decide: &mut dyn FnMut(&Replication) -> Result<Decided, Problem>,
 ) -> Result<ExitCode, Problem> {
-    let taken = args.outputs.files().any(is_standard_output);
+    let taken = args.common.outputs.files().any(is_standard_output);
     // Each is shown and saved once it is decided; the file is of all.
-    let none = OutputArgs { wide: args.outputs.wide, ..OutputArgs::default() };
+    let none = OutputArgs { wide: args.common.outputs.wide, ..OutputArgs::default() };
     let each = Outputs { files: &none, shown: !taken, ..*outputs };
     let mut all: Vec<AnsweredRun<Ledger>> = Vec::new();
     let (mut left_out, mut problems) = (Vec::new(), Vec::new());
@@ -155,7 +153,7 @@ fn several(
             break;
         }
     }
-    let files = RecordFiles::of(&args.outputs).map_err(Problem::failed)?;
+    let files = RecordFiles::of(&args.common.outputs).map_err(Problem::failed)?;
     let page = overview(&all);
     let documents: Vec<&Document> = all.iter().map(|run| &run.document).collect();
     // One has been shown.
@@ -188,10 +186,11 @@ fn check_counts(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::R
 /// # Errors
 /// If they hold one experiment, and these are several, or nothing is decided that they could show.
 fn check_files(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Result<()> {
-    outputs::check(&args.outputs, None)?;
-    let of_several = [&args.outputs.json, &args.outputs.html, &args.outputs.tables.markdown];
+    outputs::check(&args.common.outputs, None)?;
+    let of_several =
+        [&args.common.outputs.json, &args.common.outputs.html, &args.common.outputs.tables.markdown];
     let is_of_several = |file: &Path| of_several.iter().any(|known| known.as_deref() == Some(file));
-    if let Some(file) = args.outputs.files().find(|file| !is_of_several(file)) {
+    if let Some(file) = args.common.outputs.files().find(|file| !is_of_several(file)) {
         ensure!(
             replications.len() == 1,
             "{} takes one experiment at a time, and these are {}; name one, write --html, --markdown or --json, or write saved runs with ipcost report RUN",
@@ -199,7 +198,7 @@ fn check_files(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Re
             replications.len()
         );
     }
-    if args.outputs.files().all(|file| args.outputs.json.as_deref() == Some(file)) {
+    if args.common.outputs.files().all(|file| args.common.outputs.json.as_deref() == Some(file)) {
         return Ok(());
     }
     ensure!(
@@ -224,61 +223,19 @@ fn request(args: &ReplicateArgs, replications: &[Replication]) -> ReplicateReque
     }
 }
 
-/// A line for what is timed, a bar for repetitions.
-struct ReplicateProgress {
-    line: Line,
-    bar: ProgressBar,
-    quiet: bool,
-}
-
-impl ReplicateProgress {
-    fn new(quiet: bool) -> Self {
-        let bar = bar(quiet, 1, "{pos} of {len}, {eta} left: {msg}");
-        Self { line: Line::new(quiet), bar, quiet }
-    }
-}
-
-impl Watching for ReplicateProgress {
-    fn timed(&mut self) -> &mut dyn Observer {
-        self.line = Line::new(self.quiet);
-        &mut self.line
-    }
-
-    fn note(&mut self, text: &str) {
-        self.line.clear();
-        if !self.quiet {
-            note(text);
-        }
-    }
-
-    fn estimate(&mut self, text: &str) {
-        note(text);
-    }
-
-    fn repetition(&mut self, done: u64, of: u64, what: &str) {
-        self.bar.set_length(of);
-        self.bar.set_position(done);
-        self.bar.set_message(what.to_owned());
-        if done == of {
-            self.bar.finish_and_clear();
-            self.bar.reset();
-        }
-    }
-}
-
 /// Runs the experiments as they were published, one after the other.
 fn as_published(
     args: &ReplicateArgs,
     request: &ReplicateRequest,
     replications: &[Replication],
     interrupt: &Interrupt,
-    shown: &mut ReplicateProgress,
+    line: &mut Line,
 ) -> Result<ExitCode, Problem> {
     let mut status = ExitCode::SUCCESS;
     for replication in replications {
         let Some(article) = &replication.as_published else { continue };
         print(&format!("# {}: {}\n", replication.id, replication.question)).map_err(Problem::failed)?;
-        match repeat(request, article, args.divide.unwrap_or(1), interrupt, shown) {
+        match repeat(request, article, args.divide.unwrap_or(1), interrupt, line) {
             Ok(repetitions) => {
                 print(&published::render(article.output, &repetitions)).map_err(Problem::failed)?;
             }

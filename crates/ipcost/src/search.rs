@@ -24,10 +24,10 @@ pub fn search(
         &mut dyn FnMut(About) -> Box<dyn Observer>,
     ) -> Result<Searched, LabError>,
 ) -> Result<ExitCode, Problem> {
-    let quiet = args.quiet;
-    let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, quiet);
+    let quiet = args.common.quiet;
+    let outputs = Outputs::of(&args.common);
     outputs.check(None).map_err(Problem::usage)?;
-    let interrupt = begin_measuring(quiet, args.waiting)?;
+    let interrupt = begin_measuring(quiet, args.common.waiting)?;
     let mut observer = |about: About| -> Box<dyn Observer> { Box::new(Recorder::new(quiet, about, None)) };
     let Searched { document, failure } = look(&interrupt, &mut teller(quiet), &mut observer)?;
     let failure = failure.map(Problem::from);

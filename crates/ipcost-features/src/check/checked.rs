@@ -4,8 +4,8 @@ use ipcost_model::{Warning, named};
 use serde::{Deserialize, Serialize};
 
 use crate::check::ClaimMetric;
-use crate::claims::ClaimVerdict;
 use crate::compare::SpreadSource;
+use ipcost_model::ClaimVerdict;
 
 /// The version of what is written of a check.
 pub const CHECK_SCHEMA: &str = "ipcost-check/1";

@@ -18,8 +18,9 @@ use serde::Serialize;
 use super::judge::{MeasuredCells, decide_at, prepare, recorded_cells, together};
 use super::{Baselines, CheckedClaim, CheckedTest, ClaimsFile, Questions, Reference, View};
 use crate::check::words::telling;
-use crate::claims::{ClaimCounts, ClaimVerdict, needed, over_hosts};
+use crate::claims::{ClaimCounts, needed, over_hosts};
 use crate::fleet::{Files, HostKey, Skipped, names};
+use ipcost_model::ClaimVerdict;
 
 /// The version of the record.
 pub const FLEET_CHECK_SCHEMA: &str = "ipcost-fleet-check/1";

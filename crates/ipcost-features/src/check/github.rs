@@ -2,7 +2,7 @@
 
 use crate::check::words::{advice, text};
 use crate::check::{CheckedClaim, View};
-use crate::claims::ClaimVerdict;
+use ipcost_model::ClaimVerdict;
 
 /// Workflow commands, one a line: an error for a claim that fails, a warning for an open one. `file` is the path of
 /// the file of claims from the root of the repository.

@@ -12,7 +12,7 @@ mod measured;
 mod preparing;
 
 use crate::check::{CheckedClaim, CheckedTest, ClaimMetric};
-use crate::claims::ClaimVerdict;
+use ipcost_model::ClaimVerdict;
 
 pub use baseline::differences;
 pub use baselines::Baselines;

@@ -8,7 +8,7 @@ use ipcost_report::xml::{attribute, text};
 
 use crate::check::words::{advice, figures, place, telling};
 use crate::check::{CheckedClaim, CheckedTest, View};
-use crate::claims::ClaimVerdict;
+use ipcost_model::ClaimVerdict;
 
 /// Draws the XML.
 pub fn render(check: &View<'_>) -> String {

@@ -6,7 +6,7 @@ use ipcost_report::page::{Block, Claim, Column, Field, Page, Paragraph, Table, T
 use crate::answer::Answer;
 use crate::check::words::{advice, figures, place, summary, telling, text};
 use crate::check::{Check, CheckedClaim, CheckedTest, View};
-use crate::claims::ClaimVerdict;
+use ipcost_model::ClaimVerdict;
 
 /// So many hosts of a fleet are shown of a claim, besides the one that says most.
 const MOST_HOSTS: usize = 5;
@@ -52,7 +52,7 @@ fn of_claim<'a>(check: &View<'_>, claim: &CheckedClaim) -> Option<Block<'a>> {
     let more = (left > 0).then(|| format!("… and {left} more hosts; --json has all"));
     let claim = Claim {
         text: text(claim),
-        known: claim.word.known(),
+        known: claim.word,
         said: format!("{}: {}", claim.word, figures(test)),
         more: advice.into_iter().chain(others).chain(more).collect(),
         unfolded: true,

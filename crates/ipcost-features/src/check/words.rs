@@ -7,8 +7,8 @@ use ipcost_model::{Document, Stopped};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
 
 use crate::check::{BetweenRuns, Check, CheckedClaim, CheckedTest, ClaimMetric};
-use crate::claims::ClaimVerdict;
 use crate::compare::SpreadSource;
+use ipcost_model::ClaimVerdict;
 
 /// A budget beyond this is no advice.
 const LONGEST_ADVICE: Duration = Duration::from_secs(3600);

@@ -3,7 +3,7 @@
 use ipcost_model::Verdict;
 use ipcost_stats::{EpochInterval, epoch_interval};
 
-use super::ClaimVerdict;
+use ipcost_model::ClaimVerdict;
 
 /// What epochs say of the value that a claim is about.
 #[derive(Debug, Clone, Copy, PartialEq)]

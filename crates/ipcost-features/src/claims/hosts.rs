@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::ClaimVerdict;
+use ipcost_model::ClaimVerdict;
 
 /// How many hosts say what of a claim.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

@@ -4,11 +4,9 @@ mod cell_name;
 mod deciding;
 mod hosts;
 mod selector;
-mod verdict;
 
 pub use cell_name::CellName;
 pub(crate) use deciding::{Bounded, Bounds, ClaimedValue, all_keep, over_conditions};
 pub use hosts::ClaimCounts;
 pub(crate) use hosts::{needed, over_hosts};
 pub use selector::Selector;
-pub use verdict::ClaimVerdict;

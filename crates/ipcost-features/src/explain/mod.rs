@@ -21,7 +21,7 @@ pub use self::floors::{Floors, MeasuredFloors};
 pub use self::judge::*;
 pub use self::page::page;
 pub use self::record::*;
-pub use self::run::{Examined, ExplainRequest, Watching, examine, prepare};
+pub use self::run::{Examined, ExplainRequest, examine, prepare};
 pub use self::tries::try_remedies;
 
 /// Its line of the registry.

@@ -31,6 +31,9 @@ const BATCH: Duration = Duration::from_millis(200);
 /// Epochs are more important: it is their number that gives an interval.
 const SHORTEST_BATCH: Duration = Duration::from_millis(20);
 
+/// What the passes that are not timed do.
+const LOOKING: &str = "looking at what the cells do";
+
 /// What `explain` was asked to do.
 #[derive(Debug, Clone)]
 pub struct ExplainRequest {
@@ -52,15 +55,6 @@ pub struct Examined {
     pub document: Document,
     /// Flame graphs as SVG, each with the ids of its cells: of every difference, or of every cell alone.
     pub flames: Vec<(String, String)>,
-}
-
-/// Receives progress.
-pub trait Watching {
-    /// Observes the timed pass.
-    fn timed(&mut self) -> &mut dyn Observer;
-
-    /// The number of cells that have been traced, of how many.
-    fn looked_at(&mut self, done: usize, of: usize);
 }
 
 /// The plan of the timed pass, with native twins of cells between other peers.
@@ -179,7 +173,7 @@ pub fn examine(
     (job, plan, question): (&Job, Plan, &Question),
     lab: &Lab,
     interrupt: &Interrupt,
-    watching: &mut dyn Watching,
+    observer: &mut dyn Observer,
 ) -> Result<Examined, EngineError> {
     let about = about(job, plan.seed);
     let mut missing = Vec::new();
@@ -191,7 +185,7 @@ pub fn examine(
     let begin = floors.as_ref().and_then(|floors| measured(floors, lab, interrupt, &mut missing).transpose());
     let begin = begin.transpose()?;
     let idle_before = idle::states();
-    let (mut outcome, _) = lab.run(plan, question, interrupt, |_| watching.timed())?;
+    let (mut outcome, _) = lab.run(plan, question, interrupt, |_| &mut *observer)?;
     let machine = Machine {
         cores: Topology::read().cores.len(),
         idle: idle::since(&idle_before, &idle::states()),
@@ -205,7 +199,7 @@ pub fn examine(
     let mut measured_floors = None;
     if outcome.stopped == Stopped::Budget || outcome.stopped == Stopped::Resolved {
         let collected =
-            collect(asked, lab, interrupt, question, &outcome, &mut evidence, watching).and_then(|found| {
+            collect(asked, lab, interrupt, question, &outcome, &mut evidence, observer).and_then(|found| {
                 missing.extend(found);
                 let Some((floors, begin)) = floors.zip(begin) else { return Ok(None) };
                 let end = measured(&floors, lab, interrupt, &mut missing)?;
@@ -222,7 +216,7 @@ pub fn examine(
         explain(&outcome, question, &evidence, &machine, floors, missing, about.debug_build);
     let flames = if asked.flame { flames(&mut explanation, &outcome, &evidence) } else { Vec::new() };
     if asked.trial && outcome.stopped != Stopped::Interrupted {
-        let tried = try_remedies(&mut explanation, &outcome.plan, job, lab, interrupt, watching.timed());
+        let tried = try_remedies(&mut explanation, &outcome.plan, job, lab, interrupt, observer);
         explanation.tried = tried.as_ref().ok().map(|tried| *tried as u32);
         if let Err(error) = tried {
             explanation.missing.push(Missing {
@@ -300,7 +294,7 @@ fn collect(
     question: &Question,
     outcome: &Outcome,
     evidence: &mut [Evidence],
-    watching: &mut dyn Watching,
+    observer: &mut dyn Observer,
 ) -> Result<Vec<Missing>, EngineError> {
     let available = |cell: &&usize| outcome.plan.cells[**cell].unavailable.is_none();
     let twins = question.twins.iter().map(|(_, twin)| twin);
@@ -310,10 +304,10 @@ fn collect(
     let batches = outcome.batches();
     let mut collector = Collector::new(lab.tracing(&outcome.plan, interrupt), lab.namespace(), asked.flame);
     for (done, cell) in cells.iter().copied().enumerate() {
-        watching.looked_at(done, cells.len());
+        observer.step(done as u64, cells.len() as u64, LOOKING);
         let cost = median(&batches.log_costs(Metric::Wall, cell));
         evidence[cell] = collector.collect(cell, cost.map_or(1e6, f64::exp))?;
     }
-    watching.looked_at(cells.len(), cells.len());
+    observer.step(cells.len() as u64, cells.len() as u64, LOOKING);
     Ok(collector.missing())
 }

@@ -15,9 +15,9 @@ use super::host_key::HostKey;
 use super::record::{FleetCondition, HostGroup, Standing};
 use crate::answers::{answer_of, kind};
 use crate::check::{Check, CheckedClaim};
-use crate::claims::ClaimVerdict;
 use crate::history::Alike;
 use crate::replicate::{Ledger, Software};
+use ipcost_model::ClaimVerdict;
 
 /// Collects documents.
 #[derive(Debug)]

@@ -15,7 +15,8 @@ use super::record::{
     Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetClaim, FleetContrast, FleetHost, GroupClaim, GroupRatio,
     HostClaim, HostGroup, HostRatio, Otherwise, Standing, Together,
 };
-use crate::claims::{ClaimCounts, ClaimVerdict};
+use crate::claims::ClaimCounts;
+use ipcost_model::ClaimVerdict;
 
 /// So many hosts at most are called unusual in size, and no more than a quarter.
 const MOST_UNUSUAL: usize = 100;

@@ -1,7 +1,6 @@
 //! A fleet as a page.
 
 use ipcost_model::units::counted;
-use ipcost_report::claims::Known;
 use ipcost_report::numbers::interval;
 use ipcost_report::page::{
     Block, Claim, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
@@ -18,7 +17,7 @@ use super::words::{
     ContrastRow, cheapest_on, claim_conditions, claim_counts, claim_sentence, group, how, known, pair, rows,
     sentence, sentences, skipped, spread, tables, title, typical_of, work,
 };
-use crate::claims::ClaimVerdict;
+use ipcost_model::ClaimVerdict;
 
 /// So many sentences and groups are shown at once.
 const MOST_SENTENCES: usize = 8;
@@ -208,7 +207,7 @@ fn claims(fleet: &Fleet) -> Section<'_> {
 }
 
 fn of_claim(fleet: &Fleet, claim: &FleetClaim) -> Claim {
-    let known = claim.counts.majority().map_or(Known::Open, ClaimVerdict::known);
+    let known = claim.counts.majority().unwrap_or(ClaimVerdict::Open);
     let size = claim.size.as_ref().map(|size| format!("its size: {}", claim_counts(size)));
     let who = (!claim.disagreements.is_empty()).then(|| claim_sentence(fleet, claim));
     let differs = claim.conditions.iter().any(|under| under.counts != claim.conditions[0].counts);
@@ -226,7 +225,7 @@ fn by_host_of(fleet: &Fleet, claim: &FleetClaim) -> Table {
     let row = |host: &super::HostClaim| {
         vec![
             Value::Name(fleet.hosts[host.host as usize].name.clone()).into(),
-            Field::from(host.word.name()).toned(host.word.tone()),
+            Field::from(host.word.name()).toned(host.word),
             host.sentence.clone().into(),
         ]
     };

@@ -4,7 +4,8 @@ use ipcost_model::{ContrastRecord, Metric, Placement, Tool, Verdict, named};
 use serde::Serialize;
 
 use super::host_key::HostKey;
-use crate::claims::{ClaimCounts, ClaimVerdict};
+use crate::claims::ClaimCounts;
+use ipcost_model::ClaimVerdict;
 
 /// The version of the record.
 pub const FLEET_SCHEMA: &str = "ipcost-fleet/1";

@@ -10,7 +10,8 @@ use super::record::{
     CheapestOn, Counts, Disagreement, Fleet, FleetClaim, FleetCondition, FleetContrast, HostDifference,
     HostGroup, Otherwise, Skipped, Standing, Together,
 };
-use crate::claims::{ClaimCounts, ClaimVerdict};
+use crate::claims::ClaimCounts;
+use ipcost_model::ClaimVerdict;
 
 /// So many names of hosts, contrasts or groups are shown.
 const MOST_NAMES: usize = 3;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ipcost_lab::bench::{BatchKind, Bench};
 use ipcost_lab::lab::fresh_seed;
+use ipcost_lab::progress::Observer;
 use ipcost_lab::{Lab, LabError, Settings, rate};
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{Expanded, Plan, PlannedCell};
@@ -14,7 +15,7 @@ use ipcost_sys::interrupt::Interrupt;
 use super::judge::level;
 use super::published::Repetition;
 use super::run::{NO_MARGIN, job_of, lab_of};
-use super::{AsPublished, Peers, ReplicateRequest, Replication, Software, Watching, sender_timed};
+use super::{AsPublished, Peers, ReplicateRequest, Replication, Software, sender_timed};
 
 /// How much longer than estimated a batch may take before its peers are given up.
 const PATIENCE: u32 = 20;
@@ -45,11 +46,11 @@ impl Counted {
         published: &AsPublished,
         divide: u64,
         interrupt: &Interrupt,
-        watching: &mut dyn Watching,
+        observer: &mut dyn Observer,
     ) -> Result<Self, LabError> {
         let matrices: Vec<_> = published.cells.iter().map(|cells| cells.cell.clone()).collect();
         let job = job_of(&matrices, &Peers::default())?;
-        let lab = lab_of(request, &job, watching)?;
+        let lab = lab_of(request, &job, observer)?;
         let seed = request.seed.unwrap_or_else(fresh_seed);
         let mut settings =
             Settings { epochs: Some(1), counted: true, margin: NO_MARGIN, ..Settings::of(&job, seed) };
@@ -127,13 +128,13 @@ pub fn repeat(
     published: &AsPublished,
     divide: u64,
     interrupt: &Interrupt,
-    watching: &mut dyn Watching,
+    observer: &mut dyn Observer,
 ) -> Result<Vec<Repetition>, LabError> {
-    let article = Counted::new(request, published, divide, interrupt, watching)?;
+    let article = Counted::new(request, published, divide, interrupt, observer)?;
     let repetitions = if divide > 1 { 1 } else { published.repetitions };
     let plan = article.plan(repetitions, Vec::new())?;
     let Counted { lab, estimates, .. } = &article;
-    watching.estimate(&format!(
+    observer.estimate(&format!(
         "{} cells, {repetitions} times each: about {}; ipcost replicate without --as-published decides the claims in minutes",
         estimates.len(),
         duration_text(article.whole(repetitions))
@@ -144,7 +145,7 @@ pub fn repeat(
     for (cell, PlannedCell { id, point, ops, .. }) in plan.cells.iter().enumerate() {
         let ops = ops.unwrap_or_default();
         for repetition in 1..=repetitions {
-            watching.repetition(done.len() as u64, of, &format!("{id} ({repetition} of {repetitions})"));
+            observer.step(done.len() as u64, of, &format!("{id} ({repetition} of {repetitions})"));
             bench.start_epoch(repetition, &[cell])?;
             let batch = bench
                 .batch(cell, ops, BatchKind::Plain)
@@ -160,7 +161,7 @@ pub fn repeat(
             });
         }
     }
-    watching.repetition(of, of, "");
+    observer.step(of, of, "");
     Ok(done)
 }
 
@@ -177,13 +178,13 @@ pub(super) fn full(
     replication: &Replication,
     divide: u64,
     interrupt: &Interrupt,
-    watching: &mut dyn Watching,
+    observer: &mut dyn Observer,
 ) -> Result<(Lab, Plan), LabError> {
     let published = replication
         .as_published
         .as_ref()
         .ok_or_else(|| LabError::Refused("it has no published counts; run it without --full".to_owned()))?;
-    let article = Counted::new(request, published, divide, interrupt, watching)?;
+    let article = Counted::new(request, published, divide, interrupt, observer)?;
     let asked = published.repetitions;
     let whole = article.whole(asked);
     if whole > LONGEST {
@@ -203,7 +204,7 @@ pub(super) fn full(
     let cells = counted(article.estimates.len() as u32, "cell");
     let times = counted(repetitions, "repetition");
     let divided = if divide > 1 { format!(" divided by {divide}") } else { String::new() };
-    watching.estimate(&format!(
+    observer.estimate(&format!(
         "{}: the article's own counts{divided}: {cells}, {times}{more}; about {}",
         replication.id,
         duration_text(whole)

@@ -2,7 +2,7 @@
 //! depends on. Pure: it knows words and values, and neither transports nor sizes.
 
 use super::compared::Settings;
-use crate::claims::ClaimVerdict;
+use ipcost_model::ClaimVerdict;
 
 /// A field of a table: what is known there, and the least and the largest value.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,7 +8,7 @@ use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran, Sample};
 
-use crate::claims::{Bounded, Bounds, ClaimVerdict, ClaimedValue, Selector};
+use crate::claims::{Bounded, Bounds, ClaimedValue, Selector};
 use crate::explain::Sides;
 use crate::replicate::compared::Article;
 use crate::replicate::table::{deciding, direction};
@@ -16,6 +16,7 @@ use crate::replicate::{
     Claim, Compared, Condition, LedgerClaim, LedgerRun, LedgerTest, Replication, ReplicationRun, Software,
     Stratum, Test, retell, strata, telling,
 };
+use ipcost_model::ClaimVerdict;
 
 /// Less than this of anything, for one operation, counts as this much.
 const NEXT_TO_NOTHING: f64 = 1e-3;

@@ -34,7 +34,7 @@ pub use self::page::{overview, page, told};
 pub use self::peers::{Peers, RunPeer};
 pub use self::record::*;
 pub use self::right::{Answer, answers};
-pub use self::run::{ReplicateRequest, Watching, cells_of_run, run, scale};
+pub use self::run::{ReplicateRequest, cells_of_run, run, scale};
 pub use self::source::Source;
 pub use self::strata::Stratum;
 use self::telling::retell;

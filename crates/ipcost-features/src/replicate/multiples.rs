@@ -7,7 +7,7 @@ use ipcost_report::numbers::bounds;
 use ipcost_report::page::Value;
 
 use super::{Ledger, LedgerClaim, LedgerTest, Software, words};
-use crate::claims::ClaimVerdict;
+use ipcost_model::ClaimVerdict;
 
 /// The claims of a ledger.
 pub fn claims(ledger: &Ledger, document: &Document) -> Claims {
@@ -35,7 +35,7 @@ fn card(number: usize, claim: &LedgerClaim) -> Claim {
     Claim {
         number,
         text: claim.text.clone(),
-        known: claim.word.known(),
+        known: claim.word,
         said: words::word(claim),
         conditions: conditions(claim),
     }
@@ -58,7 +58,7 @@ fn conditions(claim: &LedgerClaim) -> Vec<Condition> {
         let found = all.find(|it| (&it.stratum, it.software) == (stratum, software));
         Condition {
             name: name(stratum.as_deref(), software),
-            known: found.map(|it| it.word.known()),
+            known: found.map(|it| it.word),
             said: found.map_or_else(|| NOTHING.to_owned(), |it| under(it.word, it.size)),
             tests: tests.into_iter().map(test).collect(),
         }
@@ -104,7 +104,7 @@ fn test(test: &LedgerTest) -> Test {
         above: test.above,
         below: test.below,
         decides: test.decides,
-        known: test.word.known(),
+        known: test.word,
         here: test.value.map_or_else(String::new, |value| Value::Ratio(value).text()),
         held: test.value.map_or_else(String::new, |value| bounds(value, (test.lo, test.hi), test.range)),
         claimed: test.claimed.clone(),

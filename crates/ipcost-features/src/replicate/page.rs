@@ -95,7 +95,7 @@ fn summary(ledgers: &[AnsweredRun<Ledger>]) -> Table {
     let taken = longest(&|(ledger, number, _)| name(ledger, number)) + longest(&|(.., claim)| brief(claim));
     let room = LINE.saturating_sub(taken + 2 * GAP);
     let row = |(ledger, number, claim): (&Ledger, i32, &LedgerClaim)| {
-        let verdict = Field::from(Value::Name(brief(claim))).toned(claim.word.tone());
+        let verdict = Field::from(Value::Name(brief(claim))).toned(claim.word);
         let said = line(claim, &ledger.runs, room);
         vec![Value::Name(name(ledger, number)).into(), verdict, Value::Name(said).into()]
     };
@@ -152,7 +152,7 @@ fn field(part: &Part<'_>, (first, last): (usize, usize), column: usize) -> Field
     };
     let held = span(tests.iter().filter_map(|test| test.value));
     let held = held.map_or_else(String::new, |values| format!("{} ", bare(part, values)));
-    Field::from(Value::Name(format!("{held}{}", test.word.mark()))).toned(test.word.tone())
+    Field::from(Value::Name(format!("{held}{}", test.word.mark()))).toned(test.word)
 }
 
 /// Figures of a column that says itself what they are.
@@ -185,7 +185,7 @@ fn noted((what, note): (&str, String)) -> String {
 fn asserted(number: usize, claim: &LedgerClaim) -> Claim {
     Claim {
         text: format!("{number}. “{}”", claim.text),
-        known: claim.word.known(),
+        known: claim.word,
         said: word(claim),
         more: notes(claim).into_iter().filter(|(what, _)| FIRST.contains(what)).map(noted).collect(),
         unfolded: true,
@@ -225,7 +225,7 @@ fn tests(tests: &[LedgerTest]) -> Table {
             _ => Value::Interval(value, test.lo, test.hi),
         });
         let verdict = match test.decides {
-            true => Field::from(test.word.name()).toned(test.word.tone()),
+            true => Field::from(test.word.name()).toned(test.word),
             false => Field::from("not deciding").toned(Tone::Quiet),
         };
         vec![
@@ -330,8 +330,8 @@ mod tests {
 
     use super::*;
     use crate::answers::answered_as;
-    use crate::claims::ClaimVerdict;
     use crate::replicate::{LEDGER_SCHEMA, Software, Source};
+    use ipcost_model::ClaimVerdict;
 
     /// Five articles that contradict one another, measured on an idle machine of two cores.
     fn five() -> Vec<AnsweredRun<Ledger>> {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::figure::Figure;
 use super::{Compared, Peers, Source, Stratum};
-use crate::claims::{ClaimVerdict, Selector};
+use crate::claims::Selector;
+use ipcost_model::ClaimVerdict;
 use ipcost_model::job::duration;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Matrix, PublishedFigure, Quantity, named};

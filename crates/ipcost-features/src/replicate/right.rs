@@ -11,7 +11,8 @@ use super::judge::SAME;
 use super::table::{ClaimTable, Part, Under, direction};
 use super::telling::{factor_name, measure_text, said_of, shown};
 use super::{Ledger, LedgerClaim, LedgerTest};
-use crate::claims::{Bounded, Bounds, ClaimVerdict};
+use crate::claims::{Bounded, Bounds};
+use ipcost_model::ClaimVerdict;
 
 /// Messages up to this many bytes are small.
 const SMALL: u64 = 4096;

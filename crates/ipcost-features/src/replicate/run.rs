@@ -48,21 +48,6 @@ pub struct ReplicateRequest {
     pub admits: bool,
 }
 
-/// Receives progress and notes.
-pub trait Watching {
-    /// Observes what is timed.
-    fn timed(&mut self) -> &mut dyn Observer;
-
-    /// A note for the user.
-    fn note(&mut self, text: &str);
-
-    /// How long it will take, which may be hours; called before it begins.
-    fn estimate(&mut self, text: &str);
-
-    /// The number of repetitions done, of how many, and the name of the next.
-    fn repetition(&mut self, done: u64, of: u64, what: &str);
-}
-
 /// How long all of them may take, what the user said or their own budgets, and by how much every run's own budget is stretched for that.
 pub fn scale(replications: &[Replication], budget: Option<Duration>) -> (Duration, f64) {
     // The native peer has no time of its own where it only stands in.
@@ -90,16 +75,16 @@ pub fn run(
     request: &ReplicateRequest,
     replication: &Replication,
     interrupt: &Interrupt,
-    watching: &mut dyn Watching,
+    observer: &mut dyn Observer,
 ) -> (AnsweredRun<Ledger>, bool) {
     let seed = request.seed.unwrap_or_else(fresh_seed);
     let begun = about(&Job::default(), seed);
     let mut experiment =
         Experiment { request, replication, seed, interrupt, runs: Vec::new(), measured: Vec::new() };
     if request.full.is_some() {
-        experiment.measure(&article_run(replication), None, Budget::default(), watching);
+        experiment.measure(&article_run(replication), None, Budget::default(), observer);
     } else {
-        experiment.measure_all(watching);
+        experiment.measure_all(observer);
     }
     let interrupted = interrupt.asked()
         || experiment
@@ -162,7 +147,7 @@ struct MeasuredRun<'a> {
 
 impl<'a> Experiment<'a> {
     /// Every run: as published for half of its budget at most, then the conditions, which share the rest.
-    fn measure_all(&mut self, watching: &mut dyn Watching) {
+    fn measure_all(&mut self, observer: &mut dyn Observer) {
         let own = ipcost_sys::facts::network().tcp_congestion_control;
         for run in &self.replication.runs {
             // The native peer is asked where the original software is not here, or cannot decide.
@@ -181,14 +166,14 @@ impl<'a> Experiment<'a> {
             let strata: Vec<&Stratum> =
                 strata.iter().filter(|stratum| !is_measured_by_others(stratum, strata, &own)).collect();
             let first = if strata.is_empty() { whole } else { whole.mul_f64(PUBLISHED_SHARE) };
-            let is_measured = self.measure(run, None, Budget { usual: first, most: whole }, watching);
+            let is_measured = self.measure(run, None, Budget { usual: first, most: whole }, observer);
             for (index, stratum) in strata.iter().enumerate().filter(|_| is_measured) {
                 if self.interrupt.asked() {
                     break;
                 }
                 let most = whole.saturating_sub(at.elapsed());
                 let usual = most / (strata.len() - index) as u32;
-                self.measure(run, Some(stratum), Budget { usual, most }, watching);
+                self.measure(run, Some(stratum), Budget { usual, most }, observer);
             }
         }
     }
@@ -199,10 +184,10 @@ impl<'a> Experiment<'a> {
         run: &ReplicationRun,
         stratum: Option<&'a Stratum>,
         budget: Budget,
-        watching: &mut dyn Watching,
+        observer: &mut dyn Observer,
     ) -> bool {
         let under = stratum.map_or_else(String::new, |stratum| format!(", {}", stratum.name));
-        watching.note(&format!("{}: {}: {}{under}", self.replication.id, run.software, run.about));
+        observer.note(&format!("{}: {}: {}{under}", self.replication.id, run.software, run.about));
         let at = Instant::now();
         let mut record = LedgerRun {
             software: run.software,
@@ -215,8 +200,8 @@ impl<'a> Experiment<'a> {
             own_network: false,
         };
         let finished = match stratum {
-            None => self.published(run, budget, watching),
-            Some(stratum) => self.under(run, stratum, budget, watching),
+            None => self.published(run, budget, observer),
+            Some(stratum) => self.under(run, stratum, budget, observer),
         };
         match finished {
             Ok(mut finished) => {
@@ -256,21 +241,21 @@ impl<'a> Experiment<'a> {
         &self,
         run: &ReplicationRun,
         budget: Budget,
-        watching: &mut dyn Watching,
+        observer: &mut dyn Observer,
     ) -> Result<Finished, LabError> {
         let Self { request, replication, seed, interrupt, .. } = *self;
         let (lab, plan) = match request.full {
-            Some(divide) => full(request, replication, divide, interrupt, watching)?,
+            Some(divide) => full(request, replication, divide, interrupt, observer)?,
             None => self.planned(
                 &run.cells,
                 run,
                 budget,
                 run.batch,
                 |cells| sender_timed(replication, cells),
-                watching,
+                observer,
             )?,
         };
-        plan.notes.iter().for_each(|text| watching.note(text));
+        plan.notes.iter().for_each(|text| observer.note(text));
         let mut missing = unavailable(&plan.cells);
         missing.extend(peers::missing(&run.peers));
         let system_calls = if tracing::is_wanted(replication, run.software) {
@@ -284,7 +269,7 @@ impl<'a> Experiment<'a> {
         let question =
             ClaimsOfRun { replication, software: run.software, stratum: None, system_calls: &system_calls };
         let published = plan.cells.clone();
-        let outcome = ask(&lab, plan, &question, interrupt, &mut missing, watching)?;
+        let outcome = ask(&lab, plan, &question, interrupt, &mut missing, observer)?;
         let job = Job { batch: run.batch, seed: Some(seed), ..job_of(&run.cells, &run.peers)? };
         Ok(Finished { outcome, missing, system_calls, published, job, own_network: lab.has_own_network() })
     }
@@ -295,7 +280,7 @@ impl<'a> Experiment<'a> {
         run: &ReplicationRun,
         stratum: &Stratum,
         budget: Budget,
-        watching: &mut dyn Watching,
+        observer: &mut dyn Observer,
     ) -> Result<Finished, LabError> {
         let Self { replication, interrupt, seed, .. } = *self;
         let published = cells_of_run(run)?;
@@ -303,7 +288,7 @@ impl<'a> Experiment<'a> {
             strata::cells(replication, stratum, run.software, &published).map_err(LabError::Refused)?;
         let batch = stratum.batch.or(run.batch.map(|batch| batch.min(LONGEST_BATCH)));
         let timed = |cells: &[PlannedCell]| sender_timed_under(replication, stratum, &published, cells);
-        let (lab, plan) = self.planned(&cells, run, budget, batch, timed, watching)?;
+        let (lab, plan) = self.planned(&cells, run, budget, batch, timed, observer)?;
         let mut missing = unavailable(&plan.cells);
         missing.extend(peers::missing(&run.peers));
         let system_calls = BTreeMap::new();
@@ -313,7 +298,7 @@ impl<'a> Experiment<'a> {
             stratum: Some((stratum, &published)),
             system_calls: &system_calls,
         };
-        let outcome = ask(&lab, plan, &question, interrupt, &mut missing, watching)?;
+        let outcome = ask(&lab, plan, &question, interrupt, &mut missing, observer)?;
         let job = Job { batch, seed: Some(seed), ..job_of(&cells, &run.peers)? };
         Ok(Finished { outcome, missing, system_calls, published, job, own_network: lab.has_own_network() })
     }
@@ -326,14 +311,14 @@ impl<'a> Experiment<'a> {
         budget: Budget,
         batch: Option<Duration>,
         sender_timed: impl Fn(&[PlannedCell]) -> Vec<usize>,
-        watching: &mut dyn Watching,
+        observer: &mut dyn Observer,
     ) -> Result<(Lab, Plan), LabError> {
         let job = job_of(&peers::usable(cells, &run.peers)?, &run.peers)?;
-        let mut lab = lab_of(self.request, &job, watching)?;
+        let mut lab = lab_of(self.request, &job, observer)?;
         if let Some(why) = peers::open_to_all(&run.peers).filter(|_| !self.request.admits) {
             let lost = lab.in_own_network().map_err(|error| no_network(why, &error.to_string()))?;
             if !lost.is_empty() {
-                watching.note(&format!(
+                observer.note(&format!(
                     "measured in a network of its own, where these settings differ: {}",
                     lost.join(", ")
                 ));
@@ -392,9 +377,9 @@ fn ask(
     question: &ClaimsOfRun<'_>,
     interrupt: &Interrupt,
     missing: &mut Vec<String>,
-    watching: &mut dyn Watching,
+    observer: &mut dyn Observer,
 ) -> Result<Outcome, LabError> {
-    let (mut outcome, _) = lab.run(plan, question, interrupt, |_| watching.timed())?;
+    let (mut outcome, _) = lab.run(plan, question, interrupt, |_| &mut *observer)?;
     if let Some(error) = outcome.failure.take() {
         if matches!(error, EngineError::Interrupted) {
             return Err(error.into());
@@ -441,9 +426,9 @@ fn differs(replication: &Replication, full: bool) -> Option<String> {
 pub(super) fn lab_of(
     request: &ReplicateRequest,
     job: &Job,
-    watching: &mut dyn Watching,
+    observer: &mut dyn Observer,
 ) -> Result<Lab, LabError> {
-    let mut lab = Lab::open(job, &mut |text| watching.note(text))?;
+    let mut lab = Lab::open(job, &mut |text| observer.note(text))?;
     for (start, words) in &request.given {
         lab.give(|name| name.starts_with(start), words);
     }

@@ -8,7 +8,7 @@ use ipcost_model::units::size_text;
 use super::compared::Settings;
 use super::generalise::{Grid, Known};
 use super::{LedgerClaim, LedgerRun, LedgerTest, Software};
-use crate::claims::ClaimVerdict;
+use ipcost_model::ClaimVerdict;
 
 /// What orders the rows of a table, if several of it vary: the first.
 pub(super) const FACTORS: [&str; 3] = ["size", "concurrency", "pipeline"];

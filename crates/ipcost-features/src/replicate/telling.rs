@@ -7,7 +7,8 @@ use ipcost_report::numbers::ratio;
 use super::generalise::{Grid, Segment, Statement, factors, statements};
 use super::table::{ClaimTable, Part, Under, direction};
 use super::{Condition, LedgerClaim, LedgerRun, LedgerTest};
-use crate::claims::{ClaimVerdict, over_conditions};
+use crate::claims::over_conditions;
+use ipcost_model::ClaimVerdict;
 
 /// What the cells of a test are compared by, to say what differs: measures of one operation, in words.
 pub(super) const EVIDENCE: [(&str, What); 4] = [

@@ -5,8 +5,8 @@ use std::ops::Deref;
 use ipcost_model::units::{counted, duration_of, duration_text};
 use ipcost_model::{Document, escaped};
 
-use crate::claims::ClaimVerdict;
 use crate::replicate::{Ledger, LedgerClaim, LedgerRun, telling};
+use ipcost_model::ClaimVerdict;
 
 /// What was run, how long it took, and where.
 pub(super) fn how(run: &LedgerRun) -> String {

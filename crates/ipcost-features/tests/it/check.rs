@@ -5,9 +5,9 @@ use ipcost_features::check::{
     Baselines, CheckedClaim, CheckedTest, Level, Questions, decide, differences, parse_claims, prepare,
     together,
 };
-use ipcost_features::claims::ClaimVerdict;
 use ipcost_features::compare::SpreadSource;
 use ipcost_lab::{Outcome, Settings, plan, run};
+use ipcost_model::ClaimVerdict;
 use ipcost_model::{Document, Host, Offers, Stopped, Tool, TransportState, expand};
 use ipcost_stats::Random;
 

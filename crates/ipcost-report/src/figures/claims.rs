@@ -1,36 +1,7 @@
 //! Claims with the tests that decide them, by condition, and the small multiples that they make: a panel a condition, a row
 //! a test, all panels of a claim with one axis.
 
-/// What is known of a claim, of a condition or of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
-    /// It holds.
-    Holds,
-    /// It does not.
-    Fails,
-    /// It does under some conditions, or in some tests.
-    Depends,
-    /// What it says differs does so by less than matters.
-    NoDifference,
-    /// That is not known yet.
-    Open,
-    /// Nothing was measured for it.
-    NotTested,
-}
-
-impl Known {
-    /// The class of elements that show it.
-    pub fn class(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::Fails => "fails",
-            Self::Depends => "depends",
-            Self::NoDifference => "same",
-            Self::Open => "open",
-            Self::NotTested => "untested",
-        }
-    }
-}
+use ipcost_model::ClaimVerdict;
 
 /// The claims of an article.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +24,7 @@ pub struct Claim {
     /// As it was published.
     pub text: String,
     /// What is known of it.
-    pub known: Known,
+    pub known: ClaimVerdict,
     /// The same in words, with what that is limited to.
     pub said: String,
     /// As published, then under each condition.
@@ -66,7 +37,7 @@ pub struct Condition {
     /// The condition in words.
     pub name: String,
     /// What is known; `None` if it decides nothing.
-    pub known: Option<Known>,
+    pub known: Option<ClaimVerdict>,
     /// The same in words.
     pub said: String,
     /// What was measured.
@@ -93,7 +64,7 @@ pub struct Test {
     /// Whether it decides.
     pub decides: bool,
     /// What is known.
-    pub known: Known,
+    pub known: ClaimVerdict,
     /// The value as text; empty if there is none.
     pub here: String,
     /// Its interval as text.

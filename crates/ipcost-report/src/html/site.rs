@@ -1,9 +1,8 @@
 //! A page in HTML: sections of text, tables and pictures.
 
-use ipcost_model::Document;
+use ipcost_model::{ClaimVerdict, Document};
 
 use super::{FOOTER, STYLE, download, policy, text};
-use crate::figures::claims::Known;
 use crate::page::{Item, Table, Tone};
 use crate::picture::Picture;
 
@@ -200,7 +199,7 @@ pub struct Badge {
     /// The claim.
     pub text: String,
     /// Its colour.
-    pub known: Known,
+    pub known: ClaimVerdict,
     /// What is known, in words.
     pub said: String,
 }
@@ -217,7 +216,7 @@ mod tests {
         let table = Table::new(&[Column::text("host")]).rows([vec![field]]);
         let inner = Section::new("inner", evil).note(evil);
         let part = Section::new(evil, evil).note(evil);
-        let badge = Badge { text: evil.to_owned(), known: Known::Holds, said: evil.to_owned() };
+        let badge = Badge { text: evil.to_owned(), known: ClaimVerdict::Holds, said: evil.to_owned() };
         let item = Item {
             text: evil.to_owned(),
             why: evil.to_owned(),

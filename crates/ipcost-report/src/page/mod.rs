@@ -11,9 +11,8 @@ mod tests;
 
 use std::borrow::Cow;
 
-use ipcost_model::{Document, Metric};
+use ipcost_model::{ClaimVerdict, Document, Metric};
 
-use crate::figures::claims::Known;
 use crate::figures::published::digits;
 use crate::figures::saving::per_cent;
 use crate::numbers;
@@ -93,6 +92,17 @@ pub enum Tone {
     Open,
 }
 
+impl From<ClaimVerdict> for Tone {
+    fn from(verdict: ClaimVerdict) -> Self {
+        match verdict {
+            ClaimVerdict::Holds => Self::Good,
+            ClaimVerdict::Fails => Self::Bad,
+            ClaimVerdict::Depends | ClaimVerdict::NoDifference => Self::Plain,
+            ClaimVerdict::Open | ClaimVerdict::NotTested => Self::Open,
+        }
+    }
+}
+
 /// A sentence or more.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Paragraph {
@@ -108,7 +118,7 @@ pub struct Claim {
     /// What is asserted.
     pub text: String,
     /// What is known, by colour.
-    pub known: Known,
+    pub known: ClaimVerdict,
     /// What is known, in words.
     pub said: String,
     /// More about it, a line each.
@@ -451,8 +461,8 @@ impl Table {
 
 impl Field {
     /// The same in a tone.
-    pub fn toned(self, tone: Tone) -> Self {
-        Self { tone, ..self }
+    pub fn toned(self, tone: impl Into<Tone>) -> Self {
+        Self { tone: tone.into(), ..self }
     }
 
     /// A value that may be absent.

@@ -1,10 +1,9 @@
 //! A page on a terminal.
 
 use anstyle::{AnsiColor, Style};
-use ipcost_model::escaped;
+use ipcost_model::{ClaimVerdict, escaped};
 
 use super::{Block, Claim, Field, Figure, Item, Page, Paragraph, Section, Table, Tone, Value};
-use crate::figures::claims::Known;
 use crate::grid::{Column, Grid, Piece};
 use crate::wrap::{wrapped, wrapped_under};
 
@@ -124,11 +123,11 @@ fn entry(said: &Paragraph, room: Room, out: &mut String) {
 
 fn claim(claim: &Claim, room: Room, out: &mut String) {
     let style = match claim.known {
-        Known::Holds => style(Tone::Good),
-        Known::Fails => style(Tone::Bad),
-        Known::Open => style(Tone::Caution),
-        Known::NotTested => style(Tone::Open),
-        Known::Depends | Known::NoDifference => BOLD,
+        ClaimVerdict::Holds => style(Tone::Good),
+        ClaimVerdict::Fails => style(Tone::Bad),
+        ClaimVerdict::Open => style(Tone::Caution),
+        ClaimVerdict::NotTested => style(Tone::Open),
+        ClaimVerdict::Depends | ClaimVerdict::NoDifference => BOLD,
     };
     // What is claimed comes from a file: it begins no line of its own.
     let line = |text: &str, indent: &str| {

@@ -24,7 +24,7 @@ fn page(outside: &str) -> Page<'_> {
     let table = Table::new(&columns).rows(rows).at_most(2, "transport");
     let claim = Claim {
         text: format!("“{outside}”"),
-        known: Known::Holds,
+        known: ClaimVerdict::Holds,
         said: "holds on 2 of 3 hosts".to_owned(),
         more: vec!["on one core: holds".to_owned()],
         unfolded: false,

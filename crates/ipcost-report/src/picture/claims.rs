@@ -1,14 +1,14 @@
 //! Claims as small multiples: a panel a condition, a row a test, with the ratio as a point, its interval as a bar and what is
 //! claimed as shade. All panels of a claim have one axis.
 
-use ipcost_model::Document;
+use ipcost_model::{ClaimVerdict, Document};
 
 use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
 use super::rows::whiskers;
 use super::scale::{Extent, Scale};
 use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
-use crate::figures::claims::{Claim, Claims, ConditionPanel, Known, Multiples, TestRow, drawable};
+use crate::figures::claims::{Claim, Claims, ConditionPanel, Multiples, TestRow, drawable};
 use crate::figures::colours::PALETTE;
 use crate::figures::ticks::{self, percent};
 
@@ -41,11 +41,11 @@ const RADIUS: f64 = 4.0;
 const CAP: f64 = 2.5;
 
 /// How to read the panels, and what their marks mean.
-const LEGEND: [(Known, &str); 4] = [
-    (Known::Holds, "holds"),
-    (Known::Fails, "fails"),
-    (Known::NoDifference, "no difference that matters"),
-    (Known::Open, "open, or decides nothing"),
+const LEGEND: [(ClaimVerdict, &str); 4] = [
+    (ClaimVerdict::Holds, "holds"),
+    (ClaimVerdict::Fails, "fails"),
+    (ClaimVerdict::NoDifference, "no difference that matters"),
+    (ClaimVerdict::Open, "open, or decides nothing"),
 ];
 
 /// Draws the claims; `made` says where and with what they were measured.
@@ -149,22 +149,24 @@ fn grid(canvas: &mut Canvas, multiples: &Multiples<'_>, top: f64) -> f64 {
 
 /// A disc for what holds, a hollow square on its tip for what fails, a small disc for what makes no difference, a ring for what
 /// is open.
-fn mark(canvas: &mut Canvas, known: Known, at: Point) {
+fn mark(canvas: &mut Canvas, known: ClaimVerdict, at: Point) {
     let colour = colour(known);
     match known {
-        Known::Holds => canvas.point(at, RADIUS, colour, false),
-        Known::Fails => canvas.diamond(at, RADIUS + 1.0, colour),
-        Known::NoDifference => canvas.point(at, RADIUS - 1.5, colour, false),
-        Known::Depends | Known::Open | Known::NotTested => canvas.point(at, RADIUS - 0.5, colour, true),
+        ClaimVerdict::Holds => canvas.point(at, RADIUS, colour, false),
+        ClaimVerdict::Fails => canvas.diamond(at, RADIUS + 1.0, colour),
+        ClaimVerdict::NoDifference => canvas.point(at, RADIUS - 1.5, colour, false),
+        ClaimVerdict::Depends | ClaimVerdict::Open | ClaimVerdict::NotTested => {
+            canvas.point(at, RADIUS - 0.5, colour, true)
+        }
     }
 }
 
-fn colour(known: Known) -> &'static str {
+fn colour(known: ClaimVerdict) -> &'static str {
     match known {
-        Known::Holds => PALETTE[6].light,
-        Known::Fails => PALETTE[2].light,
-        Known::Depends => PALETTE[0].light,
-        Known::NoDifference | Known::Open | Known::NotTested => PALETTE[5].light,
+        ClaimVerdict::Holds => PALETTE[6].light,
+        ClaimVerdict::Fails => PALETTE[2].light,
+        ClaimVerdict::Depends => PALETTE[0].light,
+        ClaimVerdict::NoDifference | ClaimVerdict::Open | ClaimVerdict::NotTested => PALETTE[5].light,
     }
 }
 
@@ -242,7 +244,7 @@ impl Layout {
         let figures = shortened(&clean(&row.figures), left + PANEL - from, LABEL);
         canvas.text((from, base), Anchor::Start, LABEL, INK, &figures);
         if let Some(value) = row.test.value.and_then(drawable).filter(|_| row.is_drawn) {
-            let known = if row.test.decides { row.test.known } else { Known::Open };
+            let known = if row.test.decides { row.test.known } else { ClaimVerdict::Open };
             let x = scale.place(value);
             canvas.data("value", value);
             let ends = [row.test.lo, row.test.hi].map(|end| end.filter(|end| !end.is_nan()));

@@ -6,8 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::{parse_duration, parse_proportion};
 
-use super::{OutputArgs, Saving, Waiting};
-use crate::redact::Redacting;
+use super::Common;
 
 #[derive(Debug, Default, Args)]
 #[command(
@@ -63,16 +62,7 @@ pub struct CheckArgs {
     /// Start the commands that the file names without asking
     #[arg(long, short)]
     pub yes: bool,
-    /// Show neither progress nor warnings
-    #[arg(long, short)]
-    pub quiet: bool,
+    // What comes after these would stand under their headings.
     #[command(flatten)]
-    pub waiting: Waiting,
-    #[command(flatten)]
-    pub saving: Saving,
-    #[command(flatten)]
-    pub redacting: Redacting,
-    // What comes after these would stand under their heading.
-    #[command(flatten)]
-    pub outputs: OutputArgs,
+    pub common: Common,
 }

@@ -6,8 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::{CellArgs, Measuring, OutputArgs, RunArgs, Saving, Waiting};
-use crate::redact::Redacting;
+use super::{CellArgs, Common, Measuring, RunArgs};
 
 /// One cell by its id: where its time goes. Two: what makes the difference. A job file or flags for cells: each cell
 /// against the baseline of its table.
@@ -54,18 +53,9 @@ pub struct ExplainArgs {
     /// Start the commands that a job file names without asking
     #[arg(long, short)]
     pub yes: bool,
-    /// Show neither progress nor warnings
-    #[arg(long, short)]
-    pub quiet: bool,
-    #[command(flatten)]
-    pub waiting: Waiting,
-    #[command(flatten)]
-    pub saving: Saving,
-    #[command(flatten)]
-    pub redacting: Redacting,
     // What comes after these would stand under their headings.
     #[command(flatten)]
-    pub outputs: OutputArgs,
+    pub common: Common,
     #[command(flatten)]
     pub matrix: CellArgs,
 }
@@ -80,7 +70,7 @@ impl ExplainArgs {
             baseline: self.baseline.clone(),
             measuring: self.measuring.clone(),
             timeout: self.timeout,
-            quiet: self.quiet,
+            quiet: self.common.quiet,
             yes: self.yes,
             ..RunArgs::default()
         }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::{OutputArgs, Saving, Waiting};
-use crate::redact::Redacting;
+use super::Common;
 
 #[derive(Debug, Default, Args)]
 pub struct ReplicateArgs {
@@ -46,16 +45,7 @@ pub struct ReplicateArgs {
     /// The seed of every random order [default: a fresh one]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Show neither progress nor warnings
-    #[arg(long, short)]
-    pub quiet: bool,
+    // What comes after these would stand under their headings.
     #[command(flatten)]
-    pub waiting: Waiting,
-    #[command(flatten)]
-    pub saving: Saving,
-    #[command(flatten)]
-    pub redacting: Redacting,
-    // What comes after these would stand under their heading.
-    #[command(flatten)]
-    pub outputs: OutputArgs,
+    pub common: Common,
 }

@@ -6,8 +6,7 @@ use clap::{Args, Subcommand};
 use ipcost_model::units::{parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, PAGE_BYTES, Pattern, Placement};
 
-use super::{Measuring, OutputArgs, Saving, SearchArgs, Waiting};
-use crate::redact::Redacting;
+use super::{Common, Measuring, SearchArgs};
 
 #[derive(Debug, Args)]
 pub struct SweepArgs {
@@ -65,18 +64,9 @@ pub struct SizeSweepArgs {
 pub struct OneRunArgs {
     #[command(flatten)]
     pub measuring: Measuring,
-    /// Show neither progress nor warnings
-    #[arg(long, short)]
-    pub quiet: bool,
+    // What comes after these would stand under their headings.
     #[command(flatten)]
-    pub waiting: Waiting,
-    #[command(flatten)]
-    pub saving: Saving,
-    #[command(flatten)]
-    pub redacting: Redacting,
-    // What comes after these would stand under their heading.
-    #[command(flatten)]
-    pub outputs: OutputArgs,
+    pub common: Common,
 }
 
 #[derive(Debug, Args)]

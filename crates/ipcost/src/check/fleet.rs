@@ -21,12 +21,12 @@ const MOST_FILES: usize = 5;
 /// # Errors
 /// What is wrong with the claims or the documents, or what cannot be written.
 pub fn run(args: &CheckArgs, path: &Path) -> Result<ExitCode, Problem> {
-    let files = RecordFiles::of(&args.outputs).map_err(Problem::usage)?;
+    let files = RecordFiles::of(&args.common.outputs).map_err(Problem::usage)?;
     let name = path.display().to_string();
     let (file, _) = claims::read(path).map_err(Problem::usage)?;
     askable(&file).map_err(|error| Problem::usage(anyhow!("{name}:{error}")))?;
     let mut choosing = Choosing::default();
-    documents(&args.fleet, args.redacting, args.quiet, |place, name, document| {
+    documents(&args.fleet, args.common.redacting, args.common.quiet, |place, name, document| {
         match document {
             Ok(document) => choosing.add(&file, place, name, &document),
             Err(reason) => choosing.unreadable(name, reason),
@@ -42,7 +42,7 @@ pub fn run(args: &CheckArgs, path: &Path) -> Result<ExitCode, Problem> {
         );
         return Err(Problem::usage(anyhow!(why)));
     }
-    documents(&args.fleet, args.redacting, args.quiet, |place, _, document| {
+    documents(&args.fleet, args.common.redacting, args.common.quiet, |place, _, document| {
         if let Ok(document) = document
             && deciding.counts(place)
         {
@@ -51,7 +51,7 @@ pub fn run(args: &CheckArgs, path: &Path) -> Result<ExitCode, Problem> {
         Ok(())
     })?;
     let check = deciding.finish(name, tool());
-    if !args.quiet {
+    if !args.common.quiet {
         not_counted(&check);
     }
     outputs::write_fleet(args, &check, &files)?;

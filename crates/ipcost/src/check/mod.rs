@@ -10,9 +10,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, ensure};
 use ipcost_features::check::{ClaimsFile, Questions, Reference, measure, record};
-use ipcost_features::claims::ClaimVerdict;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{Lab, LabError, PlanError, Settings};
+use ipcost_model::ClaimVerdict;
 use ipcost_model::{Document, Job, Plan, Warning};
 
 use crate::args::{CheckArgs, OutputArgs};
@@ -35,14 +35,14 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
         print(EXAMPLE).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
     };
-    let outputs = outputs_of(args, &args.outputs);
+    let outputs = Outputs::of(&args.common);
     let own = args.junit.iter().chain(&args.record);
     outputs.check(own.map(PathBuf::as_path)).map_err(Problem::usage)?;
     if !args.fleet.is_empty() {
         return fleet::run(args, path);
     }
     let prepared = prepare(args, path).map_err(Problem::usage)?;
-    if !args.quiet {
+    if !args.common.quiet {
         prepared.notes(args.plan).for_each(|text| note(text));
         prepared.warnings.iter().for_each(|warning| warn(&warning.message));
     }
@@ -58,8 +58,8 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     let Prepared { file, source, job, questions, plan, lab, warnings } = prepared;
     consent::ask(path, &source, &job, args.yes).map_err(Problem::usage)?;
     let about = about(&job, plan.seed);
-    let mut line = Line::new(args.quiet);
-    let interrupt = begin_measuring(args.quiet, args.waiting)?;
+    let mut line = Line::new(args.common.quiet);
+    let interrupt = begin_measuring(args.common.quiet, args.common.waiting)?;
     let outcome = measure(&questions, plan, &lab, &interrupt, &mut line);
     line.clear();
     let mut outcome = outcome?;
@@ -83,8 +83,8 @@ fn kept(
     failure: Option<Problem>,
     path: &Path,
 ) -> Result<ExitCode, Problem> {
-    let files = OutputArgs { json: Some(path.to_owned()), ..args.outputs.clone() };
-    let outputs = Outputs { shown: false, ..outputs_of(args, &files) };
+    let files = OutputArgs { json: Some(path.to_owned()), ..args.common.outputs.clone() };
+    let outputs = Outputs { files: &files, shown: false, ..Outputs::of(&args.common) };
     let text = outputs::recorded(&document, path);
     let document = Document { answer: None, ..document };
     let ended = finish(&outputs, Finished { document, failure, samples: None }, None)?;
@@ -92,10 +92,6 @@ fn kept(
         print(&text).map_err(Problem::failed)?;
     }
     Ok(ended)
-}
-
-fn outputs_of<'a>(args: &CheckArgs, files: &'a OutputArgs) -> Outputs<'a> {
-    Outputs::new(files, args.redacting, !args.saving.no_save, args.quiet)
 }
 
 /// Everything that is known before anything is measured.
@@ -124,7 +120,7 @@ fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
     job.budget = args.budget.or(job.budget);
     job.seed = args.seed.or(job.seed);
     let job = claims.job.clone();
-    let lab = Lab::open(&job, &mut teller(args.quiet))?;
+    let lab = Lab::open(&job, &mut teller(args.common.quiet))?;
     let expanded = lab.cells(&job).context(file.clone())?;
     let settings = Settings::of(&job, fresh_seed());
     // A baseline that is yet to be recorded need not be there.

@@ -51,7 +51,7 @@ pub fn check_of(document: &Document) -> anyhow::Result<Box<Check>> {
 /// What cannot be written; the others are told by then.
 pub fn write_fleet(args: &CheckArgs, fleet: &FleetCheck, files: &RecordFiles) -> Result<(), Problem> {
     let view = fleet.view();
-    let shown = record_files::write(fleet, files, &page(&view), None, args.outputs.wide);
+    let shown = record_files::write(fleet, files, &page(&view), None, args.common.outputs.wide);
     let junit = args.junit.as_deref().map_or(Ok(()), |path| write_junit(&view, path));
     let github = if on_github(args) { annotate(&view, is_taken(args)) } else { Ok(()) };
     let own = [junit, github].map(|written| written.map_err(Problem::failed));
@@ -64,7 +64,7 @@ fn write_junit(view: &View<'_>, path: &Path) -> anyhow::Result<()> {
 
 /// Whether a file takes standard output.
 fn is_taken(args: &CheckArgs) -> bool {
-    args.outputs.files().chain(args.junit.as_deref()).any(is_standard_output)
+    args.common.outputs.files().chain(args.junit.as_deref()).any(is_standard_output)
 }
 
 fn on_github(args: &CheckArgs) -> bool {

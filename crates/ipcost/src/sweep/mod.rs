@@ -38,11 +38,11 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 fn run_one(args: &OneRunArgs, job: &Job, answer: &impl Serialize) -> Result<ExitCode, Problem> {
-    let outputs = Outputs::new(&args.outputs, args.redacting, !args.saving.no_save, args.quiet);
+    let outputs = Outputs::of(&args.common);
     outputs.check(None).map_err(Problem::usage)?;
-    let lab = Lab::open(job, &mut teller(args.quiet))?;
+    let lab = Lab::open(job, &mut teller(args.common.quiet))?;
     let plan = lab.plan_job(job, fresh_seed())?;
-    let interrupt = begin_measuring(args.quiet, args.waiting)?;
+    let interrupt = begin_measuring(args.common.quiet, args.common.waiting)?;
     let answer = serde_json::to_value(answer).map_err(|error| Problem::failed(error.into()))?;
     finish(&outputs, carry_out(&lab, job, plan, &interrupt, &outputs, answer)?, None)
 }

@@ -211,7 +211,8 @@ mod tests {
     use ipcost_stats::Random;
 
     use super::*;
-    use crate::claims::{Bounded, Bounds, ClaimVerdict};
+    use crate::claims::{Bounded, Bounds};
+    use ipcost_model::ClaimVerdict;
 
     fn of(runs: Vec<Vec<f64>>, saved: Option<Between>) -> Then {
         Then::new("before.json".to_owned(), runs, saved, 0.05, 0.0)

@@ -6,8 +6,8 @@ use ipcost_stats::{epochs_to_exclude, median};
 
 use super::{MeasuredCells, Test, Than};
 use crate::check::{CheckedTest, ClaimMetric, Level};
-use crate::claims::ClaimVerdict;
 use crate::claims::{Bounded, Bounds, ClaimedValue};
+use ipcost_model::ClaimVerdict;
 
 /// Decides one test at `level`.
 pub(super) fn decide_test(test: &Test, measured: &MeasuredCells<'_>, level: f64) -> CheckedTest {

@@ -9,10 +9,11 @@ use ipcost_stats::{
 use super::{AskedClaim, MeasuredCells, Test, Than};
 use crate::ab::{Pair, PairedArms};
 use crate::check::{CheckedTest, Level};
-use crate::claims::{Bounded, Bounds, ClaimVerdict};
+use crate::claims::{Bounded, Bounds};
 use crate::compare::{
     AskedGroup, CellGroup, ComparedBy, Evidence, NamedCells, UnpairedRuns, all_together, with_parts,
 };
+use ipcost_model::ClaimVerdict;
 
 /// The tests of groups and of everything, each at `level`; none where a cell has no figures yet.
 pub(super) fn decide_groups(

@@ -2,8 +2,6 @@ use ipcost_report::fixture;
 use ipcost_report::picture::{Background, draw_claims};
 use serde_json::{Value, json};
 
-use ipcost_report::claims::Known;
-
 use super::*;
 
 fn test(about: &str, stratum: Option<&str>, word: &str, decides: bool) -> Value {
@@ -44,7 +42,7 @@ fn read(ledger: Value) -> Ledger {
 fn tests_are_grouped_by_condition_and_software() {
     let claims = claims(&read(ledger()), &fixture::document());
     let claim = &claims.claims[0];
-    let groups: Vec<(&str, Option<Known>, &str, usize)> = claim
+    let groups: Vec<(&str, Option<ClaimVerdict>, &str, usize)> = claim
         .conditions
         .iter()
         .map(|it| (it.name.as_str(), it.known, it.said.as_str(), it.tests.len()))
@@ -52,12 +50,12 @@ fn tests_are_grouped_by_condition_and_software() {
     assert_eq!(
         groups,
         [
-            ("as published", Some(Known::Holds), "holds in direction, not in factor", 2),
+            ("as published", Some(ClaimVerdict::Holds), "holds in direction, not in factor", 2),
             ("as published, native peer", None, "decides nothing", 1),
-            ("on one core", Some(Known::Open), "open", 1),
+            ("on one core", Some(ClaimVerdict::Open), "open", 1),
         ]
     );
-    assert_eq!((claim.known, claim.said.as_str()), (Known::Holds, "holds in direction on Linux"));
+    assert_eq!((claim.known, claim.said.as_str()), (ClaimVerdict::Holds, "holds in direction on Linux"));
     let [decides, beside] = [0, 1].map(|index| &claim.conditions[0].tests[index]);
     assert_eq!((decides.here.as_str(), decides.held.as_str()), ("0.80", "(0.70–0.90)"));
     assert_eq!((decides.said.as_str(), beside.said.as_str()), ("holds", "decides nothing"));

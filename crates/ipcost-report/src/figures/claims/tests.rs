@@ -1,6 +1,6 @@
 use super::*;
 
-fn test(about: &str, known: Known, value: f64) -> Test {
+fn test(about: &str, known: ClaimVerdict, value: f64) -> Test {
     let said = known.class();
     Test {
         about: about.into(),
@@ -19,28 +19,28 @@ fn test(about: &str, known: Known, value: f64) -> Test {
     }
 }
 
-fn condition(name: &str, known: Option<Known>, tests: Vec<Test>) -> Condition {
-    let said = known.map_or("decides nothing", Known::class).into();
+fn condition(name: &str, known: Option<ClaimVerdict>, tests: Vec<Test>) -> Condition {
+    let said = known.map_or("decides nothing", ClaimVerdict::class).into();
     Condition { name: name.into(), known, said, tests }
 }
 
-fn claim(number: usize, text: &str, known: Known, conditions: Vec<Condition>) -> Claim {
+fn claim(number: usize, text: &str, known: ClaimVerdict, conditions: Vec<Condition>) -> Claim {
     Claim { number, text: text.into(), known, said: known.class().into(), conditions }
 }
 
 /// Claims with many sizes under three conditions, with a factor, with long names, and without ratios.
 pub(crate) fn claims() -> Claims {
-    let sizes = |values: [(Known, f64); 3]| -> Vec<Test> {
+    let sizes = |values: [(ClaimVerdict, f64); 3]| -> Vec<Test> {
         let names = ["1 B", "1024 B", "262144 B"];
         let mut all: Vec<Test> = names
             .iter()
             .zip(values)
             .map(|(size, (known, value))| test(&format!("unix over tcp, {size}"), known, value))
             .collect();
-        all.push(Test { decides: false, ..test("delivered, unix over tcp", Known::Open, 40.0) });
+        all.push(Test { decides: false, ..test("delivered, unix over tcp", ClaimVerdict::Open, 40.0) });
         all
     };
-    let (holds, fails, open) = (Known::Holds, Known::Fails, Known::Open);
+    let (holds, fails, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);
     let factor = Test {
         above: Some(15.0),
         below: Some(24.0),
@@ -65,12 +65,12 @@ pub(crate) fn claims() -> Claims {
             claim(
                 1,
                 "A Unix socket is faster at every size.",
-                Known::Depends,
+                ClaimVerdict::Depends,
                 vec![
                     condition("as published", Some(open), sizes([(open, 0.95), (open, 1.01), (open, 1.02)])),
                     condition(
                         "on one core",
-                        Some(Known::Depends),
+                        Some(ClaimVerdict::Depends),
                         sizes([(holds, 0.8), (holds, 0.7), (fails, 1.3)]),
                     ),
                     condition("on two cores", Some(holds), sizes([(holds, 0.8), (holds, 0.7), (holds, 0.6)])),
@@ -102,7 +102,7 @@ pub(crate) fn claims() -> Claims {
                 fails,
                 vec![condition("as published", Some(fails), vec![nothing])],
             ),
-            claim(5, "Windows does, too.", Known::NotTested, Vec::new()),
+            claim(5, "Windows does, too.", ClaimVerdict::NotTested, Vec::new()),
         ],
     }
 }

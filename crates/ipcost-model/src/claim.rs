@@ -1,8 +1,6 @@
 //! What is known of a claim.
 
-use ipcost_model::named;
-use ipcost_report::claims::Known;
-use ipcost_report::page::Tone;
+use crate::named;
 
 named! {
     /// What is known of a claim.
@@ -24,28 +22,6 @@ named! {
 }
 
 impl ClaimVerdict {
-    /// The same as pictures and pages have it.
-    pub fn known(self) -> Known {
-        match self {
-            Self::Holds => Known::Holds,
-            Self::Fails => Known::Fails,
-            Self::Depends => Known::Depends,
-            Self::NoDifference => Known::NoDifference,
-            Self::Open => Known::Open,
-            Self::NotTested => Known::NotTested,
-        }
-    }
-
-    /// How it looks in a table.
-    pub fn tone(self) -> Tone {
-        match self {
-            Self::Holds => Tone::Good,
-            Self::Fails => Tone::Bad,
-            Self::Depends | Self::NoDifference => Tone::Plain,
-            Self::Open | Self::NotTested => Tone::Open,
-        }
-    }
-
     /// A mark where colours are not seen.
     pub fn mark(self) -> &'static str {
         match self {
@@ -69,5 +45,17 @@ impl ClaimVerdict {
     /// Whether more epochs may change it.
     pub fn is_open(self) -> bool {
         self == Self::Open
+    }
+
+    /// The class of elements of a page that show it.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "fails",
+            Self::Depends => "depends",
+            Self::NoDifference => "same",
+            Self::Open => "open",
+            Self::NotTested => "untested",
+        }
     }
 }
