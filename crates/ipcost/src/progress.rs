@@ -30,6 +30,8 @@ pub fn bar(quiet: bool, length: u64, beside: &str) -> ProgressBar {
 pub struct Line {
     bar: ProgressBar,
     quiet: bool,
+    /// When the first of several steps began.
+    began: Option<Instant>,
     drawn: Option<Instant>,
     /// By which epoch there are intervals; before, nothing can be answered.
     needed: u32,
@@ -46,7 +48,7 @@ fn room() -> Option<(usize, usize)> {
 impl Line {
     /// One that is drawn; or not, where it was asked to be quiet or standard error is no terminal.
     pub fn new(quiet: bool) -> Self {
-        Self { bar: bar(quiet, STEPS, "{msg}"), quiet, drawn: None, needed: 0 }
+        Self { bar: bar(quiet, STEPS, "{msg}"), quiet, began: None, drawn: None, needed: 0 }
     }
 
     /// Tells by which epoch there are intervals.
