@@ -1,6 +1,6 @@
 //! A flame graph: frames as wide as their time, each on the one that calls it.
 
-use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, PAPER, QUIET, WHOLE};
+use super::ink::{Anchor, Canvas, GUIDE, INK, PAPER, QUIET, WHOLE};
 use super::text::{ELLIPSIS, Face, TO_BASE, clean, shortened, width};
 use super::{Background, LEAD, LEFT, Picture, TITLE, paragraph};
 use crate::figures::colours::PALETTE;
@@ -19,6 +19,8 @@ const NAME: Face = Face { size: 11.5, bold: false };
 /// Light enough for names.
 const MORE: &str = PALETTE[2].dark;
 const LESS: &str = PALETTE[1].light;
+/// Without a tint, so that none is taken for a pale difference.
+const SAME: &str = "#f0f0f0";
 
 /// What is drawn.
 #[derive(Debug)]
@@ -96,7 +98,7 @@ pub fn draw(flame: &Flame) -> Picture {
 /// The colours with what they mean, in one line.
 fn legend(canvas: &mut Canvas, compared: bool, top: f64) -> f64 {
     let colours = if compared {
-        [(MORE, "takes more"), (BAND, "the same"), (LESS, "takes less")]
+        [(MORE, "takes more"), (SAME, "the same"), (LESS, "takes less")]
     } else {
         [(FrameKind::User, "user code"), (FrameKind::Kernel, "kernel"), (FrameKind::Wait, "waiting")]
             .map(|(kind, words)| (kind.colour(), words))
@@ -116,10 +118,10 @@ fn draw_frame(frame: &FlameFrame, most: f64, bottom: f64) -> Canvas {
     canvas.title(&frame.title);
     let (left, top) = (LEFT + frame.begin * ROOM, bottom - ROW * (frame.depth + 1) as f64);
     let (right, under) = (left + frame.width * ROOM, top + ROW);
-    let colour = if frame.more.is_some() { BAND } else { frame.kind.colour() };
+    let colour = if frame.more.is_some() { SAME } else { frame.kind.colour() };
     canvas.rectangle((left, top), (right, under), colour, 1.0);
     if let Some(more) = frame.more {
-        let share = (more.abs() / most).min(1.0);
+        let share = ((more.abs() / most).min(1.0) * 100.0).round() / 100.0;
         canvas.rectangle((left, top), (right, under), if more > 0.0 { MORE } else { LESS }, share);
     }
     // Waits have a pattern of their own, whatever the colours mean.
