@@ -9,7 +9,7 @@ use crate::figures::colours::PALETTE;
 const WIDE: f64 = 1200.0;
 const ROOM: f64 = WIDE - 2.0 * LEFT;
 /// The least width of a frame, as a share of the outermost: a tenth of a unit of the picture.
-pub const NARROWEST: f64 = 0.1 / ROOM;
+pub const NARROWEST_FRAME: f64 = 0.1 / ROOM;
 /// The height of a frame.
 const ROW: f64 = 18.0;
 /// Between a frame's border and its name.

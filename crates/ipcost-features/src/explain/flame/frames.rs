@@ -1,7 +1,7 @@
 //! Where the frames of a tree are in the picture, and what each tells of itself.
 
 use ipcost_report::numbers::three_digits;
-use ipcost_report::picture::{FlameFrame, FrameKind, NARROWEST};
+use ipcost_report::picture::{FlameFrame, FrameKind, NARROWEST_FRAME};
 
 use super::tree::{Frame, Key};
 
@@ -32,7 +32,7 @@ impl Placing<'_> {
     /// Places a frame and all in it; `theirs` is that frame of the baseline.
     fn place(&mut self, key: &Key, frame: &Frame, theirs: Option<&Frame>, place: Place) {
         let width = frame.ns / self.whole_ns;
-        if width < NARROWEST {
+        if width < NARROWEST_FRAME {
             return;
         }
         let more_ns = frame.ns - theirs.map_or(0.0, |theirs| theirs.ns);
