@@ -3,15 +3,20 @@
 //! Widths are nanoseconds per operation: sampled stacks share the measured processor time of their side, and next to them
 //! are the calls in which that side waits. Against a second cell, colours show what takes more and what takes less.
 
-mod svg;
+mod frames;
 mod tree;
 
 use std::collections::BTreeMap;
 
 use ipcost_model::protocol::PeerRole;
+use ipcost_report::numbers::three_digits;
+use ipcost_report::picture::{Flame, draw_flame};
 
 use self::tree::Frame;
 use super::Sides;
+
+/// How many frames that only the baseline has are listed.
+const MOST_LACKING: usize = 3;
 
 /// What a flame graph shows of a cell.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -75,13 +80,35 @@ pub enum FlameError {
 /// # Errors
 /// If there is nothing to draw of a cell, or one of its times is not a time.
 pub fn draw(cell: &FlameCell, baseline: Option<&FlameCell>) -> Result<String, FlameError> {
-    let frames = Frame::of_cell(cell)?;
-    let Some(baseline) = baseline else {
-        return Ok(svg::render(&svg::Picture { label: &cell.label, frames: &frames, baseline: None }));
+    let whole = Frame::of_cell(cell)?;
+    let theirs = baseline.map(Frame::of_cell).transpose()?;
+    let baseline = baseline.map(|baseline| baseline.label.as_str()).zip(theirs.as_ref());
+    let (title, about) = head(&cell.label, &whole, baseline);
+    let frames = frames::placed(&cell.label, &whole, baseline);
+    Ok(draw_flame(&Flame { title, about, frames }).svg())
+}
+
+/// The title, and how to read the frames.
+fn head(cell: &str, whole: &Frame, baseline: Option<(&str, &Frame)>) -> (String, Vec<String>) {
+    let Some((label, theirs)) = baseline else {
+        let about = "Width: processor time by sampled stacks, and time waiting, by side. Point at a frame to see its time.";
+        return (format!("{cell}: ns per operation"), vec![about.to_owned()]);
     };
-    let other = Frame::of_cell(baseline)?;
-    let baseline = Some((baseline.label.as_str(), &other));
-    Ok(svg::render(&svg::Picture { label: &cell.label, frames: &frames, baseline }))
+    let mut about = vec![format!(
+        "Width: {cell}. Colour: more or less than in {label}. Point at a frame to see its time."
+    )];
+    let mut lacking = whole.lacks(theirs);
+    lacking.retain(|(_, ns)| *ns > 0.0);
+    let named: Vec<String> = lacking
+        .iter()
+        .take(MOST_LACKING)
+        .map(|(name, ns)| format!("{name} {} ns", three_digits(*ns)))
+        .collect();
+    if !named.is_empty() {
+        let more = if lacking.len() > named.len() { ", …" } else { "" };
+        about.push(format!("Only in {label}: {}{more}", named.join(", ")));
+    }
+    (format!("{cell} against {label}: ns per operation"), about)
 }
 
 #[cfg(test)]

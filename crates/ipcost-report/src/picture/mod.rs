@@ -6,6 +6,7 @@ mod captions;
 mod cheapest;
 pub(crate) mod claims;
 mod cost;
+mod flame;
 mod forest;
 mod ink;
 mod lines;
@@ -33,6 +34,7 @@ use thiserror::Error;
 use crate::figures::lines::by_percentile;
 use crate::figures::series::Across;
 pub use claims::{draw as draw_claims, plain as plain_claims, reading as claims_reading};
+pub use flame::{Flame, FlameFrame, FrameKind, NARROWEST_FRAME, draw as draw_flame};
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
 pub use lines::{draw as draw_lines, plain as plain_lines};
 pub use published::{
@@ -43,7 +45,7 @@ pub use saving::{draw as draw_saving, plain as plain_saving};
 use text::{Face, wrapped};
 pub use timeline::{READING as TIMELINE_READING, draw as draw_timeline, plain as plain_timeline};
 
-/// The width of every picture, in units of SVG, which are pixels at first.
+/// The width of every picture but flame graphs, in units of SVG, which are pixels at first.
 const WIDTH: f64 = 840.0;
 /// Where everything starts.
 const LEFT: f64 = 24.0;
@@ -228,7 +230,7 @@ struct Body {
     notes: Vec<String>,
 }
 
-/// A picture, as tall as it takes; whole ones are 840 units wide.
+/// A picture, as tall as it takes.
 #[derive(Debug)]
 pub struct Picture {
     title: String,

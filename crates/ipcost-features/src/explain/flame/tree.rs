@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ipcost_lab::stacks::KERNEL;
 use ipcost_model::escaped;
 use ipcost_model::protocol::PeerRole;
+use ipcost_report::picture::FrameKind;
 
 use super::{FlameCell, FlameError, FlameSide};
 
@@ -12,19 +13,6 @@ use super::{FlameCell, FlameError, FlameSide};
 const MOST_FRAMES: usize = 256;
 /// The longest time of an operation that is believed, nanoseconds: 30 years. Sums stay finite.
 const LONGEST_NS: f64 = 1e18;
-
-/// What a frame stands for, in the order of neighbours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FrameKind {
-    /// The cell, or one of its sides.
-    Whole,
-    /// A thread, or a function outside the kernel.
-    User,
-    /// A function of the kernel.
-    Kernel,
-    /// A call that waits.
-    Wait,
-}
 
 /// Identifies a frame among its neighbours. A function may be named like a wait or a side.
 pub type Key = (FrameKind, String);
