@@ -218,7 +218,7 @@ pub(super) mod tests {
             client: NATIVE.to_owned(),
             server: NATIVE.to_owned(),
             margin: 0.05,
-            budget: None,
+            budget: Some(Duration::from_secs(30)),
             epochs: None,
             seed: None,
         }
