@@ -58,7 +58,7 @@ pub struct AnswerKind {
     pub schema: &'static str,
     /// What lists call it: the command that gives it.
     pub name: &'static str,
-    /// The field that tells answers of this kind apart in lists, such as the name of a server.
+    /// The JSON pointer to what tells answers of this kind apart in lists, such as the name of a server.
     pub which: Option<&'static str>,
     read: fn(Value) -> Result<Box<dyn Answer>, serde_json::Error>,
 }
@@ -69,7 +69,7 @@ impl AnswerKind {
         Self { schema, name, which: None, read: read::<T> }
     }
 
-    /// The same, with the field that tells its answers apart.
+    /// The same, with the JSON pointer to what tells its answers apart.
     pub const fn told_apart_by(self, field: &'static str) -> Self {
         Self { which: Some(field), ..self }
     }

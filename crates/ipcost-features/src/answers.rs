@@ -9,16 +9,14 @@ use crate::answer::{Answer, AnswerKind, AnsweredRun};
 use crate::{app, check, compare, explain, load, replicate, sweep};
 
 /// Every kind of answer.
-pub const KINDS: [AnswerKind; 11] = [
+pub const KINDS: [AnswerKind; 9] = [
     explain::ANSWER,
     check::ANSWER,
     compare::ANSWER,
     load::ANSWER,
     sweep::SIZE_ANSWER,
     sweep::CORES_ANSWER,
-    sweep::LAYOUT_ANSWER,
-    sweep::PACE_ANSWER,
-    sweep::WORK_ANSWER,
+    sweep::OPTION_ANSWER,
     app::ANSWER,
     replicate::ANSWER,
 ];
@@ -76,7 +74,7 @@ pub fn kind(document: &Document) -> Option<String> {
     let record = document.answer.as_ref()?;
     let schema = schema_of(record);
     let Some(kind) = kind_of(schema) else { return Some(schema.to_owned()) };
-    let which = kind.which.and_then(|field| record[field].as_str());
+    let which = kind.which.and_then(|field| record.pointer(field)?.as_str());
     Some(which.map_or_else(|| kind.name.to_owned(), |which| format!("{} {which}", kind.name)))
 }
 

@@ -65,17 +65,22 @@ pub fn measured(document: &Document) -> Vec<Block<'_>> {
     for (number, section) in over_pace::sections(document).into_iter().enumerate() {
         blocks.push(Section { id: format!("pace-{}", number + 1), ..section }.open());
     }
-    let chart = |(index, (chart, title, reading)): (usize, (Chart, &'static str, &'static str))| {
-        let draw = move |frame| match frame {
-            Frame::Page => picture::plain(document, chart),
-            Frame::File(background) => picture::draw(document, chart, background),
-        };
-        let section = Section::new("", title).with(Figure::new(reading, draw).named(chart));
+    let section = |(index, (kind, title, reading)): (usize, (Chart, &'static str, &'static str))| {
+        let section = Section::new("", title).with(chart(document, kind, reading));
         if index == 0 { section.open() } else { section.folded() }
     };
-    let charts = CHARTS.into_iter().enumerate().map(chart);
+    let charts = CHARTS.into_iter().enumerate().map(section);
     blocks.push(Section::new("charts", "Charts").with_all(charts).open());
     blocks
+}
+
+/// A chart of a document, with how to read it.
+pub fn chart<'a>(document: &'a Document, chart: Chart, reading: &'static str) -> Figure<'a> {
+    let draw = move |frame| match frame {
+        Frame::Page => picture::plain(document, chart),
+        Frame::File(background) => picture::draw(document, chart, background),
+    };
+    Figure::new(reading, draw).named(chart)
 }
 
 /// What the tables promise, and what they rest on.

@@ -30,7 +30,7 @@ pub use self::run::{
 };
 
 /// Its line of the registry.
-pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<App>(APP_SCHEMA, "app").told_apart_by("server");
+pub(crate) const ANSWER: AnswerKind = AnswerKind::of::<App>(APP_SCHEMA, "app").told_apart_by("/server");
 
 impl Answer for App {
     fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {

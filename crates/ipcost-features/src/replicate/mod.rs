@@ -41,7 +41,7 @@ use self::telling::retell;
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind =
-    AnswerKind::of::<Ledger>(LEDGER_SCHEMA, "replicate").told_apart_by("id");
+    AnswerKind::of::<Ledger>(LEDGER_SCHEMA, "replicate").told_apart_by("/id");
 
 impl crate::answer::Answer for Ledger {
     fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {

@@ -1,69 +1,17 @@
 //! What the place of a receive buffer within a page costs.
 
-use ipcost_lab::LabError;
 use ipcost_model::units::{counted, size_text};
-use ipcost_model::{
-    CellRecord, Document, Estimate, Job, LatencyMode, Matrix, OptionLists, OptionName, OptionValue,
-    PAGE_BYTES, Size,
-};
-use ipcost_report::page::{Column, Field, Figure, Frame, Page, Paragraph, Table, Tone, Value};
-use ipcost_report::picture::{self, Chart};
+use ipcost_model::{Document, Estimate, PAGE_BYTES};
+use ipcost_report::page::{Column, Field, Page, Paragraph, Table, Tone, Value};
+use ipcost_report::picture::Chart;
+use ipcost_report::run_page;
 use ipcost_stats::median;
 
+use super::OptionRequest;
 use super::page::operation;
-use super::{LayoutRequest, LayoutSweep};
-
-/// A cell for every transport and place.
-///
-/// # Errors
-/// A place that is not within a page, or fewer than two.
-pub fn layout_job(request: &LayoutRequest) -> Result<Job, LabError> {
-    if request.recv_offsets.len() < 2 {
-        let reason = "one place compares with nothing; give --recv-offsets at least two, such as 0,16";
-        return Err(LabError::Refused(reason.to_owned()));
-    }
-    let mut cells = Vec::new();
-    for recv_offset in &request.recv_offsets {
-        let mut options = OptionLists::default();
-        for (name, bytes) in [("send_offset", request.send_offset), ("recv_offset", *recv_offset)] {
-            let name = OptionName::find(name).map_err(LabError::Refused)?;
-            let value = name.spec().check(OptionValue::Int(bytes)).map_err(LabError::Refused)?;
-            options.0.entry(name).or_default().push(value);
-        }
-        for transport in &request.transports {
-            cells.push(Matrix {
-                label: Some(label(transport, *recv_offset)),
-                pattern: vec![request.pattern].into(),
-                transport: vec![transport.clone()].into(),
-                size: vec![Size(request.size)].into(),
-                placement: vec![request.placement].into(),
-                client: vec![request.peer.clone()].into(),
-                server: vec![request.peer.clone()].into(),
-                options: options.clone(),
-                ..Matrix::default()
-            });
-        }
-    }
-    let first = request.transports.first().map(|transport| label(transport, request.recv_offsets[0]));
-    Ok(Job {
-        cells,
-        baseline: first,
-        budget: request.budget,
-        epochs: request.epochs,
-        seed: request.seed,
-        latency: Some(LatencyMode::Off),
-        keep_all: true,
-        ..Job::default()
-    })
-}
-
-fn label(transport: &str, recv_offset: u64) -> String {
-    format!("{transport}, {recv_offset}")
-}
 
 /// The page of `sweep layout`: costs by place, a row each, and which places are slow.
-pub fn page_of_layout<'a>(sweep: &'a LayoutSweep, document: &'a Document) -> Page<'a> {
-    let LayoutSweep { request, .. } = sweep;
+pub(super) fn page<'a>(request: &'a OptionRequest, send_offset: u64, document: &'a Document) -> Page<'a> {
     let mut columns = vec![Column::number("receive buffer at")];
     columns.extend(request.transports.iter().flat_map(|transport| {
         [
@@ -74,36 +22,31 @@ pub fn page_of_layout<'a>(sweep: &'a LayoutSweep, document: &'a Document) -> Pag
     let by_transport: Vec<TransportPlaces> = request
         .transports
         .iter()
-        .map(|transport| TransportPlaces::of(document, transport, &request.recv_offsets))
+        .map(|transport| TransportPlaces::of(document, request, transport))
         .collect();
     let row = |(index, recv_offset): (usize, &u64)| {
         let fields = by_transport.iter().flat_map(|places| {
             let cost = places.costs[index].map(|cost| cost.median);
             let times = cost.zip(places.usual()).map(|(cost, usual)| Value::Ratio(cost / usual.median));
-            let tone = match places.speed(index) {
-                Speed::Slow => Tone::Strong,
-                Speed::Usual => Tone::Quiet,
-                Speed::Open => Tone::Open,
+            let tone = match places.is_slow(index) {
+                Some(true) => Tone::Strong,
+                Some(false) => Tone::Quiet,
+                None => Tone::Open,
             };
             [Field::maybe(cost.map(Value::Cost)), Field::maybe(times).toned(tone)]
         });
         std::iter::once(Value::Count(*recv_offset).into()).chain(fields).collect()
     };
     let mut page = Page::new(format!(
-        "What the place of the receive buffer costs: {} of {}, send buffer at {} of {PAGE_BYTES}",
+        "What the place of the receive buffer costs: {} of {}, send buffer at {send_offset} of {PAGE_BYTES}",
         operation(request.pattern),
-        size_text(request.size),
-        request.send_offset
+        size_text(request.size)
     ));
-    let figure = Figure::new("", move |frame| match frame {
-        Frame::Page => picture::plain(document, Chart::Layout),
-        Frame::File(background) => picture::draw(document, Chart::Layout, background),
-    });
-    page.blocks.push(figure.into());
-    page.blocks.push(Table::new(&columns).rows(request.recv_offsets.iter().enumerate().map(row)).into());
+    page.blocks.push(run_page::chart(document, Chart::Layout, "").into());
+    page.blocks.push(Table::new(&columns).rows(request.values.iter().enumerate().map(row)).into());
     let sentences = request.transports.iter().zip(&by_transport);
     page.answer = sentences
-        .map(|(transport, places)| Paragraph::plain(places.sentence(transport, &request.recv_offsets)).into())
+        .map(|(transport, places)| Paragraph::plain(places.sentence(transport, &request.values)).into())
         .collect();
     page
 }
@@ -114,26 +57,10 @@ struct TransportPlaces {
     costs: Vec<Option<Estimate>>,
 }
 
-/// How a place compares with the transport's median place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Speed {
-    /// It is known to be slow.
-    Slow,
-    /// It is known not to be slow.
-    Usual,
-    /// Neither is known.
-    Open,
-}
-
 impl TransportPlaces {
-    fn of(document: &Document, transport: &str, recv_offsets: &[u64]) -> Self {
-        let cost = |recv_offset: &u64| {
-            let is_it = |cell: &&CellRecord| {
-                cell.transport == transport && cell.options.offset("recv_offset") == Some(*recv_offset)
-            };
-            document.cells.iter().find(is_it)?.wall_ns_per_op
-        };
-        Self { margin: document.analysis.margin, costs: recv_offsets.iter().map(cost).collect() }
+    fn of(document: &Document, request: &OptionRequest, transport: &str) -> Self {
+        let cost = |recv_offset: &u64| request.cell(document, transport, *recv_offset)?.wall_ns_per_op;
+        Self { margin: document.analysis.margin, costs: request.values.iter().map(cost).collect() }
     }
 
     /// The cost of the median place. If every interval holds, so does this one: a median grows with each of its values.
@@ -146,15 +73,14 @@ impl TransportPlaces {
         Some(Estimate { median: of(|cost| cost.median)?, lo: Some(lo), hi: Some(hi) })
     }
 
-    fn speed(&self, index: usize) -> Speed {
-        let Some((cost, usual)) = self.costs[index].zip(self.usual()) else { return Speed::Open };
-        let above = |bound: Option<f64>, other: Option<f64>| {
-            bound.zip(other).map(|(bound, other)| bound > (1.0 + self.margin) * other)
-        };
+    /// Whether a place is known to be slow, or known not to be; `None` if neither is known.
+    fn is_slow(&self, index: usize) -> Option<bool> {
+        let (cost, usual) = self.costs[index].zip(self.usual())?;
+        let above = |bound: Option<f64>, other: Option<f64>| Some(bound? > (1.0 + self.margin) * other?);
         match (above(cost.lo, usual.hi), above(cost.hi, usual.lo)) {
-            (Some(true), _) => Speed::Slow,
-            (_, Some(false)) => Speed::Usual,
-            _ => Speed::Open,
+            (Some(true), _) => Some(true),
+            (_, Some(false)) => Some(false),
+            _ => None,
         }
     }
 
@@ -163,11 +89,11 @@ impl TransportPlaces {
         if self.usual().is_none() {
             return format!("{transport} was not measured.");
         }
-        let of = |speed: Speed| {
-            let is = move |(index, _): &(usize, &u64)| self.speed(*index) == speed;
+        let of = |known: Option<bool>| {
+            let is = move |(index, _): &(usize, &u64)| self.is_slow(*index) == known;
             recv_offsets.iter().enumerate().filter(is).map(|(_, offset)| offset.to_string())
         };
-        let (slow, open) = (of(Speed::Slow).collect::<Vec<String>>(), of(Speed::Open).count());
+        let (slow, open) = (of(Some(true)).collect::<Vec<String>>(), of(None).count());
         let all = counted(recv_offsets.len() as u64, "place");
         let are = |count: usize| if count == 1 { "is" } else { "are" };
         let more = format!("over {} more than the median place", Value::Share(self.margin).text());

@@ -2,7 +2,7 @@
 
 mod judge;
 mod layout;
-mod pace;
+mod option;
 mod page;
 mod record;
 mod sizes;
@@ -14,20 +14,17 @@ use ipcost_report::page::Page;
 use crate::answer::{Answer, AnswerKind};
 
 pub use self::judge::*;
-pub use self::layout::{layout_job, page_of_layout};
-pub use self::pace::{pace_job, page_of_pace};
+pub use self::option::{OPTION_SCHEMA, OptionRequest, OptionSweep, Over, option_job};
 pub(crate) use self::page::operation;
 pub use self::page::{page_of_cores, page_of_sizes};
 pub use self::record::*;
 pub use self::sizes::{SizeRequest, sizes};
-pub use self::work::{page_of_work, work_job};
 
 /// Their lines of the registry.
 pub(crate) const SIZE_ANSWER: AnswerKind = AnswerKind::of::<SizeSweep>(SWEEP_SCHEMA, "sweep size");
 pub(crate) const CORES_ANSWER: AnswerKind = AnswerKind::of::<CoreSweep>(CORES_SCHEMA, "sweep cores");
-pub(crate) const LAYOUT_ANSWER: AnswerKind = AnswerKind::of::<LayoutSweep>(LAYOUT_SCHEMA, "sweep layout");
-pub(crate) const PACE_ANSWER: AnswerKind = AnswerKind::of::<PaceSweep>(PACE_SCHEMA, "sweep pace");
-pub(crate) const WORK_ANSWER: AnswerKind = AnswerKind::of::<WorkSweep>(WORK_SCHEMA, "sweep work");
+pub(crate) const OPTION_ANSWER: AnswerKind =
+    AnswerKind::of::<OptionSweep>(OPTION_SCHEMA, "sweep").told_apart_by("/request/over");
 
 impl Answer for SizeSweep {
     fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
@@ -49,20 +46,8 @@ impl Answer for CoreSweep {
     }
 }
 
-impl Answer for LayoutSweep {
+impl Answer for OptionSweep {
     fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
-        page_of_layout(self, document)
-    }
-}
-
-impl Answer for PaceSweep {
-    fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
-        page_of_pace(self, document)
-    }
-}
-
-impl Answer for WorkSweep {
-    fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
-        page_of_work(self, document)
+        option::page(&self.request, document)
     }
 }

@@ -1,93 +1,12 @@
-//! What a sweep over sizes found: where one transport overtakes another.
+//! What the sweeps over sizes and over processors found.
 
-use std::time::Duration;
-
-use ipcost_model::job::duration;
-use ipcost_model::{MeanContrast, Pattern, Placement, Verdict};
+use ipcost_model::{MeanContrast, Pattern, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
 pub const SWEEP_SCHEMA: &str = "ipcost-sweep/1";
 /// The version of the record of `sweep cores`.
 pub const CORES_SCHEMA: &str = "ipcost-sweep-cores/1";
-/// The version of the record of `sweep layout`.
-pub const LAYOUT_SCHEMA: &str = "ipcost-sweep-layout/1";
-
-/// The version of the record of `sweep work`.
-pub const WORK_SCHEMA: &str = "ipcost-sweep-work/1";
-
-/// The version of the record of `sweep pace`.
-pub const PACE_SCHEMA: &str = "ipcost-sweep-pace/1";
-
-/// Transports with several pauses between operations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PaceSweep {
-    /// What it is.
-    pub schema: String,
-    /// What was asked.
-    pub request: PaceRequest,
-}
-
-/// What `sweep pace` was asked to do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PaceRequest {
-    /// The transports.
-    pub transports: Vec<String>,
-    /// What is done over them.
-    pub pattern: Pattern,
-    /// Bytes of a message.
-    pub size: u64,
-    /// How long a worker pauses before every operation, nanoseconds.
-    pub think_ns: Vec<u64>,
-    /// Where the two processes run, one after the other.
-    pub placements: Vec<Placement>,
-    /// The peer that plays the client.
-    pub client: String,
-    /// The peer that plays the server.
-    pub server: String,
-    /// The relative difference that matters.
-    pub margin: f64,
-    /// How long it may take.
-    #[serde(with = "duration")]
-    pub budget: Option<Duration>,
-    /// Exactly this many epochs.
-    pub epochs: Option<u32>,
-    /// The seed of every random order.
-    pub seed: Option<u64>,
-}
-
-/// Two transports under several amounts of work of the server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WorkSweep {
-    /// What it is.
-    pub schema: String,
-    /// What was asked.
-    pub request: WorkRequest,
-}
-
-/// What `sweep work` was asked to do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WorkRequest {
-    /// The two transports.
-    pub transports: Vec<String>,
-    /// What is done over them.
-    pub pattern: Pattern,
-    /// Bytes of a message.
-    pub size: u64,
-    /// How long the server computes before it answers, nanoseconds.
-    pub work_ns: Vec<u64>,
-    /// Where the two processes run.
-    pub placement: Placement,
-    /// The relative difference that matters.
-    pub margin: f64,
-    /// How long it may take.
-    #[serde(with = "duration")]
-    pub budget: Option<Duration>,
-    /// Exactly this many epochs.
-    pub epochs: Option<u32>,
-    /// The seed of every random order.
-    pub seed: Option<u64>,
-}
 
 /// Transports over every relation that two processors have here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -107,41 +26,6 @@ pub struct PairOfProcessors {
     pub client_cpu: u64,
     /// The server's processor.
     pub server_cpu: u64,
-}
-
-/// Transports with receive buffers at several places within a page.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LayoutSweep {
-    /// What it is.
-    pub schema: String,
-    /// What was asked.
-    pub request: LayoutRequest,
-}
-
-/// What `sweep layout` was asked to do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LayoutRequest {
-    /// The transports.
-    pub transports: Vec<String>,
-    /// What is done over them.
-    pub pattern: Pattern,
-    /// Bytes of a message.
-    pub size: u64,
-    /// Where send buffers begin.
-    pub send_offset: u64,
-    /// Where receive buffers begin, one after the other.
-    pub recv_offsets: Vec<u64>,
-    /// Where the processes run.
-    pub placement: Placement,
-    /// The peer on both sides.
-    pub peer: String,
-    /// How long it may take.
-    #[serde(default, with = "duration")]
-    pub budget: Option<Duration>,
-    /// Exactly so many epochs.
-    pub epochs: Option<u32>,
-    /// The seed.
-    pub seed: Option<u64>,
 }
 
 /// Two transports over a range of sizes.

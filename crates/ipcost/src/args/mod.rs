@@ -62,7 +62,7 @@ pub use selftest::SelfTestArgs;
 pub use shell::{CompletionsArgs, HelpArgs, ManArgs};
 pub use sweep::{
     CoreSweepArgs, LayoutSweepArgs, OneRunArgs, PaceSweepArgs, SizeSweepArgs, SweepArgs, SweepOver,
-    WorkSweepArgs,
+    SweptArgs, WorkSweepArgs,
 };
 use tables::TableArgs;
 pub use trend::TrendArgs;

@@ -1,7 +1,5 @@
 //! What `ipcost sweep` takes.
 
-use std::time::Duration;
-
 use clap::{Args, Subcommand};
 use ipcost_model::units::{parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, PAGE_BYTES, Pattern, Placement};
@@ -70,7 +68,7 @@ pub struct OneRunArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("budget", |arg| arg.help(budget(CoreSweepArgs::BUDGET))))]
+#[command(mut_arg("budget", |arg| arg.default_value("30s")))]
 pub struct CoreSweepArgs {
     /// Transports to measure
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "pipe,unix,tcp")]
@@ -91,18 +89,29 @@ pub struct CoreSweepArgs {
     pub run: OneRunArgs,
 }
 
+/// What is measured with several values of one option. Commands that take other patterns or defaults say so themselves.
 #[derive(Debug, Args)]
-#[command(mut_arg("budget", |arg| arg.help(budget(LayoutSweepArgs::BUDGET))))]
-pub struct LayoutSweepArgs {
+pub struct SweptArgs {
     /// Transports to measure
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "unix,tcp")]
     pub transports: Vec<String>,
     /// What is done over them: connect, rr, stream
-    #[arg(long, value_name = "PATTERN", default_value = "stream")]
+    #[arg(long, value_name = "PATTERN", default_value = "rr")]
     pub pattern: Pattern,
     /// Bytes of a message
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "32769")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64")]
     pub size: u64,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("pattern", |arg| arg.default_value("stream")),
+    mut_arg("size", |arg| arg.default_value("32769")),
+    mut_arg("budget", |arg| arg.default_value("60s"))
+)]
+pub struct LayoutSweepArgs {
+    #[command(flatten)]
+    pub swept: SweptArgs,
     /// Where send buffers begin, bytes after a page
     #[arg(long, value_name = "BYTES", value_parser = within_page, default_value = "16")]
     pub send_offset: u64,
@@ -126,17 +135,13 @@ pub struct LayoutSweepArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("budget", |arg| arg.help(budget(PaceSweepArgs::BUDGET))))]
+#[command(
+    mut_arg("transports", |arg| arg.help("Transports to measure; the others are compared with the last")),
+    mut_arg("budget", |arg| arg.default_value("60s"))
+)]
 pub struct PaceSweepArgs {
-    /// Transports to measure; the others are compared with the last
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "unix,tcp")]
-    pub transports: Vec<String>,
-    /// What is done over them: connect, rr, stream
-    #[arg(long, value_name = "PATTERN", default_value = "rr")]
-    pub pattern: Pattern,
-    /// Bytes of a message
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64")]
-    pub size: u64,
+    #[command(flatten)]
+    pub swept: SweptArgs,
     /// How long a worker pauses before every operation
     #[arg(
         long,
@@ -160,17 +165,14 @@ pub struct PaceSweepArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("budget", |arg| arg.help(budget(WorkSweepArgs::BUDGET))))]
+#[command(
+    mut_arg("transports", |arg| arg.value_name("A,B").help("The two transports")),
+    mut_arg("pattern", |arg| arg.help("What is done over them: connect, rr")),
+    mut_arg("budget", |arg| arg.default_value("30s"))
+)]
 pub struct WorkSweepArgs {
-    /// The two transports
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1, default_value = "unix,tcp")]
-    pub transports: Vec<String>,
-    /// What is done over them: connect, rr
-    #[arg(long, value_name = "PATTERN", default_value = "rr")]
-    pub pattern: Pattern,
-    /// Bytes of a message
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64")]
-    pub size: u64,
+    #[command(flatten)]
+    pub swept: SweptArgs,
     /// How long the server computes before it answers
     #[arg(
         long,
@@ -185,33 +187,6 @@ pub struct WorkSweepArgs {
     pub placement: Placement,
     #[command(flatten)]
     pub run: OneRunArgs,
-}
-
-impl CoreSweepArgs {
-    /// How long it may take by default.
-    pub const BUDGET: Duration = Duration::from_secs(30);
-}
-
-impl LayoutSweepArgs {
-    /// How long it may take by default.
-    pub const BUDGET: Duration = Duration::from_secs(60);
-}
-
-impl PaceSweepArgs {
-    /// How long it may take by default.
-    pub const BUDGET: Duration = Duration::from_secs(60);
-}
-
-impl WorkSweepArgs {
-    /// How long it may take by default.
-    pub const BUDGET: Duration = Duration::from_secs(30);
-}
-
-fn budget(usual: Duration) -> String {
-    format!(
-        "How long it may take; it ends earlier once every question is answered [default: {}s]",
-        usual.as_secs()
-    )
 }
 
 /// Whole nanoseconds, or none.

@@ -57,10 +57,5 @@ fn job(args: &CoreSweepArgs, relations: &[(Relation, (usize, usize))]) -> anyhow
     }
     // The closest relation of the last transport is what the rest is seen against.
     let baseline = args.transports.last().map(|transport| format!("{transport}, {}", relations[0].0.words()));
-    Ok(args.run.measuring.over(Job {
-        cells,
-        baseline,
-        budget: Some(CoreSweepArgs::BUDGET),
-        ..Job::default()
-    }))
+    Ok(args.run.measuring.over(Job { cells, baseline, ..Job::default() }))
 }

@@ -2,10 +2,8 @@
 //! and from how much work on it stops mattering.
 
 mod cores;
-mod layout;
-mod pace;
+mod option;
 mod size;
-mod work;
 
 use std::process::ExitCode;
 
@@ -27,9 +25,9 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
     match &args.over {
         SweepOver::Size(args) => size::run(args),
         SweepOver::Cores(args) => cores::run(args),
-        SweepOver::Layout(args) => layout::run(args),
-        SweepOver::Pace(args) => pace::run(args),
-        SweepOver::Work(args) => work::run(args),
+        SweepOver::Layout(args) => option::layout(args),
+        SweepOver::Pace(args) => option::pace(args),
+        SweepOver::Work(args) => option::work(args),
     }
 }
 

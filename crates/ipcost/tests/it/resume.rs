@@ -197,7 +197,7 @@ fn a_sweep_goes_on_and_answers_what_it_was_asked() {
     let document: Value =
         serde_json::from_slice(&std::fs::read(place.file("resumed.json")).unwrap()).unwrap();
     assert_eq!(document["schedule"]["epochs"].to_string(), EPOCHS);
-    assert_eq!(document["answer"]["schema"], "ipcost-sweep-work/1");
+    assert_eq!(document["answer"]["schema"], "ipcost-sweep-option/1");
 }
 
 #[test]
