@@ -116,12 +116,10 @@ impl Observer for Line {
         if done == of {
             return self.clear();
         }
-        if done == 0 {
-            // What is left is judged by what is done of these steps.
-            self.bar.reset();
-        }
-        let left =
-            if done == 0 { String::new() } else { format!(", {} left", duration_text(self.bar.eta())) };
+        let began = self.began.filter(|_| done > 0).unwrap_or_else(Instant::now);
+        self.began = Some(began);
+        let left = (began.elapsed() / done.max(1) as u32).saturating_mul((of - done) as u32);
+        let left = if done == 0 { String::new() } else { format!(", {} left", duration_text(left)) };
         self.draw(done as f64 / of as f64, format!("{done} of {of}{left}: {what}"));
     }
 
