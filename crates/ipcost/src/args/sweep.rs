@@ -89,7 +89,7 @@ pub struct CoreSweepArgs {
     pub run: OneRunArgs,
 }
 
-/// What is measured with several values of one option. Commands that take other patterns or defaults say so themselves.
+/// Transports, pattern and size of a sweep over one option. Commands with other patterns or defaults say so themselves.
 #[derive(Debug, Args)]
 pub struct SweptArgs {
     /// Transports to measure
