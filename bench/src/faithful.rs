@@ -124,8 +124,9 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
     }
     turns_of.show_cells(&outcome);
     let untraced = BTreeMap::new();
-    let measured = MeasuredSoftware::new(Software::Original, &outcome, &untraced, None);
-    Ok(show(name, &tests, &measured, &turns_of.figures))
+    let (cells, batches) = (&outcome.plan.cells, outcome.batches());
+    let measured = MeasuredSoftware::each((Software::Original, cells, &[]), cells, &batches, &untraced);
+    Ok(show(name, &tests, &measured[0], &turns_of.figures))
 }
 
 /// The tests of claims that compare times, without duplicates, and the cells that they need. Those that decide nothing
@@ -303,6 +304,11 @@ fn agreement(ledger: &Interval, plain: &Interval, apart: f64) -> Agreement {
     }
 }
 
+/// The figures of a test, epoch by epoch.
+fn medians(measured: &MeasuredSoftware<'_>, test: &Test) -> Option<Vec<f64>> {
+    Some(by_epoch(measured, test)?.into_iter().map(|(_, value)| value).collect())
+}
+
 /// Prints a row for each test; returns what they show.
 fn show(
     name: &str,
@@ -313,7 +319,7 @@ fn show(
     let cells = measured.cells;
     let comparable: Vec<(&Test, Vec<f64>, Vec<f64>)> = tests
         .iter()
-        .filter_map(|test| Some((test, by_epoch(measured, test)?, plainly(test, cells, figures)?)))
+        .filter_map(|test| Some((test, medians(measured, test)?, plainly(test, cells, figures)?)))
         .collect();
     if comparable.len() < tests.len() {
         eprintln!("xtask: {name}: {} ratios have no plain figures", tests.len() - comparable.len());

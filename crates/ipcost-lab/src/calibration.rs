@@ -105,6 +105,25 @@ pub fn rate(bench: &mut dyn Bench, cell: usize, workers: u64, may_wait: bool) ->
     }
 }
 
+/// The rate of batches so long that they are the first thing on a connection: what a few milliseconds tell is not so for a second, as
+/// congestion control and buffers take their time.
+pub fn rate_of_cold(
+    bench: &mut dyn Bench,
+    cell: usize,
+    workers: u64,
+    found: Rate,
+    batch: Duration,
+) -> Result<Rate, EngineError> {
+    const PARTS: [f64; 2] = [0.125, 0.5];
+    let mut ns_per_op = found.ns_per_op;
+    for part in PARTS {
+        let ops = shared(part * batch.as_nanos() as f64 / ns_per_op, workers);
+        let took = retry_if_suspended(bench, cell, ops, BatchKind::Plain)?.0.wall_ns.max(1);
+        ns_per_op = took as f64 / ops as f64;
+    }
+    Ok(Rate { ns_per_op, ..found })
+}
+
 /// The line through two batches.
 fn between((fewer, took): (u64, f64), (ops, longer): (u64, f64)) -> Rate {
     let average = longer / ops as f64;
@@ -158,7 +177,7 @@ pub(crate) fn lengths(plan: &Plan, cell: &PlannedCell) -> (Duration, Duration) {
         () if learns && plan.batch_exact.is_none() => (plan.batch.max(LEARNING_BATCH), plan.lead_in),
         () => (plan.batch, plan.lead_in),
     };
-    (batch, cell.lead_in.unwrap_or(lead_in))
+    (cell.batch.unwrap_or(batch), cell.lead_in.unwrap_or(lead_in))
 }
 
 /// How the batches of a cell end.

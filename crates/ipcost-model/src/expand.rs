@@ -65,6 +65,9 @@ pub struct PlannedCell {
     /// How long its lead-ins last, if the job says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_in: Option<Duration>,
+    /// How long its batches last, where that is not the plan's length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<Duration>,
     /// How many operations its batches have, if that is given and not found by calibration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops: Option<u64>,
@@ -196,7 +199,7 @@ impl Expansion<'_> {
                 for options in self.option_sets(matrix, transport, work.pattern)? {
                     let cell =
                         self.cell(work, transport, client, server, options, matrix.label.as_deref())?;
-                    let cell = PlannedCell { lead_in: matrix.lead_in, ..cell };
+                    let cell = PlannedCell { lead_in: matrix.lead_in, batch: matrix.batch, ..cell };
                     if !self.cells.iter().any(|known| known.same_as(&cell)) {
                         self.cells.push(cell);
                     }
@@ -375,6 +378,7 @@ impl Expansion<'_> {
             row: None,
             unavailable,
             lead_in: None,
+            batch: None,
             ops: None,
             floor: None,
         })

@@ -127,6 +127,10 @@ pub struct Matrix {
     #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub lead_in: Option<Duration>,
+    /// How long a timed batch lasts, where that is not the job's `batch`.
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub batch: Option<Duration>,
     /// Options by name, each with one value or several.
     #[serde(skip_serializing_if = "OptionLists::is_empty")]
     pub options: OptionLists,

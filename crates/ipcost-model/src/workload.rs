@@ -209,6 +209,7 @@ mod tests {
             row: None,
             unavailable: None,
             lead_in: None,
+            batch: None,
             ops: None,
             floor: None,
         }

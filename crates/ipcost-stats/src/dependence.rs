@@ -17,7 +17,7 @@
 //! Independent epochs keep the full guarantee of the e-sign interval, since λ ≤ 1 only widens it.
 //! `tests/simulation.rs` simulates what remains of it for dependent ones.
 
-use crate::interval::{Interval, epochs_needed, sign_interval};
+use crate::interval::{Interval, e_values, epochs_needed, sign_interval};
 use crate::median::median;
 
 /// The interval from epochs whose neighbours may resemble each other.
@@ -110,6 +110,17 @@ pub fn epoch_interval(values: &[f64], alpha: f64) -> Option<EpochInterval> {
     Some(EpochInterval { interval: Interval { median, bounds }, worth, wanders, range })
 }
 
+/// The intervals that [`epoch_interval`] gives for these epochs, from the widest to the narrowest, each with the strictest level at which it
+/// does.
+pub fn nested_intervals(values: &[f64]) -> Vec<(f64, (f64, f64))> {
+    let worth = worth(serial_correlation(values), values.len());
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let levels = e_values(values.len() as u32).map(|evidence| (-evidence * worth).exp());
+    let pairs = sorted.iter().copied().zip(sorted.iter().rev().copied()).take(values.len() / 2 + 1);
+    levels.take_while(|level| *level < 1.0).zip(pairs).collect()
+}
+
 /// The share of independent epochs that these are worth for a single look; `None` for too few epochs.
 ///
 /// Looking after every epoch takes more caution ([`epoch_interval`]); this only corrects the bias of (1 + 4ρ)/n.
@@ -188,6 +199,24 @@ mod tests {
             let done = done.count();
             assert!(done >= 850, "{done} of 1 000 at {alpha}");
         }
+    }
+
+    #[test]
+    fn nested_intervals_are_those_of_their_levels() {
+        let mut random = Random::new(11);
+        for (phi, n) in [(0.0, 1), (0.0, 9), (0.0, 40), (0.6, 40)] {
+            let values = autoregressive(phi, n, &mut random);
+            let nested = nested_intervals(&values);
+            assert!(nested.is_sorted_by(|(strict, wide), (level, narrow)| {
+                strict < level && wide.0 <= narrow.0 && narrow.1 <= wide.1
+            }));
+            for (level, bounds) in nested.iter().filter(|(level, _)| *level < 0.99) {
+                let at = |level: f64| epoch_interval(&values, level).unwrap().interval.bounds;
+                assert_eq!(at(level * 1.001), Some(*bounds), "{phi} {n} {level}");
+                assert_ne!(at(level * 0.999), Some(*bounds), "{phi} {n} {level}");
+            }
+        }
+        assert!(nested_intervals(&[]).is_empty());
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub fn sign_e_value(n: u32, k: u32) -> f64 {
 }
 
 /// ln E(n, 0), ln E(n, 1), … : B(k + 1, n − k + 1) = 1 / ((n + 1) · C(n, k)), with C(n, k) step by step.
-fn e_values(n: u32) -> impl Iterator<Item = f64> {
+pub(crate) fn e_values(n: u32) -> impl Iterator<Item = f64> {
     let sure = f64::from(n) * std::f64::consts::LN_2;
     let none = sure - f64::from(n + 1).ln() + (1.0 - ONE_SIDED).ln();
     let one_sided = (ONE_SIDED / 2.0).ln() + sure;

@@ -35,7 +35,7 @@ pub use carry_over::{CarryOver, Placed, carry_over};
 pub use change_points::{
     ChangePoint, ChangePoints, FEWEST_IN_HISTORY, FEWEST_IN_LEVEL, Step, change_points, step,
 };
-pub use dependence::{EpochInterval, epoch_interval, epochs_to_expect, serial_correlation};
+pub use dependence::{EpochInterval, epoch_interval, epochs_to_expect, nested_intervals, serial_correlation};
 pub use discoveries::answered_together;
 pub use forecast::epochs_to_exclude;
 pub use histogram::Histogram;

@@ -17,15 +17,6 @@ pub(crate) struct ClaimedValue {
 }
 
 impl ClaimedValue {
-    /// What epochs say of a count at 1 − `level`: one that is the same in all of them is known exactly. Were the median another, a series of n would be
-    /// the same from its begin on with a probability of 2^(1−n) at most, however long it goes on. `None` of counts that vary, or of too few epochs.
-    pub(crate) fn of_constant(counts: &[f64], level: f64, shown: impl Fn(f64) -> f64) -> Option<Self> {
-        let value = shown(*counts.first()?);
-        let is_known = counts.iter().all(|count| *count == counts[0]) && value.is_finite();
-        let is_enough = 0.5f64.powi(counts.len() as i32 - 1) <= level;
-        (is_known && is_enough).then_some(Self { value, interval: Some((value, value)), range: None })
-    }
-
     /// What epochs say at 1 − `level`, `shown` as people read it; `None` of no epochs.
     pub(crate) fn of(epochs: &[f64], level: f64, shown: impl Fn(f64) -> f64) -> Option<Self> {
         let EpochInterval { interval, range, .. } = epoch_interval(epochs, level)?;
@@ -175,21 +166,6 @@ mod tests {
         assert_eq!(of(Some(1.0), Some(0.9), (0.5, 0.8)), ClaimVerdict::Fails);
         assert_eq!(of(Some(1.0), Some(0.9), (0.8, 0.95)), ClaimVerdict::Open);
         assert_eq!(Bounds::default().decide(Some((0.0, 1.0))), ClaimVerdict::Open);
-    }
-
-    #[test]
-    fn a_count_that_is_the_same_in_every_epoch_is_known_exactly() {
-        let of = |epochs: &[f64], level| {
-            ClaimedValue::of_constant(epochs, level, |value| value).and_then(|found| found.interval)
-        };
-        assert_eq!(of(&[0.0; 6], 0.05), Some((0.0, 0.0)));
-        assert_eq!(of(&[0.0; 5], 0.05), None, "one in sixteen");
-        assert_eq!(of(&[4.0; 6], 0.001), None, "more is asked of a smaller level");
-        assert_eq!(of(&[4.0; 11], 0.001), Some((4.0, 4.0)));
-        assert_eq!(of(&[4.0, 4.0, 4.0, 4.0, 4.0, 4.1], 0.05), None, "one that differs says that it varies");
-        assert_eq!(of(&[], 0.05), None);
-        let below = Bounds { below: Some(Bounded::Strictly(0.5)), ..Bounds::default() };
-        assert_eq!(below.decide(of(&[0.0; 6], 0.05)), ClaimVerdict::Holds);
     }
 
     #[test]

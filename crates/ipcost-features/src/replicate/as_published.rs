@@ -12,10 +12,10 @@ use ipcost_model::{Expanded, Plan, PlannedCell};
 use ipcost_stats::epochs_to_expect;
 use ipcost_sys::interrupt::Interrupt;
 
-use super::judge::level;
+use super::level::PLANNED;
 use super::published::Repetition;
 use super::run::{NO_MARGIN, job_of, lab_of};
-use super::{AsPublished, Peers, ReplicateRequest, Replication, Software, sender_timed};
+use super::{AsPublished, Peers, ReplicateRequest, Replication, sender_timed};
 
 /// How much longer than estimated a batch may take before its peers are given up.
 const PATIENCE: u32 = 20;
@@ -193,7 +193,7 @@ pub(super) fn full(
             duration_text(whole)
         )));
     }
-    let for_intervals = epochs_to_expect(level(replication, Software::Original));
+    let for_intervals = epochs_to_expect(PLANNED);
     let repetitions = if article.whole(for_intervals) > LONGEST { asked } else { asked.max(for_intervals) };
     let more = if repetitions > asked {
         format!(", where the article had {asked}: fewer have no interval")

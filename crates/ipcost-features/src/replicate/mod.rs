@@ -6,6 +6,7 @@ mod compared;
 pub mod figure;
 mod generalise;
 mod judge;
+mod level;
 mod multiples;
 pub mod needs;
 mod page;

@@ -409,6 +409,7 @@ mod tests {
                 url: Some("https://example.org".into()),
             }),
             differs: Some("Ruby is newer.".into()),
+            fields: None,
             figure: None,
             effects: vec![LedgerTest {
                 about: "placement apart against free".into(),

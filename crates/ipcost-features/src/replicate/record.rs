@@ -309,9 +309,24 @@ pub struct Ledger {
     pub effects: Vec<LedgerTest>,
     /// What was claimed, and what holds.
     pub claims: Vec<LedgerClaim>,
+    /// How many fields of its tables are decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<Fields>,
     /// The published figures next to those measured with the original software.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<PublishedFigure>,
+}
+
+/// The fields of all tables: deciding tests under each condition.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fields {
+    /// Those that are decided, of which at most 5 % are expected to be wrong.
+    pub decided: u32,
+    /// All that were measured.
+    pub of: u32,
+    /// The level at which each stands: 5 %, times the part that is decided.
+    pub level: f64,
 }
 
 impl Ledger {

@@ -5,32 +5,34 @@ use std::time::{Duration, Instant};
 
 use ipcost_lab::lab::{about, cells_anywhere, fresh_seed};
 use ipcost_lab::progress::Observer;
-use ipcost_lab::system_calls::SystemCalls;
-use ipcost_lab::{EngineError, Lab, LabError, Outcome, PlanError, Settings, document, unmeasured};
+use ipcost_lab::{Batches, EngineError, Lab, LabError, Outcome, PlanError, Settings, document, unmeasured};
 use ipcost_model::units::duration_text;
 use ipcost_model::{
-    Document, Job, Matrix, OptionValue, Plan, PlannedCell, Stopped, TCP_CONGESTION, first_few,
+    Document, Job, LatencyMode, Matrix, OptionValue, Plan, PlannedCell, Stopped, TCP_CONGESTION, first_few,
 };
+use ipcost_stats::epochs_to_expect;
 use ipcost_sys::interrupt::Interrupt;
 
 use super::as_published::full;
 use super::compared::settings;
 use super::figure::published_figure;
+use super::level::PLANNED;
 use super::{
     ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, MeasuredSoftware, Peers, Replication, ReplicationRun,
-    Software, Stratum, decide, effects, level, needs_native, peers, sender_timed, sender_timed_under, strata,
+    Software, Stratum, Traced, decide, effects, needs_native, only_traced, peers, strata, timed_by_sender,
     tracing,
 };
 use crate::answer::{AnsweredRun, answered, of_runs};
 use crate::app::no_network;
-use crate::explain::Sides;
 
 /// The margin for what is not about margins at all: claims have bounds of their own.
 pub(super) const NO_MARGIN: f64 = 0.0;
-/// The share of a budget that the cells as published may take, if there are conditions.
-const PUBLISHED_SHARE: f64 = 0.5;
+/// The share of a budget that the batches as published may take, if there are conditions.
+const PUBLISHED_SHARE: f64 = 0.4;
 /// The longest batch under a condition: pinned cells vary less than those that the scheduler moves.
 const LONGEST_BATCH: Duration = Duration::from_millis(100);
+/// The shortest where there would be too few epochs otherwise.
+const SHORTEST_BATCH: Duration = Duration::from_millis(20);
 
 /// What `replicate` was asked to do.
 #[derive(Debug, Clone, Default)]
@@ -81,24 +83,17 @@ pub fn run(
     let begun = about(&Job::default(), seed);
     let mut experiment =
         Experiment { request, replication, seed, interrupt, runs: Vec::new(), measured: Vec::new() };
-    if request.full.is_some() {
-        experiment.measure(&article_run(replication), None, Budget::default(), observer);
-    } else {
-        experiment.measure_all(observer);
+    match request.full {
+        Some(_) => _ = experiment.measure(&article_run(replication), Vec::new(), observer),
+        None => experiment.measure_all(observer),
     }
-    let interrupted = interrupt.asked()
-        || experiment
-            .measured
-            .last()
-            .is_some_and(|last| last.finished.outcome.stopped == Stopped::Interrupted);
+    let stopped = experiment.measured.last().map(|last| last.outcome.stopped);
+    let interrupted = interrupt.asked() || stopped == Some(Stopped::Interrupted);
     let Experiment { runs, measured: taken, .. } = experiment;
-    let measured: Vec<MeasuredSoftware<'_>> = taken
-        .iter()
-        .map(|MeasuredRun { software, stratum, finished }| {
-            let under = stratum.map(|stratum| (stratum, &finished.published[..]));
-            MeasuredSoftware::new(*software, &finished.outcome, &finished.system_calls, under)
-        })
-        .collect();
+    let batches: Vec<Batches<'_>> = taken.iter().map(|run| run.outcome.batches()).collect();
+    let measured: Vec<MeasuredSoftware<'_>> =
+        taken.iter().zip(&batches).flat_map(|(run, batches)| run.under_each(batches)).collect();
+    let (claims, fields) = decide(replication, &measured, &runs);
     let mut ledger = Ledger {
         schema: LEDGER_SCHEMA.to_owned(),
         id: replication.id.clone(),
@@ -107,23 +102,17 @@ pub fn run(
         source: replication.source.clone(),
         differs: differs(replication, request.full.is_some()),
         effects: effects(replication, &measured),
-        claims: decide(replication, &measured, &runs),
+        claims,
+        fields: Some(fields),
         figure: None,
         runs,
     };
-    let documents: Vec<(Software, bool, Document)> = taken
+    let documents: Vec<(Software, usize, Document)> = taken
         .into_iter()
-        .map(|MeasuredRun { software, stratum, finished }| {
-            (software, stratum.is_none(), document(finished.outcome, about(&finished.job, seed)))
-        })
+        .map(|run| (run.software, run.timed(), document(run.outcome, about(&run.job, seed))))
         .collect();
-    let as_published: Vec<(Software, &Document)> = documents
-        .iter()
-        .filter(|(_, is_published, _)| *is_published)
-        .map(|(software, _, document)| (*software, document))
-        .collect();
-    ledger.figure = published_figure(replication, &as_published);
-    let documents = documents.into_iter().map(|(_, _, document)| document).collect();
+    ledger.figure = published_figure(replication, &documents);
+    let documents = documents.into_iter().map(|(.., document)| document).collect();
     let document = of_runs(documents).unwrap_or_else(|| unmeasured(begun));
     (AnsweredRun { document: answered(document, &ledger), answer: ledger }, interrupted)
 }
@@ -141,14 +130,46 @@ struct Experiment<'a> {
 /// A run that has measured something.
 struct MeasuredRun<'a> {
     software: Software,
-    stratum: Option<&'a Stratum>,
-    finished: Finished,
+    strata: Vec<&'a Stratum>,
+    outcome: Outcome,
+    /// The published cells, which tests name.
+    published: Vec<PlannedCell>,
+    system_calls: Traced,
+    job: Job,
+}
+
+impl<'a> MeasuredRun<'a> {
+    /// How many of its first cells are the published ones.
+    fn timed(&self) -> usize {
+        let is_there = |published: &&PlannedCell| {
+            self.outcome.plan.cells.iter().any(|cell| cell.point == published.point)
+        };
+        self.published.iter().filter(is_there).count()
+    }
+
+    /// As published, then under each condition.
+    fn under_each<'m>(&'m self, batches: &'m Batches<'m>) -> Vec<MeasuredSoftware<'m>> {
+        let Self { software, strata, outcome, published, system_calls, .. } = self;
+        MeasuredSoftware::each((*software, published, strata), &outcome.plan.cells, batches, system_calls)
+    }
+}
+
+/// What a run is about to measure.
+struct Planned<'a> {
+    lab: Lab,
+    plan: Plan,
+    job: Job,
+    /// The conditions for which there is time.
+    strata: Vec<&'a Stratum>,
+    /// Those for which there is none, each with the reason.
+    left_out: Vec<(&'a Stratum, String)>,
 }
 
 impl<'a> Experiment<'a> {
-    /// Every run: as published for half of its budget at most, then the conditions, which share the rest.
+    /// Every run, each with its conditions.
     fn measure_all(&mut self, observer: &mut dyn Observer) {
         let own = ipcost_sys::facts::network().tcp_congestion_control;
+        let all = &self.replication.strata[..];
         for run in &self.replication.runs {
             // The native peer is asked where the original software is not here, or cannot decide.
             let asked = run.software == Software::Original
@@ -157,165 +178,131 @@ impl<'a> Experiment<'a> {
             if !asked || self.interrupt.asked() {
                 continue;
             }
-            let whole = own_budget(run).mul_f64(self.request.scale);
-            let at = Instant::now();
             let strata = match run.software {
                 Software::Native if !self.measured.is_empty() => &[][..],
-                _ => &self.replication.strata[..],
+                _ => all,
             };
-            let strata: Vec<&Stratum> =
-                strata.iter().filter(|stratum| !is_measured_by_others(stratum, strata, &own)).collect();
-            let first = if strata.is_empty() { whole } else { whole.mul_f64(PUBLISHED_SHARE) };
-            let is_measured = self.measure(run, None, Budget { usual: first, most: whole }, observer);
-            for (index, stratum) in strata.iter().enumerate().filter(|_| is_measured) {
-                if self.interrupt.asked() {
-                    break;
-                }
-                let most = whole.saturating_sub(at.elapsed());
-                let usual = most / (strata.len() - index) as u32;
-                self.measure(run, Some(stratum), Budget { usual, most }, observer);
-            }
+            let strata = strata.iter().filter(|stratum| !is_measured_by_others(stratum, all, &own)).collect();
+            self.measure(run, strata, observer);
         }
     }
 
-    /// Measures one run; whether anything was measured.
-    fn measure(
-        &mut self,
-        run: &ReplicationRun,
-        stratum: Option<&'a Stratum>,
-        budget: Budget,
-        observer: &mut dyn Observer,
-    ) -> bool {
-        let under = stratum.map_or_else(String::new, |stratum| format!(", {}", stratum.name));
-        observer.note(&format!("{}: {}: {}{under}", self.replication.id, run.software, run.about));
-        let at = Instant::now();
-        let mut record = LedgerRun {
+    /// Measures one run, as published and under each condition.
+    fn measure(&mut self, run: &ReplicationRun, strata: Vec<&'a Stratum>, observer: &mut dyn Observer) {
+        observer.note(&format!("{}: {}: {}", self.replication.id, run.software, run.about));
+        let of = |stratum: Option<&Stratum>, missing: Vec<String>| LedgerRun {
             software: run.software,
             about: run.about.clone(),
             stratum: stratum.map(|stratum| stratum.name.clone()),
             sets: stratum.map(settings).unwrap_or_default(),
             elapsed_s: 0.0,
             epochs: 0,
-            missing: Vec::new(),
+            missing,
             own_network: false,
         };
-        let finished = match stratum {
-            None => self.published(run, budget, observer),
-            Some(stratum) => self.under(run, stratum, budget, observer),
-        };
-        match finished {
-            Ok(mut finished) => {
-                record.missing = std::mem::take(&mut finished.missing);
-                record.epochs = finished.outcome.epochs;
-                record.own_network = finished.own_network;
-                if record.epochs > 0 {
-                    self.measured.push(MeasuredRun { software: run.software, stratum, finished });
+        let at = Instant::now();
+        match self.measured_run(run, strata, observer) {
+            Ok(Finished { run: measured, left_out, mut missing, own_network }) => {
+                let batches = measured.outcome.batches();
+                let under = std::iter::once(None).chain(measured.strata.iter().copied().map(Some));
+                let shares = time_of_each(&measured, &batches);
+                self.runs.extend(under.zip(shares).map(|(stratum, (share, epochs))| LedgerRun {
+                    elapsed_s: at.elapsed().as_secs_f64() * share,
+                    epochs,
+                    own_network,
+                    ..of(stratum, std::mem::take(&mut missing))
+                }));
+                self.runs.extend(left_out.into_iter().map(|(stratum, why)| of(Some(stratum), vec![why])));
+                drop(batches);
+                if measured.outcome.epochs > 0 {
+                    self.measured.push(measured);
                 }
             }
-            Err(error) => record.missing.push(self.reason(budget, &error)),
+            Err(error) => {
+                let elapsed_s = at.elapsed().as_secs_f64();
+                self.runs.push(LedgerRun { elapsed_s, ..of(None, vec![self.reason(run, &error)]) });
+            }
         }
-        record.elapsed_s = at.elapsed().as_secs_f64();
-        let is_measured = record.epochs > 0;
-        self.runs.push(record);
-        is_measured
     }
 
-    /// Why a run was not measured. It had a part of the whole budget: the whole that suffices is named.
-    fn reason(&self, part: Budget, error: &LabError) -> String {
-        let LabError::Plan(PlanError::BudgetTooSmall { enough, cells, needed, .. }) = error else {
-            return error.to_string();
-        };
-        let whole = self.request.budget;
-        let sufficient = whole.mul_f64(*enough as f64 / part.usual.as_secs_f64().max(1e-9));
-        format!(
-            "its {} of a budget of {} cannot reach an interval: {cells} cells take {needed} epochs, about {enough} s; \
-             give --budget {}s",
-            duration_text(part.usual),
-            duration_text(whole),
-            sufficient.as_secs_f64().ceil()
-        )
-    }
-
-    /// As published, until every claim is decided, or the budget is spent; the article's own counts to their end.
-    fn published(
+    /// Plans, traces and measures until every claim is decided, or the budget is spent; the article's own counts to their end.
+    fn measured_run(
         &self,
         run: &ReplicationRun,
-        budget: Budget,
+        strata: Vec<&'a Stratum>,
         observer: &mut dyn Observer,
-    ) -> Result<Finished, LabError> {
-        let Self { request, replication, seed, interrupt, .. } = *self;
-        let (lab, plan) = match request.full {
-            Some(divide) => full(request, replication, divide, interrupt, observer)?,
-            None => self.planned(
-                &run.cells,
-                run,
-                budget,
-                run.batch,
-                |cells| sender_timed(replication, cells),
-                observer,
-            )?,
+    ) -> Result<Finished<'a>, LabError> {
+        let Self { request, replication, interrupt, .. } = *self;
+        let published = cells_of_run(run)?;
+        let Planned { lab, plan, job, strata, left_out } = match request.full {
+            Some(divide) => {
+                let (lab, plan) = full(request, replication, divide, interrupt, observer)?;
+                let job = job_of(&run.cells, &run.peers)?;
+                Planned { lab, plan, job, strata, left_out: Vec::new() }
+            }
+            None => self.planned(run, strata, &published, observer)?,
         };
         plan.notes.iter().for_each(|text| observer.note(text));
         let mut missing = unavailable(&plan.cells);
         missing.extend(peers::missing(&run.peers));
-        let system_calls = if tracing::is_wanted(replication, run.software) {
-            tracing::trace(replication, run.software, lab.tracing(&plan, interrupt)).unwrap_or_else(|error| {
+        let system_calls = match tracing::is_wanted(replication, run.software) {
+            true => self.traced(run, &lab).unwrap_or_else(|error| {
                 missing.push(error.to_string());
                 Default::default()
-            })
-        } else {
-            Default::default()
+            }),
+            false => Default::default(),
         };
-        let question =
-            ClaimsOfRun { replication, software: run.software, stratum: None, system_calls: &system_calls };
-        let published = plan.cells.clone();
-        let outcome = ask(&lab, plan, &question, interrupt, &mut missing, observer)?;
-        let job = Job { batch: run.batch, seed: Some(seed), ..job_of(&run.cells, &run.peers)? };
-        Ok(Finished { outcome, missing, system_calls, published, job, own_network: lab.has_own_network() })
-    }
-
-    /// The cells that claims name, under a condition.
-    fn under(
-        &self,
-        run: &ReplicationRun,
-        stratum: &Stratum,
-        budget: Budget,
-        observer: &mut dyn Observer,
-    ) -> Result<Finished, LabError> {
-        let Self { replication, interrupt, seed, .. } = *self;
-        let published = cells_of_run(run)?;
-        let cells =
-            strata::cells(replication, stratum, run.software, &published).map_err(LabError::Refused)?;
-        let batch = stratum.batch.or(run.batch.map(|batch| batch.min(LONGEST_BATCH)));
-        let timed = |cells: &[PlannedCell]| sender_timed_under(replication, stratum, &published, cells);
-        let (lab, plan) = self.planned(&cells, run, budget, batch, timed, observer)?;
-        let mut missing = unavailable(&plan.cells);
-        missing.extend(peers::missing(&run.peers));
-        let system_calls = BTreeMap::new();
         let question = ClaimsOfRun {
             replication,
             software: run.software,
-            stratum: Some((stratum, &published)),
+            strata: &strata,
+            published: &published,
             system_calls: &system_calls,
         };
         let outcome = ask(&lab, plan, &question, interrupt, &mut missing, observer)?;
-        let job = Job { batch, seed: Some(seed), ..job_of(&cells, &run.peers)? };
-        Ok(Finished { outcome, missing, system_calls, published, job, own_network: lab.has_own_network() })
+        let own_network = lab.has_own_network();
+        let job = Job { seed: Some(self.seed), ..job };
+        let run = MeasuredRun { software: run.software, strata, outcome, published, system_calls, job };
+        Ok(Finished { run, left_out, missing, own_network })
     }
 
-    /// The plan of a run, with the lab for it.
+    /// The system calls of the published cells that tests compare; the others of this plan are not looked at.
+    fn traced(&self, run: &ReplicationRun, lab: &Lab) -> Result<Traced, LabError> {
+        let cells = lab.cells(&job_of(&run.cells, &run.peers)?)?;
+        let settings = Settings { epochs: Some(1), ..Settings::of(&Job::default(), self.seed) };
+        let plan = lab.plan(cells, &settings)?;
+        tracing::trace(self.replication, run.software, lab.tracing(&plan, self.interrupt))
+    }
+
+    /// Why a run was not measured, with a budget of all experiments that would do.
+    fn reason(&self, run: &ReplicationRun, error: &LabError) -> String {
+        let LabError::Plan(PlanError::BudgetTooSmall { enough, cells, needed, .. }) = error else {
+            return error.to_string();
+        };
+        let (part, whole) = (own_budget(run).mul_f64(self.request.scale), self.request.budget);
+        format!(
+            "its {} of a budget of {} cannot reach an interval: {cells} cells take {needed} epochs, about {}; {}",
+            duration_text(part),
+            duration_text(whole),
+            duration_text(Duration::from_secs(*enough)),
+            budget_that_does(whole, part, Duration::from_secs(*enough))
+        )
+    }
+
+    /// A plan of the published cells and of those under each condition, with the lab for it. The last conditions for which there is no
+    /// time are left out.
     fn planned(
         &self,
-        cells: &[Matrix],
         run: &ReplicationRun,
-        budget: Budget,
-        batch: Option<Duration>,
-        sender_timed: impl Fn(&[PlannedCell]) -> Vec<usize>,
+        mut strata: Vec<&'a Stratum>,
+        published: &[PlannedCell],
         observer: &mut dyn Observer,
-    ) -> Result<(Lab, Plan), LabError> {
-        let job = job_of(&peers::usable(cells, &run.peers)?, &run.peers)?;
-        let mut lab = lab_of(self.request, &job, observer)?;
-        if let Some(why) = peers::open_to_all(&run.peers).filter(|_| !self.request.admits) {
+    ) -> Result<Planned<'a>, LabError> {
+        let Self { replication, request, .. } = *self;
+        let whole = own_budget(run).mul_f64(request.scale);
+        let timed = self.timed(run)?;
+        let mut lab = lab_of(request, &job_of(&peers::usable(&timed, &run.peers)?, &run.peers)?, observer)?;
+        if let Some(why) = peers::open_to_all(&run.peers).filter(|_| !request.admits) {
             let lost = lab.in_own_network().map_err(|error| no_network(why, &error.to_string()))?;
             if !lost.is_empty() {
                 observer.note(&format!(
@@ -324,27 +311,105 @@ impl<'a> Experiment<'a> {
                 ));
             }
         }
-        let expanded = lab.cells(&job)?;
-        let settings = Settings {
-            budget: Some(budget.usual),
-            batch,
-            counted: true,
-            margin: NO_MARGIN,
-            level: Some(level(self.replication, run.software)),
-            sender_timed: sender_timed(&expanded.cells),
-            ..Settings::of(&job, self.seed)
-        };
-        let plan = match lab.plan(expanded.clone(), &settings) {
-            // Rather one condition with intervals than all without.
-            Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. }))
-                if Duration::from_secs(enough) <= budget.most =>
-            {
-                lab.plan(expanded, &Settings { budget: Some(Duration::from_secs(enough)), ..settings })?
+        let mut left_out = Vec::new();
+        loop {
+            let batch = run.batch.map(|batch| match strata.is_empty() {
+                true => batch,
+                false => batch.min(LONGEST_BATCH),
+            });
+            let longest = run.batch.filter(|_| !strata.is_empty()).map(|batch| {
+                let epochs = f64::from(epochs_to_expect(PLANNED)) * 1.5;
+                let part = whole.mul_f64(PUBLISHED_SHARE / epochs / published.len().max(1) as f64);
+                part.clamp(batch.min(LONGEST_BATCH), batch)
+            });
+            let mut cells = timed.clone();
+            cells.iter_mut().for_each(|matrix| matrix.batch = longest);
+            for stratum in &strata {
+                let own = strata::cells(replication, stratum, run.software, published);
+                let own = own.map_err(LabError::Refused)?;
+                cells.extend(own.into_iter().map(|matrix| Matrix { batch: stratum.batch, ..matrix }));
             }
-            plan => plan?,
-        };
-        Ok((lab, plan))
+            let job = Job { batch, ..job_of(&peers::usable(&cells, &run.peers)?, &run.peers)? };
+            let expanded = lab.cells(&job)?;
+            let settings = Settings {
+                budget: Some(whole),
+                batch,
+                batch_least: batch.filter(|_| !strata.is_empty()).map(|batch| batch.min(SHORTEST_BATCH)),
+                counted: true,
+                margin: NO_MARGIN,
+                level: Some(PLANNED),
+                sender_timed: timed_by_sender(replication, (published, &strata), &expanded.cells),
+                // No claim is about a percentile.
+                latency: LatencyMode::Off,
+                ..Settings::of(&job, self.seed)
+            };
+            match (lab.plan(expanded, &settings), strata.last()) {
+                // Rather one condition with intervals than all without.
+                (Err(error @ LabError::Plan(PlanError::BudgetTooSmall { .. })), Some(last)) => {
+                    left_out.push((*last, self.reason(run, &error)));
+                    strata.pop();
+                }
+                (plan, _) => return Ok(Planned { plan: plan?, lab, job, strata, left_out }),
+            }
+        }
     }
+
+    /// The published cells of which times are asked, and not only calls.
+    fn timed(&self, run: &ReplicationRun) -> Result<Vec<Matrix>, LabError> {
+        let all = cells_of_run(run)?;
+        let is_timed = only_traced(self.replication, run.software, &all);
+        let mut timed = Vec::new();
+        for matrix in &run.cells {
+            let own = cells_anywhere(
+                &job_of(std::slice::from_ref(matrix), &run.peers)?,
+                &ipcost_foreign::states(),
+            )?;
+            let traced = |cell: &PlannedCell| is_timed.iter().any(|index| all[*index].point == cell.point);
+            if !own.cells.iter().all(traced) {
+                timed.push(matrix.clone());
+            }
+        }
+        Ok(timed)
+    }
+}
+
+/// The budget of everything that leaves a part of it the time that it takes, as a person types it.
+fn budget_that_does(whole: Duration, part: Duration, enough: Duration) -> String {
+    /// No one waits for longer.
+    const LONGEST: f64 = 6.0 * 3600.0;
+    let wanted = whole.as_secs_f64() * enough.as_secs_f64() / part.as_secs_f64().max(1e-9);
+    match wanted <= LONGEST {
+        true => format!("give --budget {}min", (wanted / 60.0).ceil().max(1.0)),
+        false => "no budget of some hours decides this; measure fewer experiments at a time".to_owned(),
+    }
+}
+
+/// The share of the time that the cells of each condition took, and their epochs: a cell that several have is the first one's.
+fn time_of_each(run: &MeasuredRun<'_>, batches: &Batches<'_>) -> Vec<(f64, u32)> {
+    let cells = &run.outcome.plan.cells;
+    let mut is_taken = vec![false; cells.len()];
+    let under = std::iter::once(None).chain(run.strata.iter().copied().map(Some));
+    let found: Vec<(f64, u32)> = under
+        .map(|stratum| {
+            let mut sum = (0.0, 0);
+            for published in &run.published {
+                let point =
+                    stratum.map_or_else(|| published.point.clone(), |stratum| stratum.of(&published.point));
+                let Some(cell) = cells.iter().position(|cell| cell.point == point) else { continue };
+                let samples = batches.of(cell);
+                let mut epochs: Vec<u32> = samples.iter().map(|sample| sample.epoch).collect();
+                epochs.dedup();
+                sum.1 = sum.1.max(epochs.len() as u32);
+                if !std::mem::replace(&mut is_taken[cell], true) {
+                    sum.0 += samples.iter().map(|sample| sample.wall_ns as f64).sum::<f64>();
+                }
+            }
+            sum
+        })
+        .collect();
+    let all: f64 = found.iter().map(|(ns, _)| ns).sum();
+    let count = found.len() as f64;
+    found.into_iter().map(|(ns, epochs)| (if all > 0.0 { ns / all } else { 1.0 / count }, epochs)).collect()
 }
 
 /// Whether a condition sets the congestion control that this machine uses anyway, and another sets all else that it does, or it sets nothing
@@ -359,15 +424,6 @@ fn is_measured_by_others(stratum: &Stratum, all: &[Stratum], own: &Option<String
     };
     let sets_more = stratum.placement.is_some() || !stratum.peers.is_empty() || !others.is_empty();
     own.as_ref() == Some(control) && (!sets_more || all.iter().any(is_like))
-}
-
-/// How long a run may take.
-#[derive(Debug, Clone, Copy, Default)]
-struct Budget {
-    /// Its part.
-    usual: Duration,
-    /// All that is left, if its part cannot reach an interval.
-    most: Duration,
 }
 
 /// Measures until the question is answered. What was complete before a failure is kept, and the failure is told.
@@ -389,13 +445,11 @@ fn ask(
     Ok(outcome)
 }
 
-struct Finished {
-    outcome: Outcome,
+/// A run that has ended.
+struct Finished<'a> {
+    run: MeasuredRun<'a>,
+    left_out: Vec<(&'a Stratum, String)>,
     missing: Vec<String>,
-    system_calls: BTreeMap<usize, Sides<SystemCalls>>,
-    /// The published cells, which tests name.
-    published: Vec<PlannedCell>,
-    job: Job,
     own_network: bool,
 }
 

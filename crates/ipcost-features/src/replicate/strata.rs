@@ -55,12 +55,6 @@ impl Stratum {
         }
         point
     }
-
-    /// Where the published cell is among those that were measured under this condition.
-    pub(super) fn find(&self, published: &PlannedCell, cells: &[PlannedCell]) -> Option<usize> {
-        let point = self.of(&published.point);
-        cells.iter().position(|cell| cell.point == point)
-    }
 }
 
 /// Whether a test is decided under conditions, too: system calls are the same under each, and what decides nothing is

@@ -277,8 +277,8 @@ fn hostile_text_everywhere_in_every_kind_of_document_is_escaped_in_every_output(
             kinds_seen.insert(format!("{target} {}", value["answer"]["schema"]));
         }
     }
-    // A plain run, eight kinds of answers in documents, and several experiments.
-    assert!(kinds_seen.len() >= 10, "{kinds_seen:?}");
+    // A plain run, seven kinds of answers in documents, and several experiments.
+    assert!(kinds_seen.len() >= 9, "{kinds_seen:?}");
 }
 
 #[test]

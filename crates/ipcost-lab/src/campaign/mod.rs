@@ -21,7 +21,7 @@ pub use self::epoch::retry_if_suspended;
 use self::epoch::verified_ops;
 pub use self::outcome::Outcome;
 use crate::bench::{BatchKind, Bench};
-use crate::calibration::{Ends, Rate, alike, counts_of, each_ns, lengths, rate};
+use crate::calibration::{Ends, Rate, alike, counts_of, each_ns, lengths, rate, rate_of_cold};
 use crate::error::EngineError;
 use crate::planning::{EpochCost, fit, has_choice};
 use crate::progress::{Observer, Phase, Progress};
@@ -350,6 +350,11 @@ impl Campaign<'_> {
             Pace::Rate { .. } | Pace::BackToBack | Pace::Think { .. } => f64::INFINITY,
         };
         let mut found = rate(self.bench, cell, workers, may_wait)?;
+        let planned = &self.outcome.plan.cells[cell];
+        if planned.starts_cold() && planned.ops.is_none() {
+            let (batch, _) = lengths(&self.outcome.plan, planned);
+            return rate_of_cold(self.bench, cell, workers, found, batch);
+        }
         for _ in 1..TRIES {
             if found.ns_per_op <= most_ns {
                 break;

@@ -69,6 +69,7 @@ impl CellArgs {
             speaks_first: self.speaks_first.clone().into(),
             request: self.request.clone().into(),
             lead_in: None,
+            batch: None,
             options: options(&self.options)?,
             label: None,
         })

@@ -77,6 +77,7 @@ pub fn recorded_cells(document: &Document) -> Vec<PlannedCell> {
         unavailable: (cell.epochs == 0)
             .then(|| cell.reason.clone().unwrap_or_else(|| "it was not measured".to_owned())),
         lead_in: None,
+        batch: None,
         ops: None,
         floor: None,
     };

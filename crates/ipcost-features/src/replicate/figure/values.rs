@@ -14,18 +14,18 @@ use crate::claims::ClaimedValue;
 
 /// The figure of a replication with what its runs with the original software measured; `None` if it has no figure.
 ///
-/// Without a document it has the published values alone.
+/// A run has a document of which so many cells are the published ones. Without a document it has the published values alone.
 pub fn published_figure(
     replication: &Replication,
-    runs: &[(Software, &Document)],
+    runs: &[(Software, usize, Document)],
 ) -> Option<PublishedFigure> {
     let Figure { title, kind, logarithmic, across, note, panels, unit } = replication.figure.as_ref()?;
     // Where no software of the article is at hand, this program's own peers stand for it.
     let has_original = replication.runs.iter().any(|run| run.software == Software::Original);
-    let originals: Vec<&Document> = runs
+    let originals: Vec<(usize, &Document)> = runs
         .iter()
-        .filter(|(software, _)| !has_original || *software == Software::Original)
-        .map(|(_, document)| *document)
+        .filter(|(software, ..)| !has_original || *software == Software::Original)
+        .map(|(_, published, document)| (*published, document))
         .collect();
     let panel = |panel: &PanelSpec| {
         let unit = panel.unit.unwrap_or(*unit);
@@ -51,16 +51,17 @@ pub fn published_figure(
         source: replication.source.as_ref().map(Source::citation),
         url: replication.source.as_ref().and_then(|source| source.url.clone()),
         published_on: replication.machine.clone(),
-        alpha: originals.first().map_or(ALPHA, |document| document.analysis.alpha),
+        alpha: originals.first().map_or(ALPHA, |(_, document)| document.analysis.alpha),
     })
 }
 
-fn value(point: &Point, unit: FigureUnit, results: &Value, documents: &[&Document]) -> FigureValue {
+fn value(point: &Point, unit: FigureUnit, results: &Value, documents: &[(usize, &Document)]) -> FigureValue {
     let published = point.published.as_ref().and_then(|pointer| published(results, pointer).ok());
     let found: Vec<(&CellRecord, Option<Estimate>)> = documents
         .iter()
-        .filter_map(|document| {
-            let index = point.cell.find_record(&document.cells).ok()??;
+        .filter_map(|(published, document)| {
+            let cells = document.cells.get(..*published).unwrap_or(&document.cells);
+            let index = point.cell.find_record(cells).ok()??;
             Some((document.cells.get(index)?, measured(document, index, &quantity(point))))
         })
         .collect();

@@ -100,9 +100,11 @@ fn shown(unit: &str, measure: &str, operations: &str) -> FigureValue {
             cell.wall_ns_per_op = Some(Estimate { median: 2_000.0, lo: Some(1_000.0), hi: Some(4_000.0) });
         }
     }
-    let figure = published_figure(&replication, &[(Software::Original, &document)]).unwrap();
+    let figure =
+        published_figure(&replication, &[(Software::Original, document.cells.len(), document.clone())])
+            .unwrap();
     assert!(
-        published_figure(&replication, &[(Software::Native, &document)])
+        published_figure(&replication, &[(Software::Native, document.cells.len(), document.clone())])
             .unwrap()
             .values()
             .all(|value| value.measured.is_none())
