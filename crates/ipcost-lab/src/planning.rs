@@ -183,14 +183,15 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         let first = cells.first().and_then(|cell| cell.unavailable.clone()).unwrap_or_default();
         return Err(PlanError::NothingAvailable(first));
     }
-    if settings.batch.is_some_and(|batch| batch < SHORTEST_BATCH) {
+    let batches = || settings.batch.into_iter().chain(cells.iter().filter_map(|cell| cell.batch));
+    if batches().any(|batch| batch < SHORTEST_BATCH) {
         return Err(PlanError::Setting(
             "a batch of less than 1 ms says little; give at least 1ms (--batch, or batch in a job)"
                 .to_owned(),
         ));
     }
     // A peer that is still busy would be killed.
-    if let Some(batch) = settings.batch.filter(|batch| *batch >= settings.timeout) {
+    if let Some(batch) = batches().find(|batch| *batch >= settings.timeout) {
         return Err(PlanError::Setting(format!(
             "a batch of {} does not end within the timeout of {}; give --timeout {}s",
             duration_text(batch),

@@ -101,21 +101,6 @@ impl Bounds {
     }
 }
 
-/// The verdict over all conditions: that it depends takes one under which the claim holds and one under which it does not.
-/// Conditions that are open take nothing from what is known under others.
-pub(crate) fn over_conditions(conditions: &[ClaimVerdict]) -> ClaimVerdict {
-    use ClaimVerdict::{Depends, Fails, Holds, NoDifference, NotTested, Open};
-    let has = |verdict: ClaimVerdict| conditions.contains(&verdict);
-    match () {
-        () if has(Depends) || (has(Holds) && (has(Fails) || has(NoDifference))) => Depends,
-        () if has(Holds) => Holds,
-        () if has(Fails) => Fails,
-        () if has(NoDifference) => NoDifference,
-        () if has(Open) => Open,
-        () => NotTested,
-    }
-}
-
 /// The verdict on a promise for several cells: broken for one it is broken, whatever holds for others; one that is neither kept nor broken
 /// for one cell is so for all.
 pub(crate) fn all_keep(verdicts: &[ClaimVerdict]) -> ClaimVerdict {

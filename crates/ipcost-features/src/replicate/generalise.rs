@@ -58,6 +58,8 @@ pub(super) struct Statement {
     pub(super) segments: Vec<Segment>,
     /// Rows of which none of them knows anything, and that nothing bridges.
     pub(super) open: Vec<usize>,
+    /// Those of the conditions that are open somewhere between, and point the other way there.
+    pub(super) doubtful: Vec<usize>,
 }
 
 fn is_decided(word: ClaimVerdict) -> bool {
@@ -67,9 +69,41 @@ fn is_decided(word: ClaimVerdict) -> bool {
 /// Ratios that differ from 1 by more than this lie on one side of it.
 const SIDE: f64 = 0.05;
 
-/// Whether two decided fields say the contrary of one another: what is no difference that matters does not hold either.
-fn contradict(a: ClaimVerdict, b: ClaimVerdict) -> bool {
-    is_decided(a) && is_decided(b) && (a == ClaimVerdict::Holds) != (b == ClaimVerdict::Holds)
+/// Whether two decided fields say the contrary of one another: one holds, the other does not, and their intervals are apart. Where they
+/// are not, both may have one value.
+fn contradict(a: Known, b: Known) -> bool {
+    let overlap = a.values.0 <= b.values.1 && b.values.0 <= a.values.1;
+    let holds = |known: Known| known.word == ClaimVerdict::Holds;
+    is_decided(a.word) && is_decided(b.word) && holds(a) != holds(b) && !overlap
+}
+
+/// What is known of a claim by the fields of its tables, a list for each thing that is compared. It depends if two fields contradict one another,
+/// or if it fails for one thing and holds for another. Fields that are open take nothing from what is known of others.
+pub(super) fn word_of(parts: &[Vec<Known>]) -> ClaimVerdict {
+    use ClaimVerdict::{Depends, Fails, Holds, NoDifference, NotTested, Open};
+    let has = |word: ClaimVerdict| parts.iter().flatten().any(|known| known.word == word);
+    match () {
+        () if has(Depends) || parts.iter().any(|part| contradicts_itself(part)) => Depends,
+        () if has(Holds) && has(Fails) => Depends,
+        () if has(Holds) => Holds,
+        () if has(Fails) => Fails,
+        () if has(NoDifference) => NoDifference,
+        () if has(Open) => Open,
+        () => NotTested,
+    }
+}
+
+/// Whether two of these fields contradict one another. A stranger's file may have many: the ends of intervals tell.
+fn contradicts_itself(part: &[Known]) -> bool {
+    let ends = |holds: bool| {
+        let mine = part
+            .iter()
+            .filter(|known| is_decided(known.word) && (known.word == ClaimVerdict::Holds) == holds);
+        mine.map(|known| known.values)
+            .reduce(|(lo, hi), (other_lo, other_hi)| (lo.max(other_lo), hi.min(other_hi)))
+    };
+    let (yes, no) = (ends(true), ends(false));
+    yes.zip(no).is_some_and(|(yes, no)| !(yes.0 <= no.1 && no.0 <= yes.1))
 }
 
 impl Grid {
@@ -82,7 +116,7 @@ impl Grid {
     fn is_apart(&self, a: Known, b: Known) -> bool {
         let sides = |below: Known, above: Known| below.values.1 < 1.0 - SIDE && above.values.0 > 1.0 + SIDE;
         let both = is_decided(a.word) && is_decided(b.word);
-        contradict(a.word, b.word) || (self.is_ratio && both && (sides(a, b) || sides(b, a)))
+        contradict(a, b) || (self.is_ratio && both && (sides(a, b) || sides(b, a)))
     }
 
     fn columns(&self) -> usize {
@@ -151,7 +185,10 @@ fn statement(grid: &Grid, columns: Vec<usize>) -> Statement {
             let so_far = Known { word: segment.word, values: segment.values };
             segment.word == word && !grid.is_apart(so_far, known)
         };
-        match segments.last_mut().filter(goes_on) {
+        let segment = segments.last_mut().filter(goes_on);
+        let agrees =
+            |segment: &&mut Segment| gap.iter().all(|row| points(grid, *row, &columns, segment.values));
+        match segment.filter(agrees) {
             Some(segment) => {
                 segment.bridged.append(&mut gap);
                 segment.rows.1 = row;
@@ -164,7 +201,19 @@ fn statement(grid: &Grid, columns: Vec<usize>) -> Statement {
         }
     }
     open.append(&mut gap);
-    Statement { columns, segments, open }
+    let is_doubtful = |column: &usize| {
+        let of_column = std::slice::from_ref(column);
+        segments.iter().any(|it| (it.rows.0..=it.rows.1).any(|row| !points(grid, row, of_column, it.values)))
+    };
+    let doubtful = columns.iter().copied().filter(is_doubtful).collect();
+    Statement { columns, segments, open, doubtful }
+}
+
+/// Whether what is open in a row points to the same side of 1 as these values, as far as it is a ratio.
+fn points(grid: &Grid, row: usize, columns: &[usize], (least, most): (f64, f64)) -> bool {
+    let open = columns.iter().filter_map(|column| grid.rows[row].get(*column).copied().flatten());
+    let mut open = open.filter(|known| !is_decided(known.word)).map(|known| known.values.0);
+    !grid.is_ratio || open.all(|value| !(value > 1.0 && most < 1.0) && !(value < 1.0 && least > 1.0))
 }
 
 /// What the word of a claim depends on: along rows, and from one condition to another that differs from it in one setting. What
@@ -180,7 +229,7 @@ pub(super) fn factors(grids: &[Grid], settings: &[Settings]) -> Vec<String> {
         let (rows, columns) = (grid.rows.len(), grid.columns());
         let differ = |(a, column_a): (usize, usize), (b, column_b): (usize, usize)| {
             let pair = grid.decided(a, column_a).zip(grid.decided(b, column_b));
-            pair.is_some_and(|(a, b)| contradict(a.word, b.word))
+            pair.is_some_and(|(a, b)| contradict(a, b))
         };
         for column in 0..columns {
             let pairs = (0..rows).flat_map(|a| (a + 1..rows).map(move |b| (a, b)));
@@ -211,14 +260,11 @@ fn only_difference<'a>(a: &'a Settings, b: &'a Settings) -> Option<&'a str> {
 }
 
 /// The rows of a table as they are shown: neighbours of which the same is known in every column are one.
-pub(super) fn merged(grid: &Grid) -> Vec<(usize, usize)> {
-    let words = |row: usize| -> Vec<Option<ClaimVerdict>> {
-        (0..grid.columns()).map(|column| grid.rows[row].get(column)?.map(|known| known.word)).collect()
-    };
+pub(super) fn merged<T: PartialEq>(rows: &[T]) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
-    for row in 0..grid.rows.len() {
+    for row in 0..rows.len() {
         match found.last_mut() {
-            Some(last) if words(last.0) == words(row) => last.1 = row,
+            Some(last) if rows[last.0] == rows[row] => last.1 = row,
             _ => found.push((row, row)),
         }
     }
@@ -227,20 +273,23 @@ pub(super) fn merged(grid: &Grid) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::level::{Field, known};
     use super::*;
+    use crate::claims::{Bounded, Bounds};
 
     /// A table in letters, one word a condition: `h` holds, `f` fails, `s` no difference, `o` open, `-` not measured. The
-    /// value of a field is the number of its row.
+    /// value of a field is the number of its row, and more where it does not hold.
     fn grid(columns: &[&str]) -> Grid {
         let field = |row: usize, letters: &str| {
-            let word = match letters.as_bytes()[row] {
-                b'h' => ClaimVerdict::Holds,
-                b'f' => ClaimVerdict::Fails,
-                b's' => ClaimVerdict::NoDifference,
-                b'o' => ClaimVerdict::Open,
+            let (word, more) = match letters.as_bytes()[row] {
+                b'h' => (ClaimVerdict::Holds, 0),
+                b'f' => (ClaimVerdict::Fails, 100),
+                b's' => (ClaimVerdict::NoDifference, 50),
+                b'o' => (ClaimVerdict::Open, 0),
                 _ => return None,
             };
-            Some(Known { word, values: (row as f64, row as f64) })
+            let value = (row + more) as f64;
+            Some(Known { word, values: (value, value) })
         };
         let row = |row| columns.iter().map(|letters| field(row, letters)).collect();
         Grid { factor: "size", is_ratio: false, rows: (0..columns[0].len()).map(row).collect() }
@@ -299,6 +348,74 @@ mod tests {
     }
 
     #[test]
+    fn a_word_follows_from_fields_and_contradiction_takes_intervals_that_are_apart() {
+        use ClaimVerdict::{Depends, Fails, Holds, NoDifference, NotTested, Open};
+        let of = |all: &[(ClaimVerdict, f64, f64)]| {
+            word_of(&[all.iter().map(|(word, lo, hi)| Known { word: *word, values: (*lo, *hi) }).collect()])
+        };
+        let (yes, no, same) = ((Holds, 0.7, 0.8), (Fails, 1.2, 1.4), (NoDifference, 0.96, 1.02));
+        assert_eq!(of(&[yes, (Open, 0.9, 0.9)]), Holds, "nothing says that it depends");
+        assert_eq!(of(&[no, (Open, 0.9, 0.9)]), Fails);
+        assert_eq!(of(&[yes, no]), Depends);
+        assert_eq!(of(&[yes, same]), Depends);
+        assert_eq!(of(&[(Holds, 0.94, 0.99), same]), Holds, "both may be 0.97");
+        assert_eq!(of(&[no, same]), Fails);
+        assert_eq!(of(&[same, (Open, 1.0, 1.0)]), NoDifference);
+        assert_eq!(of(&[(Open, 1.0, 1.0)]), Open);
+        assert_eq!(word_of(&[]), NotTested);
+        let known = |(word, lo, hi): (ClaimVerdict, f64, f64)| vec![Known { word, values: (lo, hi) }];
+        assert_eq!(word_of(&[known(yes), known(no)]), Depends, "of two things it holds for one");
+        assert_eq!(word_of(&[known(yes), known(same)]), Holds);
+        let calls = |word| vec![Known { word, values: (f64::NAN, f64::NAN) }];
+        assert_eq!(word_of(&[calls(Holds), calls(Fails)]), Depends);
+    }
+
+    /// The truth is one ratio everywhere, and says so: a claim of its direction depends on nothing.
+    #[test]
+    fn one_ratio_under_all_conditions_depends_on_nothing() {
+        let mut random = ipcost_stats::Random::new(3);
+        let below = Bounds { below: Some(Bounded::Strictly(1.0)), margin: Some(0.05), above: None };
+        let mut depends = 0;
+        for _ in 0..200 {
+            let noise = 0.01 + 0.05 * random.unit();
+            let fields: Vec<Field> = (0..12)
+                .map(|_| Field {
+                    epochs: (1..=24).map(|epoch| (epoch, 0.97f64.ln() + noise * random.normal())).collect(),
+                    is_ratio: true,
+                    is_count: false,
+                    claimed: below,
+                    direction: None,
+                })
+                .collect();
+            let found = known(&fields, fields.len());
+            let of = |(field, epochs): (&Field, &usize)| {
+                let values = field.at(found.level, *epochs)?.interval?;
+                Some(Known { word: below.decide(Some(values)), values })
+            };
+            let part: Vec<Known> = fields.iter().zip(&found.epochs).filter_map(of).collect();
+            depends += u32::from(word_of(&[part]) == ClaimVerdict::Depends);
+        }
+        assert!(depends <= 10, "{depends} of 200");
+    }
+
+    #[test]
+    fn what_is_open_and_points_the_other_way_is_not_spoken_for() {
+        let at = |word, value: f64| Some(Known { word, values: (value, value) });
+        let (fails, open) = (ClaimVerdict::Fails, ClaimVerdict::Open);
+        let rows = vec![
+            vec![at(fails, 1.4), at(open, 1.3)],
+            vec![at(open, 0.8), at(open, 1.2)],
+            vec![at(fails, 2.0), at(open, 0.8)],
+        ];
+        let grid = Grid { factor: "size", is_ratio: true, rows };
+        let found = &statements(&grid)[0];
+        assert_eq!((found.segments.len(), &found.open[..]), (2, &[1][..]), "no bridge over 0.8");
+        let rows = vec![vec![at(fails, 1.4), at(fails, 1.5)], vec![at(fails, 2.0), at(open, 0.8)]];
+        let found = &statements(&Grid { rows, ..grid })[0];
+        assert_eq!((&found.columns[..], &found.doubtful[..]), (&[0, 1][..], &[1][..]));
+    }
+
+    #[test]
     fn values_are_those_of_what_is_decided() {
         let found = statements(&grid(&["ohhoh"]));
         assert_eq!(found[0].segments[0].values, (1.0, 4.0));
@@ -312,7 +429,10 @@ mod tests {
         let of = |a: &str, b: &str| grid(&[a]).with(&grid(&[b]));
         assert_eq!(of("ho", "ho"), Some(grid(&["ho"])));
         assert_eq!(of("ho", "hh"), None, "of the second nothing is known of one, and so of both");
-        assert_eq!(of("sf", "ff"), Some(grid(&["ff"])));
+        assert!(
+            of("sf", "ff")
+                .is_some_and(|both| both.rows[0][0].is_some_and(|it| it.word == ClaimVerdict::Fails))
+        );
         assert_eq!(of("hh", "hf"), None);
     }
 
@@ -351,8 +471,8 @@ mod tests {
 
     #[test]
     fn neighbours_that_agree_in_every_column_are_one_row() {
-        assert_eq!(merged(&grid(&["hhho", "oofo"])), [(0, 1), (2, 2), (3, 3)]);
-        assert_eq!(merged(&grid(&["hhhh"])), [(0, 3)]);
-        assert!(merged(&Grid::default()).is_empty());
+        assert_eq!(merged(&["ho", "ho", "hf", "oo"]), [(0, 1), (2, 2), (3, 3)]);
+        assert_eq!(merged(&["h"; 4]), [(0, 3)]);
+        assert!(merged::<u8>(&[]).is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Ledgers of replications as pages.
 
-use ipcost_model::{Document, FigurePanel, PublishedFigure};
+use ipcost_model::{ClaimVerdict, Document, FigurePanel, PublishedFigure};
 use ipcost_report::page::{
     Block, Claim, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
 };
@@ -16,6 +16,8 @@ use super::words::{brief, congestion, counts, how, notes, remarks, word};
 use super::{Ledger, LedgerClaim, LedgerRun, LedgerTest, claims, right};
 use crate::answer::AnsweredRun;
 
+/// How a word follows from its table.
+const LEGEND: &str = "✓ holds, ✗ fails, · no difference that matters, ? open; of two marks the first is of the direction, the second of the factor. A claim holds or fails if a field does and none says otherwise; it depends if two do whose intervals are apart.";
 /// The longest line of a summary.
 const LINE: usize = 100;
 /// Between columns of a summary.
@@ -42,6 +44,7 @@ pub fn page<'a>(ledger: &'a Ledger, document: &'a Document) -> Page<'a> {
         section.with_all(table(claim, &ledger.runs)).with_all(tested).open()
     };
     let all = (1..).zip(&ledger.claims).map(of_claim);
+    let all = all.chain([Section::new("", "").with(Paragraph::quiet(LEGEND)).open()]);
     page.blocks.push(Section::new("claims", "What was claimed, and what holds").with_all(all).open());
     page.blocks.extend(ledger.figure.as_ref().map(|figure| published(figure, document).open()));
     let claims = claims(ledger, document);
@@ -128,7 +131,7 @@ fn table(claim: &LedgerClaim, runs: &[LedgerRun]) -> Option<Table> {
             (a, _) if part.pattern.is_some() => format!("{}, {}", measure_text(part.measure), shown(&a[0])),
             _ => part.about.to_owned(),
         };
-        for (number, range) in merged(&part.grid(|test| test.word)).into_iter().enumerate() {
+        for (number, range) in merged(&known(part)).into_iter().enumerate() {
             let says_load = part.has_load(range.0);
             let mut row: Vec<Field> = vec![
                 Value::Name(if number == 0 { name.clone() } else { String::new() }).into(),
@@ -144,6 +147,14 @@ fn table(claim: &LedgerClaim, runs: &[LedgerRun]) -> Option<Table> {
     Some(Table::new(&titles).rows(rows))
 }
 
+/// What is known of each row, of the direction and of all of it, by condition.
+fn known(part: &Part<'_>) -> Vec<Vec<Option<(ClaimVerdict, Option<ClaimVerdict>)>>> {
+    let of_row = |row: &Vec<Option<&LedgerTest>>| {
+        row.iter().map(|test| test.map(|test| (test.word, test.direction))).collect()
+    };
+    part.tests.iter().map(of_row).collect()
+}
+
 /// What was measured for neighbouring rows under a condition, and what is known of the claim there.
 fn field(part: &Part<'_>, (first, last): (usize, usize), column: usize) -> Field {
     let tests: Vec<&LedgerTest> = (first..=last).filter_map(|row| part.tests[row][column]).collect();
@@ -152,7 +163,9 @@ fn field(part: &Part<'_>, (first, last): (usize, usize), column: usize) -> Field
     };
     let held = span(tests.iter().filter_map(|test| test.value));
     let held = held.map_or_else(String::new, |values| format!("{} ", bare(part, values)));
-    Field::from(Value::Name(format!("{held}{}", test.word.mark()))).toned(test.word)
+    // Of a claim that names a factor the direction comes first.
+    let direction = test.direction.map_or("", ClaimVerdict::mark);
+    Field::from(Value::Name(format!("{held}{direction}{}", test.word.mark()))).toned(test.word)
 }
 
 /// Figures of a column that says itself what they are.
@@ -331,7 +344,6 @@ mod tests {
     use super::*;
     use crate::answers::answered_as;
     use crate::replicate::{LEDGER_SCHEMA, Software, Source};
-    use ipcost_model::ClaimVerdict;
 
     /// Five articles that contradict one another, measured on an idle machine of two cores.
     fn five() -> Vec<AnsweredRun<Ledger>> {
@@ -349,7 +361,7 @@ mod tests {
         for line in claims.lines() {
             assert!(line.chars().count() <= LINE && !line.contains('…'), "{line}");
         }
-        assert!(right.lines().filter(|line| !line.is_empty()).count() <= 15 + 1, "{right}");
+        assert!(right.lines().filter(|line| !line.is_empty()).count() <= 18, "{right}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use ipcost_model::{Measure, Pattern, and_joined};
 use super::compared::{Compared, Settings};
 use super::generalise::{Grid, Known, factors};
 use super::judge::SAME;
-use super::table::{ClaimTable, Part, Under, direction};
+use super::table::{ClaimTable, Part, Under};
 use super::telling::{factor_name, measure_text, said_of, shown};
 use super::{Ledger, LedgerClaim, LedgerTest};
 use crate::claims::{Bounded, Bounds};
@@ -209,14 +209,12 @@ fn bounds(test: &LedgerTest, turned: bool) -> (f64, f64) {
 fn side_of_1(test: &LedgerTest, turned: bool) -> Option<Known> {
     let turn = |value: f64| if turned { value.recip() } else { value };
     let value = turn(test.value?);
-    // Where a claim holds as a whole in its direction, that is decided at another level than the interval is for.
-    let claimed = claimed_side(bounds(test, turned)).filter(|_| direction(test) == ClaimVerdict::Holds);
-    let word = claimed.unwrap_or_else(|| {
-        let interval = test.lo.zip(test.hi);
-        let interval = interval.map(|(lo, hi)| if turned { (turn(hi), turn(lo)) } else { (lo, hi) });
-        Bounds { above: Some(Bounded::Strictly(1.0)), margin: Some(SAME), below: None }.decide(interval)
-    });
-    Some(Known { word, values: (value, value) })
+    let interval = test.lo.zip(test.hi);
+    let interval = interval.map(|(lo, hi)| if turned { (turn(hi), turn(lo)) } else { (lo, hi) });
+    let word =
+        Bounds { above: Some(Bounded::Strictly(1.0)), margin: Some(SAME), below: None }.decide(interval);
+    let held = interval.filter(|_| !word.is_open());
+    Some(Known { word, values: held.unwrap_or((value, value)) })
 }
 
 /// On which side of 1 a range lies.
@@ -232,6 +230,8 @@ fn told(load: Load, all: &[&Saying<'_>]) -> Answer {
     let (a, b) = (shown(&all[0].sides.0), shown(&all[0].sides.1));
     let has = |word: ClaimVerdict| all.iter().any(|it| it.words().any(|known| known == word));
     let turns = turns_on(all);
+    let words = || all.iter().flat_map(|it| it.words());
+    let decided = words().filter(|word| !word.is_open()).count();
     let decides =
         if turns.is_empty() { "it depends".to_owned() } else { format!("depends on {}", and_joined(&turns)) };
     let answer = match (has(ClaimVerdict::Holds), has(ClaimVerdict::Fails), has(ClaimVerdict::NoDifference)) {
@@ -243,7 +243,7 @@ fn told(load: Load, all: &[&Saying<'_>]) -> Answer {
     };
     Answer {
         title: format!("{}: {answer}", load.name()),
-        here: format!("{a} over {b}: {}", here(all)),
+        here: format!("{a} over {b}: {}; {} of {} decided", here(all), decided, words().count()),
         articles: said(all),
     }
 }
@@ -415,7 +415,7 @@ mod tests {
             told(&[one, other]),
             [[
                 "A stream: unix costs less than TCP",
-                "TCP over unix: 1.2–1.5 × (one); 1.2 × (other)",
+                "TCP over unix: 1.2–1.5 × (one); 1.2–1.3 × (other); 3 of 3 decided",
                 "articles: unix costs less, by other ✓; TCP costs less, by one ✗"
             ]]
         );

@@ -190,7 +190,10 @@ impl Part<'_> {
         let field = |test: &Option<&LedgerTest>| {
             let test = (*test)?;
             let value = test.value.or(test.detail.is_some().then_some(f64::NAN))?;
-            Some(Known { word: word(test), values: (value, value) })
+            let word = word(test);
+            // What is said of a field that is decided is said of all of its interval.
+            let held = test.lo.zip(test.hi).filter(|_| !word.is_open());
+            Some(Known { word, values: held.unwrap_or((value, value)) })
         };
         let rows = self.tests.iter().map(|row| row.iter().map(field).collect()).collect();
         Grid { factor: self.factor, is_ratio: self.is_ratio(), rows }

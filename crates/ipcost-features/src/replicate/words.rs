@@ -91,9 +91,17 @@ pub(super) fn counts(ledgers: &[impl Deref<Target = Ledger>]) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, verdict)| verdict.counted(count))
         .collect();
+    let fields = || ledgers.iter().filter_map(|ledger| ledger.fields);
+    let (decided, of) = fields().fold((0, 0), |sum, it| (sum.0 + it.decided, sum.1 + it.of));
+    let decided = match of {
+        0 => String::new(),
+        of => {
+            format!("{decided} of {of} comparisons decided, of which at most 5 % are expected to be wrong; ")
+        }
+    };
     let took: f64 = ledgers.iter().flat_map(|ledger| &ledger.runs).map(|run| run.elapsed_s).sum();
     format!(
-        "{}: {}; measured in {}.",
+        "{}: {}; {decided}measured in {}.",
         counted(claims().count() as u64, "claim"),
         counts.join(", "),
         duration_text(duration_of(took))
