@@ -352,6 +352,18 @@ mod tests {
     }
 
     #[test]
+    fn a_cold_batch_is_as_long_as_planned_where_a_longer_transfer_is_slower() {
+        // Buffers take the first 10 ms of messages at once; then each takes five times as long.
+        let took = |ops: u64| if ops < 10_000 { ops * 1_000 } else { 10_000_000 + (ops - 10_000) * 5_000 };
+        let batch = Duration::from_secs(1);
+        let bench = &mut Scripted(took);
+        let short = rate(bench, 0, 1, false).unwrap();
+        let found = rate_of_cold(bench, 0, 1, short, batch).unwrap();
+        let lasts = |rate: Rate| took(shared(1e9 / rate.ns_per_op, 1)) as f64 / 1e9;
+        assert!(lasts(short) > 3.0 && (0.8..1.2).contains(&lasts(found)), "{short:?} {found:?}");
+    }
+
+    #[test]
     fn where_the_scheduler_places_equal_cells_have_equal_counts_and_no_batch_gets_far_too_long() {
         let table = [2_000.0, 8_000.0, 4_000.0];
         for own in table {

@@ -273,6 +273,8 @@ pub(super) fn merged<T: PartialEq>(rows: &[T]) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::level::{Field, known};
     use super::*;
     use crate::claims::{Bounded, Bounds};
@@ -413,6 +415,62 @@ mod tests {
         let rows = vec![vec![at(fails, 1.4), at(fails, 1.5)], vec![at(fails, 2.0), at(open, 0.8)]];
         let found = &statements(&Grid { rows, ..grid })[0];
         assert_eq!((&found.columns[..], &found.doubtful[..]), (&[0, 1][..], &[1][..]));
+    }
+
+    /// A table of ratios as tests of one claim make it: that they are below 1.
+    fn any_grid() -> impl Strategy<Value = Grid> {
+        let field = proptest::option::weighted(0.9, (0.3f64..3.0, 1.0f64..1.3));
+        let of = |field: Option<(f64, f64)>| {
+            let (value, width) = field?;
+            let values = (value / width, value * width);
+            let below = Bounds { below: Some(Bounded::Strictly(1.0)), margin: Some(0.05), above: None };
+            let word = below.decide(Some(values));
+            Some(Known { word, values: if is_decided(word) { values } else { (value, value) } })
+        };
+        let rows = proptest::collection::vec(proptest::collection::vec(field, 4), 1..6);
+        rows.prop_map(move |rows| Grid {
+            factor: "size",
+            is_ratio: true,
+            rows: rows.into_iter().map(|row| row.into_iter().map(of).collect()).collect(),
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn no_word_contradicts_its_table(grid in any_grid()) {
+            let fields: Vec<Known> = grid.rows.iter().flatten().flatten().copied().collect();
+            let word = word_of(std::slice::from_ref(&fields));
+            let has = |word: ClaimVerdict| fields.iter().any(|known| known.word == word);
+            let apart = fields.iter().any(|a| fields.iter().any(|b| contradict(*a, *b)));
+            prop_assert_eq!(word == ClaimVerdict::Depends, apart);
+            match word {
+                ClaimVerdict::Holds => prop_assert!(has(ClaimVerdict::Holds) && !has(ClaimVerdict::Fails)),
+                ClaimVerdict::Fails => prop_assert!(has(ClaimVerdict::Fails) && !has(ClaimVerdict::Holds)),
+                ClaimVerdict::Open => prop_assert!(fields.iter().all(|known| !is_decided(known.word))),
+                _ => {}
+            }
+        }
+
+        #[test]
+        fn no_sentence_contradicts_its_table(grid in any_grid()) {
+            for it in statements(&grid) {
+                for segment in &it.segments {
+                    let (least, most) = segment.values;
+                    prop_assert!(!(most > 1.0 + SIDE && least < 1.0 - SIDE), "never across 1: {:?}", segment);
+                    for (row, column) in (segment.rows.0..=segment.rows.1).flat_map(|row| it.columns.iter().map(move |column| (row, *column))) {
+                        let Some(known) = grid.rows[row][column] else { continue };
+                        let (lo, hi) = known.values;
+                        if is_decided(known.word) {
+                            prop_assert!(least <= lo && hi <= most, "its interval is in the range");
+                        } else if (most < 1.0 && lo > 1.0) || (least > 1.0 && hi < 1.0) {
+                            prop_assert!(it.doubtful.contains(&column), "what points the other way is named");
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -80,6 +80,13 @@ impl<'a> MeasuredSoftware<'a> {
         published.into_iter().map(find).collect()
     }
 
+    /// How long the batches of a test's cells took; `None` where one was not measured.
+    fn seconds(&self, test: &Test) -> Option<f64> {
+        let cells = self.cells_of(test)?;
+        let samples = cells.iter().flat_map(|cell| self.batches.of(*cell));
+        Some(samples.map(|sample| sample.wall_ns as f64 / 1e9).sum())
+    }
+
     /// The share of the batches of these cells that the scheduler ran on one core, and on two; `None` if it does not tell,
     /// or the cells are pinned.
     fn mixture(&self, cells: &[usize]) -> Option<(f64, f64)> {
@@ -504,6 +511,7 @@ fn ledger_test(run: &MeasuredSoftware<'_>, test: &Test, found: Option<ClaimedVal
         direction: direction_of(test).map(|_| ClaimVerdict::Open),
         decides: test.decides,
         detail: None,
+        seconds: run.seconds(test),
         contradicted: test.contradicted.clone(),
     };
     if test.same_system_calls {

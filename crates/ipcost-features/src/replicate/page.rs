@@ -17,7 +17,7 @@ use super::{Ledger, LedgerClaim, LedgerRun, LedgerTest, claims, right};
 use crate::answer::AnsweredRun;
 
 /// How a word follows from its table.
-const LEGEND: &str = "✓ holds, ✗ fails, · no difference that matters, ? open; of two marks the first is of the direction, the second of the factor. A claim holds or fails if a field does and none says otherwise; it depends if two do whose intervals are apart.";
+const LEGEND: &str = "✓ holds, ✗ fails, · no difference that matters, ? open; of two marks the first is of the direction, the second of the factor. A claim holds or fails if a field does and none says otherwise; it depends if two do whose intervals are apart. Of a row with both placements, what was measured as published counts for nothing: it is a mixture of the two.";
 /// The longest line of a summary.
 const LINE: usize = 100;
 /// Between columns of a summary.
@@ -396,6 +396,7 @@ mod tests {
             word,
             decides,
             detail: None,
+            seconds: None,
             contradicted: None,
         };
         let run = |software, epochs, missing: &[&str]| LedgerRun {

@@ -465,6 +465,9 @@ pub struct LedgerTest {
     pub decides: bool,
     /// What else is to be said, such as system calls by name.
     pub detail: Option<String>,
+    /// How long the batches of its cells took, seconds; cells that several tests share count for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
     /// What the article's own method, run plainly beside it, says otherwise; the word is `undecided` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradicted: Option<String>,
@@ -513,6 +516,7 @@ impl LedgerTest {
             direction: None,
             decides: true,
             detail: None,
+            seconds: None,
             contradicted: None,
         }
     }

@@ -85,7 +85,20 @@ pub(super) fn retell(claim: &mut LedgerClaim, runs: &[LedgerRun]) {
     let settings = table.settings();
     let fields = |of: &dyn Fn(&LedgerTest) -> ClaimVerdict, under: Option<usize>| -> Vec<Vec<Known>> {
         let of_part = |part: &Part<'_>| {
-            let rows = part.grid(of).rows.into_iter();
+            let rows = part.grid(of).rows.into_iter().map(|mut row| {
+                let is_placed = |at: &str| {
+                    let mut all = row.iter().zip(&settings);
+                    all.any(|(known, set)| known.is_some() && set.get("placement").is_some_and(|it| it == at))
+                };
+                // The scheduler's mixture of both placements says nothing that they do not.
+                if under.is_none() && is_placed("together") && is_placed("apart") {
+                    row.iter_mut()
+                        .zip(&settings)
+                        .filter(|(_, set)| set.is_empty())
+                        .for_each(|(known, _)| *known = None);
+                }
+                row
+            });
             let fields = rows.flat_map(|row| row.into_iter().enumerate());
             let fields = fields.filter(|(column, _)| under.is_none_or(|only| only == *column));
             fields.filter_map(|(_, known)| known).collect()

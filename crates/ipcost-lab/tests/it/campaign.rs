@@ -288,6 +288,16 @@ fn a_cell_without_a_lead_in_is_measured_before_anything_else_is_asked_of_its_pro
 }
 
 #[test]
+fn cells_may_have_batches_of_their_own_length() {
+    let longer = PAIR.replacen("[[cells]]\n", "[[cells]]\nbatch = \"100ms\"\n", 1);
+    let mut script = Script::new(|_, _| 5_000.0);
+    let outcome = campaign(&format!("epochs = 5\nlatency = \"off\"\n{longer}"), &mut script);
+    assert!(outcome.samples.iter().all(|sample| sample.ops == 20_000), "100 ms of 5 µs");
+    let too_long = longer.replace("100ms", "20s");
+    assert!(std::panic::catch_unwind(|| planned(&too_long)).is_err(), "a peer would be killed");
+}
+
+#[test]
 fn long_operations_are_verified_for_a_tenth_of_a_second_and_short_ones_all() {
     let asked = |each: Duration| {
         let mut script = Script { verified_each: each, ..Script::new(|_, _| 5_000.0) };
