@@ -213,7 +213,7 @@ fn statement(grid: &Grid, columns: Vec<usize>) -> Statement {
 fn points(grid: &Grid, row: usize, columns: &[usize], (least, most): (f64, f64)) -> bool {
     let open = columns.iter().filter_map(|column| grid.rows[row].get(*column).copied().flatten());
     let mut open = open.filter(|known| !is_decided(known.word)).map(|known| known.values.0);
-    !grid.is_ratio || open.all(|value| !(value > 1.0 && most < 1.0) && !(value < 1.0 && least > 1.0))
+    !grid.is_ratio || !open.any(|value| (value > 1.0 && most < 1.0) || (value < 1.0 && least > 1.0))
 }
 
 /// What the word of a claim depends on: along rows, and from one condition to another that differs from it in one setting. What

@@ -368,7 +368,7 @@ impl<'a> Judged<'a> {
 
 /// Whether only the native peer can decide some claim, whatever software is here.
 pub(super) fn needs_native(replication: &Replication) -> bool {
-    replication.claims.iter().any(|claim| is_for_native_alone(claim))
+    replication.claims.iter().any(is_for_native_alone)
 }
 
 fn is_for_native_alone(claim: &Claim) -> bool {

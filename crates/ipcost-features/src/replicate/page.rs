@@ -148,7 +148,7 @@ fn table(claim: &LedgerClaim, runs: &[LedgerRun]) -> Option<Table> {
 }
 
 /// What is known of each row, of the direction and of all of it, by condition.
-fn known(part: &Part<'_>) -> Vec<Vec<Option<(ClaimVerdict, Option<ClaimVerdict>)>>> {
+fn known(part: &Part<'_>) -> Vec<Vec<impl PartialEq + use<>>> {
     let of_row = |row: &Vec<Option<&LedgerTest>>| {
         row.iter().map(|test| test.map(|test| (test.word, test.direction))).collect()
     };

@@ -84,7 +84,7 @@ pub fn run(
     let mut experiment =
         Experiment { request, replication, seed, interrupt, runs: Vec::new(), measured: Vec::new() };
     match request.full {
-        Some(_) => _ = experiment.measure(&article_run(replication), Vec::new(), observer),
+        Some(_) => experiment.measure(&article_run(replication), Vec::new(), observer),
         None => experiment.measure_all(observer),
     }
     let stopped = experiment.measured.last().map(|last| last.outcome.stopped);
