@@ -45,15 +45,24 @@ impl Stratum {
                 peer.clone_from(other);
             }
         }
-        let transport = ipcost_sys::transport::find(&point.transport);
-        for (name, value) in &self.options {
-            let acts =
-                transport.is_some_and(|known| name.spec().acts_on(known.capabilities(), point.pattern));
-            if acts {
-                point.options.insert(*name, value.clone());
-            }
+        let acting: Vec<OptionName> = self.acting(&point).collect();
+        for name in acting {
+            point.options.insert(name, self.options[&name].clone());
         }
         point
+    }
+
+    /// The options that act on a cell.
+    fn acting(&self, point: &Point) -> impl Iterator<Item = OptionName> {
+        let transport = ipcost_sys::transport::find(&point.transport);
+        let acts = move |name: &OptionName| {
+            transport.is_some_and(|known| name.spec().acts_on(known.capabilities(), point.pattern))
+        };
+        self.options.keys().copied().filter(acts)
+    }
+
+    fn acts_on(&self, point: &Point) -> bool {
+        self.acting(point).next().is_some()
     }
 }
 
@@ -67,7 +76,8 @@ pub(super) fn is_conditional(test: &Test, software: Software) -> bool {
         && test.is_for(software)
 }
 
-/// The cells of a test among the published ones, if the condition changes one of them.
+/// The cells of a test among the published ones, if the condition changes one of them, and an option of it, if it has any, acts on one:
+/// what it does besides, such as to place them, another condition does alone.
 pub(super) fn cells_under<'a>(
     stratum: &Stratum,
     test: &Test,
@@ -77,7 +87,9 @@ pub(super) fn cells_under<'a>(
         .sides()
         .map(|side| side.find(published).ok().map(|index| &published[index]))
         .collect::<Option<_>>()?;
-    cells.iter().any(|cell| stratum.of(&cell.point) != cell.point).then_some(cells)
+    let changes = cells.iter().any(|cell| stratum.of(&cell.point) != cell.point);
+    let acts = stratum.options.is_empty() || cells.iter().any(|cell| stratum.acts_on(&cell.point));
+    (changes && acts).then_some(cells)
 }
 
 /// The cells that a condition needs for the claims of a replication, each as a matrix of its own.
@@ -137,6 +149,25 @@ pub(super) fn check(replication: &Replication) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_condition_is_none_of_a_test_on_which_its_options_do_not_act() {
+        let job = ipcost_model::parse_job(
+            "[[cells]]\npattern = \"stream\"\ntransport = [\"unix\", \"pipe\", \"tcp\"]\nplacement = \"free\"\n",
+        );
+        let cells = ipcost_lab::lab::cells_anywhere(&job.unwrap(), &[]).unwrap().cells;
+        let cubic = "options = { tcp_congestion = \"cubic\" }";
+        let is_under = |options: &str, a: &str| {
+            let stratum = format!("name = \"x\"\nplacement = \"together\"\n{options}");
+            let test = format!(
+                "about = \"\"\nbelow = 1.0\na = {{ transport = \"{a}\" }}\nb = {{ transport = \"unix\" }}"
+            );
+            let (stratum, test) = (toml::from_str(&stratum).unwrap(), toml::from_str(&test).unwrap());
+            cells_under(&stratum, &test, &cells).is_some()
+        };
+        assert!(is_under("", "pipe") && is_under("", "tcp") && is_under(cubic, "tcp"));
+        assert!(!is_under(cubic, "pipe"), "both are measured on one core without it");
+    }
 
     #[test]
     fn a_condition_puts_peers_in_the_place_of_others() {
