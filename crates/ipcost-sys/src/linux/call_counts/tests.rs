@@ -53,7 +53,7 @@ fn pin(processor: usize) {
 
 #[test]
 fn nothing_is_counted_after_the_time_that_each_reading_gives() {
-    let Some(mut counter) = counter(64) else { return };
+    let Some(mut counter) = counter(MOST_COUNTED) else { return };
     let (near, far) = UnixStream::pair().unwrap();
     let write = || (&near).write_all(&[1; 100]).unwrap();
     write();
