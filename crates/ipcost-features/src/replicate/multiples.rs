@@ -1,6 +1,5 @@
 //! The claims of a ledger as small multiples of pictures and the page.
 
-use ipcost_lab::planning::ALPHA;
 use ipcost_model::Document;
 use ipcost_report::claims::{Claim, Claims, Condition, Test};
 use ipcost_report::numbers::bounds;
@@ -26,7 +25,6 @@ pub fn claims(ledger: &Ledger, document: &Document) -> Claims {
             .chain(differs)
             .chain(missing)
             .collect(),
-        alpha: ALPHA,
         claims: (1..).zip(&ledger.claims).map(|(number, claim)| card(number, claim)).collect(),
     }
 }
@@ -101,6 +99,7 @@ fn test(test: &LedgerTest) -> Test {
         value: test.value,
         lo: test.lo,
         hi: test.hi,
+        published: test.compared.as_ref().and_then(|compared| compared.published),
         above: test.above,
         below: test.below,
         decides: test.decides,

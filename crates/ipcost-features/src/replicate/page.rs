@@ -5,8 +5,8 @@ use ipcost_report::page::{
     Block, Claim, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
 };
 use ipcost_report::picture::{
-    Chart, claims_reading, draw_claims, draw_published, not_measured, plain_claims, plain_published,
-    published_reading,
+    CLAIMS_READING, Chart, PictureError, draw_claims, draw_published, not_measured, plain_claim,
+    plain_published, published_reading,
 };
 
 use super::generalise::merged;
@@ -15,6 +15,7 @@ use super::telling::{line, measure_text, shown, value};
 use super::words::{brief, congestion, counts, how, notes, remarks, word};
 use super::{Ledger, LedgerClaim, LedgerRun, LedgerTest, claims, right};
 use crate::answer::AnsweredRun;
+use ipcost_report::claims::Claim as ClaimDrawn;
 
 /// How a word follows from its table.
 const LEGEND: &str = "✓ holds, ✗ fails, · no difference that matters, ? open; of two marks the first is of the direction, the second of the factor. A claim holds or fails if a field does and none says otherwise; it depends if two do whose intervals are apart. Of a row with both placements, what was measured as published counts for nothing: it is a mixture of the two.";
@@ -38,22 +39,36 @@ pub fn page<'a>(ledger: &'a Ledger, document: &'a Document) -> Page<'a> {
     let lines: Vec<Paragraph> = lines.collect();
     page.blocks.extend((!lines.is_empty()).then_some(Block::List(lines)));
     page.blocks.push(measured(ledger, &whole).folded());
-    let of_claim = |(number, claim): (usize, &LedgerClaim)| {
+    let all_drawn = claims(ledger, document);
+    let mut unread = true;
+    let of_claim = |((number, claim), drawn): ((usize, &LedgerClaim), &ClaimDrawn)| {
         let tested = tested(claim).map(Section::folded);
         let section = Section::new(&format!("claim-{number}"), "").with(asserted(number, claim));
-        section.with_all(table(claim, &ledger.runs)).with_all(tested).open()
+        let table = table(claim, &ledger.runs);
+        // Below the first table.
+        let legend = (number == 1 && table.is_some()).then(|| Paragraph::quiet(LEGEND));
+        let section = match drawn.multiples().is_some() {
+            true => {
+                let drawn = drawn.clone();
+                // How to read them is said once.
+                let reading = if std::mem::take(&mut unread) { CLAIMS_READING } else { "" };
+                let chart = Figure::new(reading, move |_| plain_claim(&drawn)).of_page();
+                let table = table.map(|table| Table { folded: "As a table", ..table });
+                section.with(chart).with_all(table)
+            }
+            false => section.with_all(table),
+        };
+        section.with_all(legend).with_all(tested).open()
     };
-    let all = (1..).zip(&ledger.claims).map(of_claim);
-    let all = all.chain([Section::new("", "").with(Paragraph::quiet(LEGEND)).open()]);
+    let all = (1..).zip(&ledger.claims).zip(&all_drawn.claims).map(of_claim);
     page.blocks.push(Section::new("claims", "What was claimed, and what holds").with_all(all).open());
     page.blocks.extend(ledger.figure.as_ref().map(|figure| published(figure, document).open()));
-    let claims = claims(ledger, document);
-    let figure = Figure::new(claims_reading(&claims), move |frame| match frame {
-        Frame::Page => plain_claims(&claims),
-        Frame::File(background) => draw_claims(&claims, document, background),
-    })
-    .named(Chart::Claims);
-    page.blocks.push(Section::new("conditions", "Every claim by condition").with(figure).open());
+    // A page has the chart of each claim beneath it.
+    let figure = Figure::new("", move |frame| match frame {
+        Frame::Page => Err(PictureError::NoClaims),
+        Frame::File(background) => draw_claims(&all_drawn, document, background),
+    });
+    page.blocks.push(figure.named(Chart::Claims).into());
     page.hint = "ipcost show RUN --wide shows every test.";
     page.data = Some(data(ledger));
     page

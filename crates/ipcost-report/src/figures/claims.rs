@@ -10,8 +10,6 @@ pub struct Claims {
     pub question: String,
     /// Where it was published, what was not measured, and the like: a line each.
     pub notes: Vec<String>,
-    /// The level of the intervals: any of all that decide misses with at most this probability.
-    pub alpha: f64,
     /// In the article's order.
     pub claims: Vec<Claim>,
 }
@@ -57,6 +55,8 @@ pub struct Test {
     pub lo: Option<f64>,
     /// The upper end of its interval.
     pub hi: Option<f64>,
+    /// The value that the article has.
+    pub published: Option<f64>,
     /// The value is claimed to be above this.
     pub above: Option<f64>,
     /// The value is claimed to be below this.

@@ -77,7 +77,8 @@ fn block(section: site::Section, block: &Block<'_>) -> site::Section {
             _ => section.paragraph(&said.text),
         },
         Block::List(entries) => section.sentences(entries.iter().map(|said| said.text.as_str())),
-        Block::Table(inner) => section.table(inner),
+        Block::Table(inner) if inner.folded.is_empty() => section.table(inner),
+        Block::Table(inner) => section.folded(inner.folded, site::Section::new("", "").table(inner)),
         Block::Figure(figure) => match (figure.draw)(Frame::Page) {
             Ok(picture) if figure.reading.is_empty() => section.picture(&picture),
             Ok(picture) => section.note(&figure.reading).picture(&picture),

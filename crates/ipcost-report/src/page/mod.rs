@@ -161,6 +161,8 @@ pub struct Figure<'a> {
     pub sketch: Option<Box<dyn Fn(usize) -> Paragraph + 'a>>,
     /// The chart that it is, where users can ask for it by name.
     pub chart: Option<Chart>,
+    /// Whether it is a part of the page alone, and no file.
+    pub is_part: bool,
     /// Draws it, as a part of a page or as a file of its own.
     pub draw: Box<dyn Fn(Frame) -> Result<Picture, PictureError> + 'a>,
 }
@@ -187,6 +189,8 @@ pub struct Table {
     pub rest: &'static str,
     /// The columns after the first are so many groups of the same ones, which stand below one another where a screen is narrow; 0 is one.
     pub sides: usize,
+    /// Under which words a page in HTML folds it away, such as beneath a chart that shows the same; none where it does not.
+    pub folded: &'static str,
 }
 
 /// A column of a table.
@@ -268,7 +272,7 @@ impl<'a> Page<'a> {
         fn find<'b, 'a>(blocks: &'b [Block<'a>], found: &mut Vec<&'b Figure<'a>>) {
             for block in blocks {
                 match block {
-                    Block::Figure(figure) => found.push(figure),
+                    Block::Figure(figure) if !figure.is_part => found.push(figure),
                     Block::Section(section) | Block::Details(section) => find(&section.blocks, found),
                     _ => {}
                 }
@@ -332,12 +336,17 @@ impl<'a> Figure<'a> {
         reading: impl Into<String>,
         draw: impl Fn(Frame) -> Result<Picture, PictureError> + 'a,
     ) -> Self {
-        Self { reading: reading.into(), sketch: None, chart: None, draw: Box::new(draw) }
+        Self { reading: reading.into(), sketch: None, chart: None, is_part: false, draw: Box::new(draw) }
     }
 
     /// The same, drawn so in letters.
     pub fn sketched(self, sketch: impl Fn(usize) -> Paragraph + 'a) -> Self {
         Self { sketch: Some(Box::new(sketch)), ..self }
+    }
+
+    /// The same for the page alone.
+    pub fn of_page(self) -> Self {
+        Self { is_part: true, ..self }
     }
 
     /// The same, by the name that users ask for.

@@ -10,7 +10,7 @@ use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
 use crate::figures::claims::{Claim, Claims, ConditionPanel, Multiples, TestRow, drawable};
 use crate::figures::colours::PALETTE;
-use crate::figures::ticks::{self, percent};
+use crate::figures::ticks;
 
 const CLAIM: Face = Face { size: 13.5, bold: true };
 const NAME: Face = Face { size: 12.0, bold: true };
@@ -55,8 +55,7 @@ const LEGEND: [(ClaimVerdict, &str); 4] = [
 pub fn draw(claims: &Claims, made: &Document, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let y = paragraph(&mut canvas, &claims.question, TITLE, INK, 20.0);
-    let reading = reading(claims);
-    let mut y = body(claims, &mut canvas, y + 6.0, |canvas, y| paragraph(canvas, &reading, LEAD, QUIET, y))?;
+    let mut y = body(claims, &mut canvas, y + 6.0, |canvas, y| paragraph(canvas, READING, LEAD, QUIET, y))?;
     let without: Vec<String> = claims
         .claims
         .iter()
@@ -78,14 +77,17 @@ pub fn draw(claims: &Claims, made: &Document, background: Background) -> Result<
     Ok(Picture { title, width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
 }
 
-/// The legend and the panels alone, for a page that has the words.
+/// The legend and the panels of one claim, for a page that has the words.
 ///
 /// # Errors
 /// If no test has a value.
-pub fn plain(claims: &Claims) -> Result<Picture, PictureError> {
+pub fn plain(claim: &Claim) -> Result<Picture, PictureError> {
+    let multiples = claim.multiples().ok_or(PictureError::NoClaims)?;
     let mut canvas = Canvas::of("ipcost");
-    let bottom = body(claims, &mut canvas, 4.0, |_, y| y)?;
-    let (title, background) = (clean(&claims.question), Background::Transparent);
+    let y = legend(&mut canvas, 4.0);
+    let y = paragraph(&mut canvas, &multiples.caption, LEAD, QUIET, y) + 8.0;
+    let bottom = grid(&mut canvas, &multiples, y);
+    let (title, background) = (clean(&claim.text), Background::Transparent);
     Ok(Picture { title, width: WIDTH, height: bottom.ceil(), background, canvas })
 }
 
@@ -114,12 +116,7 @@ fn body(
 }
 
 /// How to read what is not a mark.
-pub fn reading(claims: &Claims) -> String {
-    format!(
-        "Bars are intervals; those of all deciding tests hold together at {} %. A dashed bar has none yet. The shade ends at the bounds of the claim, which are dashed lines. The thin line is 1: no difference.",
-        percent(1.0 - claims.alpha)
-    )
-}
+pub const READING: &str = "Bars are intervals at one level for all: of the tests that are decided, at most 5 % are expected to be wrong. A dashed bar has none yet. The shade ends at the bounds of the claim, which are dashed lines. The thin line is 1: no difference.";
 
 /// The marks with what they mean, in one line.
 fn legend(canvas: &mut Canvas, top: f64) -> f64 {
@@ -131,6 +128,8 @@ fn legend(canvas: &mut Canvas, top: f64) -> f64 {
         canvas.text((x, middle + LEAD.size * TO_BASE), Anchor::Start, LEAD, INK, words);
         x += width(words, LEAD) + 14.0;
     }
+    published_at(canvas, x + 2.0, (middle - RADIUS, middle + RADIUS));
+    canvas.text((x + 8.0, middle + LEAD.size * TO_BASE), Anchor::Start, LEAD, INK, "the article");
     top + 20.0
 }
 
@@ -145,6 +144,11 @@ fn grid(canvas: &mut Canvas, multiples: &Multiples<'_>, top: f64) -> f64 {
         y += line.iter().map(|panel| layout.height(panel)).fold(0.0, f64::max) + BETWEEN;
     }
     y
+}
+
+/// What the article has: a stroke, which no mark hides.
+fn published_at(canvas: &mut Canvas, x: f64, (top, bottom): (f64, f64)) {
+    canvas.line((x, top), (x, bottom), INK, 2.5);
 }
 
 /// A disc for what holds, a hollow square on its tip for what fails, a small disc for what makes no difference, a ring for what
@@ -243,6 +247,10 @@ impl Layout {
         let from = scale.end + GUTTER;
         let figures = shortened(&clean(&row.figures), left + PANEL - from, LABEL);
         canvas.text((from, base), Anchor::Start, LABEL, INK, &figures);
+        if let Some(value) = row.test.published.and_then(drawable).filter(|_| row.is_drawn) {
+            canvas.data("published", value);
+            published_at(&mut canvas, scale.place(value), (middle - ROW * 0.4, middle + ROW * 0.4));
+        }
         if let Some(value) = row.test.value.and_then(drawable).filter(|_| row.is_drawn) {
             let known = if row.test.decides { row.test.known } else { ClaimVerdict::Open };
             let x = scale.place(value);
@@ -320,7 +328,7 @@ fn extent(multiples: &Multiples<'_>) -> Extent {
     let drawn = || multiples.panels.iter().flat_map(|panel| &panel.rows).filter(|row| row.is_drawn);
     let mut extent = Extent::default();
     let one = multiples.is_ratio.then_some(1.0);
-    let bounds = drawn().flat_map(|row| [row.test.value, row.test.above, row.test.below]);
+    let bounds = drawn().flat_map(|row| [row.test.value, row.test.published, row.test.above, row.test.below]);
     let all: Vec<f64> = bounds.flatten().filter_map(drawable).chain(one).collect();
     all.iter().for_each(|value| extent.add(*value));
     let (least, most) = all

@@ -33,7 +33,7 @@ use thiserror::Error;
 
 use crate::figures::lines::by_percentile;
 use crate::figures::series::Across;
-pub use claims::{draw as draw_claims, plain as plain_claims, reading as claims_reading};
+pub use claims::{READING as CLAIMS_READING, draw as draw_claims, plain as plain_claim};
 pub use flame::{Flame, FlameFrame, FrameKind, NARROWEST_FRAME, draw as draw_flame};
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
 pub use lines::{draw as draw_lines, plain as plain_lines};

@@ -8,6 +8,7 @@ fn test(about: &str, known: ClaimVerdict, value: f64) -> Test {
         value: Some(value),
         lo: Some(value * 0.9),
         hi: Some(value * 1.1),
+        published: None,
         above: None,
         below: Some(1.0),
         decides: true,
@@ -60,7 +61,6 @@ pub(crate) fn claims() -> Claims {
     Claims {
         question: "Which is faster?".into(),
         notes: vec!["Source: a blog".into()],
-        alpha: 0.05,
         claims: vec![
             claim(
                 1,
@@ -114,17 +114,19 @@ pub(crate) fn absurd() -> Vec<Claims> {
     const HOSTILE: &str = "</svg><script>alert(1)</script>\"'&\u{1b}[41m\u{202e}\u{fffe}, ";
     let mut all = Vec::new();
     for number in NUMBERS {
-        for place in 0..5 {
+        for place in 0..6 {
             let mut claims = claims();
             let tests = claims.claims.iter_mut().flat_map(|claim| &mut claim.conditions);
             for test in tests.flat_map(|condition| condition.tests.iter_mut().take(1)) {
-                let places = [&mut test.value, &mut test.lo, &mut test.hi, &mut test.above, &mut test.below];
+                let places = [
+                    &mut test.value, &mut test.lo, &mut test.hi, &mut test.above, &mut test.below,
+                    &mut test.published,
+                ];
                 *places.into_iter().nth(place).unwrap() = Some(number);
             }
             all.push(claims);
         }
     }
-    all.extend(NUMBERS.map(|alpha| Claims { alpha, ..claims() }));
     let mut hostile = claims();
     hostile.question = HOSTILE.into();
     hostile.notes = vec![HOSTILE.into()];

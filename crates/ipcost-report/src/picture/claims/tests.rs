@@ -97,7 +97,7 @@ fn the_words_say_how_to_read_it_what_is_not_drawn_and_where_it_comes_from() {
         "Which is faster?",
         "1. depends: “A Unix socket is faster at every size.”",
         "unix over tcp (ratio, logarithmic)",
-        "hold together at 95 %",
+        "at most 5 % are expected to be wrong",
         "Not drawn, as it has no ratios: 4. fails: “It writes to disk.”",
         "Source: a blog",
         "Measured on: A processor, 2 cores",
@@ -124,7 +124,7 @@ fn claims_without_any_value_are_refused() {
 fn absurd_claims_are_drawn() {
     for (index, claims) in absurd().into_iter().enumerate() {
         let Ok(picture) = draw(&claims, &made(), Background::White) else { continue };
-        for picture in plain(&claims).into_iter().chain([picture]) {
+        for picture in claims.claims.iter().filter_map(|claim| plain(claim).ok()).chain([picture]) {
             let svg = picture.svg();
             let xml = Xml::parse(&svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
             assert!(!xml.descendants().any(|node| node.has_tag_name("script")));
