@@ -29,6 +29,8 @@ use crate::app::no_network;
 pub(super) const NO_MARGIN: f64 = 0.0;
 /// The share of a budget that the batches as published may take, if there are conditions.
 const PUBLISHED_SHARE: f64 = 0.4;
+/// For so many times the epochs of a first interval there is to be time: by then most fields are decided.
+const ROOM: f64 = 2.5;
 /// The longest batch under a condition: pinned cells vary less than those that the scheduler moves.
 const LONGEST_BATCH: Duration = Duration::from_millis(100);
 /// The shortest where there would be too few epochs otherwise.
@@ -318,7 +320,7 @@ impl<'a> Experiment<'a> {
                 false => batch.min(LONGEST_BATCH),
             });
             let longest = run.batch.filter(|_| !strata.is_empty()).map(|batch| {
-                let epochs = f64::from(epochs_to_expect(PLANNED)) * 1.5;
+                let epochs = f64::from(epochs_to_expect(PLANNED)) * ROOM;
                 let part = whole.mul_f64(PUBLISHED_SHARE / epochs / published.len().max(1) as f64);
                 part.clamp(batch.min(LONGEST_BATCH), batch)
             });
