@@ -6,7 +6,7 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Measure, Placement, PlannedCell, Point, Quantity, Ran, Sample};
+use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran, Sample};
 
 use crate::claims::{Bounded, Bounds, ClaimedValue, Selector};
 use crate::explain::Sides;
@@ -53,7 +53,7 @@ impl<'a> MeasuredSoftware<'a> {
         batches: &'a Batches<'a>,
         system_calls: &'a Traced,
     ) -> Vec<Self> {
-        let under = std::iter::once(None).chain(strata.iter().copied().map(Some));
+        let under = strata::published_and(strata);
         under.map(|stratum| Self { software, stratum, published, cells, batches, system_calls }).collect()
     }
 
@@ -72,8 +72,7 @@ impl<'a> MeasuredSoftware<'a> {
     fn cells_of(&self, test: &Test) -> Option<Vec<usize>> {
         let published = cells_of(test, self.published)?;
         let find = |index: usize| {
-            let point = &self.published[index].point;
-            let point = self.stratum.map_or_else(|| point.clone(), |stratum| stratum.of(point));
+            let point = strata::point_under(self.stratum, &self.published[index].point);
             let mut all = self.cells.iter();
             all.position(|cell| cell.point == point && cell.unavailable.is_none())
         };
@@ -184,14 +183,10 @@ pub(super) fn timed_by_sender(
     (published, strata): (&[PlannedCell], &[&Stratum]),
     cells: &[PlannedCell],
 ) -> Vec<usize> {
-    let under = |stratum: &Option<&Stratum>, point: &Point| match stratum {
-        Some(stratum) => stratum.of(point),
-        None => point.clone(),
-    };
-    let all = std::iter::once(None).chain(strata.iter().copied().map(Some));
     let timed = sender_timed(replication, published);
-    let points =
-        all.flat_map(|stratum| timed.iter().map(move |index| under(&stratum, &published[*index].point)));
+    let under =
+        |stratum| timed.iter().map(move |index| strata::point_under(stratum, &published[*index].point));
+    let points = strata::published_and(strata).flat_map(under);
     let mut found: Vec<usize> =
         points.filter_map(|point| cells.iter().position(|cell| cell.point == point)).collect();
     found.sort_unstable();
@@ -283,11 +278,8 @@ fn asked<'a>(replication: &'a Replication, measured: &'a [MeasuredSoftware<'a>])
         });
         for (run, measured) in measured.iter().enumerate() {
             for test in claim.tests.iter().filter(|test| measured.takes(test)) {
-                let decides = test.decides
-                    && !test.same_system_calls
-                    && test.contradicted.is_none()
-                    && (measured.software == Software::Original || !is_decided_by_original);
-                let is_field = decides && measured.cells_of(test).is_some();
+                let decides = measured.software == Software::Original || !is_decided_by_original;
+                let is_field = decides && test.decides_by_interval() && measured.cells_of(test).is_some();
                 let epochs = if test.same_system_calls { None } else { by_epoch(measured, test) };
                 found.push(Asked { claim: index, test, measured, run, epochs, is_field });
             }
@@ -305,12 +297,8 @@ fn family(replication: &Replication, measured: &[MeasuredSoftware<'_>], asked: &
     let (original, native) = (of(Software::Original), of(Software::Native));
     let is_original = measured.iter().any(|run| run.software == Software::Original);
     let only_native = replication.claims.iter().filter(|claim| is_for_native_alone(claim));
-    let tests = only_native.flat_map(|claim| &claim.tests).filter(|test| {
-        test.decides
-            && !test.same_system_calls
-            && test.contradicted.is_none()
-            && test.is_for(Software::Native)
-    });
+    let tests = only_native.flat_map(|claim| &claim.tests);
+    let tests = tests.filter(|test| test.decides_by_interval() && test.is_for(Software::Native));
     original + if is_original { native.max(tests.count()) } else { native }
 }
 

@@ -229,6 +229,11 @@ impl Test {
         std::iter::once(&self.a).chain(&self.b).chain(than)
     }
 
+    /// Whether it decides, and by the interval of what is measured.
+    pub fn decides_by_interval(&self) -> bool {
+        self.decides && !self.same_system_calls && self.contradicted.is_none()
+    }
+
     /// Whether it is made with this software.
     pub fn is_for(&self, software: Software) -> bool {
         self.software.is_none_or(|only| only == software)

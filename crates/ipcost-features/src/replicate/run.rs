@@ -206,7 +206,7 @@ impl<'a> Experiment<'a> {
         match self.measured_run(run, strata, observer) {
             Ok(Finished { run: measured, left_out, mut missing, own_network }) => {
                 let batches = measured.outcome.batches();
-                let under = std::iter::once(None).chain(measured.strata.iter().copied().map(Some));
+                let under = strata::published_and(&measured.strata);
                 let shares = time_of_each(&measured, &batches);
                 self.runs.extend(under.zip(shares).map(|(stratum, (share, epochs))| LedgerRun {
                     elapsed_s: at.elapsed().as_secs_f64() * share,
@@ -302,7 +302,7 @@ impl<'a> Experiment<'a> {
     ) -> Result<Planned<'a>, LabError> {
         let Self { replication, request, .. } = *self;
         let whole = own_budget(run).mul_f64(request.scale);
-        let timed = self.timed(run)?;
+        let timed = self.timed(run, published)?;
         let mut lab = lab_of(request, &job_of(&peers::usable(&timed, &run.peers)?, &run.peers)?, observer)?;
         if let Some(why) = peers::open_to_all(&run.peers).filter(|_| !request.admits) {
             let lost = lab.in_own_network().map_err(|error| no_network(why, &error.to_string()))?;
@@ -357,16 +357,16 @@ impl<'a> Experiment<'a> {
     }
 
     /// The published cells of which times are asked, and not only calls.
-    fn timed(&self, run: &ReplicationRun) -> Result<Vec<Matrix>, LabError> {
-        let all = cells_of_run(run)?;
-        let is_timed = only_traced(self.replication, run.software, &all);
+    fn timed(&self, run: &ReplicationRun, published: &[PlannedCell]) -> Result<Vec<Matrix>, LabError> {
+        let only_traced = only_traced(self.replication, run.software, published);
         let mut timed = Vec::new();
         for matrix in &run.cells {
             let own = cells_anywhere(
                 &job_of(std::slice::from_ref(matrix), &run.peers)?,
                 &ipcost_foreign::states(),
             )?;
-            let traced = |cell: &PlannedCell| is_timed.iter().any(|index| all[*index].point == cell.point);
+            let traced =
+                |cell: &PlannedCell| only_traced.iter().any(|index| published[*index].point == cell.point);
             if !own.cells.iter().all(traced) {
                 timed.push(matrix.clone());
             }
@@ -390,13 +390,11 @@ fn budget_that_does(whole: Duration, part: Duration, enough: Duration) -> String
 fn time_of_each(run: &MeasuredRun<'_>, batches: &Batches<'_>) -> Vec<(f64, u32)> {
     let cells = &run.outcome.plan.cells;
     let mut is_taken = vec![false; cells.len()];
-    let under = std::iter::once(None).chain(run.strata.iter().copied().map(Some));
-    let found: Vec<(f64, u32)> = under
+    let found: Vec<(f64, u32)> = strata::published_and(&run.strata)
         .map(|stratum| {
             let mut sum = (0.0, 0);
             for published in &run.published {
-                let point =
-                    stratum.map_or_else(|| published.point.clone(), |stratum| stratum.of(&published.point));
+                let point = strata::point_under(stratum, &published.point);
                 let Some(cell) = cells.iter().position(|cell| cell.point == point) else { continue };
                 let samples = batches.of(cell);
                 let mut epochs: Vec<u32> = samples.iter().map(|sample| sample.epoch).collect();

@@ -66,14 +66,20 @@ impl Stratum {
     }
 }
 
+/// As published, which is `None`, then under each condition.
+pub(super) fn published_and<'a>(strata: &[&'a Stratum]) -> impl Iterator<Item = Option<&'a Stratum>> {
+    std::iter::once(None).chain(strata.iter().copied().map(Some))
+}
+
+/// A published cell as it was published, or under a condition.
+pub(super) fn point_under(stratum: Option<&Stratum>, published: &Point) -> Point {
+    stratum.map_or_else(|| published.clone(), |stratum| stratum.of(published))
+}
+
 /// Whether a test is decided under conditions, too: system calls are the same under each, and what decides nothing is
 /// measured as published only.
 pub(super) fn is_conditional(test: &Test, software: Software) -> bool {
-    test.decides
-        && test.under_conditions
-        && !test.same_system_calls
-        && test.contradicted.is_none()
-        && test.is_for(software)
+    test.decides_by_interval() && test.under_conditions && test.is_for(software)
 }
 
 /// The cells of a test among the published ones, if the condition changes one of them, and an option of it, if it has any, acts on one:

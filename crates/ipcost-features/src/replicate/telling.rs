@@ -227,6 +227,9 @@ impl Said {
         if self.fields == 0 {
             return Vec::new();
         }
+        if self.phrases.is_empty() {
+            return vec![self.whole()];
+        }
         let count = self.phrases.len();
         let joined = |of: &dyn Fn(&Phrase) -> String, few: usize| {
             self.phrases.iter().take(few).map(of).collect::<Vec<_>>().join("; ")
@@ -242,7 +245,6 @@ impl Said {
         forms.extend((1..=most).rev().map(|few| joined(&main, few)));
         forms.push(joined(&|it| it.hull.clone(), 1));
         forms.push(joined(&|it| it.bare.clone(), 1));
-        forms.push(if count == 0 { "not decided".to_owned() } else { String::new() });
         forms.retain(|form| !form.is_empty());
         forms
     }
