@@ -16,8 +16,11 @@
 //!
 //! Independent epochs keep the full guarantee of the e-sign interval, since λ ≤ 1 only widens it.
 //! `tests/simulation.rs` simulates what remains of it for dependent ones.
+//!
+//! Where looks are planned ([`crate::Looks`]), they are part of the same evidence.
 
-use crate::interval::{Interval, e_values, epochs_needed, sign_interval};
+use crate::interval::{Interval, e_values, sign_e_value};
+use crate::looks::{LEAST_AT_EVERY_MOMENT, Start, most_on_one_side};
 use crate::median::median;
 
 /// The interval from epochs whose neighbours may resemble each other.
@@ -58,22 +61,23 @@ pub(crate) fn worth(measured: f64, n: usize) -> f64 {
     (1.0 - feared) / (1.0 + feared)
 }
 
-/// The level for epochs worth `worth`, so that E^worth is compared with `alpha`; `None` if it is too small for a
-/// floating-point number.
-fn level(alpha: f64, worth: f64) -> Option<f64> {
-    let level = alpha.powf(1.0 / worth);
-    (level > f64::MIN_POSITIVE).then_some(level)
-}
-
 /// The number of epochs after which the first interval at `alpha` is finite, if neighbours do not resemble each
 /// other.
 ///
 /// # Panics
 /// If `alpha` is not between 0 and 1.
 pub fn epochs_to_expect(alpha: f64) -> u32 {
-    let enough =
-        |n: &u32| level(alpha, worth(0.0, *n as usize)).is_some_and(|level| epochs_needed(level) <= *n);
-    (epochs_needed(alpha)..).find(enough).expect("some number of epochs is enough")
+    assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
+    let enough = |n: &u32| worth(0.0, *n as usize) * sign_e_value(*n, 0) >= -alpha.ln();
+    (1..).find(enough).expect("E(n, 0) grows without bound")
+}
+
+/// The same in a run with planned looks, whichever they are, without the help of one.
+///
+/// # Panics
+/// If `alpha` is not between 0 and 1.
+pub fn planned_epochs_to_expect(alpha: f64) -> u32 {
+    epochs_to_expect(alpha * LEAST_AT_EVERY_MOMENT)
 }
 
 /// The correlation of neighbours (lag 1), corrected for its bias of −1/n; 0 if nothing varies.
@@ -96,29 +100,103 @@ pub fn serial_correlation(values: &[f64]) -> f64 {
 /// # Panics
 /// If `alpha` is not between 0 and 1.
 pub fn epoch_interval(values: &[f64], alpha: f64) -> Option<EpochInterval> {
+    planned_interval(values, alpha, &Start::ALWAYS)
+}
+
+/// The same with the evidence of planned looks, for the epochs from one of its moments on: at any time, for all moments
+/// together, and for whichever of them is chosen after looking.
+///
+/// # Panics
+/// If `alpha` is not between 0 and 1.
+pub fn planned_interval(values: &[f64], alpha: f64, start: &Start) -> Option<EpochInterval> {
+    assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
     let median = median(values)?;
     let n = values.len();
     let correlation = serial_correlation(values);
-    let worth = worth(correlation, n);
-    let bounds =
-        level(alpha, worth).and_then(|level| sign_interval(values, level)).and_then(|found| found.bounds);
-    let wanders = n >= FEWEST && correlation > SIGNIFICANT / (n as f64).sqrt();
+    let against = Against::gaps(values, start);
+    let kept = |evidence: &f64| *evidence < -alpha.ln();
+    let bounds = against.hull(kept);
+    // No median fits all looks: what was seen first is not what was seen later.
+    let contradicts = !against.evidence.iter().any(kept);
+    let wanders = n >= FEWEST && correlation > SIGNIFICANT / (n as f64).sqrt() || contradicts;
     let range = (bounds.is_none() && n >= MANY_EPOCHS).then(|| {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     });
+    let worth = worth(correlation, n);
     Some(EpochInterval { interval: Interval { median, bounds }, worth, wanders, range })
 }
 
-/// The intervals that [`epoch_interval`] gives for these epochs, from the widest to the narrowest, each with the strictest level at which it
-/// does.
-pub fn nested_intervals(values: &[f64]) -> Vec<(f64, (f64, f64))> {
-    let worth = worth(serial_correlation(values), values.len());
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let levels = e_values(values.len() as u32).map(|evidence| (-evidence * worth).exp());
-    let pairs = sorted.iter().copied().zip(sorted.iter().rev().copied()).take(values.len() / 2 + 1);
-    levels.take_while(|level| *level < 1.0).zip(pairs).collect()
+/// The intervals that [`planned_interval`] gives for these epochs, from the widest to the narrowest, each with the strictest level
+/// at which it does.
+pub fn nested_intervals(values: &[f64], start: &Start) -> Vec<(f64, (f64, f64))> {
+    let against = Against::gaps(values, start);
+    let mut strictest = against.evidence.clone();
+    strictest.sort_by(|a, b| b.total_cmp(a));
+    strictest.dedup();
+    let mut nested: Vec<(f64, (f64, f64))> = Vec::new();
+    for evidence in strictest.into_iter().take_while(|evidence| *evidence > 0.0) {
+        let Some(bounds) = against.hull(|other| *other < evidence) else { continue };
+        // A gap amid those that are kept changes nothing.
+        if nested.last().is_none_or(|(_, wider)| *wider != bounds) {
+            nested.push(((-evidence).exp(), bounds));
+        }
+    }
+    nested
+}
+
+/// What speaks against a median, for the medians between each two neighbours among sorted epochs.
+struct Against {
+    sorted: Vec<f64>,
+    /// Logarithms of e-values against a median below all epochs, between the first two, and so on.
+    evidence: Vec<f64>,
+}
+
+impl Against {
+    fn gaps(values: &[f64], start: &Start) -> Self {
+        let n = values.len();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+        let sorted = order.iter().map(|index| values[*index]).collect();
+        let worth = worth(serial_correlation(values), n);
+        let few: Vec<f64> = e_values(n as u32).take(n / 2 + 1).collect();
+        let of_gap = |gap: usize| start.ln_always() + worth * few[gap.min(n - gap)];
+        let mut evidence: Vec<f64> = (0..=n).map(of_gap).collect();
+        let mut passed = vec![false; n + 1];
+        for look in start.looks.iter().filter(|look| look.epochs as usize <= n) {
+            let first = look.epochs as usize;
+            let worth = worth_at_a_look(&values[..first]);
+            let Some(most) = most_on_one_side(look.epochs, look.level.powf(1.0 / worth)) else { continue };
+            let mut below = 0;
+            for (gap, passed) in passed.iter_mut().enumerate() {
+                if gap > 0 && order[gap - 1] < first {
+                    below += 1;
+                }
+                *passed |= below.min(look.epochs - below) <= most;
+            }
+        }
+        let gain = start.ln_passed();
+        for (log, _) in evidence.iter_mut().zip(passed).filter(|(_, passed)| *passed) {
+            *log = log.max(gain) + (log.min(gain) - log.max(gain)).exp().ln_1p();
+        }
+        Self { sorted, evidence }
+    }
+
+    /// From the first to the last median that is kept; `None` if that has no end on a side, or none is kept.
+    fn hull(&self, kept: impl Fn(&f64) -> bool) -> Option<(f64, f64)> {
+        let first = self.evidence.iter().position(&kept)?;
+        let last = self.evidence.iter().rposition(&kept)?;
+        let median = median(&self.sorted)?;
+        // An early look may exclude what all epochs together are most like.
+        let ends = || (self.sorted[first - 1].min(median), self.sorted[last].max(median));
+        (first > 0 && last < self.sorted.len()).then(ends)
+    }
+}
+
+/// The share of independent epochs that these are worth at a planned look: all of them, unless a correlation shows.
+fn worth_at_a_look(values: &[f64]) -> f64 {
+    let shows = serial_correlation(values) > 1.0 / (values.len() as f64).sqrt();
+    if shows { worth_at_once(values).unwrap_or(0.0) } else { 1.0 }
 }
 
 /// The share of independent epochs that these are worth for a single look; `None` for too few epochs.
@@ -134,6 +212,8 @@ pub(crate) fn worth_at_once(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval::sign_interval;
+    use crate::looks::Looks;
     use crate::random::Random;
 
     fn autoregressive(phi: f64, n: usize, random: &mut Random) -> Vec<f64> {
@@ -185,7 +265,8 @@ mod tests {
 
     #[test]
     fn known_numbers_of_epochs() {
-        assert_eq!([0.05, 0.01, 0.05 / 31.0].map(epochs_to_expect), [9, 11, 14]);
+        assert_eq!([0.05, 0.01, 0.05 / 31.0].map(epochs_to_expect), [8, 11, 14]);
+        assert_eq!([0.05, 0.01, 0.05 / 31.0].map(planned_epochs_to_expect), [10, 12, 15]);
     }
 
     #[test]
@@ -204,19 +285,81 @@ mod tests {
     #[test]
     fn nested_intervals_are_those_of_their_levels() {
         let mut random = Random::new(11);
-        for (phi, n) in [(0.0, 1), (0.0, 9), (0.0, 40), (0.6, 40)] {
+        let looks = Looks::around(20, 0.025);
+        for (phi, n, start) in [
+            (0.0, 1, &Start::ALWAYS),
+            (0.0, 9, &Start::ALWAYS),
+            (0.0, 40, &Start::ALWAYS),
+            (0.6, 40, &Start::ALWAYS),
+            (0.0, 27, looks.of_all()),
+            (0.3, 40, looks.of_all()),
+        ] {
             let values = autoregressive(phi, n, &mut random);
-            let nested = nested_intervals(&values);
+            let nested = nested_intervals(&values, start);
             assert!(nested.is_sorted_by(|(strict, wide), (level, narrow)| {
                 strict < level && wide.0 <= narrow.0 && narrow.1 <= wide.1
             }));
             for (level, bounds) in nested.iter().filter(|(level, _)| *level < 0.99) {
-                let at = |level: f64| epoch_interval(&values, level).unwrap().interval.bounds;
+                let at = |level: f64| planned_interval(&values, level, start).unwrap().interval.bounds;
                 assert_eq!(at(level * 1.001), Some(*bounds), "{phi} {n} {level}");
                 assert_ne!(at(level * 0.999), Some(*bounds), "{phi} {n} {level}");
             }
         }
-        assert!(nested_intervals(&[]).is_empty());
+        assert!(nested_intervals(&[], &Start::ALWAYS).is_empty());
+    }
+
+    #[test]
+    fn a_look_narrows_once_its_epochs_are_there_and_what_it_saw_stays() {
+        let mut random = Random::new(6);
+        let values = autoregressive(0.0, 60, &mut random);
+        let looks = Looks::once(31, 0.037);
+        let width = |n: usize, start: &Start| {
+            let (lo, hi) = planned_interval(&values[..n], 0.037, start).unwrap().interval.bounds.unwrap();
+            hi - lo
+        };
+        assert!(width(30, looks.of_all()) >= width(30, &Start::ALWAYS), "half is kept for the look");
+        assert!(width(31, looks.of_all()) < 0.9 * width(31, &Start::ALWAYS));
+        assert!(width(40, looks.of_all()) <= width(31, looks.of_all()));
+    }
+
+    /// The ratio doubles after the eighth epoch: all epochs resemble their neighbours, and those since do not.
+    #[test]
+    fn a_regime_is_told_from_its_start_on_and_may_be_chosen_after_looking() {
+        let looks = Looks::around(24, 0.025);
+        let later = looks.starts().find(|start| start.after == 8).unwrap();
+        let mut random = Random::new(3);
+        let mut told = 0;
+        for _ in 0..200 {
+            let values: Vec<f64> =
+                (0..36).map(|epoch| 0.1 * random.normal() + if epoch < 8 { 0.0 } else { 0.7 }).collect();
+            let whole = planned_interval(&values, 0.037, looks.of_all()).unwrap();
+            assert!(whole.wanders && whole.worth < 0.3, "{whole:?}");
+            let since = planned_interval(&values[8..], 0.037, later).unwrap();
+            told += u32::from(since.interval.bounds.is_some_and(|(lo, hi)| lo > 0.5 && hi < 0.9));
+        }
+        assert!(told > 180, "{told}");
+        // Without a change, whichever start looks best misses as seldom as is promised.
+        let missed = (0..2_000).filter(|_| {
+            let values = autoregressive(0.0, 36, &mut random);
+            looks.starts().any(|start| {
+                let found = planned_interval(&values[start.after as usize..], 0.05, start).unwrap();
+                found.interval.bounds.is_some_and(|(lo, hi)| lo > 0.0 || hi < 0.0)
+            })
+        });
+        let missed = missed.count();
+        assert!(missed < 100, "{missed}");
+    }
+
+    /// What a look saw first is not what was seen later: no median fits both.
+    #[test]
+    fn a_median_that_changes_sides_has_no_interval() {
+        let values: Vec<f64> =
+            (0..60).map(|epoch| if epoch < 24 { 1.0 } else { -1.0 } + f64::from(epoch % 5) / 50.0).collect();
+        let found = planned_interval(&values, 0.05, Looks::around(24, 0.05).of_all()).unwrap();
+        assert!(
+            found.wanders && found.interval.bounds.is_none_or(|(lo, hi)| lo < 0.0 && hi > 0.0),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use crate::dependence::{serial_correlation, worth};
 use crate::interval::sign_e_value;
+use crate::looks::LEAST_AT_A_LOOK;
+use crate::ranks::sign_test;
 
 /// Fewer epochs say nothing about those to come.
 const FEWEST: usize = 6;
@@ -9,7 +11,7 @@ const FEWEST: usize = 6;
 const STEP: f64 = 1.05;
 
 /// How many epochs [`epoch_interval`](crate::epoch_interval) at `alpha` would likely take to exclude `at`, if the
-/// epochs to come were like `values`.
+/// epochs to come were like `values`; or, `with_look`, [`planned_interval`](crate::planned_interval) with a look at its end.
 ///
 /// The share of epochs on the larger side of `at` is taken to be `caution` standard errors nearer to a half than found; with one,
 /// fewer epochs do more often than not. `None` where that leaves nothing, or there are too few epochs for an
@@ -17,7 +19,14 @@ const STEP: f64 = 1.05;
 ///
 /// # Panics
 /// If `alpha` is not between 0 and 1.
-pub fn epochs_to_exclude(values: &[f64], at: f64, alpha: f64, caution: f64, most: u32) -> Option<u32> {
+pub fn epochs_to_exclude(
+    values: &[f64],
+    at: f64,
+    alpha: f64,
+    caution: f64,
+    most: u32,
+    with_look: bool,
+) -> Option<u32> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
     if values.len() < FEWEST {
         return None;
@@ -31,10 +40,14 @@ pub fn epochs_to_exclude(values: &[f64], at: f64, alpha: f64, caution: f64, most
     }
     let few = 0.5 - beyond_half;
     let correlation = serial_correlation(values);
-    let threshold = -alpha.ln();
     let enough = |epochs: &u32| {
         let on_the_other_side = (few * f64::from(*epochs)).ceil() as u32;
-        worth(correlation, *epochs as usize) * sign_e_value(*epochs, on_the_other_side) >= threshold
+        let worth = worth(correlation, *epochs as usize);
+        let at_last = alpha * LEAST_AT_A_LOOK;
+        match with_look {
+            true => sign_test(on_the_other_side as usize, *epochs as usize).powf(worth) <= at_last,
+            false => worth * sign_e_value(*epochs, on_the_other_side) >= -alpha.ln(),
+        }
     };
     let first = values.len() as u32 + 1;
     let candidates = std::iter::successors(Some(first), |n| Some((f64::from(*n) * STEP).ceil() as u32 + 1));
@@ -65,7 +78,9 @@ mod tests {
         let (mut told, mut sufficed, mut wild) = (0, 0, 0);
         for seed in 0..200 {
             let values = noise(3_000, seed);
-            let Some(forecast) = epochs_to_exclude(&values[..30], 0.5, 0.05, 1.0, 200_000) else { continue };
+            let Some(forecast) = epochs_to_exclude(&values[..30], 0.5, 0.05, 1.0, 200_000, false) else {
+                continue;
+            };
             told += 1;
             let needed = really(&values, 0.5).expect("a median of 0 is told from 0.5 in 3000 epochs");
             sufficed += u32::from(needed as u32 <= forecast);
@@ -80,9 +95,9 @@ mod tests {
     fn a_bound_amid_the_epochs_has_no_forecast() {
         let values: Vec<f64> = (0..40).map(|index| if index % 3 == 0 { 1.0 } else { -1.0 }).collect();
         let alternating: Vec<f64> = (0..40).map(|index| if index % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        assert_eq!(epochs_to_exclude(&alternating, 0.0, 0.05, 1.0, 200_000), None);
-        assert!(epochs_to_exclude(&values, 0.0, 0.05, 1.0, 200_000).is_some());
-        assert_eq!(epochs_to_exclude(&[], 0.0, 0.05, 1.0, 200_000), None);
-        assert_eq!(epochs_to_exclude(&[1.0, 2.0], 0.0, 0.05, 1.0, 200_000), None);
+        assert_eq!(epochs_to_exclude(&alternating, 0.0, 0.05, 1.0, 200_000, false), None);
+        assert!(epochs_to_exclude(&values, 0.0, 0.05, 1.0, 200_000, false).is_some());
+        assert_eq!(epochs_to_exclude(&[], 0.0, 0.05, 1.0, 200_000, false), None);
+        assert_eq!(epochs_to_exclude(&[1.0, 2.0], 0.0, 0.05, 1.0, 200_000, false), None);
     }
 }

@@ -12,6 +12,7 @@ mod discoveries;
 mod forecast;
 mod histogram;
 mod interval;
+mod looks;
 mod mean_ratio;
 mod median;
 mod modes;
@@ -21,6 +22,7 @@ mod random;
 mod random_effects;
 mod ranks;
 mod series;
+mod shared_shift;
 mod shift;
 mod shifted_groups;
 #[cfg(any(test, feature = "simulation"))]
@@ -35,11 +37,15 @@ pub use carry_over::{CarryOver, Placed, carry_over};
 pub use change_points::{
     ChangePoint, ChangePoints, FEWEST_IN_HISTORY, FEWEST_IN_LEVEL, Step, change_points, step,
 };
-pub use dependence::{EpochInterval, epoch_interval, epochs_to_expect, nested_intervals, serial_correlation};
+pub use dependence::{
+    EpochInterval, epoch_interval, epochs_to_expect, nested_intervals, planned_epochs_to_expect,
+    planned_interval, serial_correlation,
+};
 pub use discoveries::answered_together;
 pub use forecast::epochs_to_exclude;
 pub use histogram::Histogram;
-pub use interval::{Interval, epochs_needed, sign_e_value, sign_interval};
+pub use interval::{Interval, sign_e_value, sign_interval};
+pub use looks::{Look, Looks, Start};
 pub use mean_ratio::{MeanRatio, exceeds_share, mean_ratio, unseen_share};
 pub use median::{median, nearest_rank, quantile_sorted};
 pub use modes::{Group, Groups, two_groups};
@@ -49,6 +55,7 @@ pub use random::Random;
 pub use random_effects::{RandomEffects, UnitValue, random_effects};
 pub use ranks::{Trend, mann_whitney, sign_test, trend};
 pub use series::Series;
+pub use shared_shift::{SharedShift, shared_shift};
 pub use shift::{FEWEST_UNEQUAL, Shift, shift, shift_of_unequal};
 pub use shifted_groups::{CellSet, GroupEvidence, GroupShift, all_but, shifted_groups};
 pub use spread_ratio::spread_ratio;

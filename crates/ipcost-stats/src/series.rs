@@ -56,6 +56,11 @@ impl<T: Copy> Series<T> {
         self.rounds.is_empty()
     }
 
+    /// Without the first epochs of a run.
+    pub fn since(&self, after: u32) -> Self {
+        Self { rounds: self.rounds.iter().filter(|round| round.epoch > after).copied().collect() }
+    }
+
     /// Each value changed.
     pub fn map<U: Copy>(&self, change: impl Fn(T) -> U) -> Series<U> {
         let changed =
@@ -128,6 +133,7 @@ mod tests {
         let known = series(&[(1, 1, 5.0), (1, 2, 1.0), (1, 3, 9.0), (4, 1, 2.0), (4, 2, 3.0)]);
         assert_eq!(known.medians(), [5.0, 2.5]);
         assert_eq!(known.by_epoch(), [(1, Some(5.0)), (4, Some(2.5))]);
+        assert_eq!((known.since(0).medians(), known.since(1).medians()), (vec![5.0, 2.5], vec![2.5]));
         assert!(Series::default().medians().is_empty());
     }
 

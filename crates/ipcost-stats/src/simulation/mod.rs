@@ -12,12 +12,13 @@ pub use machine::{Machine, Noise};
 pub use rivals::{Rival, welch};
 pub use search::Search;
 
-use crate::dependence::epoch_interval;
+use crate::dependence::planned_interval;
+use crate::looks::Looks;
 use crate::median::median;
 use crate::random::Random;
 
 /// The design of a campaign.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Design {
     /// The most epochs.
     pub epochs: usize,
@@ -25,6 +26,8 @@ pub struct Design {
     pub rounds: usize,
     /// The probability that the interval ever misses.
     pub alpha: f64,
+    /// The looks planned.
+    pub looks: Looks,
 }
 
 /// Enough epochs to detect that the ratio itself wanders.
@@ -59,7 +62,8 @@ pub fn campaign(noise: Noise, log_ratio: f64, design: &Design, seed: u64) -> Cam
     };
     for epoch in 1..=design.epochs {
         epochs.push(machine.contrast_of_epoch(log_ratio, design.rounds, &mut order));
-        let judged = epoch_interval(&epochs, design.alpha).expect("there is an epoch");
+        let judged =
+            planned_interval(&epochs, design.alpha, design.looks.of_all()).expect("there is an epoch");
         found.warned = judged.wanders;
         let Some((lo, hi)) = judged.interval.bounds else { continue };
         found.missed_at_the_end = log_ratio < lo || log_ratio > hi;
@@ -70,6 +74,13 @@ pub fn campaign(noise: Noise, log_ratio: f64, design: &Design, seed: u64) -> Cam
         }
     }
     found
+}
+
+/// The contrast of so many epochs, of one round each.
+pub fn contrast_of_epochs(noise: Noise, log_ratio: f64, epochs: usize, seed: u64) -> Vec<f64> {
+    let mut machine = Machine::new(noise, seed);
+    let mut order = Random::new(seed ^ 0x5EED);
+    (0..epochs).map(|_| machine.contrast_of_epoch(log_ratio, 1, &mut order)).collect()
 }
 
 impl Machine {
@@ -95,7 +106,7 @@ impl Machine {
 mod tests {
     use super::*;
 
-    const DESIGN: Design = Design { epochs: 60, rounds: 1, alpha: 0.05 };
+    const DESIGN: Design = Design { epochs: 60, rounds: 1, alpha: 0.05, looks: Looks::NONE };
 
     #[test]
     fn a_seed_gives_the_same_campaign() {
