@@ -124,8 +124,8 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
     }
     turns_of.show_cells(&outcome);
     let untraced = BTreeMap::new();
-    let (cells, batches) = (&outcome.plan.cells, outcome.batches());
-    let measured = MeasuredSoftware::each((Software::Original, cells, &[]), cells, &batches, &untraced);
+    let (plan, batches) = (&outcome.plan, outcome.batches());
+    let measured = MeasuredSoftware::each((Software::Original, &plan.cells, &[]), plan, &batches, &untraced);
     Ok(show(name, &tests, &measured[0], &turns_of.figures))
 }
 

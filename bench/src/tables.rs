@@ -1,7 +1,7 @@
 //! The simulated table of docs/statistics.md, in Markdown.
 
 use ipcost_stats::simulation::{Design, Noise, Rival, Search, campaign};
-use ipcost_stats::{Allocation, Variances, allocate, clopper_pearson, median};
+use ipcost_stats::{Allocation, Looks, Variances, allocate, clopper_pearson, median};
 use std::time::Duration;
 
 const CAMPAIGNS: u64 = 2_000;
@@ -19,7 +19,8 @@ fn false_alarms() {
     print!("| machine | ipcost |");
     Rival::ALL.iter().for_each(|(_, name)| print!(" {name} |"));
     println!("\n|---|---|---|---|---|---|");
-    let design = Design { epochs: 120, rounds: 1, alpha: ALPHA };
+    let looks = Looks::around(60, ALPHA);
+    let design = Design { epochs: 120, rounds: 1, alpha: ALPHA, looks };
     for (noise, name) in Noise::ALL.iter().chain([&Noise::SLIGHT]).chain(&Noise::LATER).chain(&Noise::BEYOND)
     {
         let seeds = || 1..=CAMPAIGNS;

@@ -1,9 +1,12 @@
 //! From costs to contrasts and verdicts; the same code decides when to stop and fills the document.
 
-use ipcost_model::{Metric, Multiplicity, Plan, PlannedContrast, Ran, Verdict, Workload};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+use ipcost_model::{Bound, Metric, Multiplicity, Plan, PlannedContrast, Ran, Verdict, Workload};
 use ipcost_stats::{
-    EpochInterval, MeanRatio, answered_together, epoch_interval, epochs_to_exclude, mean_ratio, median,
-    spread_ratio,
+    EpochInterval, MeanRatio, SharedShift, Start, answered_together, epochs_to_exclude, mean_ratio, median,
+    planned_interval, shared_shift, spread_ratio,
 };
 
 use crate::batches::Batches;
@@ -31,8 +34,12 @@ pub struct Contrast {
     pub range: Option<(f64, f64)>,
     /// Whether the ratio itself changed during the run, more than chance explains.
     pub wanders: bool,
-    /// The epochs in which both were measured.
+    /// The epochs in which both were measured, and which count.
     pub epochs: usize,
+    /// Epochs of the run that do not count: the machine changed after them, and the ratio with it.
+    pub after: u32,
+    /// Whether these said the opposite.
+    pub changed: bool,
     /// The ratio of mean costs, with its verdict, if the medians are the same within the margin.
     pub mean: Option<(MeanRatio, Verdict)>,
 }
@@ -42,6 +49,16 @@ impl Contrast {
     pub fn is_same(&self) -> bool {
         self.verdict == Verdict::Equivalent
             && self.mean.is_some_and(|(_, verdict)| verdict == Verdict::Equivalent)
+    }
+
+    /// Whether both are known, and say other things.
+    fn contradicts(&self, other: &Self) -> bool {
+        let word = |found: &Self| match found.verdict {
+            Verdict::Undecided => None,
+            Verdict::Equivalent => Some(std::cmp::Ordering::Equal),
+            Verdict::Different | Verdict::Direction => found.ratio.partial_cmp(&1.0),
+        };
+        word(self).zip(word(other)).is_some_and(|(own, other)| own != other)
     }
 
     /// Whether it says all that is asked: how much they differ, or that they do not, in the median and in the mean.
@@ -68,6 +85,8 @@ pub struct Cheapest {
     pub means_differ: bool,
     /// Cells that may be cheaper still: known neither to cost more nor to cost the same.
     pub open: Vec<usize>,
+    /// The factor by which each of them costs more or less at most; `None` where that is large or unknown.
+    pub open_within: Option<f64>,
 }
 
 /// The questions of a table which cell is the cheapest: of long transfers, and of bursts, where it has both.
@@ -89,6 +108,8 @@ pub struct Judge<'a> {
     level_of_cheapest: f64,
     /// The level of ratios of means, which say that costs are the same.
     level_of_means: f64,
+    /// When costs of pairs of cells changed, of those that were asked about.
+    shifts: RefCell<HashMap<(usize, usize), Option<SharedShift>>>,
 }
 
 impl<'a> Judge<'a> {
@@ -111,6 +132,7 @@ impl<'a> Judge<'a> {
             discoveries: 0,
             level_of_cheapest: level,
             level_of_means: level,
+            shifts: RefCell::default(),
         };
         match plan.multiplicity {
             Multiplicity::Headline => judge,
@@ -123,12 +145,7 @@ impl<'a> Judge<'a> {
         let share = |alpha: f64, many: usize, all: usize| alpha * many.max(1) as f64 / all.max(1) as f64;
         let (plan, all) = (self.plan, self.plan.all_contrasts().count());
         let has_verdict = |planned: &PlannedContrast, level: f64| {
-            let found = self.judged(
-                level,
-                planned.a,
-                planned.b,
-                &self.batches.log_ratios(Metric::Wall, planned.a, planned.b),
-            );
+            let found = self.since_it_changed(level, Metric::Wall, planned.a, planned.b);
             found.is_some_and(|found| found.verdict != Verdict::Undecided)
         };
         let told = answered_together(all, |many| {
@@ -147,8 +164,7 @@ impl<'a> Judge<'a> {
         let level = share(plan.alpha, told, all);
         // Means are asked for where medians are the same.
         let is_same = |planned: &&PlannedContrast| {
-            let logs = self.batches.log_ratios(Metric::Wall, planned.a, planned.b);
-            let found = self.judged(level, planned.a, planned.b, &logs);
+            let found = self.since_it_changed(level, Metric::Wall, planned.a, planned.b);
             found.is_some_and(|found| found.verdict == Verdict::Equivalent)
         };
         let same = plan.all_contrasts().filter(is_same).count();
@@ -182,25 +198,61 @@ impl<'a> Judge<'a> {
     }
 
     fn contrast_at(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<Contrast> {
-        let found = self.judged(level, a, b, &self.batches.log_ratios(metric, a, b))?;
+        let found = self.since_it_changed(level, metric, a, b)?;
         let needed = found.verdict == Verdict::Equivalent;
         let level = level.min(self.level_of_means);
-        Some(Contrast { mean: needed.then(|| self.mean_at(level, metric, a, b)).flatten(), ..found })
+        Some(Contrast { mean: needed.then(|| self.mean_at(level, metric, &found)).flatten(), ..found })
     }
 
-    /// The ratio of the mean costs of two cells, with its verdict.
-    pub fn mean(&self, metric: Metric, a: usize, b: usize) -> Option<(MeanRatio, Verdict)> {
-        self.mean_at(self.level_of_means, metric, a, b)
+    /// The contrast over the whole run; where the ratio changed with the machine, over the epochs since.
+    fn since_it_changed(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<Contrast> {
+        let looks = &self.plan.looks;
+        let all = self.batches.log_ratios(metric, a, b);
+        let whole = self.judged(level, a, b, &all, looks.of_all())?;
+        let shift = if whole.wanders { self.shift(a, b) } else { None };
+        let Some(start) = shift.and_then(|shift| looks.starts().find(|start| start.after == shift.after))
+        else {
+            return Some(whole);
+        };
+        let (before, since) =
+            all.split_at(all.len() - self.batches.log_ratios_since(start.after, metric, a, b).len());
+        let Some(found) = self.judged(level, a, b, since, start) else { return Some(whole) };
+        let found = Contrast { after: start.after, ..found };
+        let before = self.judged(level, a, b, before, looks.of_all());
+        if before.is_some_and(|before| before.contradicts(&found)) {
+            return Some(Contrast { verdict: Verdict::Undecided, changed: true, ..found });
+        }
+        Some(if found.bounds.is_some() { found } else { whole })
     }
 
-    fn mean_at(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<(MeanRatio, Verdict)> {
-        let found = mean_ratio(&self.batches.costs(metric, a, b), level)?;
+    /// When the cost of one of two cells changed, and stayed so; `None` where neither did.
+    fn shift(&self, a: usize, b: usize) -> Option<SharedShift> {
+        let known = self.shifts.borrow().get(&(a, b)).copied();
+        known.unwrap_or_else(|| {
+            let moments: Vec<u32> = self.plan.looks.starts().skip(1).map(|start| start.after).collect();
+            let costs = |cell: usize| -> BTreeMap<u32, f64> {
+                let medians = self.batches.logs(Metric::Wall, cell).by_epoch();
+                medians.into_iter().filter_map(|(epoch, value)| Some((epoch, value?))).collect()
+            };
+            let found = shared_shift(&[a, b].map(costs), &moments);
+            self.shifts.borrow_mut().insert((a, b), found);
+            found
+        })
+    }
+
+    /// The ratio of the mean costs over the epochs of a contrast, with its verdict.
+    pub fn mean(&self, metric: Metric, found: &Contrast) -> Option<(MeanRatio, Verdict)> {
+        self.mean_at(self.level_of_means, metric, found)
+    }
+
+    fn mean_at(&self, level: f64, metric: Metric, of: &Contrast) -> Option<(MeanRatio, Verdict)> {
+        let found = mean_ratio(&self.batches.costs_since(of.after, metric, of.a, of.b), level)?;
         Some((found, Verdict::of(found.bounds, self.plan.margin)))
     }
 
     /// The share of epochs whose ratio lies further from the median's than the margin, on the side of the mean's.
     pub fn share_beyond(&self, metric: Metric, found: &Contrast, mean: f64, margin: f64) -> f64 {
-        let logs = self.batches.log_ratios(metric, found.a, found.b);
+        let logs = self.batches.log_ratios_since(found.after, metric, found.a, found.b);
         let side = if mean >= found.ratio { 1.0 } else { -1.0 };
         let beyond = |log: &&f64| side * (*log - found.ratio.ln()) > margin.ln_1p();
         logs.iter().filter(beyond).count() as f64 / logs.len().max(1) as f64
@@ -214,7 +266,7 @@ impl<'a> Judge<'a> {
             Multiplicity::Headline => self.plan.alpha_each / each as f64,
             Multiplicity::Explored => {
                 let has_verdict = |level: f64, (a, b, logs): &(usize, usize, Vec<f64>)| {
-                    let found = self.judged(level, *a, *b, logs);
+                    let found = self.judged(level, *a, *b, logs, &Start::ALWAYS);
                     found.is_some_and(|found| found.verdict != Verdict::Undecided)
                 };
                 let at = |told: usize| self.plan.alpha * told.max(1) as f64 / many as f64;
@@ -224,7 +276,7 @@ impl<'a> Judge<'a> {
                 at(told)
             }
         };
-        all.iter().map(|(a, b, logs)| self.judged(level, *a, *b, logs)).collect()
+        all.iter().map(|(a, b, logs)| self.judged(level, *a, *b, logs, &Start::ALWAYS)).collect()
     }
 
     /// How much more the costs of one vary from epoch to epoch than those of the other, with an interval at the run's alpha.
@@ -236,11 +288,11 @@ impl<'a> Judge<'a> {
 
     /// The contrast of two cells over the rounds in which both ran with this placement; `None` if there were none.
     pub fn contrast_where(&self, ran: Ran, a: usize, b: usize) -> Option<Contrast> {
-        self.judged(self.level, a, b, &self.batches.log_ratios_where(ran, a, b))
+        self.judged(self.level, a, b, &self.batches.log_ratios_where(ran, a, b), &Start::ALWAYS)
     }
 
-    fn judged(&self, level: f64, a: usize, b: usize, values: &[f64]) -> Option<Contrast> {
-        let EpochInterval { interval, wanders, range, .. } = epoch_interval(values, level)?;
+    fn judged(&self, level: f64, a: usize, b: usize, values: &[f64], start: &Start) -> Option<Contrast> {
+        let EpochInterval { interval, wanders, range, .. } = planned_interval(values, level, start)?;
         let ratios = |(least, most): (f64, f64)| (least.exp(), most.exp());
         let (bounds, range) = (interval.bounds.map(ratios), range.map(ratios));
         let epochs = values.len();
@@ -255,6 +307,8 @@ impl<'a> Judge<'a> {
             range,
             wanders,
             epochs,
+            after: 0,
+            changed: false,
             mean: None,
         })
     }
@@ -275,7 +329,11 @@ impl<'a> Judge<'a> {
             rivals.filter_map(|rival| self.contrast_at(level, Metric::Wall, *rival, first)).collect();
         // The rival it beats by least: two close ones may swap places between cost and paired ratio.
         let runner_up = *beats.iter().min_by(|x, y| x.ratio.total_cmp(&y.ratio))?;
-        let is_dearer = |contrast: &Contrast| contrast.bounds.is_some_and(|(lo, _)| lo > 1.0);
+        let is_dearer =
+            |contrast: &Contrast| !contrast.changed && contrast.bounds.is_some_and(|(lo, _)| lo > 1.0);
+        let is_open = |contrast: &Contrast| !contrast.is_same_in_median() && !is_dearer(contrast);
+        let within = |contrast: &Contrast| Bound::of(contrast.bounds, Verdict::Undecided)?.within();
+        let more = |one: Option<f64>, other: Option<f64>| Some(one?.max(other?));
         let ids = |wanted: &dyn Fn(&Contrast) -> bool| {
             beats.iter().filter(|contrast| wanted(contrast)).map(|contrast| contrast.a).collect()
         };
@@ -284,7 +342,8 @@ impl<'a> Judge<'a> {
             claimed: beats.iter().all(is_dearer),
             equals: ids(&Contrast::is_same_in_median),
             means_differ: beats.iter().any(|contrast| contrast.is_same_in_median() && !contrast.is_same()),
-            open: ids(&|contrast| !contrast.is_same_in_median() && !is_dearer(contrast)),
+            open: ids(&is_open),
+            open_within: beats.iter().filter(|it| is_open(it)).map(within).reduce(more).flatten(),
         })
     }
 
@@ -348,29 +407,56 @@ impl<'a> Judge<'a> {
         open.map(|found| self.likely_epochs_of(self.level, &found?, 1.0)).collect()
     }
 
+    /// The first cell of every contrast that is open.
+    pub fn open(&self) -> Vec<usize> {
+        let all = self.plan.all_contrasts();
+        let is_open = |planned: &&PlannedContrast| {
+            !self.contrast(Metric::Wall, planned.a, planned.b).is_some_and(|found| found.is_answer())
+        };
+        all.filter(is_open).map(|planned| planned.a).collect()
+    }
+
     /// How many epochs would likely show that two cells differ by more than the margin, or that they do not. `None` where that is
     /// known of the medians: how long the means take cannot be told.
     fn likely_epochs_of(&self, level: f64, found: &Contrast, caution: f64) -> Option<u32> {
         if found.verdict == Verdict::Equivalent {
             return None;
         }
-        let logs = self.batches.log_ratios(Metric::Wall, found.a, found.b);
-        let most = self.plan.epochs_expected.max(self.batches.epochs() as u32).saturating_mul(MOST_RUNS);
         let (at, margin) = (found.ratio.ln(), self.plan.margin.ln_1p());
-        let excluding = |bound: f64| epochs_to_exclude(&logs, bound, level, caution, most);
+        let excluding = |bound: f64| self.epochs_to_exclude(level, found, bound, caution);
         match at.abs() > margin {
             true => excluding(margin.copysign(at)),
             false => Some(excluding(margin)?.max(excluding(-margin)?)),
         }
     }
 
-    /// Whether an answer would likely take many times the run, judging by enough epochs.
+    fn epochs_to_exclude(&self, level: f64, found: &Contrast, bound: f64, caution: f64) -> Option<u32> {
+        let logs = self.batches.log_ratios_since(found.after, Metric::Wall, found.a, found.b);
+        let most = self.plan.epochs_expected.max(self.batches.epochs() as u32).saturating_mul(MOST_RUNS);
+        epochs_to_exclude(&logs, bound, level, caution, most, true)
+    }
+
+    /// Whether an answer would likely take many times the run, judging by enough epochs; so would a bound, unless there is one.
     fn is_hopeless(&self, level: f64, a: usize, b: usize) -> bool {
-        let found = self.judged(level, a, b, &self.batches.log_ratios(Metric::Wall, a, b));
+        let found = self.since_it_changed(level, Metric::Wall, a, b);
         found.is_some_and(|found| {
             found.epochs >= ENOUGH_TO_FORESEE
                 && found.verdict != Verdict::Equivalent
                 && self.likely_epochs_of(level, &found, 0.0).is_none()
+                && !self.may_be_bounded(level, &found)
         })
+    }
+
+    /// Whether both ends of an interval that is wide would likely come near 1 in time.
+    fn may_be_bounded(&self, level: f64, found: &Contrast) -> bool {
+        let is_wide = |lo: f64, hi: f64| {
+            Bound::of(Some((lo, hi)), Verdict::Undecided).and_then(|it| it.within()).is_none()
+        };
+        let loosest = Bound::LOOSEST.ln();
+        found.ratio.ln().abs() < loosest
+            && found.bounds.is_none_or(|(lo, hi)| is_wide(lo, hi))
+            && [-loosest, loosest]
+                .iter()
+                .all(|bound| self.epochs_to_exclude(level, found, *bound, 0.0).is_some())
     }
 }

@@ -77,14 +77,20 @@ impl<'a> Batches<'a> {
     /// Over all rounds, wherever the scheduler placed the processes: a transport changes where they run, and that is part of its
     /// cost. [`Batches::log_ratios_where`] holds the placement fixed.
     pub fn log_ratios(&self, metric: Metric, a: usize, b: usize) -> Vec<f64> {
-        self.logs_over(metric, a, b).medians()
+        self.log_ratios_since(0, metric, a, b)
     }
 
-    /// For each epoch with both, the costs of a and of b: all time over all operations of the rounds that both have. Empty if a
-    /// batch does not tell its time.
-    pub fn costs(&self, metric: Metric, a: usize, b: usize) -> Vec<(f64, f64)> {
+    /// The same without the first epochs of the run.
+    pub fn log_ratios_since(&self, after: u32, metric: Metric, a: usize, b: usize) -> Vec<f64> {
+        self.logs_over(metric, a, b).since(after).medians()
+    }
+
+    /// For each epoch with both but the first ones, the costs of a and of b: all time over all operations of the rounds that both have.
+    /// Empty if a batch does not tell its time.
+    pub fn costs_since(&self, after: u32, metric: Metric, a: usize, b: usize) -> Vec<(f64, f64)> {
         let (a, b) = (self.totals(metric, a), self.totals(metric, b));
-        let sums = a.with(&b, |[a_ns, a_ops], [b_ns, b_ops]| [a_ns, a_ops, b_ns, b_ops]).sums();
+        let sums = a.with(&b, |[a_ns, a_ops], [b_ns, b_ops]| [a_ns, a_ops, b_ns, b_ops]);
+        let sums = sums.since(after).sums();
         sums.into_iter().map(|[a_ns, a_ops, b_ns, b_ops]| (a_ns / a_ops, b_ns / b_ops)).collect()
     }
 
@@ -235,7 +241,7 @@ mod tests {
         let samples: Vec<Sample> = (1..=EPOCHS as u32).flat_map(of_epoch).collect();
         let batches = Batches::new(&samples, 2);
         assert_eq!(rounded(&batches.log_ratios(Metric::Wall, 0, 1)), [16.0; EPOCHS]);
-        let costs = batches.costs(Metric::Wall, 0, 1);
+        let costs = batches.costs_since(0, Metric::Wall, 0, 1);
         assert_eq!(costs.len(), EPOCHS);
         assert!(costs.iter().all(|(a, b)| (a - 58.0).abs() < 1e-9 && (b - 5.0).abs() < 1e-9), "{costs:?}");
         let ratios =

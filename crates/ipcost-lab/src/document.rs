@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipcost_model::pace::Pause;
 use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, Told, UNSENT};
 use ipcost_model::{
-    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, HeldBack,
+    Analysis, Bound, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, HeldBack,
     HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, Lookup, MeanContrast,
     Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, PauseCause, PausePart, Percentile,
     Placement, Plan, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped,
@@ -26,6 +26,7 @@ use crate::layout_effect::layout_effects;
 use crate::percentiles::{Percentiles, log_ratios};
 use crate::planning::{ALPHA, epochs_for_contrasts};
 use crate::rules::{self, AppliedRule};
+use crate::surroundings::Observed;
 use crate::warnings;
 
 /// The least fixed part of batches worth reporting.
@@ -38,6 +39,8 @@ const MORE_THAN_THIS: f64 = 1.25;
 
 /// The option for what a pipe holds, and what the engine reports it as.
 const PIPE_SIZE: &str = "pipe_size";
+/// The host's fact that it is a virtual machine.
+const HYPERVISOR_FACT: &str = "hypervisor";
 /// The host's fact that time in softirqs is in no process's account.
 const IRQ_TIME_ACCOUNTING_FACT: &str = "irq_time_accounting";
 
@@ -130,7 +133,7 @@ fn judged(
             discoveries: (plan.multiplicity == Multiplicity::Explored).then_some(judge.discoveries()),
             margin: plan.margin,
             epochs_needed: epochs_for_contrasts(plan),
-            longer: if is_final { longer(outcome, judge) } else { None },
+            longer: if is_final { longer(outcome, judge, &about.host) } else { None },
         },
         cells: cells(outcome, batches, about),
         workloads: workloads(&told),
@@ -456,6 +459,9 @@ impl Judged<'_> {
             epochs: found.epochs as u32,
             range: found.range,
             wanders: found.wanders,
+            since: (found.after > 0).then_some(found.after + 1),
+            changed: found.changed,
+            bound: Bound::of(found.bounds.filter(|_| !found.changed), found.verdict),
             mean: if *is_final || is_wall { mean(judge, metric, &found, plan.margin) } else { None },
             spread: if *is_final { spread(judge, metric, &found) } else { None },
             headline: is_wall,
@@ -467,7 +473,7 @@ impl Judged<'_> {
 
 /// The ratio of the mean costs, and how many epochs lie beyond the margin on its side.
 fn mean(judge: &Judge<'_>, metric: Metric, found: &Contrast, margin: f64) -> Option<MeanContrast> {
-    let (mean, verdict) = found.mean.or_else(|| judge.mean(metric, found.a, found.b))?;
+    let (mean, verdict) = found.mean.or_else(|| judge.mean(metric, found))?;
     let (lo, hi) = mean.bounds.unzip();
     let slow = judge.share_beyond(metric, found, mean.ratio, margin);
     Some(MeanContrast { ratio: mean.ratio, lo, hi, verdict, slow, unseen: mean.unseen })
@@ -551,7 +557,19 @@ fn workload(plan: &Plan, judge: &Judge<'_>, workload: &Workload) -> WorkloadReco
         let (equals, open) = (ids(&cheapest.equals), ids(&cheapest.open));
         let claimed = cheapest.claimed;
         let means_differ = cheapest.means_differ;
-        Fastest { cell: id(b), runner_up: id(a), ratio, lo, hi, verdict, claimed, equals, means_differ, open }
+        Fastest {
+            cell: id(b),
+            runner_up: id(a),
+            ratio,
+            lo,
+            hi,
+            verdict,
+            claimed,
+            equals,
+            means_differ,
+            open,
+            open_within: cheapest.open_within,
+        }
     };
     let blocks = |cell: &usize| plan.cells[*cell].cell.wait() == Wait::Block;
     let first = judge.cheapest(workload);
@@ -594,8 +612,13 @@ fn findings(
             let open = answered.of - answered.resolved;
             let mixed = |cell: &CellRecord| cell.placement == Placement::Free && cell.modes.len() == 2;
             let mixed = cells.iter().any(mixed);
-            findings
-                .push(warnings::unresolved(open, answered.of, plan.budget, mixed, document.analysis.longer));
+            findings.push(warnings::unresolved(
+                open,
+                answered.of,
+                plan.budget,
+                mixed,
+                document.analysis.longer.as_ref(),
+            ));
         }
     }
     if let Some(first) = outcome.suspended.first() {
@@ -628,6 +651,7 @@ fn findings(
             findings.push(warnings::connection_trouble(id, &list.join(", ")));
         }
     }
+    findings.extend(warnings::regime(&document.contrasts));
     findings.extend(warnings::held_back(cells));
     findings.extend(warnings::clock_in_cost(cells, outcome.observed.clock.read_ns));
     findings.extend(diagnose(outcome, batches, cells));
@@ -645,7 +669,7 @@ fn findings(
 }
 
 /// What a longer run would likely answer: the budget for half of what ten times this one would, or more.
-fn longer(outcome: &Outcome, judge: &Judge<'_>) -> Option<LongerRun> {
+fn longer(outcome: &Outcome, judge: &Judge<'_>, host: &Host) -> Option<LongerRun> {
     let plan = &outcome.plan;
     if outcome.stopped != Stopped::Budget || plan.epochs_exact.is_some() || outcome.epochs == 0 {
         return None;
@@ -666,7 +690,34 @@ fn longer(outcome: &Outcome, judge: &Judge<'_>) -> Option<LongerRun> {
     // This one was not enough, whatever the forecast.
     let more = plan.budget.as_secs_f64() * MORE_THAN_THIS;
     let budget_s = budget.map(|(seconds, _)| rounded(seconds.max(more)));
-    (!open.is_empty()).then_some(LongerRun { open: open.len() as u32, answers: answers as u32, budget_s })
+    let in_the_way = in_the_way(&outcome.observed, host, &judge.open(), plan);
+    (!open.is_empty()).then_some(LongerRun {
+        open: open.len() as u32,
+        answers: answers as u32,
+        budget_s,
+        in_the_way,
+    })
+}
+
+/// What on this machine keeps intervals wide: what took its processors, or how it wakes one up for another, where that is what most of the
+/// open contrasts wait for.
+fn in_the_way(observed: &Observed, host: &Host, open: &[usize], plan: &Plan) -> Option<String> {
+    let fact = |name: &str| host.more.get(name).and_then(|value| value.as_str());
+    let apart = open.iter().filter(|cell| plan.cells[**cell].point.placement == Placement::Apart).count();
+    let pressure = observed.pressures().into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    if let Some((found, _)) = pressure {
+        return Some(found.found);
+    }
+    if apart * 2 <= open.len() {
+        return None;
+    }
+    let most = format!("{apart} of the {} are on two cores", open.len());
+    if host.physical_cores < 2 {
+        return Some(format!("{most}, which here are two threads of one core"));
+    }
+    fact(HYPERVISOR_FACT).map(|_| {
+        format!("{most}, where every wake-up passes through the hypervisor (ipcost doctor: virtual-machine, idle-states)")
+    })
 }
 
 /// Where time in softirqs is in no process's account, the transports whose processor time is too low.

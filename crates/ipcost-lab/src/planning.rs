@@ -9,7 +9,7 @@ use ipcost_model::{
     Arms, Expanded, Job, LatencyMode, Multiplicity, Pattern, Plan, PlannedArms, PlannedCell, PlannedContrast,
     Point, Workload,
 };
-use ipcost_stats::{Allocation, Variances, allocate, epochs_to_expect};
+use ipcost_stats::{Allocation, Looks, Variances, allocate, planned_epochs_to_expect};
 
 use crate::calibration::lengths;
 
@@ -39,6 +39,8 @@ const SLACK: f64 = 0.1;
 const ROOM: u32 = 3;
 /// The share of the contrasts of an explored grid that are expected to be answered at least: the level grows with them.
 const ANSWERED: f64 = 0.25;
+/// The share that is answered as a rule.
+const MOSTLY_ANSWERED: f64 = 0.5;
 /// Fallbacks where longer batches leave too few epochs, or no interval: short, but still long against the clock.
 const BRIEF: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(5)];
 /// The largest plausible ratio of pilots' costs to rates.
@@ -210,11 +212,13 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         None => family(&workloads, over_pace.len(), available),
     };
     let alpha_each = ALPHA / f64::from(family.max(1));
-    let expected = match multiplicity {
-        Multiplicity::Headline => alpha_each,
-        Multiplicity::Explored => ALPHA * ANSWERED,
+    // Most are answered, or looks are worth less than the level; the first interval is to come where fewer are.
+    let (first, level) = match (settings.level, multiplicity) {
+        (Some(level), _) => (level, level),
+        (None, Multiplicity::Headline) => (alpha_each, alpha_each),
+        (None, Multiplicity::Explored) => (ALPHA * ANSWERED, ALPHA * MOSTLY_ANSWERED),
     };
-    let epochs_needed = epochs_to_expect(settings.level.unwrap_or(expected));
+    let epochs_needed = planned_epochs_to_expect(first);
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
     // Costs are multiples of floors measured in the same rounds.
     let has_floors = cells.iter().any(|cell| cell.cell.pattern == Pattern::Floor);
@@ -230,9 +234,11 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         family,
         multiplicity,
         alpha_each,
+        level,
         epochs_needed,
         epochs_exact: settings.epochs,
         epochs_expected: 0,
+        looks: Looks::NONE,
         budget,
         rounds: 0,
         batch: Duration::ZERO,
@@ -306,9 +312,17 @@ fn beyond_usual(plan: &Plan, cell: usize) -> Duration {
     (batch + lead_in).saturating_sub(plan.batch.max(SHORTEST_BATCH) + LEAD_IN)
 }
 
+/// The looks at the contrasts of a plan whose epochs are known to fit.
+pub(crate) fn looks(plan: &Plan) -> Looks {
+    match plan.epochs_exact {
+        Some(exact) => Looks::once(exact, plan.level),
+        None => Looks::around(plan.epochs_expected, plan.level),
+    }
+}
+
 /// The epochs after which a plan's own contrasts have intervals, whatever else it is to answer.
 pub fn epochs_for_contrasts(plan: &Plan) -> u32 {
-    epochs_to_expect(plan.alpha_each)
+    planned_epochs_to_expect(plan.alpha_each)
 }
 
 /// Whether the time left allows more than the shortest batches, so that it matters how contrasts vary.

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use ipcost_model::units::{self, duration_text, size_text};
-use ipcost_model::{CellRecord, HeldBackRecord, LayoutEffect, LongerRun, Mode, Placement, Point};
+use ipcost_model::{
+    CellRecord, ContrastRecord, HeldBackRecord, LayoutEffect, LongerRun, Mode, Placement, Point,
+};
 
 use crate::layout_effect;
 use crate::rules::{self, AppliedRule, nanoseconds};
@@ -31,7 +33,7 @@ pub fn unresolved(
     of: u32,
     budget: Duration,
     mixed: bool,
-    longer: Option<LongerRun>,
+    longer: Option<&LongerRun>,
 ) -> AppliedRule {
     let found = format!("{open} of {of} questions are still open after {}", duration_text(budget));
     let likely = longer.and_then(|longer| Some((longer, longer.budget_s?)));
@@ -42,7 +44,32 @@ pub fn unresolved(
         }
         None => "a larger --budget narrows the intervals".to_owned(),
     };
+    let in_the_way = longer.and_then(|longer| longer.in_the_way.as_ref());
+    let remedy = in_the_way.map_or_else(|| remedy.clone(), |what| format!("{remedy}; in the way: {what}"));
     AppliedRule::new(rules::UNRESOLVED, found, remedy)
+}
+
+/// Contrasts that count from an epoch, since the cost of one of their cells changed there.
+pub fn regime(contrasts: &[ContrastRecord]) -> Option<AppliedRule> {
+    let counted: Vec<(&ContrastRecord, u32)> = contrasts
+        .iter()
+        .filter(|contrast| contrast.headline)
+        .filter_map(|contrast| Some((contrast, contrast.since?)))
+        .collect();
+    let (first, since) = counted.first()?;
+    let others = match counted.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let opposite = match counted.iter().filter(|(contrast, _)| contrast.changed).count() {
+        0 => "",
+        _ => "; what said the opposite before has no verdict",
+    };
+    let found = format!(
+        "costs changed once during the run, and ratios with them: {} over {} is told since epoch {since}{others}{opposite}",
+        first.a, first.b
+    );
+    Some(AppliedRule::new(rules::REGIME, found, "measure again to see which state lasts"))
 }
 
 /// Not even one finite interval.

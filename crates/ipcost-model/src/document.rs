@@ -306,7 +306,7 @@ pub struct Analysis {
 }
 
 /// What a longer run would likely answer.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongerRun {
     /// Contrasts that are open.
@@ -315,6 +315,9 @@ pub struct LongerRun {
     pub answers: u32,
     /// Its budget; null if `answers` is 0.
     pub budget_s: Option<f64>,
+    /// What on this machine is in the way of an answer, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_the_way: Option<String>,
 }
 
 /// A median with its interval; the bounds are null while unbounded.
@@ -736,6 +739,9 @@ pub struct Fastest {
     /// Cells that may be cheaper still, by id: known neither to cost more nor to cost the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
+    /// The factor by which each of `open` costs more or less than the cheapest at most; absent where that is large or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_within: Option<f64>,
 }
 
 /// The ratio of the cost of cell `a` to the cost of cell `b`.
@@ -765,6 +771,15 @@ pub struct ContrastRecord {
     /// Whether the ratio itself changed during the run, more than chance explains.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wanders: bool,
+    /// The first epoch that counts, where the machine changed during the run and the ratio with it; absent where all do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u32>,
+    /// Whether the epochs before `since` say the opposite: then there is no verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changed: bool,
+    /// What is known all the same of a ratio that is `undecided`: an end of its interval that is not far from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// Whether it shares the headline's alpha; others have the same level, but no guarantee for the table as a whole.
     pub headline: bool,
     /// The ratio of the mean costs: what rare slow epochs add. Absent in documents of earlier versions.
@@ -897,6 +912,38 @@ impl ContrastRecord {
             Verdict::Equivalent => self.mean.is_none_or(|mean| mean.verdict.is_answer()),
             Verdict::Direction | Verdict::Undecided => false,
         }
+    }
+}
+
+/// What is known of a ratio that is neither known to differ from 1 nor known to be the same.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Bound {
+    /// It is this or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// It is this or less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+}
+
+impl Bound {
+    /// A ratio that may be further from 1 than by this factor is not worth saying so.
+    pub const LOOSEST: f64 = 1.25;
+
+    /// What an interval says in place of a verdict; `None` where that is nothing, or it has one.
+    pub fn of(bounds: Option<(f64, f64)>, verdict: Verdict) -> Option<Self> {
+        let (lo, hi) = bounds.filter(|_| verdict == Verdict::Undecided)?;
+        let bound = Self {
+            at_least: (lo >= 1.0 / Self::LOOSEST).then_some(lo),
+            at_most: (hi <= Self::LOOSEST).then_some(hi),
+        };
+        (bound.at_least.is_some() || bound.at_most.is_some()).then_some(bound)
+    }
+
+    /// The factor by which the ratio is at most larger or smaller than 1, where both ends are known.
+    pub fn within(&self) -> Option<f64> {
+        Some(self.at_most?.max(1.0 / self.at_least?))
     }
 }
 

@@ -50,11 +50,11 @@ pub use cell_id::parse_cell_id;
 pub use claim::ClaimVerdict;
 pub use consistency::MAX_NAME_BYTES;
 pub use document::{
-    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, FloorPart,
-    FloorRecord, HELD_BACK, HeldBackRecord, Host, LatencyContrast, LatencySummary, LayoutEffect, LayoutPlace,
-    LongerRun, MeanContrast, Metric, Mode, Multiplicity, PaceRecord, PauseCause, PausePart, Percentile,
-    Percentiles, PooledLatency, RanRecord, Resumed, SCHEMA, Sample, Schedule, SpreadContrast, Stopped,
-    Timing, Tool, Usage, UsagePerOp, Warning, Whereabouts, WorkloadRecord,
+    Analysis, Bound, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest,
+    FloorPart, FloorRecord, HELD_BACK, HeldBackRecord, Host, LatencyContrast, LatencySummary, LayoutEffect,
+    LayoutPlace, LongerRun, MeanContrast, Metric, Mode, Multiplicity, PaceRecord, PauseCause, PausePart,
+    Percentile, Percentiles, PooledLatency, RanRecord, Resumed, SCHEMA, Sample, Schedule, SpreadContrast,
+    Stopped, Timing, Tool, Usage, UsagePerOp, Warning, Whereabouts, WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use figure::{

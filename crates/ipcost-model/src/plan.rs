@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ipcost_stats::Looks;
 use serde::{Deserialize, Serialize};
 
 use crate::arms::{ArmName, Arms};
@@ -47,12 +48,17 @@ pub struct Plan {
     pub multiplicity: Multiplicity,
     /// `alpha / family`: the level of each headline interval.
     pub alpha_each: f64,
+    /// The level at which most intervals are expected to stand in the end.
+    pub level: f64,
     /// Epochs needed for the first finite interval.
     pub epochs_needed: u32,
     /// Exactly this many epochs, if the user said so.
     pub epochs_exact: Option<u32>,
     /// The number of epochs likely to fit.
     pub epochs_expected: u32,
+    /// The looks at its contrasts, once calibration has told how many epochs are likely to fit.
+    #[serde(default, skip_serializing_if = "Looks::is_none")]
+    pub looks: Looks,
     /// How long the run may take.
     pub budget: Duration,
     /// Rounds in each epoch.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ipcost_stats::Looks;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -80,6 +81,9 @@ pub struct Calibrated {
     pub lead_in_ns: u64,
     /// The number of epochs likely to fit.
     pub epochs_expected: u32,
+    /// The looks planned, which resuming does not choose again.
+    #[serde(default, skip_serializing_if = "Looks::is_none")]
+    pub looks: Looks,
     /// The operations of batches, by cell.
     pub counts: Vec<Counts>,
     /// The state of the generator of random orders.

@@ -272,6 +272,7 @@ pub fn in_sizes() -> Document {
                 equals,
                 means_differ: false,
                 open,
+                open_within: None,
             };
             table.baseline = Some(tcp);
             table.fastest = match (placement, size) {

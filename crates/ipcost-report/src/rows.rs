@@ -115,16 +115,27 @@ pub fn rows<'a>(document: &'a Document, table: &'a WorkloadRecord) -> impl Itera
 /// What stands beneath a cell's row: where the scheduler put it, or, where that is not known, how often it cost how much.
 pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     let line = |head: String, cost: String| Under { head, cost, ..Under::default() };
-    let mode = |mode: &ipcost_model::Mode| {
-        line(format!("{} of epochs", percent(mode.share)), time(mode.wall_ns_per_op))
+    let all = cell.modes.iter().map(|mode| mode.epochs).sum();
+    let switches = words::switches_of(&cell.modes);
+    let mode = |(index, mode): (usize, &ipcost_model::Mode)| {
+        let head = switches.map_or_else(
+            || format!("{} of epochs", words::share(mode.share, all)),
+            |it| words::with_switches(it[index]),
+        );
+        line(head, time(mode.wall_ns_per_op))
     };
     let against = words::contrast(document, Metric::Wall, &cell.id);
+    // The machine was another before.
+    let since = against
+        .and_then(|known| known.since)
+        .map(|first| line(format!("since epoch {first}"), String::new()));
+    let epochs = against.map_or(0, |known| known.epochs);
     let mean = against.and_then(words::other_mean).map(|mean| Under {
         head: "mean".to_owned(),
         cost: cell.wall_ns_per_op_mean.map(time).unwrap_or_default(),
         ratio: ratio(mean.ratio),
         bounds: bounds(mean.ratio, (mean.lo, mean.hi), None),
-        verdict: words::verdict_of_mean(mean, document.analysis.margin),
+        verdict: words::verdict_of_mean(mean, epochs, document.analysis.margin),
     });
     let spread = against.and_then(|known| known.spread.as_ref()).and_then(varies);
     let within = against.map_or(&[][..], |known| &known.within);
@@ -149,9 +160,12 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     let places: Vec<Under> = words::shares(cell).into_iter().map(ran).collect();
     // Slow layouts explain what two modes only show.
     let layout = cell.layout.iter().flat_map(layout_lines);
-    let modes = cell.modes.iter().map(mode).filter(|_| places.is_empty() && cell.layout.is_none());
+    let modes =
+        cell.modes.iter().enumerate().map(mode).filter(|_| places.is_empty() && cell.layout.is_none());
     let latency = latencies(document, cell, against);
-    mean.into_iter()
+    since
+        .into_iter()
+        .chain(mean)
         .chain(latency)
         .chain(spread)
         .chain(places.iter().cloned())

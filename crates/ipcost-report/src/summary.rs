@@ -40,7 +40,7 @@ pub fn footer(document: &Document) -> String {
     let schedule = &document.schedule;
     let conditions: String =
         words::conditions(document).iter().map(|text| format!("{}. ", capitalised(text))).collect();
-    let longer = document.analysis.longer.map(|longer| format!("{}. ", words::longer(longer)));
+    let longer = document.analysis.longer.as_ref().map(|longer| format!("{}. ", words::longer(longer)));
     let longer = longer.unwrap_or_default();
     format!(
         "{}. {conditions}{longer}{} in {}, {}{}; seed {}",
@@ -181,7 +181,11 @@ pub(crate) fn answer(document: &Document, table: &WorkloadRecord, fastest: Optio
         text.push_str(&format!("{comma} {times} × {name} {}", bounds_text(against)));
     }
     if !open.is_empty() {
-        return format!("{text}, or {} (open)", named(document, &open));
+        let open = named(document, &open);
+        return match fastest.open_within {
+            Some(factor) => format!("{text}, or {open} (within {:.0} %)", ((factor - 1.0) * 100.0).ceil()),
+            None => format!("{text}, or {open} (open)"),
+        };
     }
     let next = Some(&fastest.runner_up).filter(|id| fastest.claimed && !equal.contains(id));
     next.map_or(text.clone(), |next| {

@@ -4,10 +4,13 @@ pub use ipcost_model::escaped;
 use ipcost_model::pace::{POLLUTE, Pace};
 use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text, time_text};
 use ipcost_model::{
-    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencyMode, LatencySummary,
-    LongerRun, MeanContrast, Metric, Multiplicity, PaceRecord, Pattern, Percentile, Placement, Ran,
-    RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Work, WorkloadRecord, and_joined,
+    Bound, CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencyMode,
+    LatencySummary, LongerRun, MeanContrast, Metric, Mode, Multiplicity, PaceRecord, Pattern, Percentile,
+    Placement, Ran, RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Work, WorkloadRecord,
+    and_joined,
 };
+
+use ipcost_stats::clopper_pearson;
 
 use crate::numbers::{bounds, rate, time};
 
@@ -250,8 +253,27 @@ pub const SAME_IN_MEDIAN: &str = "same in the median";
 /// What is known of a contrast in a reader's words. Two cells are the same if both their medians and their means are.
 pub fn verdict_of(contrast: &ContrastRecord, margin: f64) -> String {
     match contrast.verdict {
+        _ if contrast.changed => "changed during the run".to_owned(),
+        Verdict::Undecided if contrast.bound.is_some() => contrast.bound.map(bound).unwrap_or_default(),
         Verdict::Equivalent if !contrast.is_same() => SAME_IN_MEDIAN.to_owned(),
         known => verdict(known, contrast.ratio, margin),
+    }
+}
+
+/// What is known of a ratio that may be 1: `within 13 %`, `at most 2 % more`, `at most 20 % less`.
+fn bound(bound: Bound) -> String {
+    // What is rounded up is not the noise of a division.
+    let up = |share: f64| format!("{:.0} %", (share * 100.0 - 1e-9).ceil());
+    let beyond = |factor: f64| up(factor - 1.0);
+    // The share by which it is less: 1 of 1.25 is a fifth.
+    let less = |factor: f64| up(1.0 - factor);
+    match (bound.within(), bound.at_most, bound.at_least) {
+        (Some(factor), ..) => format!("within {}", beyond(factor)),
+        (None, Some(most), _) if most <= 1.0 => "not more".to_owned(),
+        (None, Some(most), _) => format!("at most {} more", beyond(most)),
+        (None, None, Some(least)) if least >= 1.0 => "not less".to_owned(),
+        (None, None, Some(least)) => format!("at most {} less", less(least)),
+        (None, None, None) => "open".to_owned(),
     }
 }
 
@@ -267,13 +289,36 @@ pub fn other_mean(contrast: &ContrastRecord) -> Option<&MeanContrast> {
     (differs || opposite()).then_some(mean)
 }
 
-/// What is known of a mean ratio, with the share of epochs that make it differ: `dearer: 8 % of starts`.
-pub fn verdict_of_mean(mean: &MeanContrast, margin: f64) -> String {
+/// What is known of a mean ratio of so many epochs, with the share of starts that make it differ: `dearer: 4–30 % of starts`.
+pub fn verdict_of_mean(mean: &MeanContrast, epochs: u32, margin: f64) -> String {
     let known = verdict(mean.verdict, mean.ratio, margin);
     match mean.slow {
         0.0 => known,
-        slow => format!("{known}: {} of starts", percent(slow)),
+        slow => format!("{known}: {} of starts", share(slow, epochs)),
     }
+}
+
+/// A share of epochs as the interval of that of all there may be: `4–30 %` for 4 of 31 (Clopper and Pearson, 95 %).
+pub fn share(share: f64, epochs: u32) -> String {
+    if epochs == 0 {
+        return percent(share);
+    }
+    let count = (share.clamp(0.0, 1.0) * f64::from(epochs)).round() as u64;
+    let (lo, hi) = clopper_pearson(count, epochs.into(), 0.95);
+    format!("{:.0}–{:.0} %", lo * 100.0, hi * 100.0)
+}
+
+/// The switches of both groups of a cell's epochs, where they tell which group an epoch is in: the larger is twice the smaller.
+pub fn switches_of(modes: &[Mode]) -> Option<[f64; 2]> {
+    let [low, high] = modes else { return None };
+    let (low, high) = low.switches_per_op.zip(high.switches_per_op)?;
+    let tells = low.max(high) >= 2.0 * low.min(high) && low.max(high) >= 0.1;
+    tells.then_some([low, high])
+}
+
+/// `with 0.2 switches`
+pub fn with_switches(per_op: f64) -> String {
+    format!("with {per_op:.1} switches")
 }
 
 /// Under which conditions the answers hold that a reader must know: which congestion control TCP used, and how rare slow starts may be
@@ -397,8 +442,9 @@ pub fn promise(document: &Document) -> String {
 }
 
 /// What is open, and what a longer run would likely answer.
-pub fn longer(longer: LongerRun) -> String {
-    let LongerRun { open, answers, budget_s } = longer;
+pub fn longer(longer: &LongerRun) -> String {
+    let LongerRun { open, answers, budget_s, ref in_the_way } = *longer;
+    let in_the_way = in_the_way.as_ref().map_or_else(String::new, |what| format!(". In the way: {what}"));
     let is_open =
         |open: u32| format!("{} {} open", counted(open, "contrast"), if open == 1 { "is" } else { "are" });
     match budget_s {
@@ -408,10 +454,13 @@ pub fn longer(longer: LongerRun) -> String {
             } else {
                 format!("{answers} of them")
             };
-            format!("{}; --budget {seconds:.0}s would likely answer {which}", capitalised(&is_open(open)))
+            format!(
+                "{}; --budget {seconds:.0}s would likely answer {which}{in_the_way}",
+                capitalised(&is_open(open))
+            )
         }
         None => format!(
-            "{}; how much longer {} would take cannot be told",
+            "{}; how much longer {} would take cannot be told{in_the_way}",
             capitalised(&is_open(open)),
             if open == 1 { "it" } else { "they" }
         ),
@@ -505,7 +554,7 @@ mod tests {
 
     #[test]
     fn what_a_longer_run_answers_is_said_of_one_and_of_many() {
-        let told = |open, answers, budget_s| longer(LongerRun { open, answers, budget_s });
+        let told = |open, answers, budget_s| longer(&LongerRun { open, answers, budget_s, in_the_way: None });
         assert_eq!(told(1, 1, Some(70.0)), "1 contrast is open; --budget 70s would likely answer it");
         assert_eq!(told(3, 3, Some(70.0)), "3 contrasts are open; --budget 70s would likely answer them all");
         assert_eq!(
@@ -566,6 +615,18 @@ mod tests {
             MeanContrast { ratio: 1.16, hi: Some(1.9), verdict: Verdict::Undecided, slow: 0.08, ..mean };
         same.mean = Some(slow);
         assert_eq!(verdict_of(same, 0.05), SAME_IN_MEDIAN);
-        assert_eq!(verdict_of_mean(other_mean(same).unwrap(), 0.05), "open: 8 % of starts");
+        let open = |lo: f64, hi: f64| ContrastRecord {
+            verdict: Verdict::Undecided,
+            bound: Bound::of(Some((lo, hi)), Verdict::Undecided),
+            ..same.clone()
+        };
+        let said = [(0.75, 1.021), (0.94, 1.13), (0.85, 1.6), (0.5, 2.0), (0.8, 1.25)]
+            .map(|(lo, hi)| verdict_of(&open(lo, hi), 0.05));
+        assert_eq!(said, ["at most 3 % more", "within 13 %", "at most 15 % less", "open", "within 25 %"]);
+        assert_eq!(
+            verdict_of(&ContrastRecord { changed: true, ..open(0.9, 1.1) }, 0.05),
+            "changed during the run"
+        );
+        assert_eq!(verdict_of_mean(other_mean(same).unwrap(), 25, 0.05), "open: 1–26 % of starts");
     }
 }

@@ -20,7 +20,7 @@
 //! Where looks are planned ([`crate::Looks`]), they are part of the same evidence.
 
 use crate::interval::{Interval, e_values, sign_e_value};
-use crate::looks::{LEAST_AT_EVERY_MOMENT, Start, most_on_one_side};
+use crate::looks::{Start, most_on_one_side};
 use crate::median::median;
 
 /// The interval from epochs whose neighbours may resemble each other.
@@ -54,10 +54,12 @@ const SHOWS: f64 = 0.5;
 const ROUNDING: f64 = 1e-12;
 
 /// What n epochs with this measured correlation are worth, as a share of n independent epochs.
-pub(crate) fn worth(measured: f64, n: usize) -> f64 {
+pub(crate) fn worth(measured: f64, n: usize, start: &Start) -> f64 {
     let n = n as f64;
     let shows = measured > SHOWS / n.sqrt();
-    let feared = if shows { (measured + CAUTION / n).min(1.0) } else { (CAUTION_WITHOUT / n).min(1.0) };
+    let caution = start.caution();
+    let feared =
+        if shows { measured + CAUTION * caution / n } else { CAUTION_WITHOUT * caution / n }.min(1.0);
     (1.0 - feared) / (1.0 + feared)
 }
 
@@ -67,9 +69,7 @@ pub(crate) fn worth(measured: f64, n: usize) -> f64 {
 /// # Panics
 /// If `alpha` is not between 0 and 1.
 pub fn epochs_to_expect(alpha: f64) -> u32 {
-    assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
-    let enough = |n: &u32| worth(0.0, *n as usize) * sign_e_value(*n, 0) >= -alpha.ln();
-    (1..).find(enough).expect("E(n, 0) grows without bound")
+    first_interval(alpha, &Start::ALWAYS)
 }
 
 /// The same in a run with planned looks, whichever they are, without the help of one.
@@ -77,7 +77,14 @@ pub fn epochs_to_expect(alpha: f64) -> u32 {
 /// # Panics
 /// If `alpha` is not between 0 and 1.
 pub fn planned_epochs_to_expect(alpha: f64) -> u32 {
-    epochs_to_expect(alpha * LEAST_AT_EVERY_MOMENT)
+    first_interval(alpha, &Start::LEAST)
+}
+
+fn first_interval(alpha: f64, start: &Start) -> u32 {
+    assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
+    let enough =
+        |n: &u32| start.ln_always() + worth(0.0, *n as usize, start) * sign_e_value(*n, 0) >= -alpha.ln();
+    (1..).find(enough).expect("E(n, 0) grows without bound")
 }
 
 /// The correlation of neighbours (lag 1), corrected for its bias of −1/n; 0 if nothing varies.
@@ -123,7 +130,7 @@ pub fn planned_interval(values: &[f64], alpha: f64, start: &Start) -> Option<Epo
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     });
-    let worth = worth(correlation, n);
+    let worth = worth(correlation, n, start);
     Some(EpochInterval { interval: Interval { median, bounds }, worth, wanders, range })
 }
 
@@ -158,7 +165,7 @@ impl Against {
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
         let sorted = order.iter().map(|index| values[*index]).collect();
-        let worth = worth(serial_correlation(values), n);
+        let worth = worth(serial_correlation(values), n, start);
         let few: Vec<f64> = e_values(n as u32).take(n / 2 + 1).collect();
         let of_gap = |gap: usize| start.ln_always() + worth * few[gap.min(n - gap)];
         let mut evidence: Vec<f64> = (0..=n).map(of_gap).collect();
@@ -266,7 +273,7 @@ mod tests {
     #[test]
     fn known_numbers_of_epochs() {
         assert_eq!([0.05, 0.01, 0.05 / 31.0].map(epochs_to_expect), [8, 11, 14]);
-        assert_eq!([0.05, 0.01, 0.05 / 31.0].map(planned_epochs_to_expect), [10, 12, 15]);
+        assert_eq!([0.05, 0.01, 0.05 / 31.0].map(planned_epochs_to_expect), [9, 12, 14]);
     }
 
     #[test]

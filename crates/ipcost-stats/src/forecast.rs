@@ -2,7 +2,7 @@
 
 use crate::dependence::{serial_correlation, worth};
 use crate::interval::sign_e_value;
-use crate::looks::LEAST_AT_A_LOOK;
+use crate::looks::{LEAST_AT_A_LOOK, Start};
 use crate::ranks::sign_test;
 
 /// Fewer epochs say nothing about those to come.
@@ -42,7 +42,8 @@ pub fn epochs_to_exclude(
     let correlation = serial_correlation(values);
     let enough = |epochs: &u32| {
         let on_the_other_side = (few * f64::from(*epochs)).ceil() as u32;
-        let worth = worth(correlation, *epochs as usize);
+        let start = if with_look { &Start::LEAST } else { &Start::ALWAYS };
+        let worth = worth(correlation, *epochs as usize, start);
         let at_last = alpha * LEAST_AT_A_LOOK;
         match with_look {
             true => sign_test(on_the_other_side as usize, *epochs as usize).powf(worth) <= at_last,

@@ -31,13 +31,13 @@ const STARTS: [u32; 4] = [4, 8, 16, 32];
 const SHARE_OF_START: f64 = 0.05;
 /// The least that is left for all epochs.
 const LEAST_OF_ALL: f64 = 1.0 - SHARE_OF_START * STARTS.len() as f64;
-/// The least share of a level that stands at every moment.
-pub(crate) const LEAST_AT_EVERY_MOMENT: f64 = AT_EVERY_MOMENT * LEAST_OF_ALL;
+/// Where looks have half of the evidence, what neighbours that resemble each other feign is worth half as well.
+const CAUTION: f64 = 0.5;
 /// The least share of a level that has a look which is surely reached.
 pub(crate) const LEAST_AT_A_LOOK: f64 =
     (1.0 - AT_EVERY_MOMENT) * LEAST_OF_ALL * MULTIPLES[0].1 / MULTIPLES[1].1;
-/// A start leaves so many times its own epochs at least.
-const LEFT_AFTER: u32 = 2;
+/// A start is this share of all epochs at most.
+const LATEST_START: f64 = 0.4;
 /// Counts further from the middle than so many standard deviations have a probability below 10⁻¹⁴.
 const FAR: f64 = 8.0;
 
@@ -73,11 +73,23 @@ pub struct Looks {
 
 impl Start {
     /// All evidence, at every moment.
-    pub(crate) const ALWAYS: Self = Self { after: 0, share: 1.0, size: 1.0, looks: Vec::new() };
+    pub const ALWAYS: Self = Self { after: 0, share: 1.0, size: 1.0, looks: Vec::new() };
+
+    /// The smallest share that a run as a whole has, at every moment.
+    pub(crate) const LEAST: Self = Self { after: 0, share: LEAST_OF_ALL, size: 0.0, looks: Vec::new() };
+
+    fn has_looks(&self) -> bool {
+        self.size < 1.0
+    }
 
     /// ln of the weight of what holds at every moment.
     pub(crate) fn ln_always(&self) -> f64 {
-        (self.share * if self.looks.is_empty() { 1.0 } else { AT_EVERY_MOMENT }).ln()
+        (self.share * if self.has_looks() { AT_EVERY_MOMENT } else { 1.0 }).ln()
+    }
+
+    /// How much of the caution for epochs that resemble their neighbours what holds at every moment takes.
+    pub(crate) fn caution(&self) -> f64 {
+        if self.has_looks() { CAUTION } else { 1.0 }
     }
 
     /// ln of the e-value of what passes a look.
@@ -89,6 +101,11 @@ impl Start {
 impl Looks {
     /// No look: what is known holds at every moment.
     pub const NONE: Self = Self { starts: Vec::new() };
+
+    /// Whether none is planned.
+    pub fn is_none(&self) -> bool {
+        self.starts.is_empty()
+    }
 
     /// For a run of about so many epochs, whose intervals are to stand at `level`.
     ///
@@ -110,7 +127,8 @@ impl Looks {
     fn at(looks: &[(u32, f64)], level: f64) -> Self {
         assert!(level > 0.0 && level < 1.0, "the level is {level}");
         let most = looks.iter().map(|(epochs, _)| *epochs).max().unwrap_or_default();
-        let later: Vec<u32> = STARTS.into_iter().filter(|start| start * (LEFT_AFTER + 1) <= most).collect();
+        let later: Vec<u32> =
+            STARTS.into_iter().filter(|start| f64::from(*start) <= LATEST_START * f64::from(most)).collect();
         let of_all = 1.0 - SHARE_OF_START * later.len() as f64;
         let start = |(after, share): (u32, f64)| {
             let size = (1.0 - AT_EVERY_MOMENT) * share * level;

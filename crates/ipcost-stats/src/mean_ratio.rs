@@ -19,6 +19,7 @@
 
 use crate::dependence::{serial_correlation, worth};
 use crate::interval::epochs_needed;
+use crate::looks::Start;
 
 /// The ratio of two mean costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,7 +57,7 @@ pub fn mean_ratio(epochs: &[(f64, f64)], alpha: f64) -> Option<MeanRatio> {
     let sum = |of: fn(&(f64, f64)) -> f64| epochs.iter().map(of).sum::<f64>();
     let ratio = sum(|epoch| epoch.0) / sum(|epoch| epoch.1);
     let logs: Vec<f64> = epochs.iter().map(|(a, b)| (a / b).ln()).collect();
-    let worth = worth(serial_correlation(&logs), n);
+    let worth = worth(serial_correlation(&logs), n, &Start::ALWAYS);
     let needed = -alpha.ln() / worth + regret(n);
     let enough = worth > 0.0 && n >= epochs_needed(alpha) as usize;
     let bounds = enough.then(|| {
@@ -88,7 +89,7 @@ pub fn exceeds_share(epochs: &[(u64, u64)], share: f64, alpha: f64) -> bool {
     let n = epochs.len();
     let excess: Vec<f64> =
         epochs.iter().map(|(of_kind, all)| *of_kind as f64 - share * *all as f64).collect();
-    let worth = worth(serial_correlation(&excess), n);
+    let worth = worth(serial_correlation(&excess), n, &Start::ALWAYS);
     let is_enough = n >= epochs_needed(alpha) as usize && worth > 0.0;
     is_enough && excess.iter().sum::<f64>() > 0.0 && is_evident(&excess, -alpha.ln() / worth + regret(n))
 }

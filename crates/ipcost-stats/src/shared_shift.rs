@@ -1,10 +1,10 @@
-//! Whether a machine changed once, so that most of its cells cost something else since.
+//! Whether cells changed once: at least half of them cost something else since.
 //!
-//! The change is looked for in the costs of all cells at once, between the same two epochs for all. For each cell, the standard score of the rank sum
+//! The change is looked for in the costs of all given cells at once, between the same two epochs for all. For each cell, the standard score of the rank sum
 //! of the epochs before (Wilcoxon); for each moment, the mean of their squares; of all moments, the largest. Epochs in random orders, the same for all
 //! cells, say how large it gets by chance, since cells of an epoch resemble each other.
 //!
-//! A machine that wanders looks like one that changed. So this only says where to look: what is claimed of the epochs since holds whichever moment
+//! A cost that wanders looks like one that changed. So this only says where to look: what is claimed of the epochs since holds whichever moment
 //! is chosen ([`crate::Start`]).
 
 use std::collections::BTreeMap;
@@ -18,11 +18,11 @@ const ORDERS: u32 = 199;
 const MOST_ALIKE: u32 = 1;
 /// A score as large as this shows in a cell.
 const SHOWS: f64 = 2.0;
-/// The share of cells in which a change shows that is the machine's.
-const MOST_CELLS: f64 = 0.5;
+/// The share of cells in which a change shows at least.
+const LEAST_SHARE: f64 = 0.5;
 const SEED: u64 = 0x0005_4817;
 
-/// A moment at which most cells changed.
+/// A moment at which cells changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SharedShift {
     /// After this epoch.
@@ -31,7 +31,7 @@ pub struct SharedShift {
     pub cells: f64,
 }
 
-/// At which of these moments most cells changed, judging by each one's values by epoch; `None` if that is no more than chance.
+/// At which of these moments half of the cells or more changed, judging by each one's values by epoch; `None` if that is no more than chance.
 pub fn shared_shift(cells: &[BTreeMap<u32, f64>], moments: &[u32]) -> Option<SharedShift> {
     let epochs: Vec<u32> = {
         let all: std::collections::BTreeSet<u32> = cells.iter().flat_map(BTreeMap::keys).copied().collect();
@@ -50,7 +50,7 @@ pub fn shared_shift(cells: &[BTreeMap<u32, f64>], moments: &[u32]) -> Option<Sha
     let (after, found) = strongest(&epochs)?;
     let shows = scores(&epochs, after);
     let many = shows.iter().filter(|score| score.abs() >= SHOWS).count() as f64 / shows.len().max(1) as f64;
-    if many < MOST_CELLS || shows.is_empty() {
+    if many < LEAST_SHARE || shows.is_empty() {
         return None;
     }
     let mut random = Random::new(SEED);

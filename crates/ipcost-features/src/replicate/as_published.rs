@@ -9,7 +9,7 @@ use ipcost_lab::progress::Observer;
 use ipcost_lab::{Lab, LabError, Settings, rate};
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{Expanded, Plan, PlannedCell};
-use ipcost_stats::epochs_to_expect;
+use ipcost_stats::planned_epochs_to_expect;
 use ipcost_sys::interrupt::Interrupt;
 
 use super::level::PLANNED;
@@ -193,7 +193,7 @@ pub(super) fn full(
             duration_text(whole)
         )));
     }
-    let for_intervals = epochs_to_expect(PLANNED);
+    let for_intervals = planned_epochs_to_expect(PLANNED);
     let repetitions = if article.whole(for_intervals) > LONGEST { asked } else { asked.max(for_intervals) };
     let more = if repetitions > asked {
         format!(", where the article had {asked}: fewer have no interval")

@@ -382,6 +382,7 @@ mod tests {
             let noise = 0.01 + 0.05 * random.unit();
             let fields: Vec<Field> = (0..12)
                 .map(|_| Field {
+                    start: ipcost_stats::Start::ALWAYS,
                     epochs: (1..=24).map(|epoch| (epoch, 0.97f64.ln() + noise * random.normal())).collect(),
                     is_ratio: true,
                     is_count: false,

@@ -6,7 +6,8 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran, Sample};
+use ipcost_model::{Measure, Placement, Plan, PlannedCell, Quantity, Ran, Sample};
+use ipcost_stats::Start;
 
 use crate::claims::{Bounded, Bounds, ClaimedValue, Selector};
 use crate::explain::Sides;
@@ -38,6 +39,8 @@ pub struct MeasuredSoftware<'a> {
     /// The cells that were measured.
     pub cells: &'a [PlannedCell],
     batches: &'a Batches<'a>,
+    /// The looks at its epochs.
+    start: &'a Start,
     /// System calls of both processes, by published cell, as far as they were traced.
     system_calls: &'a Traced,
 }
@@ -49,12 +52,14 @@ impl<'a> MeasuredSoftware<'a> {
     /// What was measured as published, then under each condition.
     pub fn each(
         (software, published, strata): (Software, &'a [PlannedCell], &[&'a Stratum]),
-        cells: &'a [PlannedCell],
+        plan: &'a Plan,
         batches: &'a Batches<'a>,
         system_calls: &'a Traced,
     ) -> Vec<Self> {
+        let (cells, start) = (&plan.cells[..], plan.looks.of_all());
         let under = strata::published_and(strata);
-        under.map(|stratum| Self { software, stratum, published, cells, batches, system_calls }).collect()
+        let of = |stratum| Self { software, stratum, published, cells, batches, start, system_calls };
+        under.map(of).collect()
     }
 
     /// Whether a test is decided here.
@@ -322,7 +327,7 @@ impl<'a> Judged<'a> {
         for it in asked {
             places.push(it.is_field.then_some(fields.len()));
             if it.is_field {
-                let mut field = field_of(it.test, it.epochs.clone().unwrap_or_default());
+                let mut field = field_of(it.test, it.measured.start, it.epochs.clone().unwrap_or_default());
                 if it.measured.software == Software::Native {
                     field.epochs.iter_mut().for_each(|(epoch, _)| *epoch += last);
                 }
@@ -345,7 +350,7 @@ impl<'a> Judged<'a> {
     /// A test with its figures: of a field, those of the epochs that decided it.
     fn test(&self, index: usize) -> LedgerTest {
         let Asked { test, measured, epochs, .. } = &self.asked[index];
-        let beside = || epochs.as_ref().map(|epochs| field_of(test, epochs.clone()));
+        let beside = || epochs.as_ref().map(|epochs| field_of(test, measured.start, epochs.clone()));
         let found = match self.places[index] {
             Some(place) => self.fields[place].at(self.known.level, self.known.epochs[place]),
             None => beside().and_then(|field| field.at(self.known.level, field.epochs.len())),
@@ -416,7 +421,7 @@ impl Question for ClaimsOfRun<'_> {
         let batches = so_far.batches();
         let measured = MeasuredSoftware::each(
             (self.software, self.published, self.strata),
-            &so_far.plan.cells,
+            &so_far.plan,
             &batches,
             self.system_calls,
         );
@@ -457,7 +462,7 @@ pub fn effects(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> 
     let all = published.flat_map(|run| replication.effects.iter().map(move |test| (run, test)));
     all.filter(|(run, test)| is_of(test, run.software))
         .map(|(run, test)| {
-            let field = by_epoch(run, test).map(|epochs| field_of(test, epochs));
+            let field = by_epoch(run, test).map(|epochs| field_of(test, run.start, epochs));
             ledger_test(run, test, field.and_then(|field| field.at(alpha, field.epochs.len())))
         })
         .collect()
@@ -468,9 +473,10 @@ fn is_of(effect: &Test, software: Software) -> bool {
     effect.software.unwrap_or(Software::Original) == software
 }
 
-fn field_of(test: &Test, epochs: Vec<(u32, f64)>) -> Field {
+fn field_of(test: &Test, start: &Start, epochs: Vec<(u32, f64)>) -> Field {
     Field {
         epochs,
+        start: start.clone(),
         is_ratio: test.b.is_some(),
         is_count: test.sides().all(|side| quantity_of(test, side).measure.is_count()),
         claimed: bounds(test),
@@ -657,7 +663,7 @@ mod tests {
             let values: Vec<f64> = (0..epochs).map(|_| truth.ln() + noise * random.normal()).collect();
             let after = |epochs: usize| {
                 let values = (1..).zip(values[..epochs].iter().copied()).collect();
-                let found = field_of(&test, values).at(ALPHA, epochs);
+                let found = field_of(&test, &Start::ALWAYS, values).at(ALPHA, epochs);
                 bounds(&test).decide(found.and_then(|found| found.interval))
             };
             let word = (8..=epochs).map(after).find(|word| !word.is_open()).unwrap_or(ClaimVerdict::Open);
@@ -708,7 +714,7 @@ mod tests {
             let cells: Vec<Vec<PlannedCell>> = documents.clone().map(crate::check::recorded_cells).collect();
             let batches: Vec<Batches<'_>> =
                 documents.by_ref().map(|it| Batches::new(&it.samples, it.cells.len())).collect();
-            let untraced = Traced::new();
+            let (untraced, looks) = (Traced::new(), ipcost_stats::Looks::NONE);
             let published = |software: Software| {
                 runs.iter().position(|run| run.software == software && run.stratum.is_none()).unwrap()
             };
@@ -721,6 +727,7 @@ mod tests {
                     published: &cells[published(run.software)],
                     cells: &cells[index],
                     batches: &batches[index],
+                    start: looks.of_all(),
                     system_calls: &untraced,
                 })
                 .collect();

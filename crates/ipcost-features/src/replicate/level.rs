@@ -6,7 +6,7 @@
 //! level: what was decided stays so.
 
 use ipcost_lab::planning::ALPHA;
-use ipcost_stats::{answered_together, median, nested_intervals};
+use ipcost_stats::{Start, answered_together, median, nested_intervals};
 
 use crate::claims::{Bounds, ClaimedValue};
 
@@ -18,6 +18,8 @@ pub(super) const PLANNED: f64 = ALPHA / 2.0;
 pub(super) struct Field {
     /// What was measured: after which epoch, and the value, a logarithm if it is a ratio.
     pub(super) epochs: Vec<(u32, f64)>,
+    /// The looks planned.
+    pub(super) start: Start,
     /// Whether the value is a ratio.
     pub(super) is_ratio: bool,
     /// Whether it is a count, which may be the same in every epoch.
@@ -49,7 +51,7 @@ impl Field {
             Some(first) if self.is_count && values.iter().all(|value| value == first) => {
                 vec![shown((0.5f64.powi(values.len() as i32 - 1), (*first, *first)))]
             }
-            _ => nested_intervals(&values).into_iter().map(shown).collect(),
+            _ => nested_intervals(&values, &self.start).into_iter().map(shown).collect(),
         }
     }
 
@@ -134,6 +136,7 @@ mod tests {
     fn field(values: impl IntoIterator<Item = f64>) -> Field {
         Field {
             epochs: (1..).zip(values).collect(),
+            start: Start::ALWAYS,
             is_ratio: true,
             is_count: false,
             claimed: below(1.0),

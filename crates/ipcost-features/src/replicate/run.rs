@@ -10,7 +10,7 @@ use ipcost_model::units::duration_text;
 use ipcost_model::{
     Document, Job, LatencyMode, Matrix, OptionValue, Plan, PlannedCell, Stopped, TCP_CONGESTION, first_few,
 };
-use ipcost_stats::epochs_to_expect;
+use ipcost_stats::planned_epochs_to_expect;
 use ipcost_sys::interrupt::Interrupt;
 
 use super::as_published::full;
@@ -152,7 +152,7 @@ impl<'a> MeasuredRun<'a> {
     /// As published, then under each condition.
     fn under_each<'m>(&'m self, batches: &'m Batches<'m>) -> Vec<MeasuredSoftware<'m>> {
         let Self { software, strata, outcome, published, system_calls, .. } = self;
-        MeasuredSoftware::each((*software, published, strata), &outcome.plan.cells, batches, system_calls)
+        MeasuredSoftware::each((*software, published, strata), &outcome.plan, batches, system_calls)
     }
 }
 
@@ -320,7 +320,7 @@ impl<'a> Experiment<'a> {
                 false => batch.min(LONGEST_BATCH),
             });
             let longest = run.batch.filter(|_| !strata.is_empty()).map(|batch| {
-                let epochs = f64::from(epochs_to_expect(PLANNED)) * ROOM;
+                let epochs = f64::from(planned_epochs_to_expect(PLANNED)) * ROOM;
                 let part = whole.mul_f64(PUBLISHED_SHARE / epochs / published.len().max(1) as f64);
                 part.clamp(batch.min(LONGEST_BATCH), batch)
             });

@@ -23,7 +23,7 @@ pub use self::outcome::Outcome;
 use crate::bench::{BatchKind, Bench};
 use crate::calibration::{Ends, Rate, alike, counts_of, each_ns, lengths, rate, rate_of_cold};
 use crate::error::EngineError;
-use crate::planning::{EpochCost, fit, has_choice};
+use crate::planning::{EpochCost, fit, has_choice, looks};
 use crate::progress::{Observer, Phase, Progress};
 use crate::question::{Answered, Needed, Question};
 use crate::surroundings::{HeldPorts, Surroundings};
@@ -327,6 +327,7 @@ impl Campaign<'_> {
         self.count_operations(&rates);
         let plan = &self.outcome.plan;
         Ok(Calibrated {
+            looks: looks(plan),
             rounds: plan.rounds,
             batch_ns: plan.batch.as_nanos() as u64,
             lead_in_ns: plan.lead_in.as_nanos() as u64,

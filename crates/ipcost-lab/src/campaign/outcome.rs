@@ -113,6 +113,7 @@ impl Outcome {
         plan.batch = Duration::from_nanos(calibrated.batch_ns);
         plan.lead_in = Duration::from_nanos(calibrated.lead_in_ns);
         plan.epochs_expected = calibrated.epochs_expected;
+        plan.looks = calibrated.looks.clone();
         self.timing.calibration_s = Duration::from_nanos(calibrated.elapsed_ns).as_secs_f64();
         self.observed.clock =
             Quality { read_ns: calibrated.clock_read_ns, step_ns: calibrated.clock_step_ns };

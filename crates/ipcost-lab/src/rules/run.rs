@@ -24,6 +24,9 @@ rules! {
     CORRELATED_EPOCHS = "correlated-epochs", "whether neighbouring epochs of a ratio resemble each other",
         "Intervals assume epochs that do not; they are widened, and describe this run more than the machine.",
         "p below 1 %", [Warning], "[Trust](trust.md)";
+    REGIME = "regime", "whether the cost of a cell changed once during the run, and a ratio with it",
+        "What the ratio was before says nothing of what it is since; epochs of both together give no interval.",
+        "at most 1 of 199 random orders as clear", [Warning], "Planted in a test; [Statistics](statistics.md)";
     DRIFT = "drift", "whether costs rise or fall through the run",
         "Ratios are taken within rounds and hold, single costs do not.",
         "p below 1 %, and 2 % or the margin", [Warning], "Planted in a test";

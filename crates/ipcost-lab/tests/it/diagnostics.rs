@@ -370,6 +370,42 @@ fn a_ratio_that_wanders_is_open_however_narrow_its_range() {
     assert!(found[1] >= 20, "ranges that exclude 1 among those without an interval: {found:?}");
 }
 
+/// The machine changes after an epoch: all cells cost more since, and one of them much more.
+#[test]
+fn a_ratio_that_changed_with_the_machine_counts_since_then() {
+    let changed = |after: u32, second: f64| {
+        move |cell: usize, epoch: u32| match cell {
+            _ if epoch <= after => 0.0,
+            1 => second,
+            _ => 0.15,
+        }
+    };
+    let of = |document: &Document, cell: &str| {
+        document.contrasts.iter().find(|it| it.metric == Metric::Wall && it.a.contains(cell)).unwrap().clone()
+    };
+    // At first it costs half as much again as the baseline, since then nearly twice as much, or little more than half.
+    let document = measured(&mut with(changed(8, 0.35), 5), &mut Known::default());
+    let contrast = of(&document, "two");
+    assert_eq!((contrast.since, contrast.changed, contrast.epochs), (Some(9), false, 32), "{contrast:?}");
+    assert!((contrast.ratio / (1.5 * 0.2f64.exp()) - 1.0).abs() < 0.03, "{contrast:?}");
+    assert_eq!(contrast.verdict, Verdict::Different);
+    let warning = document.warnings.iter().find(|warning| warning.code == "regime").unwrap();
+    assert!(warning.message.contains("is told since epoch 9"), "{warning:?}");
+    assert_eq!(of(&document, "three").since, None, "its ratio did not change");
+
+    let document = measured(&mut with(changed(16, -0.8), 7), &mut Known::default());
+    let contrast = of(&document, "two");
+    assert_eq!((contrast.verdict, contrast.changed), (Verdict::Undecided, true), "{contrast:?}");
+    let warning = document.warnings.iter().find(|warning| warning.code == "regime").unwrap();
+    assert!(warning.message.contains("said the opposite before"), "{warning:?}");
+    assert!(document.workloads[0].fastest.as_ref().is_some_and(|it| !it.claimed), "nor is one the cheapest");
+
+    // A machine that grows slower for all alike changes no ratio.
+    let document =
+        measured(&mut with(|_, epoch| if epoch > 8 { 0.3 } else { 0.0 }, 5), &mut Known::default());
+    assert!(document.contrasts.iter().all(|it| it.since.is_none()) && !codes(&document).contains(&"regime"));
+}
+
 /// One process in eight costs three times as much: the median does not see it.
 #[test]
 fn a_cell_with_slow_starts_is_not_the_same() {

@@ -86,7 +86,7 @@ fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level:
     let within = |bound: &f64| interval.is_none_or(|(lo, hi)| lo <= *bound && *bound <= hi);
     let open = [test.at_most, test.at_least].into_iter().flatten().filter(within);
     let epochs: Vec<u32> = open
-        .map(|bound| epochs_to_exclude(logs, bound.ln(), level, 1.0, MOST_LIKELY))
+        .map(|bound| epochs_to_exclude(logs, bound.ln(), level, 1.0, MOST_LIKELY, false))
         .collect::<Option<_>>()?;
     epochs.into_iter().max()
 }

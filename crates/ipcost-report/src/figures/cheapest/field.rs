@@ -135,5 +135,6 @@ pub fn of_two(known: &ContrastRecord) -> Option<Fastest> {
         equals: rival(is_equal),
         means_differ: is_equal && !known.is_same(),
         open: rival(!is_equal && !claimed),
+        open_within: None,
     })
 }
