@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 /// The share of the evidence that holds at every moment, where looks are planned.
 const AT_EVERY_MOMENT: f64 = 0.5;
 /// Looks, as multiples of the epochs that are expected, with the ratios of their levels: cells that leave give their time to the others.
-const MULTIPLES: [(f64, f64); 3] = [(1.0, 0.5), (1.4, 1.0), (2.0, 0.5)];
+const MULTIPLES: [(f64, f64); 5] = [(1.0, 0.5), (1.2, 1.0), (1.4, 1.0), (1.6, 1.0), (2.0, 0.5)];
 /// Epochs after which a regime may begin.
 const STARTS: [u32; 4] = [4, 8, 16, 32];
 /// The share of the evidence that is kept for each of them.

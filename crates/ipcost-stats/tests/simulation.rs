@@ -164,7 +164,7 @@ fn looks_tell_apart_what_evidence_at_every_moment_does_not() {
     let [never, once, around] =
         [Looks::NONE, Looks::once(31, 0.037), Looks::around(22, 0.025)].map(|looks| told_apart(&looks));
     println!(
-        "20 % apart, sd 0.2, 31 epochs: without a look {never:.2}, with one {once:.2}, with three {around:.2}"
+        "20 % apart, sd 0.2, 31 epochs: without a look {never:.2}, with one {once:.2}, with five {around:.2}"
     );
     assert!(never < 0.35 && once > 0.5 && around > 0.38);
 }
