@@ -87,6 +87,8 @@ pub struct Cheapest {
     pub open: Vec<usize>,
     /// The factor by which each of them costs more or less at most; `None` where that is large or unknown.
     pub open_within: Option<f64>,
+    /// The factor by which the cheapest costs more than any of them at most, likewise.
+    pub open_cheaper_by: Option<f64>,
 }
 
 /// The questions of a table which cell is the cheapest: of long transfers, and of bursts, where it has both.
@@ -333,7 +335,12 @@ impl<'a> Judge<'a> {
             |contrast: &Contrast| !contrast.changed && contrast.bounds.is_some_and(|(lo, _)| lo > 1.0);
         let is_open = |contrast: &Contrast| !contrast.is_same_in_median() && !is_dearer(contrast);
         let within = |contrast: &Contrast| Bound::of(contrast.bounds, Verdict::Undecided)?.within();
+        let cheaper_by =
+            |contrast: &Contrast| Some(1.0 / Bound::of(contrast.bounds, Verdict::Undecided)?.at_least?);
         let more = |one: Option<f64>, other: Option<f64>| Some(one?.max(other?));
+        let most = |of: &dyn Fn(&Contrast) -> Option<f64>| {
+            beats.iter().filter(|it| is_open(it)).map(of).reduce(more).flatten()
+        };
         let ids = |wanted: &dyn Fn(&Contrast) -> bool| {
             beats.iter().filter(|contrast| wanted(contrast)).map(|contrast| contrast.a).collect()
         };
@@ -343,7 +350,8 @@ impl<'a> Judge<'a> {
             equals: ids(&Contrast::is_same_in_median),
             means_differ: beats.iter().any(|contrast| contrast.is_same_in_median() && !contrast.is_same()),
             open: ids(&is_open),
-            open_within: beats.iter().filter(|it| is_open(it)).map(within).reduce(more).flatten(),
+            open_within: most(&within),
+            open_cheaper_by: most(&cheaper_by),
         })
     }
 

@@ -569,6 +569,7 @@ fn workload(plan: &Plan, judge: &Judge<'_>, workload: &Workload) -> WorkloadReco
             means_differ,
             open,
             open_within: cheapest.open_within,
+            open_cheaper_by: cheapest.open_cheaper_by,
         }
     };
     let blocks = |cell: &usize| plan.cells[*cell].cell.wait() == Wait::Block;

@@ -742,6 +742,9 @@ pub struct Fastest {
     /// The factor by which each of `open` costs more or less than the cheapest at most; absent where that is large or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_within: Option<f64>,
+    /// The factor by which the cheapest costs more than any of `open` at most; absent where that is large or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_cheaper_by: Option<f64>,
 }
 
 /// The ratio of the cost of cell `a` to the cost of cell `b`.

@@ -273,6 +273,7 @@ pub fn in_sizes() -> Document {
                 means_differ: false,
                 open,
                 open_within: None,
+                open_cheaper_by: None,
             };
             table.baseline = Some(tcp);
             table.fastest = match (placement, size) {

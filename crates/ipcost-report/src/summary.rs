@@ -182,10 +182,13 @@ pub(crate) fn answer(document: &Document, table: &WorkloadRecord, fastest: Optio
     }
     if !open.is_empty() {
         let open = named(document, &open);
-        return match fastest.open_within {
-            Some(factor) => format!("{text}, or {open} (within {:.0} %)", ((factor - 1.0) * 100.0).ceil()),
-            None => format!("{text}, or {open} (open)"),
+        // Of one that may cost less: by how much at most is what choosing the first may lose.
+        let known = match (fastest.open_within, fastest.open_cheaper_by) {
+            (Some(factor), _) => format!("within {}", words::up(factor - 1.0)),
+            (None, Some(factor)) => format!("at most {} cheaper", words::up(1.0 - 1.0 / factor)),
+            (None, None) => "open".to_owned(),
         };
+        return format!("{text}, or {open} ({known})");
     }
     let next = Some(&fastest.runner_up).filter(|id| fastest.claimed && !equal.contains(id));
     next.map_or(text.clone(), |next| {
@@ -246,6 +249,10 @@ mod tests {
         let open = Fastest { claimed: false, verdict: Verdict::Undecided, ..fastest.clone() };
         document.workloads[0].fastest = Some(open.clone());
         say(&document);
+        for (open_within, open_cheaper_by) in [(Some(1.1), Some(1.05)), (None, Some(1.05))] {
+            document.workloads[0].fastest = Some(Fastest { open_within, open_cheaper_by, ..open.clone() });
+            say(&document);
+        }
         // The baseline itself is cheapest.
         let baseline = document.workloads[0].baseline.clone().unwrap();
         let (cell, runner_up) = (baseline.clone(), fastest.cell.clone());

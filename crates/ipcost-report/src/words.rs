@@ -262,8 +262,6 @@ pub fn verdict_of(contrast: &ContrastRecord, margin: f64) -> String {
 
 /// What is known of a ratio that may be 1: `within 13 %`, `at most 2 % more`, `at most 20 % less`.
 fn bound(bound: Bound) -> String {
-    // What is rounded up is not the noise of a division.
-    let up = |share: f64| format!("{:.0} %", (share * 100.0 - 1e-9).ceil());
     let beyond = |factor: f64| up(factor - 1.0);
     // The share by which it is less: 1 of 1.25 is a fifth.
     let less = |factor: f64| up(1.0 - factor);
@@ -275,6 +273,12 @@ fn bound(bound: Bound) -> String {
         (None, None, Some(least)) => format!("at most {} less", less(least)),
         (None, None, None) => "open".to_owned(),
     }
+}
+
+/// A share that is no less than the given one: `13 %`.
+pub(crate) fn up(share: f64) -> String {
+    // What is rounded up is not the noise of a division.
+    format!("{:.0} %", (share * 100.0 - 1e-9).ceil())
 }
 
 /// The mean ratio, where it says other than the median: not known to be the same, or known to lie on the other side.

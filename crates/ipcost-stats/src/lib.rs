@@ -15,6 +15,7 @@ mod interval;
 mod looks;
 mod mean_ratio;
 mod median;
+mod moderated;
 mod modes;
 mod outliers;
 mod proportion;
@@ -48,6 +49,7 @@ pub use interval::{Interval, sign_e_value, sign_interval};
 pub use looks::{Look, Looks, Start};
 pub use mean_ratio::{MeanRatio, exceeds_share, mean_ratio, unseen_share};
 pub use median::{median, nearest_rank, quantile_sorted};
+pub use moderated::usual_spread;
 pub use modes::{Group, Groups, two_groups};
 pub use outliers::outliers;
 pub use proportion::{chi_square_quantile, clopper_pearson, fisher_tail, incomplete_beta, student_quantile};
@@ -60,6 +62,7 @@ pub use shift::{FEWEST_UNEQUAL, Shift, shift, shift_of_unequal};
 pub use shifted_groups::{CellSet, GroupEvidence, GroupShift, all_but, shifted_groups};
 pub use spread_ratio::spread_ratio;
 pub use unpaired::{
-    Between, ENOUGH_DEGREES, RunMedian, Spread, Unpaired, error_of_difference, run_median, unpaired,
+    Between, ENOUGH_DEGREES, RunMedian, Spread, Unpaired, error_of_difference, moderated, run_median,
+    unpaired,
 };
 pub use verdict::Verdict;

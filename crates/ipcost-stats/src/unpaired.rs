@@ -7,12 +7,14 @@
 //!
 //! - From [`ENOUGH_DEGREES`] degrees of freedom on (three runs a side), the runs' medians are the units: Student's
 //!   interval for the difference of two means, with the spread of both sides pooled. It holds regardless of the
-//!   variation within a run.
+//!   variation within a run. Where there are many cells, what is usual for all of them is part of it
+//!   ([`moderated`]).
 //! - With fewer, the spread between runs is the caller's ([`Between`]), or the observed one if larger, and is added to
 //!   the uncertainty of the epochs. It comes from other runs, with their degrees of freedom, or it is an assumption; an
 //!   assumption is not knowledge, so it counts as an estimate from few degrees of freedom.
 
 use crate::dependence::worth_at_once;
+use crate::moderated::pooled_variance;
 use crate::proportion::student_quantile;
 
 /// Runs beyond the first of each side, from which on runs are the units.
@@ -120,6 +122,30 @@ pub fn unpaired(a: &[RunMedian], b: &[RunMedian], alpha: f64, between: Between) 
         within(student_quantile(1.0 - alpha / 2.0, between.degrees) * variance.sqrt())
     });
     Some(Unpaired { difference, bounds, spread: Spread::Assumed(sd) })
+}
+
+/// The same with as many runs a side as tell a spread, of which `usual` says how large it is for all cells, and `least` that it is no smaller: where
+/// runs fall into modes, few of them may have met only one.
+///
+/// # Panics
+/// If `alpha` is not between 0 and 1.
+pub fn moderated(
+    a: &[RunMedian],
+    b: &[RunMedian],
+    alpha: f64,
+    usual: Between,
+    least: f64,
+) -> Option<Unpaired> {
+    assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
+    let (own, degrees) = pooled_variance([a, b])?;
+    let all = usual.degrees + degrees;
+    let square = (usual.degrees * usual.sd * usual.sd + degrees * own) / all;
+    let sd = square.sqrt().max(least);
+    let difference = mean(b) - mean(a);
+    let per_run = 1.0 / a.len() as f64 + 1.0 / b.len() as f64;
+    let half = student_quantile(1.0 - alpha / 2.0, all) * sd * per_run.sqrt();
+    let bounds = Some((difference - half, difference + half));
+    Some(Unpaired { difference, bounds, spread: Spread::Measured(sd) })
 }
 
 fn mean(runs: &[RunMedian]) -> f64 {

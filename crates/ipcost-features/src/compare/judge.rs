@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::{Document, Metric, Point, Tool, Verdict, first_few};
 use ipcost_stats::{
-    Between, RunMedian, Spread, Unpaired, error_of_difference, run_median, student_quantile, unpaired,
+    Between, ENOUGH_DEGREES, RunMedian, Spread, Unpaired, error_of_difference, moderated, run_median,
+    student_quantile, unpaired, usual_spread,
 };
 use thiserror::Error;
 
@@ -127,20 +128,24 @@ pub fn compare(
         let saved = past.of(by).and_then(|past| past.between(&[cell], |rests| rests.first().copied()));
         let assumed = || (Between::assumed(by.assumed(assumed_spread)), SpreadSource::Assumed);
         let (between, source) = saved.map_or_else(assumed, |sd| (sd, SpreadSource::Saved));
-        (at_least(between, modes(by, cell)), source)
+        let least = modes(by, cell);
+        RunSpread { between: at_least(between, least), source, least }
     };
     let alphas: BTreeMap<&str, f64> = compared.iter().copied().zip(cell_alpha).collect();
     let costs = judged(costs, settings, |cell| Named {
         cell: cell.to_owned(),
         baseline: None,
         alpha: alphas[cell],
-        between: spread_of(by, cell),
+        spread: spread_of(by, cell),
     });
     let relative = judged(ratios, settings, |(cell, baseline)| Named {
         cell: cell.to_owned(),
         baseline: Some(baseline.to_owned()),
         alpha: alpha_below,
-        between: (at_least(assumed, modes(by, cell).max(modes(by, baseline))), SpreadSource::Assumed),
+        spread: {
+            let least = modes(by, cell).max(modes(by, baseline));
+            RunSpread { between: at_least(assumed, least), source: SpreadSource::Assumed, least }
+        },
     });
     let only = |one: &RunsOfSide<'_>, other: &RunsOfSide<'_>| {
         one.anywhere.difference(&other.anywhere).map(|id| (*id).to_owned()).collect()
@@ -240,7 +245,17 @@ pub(super) struct Named {
     pub baseline: Option<String>,
     /// The level of its interval is 1 − `alpha`.
     pub alpha: f64,
-    pub between: (Between, SpreadSource),
+    pub spread: RunSpread,
+}
+
+/// How far runs of something are apart.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RunSpread {
+    /// Where too few of them tell it.
+    pub between: Between,
+    pub source: SpreadSource,
+    /// At least, as each may have met one of two modes.
+    pub least: f64,
 }
 
 pub(super) fn judged<K: Copy>(
@@ -248,13 +263,19 @@ pub(super) fn judged<K: Copy>(
     settings: &CompareSettings,
     name: impl Fn(K) -> Named,
 ) -> Vec<Change> {
+    let enough = |cell: &&ComparedRuns<K>| cell.a.len() + cell.b.len() >= ENOUGH_DEGREES + 2;
+    let usual = usual_spread(measured.iter().filter(enough).map(|cell| [&cell.a[..], &cell.b[..]]));
     let change = |ComparedRuns { what, a, b }: ComparedRuns<K>| {
-        let Named { cell, baseline, alpha, between: (between, source) } = name(what);
-        let Unpaired { difference, bounds, spread } = unpaired(&a, &b, alpha, between)?;
+        let Named { cell, baseline, alpha, spread: RunSpread { between, source, least } } = name(what);
+        let Unpaired { difference, bounds, spread } = match usual {
+            Some(usual) => moderated(&a, &b, alpha, usual, least)?,
+            None => unpaired(&a, &b, alpha, between)?,
+        };
+        let of_all = usual.map_or(0.0, |usual| usual.degrees);
         let mean =
             |runs: &[RunMedian]| (runs.iter().map(|run| run.median).sum::<f64>() / runs.len() as f64).exp();
         let (spread, source, degrees) = match spread {
-            Spread::Measured(sd) => (sd, SpreadSource::Measured, (a.len() + b.len() - 2) as f64),
+            Spread::Measured(sd) => (sd, SpreadSource::Measured, of_all + (a.len() + b.len() - 2) as f64),
             Spread::Assumed(sd) => (sd, source, between.degrees),
         };
         let ratios = bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));

@@ -6,11 +6,10 @@
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::Percentile;
 use ipcost_model::pace::Pace;
-use ipcost_stats::Between;
 
 use super::compared_by::ComparedBy;
-use super::judge::{CompareSettings, ComparedRuns, Named, judged, measured_changes};
-use super::record::{LatencyChange, SpreadSource};
+use super::judge::{CompareSettings, ComparedRuns, Named, RunSpread, judged, measured_changes};
+use super::record::LatencyChange;
 use super::sides::RunsOfSide;
 
 /// How percentiles of these cells changed, those that every epoch of every run has; the largest change first. They share alpha.
@@ -18,7 +17,7 @@ pub(super) fn latency(
     cells: &[&str],
     sides: &[RunsOfSide<'_>; 2],
     settings: &CompareSettings,
-    between: impl Fn(ComparedBy, &str) -> (Between, SpreadSource),
+    spread_of: impl Fn(ComparedBy, &str) -> RunSpread,
 ) -> Vec<LatencyChange> {
     let [a, b] = sides;
     let alike = |cell: &&&str| a.pace(cell).is_some_and(|pace| b.pace(cell) == Some(pace));
@@ -35,7 +34,7 @@ pub(super) fn latency(
             cell: cell.to_owned(),
             baseline: None,
             alpha: ALPHA / all as f64,
-            between: between(ComparedBy::Latency(percentile), cell),
+            spread: spread_of(ComparedBy::Latency(percentile), cell),
         };
         judged(cells, settings, named).into_iter().map(move |change| {
             let pace = a.pace(&change.cell);

@@ -183,7 +183,7 @@ mod tests {
     fn epochs_after_the_answer_change_nothing_of_it() {
         let values = [0.5f64.ln(); 9].into_iter().chain([2f64.ln(); 30]);
         let found = known(&[field(values)], 1);
-        assert_eq!(found.epochs, [9]);
+        assert_eq!(found.epochs, [8]);
         let found = known(&[field([0.0, 0.01, -0.01, 0.0, 0.01, -0.01])], 1);
         assert_eq!((found.decided, found.epochs), (vec![false], vec![6]));
     }

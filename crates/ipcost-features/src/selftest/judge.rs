@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::planning::{ALPHA, DEFAULT_MARGIN};
 use ipcost_model::Metric;
-use ipcost_stats::{Random, Verdict, clopper_pearson, epoch_interval, median};
+use ipcost_stats::{Looks, Random, Verdict, clopper_pearson, epoch_interval, median, planned_interval};
 
 use crate::selftest::{Detection, Promise, Rate};
 
@@ -198,9 +198,11 @@ fn ever_misses(log_ratios: &[f64], truth: f64) -> bool {
     prefixes(log_ratios).flatten().any(|(lo, hi)| truth < lo || truth > hi)
 }
 
-/// The bounds after every epoch.
+/// The bounds after every epoch, with the look that a run of so many epochs has at its end.
 fn prefixes(log_ratios: &[f64]) -> impl Iterator<Item = Option<(f64, f64)>> + '_ {
-    (1..=log_ratios.len()).map(|epochs| epoch_interval(&log_ratios[..epochs], ALPHA)?.interval.bounds)
+    let looks = Looks::once(log_ratios.len() as u32, ALPHA);
+    (1..=log_ratios.len())
+        .map(move |epochs| planned_interval(&log_ratios[..epochs], ALPHA, looks.of_all())?.interval.bounds)
 }
 
 /// Searches that start again whenever one has found that the two differ: after how many epochs each did, and how

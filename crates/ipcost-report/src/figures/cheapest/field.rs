@@ -136,5 +136,6 @@ pub fn of_two(known: &ContrastRecord) -> Option<Fastest> {
         means_differ: is_equal && !known.is_same(),
         open: rival(!is_equal && !claimed),
         open_within: None,
+        open_cheaper_by: None,
     })
 }
