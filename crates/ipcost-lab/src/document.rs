@@ -712,7 +712,11 @@ fn in_the_way(observed: &Observed, host: &Host, open: &[usize], plan: &Plan) -> 
     if apart * 2 <= open.len() {
         return None;
     }
-    let most = format!("{apart} of the {} are on two cores", open.len());
+    let most = match (apart, open.len()) {
+        (1, 1) => "it runs on two cores".to_owned(),
+        (apart, all) if apart == all => "all of them run on two cores".to_owned(),
+        (apart, _) => format!("{apart} of them run on two cores"),
+    };
     if host.physical_cores < 2 {
         return Some(format!("{most}, which here are two threads of one core"));
     }

@@ -86,11 +86,12 @@ pub fn unavailable(cell: &str, reason: &str) -> AppliedRule {
 /// Epochs of a cell fall into two groups, which `differs` tells apart; `free` if the scheduler places its processes.
 pub fn two_modes(cell: &str, [low, high]: &[Mode; 2], differs: &[String], free: bool) -> AppliedRule {
     let found = format!(
-        "{cell} has two modes: {} in {:.0} % of its epochs, {} in {:.0} %{}",
+        "{cell} has two modes: {} in {} of its {} epochs, {} in {}{}",
         nanoseconds(low.wall_ns_per_op),
-        low.share * 100.0,
+        low.epochs,
+        low.epochs + high.epochs,
         nanoseconds(high.wall_ns_per_op),
-        high.share * 100.0,
+        high.epochs,
         if differs.is_empty() { String::new() } else { format!("; the first has {}", differs.join(" and ")) },
     );
     let remedy = if free {

@@ -115,15 +115,8 @@ pub fn rows<'a>(document: &'a Document, table: &'a WorkloadRecord) -> impl Itera
 /// What stands beneath a cell's row: where the scheduler put it, or, where that is not known, how often it cost how much.
 pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     let line = |head: String, cost: String| Under { head, cost, ..Under::default() };
-    let all = cell.modes.iter().map(|mode| mode.epochs).sum();
-    let switches = words::switches_of(&cell.modes);
-    let mode = |(index, mode): (usize, &ipcost_model::Mode)| {
-        let head = switches.map_or_else(
-            || format!("{} of epochs", words::share(mode.share, all)),
-            |it| words::with_switches(it[index]),
-        );
-        line(head, time(mode.wall_ns_per_op))
-    };
+    let modes = words::modes(cell).into_iter().zip(&cell.modes);
+    let modes = modes.map(|(head, mode)| line(head, time(mode.wall_ns_per_op)));
     let against = words::contrast(document, Metric::Wall, &cell.id);
     // The machine was another before.
     let since = against
@@ -160,8 +153,7 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     let places: Vec<Under> = words::shares(cell).into_iter().map(ran).collect();
     // Slow layouts explain what two modes only show.
     let layout = cell.layout.iter().flat_map(layout_lines);
-    let modes =
-        cell.modes.iter().enumerate().map(mode).filter(|_| places.is_empty() && cell.layout.is_none());
+    let modes = modes.filter(|_| places.is_empty() && cell.layout.is_none());
     let latency = latencies(document, cell, against);
     since
         .into_iter()

@@ -5,7 +5,7 @@ use ipcost_model::pace::{POLLUTE, Pace};
 use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text, time_text};
 use ipcost_model::{
     Bound, CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencyMode,
-    LatencySummary, LongerRun, MeanContrast, Metric, Mode, Multiplicity, PaceRecord, Pattern, Percentile,
+    LatencySummary, LongerRun, MeanContrast, Metric, Multiplicity, PaceRecord, Pattern, Percentile,
     Placement, Ran, RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Work, WorkloadRecord,
     and_joined,
 };
@@ -312,17 +312,19 @@ pub fn share(share: f64, epochs: u32) -> String {
     format!("{:.0}–{:.0} %", lo * 100.0, hi * 100.0)
 }
 
-/// The switches of both groups of a cell's epochs, where they tell which group an epoch is in: the larger is twice the smaller.
-pub fn switches_of(modes: &[Mode]) -> Option<[f64; 2]> {
-    let [low, high] = modes else { return None };
-    let (low, high) = low.switches_per_op.zip(high.switches_per_op)?;
-    let tells = low.max(high) >= 2.0 * low.min(high) && low.max(high) >= 0.1;
-    tells.then_some([low, high])
-}
-
-/// `with 0.2 switches`
-pub fn with_switches(per_op: f64) -> String {
-    format!("with {per_op:.1} switches")
+/// What each group of a cell's epochs is called: by its switches where these tell which group an epoch is in (`with 0.2 switches`: the larger
+/// number is twice the smaller), else by its share (`4–30 % of epochs`).
+pub fn modes(cell: &CellRecord) -> Vec<String> {
+    /// Fewer switches an operation say little.
+    const VISIBLE: f64 = 0.1;
+    let switches: Vec<f64> = cell.modes.iter().filter_map(|mode| mode.switches_per_op).collect();
+    if let [low, high] = switches[..]
+        && low.max(high) >= VISIBLE.max(2.0 * low.min(high))
+    {
+        return switches.iter().map(|per_op| format!("with {per_op:.1} switches")).collect();
+    }
+    let all = cell.modes.iter().map(|mode| mode.epochs).sum();
+    cell.modes.iter().map(|mode| format!("{} of epochs", share(mode.share, all))).collect()
 }
 
 /// Under which conditions the answers hold that a reader must know: which congestion control TCP used, and how rare slow starts may be

@@ -200,7 +200,7 @@ fn two_modes_and_what_differs_between_them() {
     let document = measured(&mut script, &mut Known::default());
     let parts = [
         "rr/three/64/c1",
-        "in 68 %",
+        "in 27 of its 40 epochs",
         "1.00 switches an operation against 2.00",
         "1.70 processors busy against 1.00",
     ];
@@ -265,6 +265,39 @@ fn what_is_open_is_what_the_run_was_asked() {
     let document = report(run(plan, &AnsweredOfSeven(3), &mut script, &mut known, &mut Witness::default()));
     let said = &document.warnings.iter().find(|warning| warning.code == "unresolved").unwrap().message;
     assert!(said.starts_with("4 of 7 questions are still open"), "{said}");
+}
+
+/// What is open says what on this machine is in the way, if that is known.
+#[test]
+fn what_is_in_the_way_of_an_answer() {
+    let said = |placement: &str, host: Host, snapshots: Vec<Snapshot>| {
+        let job = format!(
+            "seed = 3\nbudget = \"5s\"\n[[cells]]\ntransport = [\"one\", \"two\"]\nplacement = \"{placement}\"\n"
+        );
+        let mut script = noisy(&[10_000.0, 10_300.0], 0.4);
+        let mut known = Known { snapshots, ..Known::default() };
+        let outcome = run(planned(&job), &Contrasts, &mut script, &mut known, &mut Witness::default());
+        report_from(host, outcome).analysis.longer.unwrap().in_the_way
+    };
+    let host = |physical_cores: u32, hypervisor: bool| {
+        let mut host = Host { physical_cores, ..Host::default() };
+        if hypervisor {
+            host.more.insert("hypervisor".to_owned(), "yes".into());
+        }
+        host
+    };
+    assert_eq!(said("apart", host(2, false), Vec::new()), None);
+    assert_eq!(said("together", host(2, true), Vec::new()), None);
+    let found = said("apart", host(2, true), Vec::new()).unwrap();
+    assert!(
+        found.starts_with("it runs on two cores, where every wake-up passes through the hypervisor"),
+        "{found}"
+    );
+    let found = said("apart", host(1, true), Vec::new()).unwrap();
+    assert!(found.contains("two threads of one core"), "{found}");
+    // What takes the processors is in the way wherever cells run.
+    let found = said("together", host(2, true), snapshots(2, 0, 0)).unwrap();
+    assert!(found.starts_with("the hypervisor took"), "{found}");
 }
 
 #[test]

@@ -98,6 +98,8 @@ fn what_is_measured_after_a_kill_is_what_would_have_been_measured() {
         assert_eq!(resumed.latency, expected.latency);
         assert_eq!(resumed.percentiles, expected.percentiles);
         assert_eq!(resumed.elapsed, expected.elapsed, "the time before counts");
+        assert_eq!(resumed.plan.looks, expected.plan.looks, "looks are not planned again");
+        assert!(!expected.plan.looks.is_none());
         assert_eq!(resumed.stopped, Stopped::Budget);
         let (document, whole_document) = (report(resumed), report(kept(JOB, &mut machine()).1));
         assert_eq!(document.contrasts, whole_document.contrasts);

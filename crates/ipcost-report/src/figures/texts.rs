@@ -1,6 +1,6 @@
 //! Figures as texts.
 
-use ipcost_model::{Estimate, FloorRecord, Mode};
+use ipcost_model::{Estimate, FloorRecord};
 
 use crate::numbers::{interval, ratio, time};
 
@@ -22,11 +22,6 @@ pub fn time_interval(cost: &Estimate) -> String {
 /// The interval of a ratio: `0.51–0.55`.
 pub fn ratio_interval(around: f64, lo: Option<f64>, hi: Option<f64>) -> String {
     interval(around, lo, hi).unwrap_or_else(|| NO_INTERVAL_YET.to_owned())
-}
-
-/// The share of the epochs in a mode.
-pub fn share(mode: &Mode) -> String {
-    format!("{:.0} % of epochs", mode.share * 100.0)
 }
 
 /// The cost of a cell over its floor: `2.58 × floor`.

@@ -108,7 +108,7 @@ fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Pic
         colour: colours::of(document, &cell.transport),
         mark,
         figures,
-        modes: cell.modes.iter().map(|mode| (mode.wall_ns_per_op, texts::share(mode))).collect(),
+        modes: cell.modes.iter().map(|mode| mode.wall_ns_per_op).zip(words::modes(cell)).collect(),
         floor: cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0),
         tall: false,
     }

@@ -98,7 +98,7 @@ fn a_point_lies_where_the_axis_says() {
     }
     let diamonds = xml.descendants().filter(|node| node.attribute("stroke-width") == Some("1.5")).count();
     assert_eq!(diamonds, 2, "both modes");
-    assert!(texts(&xml).contains(&"75 % of epochs".to_owned()));
+    assert!(texts(&xml).contains(&"51–91 % of epochs".to_owned()));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, PictureRow, Sides};
 use super::scale::{Extent, Scale};
 use super::{Body, PictureError};
-use crate::figures::texts::{NO_INTERVAL_YET, share};
+use crate::figures::texts::NO_INTERVAL_YET;
 use crate::figures::{colours, ticks};
 use crate::numbers::three_digits;
 use crate::words;
@@ -134,6 +134,6 @@ fn rate(mbits: f64, cost: Estimate, other_ns: f64) -> Option<f64> {
 fn modes(cell: &CellRecord) -> Vec<(f64, String)> {
     let Some((cost, bytes)) = cell.wall_ns_per_op.zip(cell.bytes_per_s) else { return Vec::new() };
     // The slower one first, since it lies on the left.
-    let modes = cell.modes.iter().rev();
-    modes.filter_map(|mode| Some((rate(bytes * MBIT, cost, mode.wall_ns_per_op)?, share(mode)))).collect()
+    let modes = cell.modes.iter().zip(words::modes(cell)).rev();
+    modes.filter_map(|(mode, name)| Some((rate(bytes * MBIT, cost, mode.wall_ns_per_op)?, name))).collect()
 }
