@@ -109,7 +109,7 @@ mod tests {
                 machine[epoch as usize - 1] + shift + 0.1 * random.normal()
             };
             // Some leave.
-            let last = if place % 3 == 0 { epochs / 2 } else { epochs };
+            let last = if place.is_multiple_of(3) { epochs / 2 } else { epochs };
             (1..=last).map(|epoch| (epoch, value(epoch, random))).collect()
         };
         (0..many).map(|place| cell(place, random)).collect()
