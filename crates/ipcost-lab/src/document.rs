@@ -133,6 +133,7 @@ fn judged(
             discoveries: (plan.multiplicity == Multiplicity::Explored).then_some(judge.discoveries()),
             margin: plan.margin,
             epochs_needed: epochs_for_contrasts(plan),
+            looks: plan.looks.clone(),
             longer: if is_final { longer(outcome, judge, &about.host) } else { None },
         },
         cells: cells(outcome, batches, about),

@@ -44,7 +44,7 @@ mod warnings;
 
 pub use batches::Batches;
 pub use calibration::{Rate, rate};
-pub use campaign::{Outcome, resume, run};
+pub use campaign::{NO_TIME, Outcome, resume, run};
 pub use conversation::PeerProgram;
 pub use document::{About, document, so_far, unmeasured};
 pub use error::EngineError;

@@ -1,5 +1,7 @@
 //! What a run is asked, and what it knows so far.
 
+use ipcost_model::Plan;
+
 use crate::analysis::Judge;
 use crate::campaign::Outcome;
 
@@ -8,6 +10,12 @@ use crate::campaign::Outcome;
 pub trait Question {
     /// What the measurements so far answer.
     fn answered(&self, so_far: &Outcome) -> Answered;
+
+    /// The measurable cells to give up first, where the budget turns out to be too small for an interval of all: none, if it is better
+    /// to have all without.
+    fn spared(&self, _plan: &Plan) -> Vec<usize> {
+        Vec::new()
+    }
 }
 
 /// Answered questions, all questions, and what the open ones need: everything, before any measurement.

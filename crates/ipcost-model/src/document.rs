@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use derive_more::{Deref, DerefMut};
-use ipcost_stats::{Histogram, Verdict};
+use ipcost_stats::{Histogram, Looks, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -300,6 +300,9 @@ pub struct Analysis {
     pub margin: f64,
     /// Epochs needed for the first finite interval at `alpha_each`.
     pub epochs_needed: u32,
+    /// The looks at contrasts that were planned before the first epoch; absent where there were none, and in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Looks::is_none")]
+    pub looks: Looks,
     /// What a longer run would answer, if the budget ended before all contrasts were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longer: Option<LongerRun>,

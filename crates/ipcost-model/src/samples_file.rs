@@ -81,6 +81,9 @@ pub struct Calibrated {
     pub lead_in_ns: u64,
     /// The number of epochs likely to fit.
     pub epochs_expected: u32,
+    /// Cells that are not measured, as all would have no interval with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spared: Vec<u32>,
     /// The looks planned, which resuming does not choose again.
     #[serde(default, skip_serializing_if = "Looks::is_none")]
     pub looks: Looks,

@@ -43,6 +43,7 @@ const FAR: f64 = 8.0;
 
 /// A look at the first epochs of a contrast.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Look {
     /// After so many epochs, of which the contrast has all.
     pub epochs: u32,
@@ -52,6 +53,7 @@ pub struct Look {
 
 /// The evidence of epochs from one moment on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Start {
     /// After so many epochs of the run.
     pub after: u32,
@@ -65,6 +67,7 @@ pub struct Start {
 
 /// The looks at a run's contrasts, fixed before its first epoch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Looks {
     /// The run as a whole, then later moments; empty where all evidence holds at every moment.

@@ -1,7 +1,7 @@
 //! Deciding claims, for every command that asks: a value with its interval against bounds, tests together, conditions and cells together.
 
 use ipcost_model::Verdict;
-use ipcost_stats::{EpochInterval, epoch_interval};
+use ipcost_stats::{EpochInterval, Start, planned_interval};
 
 use ipcost_model::ClaimVerdict;
 
@@ -17,9 +17,9 @@ pub(crate) struct ClaimedValue {
 }
 
 impl ClaimedValue {
-    /// What epochs say at 1 − `level`, `shown` as people read it; `None` of no epochs.
-    pub(crate) fn of(epochs: &[f64], level: f64, shown: impl Fn(f64) -> f64) -> Option<Self> {
-        let EpochInterval { interval, range, .. } = epoch_interval(epochs, level)?;
+    /// What epochs say at 1 − `level`, with these looks, `shown` as people read it; `None` of no epochs.
+    pub(crate) fn of(epochs: &[f64], level: f64, start: &Start, shown: impl Fn(f64) -> f64) -> Option<Self> {
+        let EpochInterval { interval, range, .. } = planned_interval(epochs, level, start)?;
         let both = |(lo, hi)| (shown(lo), shown(hi));
         Some(Self {
             value: shown(interval.median),

@@ -6,7 +6,7 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Measure, Placement, Plan, PlannedCell, Quantity, Ran, Sample};
+use ipcost_model::{Measure, Placement, Plan, PlannedCell, Point, Quantity, Ran, Sample};
 use ipcost_stats::Start;
 
 use crate::claims::{Bounded, Bounds, ClaimedValue, Selector};
@@ -426,6 +426,23 @@ impl Question for ClaimsOfRun<'_> {
             self.system_calls,
         );
         answered(self.replication, &measured)
+    }
+
+    /// The cells of the last condition that has some of its own.
+    fn spared(&self, plan: &Plan) -> Vec<usize> {
+        let points = |stratum: Option<&Stratum>| -> Vec<Point> {
+            self.published.iter().map(|cell| strata::point_under(stratum, &cell.point)).collect()
+        };
+        let own = |last: usize| -> Vec<usize> {
+            let before: Vec<Point> = strata::published_and(&self.strata[..last]).flat_map(points).collect();
+            let under = points(Some(self.strata[last]));
+            let is_own = |cell: &usize| {
+                let point = &plan.cells[*cell].point;
+                under.contains(point) && !before.contains(point)
+            };
+            plan.measurable().filter(is_own).collect()
+        };
+        (0..self.strata.len()).rev().map(own).find(|cells| !cells.is_empty()).unwrap_or_default()
     }
 }
 

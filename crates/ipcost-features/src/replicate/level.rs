@@ -74,7 +74,7 @@ impl Field {
         let narrowest = self.intervals(epochs).into_iter().rfind(|(needed, _)| *needed <= level);
         let (interval, range) = match narrowest {
             Some((_, interval)) => (Some(interval), None),
-            None => (None, ClaimedValue::of(&values, level, |value| self.shown(value))?.range),
+            None => (None, ClaimedValue::of(&values, level, &self.start, |value| self.shown(value))?.range),
         };
         Some(ClaimedValue { value, interval, range })
     }

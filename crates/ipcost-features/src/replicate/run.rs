@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 
 use ipcost_lab::lab::{about, cells_anywhere, fresh_seed};
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{Batches, EngineError, Lab, LabError, Outcome, PlanError, Settings, document, unmeasured};
+use ipcost_lab::{
+    Batches, EngineError, Lab, LabError, NO_TIME, Outcome, PlanError, Settings, document, unmeasured,
+};
 use ipcost_model::units::duration_text;
 use ipcost_model::{
-    Document, Job, LatencyMode, Matrix, OptionValue, Plan, PlannedCell, Stopped, TCP_CONGESTION, first_few,
+    Document, Job, LatencyMode, Matrix, OptionValue, Plan, PlannedCell, Point, Stopped, TCP_CONGESTION,
+    first_few,
 };
 use ipcost_stats::planned_epochs_to_expect;
 use ipcost_sys::interrupt::Interrupt;
@@ -236,7 +239,7 @@ impl<'a> Experiment<'a> {
     ) -> Result<Finished<'a>, LabError> {
         let Self { request, replication, interrupt, .. } = *self;
         let published = cells_of_run(run)?;
-        let Planned { lab, plan, job, strata, left_out } = match request.full {
+        let Planned { lab, plan, job, mut strata, mut left_out } = match request.full {
             Some(divide) => {
                 let (lab, plan) = full(request, replication, divide, interrupt, observer)?;
                 let job = job_of(&run.cells, &run.peers)?;
@@ -262,6 +265,19 @@ impl<'a> Experiment<'a> {
             system_calls: &system_calls,
         };
         let outcome = ask(&lab, plan, &question, interrupt, &mut missing, observer)?;
+        // Those whose own cells had no time after all.
+        let has_time = |stratum: &&Stratum| {
+            let own = published.iter().map(|cell| stratum.of(&cell.point));
+            let is_spared = |cell: &PlannedCell| cell.unavailable.as_deref() == Some(NO_TIME);
+            let spared: Vec<&Point> =
+                outcome.plan.cells.iter().filter(|cell| is_spared(cell)).map(|cell| &cell.point).collect();
+            !own.into_iter().any(|point| spared.contains(&&point))
+        };
+        let (kept, spared): (Vec<&Stratum>, Vec<&Stratum>) = strata.iter().copied().partition(has_time);
+        left_out.extend(
+            spared.into_iter().map(|stratum| (stratum, format!("{NO_TIME}; give a larger --budget"))),
+        );
+        strata = kept;
         let own_network = lab.has_own_network();
         let job = Job { seed: Some(self.seed), ..job };
         let run = MeasuredRun { software: run.software, strata, outcome, published, system_calls, job };

@@ -19,7 +19,7 @@ use ipcost_sys::transport::{self, uses_tcp};
 
 pub use self::epoch::retry_if_suspended;
 use self::epoch::verified_ops;
-pub use self::outcome::Outcome;
+pub use self::outcome::{NO_TIME, Outcome};
 use crate::bench::{BatchKind, Bench};
 use crate::calibration::{Ends, Rate, alike, counts_of, each_ns, lengths, rate, rate_of_cold};
 use crate::error::EngineError;
@@ -318,16 +318,33 @@ impl Campaign<'_> {
             }
         }
         let variances = variances(&self.outcome.plan, &pilots);
-        let extra = self.extra(&rates);
-        let cost = EpochCost { overhead, stretch: stretch(&rates, &pilots), extra };
-        let plan = &mut self.outcome.plan;
-        let left = plan.budget.saturating_sub(self.spent + self.bench.elapsed());
-        // The budget was large enough by assumption; the actual time needed is known only now.
-        let _ = fit(plan, left, cost, &variances);
+        let stretch = stretch(&rates, &pilots);
+        let left = self.outcome.plan.budget.saturating_sub(self.spent + self.bench.elapsed());
+        let mut spared = Vec::new();
+        loop {
+            let cost = EpochCost { overhead, stretch, extra: self.extra(&rates) };
+            // The budget was large enough by assumption; the actual time needed is known only now.
+            if fit(&mut self.outcome.plan, left, cost, &variances) {
+                break;
+            }
+            let cells = self.question.spared(&self.outcome.plan);
+            if cells.is_empty() {
+                break;
+            }
+            for cell in cells {
+                rates.remove(&cell);
+                self.outcome.spare(cell);
+                spared.push(cell as u32);
+            }
+        }
+        if !spared.is_empty() {
+            self.blocks = self.outcome.plan.blocks();
+        }
         self.count_operations(&rates);
         let plan = &self.outcome.plan;
         Ok(Calibrated {
             looks: looks(plan),
+            spared,
             rounds: plan.rounds,
             batch_ns: plan.batch.as_nanos() as u64,
             lead_in_ns: plan.lead_in.as_nanos() as u64,

@@ -18,6 +18,9 @@ use crate::percentiles::Percentiles;
 use crate::question::Answered;
 use crate::surroundings::{HeldPorts, Observed};
 
+/// Why a cell is not measured that the budget has no time for.
+pub const NO_TIME: &str = "with it, no cell of this run would have an interval: processes take longer to start here than was planned for";
+
 /// The raw results of a run, before any verdict.
 #[derive(Debug)]
 pub struct Outcome {
@@ -106,8 +109,16 @@ impl Outcome {
         outcome
     }
 
+    /// Gives up a cell before it is measured.
+    pub(super) fn spare(&mut self, cell: usize) {
+        if let Some(planned) = self.plan.cells.get_mut(cell) {
+            planned.unavailable = Some(NO_TIME.to_owned());
+        }
+    }
+
     /// Stores the result of calibration.
     pub(super) fn calibrate(&mut self, calibrated: &Calibrated) {
+        calibrated.spared.iter().for_each(|cell| self.spare(*cell as usize));
         let plan = &mut self.plan;
         plan.rounds = calibrated.rounds;
         plan.batch = Duration::from_nanos(calibrated.batch_ns);

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use ipcost_lab::planning::{EpochCost, fit};
 use ipcost_lab::progress::Phase;
-use ipcost_lab::{Contrasts, Settings, plan, run};
+use ipcost_lab::{Answered, Contrasts, NO_TIME, Outcome, Question, Settings, plan, run};
 use ipcost_model::{
-    LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict, expand, parse_job,
+    Document, LatencyMode, Metric, Multiplicity, Offers, Plan, Stopped, TransportState, Verdict, expand,
+    parse_job,
 };
 use ipcost_stats::{Random, Variances};
 
@@ -321,6 +322,39 @@ fn latency_comes_from_a_tail_unless_asked_otherwise() {
         let warned = document.warnings.iter().any(|warning| warning.code == "inline-latency");
         assert_eq!(warned, document.schedule.latency == LatencyMode::Inline);
     }
+}
+
+/// Gives up the last cell that can be measured, but never one of the first two.
+struct LastIsSpared;
+
+impl Question for LastIsSpared {
+    fn answered(&self, so_far: &Outcome) -> Answered {
+        Contrasts.answered(so_far)
+    }
+
+    fn spared(&self, plan: &Plan) -> Vec<usize> {
+        plan.measurable().skip(2).last().into_iter().collect()
+    }
+}
+
+#[test]
+fn cells_are_given_up_where_all_would_have_no_interval() {
+    const TRIO: &str = "budget = \"6s\"\nseed = 5\nlatency = \"off\"\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";
+    let measured = |start: u64, question: &dyn Question| {
+        let mut script = noisy(&[10_000.0, 15_000.0, 20_000.0], 0.02);
+        script.start = Duration::from_millis(start);
+        report(run(planned(TRIO), question, &mut script, &mut Known::default(), &mut Witness::default()))
+    };
+    let reasons = |document: &Document| -> Vec<Option<String>> {
+        document.cells.iter().map(|cell| cell.reason.clone()).collect()
+    };
+    // Processes take far longer to start than was planned for.
+    let document = measured(150, &LastIsSpared);
+    assert_eq!(reasons(&document), [None, None, Some(NO_TIME.to_owned())]);
+    assert_eq!(document.cells[2].epochs, 0);
+    assert_eq!(document.contrasts[0].verdict, Verdict::Different, "{:?}", document.contrasts);
+    assert_eq!(reasons(&measured(4, &LastIsSpared)), [None, None, None], "there is time for all");
+    assert_eq!(reasons(&measured(150, &Contrasts)), [None, None, None], "nobody says what to give up");
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub(super) fn decide_test(test: &Test, measured: &MeasuredCells<'_>, level: f64)
             (ratio, then.interval(&logs, level).map(|(lo, hi)| (lo.exp(), hi.exp())))
         }
         Than::Nothing | Than::Cell(_) => {
-            let found = ClaimedValue::of(&logs, level, f64::exp);
+            let found = ClaimedValue::of(&logs, level, measured.start, f64::exp);
             (found.map(|found| found.value), found.and_then(|found| found.interval))
         }
     };
@@ -86,7 +86,7 @@ fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level:
     let within = |bound: &f64| interval.is_none_or(|(lo, hi)| lo <= *bound && *bound <= hi);
     let open = [test.at_most, test.at_least].into_iter().flatten().filter(within);
     let epochs: Vec<u32> = open
-        .map(|bound| epochs_to_exclude(logs, bound.ln(), level, 1.0, MOST_LIKELY, false))
+        .map(|bound| epochs_to_exclude(logs, bound.ln(), level, 1.0, MOST_LIKELY, true))
         .collect::<Option<_>>()?;
     epochs.into_iter().max()
 }

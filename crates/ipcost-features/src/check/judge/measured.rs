@@ -6,11 +6,14 @@ use ipcost_lab::Batches;
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::percentiles::Percentiles;
 use ipcost_model::{Document, LatencyMode, PlannedCell};
+use ipcost_stats::Start;
 
 /// What was measured.
 pub struct MeasuredCells<'a> {
     pub(super) cells: Cow<'a, [PlannedCell]>,
     pub(super) batches: Batches<'a>,
+    /// The looks at its epochs.
+    pub(super) start: &'a Start,
     /// Complete epochs.
     pub(super) epochs: u32,
     /// Of every cell, one set for each epoch; none in documents of earlier versions.
@@ -43,6 +46,7 @@ impl<'a> From<&'a Outcome> for MeasuredCells<'a> {
         Self {
             cells: Cow::Borrowed(&outcome.plan.cells),
             batches: outcome.batches(),
+            start: outcome.plan.looks.of_all(),
             epochs: outcome.epochs,
             percentiles: outcome.percentiles.iter().map(Vec::as_slice).collect(),
             latency: outcome.plan.latency,
@@ -58,6 +62,7 @@ impl<'a> MeasuredCells<'a> {
         Self {
             cells: Cow::Borrowed(cells),
             batches: Batches::new(&document.samples, document.cells.len()),
+            start: document.analysis.looks.of_all(),
             epochs: document.schedule.epochs,
             percentiles: document.cells.iter().map(|cell| cell.latency_by_epoch.as_slice()).collect(),
             latency: document.schedule.latency,

@@ -129,7 +129,12 @@ fn measured(document: &Document, cell: usize, quantity: &Quantity) -> Option<Est
             let divisor = if *per_byte { record.size as f64 } else { 1.0 };
             let batches = Batches::new(&document.samples, document.cells.len());
             let series = batches.series(cell, |sample| Some(measure.of(sample)? / divisor));
-            let found = ClaimedValue::of(&series.medians(), document.analysis.alpha, |value| value)?;
+            let found = ClaimedValue::of(
+                &series.medians(),
+                document.analysis.alpha,
+                &ipcost_stats::Start::ALWAYS,
+                |value| value,
+            )?;
             let (lo, hi) = found.interval.unzip();
             Some(Estimate { median: found.value, lo, hi })
         }

@@ -31,6 +31,8 @@ pub struct Script {
     pub now: Duration,
     pub epoch: u32,
     pub started: bool,
+    /// How long a cell's processes take to start.
+    pub start: Duration,
     pub cost: Cost,
     pub usage: Use,
     /// Cells in the order of their timed batches and lead-ins.
@@ -65,6 +67,7 @@ impl Script {
             now: Duration::ZERO,
             epoch: 0,
             started: false,
+            start: START,
             cost: Box::new(cost),
             usage: Box::new(|_, _, wall_ns, _| Usage { user_ns: wall_ns, ..Usage::default() }),
             log: Vec::new(),
@@ -91,7 +94,7 @@ impl Bench for Script {
     fn start_epoch(&mut self, epoch: u32, order: &[usize]) -> Result<(), EngineError> {
         assert!(!self.started, "an epoch begins after the one before has ended");
         (self.epoch, self.started) = (epoch, true);
-        self.now += START * order.len() as u32;
+        self.now += self.start * order.len() as u32;
         Ok(())
     }
 
