@@ -1,11 +1,11 @@
 //! From costs to contrasts and verdicts; the same code decides when to stop and fills the document.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use ipcost_model::{Bound, Metric, Multiplicity, Plan, PlannedContrast, Ran, Verdict, Workload};
 use ipcost_stats::{
-    EpochInterval, MeanRatio, SharedShift, Start, answered_together, epochs_to_exclude, mean_ratio, median,
+    EpochInterval, MeanRatio, Start, answered_together, epochs_to_exclude, mean_ratio, median,
     planned_interval, shared_shift, spread_ratio,
 };
 
@@ -49,6 +49,11 @@ impl Contrast {
     pub fn is_same(&self) -> bool {
         self.verdict == Verdict::Equivalent
             && self.mean.is_some_and(|(_, verdict)| verdict == Verdict::Equivalent)
+    }
+
+    /// What its interval says, verdict or not; nothing where the run was of two minds.
+    pub fn bound(&self) -> Option<Bound> {
+        Bound::of(self.bounds.filter(|_| !self.changed))
     }
 
     /// Whether both are known, and say other things.
@@ -110,8 +115,8 @@ pub struct Judge<'a> {
     level_of_cheapest: f64,
     /// The level of ratios of means, which say that costs are the same.
     level_of_means: f64,
-    /// When costs of pairs of cells changed, of those that were asked about.
-    shifts: RefCell<HashMap<(usize, usize), Option<SharedShift>>>,
+    /// After which epoch the costs of pairs of cells changed, of those that were asked about.
+    shifts: RefCell<HashMap<(usize, usize), Option<u32>>>,
 }
 
 impl<'a> Judge<'a> {
@@ -212,31 +217,28 @@ impl<'a> Judge<'a> {
         let all = self.batches.log_ratios(metric, a, b);
         let whole = self.judged(level, a, b, &all, looks.of_all())?;
         let shift = if whole.wanders { self.shift(a, b) } else { None };
-        let Some(start) = shift.and_then(|shift| looks.starts().find(|start| start.after == shift.after))
-        else {
+        let Some(start) = shift.and_then(|after| looks.starts().find(|start| start.after == after)) else {
             return Some(whole);
         };
         let (before, since) =
             all.split_at(all.len() - self.batches.log_ratios_since(start.after, metric, a, b).len());
         let Some(found) = self.judged(level, a, b, since, start) else { return Some(whole) };
         let found = Contrast { after: start.after, ..found };
-        let before = self.judged(level, a, b, before, looks.of_all());
+        // At a milder level, so that a stricter one of a family only takes verdicts away.
+        let before = self.judged(self.plan.alpha, a, b, before, looks.of_all());
         if before.is_some_and(|before| before.contradicts(&found)) {
             return Some(Contrast { verdict: Verdict::Undecided, changed: true, ..found });
         }
         Some(if found.bounds.is_some() { found } else { whole })
     }
 
-    /// When the cost of one of two cells changed, and stayed so; `None` where neither did.
-    fn shift(&self, a: usize, b: usize) -> Option<SharedShift> {
+    /// After which of the planned moments the cost of one of two cells changed; `None` where neither did.
+    fn shift(&self, a: usize, b: usize) -> Option<u32> {
         let known = self.shifts.borrow().get(&(a, b)).copied();
         known.unwrap_or_else(|| {
             let moments: Vec<u32> = self.plan.looks.starts().skip(1).map(|start| start.after).collect();
-            let costs = |cell: usize| -> BTreeMap<u32, f64> {
-                let medians = self.batches.logs(Metric::Wall, cell).by_epoch();
-                medians.into_iter().filter_map(|(epoch, value)| Some((epoch, value?))).collect()
-            };
-            let found = shared_shift(&[a, b].map(costs), &moments);
+            let costs = [a, b].map(|cell| self.batches.log_costs_by_epoch(Metric::Wall, cell));
+            let found = shared_shift(&costs, &moments);
             self.shifts.borrow_mut().insert((a, b), found);
             found
         })
@@ -334,9 +336,8 @@ impl<'a> Judge<'a> {
         let is_dearer =
             |contrast: &Contrast| !contrast.changed && contrast.bounds.is_some_and(|(lo, _)| lo > 1.0);
         let is_open = |contrast: &Contrast| !contrast.is_same_in_median() && !is_dearer(contrast);
-        let within = |contrast: &Contrast| Bound::of(contrast.bounds, Verdict::Undecided)?.within();
-        let cheaper_by =
-            |contrast: &Contrast| Some(1.0 / Bound::of(contrast.bounds, Verdict::Undecided)?.at_least?);
+        let within = |contrast: &Contrast| contrast.bound()?.within();
+        let cheaper_by = |contrast: &Contrast| Some(1.0 / contrast.bound()?.at_least?);
         let more = |one: Option<f64>, other: Option<f64>| Some(one?.max(other?));
         let most = |of: &dyn Fn(&Contrast) -> Option<f64>| {
             beats.iter().filter(|it| is_open(it)).map(of).reduce(more).flatten()
@@ -406,22 +407,14 @@ impl<'a> Judge<'a> {
         Answered { resolved, of, needed: if all { Needed::Nothing } else { Needed::Cells(needed) } }
     }
 
-    /// The epochs that each open contrast would likely take in all, ten times the run at most; `None` where it would take more, or
-    /// no honest number can be given.
-    pub fn likely_epochs(&self) -> Vec<Option<u32>> {
+    /// The contrasts that are open, each with the epochs that it would likely take in all, ten times the run at most; `None` where it would
+    /// take more, or no honest number can be given.
+    pub fn open(&self) -> Vec<(PlannedContrast, Option<u32>)> {
         let all = self.plan.all_contrasts();
-        let found = all.map(|planned| self.contrast(Metric::Wall, planned.a, planned.b));
-        let open = found.filter(|found| !found.is_some_and(|found| found.is_answer()));
-        open.map(|found| self.likely_epochs_of(self.level, &found?, 1.0)).collect()
-    }
-
-    /// The first cell of every contrast that is open.
-    pub fn open(&self) -> Vec<usize> {
-        let all = self.plan.all_contrasts();
-        let is_open = |planned: &&PlannedContrast| {
-            !self.contrast(Metric::Wall, planned.a, planned.b).is_some_and(|found| found.is_answer())
-        };
-        all.filter(is_open).map(|planned| planned.a).collect()
+        let found = all.map(|planned| (*planned, self.contrast(Metric::Wall, planned.a, planned.b)));
+        let open = found.filter(|(_, found)| !found.is_some_and(|found| found.is_answer()));
+        let likely = |found: Option<Contrast>| self.likely_epochs_of(self.level, &found?, 1.0);
+        open.map(|(planned, found)| (planned, likely(found))).collect()
     }
 
     /// How many epochs would likely show that two cells differ by more than the margin, or that they do not. `None` where that is
@@ -448,21 +441,22 @@ impl<'a> Judge<'a> {
     fn is_hopeless(&self, level: f64, a: usize, b: usize) -> bool {
         let found = self.since_it_changed(level, Metric::Wall, a, b);
         found.is_some_and(|found| {
-            found.epochs >= ENOUGH_TO_FORESEE
-                && found.verdict != Verdict::Equivalent
-                && self.likely_epochs_of(level, &found, 0.0).is_none()
-                && !self.may_be_bounded(level, &found)
+            let is_far = || {
+                found.epochs >= ENOUGH_TO_FORESEE
+                    && found.verdict != Verdict::Equivalent
+                    && self.likely_epochs_of(level, &found, 0.0).is_none()
+                    && !self.may_be_bounded(level, &found)
+            };
+            // What was the opposite before has no verdict however long it goes on.
+            found.changed || is_far()
         })
     }
 
     /// Whether both ends of an interval that is wide would likely come near 1 in time.
     fn may_be_bounded(&self, level: f64, found: &Contrast) -> bool {
-        let is_wide = |lo: f64, hi: f64| {
-            Bound::of(Some((lo, hi)), Verdict::Undecided).and_then(|it| it.within()).is_none()
-        };
         let loosest = Bound::LOOSEST.ln();
         found.ratio.ln().abs() < loosest
-            && found.bounds.is_none_or(|(lo, hi)| is_wide(lo, hi))
+            && found.bound().and_then(|bound| bound.within()).is_none()
             && [-loosest, loosest]
                 .iter()
                 .all(|bound| self.epochs_to_exclude(level, found, *bound, 0.0).is_some())

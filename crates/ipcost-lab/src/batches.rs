@@ -120,8 +120,12 @@ impl<'a> Batches<'a> {
 
     /// The same by epoch, over all rounds; without epochs in which a ratio is not finite.
     pub fn log_ratios_by_epoch(&self, metric: Metric, a: usize, b: usize) -> BTreeMap<u32, f64> {
-        let medians = self.logs_over(metric, a, b).by_epoch();
-        medians.into_iter().filter_map(|(epoch, value)| Some((epoch, value?))).collect()
+        finite(&self.logs_over(metric, a, b))
+    }
+
+    /// For each epoch with the cell, the median over its rounds of ln(cost); without those in which it is not finite.
+    pub fn log_costs_by_epoch(&self, metric: Metric, cell: usize) -> BTreeMap<u32, f64> {
+        finite(self.logs(metric, cell))
     }
 
     /// For each epoch in which the cell ran with this placement, the median over those rounds of ln(cost).
@@ -168,6 +172,10 @@ impl<'a> Batches<'a> {
         let rounds = || self.cells[cell].iter().map(|sample| (sample.epoch, sample.round, ran(sample)));
         self.ran[cell].get_or_init(|| Series::new(rounds()))
     }
+}
+
+fn finite(series: &Series) -> BTreeMap<u32, f64> {
+    series.by_epoch().into_iter().filter_map(|(epoch, value)| Some((epoch, value?))).collect()
 }
 
 #[cfg(test)]

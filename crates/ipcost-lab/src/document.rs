@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipcost_model::pace::Pause;
 use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, Told, UNSENT};
 use ipcost_model::{
-    Analysis, Bound, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, HeldBack,
+    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, HeldBack,
     HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, Lookup, MeanContrast,
     Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, PauseCause, PausePart, Percentile,
-    Placement, Plan, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped,
-    TCP_CONGESTION, Tool, UsagePerOp, Wait, Watched, Workload, WorkloadRecord,
+    Placement, Plan, PlannedContrast, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule,
+    SpreadContrast, Stopped, TCP_CONGESTION, Tool, UsagePerOp, Verdict, Wait, Watched, Workload,
+    WorkloadRecord,
 };
 use ipcost_stats::{Histogram, median, two_groups};
 use ipcost_sys::host::WINE;
@@ -462,7 +463,7 @@ impl Judged<'_> {
             wanders: found.wanders,
             since: (found.after > 0).then_some(found.after + 1),
             changed: found.changed,
-            bound: Bound::of(found.bounds.filter(|_| !found.changed), found.verdict),
+            bound: found.bound().filter(|_| found.verdict == Verdict::Undecided),
             mean: if *is_final || is_wall { mean(judge, metric, &found, plan.margin) } else { None },
             spread: if *is_final { spread(judge, metric, &found) } else { None },
             headline: is_wall,
@@ -676,8 +677,8 @@ fn longer(outcome: &Outcome, judge: &Judge<'_>, host: &Host) -> Option<LongerRun
     if outcome.stopped != Stopped::Budget || plan.epochs_exact.is_some() || outcome.epochs == 0 {
         return None;
     }
-    let open = judge.likely_epochs();
-    let mut likely: Vec<u32> = open.iter().copied().flatten().collect();
+    let open = judge.open();
+    let mut likely: Vec<u32> = open.iter().filter_map(|(_, epochs)| *epochs).collect();
     likely.sort_unstable();
     let budget = likely.get(likely.len().saturating_sub(1) / 2).map(|epochs| {
         let each = outcome.elapsed_of_epochs().as_secs_f64() / f64::from(outcome.epochs);
@@ -692,7 +693,7 @@ fn longer(outcome: &Outcome, judge: &Judge<'_>, host: &Host) -> Option<LongerRun
     // This one was not enough, whatever the forecast.
     let more = plan.budget.as_secs_f64() * MORE_THAN_THIS;
     let budget_s = budget.map(|(seconds, _)| rounded(seconds.max(more)));
-    let in_the_way = in_the_way(&outcome.observed, host, &judge.open(), plan);
+    let in_the_way = in_the_way(&outcome.observed, host, &open, plan);
     (!open.is_empty()).then_some(LongerRun {
         open: open.len() as u32,
         answers: answers as u32,
@@ -703,9 +704,15 @@ fn longer(outcome: &Outcome, judge: &Judge<'_>, host: &Host) -> Option<LongerRun
 
 /// What on this machine keeps intervals wide: what took its processors, or how it wakes one up for another, where that is what most of the
 /// open contrasts wait for.
-fn in_the_way(observed: &Observed, host: &Host, open: &[usize], plan: &Plan) -> Option<String> {
+fn in_the_way(
+    observed: &Observed,
+    host: &Host,
+    open: &[(PlannedContrast, Option<u32>)],
+    plan: &Plan,
+) -> Option<String> {
     let fact = |name: &str| host.more.get(name).and_then(|value| value.as_str());
-    let apart = open.iter().filter(|cell| plan.cells[**cell].point.placement == Placement::Apart).count();
+    let is_apart = |cell: usize| plan.cells[cell].point.placement == Placement::Apart;
+    let apart = open.iter().filter(|(contrast, _)| is_apart(contrast.a)).count();
     let pressure = observed.pressures().into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
     if let Some((found, _)) = pressure {
         return Some(found.found);

@@ -59,14 +59,14 @@ pub fn regime(contrasts: &[ContrastRecord]) -> Option<AppliedRule> {
     let (first, since) = counted.first()?;
     let others = match counted.len() - 1 {
         0 => String::new(),
-        more => format!(", and {more} more"),
+        more => format!(", and {more} more ratios changed"),
     };
     let opposite = match counted.iter().filter(|(contrast, _)| contrast.changed).count() {
         0 => "",
-        _ => "; what said the opposite before has no verdict",
+        _ => "; a ratio that said the opposite before has no verdict",
     };
     let found = format!(
-        "costs changed once during the run, and ratios with them: {} over {} is told since epoch {since}{others}{opposite}",
+        "a cost changed during the run: for {} over {} only the epochs since epoch {since} count{others}{opposite}",
         first.a, first.b
     );
     Some(AppliedRule::new(rules::REGIME, found, "measure again to see which state lasts"))

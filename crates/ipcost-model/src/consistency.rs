@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use ipcost_stats::Verdict;
 
-use crate::document::{Analysis, CellRecord, Document, Estimate, LayoutEffect, Sample, WorkloadRecord};
+use crate::document::{
+    Analysis, Bound, CellRecord, Document, Estimate, LayoutEffect, Sample, WorkloadRecord,
+};
 use crate::layout::PAGE_BYTES;
 
 /// The longest id or label of a cell, bytes: it sets the width of tables.
@@ -47,6 +49,10 @@ pub fn check(document: &Document) -> Result<(), String> {
             .iter()
             .try_for_each(|within| ratio(within.ratio, within.lo, within.hi, within.verdict))?;
         contrast.latency.iter().try_for_each(|own| ratio(own.ratio, own.lo, own.hi, own.verdict))?;
+        let bound = contrast.bound.iter().flat_map(|bound| [bound.at_least, bound.at_most]);
+        if !bound.flatten().all(is_near) {
+            return Err("the bound of a ratio is not near 1".to_owned());
+        }
     }
     for contrast in document.contrasts.iter().chain(&document.over_pace) {
         if let Some(mean) = contrast.mean {
@@ -123,6 +129,10 @@ fn workload(table: &WorkloadRecord, ids: &HashSet<&str>) -> Result<(), String> {
     let compared = table.contrasts.iter().flat_map(|contrast| [&contrast.a, &contrast.b]);
     named.chain(fastest).chain(compared).try_for_each(|id| known(ids, id, "a workload"))?;
     table.bursts.iter().try_for_each(|bursts| workload(bursts, ids))?;
+    let open = table.fastest.iter().flat_map(|fastest| [fastest.open_within, fastest.open_cheaper_by]);
+    if !open.flatten().all(is_near) {
+        return Err("what is open of the cheapest is not near it".to_owned());
+    }
     match &table.fastest {
         // Where a direction rests on a range, that range is the contrast's.
         Some(fastest) if fastest.verdict == Verdict::Direction => {
@@ -145,9 +155,12 @@ fn sample(sample: &Sample, cells: usize) -> Result<(), String> {
 
 fn analysis(analysis: &Analysis) -> Result<(), String> {
     let shares = [analysis.alpha, analysis.alpha_each];
-    match shares.iter().all(|share| (0.0..=1.0).contains(share)) && (0.0..1e3).contains(&analysis.margin) {
+    if !shares.iter().all(|share| (0.0..=1.0).contains(share)) || !(0.0..1e3).contains(&analysis.margin) {
+        return Err("alpha or the margin is out of range".to_owned());
+    }
+    match analysis.looks.is_sound() {
         true => Ok(()),
-        false => Err("alpha or the margin is out of range".to_owned()),
+        false => Err("the looks that were planned promise more than they may".to_owned()),
     }
 }
 
@@ -164,6 +177,13 @@ fn is_estimate(estimate: &Estimate) -> bool {
         && median >= 0.0
         && lo.is_none_or(|lo| lo >= 0.0 && lo <= median)
         && hi.is_none_or(|hi| hi.is_finite() && hi >= median)
+}
+
+fn is_near(factor: f64) -> bool {
+    /// What is rounded may be a little further.
+    const BEYOND: f64 = 1e-9;
+    let most = Bound::LOOSEST + BEYOND;
+    (1.0 / most..=most).contains(&factor)
 }
 
 fn ratio(ratio: f64, lo: Option<f64>, hi: Option<f64>, verdict: Verdict) -> Result<(), String> {

@@ -937,9 +937,9 @@ impl Bound {
     /// A ratio that may be further from 1 than by this factor is not worth saying so.
     pub const LOOSEST: f64 = 1.25;
 
-    /// What an interval says in place of a verdict; `None` where that is nothing, or it has one.
-    pub fn of(bounds: Option<(f64, f64)>, verdict: Verdict) -> Option<Self> {
-        let (lo, hi) = bounds.filter(|_| verdict == Verdict::Undecided)?;
+    /// What an interval says; `None` where that is nothing.
+    pub fn of(bounds: Option<(f64, f64)>) -> Option<Self> {
+        let (lo, hi) = bounds?;
         let bound = Self {
             at_least: (lo >= 1.0 / Self::LOOSEST).then_some(lo),
             at_most: (hi <= Self::LOOSEST).then_some(hi),

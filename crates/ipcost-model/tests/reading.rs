@@ -28,12 +28,14 @@ fn whole() -> Value {
         "seed": 7, "started": "2026-01-01T00:00:00Z", "elapsed_s": 9.5, "stopped": "budget",
         "schedule": {"rounds": 1, "epochs": 9, "batch_ms": 20.0, "lead_in_ms": 5.0, "budget_s": 30.0, "latency": "off",
             "timing": {"calibration_s": 0.3, "processes_s": 2.0, "batches_s": 3.0, "lead_ins_s": 5.0, "other_s": 1.1}},
-        "analysis": {"alpha": 0.05, "family": 1, "alpha_each": 0.05, "margin": 0.02, "epochs_needed": 8},
+        "analysis": {"alpha": 0.05, "family": 1, "alpha_each": 0.05, "margin": 0.02, "epochs_needed": 8,
+            "looks": [{"after": 0, "share": 0.95, "size": 0.02, "looks": [{"epochs": 9, "level": 0.02}]},
+                {"after": 4, "share": 0.05, "size": 0.001, "looks": []}]},
         "cells": [cell("one"), cell("two")],
         "workloads": [{"pattern": "rr", "size": 64, "reply": 64, "concurrency": 1, "speaks_first": "client",
             "placement": "free", "cells": ["one", "two"], "baseline": "two",
             "fastest": {"cell": "one", "runner_up": "two", "ratio": 1.1, "lo": 1.0, "hi": 1.2, "verdict": "direction",
-                "claimed": true}}],
+                "claimed": true, "open_within": 1.1}}],
         "contrasts": [{"metric": "wall", "a": "one", "b": "two", "ratio": 0.9, "lo": 0.8, "hi": 1.0,
             "verdict": "direction", "epochs": 9, "headline": true}],
         "samples": [{"cell": 0, "epoch": 1, "round": 1, "position": 1, "ops": 100, "wall_ns": 700_000, "sent_ns": null,
@@ -110,6 +112,16 @@ fn numbers_that_are_none() {
     spoilt("/contrasts/0/hi", json!(null), "a verdict without an interval");
     spoilt("/elapsed_s", json!(-1.0), "elapsed time");
     spoilt("/analysis/alpha", json!(2), "out of range");
+    spoilt("/analysis/looks/0/share", json!(-0.1), "looks");
+    spoilt("/analysis/looks/0/share", json!(0.99), "looks");
+    spoilt("/analysis/looks/1/size", json!(0), "looks");
+    spoilt("/analysis/looks/0/looks/0/level", json!(1.5), "looks");
+    spoilt("/workloads/0/fastest/open_within", json!(7), "not near it");
+    for bound in [0.0, -1.0, 1.3, 0.7] {
+        let mut document = whole();
+        document["contrasts"][0]["bound"] = json!({"at_least": bound});
+        assert!(refused(document.to_string().as_bytes()).contains("not near 1"), "{bound}");
+    }
 }
 
 /// Whichever part of a record they are in, and whatever that part means.

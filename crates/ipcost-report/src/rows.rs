@@ -118,7 +118,7 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     let modes = words::modes(cell).into_iter().zip(&cell.modes);
     let modes = modes.map(|(head, mode)| line(head, time(mode.wall_ns_per_op)));
     let against = words::contrast(document, Metric::Wall, &cell.id);
-    // The machine was another before.
+    // Only these epochs count.
     let since = against
         .and_then(|known| known.since)
         .map(|first| line(format!("since epoch {first}"), String::new()));

@@ -5,11 +5,10 @@ use ipcost_model::pace::{POLLUTE, Pace};
 use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text, time_text};
 use ipcost_model::{
     Bound, CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencyMode,
-    LatencySummary, LongerRun, MeanContrast, Metric, Multiplicity, PaceRecord, Pattern, Percentile,
+    LatencySummary, LongerRun, MeanContrast, Metric, Mode, Multiplicity, PaceRecord, Pattern, Percentile,
     Placement, Ran, RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Work, WorkloadRecord,
     and_joined,
 };
-
 use ipcost_stats::clopper_pearson;
 
 use crate::numbers::{bounds, rate, time};
@@ -252,25 +251,20 @@ pub const SAME_IN_MEDIAN: &str = "same in the median";
 
 /// What is known of a contrast in a reader's words. Two cells are the same if both their medians and their means are.
 pub fn verdict_of(contrast: &ContrastRecord, margin: f64) -> String {
-    match contrast.verdict {
+    match (contrast.verdict, contrast.bound) {
         _ if contrast.changed => "changed during the run".to_owned(),
-        Verdict::Undecided if contrast.bound.is_some() => contrast.bound.map(bound).unwrap_or_default(),
-        Verdict::Equivalent if !contrast.is_same() => SAME_IN_MEDIAN.to_owned(),
-        known => verdict(known, contrast.ratio, margin),
+        (Verdict::Undecided, Some(known)) => bound(known),
+        (Verdict::Equivalent, _) if !contrast.is_same() => SAME_IN_MEDIAN.to_owned(),
+        (known, _) => verdict(known, contrast.ratio, margin),
     }
 }
 
 /// What is known of a ratio that may be 1: `within 13 %`, `at most 2 % more`, `at most 20 % less`.
 fn bound(bound: Bound) -> String {
-    let beyond = |factor: f64| up(factor - 1.0);
-    // The share by which it is less: 1 of 1.25 is a fifth.
-    let less = |factor: f64| up(1.0 - factor);
     match (bound.within(), bound.at_most, bound.at_least) {
-        (Some(factor), ..) => format!("within {}", beyond(factor)),
-        (None, Some(most), _) if most <= 1.0 => "not more".to_owned(),
-        (None, Some(most), _) => format!("at most {} more", beyond(most)),
-        (None, None, Some(least)) if least >= 1.0 => "not less".to_owned(),
-        (None, None, Some(least)) => format!("at most {} less", less(least)),
+        (Some(factor), ..) => format!("within {}", up(factor - 1.0)),
+        (None, Some(most), _) => format!("at most {} more", up(most - 1.0)),
+        (None, None, Some(least)) => format!("at most {} less", up(1.0 - least)),
         (None, None, None) => "open".to_owned(),
     }
 }
@@ -298,17 +292,16 @@ pub fn verdict_of_mean(mean: &MeanContrast, epochs: u32, margin: f64) -> String 
     let known = verdict(mean.verdict, mean.ratio, margin);
     match mean.slow {
         0.0 => known,
-        slow => format!("{known}: {} of starts", share(slow, epochs)),
+        slow => {
+            format!("{known}: {} of starts", share((slow * f64::from(epochs)).round() as u64, epochs.into()))
+        }
     }
 }
 
-/// A share of epochs as the interval of that of all there may be: `4–30 %` for 4 of 31 (Clopper and Pearson, 95 %).
-pub fn share(share: f64, epochs: u32) -> String {
-    if epochs == 0 {
-        return percent(share);
-    }
-    let count = (share.clamp(0.0, 1.0) * f64::from(epochs)).round() as u64;
-    let (lo, hi) = clopper_pearson(count, epochs.into(), 0.95);
+/// So many of the epochs as the interval of their share in all there may be: `4–30 %` for 4 of 31 (Clopper and Pearson, 95 %).
+fn share(count: u64, epochs: u64) -> String {
+    // A document may say anything.
+    let (lo, hi) = clopper_pearson(count.min(epochs), epochs.max(1), 0.95);
     format!("{:.0}–{:.0} %", lo * 100.0, hi * 100.0)
 }
 
@@ -323,8 +316,9 @@ pub fn modes(cell: &CellRecord) -> Vec<String> {
     {
         return switches.iter().map(|per_op| format!("with {per_op:.1} switches")).collect();
     }
-    let all = cell.modes.iter().map(|mode| mode.epochs).sum();
-    cell.modes.iter().map(|mode| format!("{} of epochs", share(mode.share, all))).collect()
+    let epochs = |mode: &Mode| u64::from(mode.epochs);
+    let all = cell.modes.iter().map(epochs).sum();
+    cell.modes.iter().map(|mode| format!("{} of epochs", share(epochs(mode), all))).collect()
 }
 
 /// Under which conditions the answers hold that a reader must know: which congestion control TCP used, and how rare slow starts may be
@@ -559,6 +553,31 @@ mod tests {
     }
 
     #[test]
+    fn groups_of_epochs_are_named_by_their_switches_or_by_their_share() {
+        let mode = |epochs: u32, switches: Option<f64>| Mode {
+            share: 0.5,
+            epochs,
+            wall_ns_per_op: 1.0,
+            switches_per_op: switches,
+            cpus_busy: None,
+        };
+        let named = |low: Mode, high: Mode| {
+            let mut cell = crate::fixture::document().cells.swap_remove(0);
+            cell.modes = vec![low, high];
+            modes(&cell)
+        };
+        assert_eq!(
+            named(mode(4, Some(0.2)), mode(27, Some(1.9))),
+            ["with 0.2 switches", "with 1.9 switches"]
+        );
+        assert_eq!(named(mode(4, Some(1.5)), mode(27, Some(1.9))), ["4–30 % of epochs", "70–96 % of epochs"]);
+        assert_eq!(named(mode(4, None), mode(27, Some(1.9)))[0], "4–30 % of epochs");
+        // Of a document that says anything.
+        assert_eq!(named(mode(0, None), mode(0, None)), ["0–98 % of epochs", "0–98 % of epochs"]);
+        assert_eq!(named(mode(u32::MAX, None), mode(u32::MAX, None))[0], "50–50 % of epochs");
+    }
+
+    #[test]
     fn what_a_longer_run_answers_is_said_of_one_and_of_many() {
         let told = |open, answers, budget_s| longer(&LongerRun { open, answers, budget_s, in_the_way: None });
         assert_eq!(told(1, 1, Some(70.0)), "1 contrast is open; --budget 70s would likely answer it");
@@ -623,7 +642,7 @@ mod tests {
         assert_eq!(verdict_of(same, 0.05), SAME_IN_MEDIAN);
         let open = |lo: f64, hi: f64| ContrastRecord {
             verdict: Verdict::Undecided,
-            bound: Bound::of(Some((lo, hi)), Verdict::Undecided),
+            bound: Bound::of(Some((lo, hi))),
             ..same.clone()
         };
         let said = [(0.75, 1.021), (0.94, 1.13), (0.85, 1.6), (0.5, 2.0), (0.8, 1.25)]

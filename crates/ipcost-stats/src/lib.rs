@@ -57,7 +57,7 @@ pub use random::Random;
 pub use random_effects::{RandomEffects, UnitValue, random_effects};
 pub use ranks::{Trend, mann_whitney, sign_test, trend};
 pub use series::Series;
-pub use shared_shift::{SharedShift, shared_shift};
+pub use shared_shift::shared_shift;
 pub use shift::{FEWEST_UNEQUAL, Shift, shift, shift_of_unequal};
 pub use shifted_groups::{CellSet, GroupEvidence, GroupShift, all_but, shifted_groups};
 pub use spread_ratio::spread_ratio;

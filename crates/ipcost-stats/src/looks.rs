@@ -41,6 +41,9 @@ const LATEST_START: f64 = 0.4;
 /// Counts further from the middle than so many standard deviations have a probability below 10⁻¹⁴.
 const FAR: f64 = 8.0;
 
+/// What a sum of rounded shares may exceed 1 by.
+const ROUNDING: f64 = 1e-9;
+
 /// A look at the first epochs of a contrast.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -108,6 +111,19 @@ impl Looks {
     /// Whether none is planned.
     pub fn is_none(&self) -> bool {
         self.starts.is_empty()
+    }
+
+    /// Whether shares and levels are such, and no more than all evidence is shared.
+    pub fn is_sound(&self) -> bool {
+        let shares: f64 = self.starts.iter().map(|start| start.share).sum();
+        let is_share = |value: f64| value > 0.0 && value <= 1.0;
+        let is_start = |start: &Start| {
+            let looks = start.looks.iter().map(|look| look.level);
+            is_share(start.share)
+                && is_share(start.size)
+                && looks.into_iter().all(|level| (0.0..=1.0).contains(&level))
+        };
+        shares <= 1.0 + ROUNDING && self.starts.iter().all(is_start)
     }
 
     /// For a run of about so many epochs, whose intervals are to stand at `level`.
@@ -275,6 +291,7 @@ mod tests {
             assert_eq!(looks.starts().map(|start| start.after).collect::<Vec<_>>(), starts);
             assert!((looks.starts().map(|start| start.share).sum::<f64>() - 1.0).abs() < 1e-12);
             assert!(looks.starts().all(|start| (start.ln_passed().exp() - 20.0).abs() < 1e-9));
+            assert!(looks.is_sound() && Looks::around(epochs, 0.001).is_sound() && Looks::NONE.is_sound());
         }
         assert_eq!(Looks::NONE.of_all().ln_always(), 0.0);
     }

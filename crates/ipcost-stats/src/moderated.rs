@@ -13,7 +13,7 @@
 
 use statrs::function::gamma::digamma;
 
-use crate::unpaired::{Between, RunMedian};
+use crate::unpaired::{Between, RunMedian, pooled_variance};
 
 /// Fewer cells do not tell what is usual.
 const FEWEST_CELLS: usize = 6;
@@ -21,7 +21,7 @@ const FEWEST_CELLS: usize = 6;
 const MOST_DEGREES: f64 = 40.0;
 /// The share of it that counts: variances of cells are further out than the model has them.
 const TRUSTED: f64 = 0.5;
-/// Where runs agree by rounding, nothing is learned.
+/// What runs that agree differ by is rounding.
 const LEAST_VARIANCE: f64 = 1e-12;
 
 /// How runs of a cell usually differ, from both sides' runs of many cells, each with as many runs; `None` of too few cells or runs.
@@ -45,16 +45,6 @@ pub fn usual_spread<'a>(cells: impl IntoIterator<Item = [&'a [RunMedian]; 2]>) -
     let worth = worth.min(MOST_DEGREES);
     let square = (mean + digamma(worth / 2.0) - (worth / 2.0).ln()).exp();
     Some(Between { sd: square.sqrt(), degrees: worth * TRUSTED })
-}
-
-/// The variance of a cell's runs around the mean of their side, and its degrees of freedom; `None` of one run a side.
-pub(crate) fn pooled_variance([a, b]: [&[RunMedian]; 2]) -> Option<(f64, f64)> {
-    let squares = |runs: &[RunMedian]| {
-        let mean = runs.iter().map(|run| run.median).sum::<f64>() / runs.len() as f64;
-        runs.iter().map(|run| (run.median - mean).powi(2)).sum::<f64>()
-    };
-    let degrees = (a.len() + b.len()).checked_sub(2).filter(|degrees| *degrees > 0)? as f64;
-    Some(((squares(a) + squares(b)) / degrees, degrees))
 }
 
 /// The second derivative of ln Γ: by its recurrence up to where the asymptotic series holds (Abramowitz and Stegun, 6.4.12).

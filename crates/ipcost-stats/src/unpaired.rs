@@ -14,7 +14,6 @@
 //!   assumption is not knowledge, so it counts as an estimate from few degrees of freedom.
 
 use crate::dependence::worth_at_once;
-use crate::moderated::pooled_variance;
 use crate::proportion::student_quantile;
 
 /// Runs beyond the first of each side, from which on runs are the units.
@@ -32,6 +31,9 @@ pub struct Between {
 }
 
 impl Between {
+    /// Nothing is known from elsewhere.
+    const UNKNOWN: Self = Self { sd: 0.0, degrees: 0.0 };
+
     /// An assumption.
     pub fn assumed(sd: f64) -> Self {
         Self { sd, degrees: ASSUMED_DEGREES }
@@ -65,6 +67,8 @@ pub struct Unpaired {
     pub bounds: Option<(f64, f64)>,
     /// The spread between runs that the interval uses.
     pub spread: Spread,
+    /// The degrees of freedom of that spread.
+    pub degrees: f64,
 }
 
 /// A run's median and its standard error; `None` without epochs.
@@ -107,24 +111,21 @@ pub fn unpaired(a: &[RunMedian], b: &[RunMedian], alpha: f64, between: Between) 
     if a.is_empty() || b.is_empty() {
         return None;
     }
-    let difference = mean(b) - mean(a);
-    let degrees = a.len() + b.len() - 2;
-    let seen = (degrees > 0).then(|| ((squares(a) + squares(b)) / degrees as f64).sqrt());
-    let per_run = 1.0 / a.len() as f64 + 1.0 / b.len() as f64;
-    let within = |half: f64| (difference - half, difference + half);
-    if let Some(sd) = seen.filter(|_| degrees >= ENOUGH_DEGREES) {
-        let half = student_quantile(1.0 - alpha / 2.0, degrees as f64) * sd * per_run.sqrt();
-        return Some(Unpaired { difference, bounds: Some(within(half)), spread: Spread::Measured(sd) });
+    let seen = pooled_variance([a, b]);
+    if seen.is_some_and(|(_, degrees)| degrees >= ENOUGH_DEGREES as f64) {
+        return moderated(a, b, alpha, Between::UNKNOWN, 0.0);
     }
-    let sd = seen.map_or(between.sd, |seen| seen.max(between.sd));
+    let sd = seen.map_or(between.sd, |(seen, _)| seen.sqrt().max(between.sd));
+    let difference = mean(b) - mean(a);
+    let degrees = between.degrees;
     let bounds = error_of_mean(a).zip(error_of_mean(b)).map(|(of_a, of_b)| {
-        let variance = sd * sd * per_run + of_a * of_a + of_b * of_b;
-        within(student_quantile(1.0 - alpha / 2.0, between.degrees) * variance.sqrt())
+        let variance = sd * sd * per_run(a, b) + of_a * of_a + of_b * of_b;
+        around(difference, student_quantile(1.0 - alpha / 2.0, degrees) * variance.sqrt())
     });
-    Some(Unpaired { difference, bounds, spread: Spread::Assumed(sd) })
+    Some(Unpaired { difference, bounds, spread: Spread::Assumed(sd), degrees })
 }
 
-/// The same with as many runs a side as tell a spread, of which `usual` says how large it is for all cells, and `least` that it is no smaller: where
+/// The same with as many runs a side as tell a spread. `usual` says how large it is for all cells, and it is no smaller than `least`: where
 /// runs fall into modes, few of them may have met only one.
 ///
 /// # Panics
@@ -137,15 +138,29 @@ pub fn moderated(
     least: f64,
 ) -> Option<Unpaired> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
-    let (own, degrees) = pooled_variance([a, b])?;
-    let all = usual.degrees + degrees;
-    let square = (usual.degrees * usual.sd * usual.sd + degrees * own) / all;
+    let (own, of_own) = pooled_variance([a, b])?;
+    let degrees = usual.degrees + of_own;
+    let square = (usual.degrees * usual.sd * usual.sd + of_own * own) / degrees;
     let sd = square.sqrt().max(least);
     let difference = mean(b) - mean(a);
-    let per_run = 1.0 / a.len() as f64 + 1.0 / b.len() as f64;
-    let half = student_quantile(1.0 - alpha / 2.0, all) * sd * per_run.sqrt();
-    let bounds = Some((difference - half, difference + half));
-    Some(Unpaired { difference, bounds, spread: Spread::Measured(sd) })
+    let half = student_quantile(1.0 - alpha / 2.0, degrees) * sd * per_run(a, b).sqrt();
+    let bounds = Some(around(difference, half));
+    Some(Unpaired { difference, bounds, spread: Spread::Measured(sd), degrees })
+}
+
+/// The variance of runs around the mean of their side, and its degrees of freedom; `None` where a side is empty, or none has two.
+pub(crate) fn pooled_variance([a, b]: [&[RunMedian]; 2]) -> Option<(f64, f64)> {
+    let degrees = (a.len() + b.len()).checked_sub(2).filter(|degrees| *degrees > 0)? as f64;
+    (!a.is_empty() && !b.is_empty()).then(|| ((squares(a) + squares(b)) / degrees, degrees))
+}
+
+/// The variance of the difference of two means, in variances of a run.
+fn per_run(a: &[RunMedian], b: &[RunMedian]) -> f64 {
+    1.0 / a.len() as f64 + 1.0 / b.len() as f64
+}
+
+fn around(middle: f64, half: f64) -> (f64, f64) {
+    (middle - half, middle + half)
 }
 
 fn mean(runs: &[RunMedian]) -> f64 {

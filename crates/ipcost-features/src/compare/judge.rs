@@ -267,16 +267,15 @@ pub(super) fn judged<K: Copy>(
     let usual = usual_spread(measured.iter().filter(enough).map(|cell| [&cell.a[..], &cell.b[..]]));
     let change = |ComparedRuns { what, a, b }: ComparedRuns<K>| {
         let Named { cell, baseline, alpha, spread: RunSpread { between, source, least } } = name(what);
-        let Unpaired { difference, bounds, spread } = match usual {
+        let Unpaired { difference, bounds, spread, degrees } = match usual {
             Some(usual) => moderated(&a, &b, alpha, usual, least)?,
             None => unpaired(&a, &b, alpha, between)?,
         };
-        let of_all = usual.map_or(0.0, |usual| usual.degrees);
         let mean =
             |runs: &[RunMedian]| (runs.iter().map(|run| run.median).sum::<f64>() / runs.len() as f64).exp();
-        let (spread, source, degrees) = match spread {
-            Spread::Measured(sd) => (sd, SpreadSource::Measured, of_all + (a.len() + b.len() - 2) as f64),
-            Spread::Assumed(sd) => (sd, source, between.degrees),
+        let (spread, source) = match spread {
+            Spread::Measured(sd) => (sd, SpreadSource::Measured),
+            Spread::Assumed(sd) => (sd, source),
         };
         let ratios = bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
         Some(Change {

@@ -65,8 +65,7 @@ pub fn resume(
         campaign.spent = Duration::from_nanos(calibrated.elapsed_ns);
         campaign.random = Random::new(calibrated.random);
         campaign.counts.clone_from(&calibrated.counts);
-        campaign.outcome.calibrate(&calibrated);
-        campaign.is_calibrated = true;
+        campaign.keep_calibrated(&calibrated);
     }
     for epoch in samples.epochs {
         campaign.epoch = epoch.epoch;
@@ -169,7 +168,7 @@ impl Campaign<'_> {
     fn measure(&mut self) -> Result<Stopped, EngineError> {
         if !self.is_calibrated {
             let calibrated = self.calibrate()?;
-            self.outcome.calibrate(&calibrated);
+            self.keep_calibrated(&calibrated);
             self.observer.calibrated(&calibrated);
         }
         loop {
@@ -190,6 +189,13 @@ impl Campaign<'_> {
             self.judge();
             self.observer.judged(&self.outcome);
         }
+    }
+
+    fn keep_calibrated(&mut self, calibrated: &Calibrated) {
+        self.outcome.calibrate(calibrated);
+        // Without those that were given up.
+        self.blocks = self.outcome.plan.blocks();
+        self.is_calibrated = true;
     }
 
     /// The cells that open connections from one source address to the plan's server, and how many ports there are for them.
@@ -336,8 +342,6 @@ impl Campaign<'_> {
                 self.outcome.spare(cell);
                 spared.push(cell as u32);
             }
-        }
-        if !spared.is_empty() {
             self.blocks = self.outcome.plan.blocks();
         }
         self.count_operations(&rates);

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use ipcost_lab::planning::{EpochCost, fit};
 use ipcost_lab::progress::Phase;
-use ipcost_lab::{Answered, Contrasts, NO_TIME, Outcome, Question, Settings, plan, run};
+use ipcost_lab::{Contrasts, NO_TIME, Question, Settings, plan, run};
 use ipcost_model::{
-    Document, LatencyMode, Metric, Multiplicity, Offers, Plan, Stopped, TransportState, Verdict, expand,
-    parse_job,
+    Document, LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict, expand, parse_job,
 };
 use ipcost_stats::{Random, Variances};
 
@@ -321,19 +320,6 @@ fn latency_comes_from_a_tail_unless_asked_otherwise() {
         assert_eq!(document.schedule.latency.name(), setting);
         let warned = document.warnings.iter().any(|warning| warning.code == "inline-latency");
         assert_eq!(warned, document.schedule.latency == LatencyMode::Inline);
-    }
-}
-
-/// Gives up the last cell that can be measured, but never one of the first two.
-struct LastIsSpared;
-
-impl Question for LastIsSpared {
-    fn answered(&self, so_far: &Outcome) -> Answered {
-        Contrasts.answered(so_far)
-    }
-
-    fn spared(&self, plan: &Plan) -> Vec<usize> {
-        plan.measurable().skip(2).last().into_iter().collect()
     }
 }
 

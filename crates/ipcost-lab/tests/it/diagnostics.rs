@@ -423,7 +423,7 @@ fn a_ratio_that_changed_with_the_machine_counts_since_then() {
     assert!((contrast.ratio / (1.5 * 0.2f64.exp()) - 1.0).abs() < 0.03, "{contrast:?}");
     assert_eq!(contrast.verdict, Verdict::Different);
     let warning = document.warnings.iter().find(|warning| warning.code == "regime").unwrap();
-    assert!(warning.message.contains("is told since epoch 9"), "{warning:?}");
+    assert!(warning.message.contains("only the epochs since epoch 9 count"), "{warning:?}");
     assert_eq!(of(&document, "three").since, None, "its ratio did not change");
 
     let document = measured(&mut with(changed(16, -0.8), 7), &mut Known::default());

@@ -7,7 +7,7 @@ use ipcost_model::{
     Stopped, Tool, read_samples,
 };
 
-use crate::script::{Known, Script, Witness, noisy, planned, report};
+use crate::script::{Known, LastIsSpared, Script, Witness, noisy, planned, report};
 
 /// Writes a samples file.
 struct Keeper(Vec<u8>);
@@ -106,6 +106,26 @@ fn what_is_measured_after_a_kill_is_what_would_have_been_measured() {
         assert_eq!(document.cells, whole_document.cells);
         assert_eq!(document.resumed, [later(killed_in - 1)]);
     }
+}
+
+#[test]
+fn what_was_given_up_stays_given_up() {
+    const TRIO: &str = "budget = \"6s\"\nkeep_all = true\nseed = 5\nlatency = \"off\"\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";
+    let slow = || {
+        let mut script = noisy(&[10_000.0, 10_300.0, 10_600.0], 0.3);
+        script.start = std::time::Duration::from_millis(150);
+        script
+    };
+    let mut first = slow();
+    first.fail_in_epoch = Some((3, true));
+    let plan = planned(TRIO);
+    let mut keeper = Keeper::new(&plan);
+    let killed = run(plan, &LastIsSpared, &mut first, &mut Known::default(), &mut keeper);
+    assert_eq!(killed.plan.measurable().count(), 2, "the third was given up");
+    let mut second = slow();
+    let (mut known, mut witness) = (Known::default(), Witness::default());
+    let resumed = resume(read(&keeper.0), later(2), &LastIsSpared, &mut second, &mut known, &mut witness);
+    assert!(resumed.epochs > 3 && second.log.iter().all(|(_, cell, _)| *cell < 2), "{:?}", resumed.epochs);
 }
 
 #[test]

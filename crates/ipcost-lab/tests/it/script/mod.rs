@@ -9,7 +9,8 @@ use std::time::Duration;
 use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{
-    About, Contrasts, EngineError, HeldPorts, Outcome, Settings, Snapshot, Surroundings, document, plan, run,
+    About, Answered, Contrasts, EngineError, HeldPorts, Outcome, Question, Settings, Snapshot, Surroundings,
+    document, plan, run,
 };
 use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, Told};
 use ipcost_model::{
@@ -238,6 +239,19 @@ pub fn planned(job: &str) -> Plan {
     .unwrap();
     plan(expanded, &Settings::of(&job, 1)).unwrap()
 }
+/// Gives up the last cell that can be measured, but never one of the first two.
+pub struct LastIsSpared;
+
+impl Question for LastIsSpared {
+    fn answered(&self, so_far: &Outcome) -> Answered {
+        Contrasts.answered(so_far)
+    }
+
+    fn spared(&self, plan: &Plan) -> Vec<usize> {
+        plan.measurable().skip(2).last().into_iter().collect()
+    }
+}
+
 pub fn campaign(job: &str, script: &mut Script) -> Outcome {
     run(planned(job), &Contrasts, script, &mut Known::default(), &mut Witness::default())
 }
