@@ -118,10 +118,11 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     let modes = words::modes(cell).into_iter().zip(&cell.modes);
     let modes = modes.map(|(head, mode)| line(head, time(mode.wall_ns_per_op)));
     let against = words::contrast(document, Metric::Wall, &cell.id);
-    // Only these epochs count.
-    let since = against
-        .and_then(|known| known.since)
-        .map(|first| line(format!("since epoch {first}"), String::new()));
+    let since = against.and_then(|known| known.since).map(|first| Under {
+        head: "counted".to_owned(),
+        verdict: format!("since epoch {first}"),
+        ..Under::default()
+    });
     let epochs = against.map_or(0, |known| known.epochs);
     let mean = against.and_then(words::other_mean).map(|mean| Under {
         head: "mean".to_owned(),

@@ -59,6 +59,20 @@ fn one_core_and_two_stand_side_by_side_where_they_fit() {
 }
 
 #[test]
+fn from_which_epoch_on_a_ratio_counts_stands_below_its_row() {
+    let mut document = fixture::on_one_core_and_on_two();
+    let wall = |contrast: &&mut ipcost_model::ContrastRecord| contrast.metric == ipcost_model::Metric::Wall;
+    let contrast = document.contrasts.iter_mut().find(wall).unwrap();
+    (contrast.since, contrast.changed) = (Some(9), true);
+    for room in [60, 80, 120] {
+        let text = plain(&shown(&document, false, room));
+        assert!(text.contains("changed during") && text.contains("counted"), "{room}: {text}");
+        assert!(text.contains("since epoch 9"), "{room}: {text}");
+    }
+    assert!(page(&document).markdown().contains("since epoch 9"));
+}
+
+#[test]
 fn while_it_runs_the_tables_are_shown_where_they_fit_and_else_what_is_open() {
     let document = fixture::on_one_core_and_on_two();
     let tables = so_far(&document, 120, 60);
