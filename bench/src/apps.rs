@@ -41,9 +41,6 @@ struct Subject {
 }
 
 /// Measures every load with the server's own tool and with ipcost once in each turn, in random order.
-///
-/// # Errors
-/// If ipcost cannot be built or fails, a load cannot be measured, or a ratio differs.
 pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
     if cfg!(not(target_os = "linux")) {
         bail!("the tools are those of Linux");

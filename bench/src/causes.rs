@@ -30,9 +30,6 @@ use crate::processes::Running;
 const SEED_SHIFT: u32 = 12;
 
 /// Plants every cause in each peer and shows what was named, and what was blamed although absent.
-///
-/// # Errors
-/// If something cannot be built, a plant is not named, or something absent is blamed.
 pub fn bench(words: &[&str]) -> Result<()> {
     if cfg!(not(target_os = "linux")) {
         bail!("the plants are those of Linux");

@@ -27,9 +27,6 @@ pub struct Cells {
 
 impl Cells {
     /// The cells of a job, with the command of every peer but the native one.
-    ///
-    /// # Errors
-    /// If the job is wrong or a peer cannot be started.
     pub fn new(job: &str, peers: &[(&str, Vec<String>)]) -> Result<Self> {
         let job = parse_job(job).map_err(|error| anyhow::anyhow!("{error}"))?;
         let transports = transport::states();
@@ -49,27 +46,18 @@ impl Cells {
     }
 
     /// Starts fresh processes for every cell.
-    ///
-    /// # Errors
-    /// If they cannot be started.
     pub fn start_epoch(&mut self) -> Result<()> {
         self.epoch += 1;
         Ok(self.bench.start_epoch(self.epoch, &self.all)?)
     }
 
     /// The elapsed time of a batch after a lead-in, nanoseconds per operation.
-    ///
-    /// # Errors
-    /// If a peer fails.
     pub fn measure(&mut self, cell: usize, lead_in: u64, ops: u64) -> Result<f64> {
         self.bench.batch(cell, lead_in, BatchKind::Plain)?;
         Ok(self.bench.batch(cell, ops, BatchKind::Plain)?.wall_ns as f64 / ops as f64)
     }
 
     /// The latencies of a batch's operations, nanoseconds, after a warm-up batch.
-    ///
-    /// # Errors
-    /// If a peer fails.
     pub fn latencies(&mut self, cell: usize, warm: u64, ops: u64) -> Result<Histogram> {
         self.bench.batch(cell, warm, BatchKind::Plain)?;
         let mut told = self.bench.batch(cell, ops, BatchKind::Latency)?.told;
@@ -77,9 +65,6 @@ impl Cells {
     }
 
     /// The same at the pace of the cell.
-    ///
-    /// # Errors
-    /// If a peer fails.
     pub fn paced(&mut self, cell: usize, warm: u64, ops: u64) -> Result<Histogram> {
         self.bench.batch(cell, warm, BatchKind::Paced(1))?;
         let mut told = self.bench.batch(cell, ops, BatchKind::Paced(2))?.told;
@@ -95,10 +80,6 @@ impl Cells {
         format!("{} {} {}", places[0], places[1], layout.ring_offset.unwrap_or(0))
     }
 
-    /// Ends the processes.
-    ///
-    /// # Errors
-    /// If that fails.
     pub fn end_epoch(&mut self) -> Result<()> {
         Ok(self.bench.end_epoch()?)
     }
@@ -139,9 +120,6 @@ impl Record {
 }
 
 /// Lets every contender of every subject measure once per round, in a fresh random order.
-///
-/// # Errors
-/// The first failure.
 pub fn interleave(
     order: &mut [(usize, usize)],
     random: &mut Random,
@@ -159,9 +137,6 @@ pub fn ratio_text(interval: &Interval) -> (String, String) {
 }
 
 /// The processors of client and server in a placement.
-///
-/// # Errors
-/// If it is unavailable here.
 pub fn processors(placement: Placement) -> Result<(usize, usize)> {
     let pair = Topology::read().pair(placement).map_err(anyhow::Error::msg)?;
     pair.context("the scheduler decides where free cells run")
@@ -173,17 +148,10 @@ pub fn ipcost() -> PathBuf {
 }
 
 /// Builds the program as users do.
-///
-/// # Errors
-/// If it cannot be built.
 pub fn build_ipcost() -> Result<()> {
     run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])
 }
 
-/// Builds the C peer.
-///
-/// # Errors
-/// If it cannot be built.
 pub fn build_c_peer() -> Result<PathBuf> {
     let peer = target().join("ipcost-peer-c");
     let script = format!("cc -std=c11 -O2 -pthread -o '{}' *.c", peer.display());
@@ -192,9 +160,6 @@ pub fn build_c_peer() -> Result<PathBuf> {
 }
 
 /// Builds a plain program of `bench/plain`.
-///
-/// # Errors
-/// If it cannot be built.
 pub fn build_plain(name: &str) -> Result<PathBuf> {
     let program = target().join(format!("plain-{name}"));
     let source = root().join(format!("bench/plain/{name}.c"));
@@ -209,9 +174,6 @@ fn in_dir(dir: &Path, words: &[&str]) -> Result<()> {
 }
 
 /// The numbers that a plain program prints, one per word. It draws where its buffers begin, unless it is told.
-///
-/// # Errors
-/// If it fails or prints something else.
 pub fn numbers(words: &[&str], offsets: Option<&str>) -> Result<Vec<f64>> {
     let mut program = xtask::shell::command(words);
     program.envs(offsets.map(|offsets| ("OFFSETS", offsets)));

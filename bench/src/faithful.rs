@@ -38,9 +38,6 @@ const ALPHA: f64 = 0.05;
 /// Runs every experiment as its article says, with programs that know nothing of ipcost, alternating with the cells
 /// of its ledger. The scheduler places the processes of both, as it does for the ledger; or `apart`, on separate cores,
 /// to compare only the methods.
-///
-/// # Errors
-/// If something cannot be built or measured, or a ratio differs from the plain one.
 pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
     build_ipcost()?;
     let (placement, only) = match words.split_first() {

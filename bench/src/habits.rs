@@ -38,15 +38,11 @@ struct Load {
     pattern: &'static str,
     size: u64,
     placement: Placement,
-    /// By transport.
     ops: [u64; 2],
 }
 
 /// Runs plain programs with each habit and without, by turns, and shows what a habit changes: each transport's cost, and their
 /// ratio.
-///
-/// # Errors
-/// If something cannot be built or run.
 pub fn bench(epochs: u32, only: &[&str]) -> Result<()> {
     let bare = build_plain("bare")?;
     let known = HABITS.map(|(name, _)| name);

@@ -43,9 +43,6 @@ impl Subject {
 }
 
 /// Compares percentiles of round trips with those of a loop between two forked processes that makes the same calls.
-///
-/// # Errors
-/// If something cannot be built or measured.
 pub fn percentiles(epochs: u32) -> Result<()> {
     let placed = |placement| {
         ["pipe", "unix", "tcp"].map(|transport| Subject {
@@ -68,9 +65,6 @@ pub fn percentiles(epochs: u32) -> Result<()> {
 }
 
 /// Compares medians of round trips on one core, each after a pause.
-///
-/// # Errors
-/// If something cannot be built or measured.
 pub fn pauses(epochs: u32) -> Result<()> {
     // Fewer of the longest pause.
     let paused = |transport| {

@@ -33,7 +33,6 @@ fn machine(ledgers: &[AnsweredRun<Ledger>]) -> String {
     )
 }
 
-/// The page.
 pub fn page(machines: &[Vec<AnsweredRun<Ledger>>]) -> String {
     let mut out = String::from(
         "# Ledgers\n\nWhat holds of the claims of published experiments, on these machines: a line for each claim and machine, written by \

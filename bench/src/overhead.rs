@@ -80,9 +80,6 @@ fn meets_aim((_, hi): (f64, f64)) -> &'static str {
 
 /// Compares the native peer of the static binary that is packaged with that of the usual build, which takes its library
 /// of C from the system.
-///
-/// # Errors
-/// If something cannot be built or measured.
 pub fn packaged(epochs: usize, only: &[&str]) -> Result<()> {
     const PEERS: [&str; 2] = ["native", STATIC];
     let mut all = subjects();
@@ -102,9 +99,6 @@ pub fn packaged(epochs: usize, only: &[&str]) -> Result<()> {
 }
 
 /// Streams of sizes at which layouts matter, against bare programs that draw where their buffers begin by themselves.
-///
-/// # Errors
-/// If something cannot be built or measured, or a quotient lies wholly outside 0.85 to 1.15.
 pub fn streams(epochs: usize, only: &[&str]) -> Result<()> {
     const SIZES: [u64; 7] = [4096, 4097, 16_385, 32_768, 32_769, 65_536, 1 << 20];
     const FARTHEST: (f64, f64) = (0.85, 1.15);

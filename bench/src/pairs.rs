@@ -28,9 +28,6 @@ struct Tally {
 
 /// Measures one job `times` times as A, as B and as B with a planted slowdown, alternating, and compares the runs one
 /// by one and in sets of three.
-///
-/// # Errors
-/// If something cannot be built or run.
 pub fn bench(times: usize) -> Result<()> {
     run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])?;
     let scratch = tempfile::tempdir()?;

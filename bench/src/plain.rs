@@ -28,9 +28,6 @@ pub struct Programs {
 
 impl Programs {
     /// Builds the programs for the cells of one experiment.
-    ///
-    /// # Errors
-    /// If something cannot be built or started.
     pub fn of(cells: &[PlannedCell], processors: Option<(usize, usize)>) -> Result<Self> {
         let client = |names: &[&str]| cells.iter().any(|cell| names.contains(&cell.client.as_str()));
         let dir = TempDir::new()?;
@@ -76,9 +73,6 @@ impl Programs {
     }
 
     /// Runs a cell's experiment once; `None` if no program here is equivalent.
-    ///
-    /// # Errors
-    /// If a program fails.
     pub fn run(&self, planned: &PlannedCell) -> Result<Option<Figures>> {
         let cell = &planned.cell;
         let text = |name: &str| Ok::<_, anyhow::Error>(path_text(&built(name))?.to_owned());

@@ -16,10 +16,6 @@ const TIMEOUT_S: &str = "120";
 pub struct Running(Child);
 
 impl Running {
-    /// Starts a command.
-    ///
-    /// # Errors
-    /// If it cannot be started.
     pub fn start(command: &mut Command) -> Result<Self> {
         let program = command.get_program().to_string_lossy().into_owned();
         Ok(Self(command.spawn().with_context(|| format!("cannot start {program}"))?))
@@ -31,9 +27,6 @@ impl Running {
     }
 
     /// Waits until it ends by itself.
-    ///
-    /// # Errors
-    /// If that fails.
     pub fn wait(&mut self) -> Result<ExitStatus> {
         Ok(self.0.wait()?)
     }
@@ -60,9 +53,6 @@ pub fn on_processor(cpu: Option<usize>, program: &str) -> Command {
 }
 
 /// Runs a client on its processor to its end; the result is what it prints.
-///
-/// # Errors
-/// If it fails or takes too long.
 pub fn output_of(cpu: Option<usize>, words: &[&str]) -> Result<String> {
     let mut command = on_processor(cpu, "timeout");
     let output = command.args(["--foreground", TIMEOUT_S]).args(words).stdin(Stdio::null()).output()?;
@@ -75,9 +65,6 @@ pub fn output_of(cpu: Option<usize>, words: &[&str]) -> Result<String> {
 }
 
 /// A TCP port that nothing listens on.
-///
-/// # Errors
-/// If there is none.
 pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
@@ -101,9 +88,6 @@ fn is_listener(line: &str, port: u16) -> bool {
 }
 
 /// Waits for something that a started program is about to do.
-///
-/// # Errors
-/// If it takes too long.
 pub fn wait_for(mut is_so: impl FnMut() -> bool) -> Result<()> {
     let began = Instant::now();
     while !is_so() {

@@ -17,9 +17,6 @@ pub struct Redis {
 
 impl Redis {
     /// Starts one in an empty directory, and waits until it answers.
-    ///
-    /// # Errors
-    /// If it cannot be started.
     pub fn start(dir: &Path, processor: Option<usize>) -> Result<Self> {
         let path = path_text(&dir.join("redis"))?.to_owned();
         let port = free_port()?.to_string();
@@ -38,15 +35,11 @@ impl Redis {
         &self.path
     }
 
-    /// Its port on 127.0.0.1.
     pub fn port(&self) -> &str {
         &self.port
     }
 
     /// The reply to a command.
-    ///
-    /// # Errors
-    /// If redis-cli fails.
     pub fn ask(&self, words: &[&str]) -> Result<String> {
         let output = Command::new("redis-cli").args(["-s", &self.path]).args(words).output()?;
         ensure!(output.status.success(), "redis-cli: {}", String::from_utf8_lossy(&output.stderr));

@@ -23,9 +23,6 @@ pub struct Transfer<'a> {
 
 impl Transfer<'_> {
     /// Moves that many bytes; the time is the sender's and then the receiver's.
-    ///
-    /// # Errors
-    /// If a socat fails.
     pub fn run(&self, bytes: u64) -> Result<Duration> {
         let place = self.dir.join("socat");
         let place = path_text(&place)?;

@@ -16,7 +16,6 @@ pub struct Table<const N: usize> {
 }
 
 impl<const N: usize> Table<N> {
-    /// Its lines, aligned.
     pub fn lines(&self) -> Vec<String> {
         let header = self.header.map(str::to_owned);
         let all: Vec<&[String; N]> = std::iter::once(&header).chain(&self.rows).collect();

@@ -18,7 +18,6 @@ const SLOWDOWNS: [u64; 4] = [0, 2, 5, 30];
 const RUN: Duration = Duration::from_millis(100);
 /// Runs of each side in the fixed comparison.
 const FIXED: usize = 30;
-/// This tool's budget.
 const BUDGET_S: u64 = 20;
 const LEVEL: f64 = 0.05;
 
@@ -34,9 +33,6 @@ struct Way {
 type Decision = Option<bool>;
 
 /// Repeats each question `times` times, alternating between all methods.
-///
-/// # Errors
-/// If something cannot be built or run.
 pub fn bench(times: u32) -> Result<()> {
     run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])?;
     let scratch = tempfile::tempdir()?;

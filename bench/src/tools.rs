@@ -113,9 +113,6 @@ fn measure(subjects: &mut [Subject], turns: u32) -> Record {
 }
 
 /// The first success, or the last failure.
-///
-/// # Errors
-/// That of the last attempt.
 pub fn tried<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     let mut outcome = attempt();
     for _ in 1..TRIES {

@@ -8,7 +8,6 @@ use std::{env, fs};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-/// Where they are.
 const DIRECTORIES: [&str; 2] = ["replications", "schemas"];
 
 fn main() {

@@ -30,9 +30,7 @@ fn main() {
 /// Where the sources come from; texts are empty if it is not known.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Source {
-    /// The abbreviated commit.
     pub commit: String,
-    /// Its day.
     pub date: String,
     /// The files whose change means another commit. All exist: Cargo runs the script at each build if one is missing.
     pub watched: Vec<PathBuf>,
@@ -59,7 +57,6 @@ impl Source {
     }
 }
 
-/// `{"git":{"sha1":"..."}}`.
 fn packaged_commit(text: &str) -> Option<&str> {
     let (_, after) = text.split_once("\"sha1\"")?;
     after.split('"').nth(1)

@@ -167,7 +167,6 @@ fn together(documents: &[Document]) {
 /// What a stranger may write wherever there is text.
 pub const HOSTILE: &str = "\u{1b}]0;x\u{7}\u{1b}[31m\u{202e}\u{9b}2J\r\n::error::</script><img src=x>|`=1+1";
 
-/// Every output of a page.
 fn every_output(name: &str, page: &Page<'_>) {
     for room in ROOMS {
         for details in [false, true] {

@@ -66,7 +66,6 @@ pub fn kernel_texts(bytes: &[u8]) {
     kernel::read_as_each(bytes);
 }
 
-/// strace's output.
 pub fn trace(bytes: &[u8]) {
     let _ = Tally::of(&String::from_utf8_lossy(bytes));
 }

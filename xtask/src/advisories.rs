@@ -21,9 +21,6 @@ enum Source {
 }
 
 /// Checks the dependencies; whether that was possible.
-///
-/// # Errors
-/// A known vulnerability, or a yanked crate.
 pub fn check() -> Result<bool> {
     let check = ["cargo", "deny", "--log-level", "error", "check"];
     match source(answers(), kept()) {
@@ -40,9 +37,6 @@ pub fn check() -> Result<bool> {
 }
 
 /// Checks the dependencies against the newest database, as a release must.
-///
-/// # Errors
-/// A known vulnerability, a yanked crate, or that the database does not answer.
 pub fn require() -> Result<()> {
     ensure!(
         answers(),

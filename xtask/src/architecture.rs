@@ -18,9 +18,6 @@ struct Rule {
 }
 
 /// Checks every rule of the page.
-///
-/// # Errors
-/// Every line that breaks one.
 pub fn check() -> Result<()> {
     let page = fs::read_to_string(root().join("docs/architecture.md"))?;
     let rules = rules(&page);

@@ -8,9 +8,6 @@ use anyhow::{Context, Result, ensure};
 use crate::shell::root;
 
 /// Checks README, CHANGELOG and docs/.
-///
-/// # Errors
-/// Every dead link, and every page missing from the summary.
 pub fn check() -> Result<()> {
     eprintln!("xtask: links of README and docs/");
     let docs = root().join("docs");

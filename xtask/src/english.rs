@@ -23,10 +23,6 @@ const HELP: &str = "crates/ipcost/src/args";
 /// Pages whose sentences are mostly quotations and lists.
 const QUOTING: [&str; 1] = ["ledgers.md"];
 
-/// Checks every page.
-///
-/// # Errors
-/// Every sentence to rewrite, with its page and line.
 pub fn check() -> Result<()> {
     let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
     for entry in fs::read_dir(root().join("docs"))? {

@@ -10,9 +10,6 @@ use crate::tools::{CARGO_DENY, ensure_rust_components, ensure_rust_target};
 use crate::{advisories, architecture, docs, english, miri, pool, unused, workflows};
 
 /// Runs all steps, quick ones that often fail first, and counts what could not be checked.
-///
-/// # Errors
-/// The first failure.
 pub fn run() -> Result<()> {
     let skipped = Cell::new(None);
     let advisories = || {

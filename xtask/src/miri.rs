@@ -27,10 +27,6 @@ const TESTS: [(&str, &[&str]); 1] = [(
 )];
 const TOOLCHAIN: &str = "+nightly";
 
-/// Runs them.
-///
-/// # Errors
-/// What Miri found, or that it is missing.
 pub fn run() -> Result<()> {
     if !is_there() {
         bail!("Miri is missing; install it with: rustup toolchain install nightly --component miri,rust-src");
@@ -48,9 +44,6 @@ pub fn run() -> Result<()> {
 }
 
 /// The same if Miri is installed; otherwise reports that it is not.
-///
-/// # Errors
-/// What Miri found.
 pub fn run_where_available() -> Result<()> {
     if is_there() {
         return run();

@@ -28,7 +28,6 @@ const TAKES_UNSTABLE: &str = "RUSTC_BOOTSTRAP";
 /// When a test runs, by the first word of why others ignore it: `#[ignore = "alone: …"]`, `#[ignore = "nightly: …"]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Beside others.
     Beside,
     /// Beside no other: it loads the machine, or asserts what takes how long.
     Alone,
@@ -36,10 +35,8 @@ pub enum When {
     Nightly,
 }
 
-/// One test.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// The program that it is in.
     program: PathBuf,
     /// The directory of its package, in which cargo runs it.
     dir: PathBuf,
@@ -47,7 +44,6 @@ pub struct Test {
     name: String,
     /// Whether it runs the program as a user does: one of the program's own package.
     pub is_of_users: bool,
-    /// When it runs.
     pub when: When,
 }
 
@@ -66,9 +62,6 @@ impl Test {
 
 /// Builds the whole workspace once, for lints and for tests: Clippy is the compiler, which does all that the usual one does but the
 /// optimisations before LLVM's. What cargo tells of it.
-///
-/// # Errors
-/// If it cannot be built.
 pub fn build() -> Result<Vec<Value>> {
     let words = ["cargo", "build", "--workspace", "--all-targets", "--quiet", "--message-format=json"];
     let mut build = command(&[&words[..], &FEATURES].concat());
@@ -88,9 +81,6 @@ pub fn said(messages: &[Value]) -> String {
 }
 
 /// Builds the tests and all that they run, peers with libraries too, and asks each program which tests it has.
-///
-/// # Errors
-/// If they cannot be built.
 pub fn built() -> Result<Vec<Test>> {
     let messages = build()?;
     let mut tests = Vec::new();
@@ -133,9 +123,6 @@ fn listed(program: &Path, dir: &Path) -> Result<Vec<(String, When)>> {
 }
 
 /// Runs tests, so many at once for each core, shows each failure as it happens, and goes on.
-///
-/// # Errors
-/// Which tests failed, or that the time was up and what had not ended then.
 pub fn run_all(tests: Vec<Test>, for_each_core: usize, tally: &Tally) -> Result<()> {
     let began = Instant::now();
     let count = tests.len();
@@ -181,9 +168,6 @@ pub fn run_all(tests: Vec<Test>, for_each_core: usize, tally: &Tally) -> Result<
 }
 
 /// Runs one test, for so long at most.
-///
-/// # Errors
-/// What it printed, if it does not pass in time.
 fn run(test: &Test, limit: Duration, tally: &Tally) -> Result<()> {
     ensure!(!limit.is_zero(), "not begun: the time was up");
     let mut printed = tempfile::NamedTempFile::new()?;

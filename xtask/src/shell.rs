@@ -5,7 +5,6 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// The workspace's root.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
@@ -16,9 +15,6 @@ pub fn target() -> PathBuf {
 }
 
 /// A path as a word of a command.
-///
-/// # Errors
-/// If it is not text.
 pub fn path_text(path: &Path) -> Result<&str> {
     path.to_str().context("a path that is no text")
 }
@@ -31,17 +27,11 @@ pub fn command(words: &[&str]) -> Command {
 }
 
 /// Prints a command and runs it.
-///
-/// # Errors
-/// If it cannot be started or fails.
 pub fn run(words: &[&str]) -> Result<()> {
     run_command(command(words), words)
 }
 
 /// Prints a prepared command and runs it.
-///
-/// # Errors
-/// If it cannot be started or fails.
 pub fn run_command(mut command: Command, words: &[&str]) -> Result<()> {
     let line = words.join(" ");
     eprintln!("xtask: {line}");

@@ -15,9 +15,6 @@ use crate::tools::{ensure_packages, program};
 const STRESS: [&str; 3] = ["stress-ng", "--cpu", "4"];
 
 /// Runs all tests this many times; stops at the first failure and shows its output.
-///
-/// # Errors
-/// Which tests failed, in which run.
 pub fn run(times: u32) -> Result<()> {
     ensure_packages(&[program("stress-ng", &["stress-ng"], "keeping the processors busy")])?;
     let tally = Tally::new("", &[])?;

@@ -11,9 +11,6 @@ pub struct Step<'a> {
 }
 
 /// Says which steps there are, then runs them and reports their times; stops at the first failure.
-///
-/// # Errors
-/// The failure, or what is missing.
 pub fn run(what: &str, steps: &[Step<'_>]) -> Result<()> {
     eprintln!("xtask: {what}");
     for (number, step) in (1..).zip(steps) {

@@ -30,9 +30,6 @@ const SLOWEST: usize = 20;
 
 impl Tally {
     /// Begins to count; what is named here or in the environment may be missing.
-    ///
-    /// # Errors
-    /// If a name is none of those that tests and `packages` have.
     pub fn new(names: &str, packages: &[&[Package]]) -> Result<Self> {
         let from_outside = std::env::var(ALLOWED).unwrap_or_default();
         let words = names.split(',').chain(from_outside.split(','));
@@ -80,9 +77,6 @@ impl Tally {
     }
 
     /// Leaves out a step or a test, with that word before its name, for something that is missing, if that is allowed.
-    ///
-    /// # Errors
-    /// If it is not.
     pub fn skip(&self, name: &str, step: &str, why: &str) -> Result<()> {
         if !self.allows(name) {
             bail!("{step}: {why}; to leave it out: --allow-missing {name}");

@@ -165,9 +165,6 @@ const AT_ONCE_OF_SYSTEM: usize = 2;
 const ALL_PACKAGES: &[&[Package]] = &[PACKAGES, SYSTEM_PACKAGES, PACKAGING, SERVERS, ENGINES];
 
 /// Runs the tests that run anywhere; of what this machine lacks, these names may be missing, separated by commas.
-///
-/// # Errors
-/// The first failure.
 pub fn run(may_be_missing: &str) -> Result<()> {
     let tally = Tally::new(may_be_missing, ALL_PACKAGES)?;
     let steps = [
@@ -187,9 +184,6 @@ pub fn run(may_be_missing: &str) -> Result<()> {
 }
 
 /// Runs the tests that take a whole system; of what this machine lacks, these names may be missing, separated by commas.
-///
-/// # Errors
-/// The first failure.
 pub fn run_system(may_be_missing: &str) -> Result<()> {
     let tally = Tally::new(may_be_missing, ALL_PACKAGES)?;
     let only = |modules: &[&str], at_once| run_all(chosen(|test| test.is_in(modules))?, at_once, &tally);
@@ -211,9 +205,6 @@ pub fn run_system(may_be_missing: &str) -> Result<()> {
 
 /// Runs what takes too long for each change: simulations at ten times the campaigns, thousands of connections, other people's tools
 /// beside ours.
-///
-/// # Errors
-/// The first failure.
 pub fn run_nightly(may_be_missing: &str) -> Result<()> {
     let tally = Tally::new(may_be_missing, ALL_PACKAGES)?.nightly();
     let steps = [

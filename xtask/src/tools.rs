@@ -17,7 +17,6 @@ pub struct Tool {
 /// Checks licences, sources and known vulnerabilities of dependencies.
 pub const CARGO_DENY: Tool = Tool { check: &["cargo", "deny", "--version"], package: "cargo-deny" };
 
-/// Makes Debian's packages.
 pub const CARGO_DEB: Tool = Tool { check: &["cargo", "deb", "--version"], package: "cargo-deb" };
 
 impl Tool {
@@ -27,9 +26,6 @@ impl Tool {
     }
 
     /// Makes sure that the tool is installed.
-    ///
-    /// # Errors
-    /// If it cannot be installed.
     pub fn ensure(&self) -> Result<()> {
         if self.is_installed() {
             return Ok(());
@@ -46,9 +42,6 @@ pub fn maturin() -> Option<String> {
 }
 
 /// Makes sure that maturin, which makes wheels, is installed: in an environment of its own below `target`.
-///
-/// # Errors
-/// If it is missing and cannot be installed.
 pub fn ensure_maturin() -> Result<()> {
     if maturin().is_some() {
         return Ok(());
@@ -61,9 +54,6 @@ pub fn ensure_maturin() -> Result<()> {
 }
 
 /// Makes sure that rustfmt and clippy are installed.
-///
-/// # Errors
-/// If one is missing and cannot be installed.
 pub fn ensure_rust_components() -> Result<()> {
     for (check, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if !succeeds(&["cargo", check, "--version"])
@@ -86,9 +76,6 @@ pub fn has_rust_target(target: &str) -> bool {
 }
 
 /// Makes sure that the standard library for another target is installed.
-///
-/// # Errors
-/// If it is missing and cannot be installed.
 pub fn ensure_rust_target(target: &str) -> Result<()> {
     if !has_rust_target(target) && run(&["rustup", "target", "add", target]).is_err() {
         bail!("the standard library for {target} is missing; install it with: rustup target add {target}");
@@ -98,13 +85,10 @@ pub fn ensure_rust_target(target: &str) -> Result<()> {
 
 /// A system tool that tests need, and its Debian packages.
 pub struct Package {
-    /// What it is.
     pub what: &'static str,
     /// A shell command that succeeds if it is installed; empty for a program, which only has to be in `PATH`.
     pub check: &'static str,
-    /// The packages.
     pub names: &'static [&'static str],
-    /// What needs it.
     pub needed_for: &'static str,
 }
 
@@ -139,9 +123,6 @@ fn without_services(install: impl FnOnce()) {
 }
 
 /// Makes sure that system programs are installed, with apt if this user may.
-///
-/// # Errors
-/// What is missing, and how to install it.
 pub fn ensure_packages(packages: &[Package]) -> Result<()> {
     let (missing, names) = install_packages(packages);
     if missing.is_empty() {
@@ -151,9 +132,6 @@ pub fn ensure_packages(packages: &[Package]) -> Result<()> {
 }
 
 /// Makes sure that system programs are installed whose lack would make tests fail or leave out what needs them.
-///
-/// # Errors
-/// What is missing and not allowed to be, and how to install or allow it.
 pub fn ensure_packages_for_tests(packages: &[Package], tally: &Tally) -> Result<()> {
     let (mut missing, _) = install_packages(packages);
     let is_allowed = |package: &&Package| package.names.iter().any(|name| tally.allows(name));

@@ -10,9 +10,6 @@ use serde_json::Value;
 use crate::shell::{command, root};
 
 /// Checks every package's dependencies, and those of the workspace.
-///
-/// # Errors
-/// Every unused dependency.
 pub fn check() -> Result<()> {
     eprintln!("xtask: unused dependencies");
     let output = command(&["cargo", "metadata", "--format-version", "1", "--no-deps"]).output()?;

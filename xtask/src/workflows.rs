@@ -15,10 +15,6 @@ const RUNS_CODE_OF_OTHERS: [&str; 9] = [
 const CAN_PUBLISH: [&str; 3] = ["id-token: write", "CARGO_REGISTRY_TOKEN", "secrets."];
 const RELEASE: &str = "release.yml";
 
-/// Checks every workflow.
-///
-/// # Errors
-/// Every line that is wrong.
 pub fn check() -> Result<()> {
     let mut wrong = Vec::new();
     for entry in fs::read_dir(root().join(".github/workflows"))? {

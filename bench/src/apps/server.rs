@@ -23,15 +23,11 @@ pub struct Server {
     _bench: ProcessBench,
     /// The path of its Unix socket.
     pub path: String,
-    /// Its port on 127.0.0.1.
     pub port: String,
 }
 
 impl Server {
     /// Starts one on a processor, and waits until it answers.
-    ///
-    /// # Errors
-    /// If it cannot be started.
     pub fn start(kind: &str, processor: usize) -> Result<Self> {
         let mut keeper = on_processor(Some(processor), &ipcost().to_string_lossy());
         keeper.args(["peer", "app", kind, "--service"]);

@@ -23,9 +23,6 @@ const ROOM: usize = 132;
 const NARROW: usize = 92;
 
 /// Every picture, by the name of its file.
-///
-/// # Errors
-/// A document that is missing, or that lacks what a picture shows.
 pub fn all(shelf: &Shelf) -> Result<Vec<(&'static str, String)>> {
     let default = shelf.one("default-cubic")?;
     let redis = shelf.app("app-redis")?;

@@ -27,19 +27,12 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Opens a directory.
-    ///
-    /// # Errors
-    /// If it is none.
     pub fn open(dir: &Path) -> Result<Self> {
         ensure!(dir.is_dir(), "{} is no directory of documents", dir.display());
         Ok(Self { dir: dir.to_owned(), read: RefCell::default() })
     }
 
     /// Keeps every document of a directory in another, compressed, in place of those of the same name.
-    ///
-    /// # Errors
-    /// A file that is no document, or that cannot be written.
     pub fn keep(from: &Path, to: &Path) -> Result<()> {
         fs::create_dir_all(to)?;
         let mut count = 0;
@@ -58,9 +51,6 @@ impl Shelf {
     }
 
     /// The documents of a file, by its name without an ending.
-    ///
-    /// # Errors
-    /// If it is not there, or holds none.
     pub fn all(&self, name: &str) -> Result<Rc<Vec<Document>>> {
         if let Some(known) = self.read.borrow().get(name) {
             return Ok(Rc::clone(known));
@@ -74,9 +64,6 @@ impl Shelf {
     }
 
     /// The document of a file that holds one.
-    ///
-    /// # Errors
-    /// As [`Self::all`], or if it holds several.
     pub fn one(&self, name: &str) -> Result<Document> {
         match &self.all(name)?[..] {
             [document] => Ok(document.clone()),
@@ -85,17 +72,11 @@ impl Shelf {
     }
 
     /// What `ipcost app` answered.
-    ///
-    /// # Errors
-    /// As [`Self::one`], or if that was another command.
     pub fn app(&self, name: &str) -> Result<AnsweredRun<App>> {
         answered_as(self.one(name)?)?.with_context(|| format!("{name} is not of ipcost app"))
     }
 
     /// The ledgers of every file that holds nothing else, those of a machine together.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
     pub fn ledgers(&self) -> Result<Vec<Vec<AnsweredRun<Ledger>>>> {
         let mut found = Vec::new();
         for (name, _) in documents(&self.dir)? {

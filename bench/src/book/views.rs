@@ -54,7 +54,6 @@ fn cheapest(document: &Document) -> Result<String> {
     Ok(measured(&format!("```text\n{}\n```", text.trim_end()), document))
 }
 
-/// Without colours.
 fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
@@ -118,9 +117,6 @@ fn plain_cell<'a>(document: &'a Document, table: &WorkloadRecord, transport: &st
 }
 
 /// A load of the default suite, and a Unix socket relative to TCP there.
-///
-/// # Errors
-/// If the document lacks it.
 pub fn of_default_suite(
     document: &Document,
     pattern: Pattern,

@@ -12,11 +12,9 @@ const ALWAYS_OF_THE_MACHINE: &str = "idle-wakeups";
 /// A cause as an explanation names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// Its code.
     pub code: String,
     /// What it is about, such as a call's name.
     pub subject: Option<String>,
-    /// On which side it is.
     pub side: Option<String>,
     /// What became of its remedy, where the program tried it.
     pub remedy: Option<Remedy>,

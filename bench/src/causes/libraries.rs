@@ -23,10 +23,6 @@ pub fn sources() -> PathBuf {
     root().join("bench/src/causes/planted")
 }
 
-/// The library of plants.
-///
-/// # Errors
-/// If it cannot be built.
 pub fn planted_library() -> Result<PathBuf> {
     let library = directory().join("planted.so");
     std::fs::create_dir_all(directory())?;
@@ -41,9 +37,6 @@ pub fn planted_library() -> Result<PathBuf> {
 }
 
 /// The native peer, built so that its calls go through the C library, where the plants can see them.
-///
-/// # Errors
-/// If it cannot be built.
 pub fn planted_native() -> Result<PathBuf> {
     let place = target().join("planted-native");
     let words = ["cargo", "build", "--release", "--quiet", "--package", "ipcost"];
@@ -54,9 +47,6 @@ pub fn planted_native() -> Result<PathBuf> {
 }
 
 /// The directory for files of plants, with one to be read from storage.
-///
-/// # Errors
-/// If it cannot be made.
 pub fn files() -> Result<PathBuf> {
     let files = directory().join("files");
     std::fs::create_dir_all(&files)?;
@@ -70,9 +60,6 @@ pub fn files() -> Result<PathBuf> {
 }
 
 /// A certificate with its key, in the directory for files.
-///
-/// # Errors
-/// If it cannot be made.
 pub fn certificate() -> Result<PathBuf> {
     let made = files()?.join("certificate.pem");
     let path = path_text(&made)?;

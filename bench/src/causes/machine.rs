@@ -23,7 +23,6 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// From now.
     pub fn start() -> Self {
         Self { began: Instant::now(), before: ticks() }
     }

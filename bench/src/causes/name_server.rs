@@ -25,9 +25,6 @@ pub struct NameServer {
 
 impl NameServer {
     /// Takes the port of name servers.
-    ///
-    /// # Errors
-    /// If another has it, or this user may not take it.
     pub fn start() -> Result<Self> {
         let socket = UdpSocket::bind(ADDRESS)?;
         socket.set_read_timeout(Some(PATIENCE))?;

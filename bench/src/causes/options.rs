@@ -21,7 +21,6 @@ pub struct Options {
     pub peers: Vec<String>,
     /// The plants, by name; all of them if empty.
     only: Vec<String>,
-    /// Runs of each.
     pub times: u32,
     /// What every other seed is drawn from.
     pub seed: u64,
@@ -37,9 +36,6 @@ pub struct Options {
 
 impl Options {
     /// Reads the words after the command.
-    ///
-    /// # Errors
-    /// If one is unknown or makes no sense.
     pub fn read(words: &[&str]) -> Result<Self> {
         let mut options = Self {
             peers: vec!["native".to_owned()],

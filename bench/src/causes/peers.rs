@@ -8,7 +8,6 @@ use super::plants::{Plant, Way};
 use crate::common::build_c_peer;
 use xtask::shell::{command, path_text, root};
 
-/// Their names.
 pub const NAMES: [&str; 3] = ["native", "python", "c"];
 /// An interpreter takes time of its own, whatever is planted.
 const OF_AN_INTERPRETER: &[Blame] = &[any("runtime")];
@@ -18,10 +17,6 @@ const OF_AN_INTERPRETER: &[Blame] = &[any("runtime")];
 pub struct Peers(Vec<Peer>);
 
 impl Peers {
-    /// The one with this name.
-    ///
-    /// # Errors
-    /// If it cannot be built.
     pub fn get(&mut self, name: &str) -> Result<&Peer> {
         let found = self.0.iter().position(|peer| peer.name == name);
         let index = match found {
@@ -65,9 +60,6 @@ impl Peer {
     }
 
     /// The command with a cause planted, as `--peer` takes it.
-    ///
-    /// # Errors
-    /// If a path is not text.
     pub fn planted(&self, plant: &Plant, seed: u64, files: &str) -> Result<String> {
         let (library, how) = match plant.way {
             Way::Tls => ("PYTHONPATH", path_text(&sources().join("tls"))?.to_owned()),

@@ -19,9 +19,7 @@ pub struct Plant {
     pub what: &'static str,
     /// The work of the cell: its id up to the number of workers, and its placement if the plant needs one.
     pub work: &'static str,
-    /// Where, and how.
     pub way: Way,
-    /// What names it.
     pub accepts: &'static [Blame],
     /// What may be named as well, because it is true.
     pub company: &'static [Blame],
@@ -38,7 +36,6 @@ pub enum Way {
     Nothing,
     /// The client does it for every operation.
     Client,
-    /// The server does.
     Server,
     /// Both sides are the Python peer and encrypt what they send.
     Tls,

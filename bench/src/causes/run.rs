@@ -49,9 +49,6 @@ pub struct Runner {
 
 impl Runner {
     /// Explanations whose timed part takes so long, of cells in this placement if their plant needs none.
-    ///
-    /// # Errors
-    /// If there is no place for them.
     pub fn new(budget: Duration, placement: &str) -> Result<Self> {
         let records = directory().join("explanations");
         std::fs::create_dir_all(&records)?;
@@ -68,9 +65,6 @@ impl Runner {
     }
 
     /// Explains a cell in which the cause is planted.
-    ///
-    /// # Errors
-    /// If the program fails without an explanation.
     pub fn explain(&self, plant: &Plant, peer: &Peer, seed: u64) -> Result<Explained> {
         let record = self.records.join(format!("{}-{}.json", plant.name, peer.name));
         let _ = std::fs::remove_file(&record);

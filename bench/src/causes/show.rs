@@ -45,7 +45,6 @@ impl Row {
         }
     }
 
-    /// Adds a run.
     pub fn add(&mut self, trial: Trial, explained: &Explained) {
         let codes: Vec<&str> = explained.causes.iter().map(|cause| cause.code.as_str()).collect();
         let named = if codes.is_empty() { NOTHING.to_owned() } else { codes.join(", ") };

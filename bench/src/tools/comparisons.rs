@@ -37,7 +37,6 @@ pub const REDIS_BENCHMARK: Tool = Tool {
 };
 const SOCAT: Tool = Tool { name: "socat", programs: &[("socat", "socat")] };
 
-/// All tools.
 pub const TOOLS: [&Tool; 6] = [&PERF, &SOCKPERF, &QPERF, &IPERF3, &REDIS_BENCHMARK, &SOCAT];
 
 /// The processors of both ends.

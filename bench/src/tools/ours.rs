@@ -11,9 +11,6 @@ use xtask::shell::{command, path_text};
 
 /// Measures the cell for the same work in one batch, which lasts about as long as the tools run; the result is in
 /// nanoseconds.
-///
-/// # Errors
-/// If ipcost fails, or cannot measure the cell here.
 pub fn measure(comparison: &Comparison, placement: Placement) -> Result<f64> {
     let scratch = TempDir::new()?;
     let (job, json) = (scratch.path().join("job.toml"), scratch.path().join("run.json"));

@@ -74,10 +74,6 @@ impl AnswerKind {
         Self { which: Some(field), ..self }
     }
 
-    /// Reads a record.
-    ///
-    /// # Errors
-    /// What does not match the schema.
     pub fn read(&self, record: Value) -> Result<Box<dyn Answer>, serde_json::Error> {
         (self.read)(record)
     }
@@ -90,9 +86,7 @@ fn read<T: Answer + DeserializeOwned>(record: Value) -> Result<Box<dyn Answer>, 
 /// A document, and its answer as a type.
 #[derive(Debug, Clone, Deref)]
 pub struct AnsweredRun<T> {
-    /// What was measured.
     pub document: Document,
-    /// What was found.
     #[deref]
     pub answer: T,
 }

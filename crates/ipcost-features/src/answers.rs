@@ -32,7 +32,6 @@ pub enum AnswerError {
     /// It does not match its schema.
     #[error("the document's answer does not match its schema {schema:?}: {error}")]
     Shape {
-        /// The schema.
         schema: &'static str,
         /// What does not match.
         error: serde_json::Error,
@@ -40,9 +39,6 @@ pub enum AnswerError {
 }
 
 /// The answer of a document; `None` if it is a plain run.
-///
-/// # Errors
-/// That it is of another version, or broken.
 pub fn answer_of(document: &Document) -> Result<Option<Box<dyn Answer>>, AnswerError> {
     let Some(record) = &document.answer else { return Ok(None) };
     let schema = schema_of(record);
@@ -52,18 +48,12 @@ pub fn answer_of(document: &Document) -> Result<Option<Box<dyn Answer>>, AnswerE
 }
 
 /// The answer of a document, if it is one of this type.
-///
-/// # Errors
-/// As [`answer_of`].
 pub fn answer_as<T: Answer>(document: &Document) -> Result<Option<Box<T>>, AnswerError> {
     let found = answer_of(document)?;
     Ok(found.and_then(|answer| (answer as Box<dyn Any>).downcast().ok()))
 }
 
 /// The same with the document.
-///
-/// # Errors
-/// As [`answer_of`].
 pub fn answered_as<T: Answer>(document: Document) -> Result<Option<AnsweredRun<T>>, AnswerError> {
     let answer = answer_as::<T>(&document)?;
     Ok(answer.map(|answer| AnsweredRun { document, answer: *answer }))

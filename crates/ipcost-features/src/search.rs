@@ -15,7 +15,6 @@ pub struct Searched {
 pub(crate) enum Unplanned {
     /// The time is too short for it; so many seconds would do.
     TooShort(u64),
-    /// Anything else.
     Other(LabError),
 }
 

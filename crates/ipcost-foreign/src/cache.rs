@@ -37,18 +37,12 @@ pub struct Cache(PathBuf);
 
 impl Cache {
     /// The user's: `$XDG_CACHE_HOME/ipcost/peers`, or below the system's usual place for caches, such as `~/.cache`.
-    ///
-    /// # Errors
-    /// If there is no home, or another user could write to it.
     pub fn of_user() -> Result<Self, Unavailable> {
         let base = user_cache(env::var_os("XDG_CACHE_HOME"), user_dirs::cache())?;
         Self::at(&base)
     }
 
     /// A cache below another directory.
-    ///
-    /// # Errors
-    /// If it cannot be created, or another user could write to it.
     pub fn at(base: &Path) -> Result<Self, Unavailable> {
         let own = base.join("ipcost");
         let peers = own.join("peers");

@@ -17,9 +17,6 @@ pub struct Manifest(BTreeMap<String, String>);
 
 impl Manifest {
     /// Reads every file of a directory.
-    ///
-    /// # Errors
-    /// If one cannot be read, or is not a regular file.
     pub fn of(dir: &Path) -> io::Result<Self> {
         let mut sums = BTreeMap::new();
         collect(dir, "", &mut sums)?;
@@ -27,18 +24,12 @@ impl Manifest {
     }
 
     /// Writes it into the directory that it describes.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write(&self, dir: &Path) -> io::Result<()> {
         let lines: String = self.0.iter().map(|(path, sum)| format!("{sum}  {path}\n")).collect();
         create_private(&dir.join(NAME))?.write_all(lines.as_bytes())
     }
 
     /// The manifest in a directory; `None` if it is malformed.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn read(dir: &Path) -> io::Result<Option<Self>> {
         Ok(Self::parse(&fs::read_to_string(dir.join(NAME))?))
     }

@@ -46,9 +46,6 @@ struct Recipe {
 
 impl BuiltIn {
     /// Makes it ready, and returns its command. Reports slow steps to `tell`.
-    ///
-    /// # Errors
-    /// Why it cannot be used here, and the fix.
     pub fn prepare(&self, cache: &Cache, tell: &mut dyn FnMut(&str)) -> Result<Vec<String>, Unavailable> {
         self.programs.iter().try_for_each(|(name, package)| tools::program(name, package))?;
         let arguments = self.arguments.iter().map(|argument| (*argument).to_owned());
@@ -79,9 +76,6 @@ impl BuiltIn {
     }
 
     /// Whether this machine can make it ready; builds and keeps nothing.
-    ///
-    /// # Errors
-    /// What is missing, and the fix.
     pub fn probe(&self) -> Result<(), Unavailable> {
         self.programs.iter().try_for_each(|(name, package)| tools::program(name, package))?;
         if let Some(Language::Program(name)) = self.language {

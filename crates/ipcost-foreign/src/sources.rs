@@ -16,13 +16,11 @@ static ALL: LazyLock<Vec<u8>> = LazyLock::new(|| {
 /// A directory under `peers/`.
 #[derive(Debug, Clone, Copy)]
 pub struct Directory {
-    /// Its name.
     pub name: &'static str,
     /// Its files, in order of path.
     pub files: &'static [File],
 }
 
-/// A source.
 #[derive(Debug, Clone, Copy)]
 pub struct File {
     /// Its path in its directory.
@@ -41,7 +39,6 @@ pub(crate) enum Content {
 }
 
 impl File {
-    /// Its content.
     pub fn bytes(&self) -> &'static [u8] {
         match self.content {
             Content::Packed(start, end) => &ALL[start..end],
@@ -54,7 +51,6 @@ impl File {
 /// Every directory, in order of name.
 pub static DIRECTORIES: &[Directory] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// A directory by its name.
 pub fn directory(name: &str) -> Option<&'static Directory> {
     DIRECTORIES.iter().find(|directory| directory.name == name)
 }

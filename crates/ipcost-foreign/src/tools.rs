@@ -21,9 +21,6 @@ pub struct Tool {
 pub type RubyWay = (&'static [&'static str], &'static [&'static str]);
 
 /// The C compiler: the one that `CC` names, or the system's usual one.
-///
-/// # Errors
-/// If there is none.
 pub fn c_compiler() -> Result<Tool, Unavailable> {
     let named = env::var("CC").ok().filter(|words| !words.trim().is_empty());
     let command = match &named {
@@ -41,10 +38,6 @@ pub fn c_compiler() -> Result<Tool, Unavailable> {
     }
 }
 
-/// The Go compiler.
-///
-/// # Errors
-/// If there is none.
 pub fn go() -> Result<Tool, Unavailable> {
     let command = vec!["go".to_owned()];
     let output = run(&command, &["version"]).map_err(|error| absent("go", &error, "golang-go"))?;
@@ -55,9 +48,6 @@ pub fn go() -> Result<Tool, Unavailable> {
 }
 
 /// The Python interpreter, past any wrapper script.
-///
-/// # Errors
-/// If there is none, or only one that is too old.
 pub fn python() -> Result<Tool, Unavailable> {
     const ASK: &str = "import sys; print(sys.executable); print(' '.join(sys.version.split())); \
                        sys.exit(sys.version_info < (3, 9))";
@@ -74,9 +64,6 @@ pub fn python() -> Result<Tool, Unavailable> {
 }
 
 /// The Ruby interpreter, in the first of these ways that finds the libraries; `package` provides them.
-///
-/// # Errors
-/// If there is none, or what it lacks.
 pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, Unavailable> {
     let mut lacks = String::new();
     for (flags, libraries) in ways {
@@ -99,9 +86,6 @@ pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, Unavailable> {
 }
 
 /// Makes sure that a program can be found.
-///
-/// # Errors
-/// If it cannot.
 pub fn program(name: &str, package: &str) -> Result<(), Unavailable> {
     if programs::is_there(name) {
         return Ok(());

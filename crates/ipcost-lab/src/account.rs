@@ -29,11 +29,8 @@ pub struct PacedBy {
 /// The engine's request to a peer, and its own observations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerRequest {
-    /// The peer's role.
     pub role: PeerRole,
-    /// The batch's id.
     pub id: u64,
-    /// Operations requested.
     pub ops: u64,
     /// The exchanges they take ([`ipcost_model::Cell::work_for`]), each of which may have a latency.
     pub exchanges: u64,
@@ -50,9 +47,6 @@ pub struct PeerRequest {
 }
 
 /// Checks a peer's claims.
-///
-/// # Errors
-/// The impossible claim and the fix, worded to follow the peer's name.
 pub fn check(done: &Done, asked: &PeerRequest) -> Result<(), String> {
     answered(done, asked)
         .and_then(|()| elapsed(done, asked))

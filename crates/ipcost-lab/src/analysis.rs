@@ -28,7 +28,6 @@ pub struct Contrast {
     pub ratio: f64,
     /// The interval; `None` while unbounded.
     pub bounds: Option<(f64, f64)>,
-    /// The verdict.
     pub verdict: Verdict,
     /// The least and the largest ratio of an epoch, where many epochs give no interval.
     pub range: Option<(f64, f64)>,

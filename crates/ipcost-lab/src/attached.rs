@@ -80,23 +80,16 @@ pub enum AttachError {
     /// This user may not trace the process.
     #[error("this user may not trace process {process}: {reason}")]
     Forbidden {
-        /// The process.
         process: u32,
         /// Why not, and what helps.
         reason: String,
     },
     /// Another program traces it already, such as a debugger; the kernel lets only one.
     #[error("process {process} is traced by process {by} already")]
-    AlreadyTraced {
-        /// The process.
-        process: u32,
-        /// Its tracer.
-        by: u32,
-    },
+    AlreadyTraced { process: u32, by: u32 },
     /// The process has ended.
     #[error("process {0} has ended")]
     Gone(u32),
-    /// strace failed.
     #[error("strace failed: {said}; see whether strace -p works here by itself")]
     Failed {
         /// The last line that it wrote.

@@ -40,7 +40,6 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// Complete epochs.
     pub fn epochs(&self) -> usize {
         self.epochs
     }

@@ -15,21 +15,11 @@ pub trait Bench {
     fn elapsed(&self) -> Duration;
 
     /// Starts fresh processes for the cells, in this order, and prepares them.
-    ///
-    /// # Errors
-    /// What could not be started.
     fn start_epoch(&mut self, epoch: u32, order: &[usize]) -> Result<(), EngineError>;
 
     /// Exchanges a checked payload.
-    ///
-    /// # Errors
-    /// If what arrived was not what was sent, or a peer failed.
     fn verify(&mut self, cell: usize, ops: u64) -> Result<(), EngineError>;
 
-    /// Runs a batch.
-    ///
-    /// # Errors
-    /// If a peer failed.
     fn batch(&mut self, cell: usize, ops: u64, kind: BatchKind) -> Result<BatchOutcome, EngineError>;
 
     /// Whether a cell's client follows [`BatchKind::Pushed`].
@@ -39,17 +29,11 @@ pub trait Bench {
 
     /// Runs a batch that is not timed, and watches what the cell's connections wait for meanwhile; `None` if nothing of that can be
     /// seen.
-    ///
-    /// # Errors
-    /// If a peer failed.
     fn watch(&mut self, _cell: usize, _ops: u64) -> Result<Option<Watched>, EngineError> {
         Ok(None)
     }
 
     /// Ends the processes of the epoch.
-    ///
-    /// # Errors
-    /// If the program was asked to stop meanwhile.
     fn end_epoch(&mut self) -> Result<(), EngineError>;
 
     /// Effective option values in a cell, by role and name, as far as the peers reported them.
@@ -59,7 +43,6 @@ pub trait Bench {
 /// How a batch is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchKind {
-    /// As it is.
     Plain,
     /// With the clock read around every operation.
     Latency,

@@ -117,10 +117,6 @@ pub enum Failure {
 }
 
 impl Peer {
-    /// Starts a peer.
-    ///
-    /// # Errors
-    /// If its program cannot be started.
     pub fn start(program: &PeerProgram, who: String, spawn: Spawn<'_>) -> Result<Self, EngineError> {
         match PeerProcess::spawn(Spawn { command: &program.command, env: &program.env, ..spawn }) {
             Ok(process) => Ok(Self { process, who, inbox: VecDeque::new(), asked: None, fault: None }),
@@ -137,10 +133,6 @@ impl Peer {
         self.process.id()
     }
 
-    /// Sends a message.
-    ///
-    /// # Errors
-    /// If the peer no longer reads, or not in time.
     pub fn say(&mut self, message: &FromEngine, deadline: Instant) -> Result<(), Fault> {
         let mut line = serde_json::to_vec(message).expect("messages are plain data");
         line.push(b'\n');
@@ -225,7 +217,6 @@ impl Peer {
         }
     }
 
-    /// How it exited.
     fn departure(&mut self) -> Fault {
         match self.process.finish(Instant::now() + GRACE) {
             Some(status) => fault(&format!("ended on its own ({status})")),
@@ -254,16 +245,12 @@ impl Peer {
         }
     }
 
-    /// Its standard error.
     pub fn complaint(&mut self) -> String {
         self.process.complaint()
     }
 }
 
 /// Waits for the next message of one of the peers; a failure of any of them ends the wait.
-///
-/// # Errors
-/// Which peer failed and how; if several did, the one to blame.
 pub fn await_message(
     peers: &mut [&mut Peer],
     from: usize,
@@ -299,9 +286,6 @@ pub fn await_message(
 }
 
 /// Checks that no peer has sent anything unread, when none was asked anything.
-///
-/// # Errors
-/// The peer that did, or that failed, and how.
 pub fn expect_silence(peers: &mut [&mut Peer]) -> Result<(), Failure> {
     for index in 0..peers.len() {
         if let Err(fault) = peers[index].listen() {

@@ -48,11 +48,8 @@ const IRQ_TIME_ACCOUNTING_FACT: &str = "irq_time_accounting";
 /// The parts of a document that were not measured.
 #[derive(Debug, Clone)]
 pub struct About {
-    /// The program.
     pub tool: Tool,
-    /// The machine.
     pub host: Host,
-    /// The job.
     pub job: Job,
     /// When it started, RFC 3339.
     pub started: String,
@@ -403,7 +400,6 @@ fn contrasts(told: &Judged<'_>) -> Vec<ContrastRecord> {
     Metric::ALL.iter().flat_map(|metric| of_metric(*metric)).collect()
 }
 
-/// What pauses cost.
 fn over_pace(told: &Judged<'_>) -> Vec<ContrastRecord> {
     let planned = told.outcome.plan.over_pace.iter();
     let found = planned.filter_map(|planned| told.judge.contrast(Metric::Wall, planned.a, planned.b));

@@ -19,22 +19,13 @@ pub enum EngineError {
         "peer \"{name}\" cannot be started: {command}: {source}; {}",
         shortage(.source).unwrap_or("check the command given for it")
     )]
-    PeerStart {
-        /// The peer.
-        name: String,
-        /// Its command.
-        command: String,
-        /// The I/O error.
-        source: io::Error,
-    },
+    PeerStart { name: String, command: String, source: io::Error },
     /// A peer cannot do what the job requires, or is not a peer; found before measuring.
     #[error("peer \"{name}\" {reason}{}", complaint_text(.complaint))]
     PeerUnfit {
-        /// The peer.
         name: String,
         /// The problem and the fix.
         reason: String,
-        /// Its standard error.
         complaint: String,
     },
     /// A peer failed in its role.
@@ -42,27 +33,15 @@ pub enum EngineError {
     PeerFailed {
         /// Role, peer, cell and epoch.
         who: String,
-        /// What happened.
         reason: String,
-        /// Its standard error.
         complaint: String,
     },
     /// A transport could not be set up.
     #[error("{cell}: {source}")]
-    Provision {
-        /// The cell.
-        cell: String,
-        /// What failed.
-        source: TransportError,
-    },
+    Provision { cell: String, source: TransportError },
     /// A cell's processes cannot be placed as requested.
     #[error("{cell}: {reason}")]
-    Placement {
-        /// The cell.
-        cell: String,
-        /// Why not.
-        reason: String,
-    },
+    Placement { cell: String, reason: String },
     /// No cell of a table carries the offered rate; found before measuring.
     #[error(
         "a rate of {} is beyond what {} carries here: back to back the fastest, {label}, does {}; give a rate of at most {}, or more connections (--concurrency)",
@@ -73,7 +52,6 @@ pub enum EngineError {
         per_s: u64,
         /// What the fastest does back to back.
         most: f64,
-        /// The fastest.
         label: String,
         /// How many connections it has.
         concurrency: u32,
@@ -81,13 +59,10 @@ pub enum EngineError {
     /// A command of an arm failed, or changed nothing; found before an epoch.
     #[error("arm {arm}: {command}: {reason}{}", complaint_text(.complaint))]
     Arm {
-        /// The arm.
         arm: &'static str,
-        /// Its command.
         command: String,
         /// What is wrong, and the fix.
         reason: String,
-        /// Its standard error.
         complaint: String,
     },
     /// The machine may not be changed now; with the reason, and what to do.
@@ -95,20 +70,12 @@ pub enum EngineError {
     Changing(String),
     /// The machine is not as it was before the run.
     #[error("THE MACHINE WAS NOT PUT BACK: {reason}; do it by hand: {remedy}")]
-    NotRestored {
-        /// What failed.
-        reason: String,
-        /// The command.
-        remedy: String,
-    },
+    NotRestored { reason: String, remedy: String },
     /// The machine did not stay awake.
     #[error(
         "the machine was suspended, or this program stopped, in {times} batches running; measure while it stays awake"
     )]
-    Suspended {
-        /// Consecutive suspended batches.
-        times: usize,
-    },
+    Suspended { times: usize },
     /// A system call failed.
     #[error(transparent)]
     System(#[from] SysError),

@@ -25,7 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// The engine's side.
 #[derive(Debug)]
 pub struct Guard {
     child: Child,
@@ -34,9 +33,6 @@ pub struct Guard {
 
 impl Guard {
     /// Starts the guard, which holds a lock of this process, too.
-    ///
-    /// # Errors
-    /// If it cannot be started.
     pub fn start(command: &[String], lock: Option<&File>) -> io::Result<Self> {
         let mut child = spawn_guard(command, lock)?;
         let input = child.stdin.take();
@@ -49,9 +45,6 @@ impl Guard {
     }
 
     /// Starts a process that sends the guard its own process group.
-    ///
-    /// # Errors
-    /// Those of `start`.
     pub fn watch<T, E>(&mut self, start: impl FnOnce(Option<GuardLine<'_>>) -> Result<T, E>) -> Result<T, E> {
         self.tell("start");
         let started = start(self.input.as_ref().map(guard_line));
@@ -68,9 +61,6 @@ impl Guard {
     }
 
     /// As [`Guard::watch`], for a process that ends by itself once its standard input does, and everything it has started with it.
-    ///
-    /// # Errors
-    /// Those of `start`.
     pub(crate) fn watch_command<T, E>(
         &mut self,
         start: impl FnOnce(Option<GuardLine<'_>>) -> Result<T, E>,
@@ -158,9 +148,6 @@ impl Watched {
 }
 
 /// Runs the guard: reads until the engine is gone, then cleans up.
-///
-/// # Errors
-/// If standard input cannot be read.
 pub fn run() -> io::Result<()> {
     let mut watched = Watched::default();
     let mut unread = Vec::new();

@@ -12,9 +12,6 @@ const DIGITS: std::ops::Range<usize> = 12..16;
 const MOST_DIGITS: u32 = 3;
 
 /// What a peer tells of each operation, as a list, a histogram, or both; so many operations have it at the most.
-///
-/// # Errors
-/// What is wrong, worded to follow the peer's name.
 pub fn told(done: &Done, told: Told, most: u64) -> Result<Histogram, String> {
     let mut histogram = Histogram::of(done.values(told).to_vec());
     if let Some(text) = done.histograms.get(told.name()) {
@@ -31,10 +28,6 @@ pub fn told(done: &Done, told: Told, most: u64) -> Result<Histogram, String> {
     Ok(histogram)
 }
 
-/// Reads one.
-///
-/// # Errors
-/// What is wrong, worded to follow "sent a histogram that".
 pub fn read(text: &str) -> Result<Histogram, String> {
     let bytes = STANDARD.decode(text).map_err(|error| format!("is not Base64: {error}"))?;
     let digits = bytes.get(DIGITS).and_then(|digits| digits.try_into().ok()).map(u32::from_be_bytes);

@@ -126,7 +126,6 @@ impl Journal {
         Ok(Ok(Self { path: place("json"), lock }))
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -138,9 +137,6 @@ impl Journal {
 
     /// Writes down how the machine was. The first time it is on the disk afterwards; what is added later matters only until the
     /// machine is restarted.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write(&self, entry: &Entry) -> Result<(), EngineError> {
         let text = serde_json::to_string(entry).expect("plain data");
         let failed = || format!("cannot write {}, without which nothing is changed", self.path.display());
@@ -148,18 +144,11 @@ impl Journal {
     }
 
     /// The machine is as it was.
-    ///
-    /// # Errors
-    /// If the file cannot be removed.
     pub fn clear(&self) -> Result<(), EngineError> {
         clear(&self.path)
     }
 }
 
-/// Removes a journal.
-///
-/// # Errors
-/// If the file cannot be removed.
 pub(crate) fn clear(path: &Path) -> Result<(), EngineError> {
     Ok(remove_whole(path).context(|| format!("cannot remove {}", path.display()))?)
 }

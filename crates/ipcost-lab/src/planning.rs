@@ -13,9 +13,7 @@ use ipcost_stats::{Allocation, Looks, Variances, allocate, planned_epochs_to_exp
 
 use crate::calibration::lengths;
 
-/// The default budget.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(30);
-/// The default margin.
 pub const DEFAULT_MARGIN: f64 = 0.05;
 /// The probability that any headline interval of a run ever misses.
 pub const ALPHA: f64 = 0.05;
@@ -91,7 +89,6 @@ pub enum PlanError {
         duration_text(*.budget), duration_text(Duration::from_secs(*.enough))
     )]
     BudgetTooSmall {
-        /// The budget given.
         budget: Duration,
         /// A sufficient budget, seconds.
         enough: u64,

@@ -55,7 +55,6 @@ pub enum ProfileError {
     /// `perf` failed.
     #[error("perf {step} failed ({ended}): {said}; see whether perf {step} works here by itself")]
     Failed {
-        /// Its command.
         step: &'static str,
         /// Its exit status, or that it had to be ended.
         ended: String,
@@ -64,10 +63,7 @@ pub enum ProfileError {
     },
     /// `perf` did not end, and was killed.
     #[error("perf {step} did not finish in time and was ended; try again on a less busy machine")]
-    Stuck {
-        /// Its command.
-        step: &'static str,
-    },
+    Stuck { step: &'static str },
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -86,7 +82,6 @@ fn permission(paranoid: Option<i32>) -> String {
     }
 }
 
-/// What is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     /// The processors: the kernel sets its timer up once, not at every switch between tasks, of which there are two in a
@@ -112,9 +107,6 @@ pub struct Profiler {
 impl Profiler {
     /// Starts to sample all threads of these process groups, and the children that they start from now on. Sampling has
     /// begun when this returns. `interrupt` ends every wait for `perf`.
-    ///
-    /// # Errors
-    /// If `perf` is missing, may not sample, or fails.
     pub fn start(groups: &[u32], interrupt: &Interrupt) -> Result<Self, ProfileError> {
         if !is_there() {
             return Err(ProfileError::NotInstalled);
@@ -169,9 +161,6 @@ impl Profiler {
 
     /// Stops sampling and returns the stacks of each group, in the order of [`Profiler::start`]. A group that used next to
     /// no processor time has none.
-    ///
-    /// # Errors
-    /// If `perf` fails, or no group has samples.
     pub fn finish(mut self) -> Result<Vec<Stacks>, ProfileError> {
         self.recorders.iter_mut().for_each(Recorder::request_stop);
         let recorded = self.recorders.drain(..).map(Recorder::end).collect::<Result<Vec<_>, _>>()?;

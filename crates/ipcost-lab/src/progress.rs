@@ -9,7 +9,6 @@ use crate::campaign::Outcome;
 /// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// The current phase.
     pub phase: Phase,
     /// The completed share of the run, 0 to 1.
     pub done: f64,
@@ -22,24 +21,19 @@ pub struct Progress {
 /// A phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Calibrating operation counts.
     Calibrating,
-    /// In an epoch.
     Measuring {
-        /// The epoch, from 1.
         epoch: u32,
         /// The number of epochs expected.
         of: u32,
         /// Questions that are answered.
         resolved: u32,
-        /// Questions.
         questions: u32,
     },
 }
 
 /// An observer of a run. Never called while a batch runs.
 pub trait Observer {
-    /// Reports progress.
     fn progress(&mut self, progress: &Progress);
 
     /// Calibration has found the sizes of batches; the first epoch is about to begin.
@@ -91,7 +85,6 @@ impl<T: Observer + ?Sized> Observer for &mut T {
     }
 }
 
-/// Ignores everything.
 pub struct Silent;
 
 impl Observer for Silent {

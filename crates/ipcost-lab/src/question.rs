@@ -23,7 +23,6 @@ pub trait Question {
 pub struct Answered {
     /// Those that are answered.
     pub resolved: u32,
-    /// All of them.
     pub of: u32,
     /// What the others need.
     pub needed: Needed,
@@ -32,11 +31,9 @@ pub struct Answered {
 /// What the open questions need.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Needed {
-    /// Nothing is open.
     Nothing,
     /// Some cells, as indices, some more than once.
     Cells(Vec<usize>),
-    /// Every cell.
     #[default]
     Everything,
 }

@@ -45,7 +45,6 @@ struct Sample {
     thread: String,
     /// Once the line with the name has ended.
     period: Option<u64>,
-    /// Innermost first.
     frames: Vec<String>,
 }
 

@@ -62,7 +62,6 @@ pub struct Calls {
     pub asked: u64,
     /// Calls that moved less than asked.
     pub partial: u64,
-    /// Failures, by error.
     pub failures: BTreeMap<String, u64>,
     /// How long each took while it was traced, nanoseconds; of those that returned.
     pub took_ns: Vec<u32>,
@@ -306,9 +305,7 @@ fn asked(arguments: &str) -> Option<u64> {
 /// The direction in which a call moves bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Into the process.
     Read,
-    /// Out of it.
     Write,
 }
 

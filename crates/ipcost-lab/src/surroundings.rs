@@ -63,7 +63,6 @@ impl Snapshot {
 
 /// Observes the whole machine. Never asked while a batch runs.
 pub trait Surroundings {
-    /// The current state.
     fn snapshot(&mut self) -> Snapshot;
 
     /// The clock's cost and resolution.
@@ -104,7 +103,6 @@ pub struct HeldPorts {
     pub of: u64,
 }
 
-/// The real machine.
 #[derive(Debug, Default)]
 pub struct System {
     others: Processes,
@@ -155,11 +153,9 @@ impl Surroundings for System {
 /// The machine's activity over all complete epochs, and its clock.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observed {
-    /// Processor times.
     pub processors: Option<ProcessorTimes>,
     /// Processor time of this program and its peers.
     pub own_cpu: Duration,
-    /// CPU quota throttling.
     pub throttling: Option<Throttling>,
     /// The busiest other process.
     pub busiest: Option<Busy>,
@@ -169,7 +165,6 @@ pub struct Observed {
     pub neighbours: BTreeSet<u32>,
     /// The clock's cost and resolution.
     pub clock: Quality,
-    /// The clock source.
     pub clock_source: Option<String>,
 }
 

@@ -24,7 +24,6 @@ const BUSY_THREAD: f64 = 0.2;
 /// One kind of system call of one side, per operation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// Its name.
     pub name: String,
     /// What its first descriptor is, where it has one of a kind that is told apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,7 +31,6 @@ pub struct CallRecord {
     /// Whether threads make it that move no messages themselves.
     #[serde(default, skip_serializing_if = "is_false")]
     pub aside: bool,
-    /// Calls per operation.
     pub count: f64,
     /// How often it was made while it was traced, where `count` is of a batch in which it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +93,6 @@ fn is_zero(value: &f64) -> bool {
 /// How long the cheapest traced call takes, nanoseconds: what tracing itself costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct TracedCall {
-    /// The median.
     pub median_ns: f64,
     /// By how much the slowest tenth exceeds that.
     pub spread_ns: f64,

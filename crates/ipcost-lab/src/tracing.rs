@@ -51,7 +51,6 @@ pub enum TraceError {
     /// strace is not installed.
     #[error("strace is not installed (Debian's package strace)")]
     NoStrace,
-    /// It wrote nothing.
     #[error("strace wrote nothing; is tracing permitted here?")]
     Nothing,
     /// Its output files cannot be created.
@@ -73,9 +72,6 @@ pub struct Lengths {
 
 /// The time per operation of a cell while these sides are traced, nanoseconds: tracing stops a process for each call,
 /// and the number of calls is what it is to find out.
-///
-/// # Errors
-/// As [`trace`].
 pub fn traced_ns(
     setup: TraceSetup<'_>,
     cell: usize,
@@ -90,9 +86,6 @@ pub fn traced_ns(
 }
 
 /// The calls per operation of a cell, for each of these sides.
-///
-/// # Errors
-/// If strace is missing, may not trace, or a peer fails under it.
 pub fn trace(
     setup: TraceSetup<'_>,
     cell: usize,

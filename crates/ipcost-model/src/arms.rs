@@ -58,7 +58,6 @@ impl Arms {
     /// How long a command may take if nothing else is asked.
     pub const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
-    /// An arm.
     pub fn arm(&self, name: ArmName) -> &Arm {
         match name {
             ArmName::A => &self.a,
@@ -67,9 +66,6 @@ impl Arms {
     }
 
     /// Whether the two can differ at all, and their commands can be started.
-    ///
-    /// # Errors
-    /// One line.
     pub fn check(&self) -> Result<(), String> {
         if self.a == self.b {
             let what = if self.a == Arm::default() {

@@ -20,13 +20,11 @@ pub enum OptionGroup {
     Memory,
     /// Where a ring or a slot begins within a page of shared memory.
     SharedMemory,
-    /// Socket buffers.
     Socket,
     /// How sockets are called.
     Calling,
     /// In how many calls a message goes into a stream socket.
     Writing,
-    /// TCP's own settings.
     Tcp,
     /// How long a transfer lasts, over transports whose connections learn over time; not sent to peers.
     Lasting,
@@ -38,7 +36,6 @@ pub enum OptionGroup {
     Waiting,
     /// A ring in shared memory.
     Ring,
-    /// Encryption.
     Tls,
     /// Anything that listens and accepts.
     Listener,
@@ -46,7 +43,6 @@ pub enum OptionGroup {
     Copying,
 }
 
-/// How data arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {
@@ -88,7 +84,6 @@ pub struct Capabilities {
     pub connects: bool,
     /// Whether one channel carries both directions.
     pub both_ways: bool,
-    /// How data arrives.
     pub delivery: Delivery,
     /// Why pattern `stream` does not exist over it; `None` if it does.
     pub no_stream: Option<&'static str>,

@@ -31,9 +31,7 @@ const TIMES: [(&str, f64); 5] = [("_s", 1.0), ("_ms", 1e3), ("_us", 1e6), ("_ns"
 pub struct Census {
     /// Its `schema`, if that is text.
     pub schema: Option<String>,
-    /// How many values there are, by [`BOUNDS`].
     values: [u64; BOUNDS.len()],
-    /// How many there are in [`LISTS`].
     listed: u64,
     /// The sum of all whole numbers that may be added up.
     sum: u64,
@@ -79,9 +77,7 @@ enum ValueParent {
     Record,
     /// The schema of the whole.
     Schema,
-    /// One of [`LISTS`].
     List,
-    /// One of [`BOUNDS`].
     Bounded(usize),
 }
 

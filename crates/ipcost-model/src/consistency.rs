@@ -15,9 +15,6 @@ pub const MAX_NAME_BYTES: usize = 4096;
 const MAX_ELAPSED_S: f64 = 1e10;
 
 /// Checks that indices and ids exist, that costs are positive, and that intervals contain their medians.
-///
-/// # Errors
-/// The contradiction.
 pub fn check(document: &Document) -> Result<(), String> {
     let mut ids = HashSet::new();
     for record in &document.cells {

@@ -827,7 +827,6 @@ impl Percentile {
         Self::ALL.iter().copied().rev().find(|percentile| percentile.least_ops() <= ops)
     }
 
-    /// As a share.
     pub fn quantile(self) -> f64 {
         self.among([0.5, 0.9, 0.99, 0.999])
     }

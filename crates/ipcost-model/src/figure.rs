@@ -113,7 +113,6 @@ pub struct FigureValue {
 }
 
 impl PublishedFigure {
-    /// Every value.
     pub fn values(&self) -> impl Iterator<Item = &FigureValue> {
         self.panels.iter().flat_map(|panel| &panel.series).flat_map(|series| &series.values)
     }

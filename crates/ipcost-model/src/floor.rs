@@ -18,7 +18,6 @@ const RECV_BUFFER_BYTES: u64 = 65_536;
 /// The parts of a cell's floor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FloorRecipe {
-    /// The parts.
     pub parts: Vec<FloorShare>,
     /// The same in words: `2 hand-overs + 4 copies of 64 B`.
     pub made_of: String,
@@ -279,9 +278,7 @@ fn of_connect(cell: &Cell, known: &Capabilities, one_core: bool) -> Vec<HopPart>
 /// The system calls of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Calls {
-    /// The client's.
     pub client: u32,
-    /// The server's.
     pub server: u32,
 }
 

@@ -28,9 +28,6 @@ pub enum MessageError {
 }
 
 /// Reads a line and limits what is kept for the whole run or ends up in documents, so that no peer can fill either.
-///
-/// # Errors
-/// One line that says what is wrong.
 pub fn read_message(line: &[u8]) -> Result<FromPeer, MessageError> {
     let no_message = |error: serde_json::Error| {
         // It may quote the line, which may hold anything.

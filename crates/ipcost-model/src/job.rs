@@ -139,9 +139,6 @@ pub struct Matrix {
 impl Matrix {
     /// What is wrong with its requests in a file that anybody may have written: a user who types `@FILE` on a command line means a file of
     /// theirs to be sent, one who runs such a file may not.
-    ///
-    /// # Errors
-    /// One line that says what to write.
     pub fn check_requests_of_a_file(&self) -> Result<(), String> {
         let from_file = self.request.0.iter().find(|request| request.starts_with('@'));
         from_file.map_or(Ok(()), |request| {
@@ -511,9 +508,6 @@ pub mod duration {
     use super::{Deserializer, Duration, Serializer, number_or_text, parse_duration};
 
     /// As a string such as `30s`.
-    ///
-    /// # Errors
-    /// The serializer's.
     pub fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
         match value {
             Some(duration) => serializer.collect_str(&humantime::format_duration(*duration)),
@@ -522,18 +516,12 @@ pub mod duration {
     }
 
     /// From text, or from a number of seconds.
-    ///
-    /// # Errors
-    /// If it is not a duration.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
         number_or_text(deserializer, "a duration such as \"30s\"", parse_duration).map(Some)
     }
 }
 
 /// Whether a name is valid for a peer: it must not be the built-in one's, nor make ids ambiguous.
-///
-/// # Errors
-/// One line that says which names are valid.
 pub fn check_peer_name(name: &str) -> Result<(), String> {
     if name == NATIVE {
         return Err(format!("the name \"{NATIVE}\" is the built-in peer's; give yours another"));

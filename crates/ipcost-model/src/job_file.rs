@@ -9,7 +9,6 @@ use crate::suggest::nearest;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{line}:{column}: {message}")]
 pub struct JobFileError {
-    /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
@@ -18,9 +17,6 @@ pub struct JobFileError {
 }
 
 /// Reads a job from the text of a TOML file.
-///
-/// # Errors
-/// The first problem, with its position.
 pub fn parse_job(text: &str) -> Result<Job, JobFileError> {
     let job: Job = toml::from_str(text).map_err(|error| located(text, &error))?;
     check_requests(text, &job)?;
@@ -33,9 +29,6 @@ pub fn job_text(job: &Job) -> Option<String> {
 }
 
 /// Checks that a file asks for the content of no other: [`Matrix::check_requests_of_a_file`].
-///
-/// # Errors
-/// The first request that does, with its position.
 pub fn check_requests(text: &str, job: &Job) -> Result<(), JobFileError> {
     let wrong = |message| at(text, text.find("\"@").unwrap_or_default(), message);
     job.cells.iter().try_for_each(Matrix::check_requests_of_a_file).map_err(wrong)

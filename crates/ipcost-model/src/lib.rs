@@ -6,7 +6,6 @@
 //! ```text
 //! job → plan → samples → analysis → document → rendering
 //! ```
-#![warn(missing_docs)]
 
 mod arms;
 mod capabilities;

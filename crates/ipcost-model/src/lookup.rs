@@ -42,7 +42,6 @@ impl Document {
         })
     }
 
-    /// A cell by its id.
     pub fn cell(&self, id: &str) -> Option<&CellRecord> {
         self.cell_index(id).map(|index| &self.cells[index])
     }

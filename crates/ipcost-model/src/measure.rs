@@ -129,7 +129,6 @@ impl fmt::Display for Measure {
 /// A measure as a figure of an experiment: of one operation, or of one byte of its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quantity {
-    /// What is measured.
     pub measure: Measure,
     /// Whether it is divided by the bytes of a message.
     pub per_byte: bool,

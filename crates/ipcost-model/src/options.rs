@@ -39,7 +39,6 @@ pub enum OptionKind {
 /// One option of the catalogue.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionSpec {
-    /// The option's name.
     pub name: &'static str,
     /// The kind of its value.
     pub kind: OptionKind,
@@ -473,10 +472,6 @@ pub const CATALOGUE: &[OptionSpec] = &[
 pub struct OptionName(&'static str);
 
 impl OptionName {
-    /// Finds an option.
-    ///
-    /// # Errors
-    /// One line that names the nearest option.
     pub fn find(name: &str) -> Result<Self, String> {
         CATALOGUE
             .iter()
@@ -510,15 +505,12 @@ impl<'de> Deserialize<'de> for OptionName {
     }
 }
 
-/// The value of an option.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OptionValue {
-    /// A switch.
     Bool(bool),
     /// A number, or a size in bytes.
     Int(u64),
-    /// A word.
     Text(String),
 }
 
@@ -547,9 +539,6 @@ impl OptionSpec {
     }
 
     /// Parses a value as typed in a flag.
-    ///
-    /// # Errors
-    /// One line that says what the option takes.
     pub fn parse(&self, text: &str) -> Result<OptionValue, String> {
         if text == DEFAULT {
             return Ok(OptionValue::Text(DEFAULT.to_owned()));
@@ -567,9 +556,6 @@ impl OptionSpec {
     }
 
     /// Accepts a value if it is valid for the option; a size may be text (`"64KiB"`).
-    ///
-    /// # Errors
-    /// One line that says what the option takes.
     pub fn check(&self, value: OptionValue) -> Result<OptionValue, String> {
         let name = self.name;
         if matches!(&value, OptionValue::Text(text) if text == DEFAULT) {
@@ -739,7 +725,6 @@ impl Options {
         self.filtered(|spec| spec.group != group)
     }
 
-    /// All but one.
     pub fn except(&self, name: &str) -> Self {
         self.filtered(|spec| spec.name != name)
     }

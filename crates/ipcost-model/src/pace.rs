@@ -19,7 +19,6 @@ pub const CPU_DMA_LATENCY: &str = "cpu_dma_latency";
 /// How late a sleeping client may be woken.
 pub const TIMER_SLACK: &str = "timer_slack";
 
-/// When operations begin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
     /// Each worker begins one as soon as it has the answer to the one before: a closed loop.
@@ -165,9 +164,6 @@ impl Point {
 }
 
 /// What options of pace contradict in one another, if anything.
-///
-/// # Errors
-/// One line that says what would do.
 pub(crate) fn check(options: &Options) -> Result<(), String> {
     let is_set = |name: &str| options.iter().any(|(option, _)| option.spec().name == name);
     let (thinks, rated) = (is_set(THINK), is_set(RATE));
@@ -197,9 +193,6 @@ pub(crate) fn check(options: &Options) -> Result<(), String> {
 }
 
 /// What keeps a cell from being measured at its pace: one that exists nowhere, and then one that this placement has not.
-///
-/// # Errors
-/// One line that says what would do.
 pub(crate) fn fits(cell: &Cell, placement: Placement) -> Result<Option<String>, String> {
     check(&cell.options)?;
     let pace = cell.pace();

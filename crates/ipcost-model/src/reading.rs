@@ -26,12 +26,7 @@ pub enum ReadError {
     },
     /// More values than any run writes.
     #[error("a document with more than {most} values in its {key:?}; no run writes so many")]
-    TooMany {
-        /// The key.
-        key: &'static str,
-        /// The limit.
-        most: u64,
-    },
+    TooMany { key: &'static str, most: u64 },
     /// Not JSON, or truncated.
     #[error("not a whole JSON document: {0}")]
     NotJson(String),
@@ -40,12 +35,7 @@ pub enum ReadError {
     Foreign,
     /// A document of another version.
     #[error("the document's schema is {schema:?}, and this program reads {SCHEMA:?}; {advice}")]
-    OtherSchema {
-        /// Its version.
-        schema: String,
-        /// What to do.
-        advice: &'static str,
-    },
+    OtherSchema { schema: String, advice: &'static str },
     /// Missing keys, or values of the wrong kind.
     #[error("a document of {SCHEMA:?} that does not match its schema: {0}")]
     Shape(String),
@@ -59,9 +49,6 @@ pub enum ReadError {
 
 /// Reads a document, and checks what every rendering relies on: indices and ids exist, numbers are finite, costs are
 /// positive, intervals contain their medians.
-///
-/// # Errors
-/// One line that says what is wrong.
 pub fn read_document(bytes: &[u8]) -> Result<Document, ReadError> {
     let census = census(bytes)?;
     check_schema(census.schema.as_deref())?;
@@ -71,9 +58,6 @@ pub fn read_document(bytes: &[u8]) -> Result<Document, ReadError> {
 }
 
 /// Reads the documents of a file: one, or the list of them that a command writes which measures several experiments.
-///
-/// # Errors
-/// One line that says what is wrong.
 pub fn read_documents(bytes: &[u8]) -> Result<Vec<Document>, ReadError> {
     if !bytes.trim_ascii_start().starts_with(b"[") {
         return Ok(vec![read_document(bytes)?]);
@@ -104,17 +88,11 @@ fn check_schema(schema: Option<&str>) -> Result<(), ReadError> {
 
 /// Reads any record, or a list of them: everything that is read from JSON passes here. It takes no more memory than its size allows, its
 /// times are within a century, and sums and products of its numbers do not overflow.
-///
-/// # Errors
-/// One line that says what is wrong.
 pub fn read_record<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
     bounded(bytes, &census(bytes)?, false)
 }
 
 /// [`read_record`] of one with measurements, which may be many, since they are read as such and not as general values.
-///
-/// # Errors
-/// One line that says what is wrong.
 pub(crate) fn read_measured<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
     bounded(bytes, &census(bytes)?, true)
 }
@@ -143,9 +121,6 @@ fn bounded<T: DeserializeOwned>(
 }
 
 /// Whether the parts of a document fit together, regardless of its source.
-///
-/// # Errors
-/// The contradiction.
 pub fn check_document(document: &Document) -> Result<(), ReadError> {
     consistency::check(document).map_err(|flaw| ReadError::Inconsistent(told(flaw)))
 }

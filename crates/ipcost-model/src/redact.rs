@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use crate::document::Document;
 
-/// Placeholders.
 const HOST: &str = "[host]";
 const USER: &str = "[user]";
 const HOME: &str = "[home]";
@@ -29,7 +28,6 @@ const FIXED: [&str; 15] = [
 pub struct Identity {
     /// Names of the user.
     pub users: Vec<String>,
-    /// Home directories.
     pub homes: Vec<String>,
 }
 
@@ -42,9 +40,6 @@ pub struct RedactError(String);
 
 /// A copy without names of hosts and users, home directories and peers' commands; each has the same placeholder
 /// everywhere.
-///
-/// # Errors
-/// If the result is no longer valid.
 pub fn redacted<T: Serialize + DeserializeOwned>(value: &T, identity: &Identity) -> Result<T, RedactError> {
     let failed = |error: serde_json::Error| RedactError(error.to_string());
     let mut value = serde_json::to_value(value).map_err(failed)?;
@@ -54,9 +49,6 @@ pub fn redacted<T: Serialize + DeserializeOwned>(value: &T, identity: &Identity)
 }
 
 /// [`redacted`] of a document, whose many samples hold nothing but figures.
-///
-/// # Errors
-/// As [`redacted`].
 pub fn redacted_document(mut document: Document, identity: &Identity) -> Result<Document, RedactError> {
     let samples = std::mem::take(&mut document.samples);
     let of_runs: Vec<_> = document.runs.iter_mut().map(|run| std::mem::take(&mut run.samples)).collect();

@@ -32,7 +32,6 @@ pub enum SamplesLine {
 /// Everything decided before the first measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Begun {
-    /// [`SAMPLES_SCHEMA`].
     pub schema: String,
     /// The run's identifier, under which its document will be saved.
     pub id: String,
@@ -43,7 +42,6 @@ pub struct Begun {
     pub tool: Tool,
     /// Whether the program was built without optimisation.
     pub debug_build: bool,
-    /// The machine.
     pub host: Host,
     /// What stands for the boot of the machine; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +50,6 @@ pub struct Begun {
     pub job: Job,
     /// When it started, RFC 3339.
     pub started: String,
-    /// The plan.
     pub plan: Plan,
     /// What it is measured for.
     #[serde(default)]
@@ -97,7 +94,6 @@ pub struct Calibrated {
     pub clock_read_ns: u64,
     /// The least step of the clock seen, nanoseconds.
     pub clock_step_ns: u64,
-    /// The clock source.
     pub clock_source: Option<String>,
 }
 
@@ -150,7 +146,6 @@ pub struct EpochRecord {
 pub struct CellLatency {
     /// The cell, as an index.
     pub cell: u32,
-    /// What is told.
     #[serde(default = "CellLatency::usual", skip_serializing_if = "CellLatency::is_usual")]
     pub told: Told,
     /// The largest, nanoseconds.
@@ -186,7 +181,6 @@ pub struct Incidents {
 /// What the connections of a cell waited for, in batches that were watched and not timed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watched {
-    /// How many batches.
     pub batches: u64,
     /// Operations of those batches.
     pub ops: u64,
@@ -194,9 +188,7 @@ pub struct Watched {
     pub wall_ns: u64,
     /// Acknowledgements that the kernel delayed meanwhile, in the whole network; null if it does not tell.
     pub delayed_acknowledgements: Option<u64>,
-    /// The client's ends.
     pub client: HeldBack,
-    /// The server's ends.
     pub server: HeldBack,
 }
 
@@ -278,7 +270,6 @@ impl ProcessorTimes {
     }
 }
 
-/// CPU quota throttling.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Throttling {
     /// How often a group had to wait for its next period.
@@ -299,14 +290,12 @@ impl Throttling {
         }
     }
 
-    /// Adds a later one.
     pub fn add(&mut self, later: &Self) {
         self.times = self.times.saturating_add(later.times);
         self.time_ns = self.time_ns.saturating_add(later.time_ns);
         self.cores = later.cores;
     }
 
-    /// Time throttled.
     pub fn time(&self) -> Duration {
         Duration::from_nanos(self.time_ns)
     }

@@ -8,9 +8,6 @@ pub const MAX_SIZE_BYTES: u64 = 1 << 30;
 /// Parses a size in bytes: a whole number with an optional unit.
 ///
 /// `K`, `M`, `G`, also as `KiB`, `MiB`, `GiB`, are powers of 1024; `kB`, `MB`, `GB` are powers of 1000.
-///
-/// # Errors
-/// One line that says what was expected.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let wrong = || format!("\"{text}\" is not a size; write bytes as 64, 16KiB or 1MiB");
     let digits = text.chars().take_while(|c| c.is_ascii_digit() || *c == '_').count();
@@ -30,9 +27,6 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 /// Parses a duration such as `30s`, `2min` or `1h 30m`; a bare number is seconds.
-///
-/// # Errors
-/// One line that says what was expected.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("\"{text}\" is not a duration; write it as 30s, 2min or 1h");
     if let Ok(seconds) = text.parse::<f64>() {
@@ -73,9 +67,6 @@ pub fn parse_proportion(text: &str) -> Result<f64, String> {
 }
 
 /// Parses a time such as `200us`, `1.5 ms` or `2s`, in nanoseconds; `us` may be written `µs`.
-///
-/// # Errors
-/// One line that says what was expected.
 pub fn parse_time_ns(text: &str) -> Result<f64, String> {
     let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9)];
     quantity(text, &units)
@@ -83,9 +74,6 @@ pub fn parse_time_ns(text: &str) -> Result<f64, String> {
 }
 
 /// Parses operations a second, such as `50000` or `50k/s`; `k`, `M` and `G` are powers of 1000.
-///
-/// # Errors
-/// One line that says what was expected.
 pub fn parse_rate(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let units = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9)];
@@ -95,9 +83,6 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
 
 /// Parses bytes a second, such as `500MB/s` or `1.5 GiB/s`; `kB`, `MB`, `GB` are powers of 1000, `KiB`, `MiB`,
 /// `GiB` of 1024.
-///
-/// # Errors
-/// One line that says what was expected.
 pub fn parse_throughput(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let powers_of_1000 = [("", 1.0), ("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];

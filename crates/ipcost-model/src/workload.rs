@@ -14,7 +14,6 @@ pub const DEFAULT_BASELINE: &str = "tcp";
 /// Cells that do the same work and are compared with each other: one table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Deref)]
 pub struct Workload {
-    /// What they share.
     #[deref]
     #[serde(flatten)]
     pub work: Work,

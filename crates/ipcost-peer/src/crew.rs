@@ -24,9 +24,7 @@ const STACK_BYTES: usize = 128 * 1024;
 pub enum Crew {
     /// One, in the main thread: the process stays single-threaded.
     Single(Box<dyn Work>),
-    /// Several threads.
     Threads(Threads),
-    /// Several processes.
     Processes(Vec<ProcessWorker>),
 }
 
@@ -73,9 +71,7 @@ pub struct Together {
     pub sent_ns: Option<u64>,
     /// Of this process and its workers.
     pub usage: Usage,
-    /// Of all workers.
     pub told: BTreeMap<Told, Distribution>,
-    /// Of all workers.
     pub retries: u64,
     /// Other measurements of all workers, by name.
     pub measures: BTreeMap<String, f64>,
@@ -83,9 +79,6 @@ pub struct Together {
 
 impl Crew {
     /// Workers in this process: a single one runs in the main thread, several as threads.
-    ///
-    /// # Errors
-    /// If a thread cannot be started.
     pub fn within(works: Vec<Box<dyn Work>>, table: DescriptorTable) -> Result<Self, PeerError> {
         match <[_; 1]>::try_from(works) {
             Ok([work]) => table.of_one().map(|()| Self::Single(work)),
@@ -97,9 +90,6 @@ impl Crew {
     }
 
     /// The workers of a cell's client: threads, or the processes that its option asks for.
-    ///
-    /// # Errors
-    /// If a worker cannot be made or started.
     pub fn of_client(
         cell: &Cell,
         table: DescriptorTable,
@@ -113,9 +103,6 @@ impl Crew {
     }
 
     /// Worker processes; each is created and forked before the next is created.
-    ///
-    /// # Errors
-    /// If one cannot be created or started.
     pub fn processes(
         works: impl Iterator<Item = Result<Box<dyn Work>, PeerError>>,
         table: DescriptorTable,
@@ -124,9 +111,6 @@ impl Crew {
     }
 
     /// Runs the order on every worker; also returns this process's processor cycles, if the system counts them.
-    ///
-    /// # Errors
-    /// The error of the first worker that failed.
     pub fn run(&mut self, order: Order) -> Result<(Together, Option<u64>), PeerError> {
         let (before, cycles) = (usage::own(), usage::cycles());
         let reports = match self {
@@ -248,7 +232,6 @@ impl Threads {
     }
 }
 
-/// A worker that is a process.
 pub struct ProcessWorker {
     worker: Worker,
     answers: BufReader<std::fs::File>,

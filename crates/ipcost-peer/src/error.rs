@@ -20,45 +20,31 @@ pub enum PeerError {
     /// Sending or receiving failed.
     #[error("in operation {} of {ops}: {source}", operation + 1)]
     Moving {
-        /// The operation, from 0.
         operation: u64,
         /// How many were to run.
         ops: u64,
-        /// The system's error.
         source: io::Error,
     },
     /// A payload differs from what was sent.
     #[error("payload mismatch: byte {index} of message {message} is {found}, not {expected}")]
     Mismatch {
-        /// The message, from 0.
         message: u64,
         /// The byte in it, from 0.
         index: u64,
-        /// What arrived.
         found: u8,
-        /// What was sent.
         expected: u8,
     },
     /// A newline-terminated message has the wrong length.
     #[error("payload mismatch: message {message} has {found} bytes, not {expected}")]
     Length {
-        /// The message, from 0.
         message: u64,
         /// Bytes received before its newline.
         found: u64,
-        /// Bytes sent.
         expected: u64,
     },
     /// A hand-over arrived out of order.
     #[error("hand-over {}: the word is {found}, not {expected}", operation + 1)]
-    OutOfOrder {
-        /// The operation, from 0.
-        operation: u64,
-        /// The word's value.
-        found: u32,
-        /// The expected value.
-        expected: u32,
-    },
+    OutOfOrder { operation: u64, found: u32, expected: u32 },
     /// A program that the peer drives failed, or the request to it did.
     #[error("{0}")]
     Program(String),

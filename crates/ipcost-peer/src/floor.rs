@@ -14,7 +14,6 @@ use crate::error::PeerError;
 use crate::payload::{Checked, Payload};
 use crate::work::{Order, Report, Work, WorkKind};
 
-/// The client's work.
 pub fn client(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, PeerError> {
     Ok(match part(connection)? {
         FloorPart::Call(call) => Box::new(Calling(call)),
@@ -24,7 +23,6 @@ pub fn client(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, Peer
     })
 }
 
-/// The server's work.
 pub fn server(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, PeerError> {
     match part(connection)? {
         FloorPart::HandOver(word) => Ok(Box::new(Answering(Word::new(word)))),
@@ -41,7 +39,6 @@ fn part(connection: Connection) -> Result<FloorPart, PeerError> {
     }
 }
 
-/// Repeats one operation.
 fn repeat(ops: u64, mut once: impl FnMut(u64) -> Result<(), PeerError>) -> Result<Report, PeerError> {
     let began_ns = now_ns();
     for operation in 0..ops {
@@ -50,7 +47,6 @@ fn repeat(ops: u64, mut once: impl FnMut(u64) -> Result<(), PeerError>) -> Resul
     Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
 }
 
-/// Does nothing.
 struct Idle;
 
 impl Work for Idle {

@@ -11,7 +11,6 @@ use crate::session::{Peer, Prepared};
 
 /// A library: it opens channels and moves messages; the loops are the built-in peer's.
 pub struct Library {
-    /// The peer's name.
     pub name: &'static str,
     /// The library and its version.
     pub runtime: String,

@@ -20,9 +20,7 @@ pub trait Meter {
     /// Whether messages carry when they were sent.
     const STAMPS: bool = false;
 
-    /// Before it.
     fn begin(&mut self);
-    /// After it.
     fn end(&mut self);
 
     /// From when the operation counts, on the monotonic clock, nanoseconds, where messages carry it.
@@ -163,7 +161,6 @@ impl Meter for Metered {
 
 /// The meter of a batch's operations.
 pub enum Metering {
-    /// None.
     Plain(Unmetered),
     /// Their time, added up.
     Clocked(Clocked),
@@ -176,9 +173,6 @@ pub enum Metering {
 impl Metering {
     /// The one that an order asks for, of a worker that has a pace or none; `is_clocked` if its cell reads the clock around every
     /// operation (option `clock`).
-    ///
-    /// # Errors
-    /// If the system refuses what the pace needs.
     pub fn of(order: Order, pacing: Option<&Pacing>, is_clocked: bool) -> Result<Self, PeerError> {
         if let Some(paced) = pacing.map(|pacing| pacing.meter(order)).transpose()?.flatten() {
             return Ok(Self::Paced(Box::new(paced)));

@@ -13,7 +13,6 @@ use crate::roles;
 use crate::session::{Gathering, Peer, Prepared, Role, RoleState};
 use crate::work::Order;
 
-/// The built-in peer.
 pub struct Native;
 
 impl Peer for Native {

@@ -54,9 +54,6 @@ impl Pacing {
     }
 
     /// The meter of a batch whose order has a seed; sets the timer slack of this thread.
-    ///
-    /// # Errors
-    /// If the system refuses the timer slack.
     pub fn meter(&self, order: Order) -> Result<Option<Paced>, PeerError> {
         let Some(seed) = order.seed else { return Ok(None) };
         pausing::set_timer_slack(self.slack_ns).map_err(|error| {

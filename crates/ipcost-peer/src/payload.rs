@@ -15,24 +15,15 @@ pub trait Payload {
     fn fill(&self, message: u64, buffer: &mut [u8]);
 
     /// Checks that bytes of message number `message`, from its byte `offset` on, arrived as sent.
-    ///
-    /// # Errors
-    /// The first byte that differs.
     fn check(&self, message: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError>;
 
     /// As [`Payload::fill`], for a newline-terminated message, so without a newline inside.
     fn fill_line(&self, message: u64, buffer: &mut [u8]);
 
     /// As [`Payload::check`], for a newline-terminated message.
-    ///
-    /// # Errors
-    /// The first byte that differs.
     fn check_line(&self, message: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError>;
 
     /// Checks that a newline-terminated message has all its bytes.
-    ///
-    /// # Errors
-    /// If it has more or fewer.
     fn check_length(&self, message: u64, found: u64, expected: u64) -> Result<(), PeerError>;
 }
 

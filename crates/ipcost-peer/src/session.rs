@@ -18,9 +18,6 @@ pub trait Peer {
     fn hello(&self) -> Hello;
 
     /// Sets up one role of one cell; returns its address and the options' effective values.
-    ///
-    /// # Errors
-    /// If it cannot do what the cell asks.
     fn prepare(&self, role: PeerRole, cell: &Cell, address: &Address) -> Result<Prepared, PeerError>;
 }
 
@@ -30,7 +27,6 @@ pub struct Prepared {
     pub address: Address,
     /// Effective options; if one option has several values, the least counts.
     pub effective: Vec<Effective>,
-    /// What follows.
     pub part: RoleState,
 }
 
@@ -38,7 +34,6 @@ pub struct Prepared {
 pub enum RoleState {
     /// A server that still waits for its channels.
     Gathering(Gathering),
-    /// Ready for batches.
     Playing(Box<dyn Role>),
 }
 
@@ -71,17 +66,10 @@ impl Gathering {
 /// One role of one cell, ready for batches.
 pub trait Role {
     /// Does what must happen before the other side may begin; the order covers all workers together.
-    ///
-    /// # Errors
-    /// What failed.
     fn arm(&mut self, _order: Order) -> Result<(), PeerError> {
         Ok(())
     }
 
-    /// Runs a batch.
-    ///
-    /// # Errors
-    /// The failure, with its operation.
     fn run(&mut self, order: Order) -> Result<Together, PeerError>;
 }
 

@@ -19,7 +19,6 @@ use crate::work::{Computation, Order, Report, Work, WorkKind};
 /// The least a server reads at once, unless the cell says otherwise.
 const RECV_BUFFER_BYTES: u64 = 65_536;
 
-/// The client: sends.
 pub struct StreamClient {
     channel: Connection,
     memory: Buffer,

@@ -11,10 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::PeerError;
 use crate::meter::Distribution;
 
-/// A worker's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// This worker's operations.
     pub ops: u64,
     /// How to do them.
     pub kind: WorkKind,
@@ -34,7 +32,6 @@ impl Order {
 /// How operations are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkKind {
-    /// At full speed.
     Timed,
     /// With the clock read around each.
     Latency,
@@ -42,7 +39,6 @@ pub enum WorkKind {
     Verify,
 }
 
-/// One worker's results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// When its loop began, on the monotonic clock.
@@ -90,7 +86,6 @@ impl Computation {
         Self { steps: (u128::from(ns) * u128::from(Self::PROBE) / u128::from(probe_ns.max(1))) as u64 }
     }
 
-    /// Computes.
     #[inline]
     pub fn compute(self) {
         let mut value = 1_u64;
@@ -104,9 +99,6 @@ impl Computation {
 /// One worker of one cell in one role.
 pub trait Work: Send {
     /// Runs its part of a batch.
-    ///
-    /// # Errors
-    /// The failure, with its operation.
     fn run(&mut self, order: Order) -> Result<Report, PeerError>;
 }
 

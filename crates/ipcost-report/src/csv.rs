@@ -72,7 +72,6 @@ const CONTRAST: Columns<ContrastRecord> = &[
     ("verdict", |contrast| contrast.verdict.to_string()),
 ];
 
-/// A timed batch.
 const SAMPLE: Columns<Sample> = &[
     ("epoch", |sample| sample.epoch.to_string()),
     ("round", |sample| sample.round.to_string()),

@@ -9,7 +9,6 @@ use ipcost_stats::Series;
 pub struct EpochCost {
     /// Operations in its batches.
     pub ops: u64,
-    /// Elapsed time.
     pub wall_ns: f64,
     /// User and system time of both processes; `None` where it is too little to be counted.
     pub cpu_ns: Option<f64>,

@@ -33,7 +33,6 @@ impl<T: Into<String>> From<T> for Piece {
     }
 }
 
-/// A column.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     /// What stands above it.

@@ -5,9 +5,6 @@ use std::io::{self, Write};
 use ipcost_model::{Document, is_invisible};
 
 /// Writes the document as one line of JSON.
-///
-/// # Errors
-/// Where it cannot be written.
 pub fn write(document: &Document, to: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer(Visible(to), document)?;
     to.write_all(b"\n")

@@ -90,7 +90,6 @@ fn places(ratio: f64) -> usize {
     }
 }
 
-/// A ratio.
 pub fn ratio(value: f64) -> String {
     format!("{value:.0$}", places(value))
 }

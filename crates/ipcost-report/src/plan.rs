@@ -3,7 +3,6 @@
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{Multiplicity, Plan};
 
-/// Draws the plan.
 pub fn render(plan: &Plan) -> String {
     let mut out = String::new();
     let count = plan.measurable().count();

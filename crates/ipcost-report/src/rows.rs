@@ -23,16 +23,13 @@ pub enum Standing {
     Dearer,
     /// Known to cost the same within the margin.
     Equal,
-    /// Not known.
     Open,
-    /// Not compared.
     NotCompared,
 }
 
 /// One cell of a table.
 #[derive(Debug)]
 pub struct CellRow<'a> {
-    /// The cell itself.
     pub cell: &'a CellRecord,
     /// Its label, safe to be shown.
     pub name: String,
@@ -74,9 +71,7 @@ pub struct Figures {
 /// A line beneath a row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Under {
-    /// Of what.
     pub head: String,
-    /// What it costs.
     pub cost: String,
     /// The ratio to the baseline there, where there is one, and its interval.
     pub ratio: String,

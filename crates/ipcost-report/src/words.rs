@@ -502,7 +502,6 @@ pub fn why_missing(cell: &CellRecord) -> &'static str {
     if cell.available { "not measured" } else { "unavailable" }
 }
 
-/// A cell of the document by its id.
 pub fn cell<'a>(document: &'a Document, id: &str) -> Option<&'a CellRecord> {
     document.cell(id)
 }

@@ -6,7 +6,6 @@ use crate::median::median;
 
 /// The shortest batch: long against the clock and the messages around it.
 const SHORTEST_BATCH: Duration = Duration::from_millis(20);
-/// The longest batch.
 const LONGEST_BATCH: Duration = Duration::from_millis(200);
 /// Longer measurements are split into rounds, so that disturbances hit all cells alike.
 const ROUND: Duration = Duration::from_millis(40);

@@ -7,7 +7,6 @@ use crate::random::Random;
 const FEWEST: usize = 3;
 /// Shuffles that reach the statistic before the p-value is known well enough.
 const ENOUGH: u32 = 20;
-/// The most shuffles.
 const MOST: u32 = 50_000;
 
 /// The part of a circle on which values are larger than elsewhere.

@@ -8,7 +8,6 @@ use crate::ranks::sign_test;
 /// A batch and its place in the order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placed {
-    /// The batch's cell.
     pub cell: usize,
     /// The cell of the batch just before, if any.
     pub after: Option<usize>,

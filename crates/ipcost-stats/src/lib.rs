@@ -1,7 +1,6 @@
 //! The statistics of `ipcost`: pure functions of numbers, with no I/O, no clock, and seeds passed in.
 //!
 //! The unit of inference is the epoch: a fresh set of processes. All functions take one number per epoch.
-#![warn(missing_docs)]
 
 mod allocation;
 mod arc;

@@ -5,7 +5,6 @@
 pub struct Random(u64);
 
 impl Random {
-    /// Seeds a generator.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

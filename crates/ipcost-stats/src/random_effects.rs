@@ -19,9 +19,7 @@ const LEAST_VARIANCE: f64 = 1e-12;
 /// What one unit measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UnitValue {
-    /// The value.
     pub value: f64,
-    /// Its standard error.
     pub error: f64,
 }
 
@@ -30,11 +28,9 @@ pub struct UnitValue {
 pub struct RandomEffects {
     /// The mean over all units that there may be.
     pub mean: f64,
-    /// Its interval.
     pub bounds: (f64, f64),
     /// The standard deviation between units, apart from their own errors.
     pub spread: f64,
-    /// Its interval.
     pub spread_bounds: (f64, f64),
     /// Where another unit's true value lies; `None` of two units.
     pub another: Option<(f64, f64)>,

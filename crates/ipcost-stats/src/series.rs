@@ -61,7 +61,6 @@ impl<T: Copy> Series<T> {
         Self { rounds: self.rounds.iter().filter(|round| round.epoch > after).copied().collect() }
     }
 
-    /// Each value changed.
     pub fn map<U: Copy>(&self, change: impl Fn(T) -> U) -> Series<U> {
         let changed =
             |round: &Round<T>| Round { epoch: round.epoch, round: round.round, value: change(round.value) };

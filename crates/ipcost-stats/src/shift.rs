@@ -10,7 +10,6 @@ const MOST_PAIRS_EXACT: usize = 1_000;
 /// A difference with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
-    /// The estimate.
     pub by: f64,
     /// Its bounds; `None` if the values are too few.
     pub bounds: Option<(f64, f64)>,

@@ -24,7 +24,6 @@ const OF_MIDDLE: f64 = 0.25;
 
 /// What is known of cells' logarithmic ratios.
 pub trait GroupEvidence {
-    /// How many cells there are.
     fn cells(&self) -> usize;
 
     /// How far the cells `inside` moved relative to those `outside`, at level 1 − `alpha`; `moved` is taken off each cell
@@ -46,7 +45,6 @@ pub trait GroupEvidence {
 /// Cells that may have moved together, as indices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CellSet {
-    /// All of them.
     pub cells: Vec<usize>,
     /// Those of them that may have moved without the others.
     pub parts: Vec<Vec<usize>>,

@@ -34,7 +34,6 @@ impl Between {
     /// Nothing is known from elsewhere.
     const UNKNOWN: Self = Self { sd: 0.0, degrees: 0.0 };
 
-    /// An assumption.
     pub fn assumed(sd: f64) -> Self {
         Self { sd, degrees: ASSUMED_DEGREES }
     }

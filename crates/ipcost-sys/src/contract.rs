@@ -58,7 +58,6 @@ pub struct Bounds {
 pub struct Launch<'a> {
     /// Its name, looked up as a shell does.
     pub program: &'a str,
-    /// Its arguments.
     pub arguments: &'a [String],
     /// Its standard input; empty if `None`.
     pub input: Option<Stdio>,
@@ -81,9 +80,7 @@ pub struct Launch<'a> {
 /// A user of this system, by numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct User {
-    /// The user.
     pub id: u32,
-    /// The group.
     pub group: u32,
 }
 
@@ -92,7 +89,6 @@ pub struct User {
 pub enum Listens<'a> {
     /// The path of a Unix socket.
     Path(&'a str),
-    /// A port.
     Port(SocketAddr),
 }
 
@@ -110,7 +106,6 @@ pub enum Woken {
 pub enum Heard {
     /// A line, without its newline.
     Line(Vec<u8>),
-    /// Nothing yet.
     Nothing,
     /// Its standard output has ended.
     End,
@@ -169,23 +164,19 @@ pub enum ListenerOwner {
     Elsewhere,
 }
 
-/// The loopback interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
     /// Whether it is up.
     pub up: bool,
     /// Its MTU, bytes.
     pub mtu: Option<u32>,
-    /// Its queueing discipline.
     pub queue: Option<String>,
 }
 
 /// What the system reports about itself, except what it keeps in files.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
-    /// Its host name.
     pub name: String,
-    /// The kernel's release.
     pub kernel: String,
     /// The kernel's version and build.
     pub version: String,
@@ -217,7 +208,6 @@ pub struct Room {
 /// A limit on the number of processes and threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskLimit {
-    /// Its name.
     pub name: &'static str,
     /// How many may still start.
     pub left: u64,
@@ -228,7 +218,6 @@ pub struct TaskLimit {
 /// Another process of this program.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Neighbour {
-    /// Its process ID.
     pub process: u32,
     /// Its user, by name, or by number if that has none.
     pub user: String,
@@ -237,9 +226,7 @@ pub struct Neighbour {
 /// In how many pieces a message is sent, and what joins them again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pieces {
-    /// How many.
     pub count: usize,
-    /// What joins them.
     pub join: Join,
 }
 
@@ -248,7 +235,6 @@ pub struct Pieces {
 pub enum Join {
     /// Nothing: a call for each.
     None,
-    /// One `writev`.
     Writev,
     /// `MSG_MORE` in all but the last.
     More,
@@ -259,9 +245,7 @@ pub enum Join {
 /// One end of an open TCP connection (`struct tcp_info` of `linux/tcp.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpEnd {
-    /// Its own address.
     pub local: SocketAddr,
-    /// The other end's.
     pub remote: SocketAddr,
     /// The number of its socket; 0 if no process has it open.
     pub inode: u32,

@@ -109,7 +109,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Reads the counters.
     pub fn read(processes: &[u32]) -> Self {
         let snmp = kernel_files::read_to_string("/proc/net/snmp").ok();
         let segments = snmp.and_then(|text| parse_group(&text, "Tcp:").get("OutSegs").copied());

@@ -8,7 +8,6 @@ use crate::perf::processes;
 /// Bytes that went to storage and came from it, without hits in the page cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiskBytes {
-    /// Read from storage.
     pub read: u64,
     /// Written to storage, or dirtied so that it will be.
     pub written: u64,

@@ -12,9 +12,6 @@ const LOOK: Duration = Duration::from_millis(5);
 const ATTEMPTS: u32 = 20;
 
 /// Locks an open file or directory for as long as it is open; `false` if another program has the lock.
-///
-/// # Errors
-/// If its file system has no locks.
 pub fn lock(file: &File) -> io::Result<bool> {
     for _ in 0..ATTEMPTS {
         if taken(|| file.try_lock())? {
@@ -26,9 +23,6 @@ pub fn lock(file: &File) -> io::Result<bool> {
 }
 
 /// Whether another program has locked an open file or directory.
-///
-/// # Errors
-/// If its file system has no locks.
 pub fn is_locked(file: &File) -> io::Result<bool> {
     if !taken(|| file.try_lock_shared())? {
         return Ok(true);

@@ -5,11 +5,9 @@ use crate::system::kernel_files;
 /// An idle state, all processors together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdleState {
-    /// Its name.
     pub name: String,
     /// Exit latency, microseconds.
     pub exit_us: u64,
-    /// Times entered.
     pub entered: u64,
 }
 

@@ -39,7 +39,6 @@
 //! | network | [`net_namespace`], [`firewall`], [`tcp_ends`] | a private network, what loopback packets go through, and what connections wait for |
 //!
 //! Nothing outside this crate asks which system it runs on: missing parts say so through these contracts.
-#![warn(missing_docs)]
 #![allow(unsafe_code)]
 
 /// The system, as Rust names it: no other crate asks.
@@ -102,7 +101,6 @@ pub use system::descriptor::Descriptor;
 pub struct SysError {
     /// The attempted action, and its object.
     pub action: String,
-    /// The system's error.
     #[source]
     pub source: io::Error,
 }
@@ -110,9 +108,6 @@ pub struct SysError {
 /// Adds the attempted action to a system error.
 pub trait Context<T> {
     /// Names the action that failed.
-    ///
-    /// # Errors
-    /// The same error, with its action.
     fn context(self, action: impl FnOnce() -> String) -> Result<T, SysError>;
 }
 

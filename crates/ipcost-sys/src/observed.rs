@@ -20,11 +20,8 @@ pub enum TcpState {
 pub struct TcpSocket {
     /// The network namespace that it is in, by number; 0 in this program's own.
     pub network: u64,
-    /// Its own address.
     pub local: SocketAddr,
-    /// The other end's.
     pub remote: SocketAddr,
-    /// Whether it listens.
     pub state: TcpState,
     /// Its number; 0 if no process has it open.
     pub inode: u32,
@@ -82,7 +79,6 @@ pub struct TcpCounts {
 /// The local ports that clients of a network namespace may be given (`ip-sysctl`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalPorts {
-    /// How many.
     pub count: u32,
     /// Whether those in TIME_WAIT are given again (`net.ipv4.tcp_tw_reuse`): 0 never, 1 always, 2 over loopback.
     pub reuse: u32,
@@ -100,11 +96,9 @@ impl LocalPorts {
 pub struct UdpSocket {
     /// The network namespace that it is in, by number; 0 in this program's own.
     pub network: u64,
-    /// Its own address.
     pub local: SocketAddr,
     /// The only one that it talks to, if it is connected.
     pub remote: Option<SocketAddr>,
-    /// Its number.
     pub inode: u32,
     /// Bytes that wait for the program, with what the kernel needs to keep them.
     pub waiting: u32,
@@ -115,11 +109,8 @@ pub struct UdpSocket {
 /// The kind of a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum UnixKind {
-    /// A stream.
     Stream,
-    /// Datagrams.
     Datagram,
-    /// Packets in order.
     Packet,
 }
 
@@ -128,9 +119,7 @@ pub enum UnixKind {
 pub struct UnixSocket {
     /// What goes through it.
     pub kind: UnixKind,
-    /// Whether it listens.
     pub is_listening: bool,
-    /// Its number.
     pub inode: u32,
     /// What no other socket has had since the machine started: numbers come again.
     pub cookie: u64,
@@ -151,7 +140,6 @@ pub enum Held {
     Socket(u32),
     /// A pipe's end, by the pipe's number.
     Pipe {
-        /// Its number.
         inode: u64,
         /// Whether the process writes to it.
         writes: bool,
@@ -176,7 +164,6 @@ pub struct SharedMemory {
 /// A process at a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Program {
-    /// Its number.
     pub id: u32,
     /// The tick of its start, which with the number is unique.
     pub started: u64,
@@ -184,7 +171,6 @@ pub struct Program {
     pub parent: u32,
     /// Its name, of at most 15 letters.
     pub name: String,
-    /// Its command line.
     pub command: Vec<String>,
     /// The user whose it is, by number.
     pub user: u32,
@@ -194,7 +180,6 @@ pub struct Program {
     pub moved: Option<(u64, u64)>,
     /// Sockets and pipes with their descriptors; `None` if this user may not look.
     pub held: Option<Vec<(i32, Held)>>,
-    /// Memory that it shares.
     pub shared: BTreeSet<SharedMemory>,
     /// Its control group, such as `/system.slice/redis.service`.
     pub group: String,
@@ -237,9 +222,7 @@ pub enum CallDirection {
 pub struct MovingCall {
     /// Its number on this architecture.
     pub number: i64,
-    /// Its name.
     pub name: &'static str,
-    /// Where data go.
     pub direction: CallDirection,
     /// Which argument is the descriptor, if one is, from 0 on.
     pub descriptor: Option<usize>,
@@ -260,7 +243,6 @@ pub struct MovedCall {
     ///
     /// Of `splice`, `tee` and `sendfile` it is the one that data go to.
     pub descriptor: i32,
-    /// Where data go.
     pub direction: CallDirection,
     /// Bytes asked for, where an argument says it, as for `read` and `sendto`; otherwise 0.
     pub asked: u64,
@@ -288,7 +270,6 @@ pub struct Connected {
     pub name: Option<String>,
     /// Its own address, in the network namespace that it is in.
     pub local: SocketAddr,
-    /// The other end's.
     pub remote: SocketAddr,
 }
 
@@ -304,11 +285,9 @@ pub enum CalledOn {
 /// What the calls of a process on a descriptor have moved, one way, while it was the same socket or pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CountedCalls {
-    /// The process.
     pub process: u32,
     /// The descriptor. One that was closed and is another socket by now has counts of its own for each.
     pub descriptor: i32,
-    /// What it was.
     pub on: CalledOn,
     /// [`CallDirection::In`] or [`CallDirection::Out`].
     pub direction: CallDirection,

@@ -5,13 +5,11 @@ use std::fs;
 
 use crate::system::kernel_files;
 
-/// Processes by ID.
 pub type Processes = BTreeMap<u32, Process>;
 
 /// A process at a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Process {
-    /// Its name.
     pub name: String,
     /// The processor time used so far, in clock ticks.
     pub ticks: u64,
@@ -25,9 +23,7 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 /// A process that has been busy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Busy {
-    /// Its process ID.
     pub id: u32,
-    /// Its name.
     pub name: String,
     /// Clock ticks of processor time.
     pub ticks: u64,

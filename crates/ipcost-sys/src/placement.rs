@@ -29,9 +29,6 @@ impl Topology {
     }
 
     /// Where client and server run: a processor each, or `None` if the scheduler decides.
-    ///
-    /// # Errors
-    /// Why the placement is impossible here.
     pub fn pair(&self, placement: Placement) -> Result<Option<(usize, usize)>, String> {
         // The last cores: interrupts and system services tend to sit on the first.
         match (placement, self.cores.as_slice()) {

@@ -8,7 +8,6 @@ const MOST_THREADS: usize = 64;
 /// A thread, from the kernel's accounting.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thread {
-    /// Its thread ID.
     pub id: u32,
     /// The processor it ran on last.
     pub processor: usize,

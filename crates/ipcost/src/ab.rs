@@ -13,9 +13,6 @@ use crate::job::job;
 use crate::run::run_job;
 
 /// Measures every cell in both arms.
-///
-/// # Errors
-/// What is wrong with the arguments, or what failed.
 pub fn run(args: AbArgs) -> Result<ExitCode, Problem> {
     let job =
         job(&args.run, &transport::states()).and_then(|job| in_arms(&args, job)).map_err(Problem::usage)?;

@@ -37,9 +37,6 @@ const DEFAULT_BUDGET: Duration = Duration::from_secs(40);
 const BUDGET_FOR_RATES: Duration = Duration::from_secs(30);
 
 /// Measures a server over both sockets.
-///
-/// # Errors
-/// What is wrong with the arguments or the server, or what failed.
 pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let Some(name) = &args.server else {
         return print(&list()).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
@@ -94,9 +91,6 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
 }
 
 /// Goes on with a run that was killed: the server is looked at again, and clients come at once again.
-///
-/// # Errors
-/// As of [`run`], or that it is no run of this command.
 pub fn resume(
     request: Value,
     killed: Killed,
@@ -163,9 +157,6 @@ pub(crate) fn guarded(
 }
 
 /// The load that `ipcost load app NAME` offers, at no rate yet: the last of its requests, asked of a server as [`run`] finds or starts it.
-///
-/// # Errors
-/// What is wrong with the arguments or the server.
 pub(crate) fn load(
     name: &str,
     args: &ServerArgs,
@@ -204,7 +195,6 @@ pub(crate) fn load(
 pub(crate) struct Load {
     /// The kind of server.
     pub server: String,
-    /// The request.
     pub request: String,
     /// Where client and server run.
     pub placement: Placement,
@@ -274,9 +264,6 @@ fn request(named: NamedServer, args: &AppArgs) -> anyhow::Result<AppRequest> {
 }
 
 /// Users whose servers may learn the password.
-///
-/// # Errors
-/// That this machine knows none of such a name.
 fn owners(names: &[String]) -> anyhow::Result<Vec<String>> {
     for name in names {
         if name != UNKNOWN_OWNER && driven::user_number(name).is_none() {
@@ -289,9 +276,6 @@ fn owners(names: &[String]) -> anyhow::Result<Vec<String>> {
 }
 
 /// Which server it is and what it is asked, by one client at a time.
-///
-/// # Errors
-/// An address that cannot be a server's, or a request of another kind of server.
 pub(crate) fn asked(named: NamedServer, args: &ServerArgs) -> anyhow::Result<AppRequest> {
     let kind = named.kind;
     let given = Given {

@@ -15,9 +15,6 @@ use crate::history;
 use crate::record_files;
 
 /// Compares the sets of documents that the arguments name.
-///
-/// # Errors
-/// What is wrong with the documents, or what cannot be written.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
     record_files::check(&args.files).map_err(Problem::usage)?;
     let (a, b) = sides(args).map_err(Problem::usage)?;

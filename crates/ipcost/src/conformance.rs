@@ -14,9 +14,6 @@ use crate::output::print;
 use crate::run::listen;
 
 /// Examines the peer that the arguments name.
-///
-/// # Errors
-/// What is wrong with the arguments, or why the peer cannot be examined.
 pub fn run(args: &ConformanceArgs) -> Result<ExitCode, Problem> {
     let subject = subject(args)?;
     let native = own_command("peer")?;

@@ -26,9 +26,6 @@ fn fits_on_screen(text: &str) -> bool {
 /// On a terminal the user is asked, unless `yes` says so already, and unless there is more than can be read at once: what matters could
 /// be out of sight. Elsewhere no one can be asked: then the file and its directory must be this user's or root's, and no one else may be
 /// able to write to them.
-///
-/// # Errors
-/// That they may not be started, with what to do.
 pub fn ask(path: &Path, file: &File, job: &Job, yes: bool) -> anyhow::Result<()> {
     let commands = job.commands();
     if commands.is_empty() {
@@ -66,9 +63,6 @@ pub fn ask(path: &Path, file: &File, job: &Job, yes: bool) -> anyhow::Result<()>
 }
 
 /// Says what a server of the user's own is about to get, and asks whether it may be; nothing has been sent yet.
-///
-/// # Errors
-/// That it may not be, or that there is no terminal to ask on.
 pub fn ask_to_load(what: &str, yes: bool) -> anyhow::Result<()> {
     let what = escaped(what);
     if yes {

@@ -12,9 +12,6 @@ use crate::record_files;
 use crate::run::meet_others;
 
 /// Examines the machine and shows what is found.
-///
-/// # Errors
-/// What cannot be written; what cannot be looked at is no error.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
     let files = RecordFiles::without_pictures(&args.files);
     record_files::check(&files).map_err(Problem::usage)?;

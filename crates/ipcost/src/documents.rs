@@ -19,9 +19,6 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The document that a user means: a file, a saved run by identifier, name or position, or `-` for standard input.
 /// A file goes before a saved run; both may be packed by gzip.
-///
-/// # Errors
-/// Where there is none, or it cannot be read.
 pub fn load(name: &str) -> anyhow::Result<Document> {
     match find(name, |path| File::open(path))? {
         NamedDocument::Document(document) => Ok(*document),
@@ -31,16 +28,12 @@ pub fn load(name: &str) -> anyhow::Result<Document> {
 
 /// What a name stands for where experiments can be several.
 pub enum NamedRun {
-    /// A document.
     One(Box<Document>),
     /// Several experiments, in a file that `ipcost replicate --json` wrote.
     Experiments(Vec<AnsweredRun<Ledger>>),
 }
 
 /// The same, or several experiments in a file.
-///
-/// # Errors
-/// Where there is neither, or it cannot be read.
 pub fn load_experiments(name: &str) -> anyhow::Result<NamedRun> {
     let mut documents = load_all(name, false)?;
     if documents.len() == 1 {
@@ -55,9 +48,6 @@ pub fn load_experiments(name: &str) -> anyhow::Result<NamedRun> {
 }
 
 /// The same of a name that is not the user's, but was found in a directory or a file: of files, only a regular one.
-///
-/// # Errors
-/// Where there is none, or it cannot be read.
 pub fn load_found(name: &str) -> anyhow::Result<Document> {
     match find(name, found_file::open)? {
         NamedDocument::Document(document) => Ok(*document),
@@ -66,9 +56,6 @@ pub fn load_found(name: &str) -> anyhow::Result<Document> {
 }
 
 /// The same, or the documents of several experiments in a file; read once, since it may be a pipe.
-///
-/// # Errors
-/// Where there is none, or it cannot be read.
 pub fn load_all(name: &str, is_found: bool) -> anyhow::Result<Vec<Document>> {
     let open = if is_found { found_file::open } else { |path: &Path| File::open(path) };
     match find(name, open)? {
@@ -103,9 +90,6 @@ fn is_file(name: &str) -> bool {
 }
 
 /// Everything, unpacked, but not endlessly much: one byte beyond the limit is enough to refuse it.
-///
-/// # Errors
-/// Where it cannot be read, or unpacked.
 pub fn unpacked(mut from: impl Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     from.by_ref().take(GZIP.len() as u64).read_to_end(&mut start)?;

@@ -7,7 +7,6 @@ use ipcost_model::escaped_lines;
 
 use crate::output::tell;
 
-/// Something failed.
 pub const FAILED: u8 = 1;
 /// The command line or a job is wrong; nothing was measured.
 pub const USAGE: u8 = 2;
@@ -34,17 +33,14 @@ impl Problem {
         Self { status: INTERRUPTED, error: anyhow::anyhow!("interrupted; nothing was measured") }
     }
 
-    /// Something failed.
     pub fn failed(error: anyhow::Error) -> Self {
         Self { status: FAILED, error }
     }
 
-    /// Tells standard error.
     pub fn tell(&self) {
         complain(&self.text());
     }
 
-    /// What it tells.
     pub fn text(&self) -> String {
         in_full(&self.error)
     }
@@ -71,9 +67,6 @@ impl From<LabError> for Problem {
 }
 
 /// The end of a command that met these problems: all but the last one are told, which is the reason for the status.
-///
-/// # Errors
-/// The last one.
 pub fn ended(mut problems: Vec<Problem>) -> Result<ExitCode, Problem> {
     let Some(last) = problems.pop() else { return Ok(ExitCode::SUCCESS) };
     problems.iter().for_each(Problem::tell);

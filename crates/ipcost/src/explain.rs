@@ -22,9 +22,6 @@ use crate::progress::Line;
 use crate::run::begin_measuring;
 
 /// Explains what the arguments ask about.
-///
-/// # Errors
-/// What is wrong with the arguments, or what failed.
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
     let outputs = Outputs::of(&args.common);
     outputs.check(args.flame.as_deref()).map_err(Problem::usage)?;
@@ -89,9 +86,6 @@ fn running(args: &ExplainArgs, outputs: &Outputs<'_>) -> Result<ExitCode, Proble
 }
 
 /// Measures, looks at what the cells do, and tells.
-///
-/// # Errors
-/// What is wrong with the request, or what failed.
 pub fn explained(
     asked: &ExplainRequest,
     lab: &Lab,

@@ -13,7 +13,6 @@ use crate::output::{Showing, is_standard_output, show, tell};
 use crate::outputs;
 use crate::redact::Redacting;
 
-/// Where results go.
 pub struct Outputs<'a> {
     /// The files that every command has.
     pub files: &'a OutputArgs,
@@ -61,18 +60,12 @@ impl<'a> Outputs<'a> {
     }
 
     /// What the arguments get wrong together with the command's own files, before anything is measured.
-    ///
-    /// # Errors
-    /// As [`outputs::check`].
     pub fn check(&self, own: impl IntoIterator<Item = &'a Path>) -> anyhow::Result<()> {
         outputs::check(self.files, own)
     }
 }
 
 /// Saves, shows and writes what was measured, whatever ended the run, and the command's own outputs.
-///
-/// # Errors
-/// What ended it, or what cannot be written; the others are told by then.
 pub fn finish<'a>(
     outputs: &Outputs<'_>,
     finished: Finished,

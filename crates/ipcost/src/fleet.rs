@@ -15,9 +15,6 @@ use crate::record_files;
 use crate::redact::Redacting;
 
 /// Reads the documents, and shows and writes what they say together.
-///
-/// # Errors
-/// What is wrong with the arguments, that no document counts, or what cannot be written.
 pub fn run(args: &FleetArgs) -> Result<ExitCode, Problem> {
     check(args).map_err(Problem::usage)?;
     let mut gatherer = Gatherer::new(args.metric);
@@ -46,9 +43,6 @@ fn check(args: &FleetArgs) -> anyhow::Result<()> {
 }
 
 /// Uses every document of the runs and directories, or the reason why it cannot be read, with its place, from 1, and its name.
-///
-/// # Errors
-/// That a directory cannot be read, or what a use failed with.
 pub fn documents(
     names: &[String],
     redacting: Redacting,

@@ -35,9 +35,6 @@ const TRANSFER_BUDGET: Duration = Duration::from_secs(10);
 const TRANSFERS_BUDGET: Duration = Duration::from_secs(20);
 
 /// The job that the command line asks for: a file's, a matrix, or the default suite, with the settings given.
-///
-/// # Errors
-/// What is wrong with the file or with a flag.
 pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job> {
     let mut job = match &args.job {
         Some(path) => read(path, args.yes || args.plan)?,
@@ -225,9 +222,6 @@ fn parse_peer(flag: &str) -> anyhow::Result<(String, PeerCommand)> {
 }
 
 /// Reads `NAME=COMMAND`.
-///
-/// # Errors
-/// What is wrong with it.
 pub fn named_command(text: &str) -> anyhow::Result<(String, PeerCommand)> {
     let Some((name, command)) = text.split_once('=') else { bail!("write it as NAME=COMMAND") };
     check_peer_name(name).map_err(|error| anyhow!("{error}"))?;

@@ -14,9 +14,6 @@ use crate::job::named_command;
 use crate::search::search;
 
 /// Measures rates over every transport, and shows what was found.
-///
-/// # Errors
-/// What is wrong with the arguments, or what failed.
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
     let plain = LoadRequest {
         transports: args.transports.clone(),

@@ -31,16 +31,12 @@ fn room_on_standard_error() -> usize {
 pub struct Showing<'a> {
     /// Show rates, processor time and percentiles, too.
     pub wide: bool,
-    /// Show no warnings.
     pub quiet: bool,
     /// What shows the text of its warnings, such as `ipcost show last --warnings`.
     pub texts: &'a str,
 }
 
 /// Shows the document on standard output, and its warnings on standard error.
-///
-/// # Errors
-/// If standard output cannot be written, unless its reader has gone.
 pub fn show(document: &Document, answer: Option<&dyn Answer>, showing: Showing<'_>) -> anyhow::Result<()> {
     let page = whole(document, answer);
     // Who has just measured knows on what.
@@ -61,9 +57,6 @@ pub fn warnings_of(document: &Document, answer: Option<&dyn Answer>) -> Vec<Warn
 }
 
 /// Writes to standard output, as [`tell`] does to standard error.
-///
-/// # Errors
-/// Where it cannot be written, except that no one reads it any more.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let text = escaped_but_styles(text);
@@ -79,17 +72,11 @@ pub fn tell(text: &str) {
 }
 
 /// Writes the document as JSON to a file, whole or not at all, or to standard output for `-`.
-///
-/// # Errors
-/// Where it cannot be written.
 pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| json::write(document, out))
 }
 
 /// Writes anything as JSON with line breaks, as [`write_whole`] does.
-///
-/// # Errors
-/// Where it cannot be written.
 pub fn write_pretty(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| {
         serde_json::to_writer_pretty(json::Visible(out), value)?;
@@ -98,17 +85,11 @@ pub fn write_pretty(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
 }
 
 /// Writes a text, as [`write_whole`] does; whatever it quotes, a terminal that shows it obeys nothing.
-///
-/// # Errors
-/// Where it cannot be written.
 pub fn write_text(text: &str, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| out.write_all(escaped_lines(text).as_bytes()))
 }
 
 /// Writes a picture to each of the files that were asked for, as [`write_json`] does.
-///
-/// # Errors
-/// Where it cannot be drawn or written.
 pub fn write_picture(picture: &Picture, svg: Option<&Path>, png: Option<&Path>) -> anyhow::Result<()> {
     if let Some(path) = svg {
         write_text(&picture.svg(), path)?;
@@ -120,9 +101,6 @@ pub fn write_picture(picture: &Picture, svg: Option<&Path>, png: Option<&Path>) 
 }
 
 /// Writes what has been rendered already, as [`write_json`] does.
-///
-/// # Errors
-/// Where it cannot be written.
 pub fn write_bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| out.write_all(bytes))
 }
@@ -139,9 +117,6 @@ pub fn keep_private() -> bool {
 }
 
 /// Writes a file, whole or not at all; `-` is standard output.
-///
-/// # Errors
-/// Where it cannot be written.
 fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
     if is_standard_output(path) {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -162,9 +137,6 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
 }
 
 /// Refuses to mix several outputs on standard output.
-///
-/// # Errors
-/// Where more than one of them is to go there.
 pub fn at_most_one_on_standard_output<'a>(outputs: impl IntoIterator<Item = &'a Path>) -> anyhow::Result<()> {
     let count = outputs.into_iter().filter(|path| is_standard_output(path)).count();
     anyhow::ensure!(count <= 1, "only one output can go to standard output; give the others a file");
@@ -172,9 +144,6 @@ pub fn at_most_one_on_standard_output<'a>(outputs: impl IntoIterator<Item = &'a 
 }
 
 /// Refuses to write a PNG picture to a terminal.
-///
-/// # Errors
-/// Where it is to go there.
 pub fn no_picture_on_terminal(png: Option<&Path>) -> anyhow::Result<()> {
     let to_terminal = png.is_some_and(is_standard_output) && io::stdout().is_terminal();
     anyhow::ensure!(

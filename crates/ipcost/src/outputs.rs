@@ -32,9 +32,6 @@ pub fn check<'a>(args: &'a OutputArgs, own: impl IntoIterator<Item = &'a Path>) 
 pub type Pictures<'a> = Vec<(&'a Path, Vec<u8>)>;
 
 /// Draws the pictures that were asked for; all of them, before any is written.
-///
-/// # Errors
-/// What the document lacks for such a chart.
 pub fn draw<'a>(
     document: &Document,
     answer: Option<&dyn Answer>,
@@ -76,7 +73,6 @@ fn in_markdown(document: &Document, answer: Option<&dyn Answer>) -> String {
     }
 }
 
-/// Draws a table.
 type Render<'a> = &'a dyn Fn() -> String;
 
 /// Writes every output that was asked for; one that fails does not keep the others from being written.

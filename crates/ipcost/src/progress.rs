@@ -10,7 +10,6 @@ use ipcost_model::units::duration_text;
 
 use crate::exit::note;
 
-/// The bar's resolution.
 const STEPS: u64 = 1000;
 /// The least time between two drawings: a drawing costs more than a message to a peer.
 const PAUSE: Duration = Duration::from_millis(200);

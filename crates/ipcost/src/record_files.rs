@@ -13,9 +13,6 @@ use crate::output::{
 };
 
 /// What the arguments get wrong together, before anything is read.
-///
-/// # Errors
-/// Where several outputs are to go to standard output, or a picture to a terminal.
 pub fn check(files: &RecordFiles) -> anyhow::Result<()> {
     at_most_one_on_standard_output(files.all())?;
     no_picture_on_terminal(files.png.as_deref())
@@ -37,9 +34,6 @@ pub fn write(
 }
 
 /// The same where a terminal shows something else than files hold.
-///
-/// # Errors
-/// As of [`write()`].
 pub fn write_and_show(
     record: &impl Serialize,
     files: &RecordFiles,

@@ -21,9 +21,6 @@ pub struct Redacting {
 
 impl Redacting {
     /// What is to be written, with placeholders where that was asked for.
-    ///
-    /// # Errors
-    /// Where a name is a word of its form.
     pub fn apply<T: Serialize + DeserializeOwned>(self, value: T) -> Result<T, Problem> {
         match self.redact {
             true => redacted(&value, &identity()).map_err(|error| Problem::failed(error.into())),
@@ -32,17 +29,11 @@ impl Redacting {
     }
 
     /// A document with placeholders; `None` where they were not asked for.
-    ///
-    /// # Errors
-    /// As [`Redacting::apply`].
     pub fn redacted(self, document: &Document) -> Result<Option<Document>, Problem> {
         self.redact.then(|| self.apply_to_document(document.clone())).transpose()
     }
 
     /// [`Redacting::apply`] for a document and its answer.
-    ///
-    /// # Errors
-    /// As there.
     pub fn apply_to_answered<T: Answer>(self, run: AnsweredRun<T>) -> Result<AnsweredRun<T>, Problem> {
         if !self.redact {
             return Ok(run);
@@ -53,9 +44,6 @@ impl Redacting {
     }
 
     /// [`Redacting::apply`] for a document.
-    ///
-    /// # Errors
-    /// As there.
     pub fn apply_to_document(self, document: Document) -> Result<Document, Problem> {
         match self.redact {
             true => redacted_document(document, &identity()).map_err(|error| Problem::failed(error.into())),

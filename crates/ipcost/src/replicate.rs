@@ -23,9 +23,6 @@ use crate::run::begin_measuring;
 use crate::{outputs, record_files};
 
 /// Runs what the arguments ask for.
-///
-/// # Errors
-/// What is wrong with the arguments or a replication file, or what failed.
 pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     if args.list {
         print(&catalogue::list(room())?).map_err(Problem::failed)?;
@@ -94,9 +91,6 @@ fn nothing_measured(ledger: &Ledger, reasons: &[String]) -> Problem {
 
 impl Decided {
     /// Saves, shows and writes it.
-    ///
-    /// # Errors
-    /// That nothing was measured, or what cannot be written.
     fn end(self, outputs: &Outputs<'_>) -> Result<ExitCode, Problem> {
         let reasons = self.run.unmeasured().filter(|_| !self.interrupted);
         let failure = reasons.map(|reasons| nothing_measured(&self.run, &reasons));
@@ -107,9 +101,6 @@ impl Decided {
 }
 
 /// Decides the claims of several experiments, one after the other, and tells who was right.
-///
-/// # Errors
-/// What failed, or cannot be written.
 fn several(
     args: &ReplicateArgs,
     replications: &[Replication],
@@ -169,9 +160,6 @@ fn several(
 }
 
 /// Whether there is something with counts of its own to run, where that was asked for.
-///
-/// # Errors
-/// If there is nothing.
 fn check_counts(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Result<()> {
     ensure!(
         !(args.full || args.as_published) || replications.iter().any(|one| one.as_published.is_some()),

@@ -15,9 +15,6 @@ use crate::output::{Showing, show};
 use crate::{documents, many, outputs, record_files};
 
 /// Writes every output that was asked for; without any, shows the document on the terminal.
-///
-/// # Errors
-/// What is wrong with the document, or what cannot be written.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
     outputs::check(&args.outputs, None).map_err(Problem::usage)?;
     if let Some(file) = &args.otava {

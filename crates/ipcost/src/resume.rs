@@ -42,16 +42,12 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
 /// A run that was killed, on the machine and with the program that began it.
 pub struct Killed {
     file: SamplesFile,
-    /// What was complete.
     pub samples: Samples,
     now_here: About,
 }
 
 impl Killed {
     /// Goes on with it by `measure`, and draws up the document of all that was measured.
-    ///
-    /// # Errors
-    /// Where measuring cannot even begin.
     pub fn go_on(
         mut self,
         quiet: bool,

@@ -28,18 +28,12 @@ use crate::output::{print, write_pretty};
 use crate::progress::{Line, bar};
 
 /// Runs what the arguments ask for.
-///
-/// # Errors
-/// What is wrong with the arguments, or what failed.
 pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
     let job = job(&args, &transport::states()).map_err(Problem::usage)?;
     run_job(&args, job)
 }
 
 /// Runs a job, with the rest of the arguments.
-///
-/// # Errors
-/// As [`run`].
 pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
     outputs.check(None).map_err(Problem::usage)?;
@@ -121,9 +115,6 @@ fn planned(lab: &Lab, job: Job) -> Result<(Job, Plan), LabError> {
 }
 
 /// Begins to measure: listens for signals that ask to stop, and does what [`meet_others`] does.
-///
-/// # Errors
-/// That it was interrupted while it waited, or cannot listen.
 pub fn begin_measuring(quiet: bool, waiting: Waiting) -> Result<Interrupt, Problem> {
     let interrupt = listen()?;
     meet_others(quiet, waiting, &|| interrupt.asked())?;
@@ -132,9 +123,6 @@ pub fn begin_measuring(quiet: bool, waiting: Waiting) -> Result<Interrupt, Probl
 
 /// Tells of others that measure or waits for them, and undoes what a run that was killed has left changed. Every command that measures
 /// does this before it looks at the machine.
-///
-/// # Errors
-/// That it was asked to stop while it waited.
 pub fn meet_others(quiet: bool, waiting: Waiting, is_asked: &dyn Fn() -> bool) -> Result<(), Problem> {
     if let Some(patience) = waiting.wait {
         wait_for_others(quiet, patience, is_asked)?;
@@ -197,9 +185,6 @@ fn wait_for_others(quiet: bool, patience: Duration, is_asked: &dyn Fn() -> bool)
 }
 
 /// Listens for signals that ask to stop.
-///
-/// # Errors
-/// Where that is not possible.
 pub fn listen() -> Result<Interrupt, Problem> {
     Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)
 }
@@ -212,9 +197,6 @@ fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
 }
 
 /// Carries a plan out and draws up its document, with an answer that is known before it ends.
-///
-/// # Errors
-/// Where measuring cannot even begin.
 pub fn carry_out(
     lab: &Lab,
     job: &Job,

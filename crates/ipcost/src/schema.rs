@@ -10,9 +10,6 @@ use crate::exit::Problem;
 use crate::output::write_text;
 
 /// Prints a JSON Schema.
-///
-/// # Errors
-/// Where standard output cannot be written.
 pub fn run(args: &SchemaArgs) -> Result<ExitCode, Problem> {
     write_text(schema(args.of), Path::new("-")).map_err(Problem::failed)?;
     Ok(ExitCode::SUCCESS)

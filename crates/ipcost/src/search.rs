@@ -13,9 +13,6 @@ use crate::finish::{Finished, Outputs, finish};
 use crate::run::{Recorder, begin_measuring};
 
 /// Searches, and shows what was found; what is searched for gets the request to stop, what tells of preparations, and what observes each run.
-///
-/// # Errors
-/// What is wrong with the arguments, or what failed.
 pub fn search(
     args: &SearchArgs,
     look: impl FnOnce(

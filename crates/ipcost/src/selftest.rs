@@ -13,15 +13,11 @@ use crate::progress::bar;
 use crate::record_files;
 use crate::run::begin_measuring;
 
-/// The bar's resolution.
 const STEPS: u64 = 1_000;
 /// How long a self-test takes where the user does not say.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(180);
 
 /// Tests the tool on this machine.
-///
-/// # Errors
-/// What failed; a broken promise is no error but an exit status.
 pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
     let files = RecordFiles::without_pictures(&args.files);
     record_files::check(&files).map_err(Problem::usage)?;

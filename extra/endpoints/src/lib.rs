@@ -31,15 +31,8 @@ pub trait Endpoint: Channel + Sized + 'static {
     const PATTERNS: &'static [Pattern] = &[Pattern::Rr, Pattern::Stream];
 
     /// Listens; returns the resulting URL.
-    ///
-    /// # Errors
-    /// The library's error.
     fn listen(url: &str, pattern: Pattern) -> io::Result<(Self, String)>;
 
-    /// Connects.
-    ///
-    /// # Errors
-    /// The library's error.
     fn dial(url: &str, pattern: Pattern) -> io::Result<Self>;
 }
 
@@ -162,9 +155,6 @@ impl<E: Endpoint> Client for Dialling<E> {
 }
 
 /// The length of a message that is copied out whole.
-///
-/// # Errors
-/// If the buffer has no room for it.
 pub fn whole(length: usize, buffer: &[u8]) -> io::Result<usize> {
     if length <= buffer.len() {
         return Ok(length);

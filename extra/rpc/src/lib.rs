@@ -17,7 +17,6 @@ use tokio::sync::{mpsc, oneshot};
 
 use telling::{Telling, Told};
 
-/// A connection.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
@@ -28,15 +27,9 @@ pub trait Protocol: Send + 'static {
     type Caller: Send;
 
     /// A caller on a connection, which goes on in tasks of the runtime.
-    ///
-    /// # Errors
-    /// The library's answer.
     fn shake(stream: impl Stream) -> impl Future<Output = io::Result<Self::Caller>>;
 
     /// The reply to a request.
-    ///
-    /// # Errors
-    /// The library's answer; [`ended`] where the other side has gone.
     fn call(caller: &mut Self::Caller, request: Bytes) -> impl Future<Output = io::Result<Bytes>>;
 
     /// Replies to every request of a connection, until it ends.
@@ -57,9 +50,6 @@ struct Request {
 
 impl Desk {
     /// The reply to a request.
-    ///
-    /// # Errors
-    /// That there will be none.
     pub async fn answer(&self, body: Bytes) -> io::Result<Bytes> {
         let (reply, replied) = oneshot::channel();
         self.requests.send(Request { body, reply }).await.map_err(|_| ended())?;

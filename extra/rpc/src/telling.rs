@@ -9,7 +9,6 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 
-/// What is told.
 #[derive(Default)]
 pub struct Told {
     news: Notify,
@@ -31,7 +30,6 @@ impl Told {
     }
 }
 
-/// The stream.
 pub struct Telling<S> {
     stream: S,
     told: Arc<Told>,
@@ -40,7 +38,6 @@ pub struct Telling<S> {
 }
 
 impl<S> Telling<S> {
-    /// Around a stream.
     pub fn new(stream: S, told: Arc<Told>) -> Self {
         Self { stream, told, is_written: false }
     }

@@ -12,7 +12,6 @@ use crate::tools::{has_program, has_rust_target, maturin};
 /// What binaries are built for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Target {
-    /// Rust's name.
     pub triple: &'static str,
     /// The linker or compiler of C that it takes, and its Debian package.
     compiler: (&'static str, &'static str),
@@ -28,7 +27,6 @@ impl Target {
         self.triple.contains("linux")
     }
 
-    /// The processor's name.
     pub fn processor(self) -> &'static str {
         self.triple.split('-').next().unwrap_or_default()
     }
@@ -37,7 +35,6 @@ impl Target {
 /// What a static binary runs on: any Linux. Installers know it by these names.
 const ANY_LINUX: &[&str] = &["manylinux2014", "musllinux_1_1"];
 
-/// Linux on x86-64.
 pub const X86_64: Target = Target {
     triple: "x86_64-unknown-linux-musl",
     compiler: ("gcc", "gcc"),
@@ -50,7 +47,6 @@ pub const AARCH64: Target = Target {
     compiler: ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
     ..X86_64
 };
-/// Windows on x86-64.
 pub const WINDOWS: Target = Target {
     triple: "x86_64-pc-windows-gnu",
     compiler: ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"),
@@ -60,13 +56,11 @@ pub const WINDOWS: Target = Target {
 
 /// What was built for one system.
 pub struct Binary {
-    /// The system.
     pub target: Target,
     /// The licences of all that is linked into it, in addition to its own.
     pub licences: String,
     /// The directory of its build.
     pub builds: PathBuf,
-    /// The program.
     pub file: PathBuf,
     /// The wheel with it, unless there is no maturin.
     pub wheel: Option<PathBuf>,
@@ -75,9 +69,6 @@ pub struct Binary {
 }
 
 /// Builds the program for a system: by maturin, which makes the wheel too, or else by cargo.
-///
-/// # Errors
-/// What is missing, or why it cannot be built.
 pub fn build(options: &Options, target: Target) -> Result<Binary> {
     let (compiler, package) = target.compiler;
     ensure!(has_program(compiler), "{compiler} is missing; install it with: apt-get install {package}");
@@ -133,9 +124,6 @@ pub fn build(options: &Options, target: Target) -> Result<Binary> {
 }
 
 /// Where cargo keeps what it downloads.
-///
-/// # Errors
-/// If neither it nor a home is known.
 pub fn cargo_home() -> Result<PathBuf> {
     if let Some(set) = std::env::var_os("CARGO_HOME") {
         return Ok(set.into());

@@ -14,7 +14,6 @@ use crate::shell::{command, path_text};
 pub struct Entry {
     /// Its path, with slashes.
     pub path: String,
-    /// Its content.
     pub bytes: Vec<u8>,
     /// Whether it is a program.
     pub executable: bool,
@@ -54,9 +53,6 @@ pub const THIRD_PARTY: &str = "LICENSES-THIRD-PARTY";
 pub const LINKED: [&str; 3] = [THIRD_PARTY, "NOTICE-Inter", "LICENSE-Inter"];
 
 /// The content of an archive; `native` prints the manual and the completions.
-///
-/// # Errors
-/// What cannot be read or printed.
 pub fn of(binary: &Binary, native: &Binary) -> Result<Vec<Entry>> {
     let name = binary.file.file_name().context("a program has a name")?.to_string_lossy().into_owned();
     let mut entries = vec![Entry { path: name, bytes: std::fs::read(&binary.file)?, executable: true }];
@@ -79,9 +75,6 @@ pub fn of(binary: &Binary, native: &Binary) -> Result<Vec<Entry>> {
 }
 
 /// Writes a file, with the directories that it lies in.
-///
-/// # Errors
-/// If they cannot be written.
 pub fn write(file: &Path, bytes: &[u8]) -> Result<()> {
     let dir = file.parent().context("a file in a directory")?;
     std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -105,9 +98,6 @@ fn printed(binary: &Binary, words: &[&str]) -> Result<Vec<u8>> {
 }
 
 /// The licences of all crates linked into the binary, equal texts once.
-///
-/// # Errors
-/// What cannot be read.
 pub fn third_party(target: Target) -> Result<String> {
     let mut words = vec!["cargo", "tree", "--package", "ipcost", "--edges", "normal", "--prefix", "none"];
     words.extend(["--format", "{p}|{l}", "--target", target.triple, "--features", "tls"]);

@@ -29,7 +29,6 @@ pub struct Options {
     pub out: PathBuf,
     /// The directory of cargo's builds, one below it for each system.
     pub builds: PathBuf,
-    /// The parts, or all.
     pub parts: Vec<String>,
     /// Whether to build everything a second time, elsewhere, and to compare.
     pub twice: bool,
@@ -48,9 +47,6 @@ impl Options {
     }
 
     /// Reads the words after `dist`.
-    ///
-    /// # Errors
-    /// A word that means nothing.
     pub fn read(words: &[&str]) -> Result<Self> {
         let mut options = Self::new();
         let mut words = words.iter();
@@ -90,7 +86,6 @@ struct Made {
 }
 
 impl Made {
-    /// The static binaries.
     fn linux(&self) -> impl Iterator<Item = &Binary> {
         self.binaries.iter().filter(|binary| binary.target.is_linux())
     }
@@ -119,9 +114,6 @@ const PACKAGES: [Packages; 4] = [
 const AT_ONCE: usize = 2;
 
 /// Builds all parts, and says which could not be built and why.
-///
-/// # Errors
-/// If a part could not be built; the others are there. With [`Options::twice`], files that differ.
 pub fn run(options: &Options) -> Result<()> {
     build_all(options)?;
     if options.twice {
@@ -133,9 +125,6 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Builds all parts again, into a directory of their own, and compares.
-///
-/// # Errors
-/// If that fails, or files that differ.
 pub fn compare_with(first: &Options, second: &Options) -> Result<()> {
     let again = Options { out: target().join("packages-again"), ..second.clone() };
     build_all(&again)?;
@@ -151,9 +140,6 @@ pub fn compare_with(first: &Options, second: &Options) -> Result<()> {
 }
 
 /// Empties a directory of packages: one that holds the checksums of what is in it, and nothing else of anybody.
-///
-/// # Errors
-/// That it is something else.
 fn empty(dir: &Path) -> Result<()> {
     let mut entries = match std::fs::read_dir(dir) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -206,9 +192,6 @@ fn build_all(options: &Options) -> Result<()> {
 }
 
 /// The program for Linux on x86-64 as it is packaged.
-///
-/// # Errors
-/// If it cannot be built.
 pub fn static_binary() -> Result<PathBuf> {
     let options = Options { out: target().join("packages-of-benches"), ..Options::new() };
     std::fs::create_dir_all(&options.out)?;
@@ -233,9 +216,6 @@ fn archive(options: &Options, made: &mut Made, binary: Binary) -> Result<()> {
 }
 
 /// The time of the sources in seconds since 1970: `SOURCE_DATE_EPOCH`, or that of the commit.
-///
-/// # Errors
-/// If it is neither set nor in a checkout.
 pub fn source_date() -> Result<u64> {
     if let Ok(set) = std::env::var("SOURCE_DATE_EPOCH") {
         return set.parse().with_context(|| format!("SOURCE_DATE_EPOCH is no number: {set}"));

@@ -20,10 +20,6 @@ use crate::shell::{path_text, root};
 /// The file with the checksums.
 pub const SUMS: &str = "SHA256SUMS";
 
-/// Compresses a text.
-///
-/// # Errors
-/// Never: it is written to memory.
 pub fn gz(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());
     packed.write_all(bytes)?;
@@ -31,9 +27,6 @@ pub fn gz(bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Packs a folder into a tarball.
-///
-/// # Errors
-/// If it cannot be written.
 pub fn tar_gz(file: &Path, folder: &str, entries: &[Entry]) -> Result<PathBuf> {
     let out = File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
     let mut archive = tar::Builder::new(GzBuilder::new().write(out, Compression::best()));
@@ -50,9 +43,6 @@ pub fn tar_gz(file: &Path, folder: &str, entries: &[Entry]) -> Result<PathBuf> {
 }
 
 /// Packs a folder into a zip archive, as Windows opens them.
-///
-/// # Errors
-/// If it cannot be written.
 pub fn zip(file: &Path, folder: &str, entries: &[Entry]) -> Result<PathBuf> {
     let out = File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
     let mut archive = ZipWriter::new(out);
@@ -71,9 +61,6 @@ fn deflated() -> SimpleFileOptions {
 
 /// Copies a wheel into a directory. Its list of components, which is written to a file of its own as well, loses the paths of
 /// this machine; the licences of what is linked into the program are added.
-///
-/// # Errors
-/// If it is no wheel of maturin, or cannot be written.
 pub fn wheel(from: &Path, dir: &Path, sbom: &Path, licences: &str) -> Result<PathBuf> {
     let mut packed = ZipArchive::new(File::open(from)?)?;
     let file = dir.join(from.file_name().context("a wheel has a name")?);
@@ -116,9 +103,6 @@ pub fn wheel(from: &Path, dir: &Path, sbom: &Path, licences: &str) -> Result<Pat
 }
 
 /// The SHA-256 of a file, in hexadecimal.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn sha256(file: &Path) -> Result<String> {
     let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     Ok(Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
@@ -128,9 +112,6 @@ pub fn sha256(file: &Path) -> Result<String> {
 }
 
 /// Writes the sums of all files as `sha256sum --check` reads them.
-///
-/// # Errors
-/// If a file cannot be read, or the sums cannot be written.
 pub fn checksums(files: &[PathBuf], dir: &Path) -> Result<PathBuf> {
     let mut sums = String::new();
     for file in files {

@@ -17,21 +17,16 @@ pub enum Need {
     Compiler,
     /// `strace`, without which no call has a name.
     Strace,
-    /// `python3`.
     Python,
     /// Files on a device, where the target directory is.
     Storage,
-    /// Network namespaces.
     Namespaces,
-    /// `nft`.
     Firewall,
     /// Quotas of processor time.
     Quotas,
-    /// Two cores.
     Cores,
     /// Huge pages on request.
     HugePages,
-    /// The port of name servers.
     NameServerPort,
     /// A certificate, made by `openssl`.
     Certificate,

@@ -17,9 +17,6 @@ pub fn question(job: &Job) -> &'static dyn Question {
 }
 
 /// Plans a job, with or without arms. With arms, cells have what the upper levels leave of alpha.
-///
-/// # Errors
-/// As [`Lab::plan_job`].
 pub fn plan(lab: &Lab, job: &Job, seed: u64) -> Result<Plan, LabError> {
     if job.ab.is_none() {
         return lab.plan_job(job, seed);

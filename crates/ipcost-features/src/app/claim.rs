@@ -16,13 +16,11 @@ const VISIBLE: f64 = 0.02;
 pub(super) enum Claim {
     /// A Unix socket costs less.
     Less,
-    /// It costs more.
     More,
     /// Both cost the same within the margin.
     Same,
     /// The same in the median; the mean is open.
     SameInMedian,
-    /// Not known yet.
     Open,
     /// Too few epochs for an interval.
     Estimate,
@@ -31,7 +29,6 @@ pub(super) enum Claim {
 }
 
 impl Saving {
-    /// What is claimed.
     pub(super) fn claim(&self) -> Claim {
         match self.verdict {
             Verdict::Different | Verdict::Direction if self.ratio.median < 1.0 => Claim::Less,

@@ -20,7 +20,6 @@ use super::{App, AtRate, Burst, BurstOutcome, Saving, SideCost};
 /// The most letters of a request in a table.
 const MOST: usize = 32;
 
-/// The page.
 pub fn page<'a>(app: &'a App, document: &'a Document) -> Page<'a> {
     let mut page = Page::new(heading(app));
     // It may be all that a Unix socket would save, so it comes before any advice.

@@ -15,7 +15,6 @@ pub(super) const LOGIN: &str = "login";
 /// The answer of `app`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct App {
-    /// [`APP_SCHEMA`].
     pub schema: String,
     /// The kind of server, such as `postgres`.
     pub server: String,
@@ -77,14 +76,12 @@ pub enum Others {
 /// One of the server's two sockets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerSocket {
-    /// Its address.
     pub address: String,
     /// The name that it was given by, of which the address is the first that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The process that listens, if the system tells.
     pub process: Option<u32>,
-    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
 }
@@ -92,11 +89,9 @@ pub struct ServerSocket {
 /// Something that was compared between both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
-    /// What.
     pub what: String,
     /// Over the Unix socket.
     pub unix: String,
-    /// Over TCP.
     pub tcp: String,
     /// Whether it is the same.
     pub same: bool,
@@ -104,12 +99,9 @@ pub struct Checked {
     pub made_equal: Option<String>,
 }
 
-/// A request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasuredRequest {
-    /// Its text.
     pub request: String,
-    /// Bytes sent.
     pub sent: u64,
     /// Bytes of the reply.
     pub replied: u64,
@@ -120,11 +112,9 @@ pub struct MeasuredRequest {
 /// What one kind of load costs over the one socket that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SideCost {
-    /// The request.
     pub request: String,
     /// On a kept connection (`rr`) or on one of its own (`connect`).
     pub pattern: Pattern,
-    /// Clients at once.
     pub concurrency: u32,
     /// Requests sent before the first reply is read.
     pub pipeline: u64,
@@ -159,11 +149,9 @@ pub struct OtherSide {
 /// What the Unix socket saves for one kind of load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Saving {
-    /// The request.
     pub request: String,
     /// On a kept connection (`rr`) or on one of its own (`connect`).
     pub pattern: Pattern,
-    /// Clients at once.
     pub concurrency: u32,
     /// Requests sent before the first reply is read.
     pub pipeline: u64,
@@ -235,7 +223,6 @@ impl Saving {
 /// A percentile of requests that are offered at a rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AtRate {
-    /// The request.
     pub request: String,
     /// So many a second.
     pub per_s: u64,
@@ -246,7 +233,6 @@ pub struct AtRate {
     /// Over the Unix socket, from when each was due, nanoseconds; absent where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_ns: Option<u64>,
-    /// Over TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_ns: Option<u64>,
     /// The first over the second, if both were measured.
@@ -257,7 +243,6 @@ pub struct AtRate {
 /// How many batches ran on these cores, as shares of those whose cores are known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RanShare {
-    /// On which cores.
     pub ran: Ran,
     /// Of the batches over the Unix socket.
     pub unix: f64,
@@ -293,13 +278,11 @@ impl Curve {
 /// What becomes of clients that connect at the same moment and do not wait for a place in the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Burst {
-    /// Clients at once.
     pub clients: u32,
     /// The most that the system lets wait at any socket (`net.core.somaxconn`).
     pub somaxconn: Option<u32>,
     /// Over the Unix socket.
     pub unix: Option<BurstOutcome>,
-    /// Over TCP.
     pub tcp: Option<BurstOutcome>,
     /// Rounds of clients that were left out, so that enough of the budget is left.
     #[serde(default, skip_serializing_if = "is_none")]

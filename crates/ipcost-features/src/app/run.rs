@@ -47,7 +47,6 @@ pub struct AppRequest {
     /// Whether both are said to be of the same server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_server: bool,
-    /// Who asks.
     pub login: Login,
     /// What is asked, the least first.
     pub requests: Vec<String>,
@@ -67,7 +66,6 @@ pub struct AppRequest {
 }
 
 impl AppRequest {
-    /// The kind, as it was named.
     pub fn named(&self, kind: &'static ServerKind) -> NamedServer {
         let alias =
             self.alias.as_deref().and_then(|name| find_named(name).ok()).and_then(|named| named.alias);
@@ -76,9 +74,6 @@ impl AppRequest {
 }
 
 /// The command of a peer that asks a kind of server.
-///
-/// # Errors
-/// If this program's path is not known.
 pub fn peer_of(kind: &ServerKind) -> Result<Vec<String>, LabError> {
     let mut command = own_command("peer")?;
     command.extend(["app".to_owned(), kind.name.to_owned()]);
@@ -87,9 +82,6 @@ pub fn peer_of(kind: &ServerKind) -> Result<Vec<String>, LabError> {
 
 /// The job: each request on a kept connection, with a server of the user's own also from a client that is pinned; the least also on a connection of its own, by several clients at once, and
 /// pipelined where the protocol has it; the last at each rate that is asked for; over both sockets.
-///
-/// # Errors
-/// If no private server can be started, or this program's path is not known.
 pub fn prepare(kind: &'static ServerKind, asked: &AppRequest, several_cores: bool) -> Result<Job, LabError> {
     let mut command = peer_of(kind)?;
     let is_private = asked.given.is_empty();
@@ -171,9 +163,6 @@ pub fn ports_to(asked: &AppRequest) -> Option<SocketAddr> {
 
 /// Keeps other users of this machine from a private server: by its own means, or else by a network of its own, which this process
 /// moves into.
-///
-/// # Errors
-/// Why neither is possible here, and what to do.
 pub fn keep_others_out(kind: &ServerKind, admits: bool) -> Result<Others, LabError> {
     let Some(why) = kind.is_open_to_all(None) else { return Ok(Others::Secret) };
     if admits {
@@ -227,7 +216,6 @@ fn flags(asked: &AppRequest) -> Vec<String> {
 pub struct SeenServer {
     /// Over the Unix socket.
     pub unix: Option<Facts>,
-    /// Over TCP.
     pub tcp: Option<Facts>,
     /// How long it is to last, if it is a private one.
     pub lasts: Option<Lasts>,
@@ -270,9 +258,6 @@ impl BurstRoom {
 
 /// Lets as many clients as were asked for come at the same moment, over one socket after the other, a few times, as long as that leaves
 /// a quarter of the budget.
-///
-/// # Errors
-/// If that many clients cannot be started here.
 pub fn burst(
     kind: &ServerKind,
     asked: &AppRequest,
@@ -338,9 +323,6 @@ pub fn burst(
 }
 
 /// Looks at the server over both sockets; starts it if it is a private one.
-///
-/// # Errors
-/// What is wrong with the server, the login or a request, and on which side.
 pub fn look(kind: &ServerKind, asked: &AppRequest, bench: &mut ProcessBench) -> Result<SeenServer, LabError> {
     let login = kind.login_for(&asked.given, &asked.login);
     let facts = |at: &At| {

@@ -13,7 +13,6 @@ pub const CHECK_SCHEMA: &str = "ipcost-check/1";
 /// What was decided of a file of claims.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// [`CHECK_SCHEMA`].
     pub schema: String,
     /// The file of claims, as it was named.
     pub file: String,
@@ -30,7 +29,6 @@ pub struct Check {
 }
 
 impl Check {
-    /// How many claims have this word.
     pub fn count(&self, word: ClaimVerdict) -> usize {
         self.claims.iter().filter(|claim| claim.word == word).count()
     }
@@ -39,11 +37,9 @@ impl Check {
 /// A claim and what holds of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckedClaim {
-    /// In words.
     pub text: String,
     /// The line of the file on which it begins, from 1.
     pub line: u32,
-    /// What holds.
     pub word: ClaimVerdict,
     /// What it rests on: one cell, or each of several.
     pub tests: Vec<CheckedTest>,
@@ -69,7 +65,6 @@ pub struct CheckedTest {
     /// Whether it is about one cell, a group of them, or all together: then `cell` says which in words.
     #[serde(default, skip_serializing_if = "Level::is_cell")]
     pub level: Level,
-    /// What of them.
     pub metric: ClaimMetric,
     /// The median over epochs; null where there is none.
     pub value: Option<f64>,
@@ -81,7 +76,6 @@ pub struct CheckedTest {
     pub at_most: Option<f64>,
     /// It is claimed to be at least this.
     pub at_least: Option<f64>,
-    /// What holds.
     pub word: ClaimVerdict,
     /// Why it cannot be decided here, whatever the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -28,9 +28,7 @@ pub const FLEET_CHECK_SCHEMA: &str = "ipcost-fleet-check/1";
 /// What the documents of many hosts say of a project's claims.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FleetCheck {
-    /// [`FLEET_CHECK_SCHEMA`].
     pub schema: String,
-    /// What made it.
     pub tool: Tool,
     /// The file of claims, as it was named.
     pub file: String,
@@ -56,7 +54,6 @@ pub struct FleetCheck {
     pub skipped_files: u64,
 }
 
-/// A host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckedHost {
     /// What outputs call it.
@@ -65,7 +62,6 @@ pub struct CheckedHost {
     pub machine: Option<String>,
     /// When its run started, RFC 3339.
     pub started: String,
-    /// Its complete epochs.
     pub epochs: u32,
 }
 
@@ -99,9 +95,6 @@ pub struct Deciding {
 }
 
 /// What about the claims cannot be asked of a fleet.
-///
-/// # Errors
-/// The first such claim, with its place in the file.
 pub fn askable(file: &ClaimsFile) -> Result<(), ipcost_model::JobFileError> {
     for claim in &file.claims {
         if let Reference::Baseline(name) = &claim.reference {
@@ -170,7 +163,6 @@ impl Deciding {
         self.hosts.contains_key(&place)
     }
 
-    /// How many hosts there are.
     pub fn hosts(&self) -> usize {
         self.hosts.len()
     }

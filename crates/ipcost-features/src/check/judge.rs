@@ -144,7 +144,6 @@ pub fn is_settled(claim: &CheckedClaim) -> bool {
     !is_open(claim.word) || claim.tests.iter().all(|test| !is_open(test.word) || test.reason.is_some())
 }
 
-/// The verdict on all claims together.
 pub fn together(claims: &[CheckedClaim]) -> ClaimVerdict {
     all_keep(&claims.iter().map(|claim| claim.word).collect::<Vec<_>>())
 }

@@ -10,7 +10,6 @@ use crate::check::words::{advice, figures, place, telling};
 use crate::check::{CheckedClaim, CheckedTest, View};
 use ipcost_model::ClaimVerdict;
 
-/// Draws the XML.
 pub fn render(check: &View<'_>) -> String {
     let count =
         |element: &str| check.claims.iter().filter(|claim| self::element(claim) == Some(element)).count();

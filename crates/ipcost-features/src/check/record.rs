@@ -62,7 +62,6 @@ impl ClaimMetric {
     }
 }
 
-/// A file of claims.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimsFile {
     /// What is measured for them.
@@ -71,7 +70,6 @@ pub struct ClaimsFile {
     pub claims: Vec<ProjectClaim>,
 }
 
-/// A claim of a project.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectClaim {
     /// In words, where the file has some.
@@ -117,14 +115,12 @@ pub struct Bound {
 /// A line and a column, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// The line.
     pub line: usize,
     /// The column in characters.
     pub column: usize,
 }
 
 impl Place {
-    /// An error here.
     pub fn error(self, message: impl Into<String>) -> JobFileError {
         JobFileError { line: self.line, column: self.column, message: message.into() }
     }
@@ -133,8 +129,6 @@ impl Place {
 /// Something with its place in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Located<T> {
-    /// What stands there.
     pub value: T,
-    /// Where.
     pub place: Place,
 }

@@ -21,9 +21,6 @@ impl Question for Questions {
 }
 
 /// Measures until nothing is left to decide, or the budget is spent; a baseline that is recorded decides nothing.
-///
-/// # Errors
-/// Where measuring cannot even begin.
 pub fn measure(
     questions: &Questions,
     plan: Plan,

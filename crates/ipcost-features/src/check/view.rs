@@ -5,7 +5,6 @@ use ipcost_model::Document;
 use super::{Check, CheckedClaim};
 use crate::check::words::how;
 
-/// Claims, decided.
 pub struct View<'a> {
     /// The file of claims, as it was named.
     pub file: &'a str,

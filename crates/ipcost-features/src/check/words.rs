@@ -51,7 +51,6 @@ pub(crate) fn figures(test: &CheckedTest) -> String {
     format!("{}{gap}{bounds}, claimed {}", value(test), claimed(test))
 }
 
-/// The median.
 pub(crate) fn value(test: &CheckedTest) -> String {
     test.value.map_or_else(|| "not measured".to_owned(), |value| shown(test, value))
 }
@@ -193,7 +192,6 @@ pub(crate) fn between_runs(between: &BetweenRuns) -> String {
     )
 }
 
-/// `5 %`, `0.43 %`.
 fn share(spread: f64) -> String {
     let percent = spread * 100.0;
     let digits = if percent >= 10.0 || (percent - percent.round()).abs() < 1e-9 { 0 } else { 2 };

@@ -20,9 +20,6 @@ pub enum CellName {
 
 impl CellName {
     /// The one cell that a claim names: by its id, else its label, else its transport; or by what distinguishes it.
-    ///
-    /// # Errors
-    /// Where there is none or there are several, in one line.
     pub(crate) fn find(&self, cells: &[PlannedCell]) -> Result<usize, String> {
         let name = match self {
             Self::Like(selector) => return selector.find(cells),

@@ -8,7 +8,6 @@ use ipcost_model::ClaimVerdict;
 /// What epochs say of the value that a claim is about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ClaimedValue {
-    /// The median.
     pub value: f64,
     /// Its interval; `None` while that is unbounded.
     pub interval: Option<(f64, f64)>,

@@ -23,14 +23,12 @@ pub struct ClaimCounts {
 }
 
 impl ClaimCounts {
-    /// Of verdicts.
     pub fn of(verdicts: impl Iterator<Item = ClaimVerdict>) -> Self {
         let mut counts = Self::default();
         verdicts.for_each(|verdict| counts.add(verdict));
         counts
     }
 
-    /// One more.
     pub fn add(&mut self, verdict: ClaimVerdict) {
         *match verdict {
             ClaimVerdict::Holds => &mut self.holds,
@@ -54,7 +52,6 @@ impl ClaimCounts {
         }
     }
 
-    /// All hosts.
     pub fn all(&self) -> u64 {
         self.holds + self.fails + self.depends + self.no_difference + self.open + self.not_tested
     }

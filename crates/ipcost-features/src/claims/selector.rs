@@ -10,13 +10,11 @@ use serde::{Deserialize, Deserializer};
 /// Names one cell of a run by what distinguishes it: a label, columns of the cell, options.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selector {
-    /// Its label.
     pub label: Option<String>,
     /// Values of [`Point::COLUMNS`], in their order.
     pub columns: Vec<(&'static str, String)>,
     /// Whether it has no options.
     pub plain: bool,
-    /// Options that it has.
     pub options: BTreeMap<String, OptionValue>,
     /// What is taken of it.
     pub measure: Option<Quantity>,
@@ -113,25 +111,16 @@ impl Selector {
     }
 
     /// The one cell that it names; of several, the plainest: where the scheduler chooses, and with the fewest options.
-    ///
-    /// # Errors
-    /// If there is none or there are several, in one line.
     pub(crate) fn find(&self, cells: &[PlannedCell]) -> Result<usize, String> {
         self.find_any(cells)?.ok_or_else(|| format!("no cell of the run is {self}"))
     }
 
     /// [`Selector::find`], where there may be none.
-    ///
-    /// # Errors
-    /// If there are several, in one line.
     pub(crate) fn find_any(&self, cells: &[PlannedCell]) -> Result<Option<usize>, String> {
         self.plainest(cells, |cell| (&cell.id, &cell.label, &cell.point))
     }
 
     /// [`Selector::find_any`] among the cells of a document.
-    ///
-    /// # Errors
-    /// As there.
     pub(crate) fn find_record(&self, cells: &[CellRecord]) -> Result<Option<usize>, String> {
         self.plainest(cells, |cell| (&cell.id, &cell.label, &cell.point))
     }

@@ -89,7 +89,6 @@ pub struct NamedCells {
 pub struct AskedGroup(pub Vec<NamedCells>);
 
 impl AskedGroup {
-    /// The group itself.
     pub fn first(&self) -> &NamedCells {
         &self.0[0]
     }

@@ -24,10 +24,8 @@ use super::unpaired::UnpairedRuns;
 /// medians, relative. On the noisy virtual machine of the documentation it is less.
 pub const DEFAULT_SPREAD: f64 = 0.05;
 
-/// How to compare.
 #[derive(Debug, Clone, Copy)]
 pub struct CompareSettings {
-    /// What is compared.
     pub metric: Metric,
     /// The relative change that matters.
     pub margin: f64,
@@ -42,19 +40,10 @@ pub enum CompareError {
     #[error(
         "the run of {started} with seed {seed} is named more than once; a comparison takes runs that were measured independently"
     )]
-    Twice {
-        /// When it started.
-        started: String,
-        /// Its seed.
-        seed: u64,
-    },
+    Twice { started: String, seed: u64 },
     /// A run without epochs.
     #[error("the run of {started} has no complete epoch; leave it out, or measure it again")]
-    Empty {
-        /// When it started.
-        started: String,
-    },
-    /// Nothing to compare.
+    Empty { started: String },
     #[error(
         "no cell was measured on both sides; A has {a}, B has {b}: cells are matched by their ids, so run the same job on both"
     )]
@@ -64,7 +53,6 @@ pub enum CompareError {
         /// A cell of side B.
         b: String,
     },
-    /// No cell has figures in every run.
     #[error(
         "no cell has figures for {metric} in every epoch of every run, so nothing can be compared; compare by the other metric, or measure again"
     )]

@@ -28,7 +28,6 @@ const CHANGES: [Column; 6] = [
     Column::text("verdict"),
 ];
 
-/// The page.
 pub fn page(comparison: &Comparison) -> Page<'_> {
     let mut page = Page::new(title(comparison));
     page.about = sides(comparison);

@@ -18,7 +18,6 @@ impl PastRuns {
         Self(by.into_iter().map(|by| (by, PastFigures::default())).collect())
     }
 
-    /// Adds a run.
     pub fn add(&mut self, document: &Document) {
         let batches = Batches::new(&document.samples, document.cells.len());
         self.0.iter_mut().for_each(|(by, figures)| figures.add(document, &batches, *by));
@@ -46,7 +45,6 @@ impl PastFigures {
         self.sets.entry(build).or_default().push(logs);
     }
 
-    /// How many runs.
     pub fn runs(&self) -> usize {
         self.sets.values().map(Vec::len).sum()
     }

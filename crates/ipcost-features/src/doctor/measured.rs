@@ -18,9 +18,6 @@ const BUDGET: Duration = Duration::from_secs(6);
 const STREAM: &str = "stream/tcp/65536/c1";
 
 /// What a message of a stream costs under [`COMMON_CONGESTION`], relative to the same under the machine's own.
-///
-/// # Errors
-/// If it cannot be measured: the usual one is not there, or processes cannot be pinned.
 pub(super) fn congestion() -> Result<String, LabError> {
     let mut cells = Vec::new();
     for placement in [Placement::Together, Placement::Apart] {

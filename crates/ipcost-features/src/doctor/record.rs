@@ -43,7 +43,6 @@ named! {
 /// One thing that was looked at, and what it means for results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Stable; for programs.
     pub code: String,
     /// What it is about.
     pub topic: Topic,
@@ -85,7 +84,6 @@ named! {
 /// How this program came to this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Installation {
-    /// The means.
     pub by: Means,
     /// Which tool installed a Python package, if that is known; null otherwise.
     pub tool: Option<String>,

@@ -34,14 +34,12 @@ pub struct FlameSide {
     pub stacks: BTreeMap<String, u64>,
     /// Processor time, nanoseconds per operation; the stacks share it.
     pub cpu_ns: f64,
-    /// Calls in which it waits.
     pub waits: Vec<CallWait>,
 }
 
 /// A call in which a side waits.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallWait {
-    /// Its name.
     pub call: String,
     /// Time off the processor, nanoseconds per operation.
     pub ns: f64,
@@ -54,20 +52,14 @@ pub enum FlameError {
     #[error(
         "no stack and no wait of {label} is known, so there is no flame graph; see what the report lists as missing"
     )]
-    Empty {
-        /// The cell.
-        label: String,
-    },
+    Empty { label: String },
     /// A time is negative or not a number.
     #[error(
         "{what} of the {side} of {label} is {ns} ns, which is not a time; measure again with a larger --budget"
     )]
     NotATime {
-        /// The cell.
         label: String,
-        /// The side.
         side: PeerRole,
-        /// Which time.
         what: String,
         /// The value, nanoseconds.
         ns: f64,

@@ -29,9 +29,6 @@ pub type Costs = Vec<Option<f64>>;
 
 impl Floors {
     /// Those of a job's cells; `None` where no floor is known, or none can be measured here.
-    ///
-    /// # Errors
-    /// What is wrong with the job.
     pub fn of(job: &Job, seed: u64, lab: &Lab) -> Result<Option<Self>, LabError> {
         let mut expanded = lab.cells(&Job { floor: true, ..job.clone() })?;
         let known = expanded.cells.iter().filter_map(|cell| Some((cell.id.clone(), cell.floor.clone()?)));
@@ -51,10 +48,6 @@ impl Floors {
         Ok(Some(Self { plan: lab.plan(expanded, &settings)?, recipes }))
     }
 
-    /// Measures them once.
-    ///
-    /// # Errors
-    /// Where a floor cannot be measured, or measuring was interrupted.
     pub fn measure(&self, lab: &Lab, interrupt: &Interrupt) -> Result<Costs, EngineError> {
         let (outcome, _) = lab.run(self.plan.clone(), &Unasked, interrupt, |_| Silent)?;
         match outcome.failure {
@@ -73,11 +66,8 @@ impl Floors {
 
 /// Floors, with what they cost in both passes.
 pub struct MeasuredFloors {
-    /// What was measured.
     pub floors: Floors,
-    /// At the begin.
     pub begin: Costs,
-    /// At the end.
     pub end: Costs,
 }
 

@@ -55,7 +55,6 @@ named! {
 /// Where the time of cells goes. Figures are for one operation; intervals hold all together at 1 − `alpha`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// [`EXPLANATION_SCHEMA`].
     pub schema: String,
     /// How many intervals share alpha.
     pub intervals: u32,
@@ -81,7 +80,6 @@ pub struct Explanation {
 /// A cell, where its time goes, and what was seen of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Deref)]
 pub struct ExplainedCell {
-    /// Stable between runs.
     pub id: String,
     /// What it is called in sentences.
     pub label: String,
@@ -153,7 +151,6 @@ pub struct ExplainedFloor {
     pub record: FloorRecord,
     /// At the begin, nanoseconds for one operation.
     pub begin_ns: f64,
-    /// At the end.
     pub end_ns: f64,
     /// Whether the two differ by a fifth at most; otherwise the machine changed, and the multiple says little.
     pub steady: bool,
@@ -162,14 +159,11 @@ pub struct ExplainedFloor {
 /// Something of either side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sides<T> {
-    /// The client's.
     pub client: T,
-    /// The server's.
     pub server: T,
 }
 
 impl<T> Sides<T> {
-    /// That of one side.
     pub fn of(&self, side: PeerRole) -> &T {
         match side {
             PeerRole::Client => &self.client,
@@ -181,7 +175,6 @@ impl<T> Sides<T> {
 /// What goes to a part.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PartCost {
-    /// Which.
     pub part: Part,
     /// Nanoseconds.
     pub ns: Estimate,
@@ -298,12 +291,10 @@ named! {
     }
 }
 
-/// One item of an account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AccountItem {
     /// The side that does it.
     pub side: PeerRole,
-    /// What it is.
     pub act: Act,
     /// The call by name, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -319,7 +310,6 @@ pub struct AccountItem {
     /// What it accounts for, nanoseconds; null where that is too little to be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<f64>,
-    /// How that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<Known>,
 }
@@ -327,7 +317,6 @@ pub struct AccountItem {
 /// What a part contributes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PartDifference {
-    /// Which.
     pub part: Part,
     /// Nanoseconds.
     pub ns: Estimate,
@@ -342,9 +331,7 @@ pub struct CountDifference {
     pub side: Option<PeerRole>,
     /// What: `system calls`, `voluntary switches`, or an event's name.
     pub what: String,
-    /// For `a`.
     pub a: f64,
-    /// For `b`.
     pub b: f64,
     /// Whether they differ by more than such counts do on their own.
     pub differs: bool,
@@ -360,7 +347,6 @@ impl AccountItem {
 /// A cause that was recognised.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NamedCause {
-    /// Stable; for programs.
     pub code: String,
     /// The cell it concerns, by id; null where it concerns all.
     pub cell: Option<String>,
@@ -403,9 +389,7 @@ pub struct Tried {
 /// Something that could not be looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// What.
     pub what: String,
-    /// Why.
     pub reason: String,
     /// How to get it.
     pub remedy: String,

@@ -58,9 +58,6 @@ pub struct Examined {
 }
 
 /// The plan of the timed pass, with native twins of cells between other peers.
-///
-/// # Errors
-/// What is wrong with the request, or what this system has no room for.
 pub fn prepare(asked: &ExplainRequest, lab: &Lab) -> Result<(Job, Plan, Question), LabError> {
     let mut job = Job { floor: false, ..asked.job.clone() };
     let first = lab.cells(&job)?;
@@ -165,9 +162,6 @@ fn pairs_by_id(job: &Job, lab: &Lab) -> Result<Vec<(String, String)>, LabError> 
 }
 
 /// The timed pass, then those that are not timed.
-///
-/// # Errors
-/// Where measuring cannot begin, or a peer fails while it is looked at.
 pub fn examine(
     asked: &ExplainRequest,
     (job, plan, question): (&Job, Plan, &Question),

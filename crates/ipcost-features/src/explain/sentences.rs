@@ -11,7 +11,6 @@ use crate::explain::{
     CountDifference, Division, ExplainedCell, ExplainedDifference, ExplainedFloor, Part, PartDifference,
 };
 
-/// What one operation is.
 fn operation(pattern: Pattern) -> &'static str {
     match pattern {
         Pattern::Rr => "round trip",

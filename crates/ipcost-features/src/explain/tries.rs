@@ -28,20 +28,15 @@ const LARGE_BACKLOG: u64 = 4_096;
 /// A cell with what is to be tried in it.
 #[derive(Debug, Clone, PartialEq)]
 struct Trial {
-    /// The cell's id.
     cell: String,
     /// The same with the remedy.
     remedied: Matrix,
-    /// What is set.
     setting: String,
     /// The causes that it is for, as indices.
     causes: Vec<usize>,
 }
 
 /// Measures every remedy that is an option here, and tells each cause what it brought; tells how many there were.
-///
-/// # Errors
-/// Where measuring failed.
 pub fn try_remedies(
     explanation: &mut Explanation,
     plan: &Plan,

@@ -24,7 +24,6 @@ const MOST_VALUES_LOOKED_AT: usize = 200_000_000;
 /// Hosts that differ from most in one contrast or claim.
 pub(super) struct Dissent {
     pub how: Otherwise,
-    /// The hosts.
     pub there: Vec<usize>,
     /// Those that agree with most.
     pub rest: Vec<usize>,

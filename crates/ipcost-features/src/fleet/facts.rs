@@ -22,7 +22,6 @@ pub struct Interned {
 }
 
 impl Interned {
-    /// The number of a text.
     pub fn number(&mut self, text: &str) -> u32 {
         if let Some(known) = self.numbers.get(text) {
             return *known;
@@ -33,12 +32,10 @@ impl Interned {
         number
     }
 
-    /// The text of a number.
     pub fn text(&self, number: u32) -> &str {
         &self.texts[number as usize]
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.texts.len()
     }

@@ -19,7 +19,6 @@ use crate::history::Alike;
 use crate::replicate::{Ledger, Software};
 use ipcost_model::ClaimVerdict;
 
-/// Collects documents.
 #[derive(Debug)]
 pub struct Gatherer {
     pub(super) metric: Metric,
@@ -69,7 +68,6 @@ pub(super) struct Pair {
     pub b_label: String,
 }
 
-/// A table of cells.
 #[derive(Debug)]
 pub(super) struct TableOfCells {
     pub work: String,
@@ -126,7 +124,6 @@ pub(super) enum FleetQuestion {
 #[derive(Debug)]
 pub(super) struct Ratio {
     pub pair: u32,
-    /// Logarithms.
     pub log: f64,
     pub error: Option<f64>,
     pub lo: Option<f64>,
@@ -142,12 +139,10 @@ pub(super) struct ClaimOnHost {
     pub word: ClaimVerdict,
     pub size: Option<ClaimVerdict>,
     pub sentence: String,
-    /// Under each condition.
     pub conditions: Vec<(Option<String>, ClaimVerdict)>,
 }
 
 impl Gatherer {
-    /// An empty one.
     pub fn new(metric: Metric) -> Self {
         Self {
             metric,

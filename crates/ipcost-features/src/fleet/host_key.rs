@@ -27,7 +27,6 @@ impl HostKey {
         }
     }
 
-    /// The machine's pseudonym.
     pub fn machine(&self) -> Option<&str> {
         match self {
             Self::Known(_, machine) => machine.as_deref(),

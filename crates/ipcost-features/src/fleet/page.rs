@@ -28,7 +28,6 @@ const SHOWN_FILES: usize = 5;
 /// So many hosts are in a table of hosts.
 const MOST_HOSTS: usize = 1000;
 
-/// The page.
 pub fn page(fleet: &Fleet) -> Page<'_> {
     let mut page = Page::new(title(fleet));
     page.answer = answer(fleet);

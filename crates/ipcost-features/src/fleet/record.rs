@@ -33,7 +33,6 @@ impl Standing {
         }
     }
 
-    /// Of a verdict on a ratio.
     pub fn of(verdict: Verdict, ratio: f64) -> Self {
         match verdict {
             Verdict::Different | Verdict::Direction if ratio < 1.0 => Self::Cheaper,
@@ -146,7 +145,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// One more.
     pub fn add(&mut self, standing: Standing) {
         *match standing {
             Standing::Cheaper => &mut self.cheaper,
@@ -156,7 +154,6 @@ impl Counts {
         } += 1;
     }
 
-    /// How many stand there.
     pub fn of(&self, standing: Standing) -> u64 {
         match standing {
             Standing::Cheaper => self.cheaper,
@@ -166,7 +163,6 @@ impl Counts {
         }
     }
 
-    /// All hosts.
     pub fn all(&self) -> u64 {
         self.cheaper + self.same + self.costs_more + self.open
     }

@@ -92,13 +92,11 @@ pub fn spread(together: &Together) -> String {
 
 /// What the hosts of a contrast say together.
 pub struct ContrastRow<'a> {
-    /// Of what.
     pub name: String,
     /// How many hosts stand where; empty where some are left out.
     pub counts: String,
     /// Whether those are left out that are set apart.
     pub is_usual: bool,
-    /// What they say.
     pub together: Option<&'a Together>,
 }
 
@@ -125,7 +123,6 @@ pub fn another(together: &Together) -> String {
     bounds.and_then(|(lo, hi)| interval(together.ratio, Some(lo), Some(hi))).unwrap_or_default()
 }
 
-/// `0.55 (0.53–0.57)`.
 pub fn typical(together: &Together) -> String {
     let bounds = interval(together.ratio, Some(together.lo), Some(together.hi)).unwrap_or_default();
     format!("{} ({bounds})", ratio(together.ratio))

@@ -8,7 +8,6 @@ use crate::compare::alike_batches;
 /// What runs must have in common to be in one history.
 #[derive(Debug, Clone)]
 pub struct Alike {
-    /// The machine's name.
     pub host: String,
     /// The command and the job, without what only says how long to measure.
     pub job: (Option<String>, Job),
@@ -21,7 +20,6 @@ pub struct Alike {
 }
 
 impl Alike {
-    /// Of a document.
     pub fn of(document: &Document) -> Self {
         let answer = document.answer.as_ref();
         let server = answer.and_then(|answer| answer.get("server").and(answer.get("version")));

@@ -34,19 +34,15 @@ pub struct RunSummary {
     /// Whether it has ended.
     #[serde(default)]
     pub state: RunState,
-    /// Why it ended.
     pub stopped: Stopped,
-    /// Complete epochs.
     pub epochs: u32,
     /// The version of the tool that measured.
     pub tool_version: String,
     /// The machine's name; empty where the document does not tell.
     pub host: String,
-    /// The kernel's release.
     pub kernel: String,
     /// The processor's model name.
     pub cpu: String,
-    /// How many cells there are.
     pub cells: u32,
     /// The cells' patterns, each once, in the document's order.
     pub patterns: Vec<Pattern>,
@@ -103,13 +99,10 @@ pub struct UnreadableRun {
 /// Saved runs, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunList {
-    /// [`RUNS_SCHEMA`].
     pub schema: String,
-    /// Where they are.
     pub directory: String,
     /// How many readable ones there are, listed or not.
     pub total: u64,
-    /// The listed ones.
     pub runs: Vec<RunSummary>,
     /// What else is there.
     pub unreadable: Vec<UnreadableRun>,
@@ -172,9 +165,6 @@ fn each_once<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
 
 /// Whether a run may be called so: a letter, then letters, digits, `.`, `_`, `+` and `-`; and not `last`, which is
 /// the newest run whatever it is called.
-///
-/// # Errors
-/// One line that says what a name is.
 pub fn check_run_name(name: &str) -> Result<(), String> {
     let rest = |c: char| c.is_alphanumeric() || "._+-".contains(c);
     let fits = name.starts_with(char::is_alphabetic) && name.chars().all(rest);

@@ -15,7 +15,6 @@ use super::{Capacity, Knee, LoadAt, LoadComparison, LoadCurves, LoadPoint, Stall
 /// How the lines of medians are drawn.
 const DASHES: &str = "7 3";
 
-/// The page of `load`.
 pub(super) fn page<'a>(curves: &'a LoadCurves, document: &'a Document) -> Page<'a> {
     let request = &curves.request;
     let mut page = Page::new(format!(

@@ -46,9 +46,7 @@ pub struct LoadRequest {
 /// Latency against load, over several transports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadCurves {
-    /// [`LOAD_SCHEMA`].
     pub schema: String,
-    /// What was asked.
     pub request: LoadRequest,
     /// How long all its runs took, seconds.
     pub elapsed_s: f64,
@@ -76,7 +74,6 @@ pub struct LoadCurves {
 /// to back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stalling {
-    /// The transport.
     pub transport: String,
     /// From one to the next in the median, seconds.
     pub every_s: f64,
@@ -87,7 +84,6 @@ pub struct Stalling {
 /// What a transport does back to back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
-    /// The transport.
     pub transport: String,
     /// Over so many connections.
     pub concurrency: u32,
@@ -98,7 +94,6 @@ pub struct Capacity {
 /// A transport at a rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadPoint {
-    /// The transport.
     pub transport: String,
     /// Operations a second that were offered.
     pub per_s: u64,
@@ -126,7 +121,6 @@ pub struct LoadPoint {
     pub wakeups_per_op: Option<f64>,
     /// How late operations began at the 99th percentile, nanoseconds.
     pub late_p99_ns: Option<u64>,
-    /// Complete epochs.
     pub epochs: u32,
     /// What of its operations took longer than the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -174,7 +168,6 @@ pub(super) const TAIL: f64 = 0.01;
 /// The range in which a transport's highest rate lies whose 99th percentile stays below the limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Knee {
-    /// The transport.
     pub transport: String,
     /// The highest rate that is known to stay below; null if none is.
     pub lo: Option<u64>,
@@ -202,7 +195,6 @@ pub enum LoadAt {
 /// Two transports at the same load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadComparison {
-    /// At which.
     pub at: LoadAt,
     /// The transport in the numerator.
     pub a: String,

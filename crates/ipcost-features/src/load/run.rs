@@ -112,9 +112,6 @@ fn percentile(epochs: &[Percentiles], percentile: Percentile, level: f64) -> Opt
 /// Measures until every knee's range is narrow enough or the budget ends. What was measured before something failed stands.
 ///
 /// `base` is a job whose matrix holds the load at no rate, over all transports, and whose peers are those that it names.
-///
-/// # Errors
-/// What is wrong with the request, or what failed.
 pub fn load(
     request: &LoadRequest,
     base: &Job,

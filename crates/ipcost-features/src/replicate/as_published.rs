@@ -38,9 +38,6 @@ struct Counted {
 
 impl Counted {
     /// Prepares the cells and times each briefly; counts are divided by a number.
-    ///
-    /// # Errors
-    /// What this machine lacks, or what failed.
     fn new(
         request: &ReplicateRequest,
         published: &AsPublished,
@@ -120,9 +117,6 @@ fn counts(lab: &Lab, published: &AsPublished, divide: u64) -> Result<Vec<u64>, L
 }
 
 /// Repeats the article's own counts, divided by a number; divided, once.
-///
-/// # Errors
-/// What this machine lacks, or what failed.
 pub fn repeat(
     request: &ReplicateRequest,
     published: &AsPublished,
@@ -170,9 +164,6 @@ pub fn repeat(
 ///
 /// There are as many repetitions as published; more if an interval takes more, as long as all of them take less than an
 /// hour.
-///
-/// # Errors
-/// What this machine lacks; what failed; or that it takes more than an hour.
 pub(super) fn full(
     request: &ReplicateRequest,
     replication: &Replication,

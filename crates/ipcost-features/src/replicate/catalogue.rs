@@ -35,9 +35,6 @@ fn text(name: &str) -> &'static str {
 }
 
 /// Those that travel along, in the order of the list: real servers come last.
-///
-/// # Errors
-/// A file that cannot be read, which the tests rule out.
 pub fn all() -> Result<Vec<Replication>, LabError> {
     FILES.iter().map(|name| parse_here(name, text(name))).collect()
 }
@@ -48,9 +45,6 @@ pub fn known(name: &str) -> Option<Replication> {
 }
 
 /// The ones that were asked for, in that order.
-///
-/// # Errors
-/// A name that is none, with the nearest; a file that cannot be read.
 pub fn chosen(names: &[String]) -> Result<Vec<Replication>, LabError> {
     if names.is_empty() {
         return Err(wrong(
@@ -109,9 +103,6 @@ fn parse(name: &str, text: &str) -> Result<Replication, LabError> {
 const INDENT: &str = "                    ";
 
 /// All of them, with what they ask, how long they take, and what is missing for them here, in lines of at most `room` columns.
-///
-/// # Errors
-/// A file that travels along and cannot be read, which the tests rule out.
 pub fn list(room: usize) -> Result<String, LabError> {
     let mut out = String::new();
     let replications = all()?;

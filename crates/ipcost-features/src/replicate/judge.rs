@@ -30,7 +30,6 @@ pub(super) const SAME: f64 = 0.05;
 
 /// What was measured with one kind of software, as published or under a condition.
 pub struct MeasuredSoftware<'a> {
-    /// With which.
     pub software: Software,
     /// The condition; `None` as published.
     pub stratum: Option<&'a Stratum>,
@@ -107,9 +106,6 @@ impl<'a> MeasuredSoftware<'a> {
 }
 
 /// Checks that every test of a replication names a cell of each run it is meant for, and exactly one.
-///
-/// # Errors
-/// The first test that does not, in one line.
 pub fn check(
     replication: &Replication,
     cells_of: &dyn Fn(&ReplicationRun) -> Result<Vec<PlannedCell>, String>,
@@ -404,7 +400,6 @@ fn why(claim: &Claim, measured: &[MeasuredSoftware<'_>], conditions: &[Condition
 
 /// The claims of a replication as what one run is asked.
 pub struct ClaimsOfRun<'a> {
-    /// Whose.
     pub replication: &'a Replication,
     /// The software of the run.
     pub software: Software,

@@ -13,18 +13,15 @@ use crate::claims::{Bounds, ClaimedValue};
 /// The level that plans leave time for: that at which half of the fields are decided.
 pub(super) const PLANNED: f64 = ALPHA / 2.0;
 
-/// A deciding field.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
     /// What was measured: after which epoch, and the value, a logarithm if it is a ratio.
     pub(super) epochs: Vec<(u32, f64)>,
-    /// The looks planned.
     pub(super) start: Start,
     /// Whether the value is a ratio.
     pub(super) is_ratio: bool,
     /// Whether it is a count, which may be the same in every epoch.
     pub(super) is_count: bool,
-    /// What is claimed.
     pub(super) claimed: Bounds,
     /// What is claimed of the direction alone, if a factor is.
     pub(super) direction: Option<Bounds>,

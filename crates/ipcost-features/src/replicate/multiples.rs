@@ -8,7 +8,6 @@ use ipcost_report::page::Value;
 use super::{Ledger, LedgerClaim, LedgerTest, Software, words};
 use ipcost_model::ClaimVerdict;
 
-/// The claims of a ledger.
 pub fn claims(ledger: &Ledger, document: &Document) -> Claims {
     let source = ledger.source.iter().map(|source| format!("Source: {source}"));
     let published = [format!("Published on: {}", ledger.machine)];

@@ -40,21 +40,16 @@ pub struct Missing {
 /// An experiment that lacks something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Affected {
-    /// The experiment.
     pub id: String,
     /// Its claims that can be decided without.
     pub decidable: usize,
     /// Those of them that the native peer alone decides then.
     pub by_native: usize,
-    /// All of its claims.
     pub claims: usize,
 }
 
 impl Needs {
     /// Asks this machine. Starts each interpreter and compiler that the experiments use once, and builds nothing.
-    ///
-    /// # Errors
-    /// What is wrong with the cells of an experiment.
     pub fn of(replications: &[Replication]) -> Result<Self, LabError> {
         Self::with(replications, &|name| match name {
             STRACE => (!programs::is_there(STRACE)).then(|| Unavailable {
@@ -174,7 +169,6 @@ fn remedy(packages: &BTreeSet<String>, on_debian: bool) -> Option<String> {
     }
 }
 
-/// A run with its cells.
 type Cells<'a> = (&'a ReplicationRun, Vec<PlannedCell>);
 
 /// The peers and tools that the runs use.

@@ -80,9 +80,6 @@ impl RunPeer {
 }
 
 /// The commands of the peers of a run.
-///
-/// # Errors
-/// A server or tool that is none, or if this program's path is not known.
 pub(super) fn commands(peers: &Peers) -> Result<BTreeMap<String, PeerCommand>, LabError> {
     peers.iter().map(|(name, peer)| Ok((name.clone(), peer.command()?))).collect()
 }
@@ -98,9 +95,6 @@ pub(super) fn missing(peers: &Peers) -> BTreeSet<String> {
 }
 
 /// The cells whose peers can be used on this machine.
-///
-/// # Errors
-/// Why none of them can.
 pub(super) fn usable(cells: &[Matrix], peers: &Peers) -> Result<Vec<Matrix>, LabError> {
     let lacking: BTreeSet<&String> =
         peers.iter().filter(|(_, peer)| peer.unavailable().is_some()).map(|(name, _)| name).collect();

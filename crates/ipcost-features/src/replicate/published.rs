@@ -10,9 +10,7 @@ use crate::replicate::Output;
 /// One repetition of a cell of a published experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repetition {
-    /// The cell.
     pub cell: Cell,
-    /// Operations.
     pub ops: u64,
     /// Elapsed time, nanoseconds.
     pub wall_ns: u64,

@@ -44,7 +44,6 @@ named! {
 pub struct Replication {
     /// Its name on the command line.
     pub id: String,
-    /// What it asked.
     pub question: String,
     /// On which machine it was made.
     pub machine: String,
@@ -84,7 +83,6 @@ pub struct Replication {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplicationRun {
-    /// With which software.
     pub software: Software,
     /// What it is, in short.
     pub about: String,
@@ -100,15 +98,12 @@ pub struct ReplicationRun {
     /// Real servers, and the load tools that ask them, by the names that cells call them.
     #[serde(default)]
     pub peers: Peers,
-    /// The cells.
     pub cells: Vec<Matrix>,
 }
 
-/// What was claimed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// In words.
     pub text: String,
     /// The figure that was published for it, in words.
     #[serde(default)]
@@ -166,7 +161,6 @@ fn yes() -> bool {
     true
 }
 
-/// One comparison.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
@@ -181,7 +175,6 @@ pub struct Test {
     /// What is compared, unless a side says otherwise; `wall` by default.
     #[serde(default)]
     pub measure: Option<Quantity>,
-    /// The numerator.
     pub a: Selector,
     /// The denominator; without one, `a` itself is judged.
     #[serde(default)]
@@ -216,9 +209,7 @@ pub struct Test {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Than {
-    /// The numerator.
     pub a: Selector,
-    /// The denominator.
     pub b: Selector,
 }
 
@@ -286,7 +277,6 @@ pub struct PublishedCell {
     /// The systems on which they are measured; all where none is named.
     #[serde(default)]
     pub os: Vec<System>,
-    /// Which cells.
     pub cell: Matrix,
 }
 

@@ -94,7 +94,6 @@ impl Saying<'_> {
 pub struct Answer {
     /// The question, with its answer here.
     pub title: String,
-    /// What was measured.
     pub here: String,
     /// Who says what, and who is right.
     pub articles: String,

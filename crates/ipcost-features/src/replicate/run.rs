@@ -490,9 +490,6 @@ fn differs(replication: &Replication, full: bool) -> Option<String> {
 }
 
 /// The lab for a job; peers that drive a server are told of the one that the user gave.
-///
-/// # Errors
-/// As [`Lab::open`].
 pub(super) fn lab_of(
     request: &ReplicateRequest,
     job: &Job,
@@ -506,9 +503,6 @@ pub(super) fn lab_of(
 }
 
 /// The job of cells, which may name peers of their run.
-///
-/// # Errors
-/// If this program's path is not known.
 pub(super) fn job_of(cells: &[Matrix], peers: &Peers) -> Result<Job, LabError> {
     Ok(Job { cells: cells.to_vec(), peers: peers::commands(peers)?, ..Job::default() })
 }
@@ -528,9 +522,6 @@ fn unavailable(cells: &[PlannedCell]) -> Vec<String> {
 }
 
 /// The cells of a run, whatever this machine lacks.
-///
-/// # Errors
-/// What is wrong with them.
 pub fn cells_of_run(run: &ReplicationRun) -> Result<Vec<PlannedCell>, LabError> {
     Ok(cells_anywhere(&job_of(&run.cells, &run.peers)?, &ipcost_foreign::states())?.cells)
 }

@@ -99,9 +99,6 @@ pub(super) fn cells_under<'a>(
 }
 
 /// The cells that a condition needs for the claims of a replication, each as a matrix of its own.
-///
-/// # Errors
-/// A condition that changes no cell of any claim, in one line.
 pub fn cells(
     replication: &Replication,
     stratum: &Stratum,
@@ -131,9 +128,6 @@ pub fn cells(
 }
 
 /// Checks the conditions of a replication by themselves.
-///
-/// # Errors
-/// The first that says nothing, or says what another says, in one line.
 pub(super) fn check(replication: &Replication) -> Result<(), String> {
     for (index, stratum) in replication.strata.iter().enumerate() {
         let name = &stratum.name;

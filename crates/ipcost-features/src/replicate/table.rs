@@ -18,7 +18,6 @@ pub(super) const FACTORS: [&str; 3] = ["size", "concurrency", "pipeline"];
 pub(super) struct ClaimTable<'a> {
     /// The conditions, as published first.
     pub(super) columns: Vec<Under>,
-    /// What is compared.
     pub(super) parts: Vec<Part<'a>>,
 }
 
@@ -28,7 +27,6 @@ pub(super) struct Under {
     /// Its name; `None` as published.
     pub(super) stratum: Option<String>,
     pub(super) software: Software,
-    /// What it sets.
     pub(super) sets: Settings,
 }
 
@@ -42,7 +40,6 @@ pub(super) struct Part<'a> {
     /// The numerators and the denominators, which are several only where the same is known of all; no denominator where a
     /// value is judged by itself.
     pub(super) sides: (Vec<String>, Vec<String>),
-    /// What is measured.
     pub(super) measure: &'a str,
     pub(super) pattern: Option<Pattern>,
     /// What orders its rows, and what each row has of it; empty where the tests do not say.

@@ -172,13 +172,11 @@ pub(super) fn said_of(columns: &[Under], part: &Part<'_>, grid: &Grid) -> Option
 /// What is said of what is compared.
 #[derive(Debug, Default)]
 struct Phrase {
-    /// Under most conditions.
     main: String,
     /// The same without the names of what is compared.
     bare: String,
     /// All that is decided in one range, with the names; empty where there is none.
     hull: String,
-    /// What the article has.
     article: String,
     /// Under the others, and what is open.
     more: Vec<String>,

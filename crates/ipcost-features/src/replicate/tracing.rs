@@ -20,9 +20,6 @@ pub fn is_wanted(replication: &Replication, software: Software) -> bool {
 }
 
 /// The calls of one operation for every cell that a test asks about, by cell.
-///
-/// # Errors
-/// Where strace is missing or not permitted.
 pub fn trace(
     replication: &Replication,
     software: Software,

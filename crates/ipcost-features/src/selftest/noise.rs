@@ -21,10 +21,6 @@ pub(super) enum Disturbance {
 }
 
 impl Disturbance {
-    /// Begins it.
-    ///
-    /// # Errors
-    /// What this system does not allow.
     pub fn start(noise: Noise) -> Result<Self, LabError> {
         let failed = |what: &str, error: &dyn Display| LabError::Failed(format!("{what}: {error}"));
         Ok(match noise {

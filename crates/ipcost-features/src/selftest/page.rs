@@ -5,7 +5,6 @@ use ipcost_report::page::{Column, Field, Page, Paragraph, Section, Table, Tone, 
 
 use crate::selftest::{Detection, Noise, Promise, Rate, SelfTest};
 
-/// The page.
 pub fn page(test: &SelfTest) -> Page<'static> {
     let mut page = Page::new(format!("How often it is wrong on this machine{}", under(test.noise)));
     let tone = match test.promise() {

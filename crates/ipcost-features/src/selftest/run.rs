@@ -21,9 +21,6 @@ pub struct SelfTestRequest {
 
 /// Tests the tool on this machine; `tell` hears what is known so far, and after how long. `true` beside the record where it was
 /// interrupted.
-///
-/// # Errors
-/// What failed; a broken promise is no error.
 pub fn run(
     request: SelfTestRequest,
     interrupt: &Interrupt,

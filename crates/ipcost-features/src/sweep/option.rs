@@ -22,9 +22,7 @@ pub const OPTION_SCHEMA: &str = "ipcost-sweep-option/1";
 /// Transports over several values of one option.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OptionSweep {
-    /// [`OPTION_SCHEMA`].
     pub schema: String,
-    /// What was asked.
     pub request: OptionRequest,
 }
 

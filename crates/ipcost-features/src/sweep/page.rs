@@ -7,7 +7,6 @@ use ipcost_report::words::{self, SAME_IN_MEDIAN};
 
 use super::{CoreSweep, Crossing, PairOfProcessors, SizeSweep, SweepPoint};
 
-/// The page of `sweep size`.
 pub fn page_of_sizes<'a>(sweep: &'a SizeSweep, document: &'a Document) -> Page<'a> {
     let SizeSweep { a, b, .. } = sweep;
     let mut page = Page::new(format!("{a} against {b}: {}, by size", operation(sweep.pattern)));
@@ -33,7 +32,6 @@ pub fn page_of_sizes<'a>(sweep: &'a SizeSweep, document: &'a Document) -> Page<'
     page
 }
 
-/// What one operation of a pattern is.
 pub(crate) fn operation(pattern: Pattern) -> &'static str {
     match pattern {
         Pattern::Rr => "a round trip",

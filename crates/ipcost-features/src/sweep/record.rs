@@ -11,7 +11,6 @@ pub const CORES_SCHEMA: &str = "ipcost-sweep-cores/1";
 /// Transports over every relation that two processors have here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CoreSweep {
-    /// What it is.
     pub schema: String,
     /// The relations, the closest first.
     pub relations: Vec<PairOfProcessors>,
@@ -22,16 +21,13 @@ pub struct CoreSweep {
 pub struct PairOfProcessors {
     /// The relation, in words.
     pub relation: String,
-    /// The client's processor.
     pub client_cpu: u64,
-    /// The server's processor.
     pub server_cpu: u64,
 }
 
 /// Two transports over a range of sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SizeSweep {
-    /// [`SWEEP_SCHEMA`].
     pub schema: String,
     /// What was done over them.
     pub pattern: Pattern,
@@ -51,7 +47,6 @@ pub struct SizeSweep {
     pub out_of_budget: bool,
 }
 
-/// One size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepPoint {
     /// Bytes of a message.
@@ -71,7 +66,6 @@ pub struct SweepPoint {
     /// The ratio of the mean costs, which rare slow epochs are part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<MeanContrast>,
-    /// Complete epochs.
     pub epochs: u32,
 }
 

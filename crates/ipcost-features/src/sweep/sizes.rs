@@ -41,9 +41,6 @@ pub struct SizeRequest {
 
 /// Measures a grid of sizes, then sizes within the crossings, until these are narrow enough or the budget ends; what is left of it goes to
 /// sizes that are open. What was measured before something failed stands.
-///
-/// # Errors
-/// What is wrong with the arguments, or what failed.
 pub fn sizes(
     request: &SizeRequest,
     interrupt: &Interrupt,

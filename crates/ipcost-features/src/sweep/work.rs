@@ -16,7 +16,6 @@ pub(super) fn amount(work_ns: u64) -> String {
 /// What was measured under an amount of work.
 struct Amount<'a> {
     work_ns: u64,
-    /// Both transports.
     cells: [Option<&'a CellRecord>; 2],
     /// The ratio of both.
     contrast: Option<&'a ContrastRecord>,

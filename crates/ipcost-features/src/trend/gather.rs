@@ -19,7 +19,6 @@ pub struct CellName {
 }
 
 impl CellName {
-    /// Reads a name.
     pub fn new(text: &str) -> Self {
         let text = text.replace("->", "→");
         let matrix = matrix_of(&text);
@@ -71,7 +70,6 @@ fn matrix_of(id: &str) -> Option<Matrix> {
 /// What is followed over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrendRequest {
-    /// The cell.
     pub cell: CellName,
     /// What its cost is divided by within each run.
     pub against: Option<CellName>,
@@ -80,7 +78,6 @@ pub struct TrendRequest {
 }
 
 impl TrendRequest {
-    /// Each of them.
     pub fn cells(&self) -> impl Iterator<Item = &CellName> {
         std::iter::once(&self.cell).chain(&self.against)
     }

@@ -29,7 +29,6 @@ pub enum TrendError {
     /// No run has a figure.
     #[error("no saved run has a cost of {cell}{near} (ipcost report RUN --csv - shows the ids of cells)")]
     NoSuchCell {
-        /// What was asked.
         cell: String,
         /// The nearest, if any.
         near: String,
@@ -37,7 +36,6 @@ pub enum TrendError {
     /// No run has both.
     #[error("no saved run has both {cell} and {against}{near} (a ratio takes cells of one job)")]
     NotBoth {
-        /// What was asked.
         cell: String,
         /// What it was to be divided by.
         against: String,
@@ -48,12 +46,7 @@ pub enum TrendError {
     #[error(
         "the run {run} has no cost of {cell}, or has not ended; --like takes a run whose history is wanted: ipcost list shows them"
     )]
-    NotThere {
-        /// The run.
-        run: String,
-        /// What was asked.
-        cell: String,
-    },
+    NotThere { run: String, cell: String },
 }
 
 impl TrendError {
@@ -82,9 +75,6 @@ fn nearest_of(text: &str, known: &[String]) -> String {
 
 /// The trend of the runs that are like one of them, the newest `limit` at most. `runs` are in the order of time. They are
 /// like the run with the id `like`; without one, like the newest that a release build measured.
-///
-/// # Errors
-/// If there is no such run.
 pub fn trend(
     runs: Vec<Gathered>,
     asked: &TrendRequest,

@@ -55,7 +55,6 @@ pub fn page(trend: &Trend, lines: usize) -> Page<'_> {
     page
 }
 
-/// What is followed.
 pub fn title(trend: &Trend) -> String {
     let of = match trend.metric {
         Metric::Wall => "",

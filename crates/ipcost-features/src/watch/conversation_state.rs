@@ -21,7 +21,6 @@ pub(super) const FEW_MESSAGES: u64 = 8;
 /// One side of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Side {
-    /// A process.
     Proc(ProcId),
     /// One that ended before any observation met it, by its name; empty if no one knows it.
     Ended(Arc<str>),

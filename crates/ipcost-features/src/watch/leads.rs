@@ -45,7 +45,6 @@ impl Leads {
     }
 }
 
-/// Where programs complain.
 const STANDARD_ERROR: i32 = 2;
 
 /// A pipe between processes: its number, its conversation, and who they are where they are many.
@@ -57,7 +56,6 @@ pub(super) struct Pipe {
     pub holders: Option<Holders>,
 }
 
-/// Pipes between processes.
 pub(super) fn pipes(procs: &ProcTable) -> Vec<Pipe> {
     #[derive(Default)]
     struct Ends<'a> {

@@ -30,15 +30,11 @@ pub enum WatchError {
 /// All that is seen at a moment, and was counted and sampled since the one before.
 #[derive(Debug, Clone, Default)]
 pub struct Observation {
-    /// Since the first.
     pub at: Duration,
     /// Whether it is the first one, or the first since a pause: what was counted before was not seen.
     pub is_baseline: bool,
-    /// Every TCP socket.
     pub tcp: Vec<TcpSocket>,
-    /// Every UDP socket.
     pub udp: Vec<UdpSocket>,
-    /// Every Unix socket.
     pub unix: Vec<UnixSocket>,
     /// Those TCP sockets that have closed since the last observation.
     pub closed: Vec<TcpSocket>,
@@ -62,7 +58,6 @@ pub struct Observation {
     pub ports: BTreeMap<u64, LocalPorts>,
     /// Whether the kernel had no room for some messages on what has closed.
     pub lost: bool,
-    /// Every process.
     pub programs: BTreeMap<u32, Program>,
     /// The network namespace that this program is in, by number.
     pub own_network: u64,
@@ -91,14 +86,10 @@ impl Observation {
 /// How much was left out of an observation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Beyond {
-    /// Network namespaces.
     pub networks: u64,
     /// Network namespaces whose connections that open and close between two observations are not seen.
     pub closing: u64,
-    /// Descriptors of processes.
     pub descriptors: u64,
-    /// Sockets.
     pub sockets: u64,
-    /// Processes.
     pub processes: u64,
 }

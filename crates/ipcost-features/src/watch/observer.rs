@@ -80,9 +80,6 @@ impl Attached {
 
 impl Observer {
     /// Opens what is looked through, and attaches what counts and samples.
-    ///
-    /// # Errors
-    /// If the kernel shows no sockets.
     pub fn open() -> Result<Self, WatchError> {
         let sockets = Sockets::open().map_err(WatchError::NoSockets)?;
         let closing: BTreeMap<u64, Closing> =
@@ -151,10 +148,6 @@ impl Observer {
         Duration::from_nanos(own_ns())
     }
 
-    /// One observation.
-    ///
-    /// # Errors
-    /// If the kernel shows no sockets, or the system no processes.
     pub fn observe(&mut self) -> Result<Observation, WatchError> {
         // After a long stop of this program, nothing was counted any more.
         let gap = self.last.elapsed();

@@ -29,7 +29,6 @@ pub enum PairError {
     /// They do not talk to each other.
     #[error("processes {0} and {1} have no conversation; ipcost watch --pid {0} shows those that {0} has")]
     NoConversation(u32, u32),
-    /// They say nothing.
     #[error(
         "processes {0} and {1} have a connection, and sent no request over it meanwhile; have them at work and try again"
     )]
@@ -51,9 +50,6 @@ pub struct Pair {
 }
 
 /// Attaches strace to processes for a second, of which `announce` tells first: it makes their calls slower.
-///
-/// # Errors
-/// If it cannot be attached.
 pub fn trace_calls(
     state: &WatchState,
     processes: &[u32],
@@ -69,9 +65,6 @@ pub fn trace_calls(
 }
 
 /// Looks at two processes for a while, then attaches strace to both for a second; `announce` tells of that.
-///
-/// # Errors
-/// That they are not there, not this user's, silent, or cannot be traced.
 pub fn look_closely(
     (a, b): (u32, u32),
     interrupt: &Interrupt,

@@ -17,7 +17,6 @@ pub(super) struct ProcId {
 /// What a process had counted at a moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct ProcTotals {
-    /// Processor time, ticks.
     pub ticks: u64,
     /// Bytes that its calls have read and written; unknown of other users' processes.
     pub moved: Option<(u64, u64)>,
@@ -58,7 +57,6 @@ impl ProcState {
     }
 }
 
-/// The processes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ProcTable {
     all: BTreeMap<ProcId, ProcState>,
@@ -146,7 +144,6 @@ impl ProcTable {
         self.all.get_mut(&id)
     }
 
-    /// Those that live.
     pub fn live(&self) -> impl Iterator<Item = (ProcId, &Program)> {
         let is_live = |(id, _): &(&ProcId, &ProcState)| self.is_live(**id);
         self.all.iter().filter(is_live).map(|(id, known)| (*id, &known.program))

@@ -14,7 +14,6 @@ pub const WATCH_SCHEMA: &str = "ipcost-watch/1";
 /// Which conversations are looked for: those that fit all of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchRequest {
-    /// Of this process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     /// Over this TCP port.
@@ -26,7 +25,6 @@ pub struct WatchRequest {
     /// Of programs with this in their name or command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// How long.
     #[serde(with = "duration", default, skip_serializing_if = "Option::is_none")]
     pub lasts: Option<Duration>,
 }
@@ -48,7 +46,6 @@ pub struct Watched {
     pub request: WatchRequest,
     /// For how long, seconds.
     pub elapsed_s: f64,
-    /// How often.
     pub looks: u32,
     /// The processor time that looking took, as a share of one processor.
     pub own_cpu: f64,
@@ -87,7 +84,6 @@ pub struct WatchFinding {
     pub address: Option<String>,
     /// What was seen, with its figures.
     pub found: String,
-    /// What to do.
     pub remedy: String,
     /// How it is known to matter.
     pub source: String,
@@ -96,9 +92,7 @@ pub struct WatchFinding {
 /// What could not be seen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Unseen {
-    /// What.
     pub what: String,
-    /// Why not.
     pub why: String,
     /// What would allow it.
     pub remedy: String,
@@ -238,13 +232,10 @@ pub struct Party {
     pub pid: Option<u32>,
     /// Its name; empty if no one knows it.
     pub name: String,
-    /// Its command line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
-    /// Its systemd unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Its container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
     /// Its processor time, as a share of one processor.
@@ -274,7 +265,6 @@ pub struct Flow {
     /// Calls that moved messages of unknown size (`sendmmsg`, `recvmmsg`), where calls are counted: their bytes are not in it.
     #[serde(default, skip_serializing_if = "is_none")]
     pub unsized_calls: u64,
-    /// How it is known.
     pub known: Known,
 }
 
@@ -294,9 +284,7 @@ pub struct Spread {
 /// To which processes strace was attached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraceRecord {
-    /// Their numbers.
     pub processes: Vec<u32>,
-    /// For how long.
     pub seconds: f64,
 }
 
@@ -305,7 +293,6 @@ pub struct TraceRecord {
 pub struct SampleRecord {
     /// The share of the time.
     pub share: f64,
-    /// Windows.
     pub windows: u64,
     /// Records that the kernel had no room for.
     pub lost: u64,

@@ -14,7 +14,6 @@ use super::state::Conversations;
 
 /// So many values of each kind are kept of a conversation: quartiles need no more.
 const MOST_KEPT: usize = 500;
-/// `EAGAIN`.
 const AGAIN: i64 = -11;
 /// `EADDRNOTAVAIL` and `EINPROGRESS`.
 const NO_ADDRESS: i64 = -99;

@@ -50,9 +50,6 @@ pub struct Sampling {
 
 impl Sampling {
     /// Begins, with smaller windows where all calls are counted anyway.
-    ///
-    /// # Errors
-    /// Why the kernel does not let this user.
     pub fn start(are_counted: bool) -> Result<Self, SampleError> {
         let sampler = CallSampler::open(None)?;
         let most = if are_counted { FEW_CALLS } else { CALLS };

@@ -39,11 +39,9 @@ pub struct Suspects {
     network: u64,
     /// A process that is in it; `None` of this program's own.
     pub process: Option<u32>,
-    /// The ends.
     pub ends: Vec<Between>,
 }
 
-/// Every conversation.
 pub(super) type Conversations = BTreeMap<ConversationKey, ConversationState>;
 
 /// A moment of an observation.

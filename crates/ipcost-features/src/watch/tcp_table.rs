@@ -43,7 +43,6 @@ struct Opener {
     told: u32,
 }
 
-/// The TCP sockets.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TcpTable {
     ends: HashMap<EndId, End>,

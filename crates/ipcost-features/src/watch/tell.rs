@@ -364,9 +364,6 @@ impl WatchState {
     }
 
     /// Whether what is asked for is there to be seen.
-    ///
-    /// # Errors
-    /// That there is no such process, or that it is another user's.
     pub fn check(&self, pid: u32) -> Result<(), WatchError> {
         let known = self.procs.named(pid).and_then(|id| self.procs.get(id));
         let known = known.ok_or(WatchError::NoProcess(pid))?;

@@ -39,7 +39,6 @@ const LEAST_PROCESSOR: f64 = 0.001;
 /// Why a conversation cannot be measured in another way.
 #[derive(Debug, thiserror::Error)]
 pub enum WhatIfError {
-    /// Nothing fits.
     #[error("no conversation that moves anything fits; ipcost watch shows what there is")]
     Nothing,
     /// It moves nothing that can be repeated.
@@ -76,9 +75,7 @@ pub struct WhatIfRecord {
 /// A cell of the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WhatIfCell {
-    /// Its id.
     pub id: String,
-    /// Its transport.
     pub transport: String,
     /// Whether each operation opens a connection.
     pub connects: bool,
@@ -94,9 +91,6 @@ pub struct WhatIfCell {
 
 impl WhatIf {
     /// The nearest cells to a conversation, over its transport and these.
-    ///
-    /// # Errors
-    /// That nothing about it can be measured.
     pub fn of(told: &Conversation, transports: &[String]) -> Result<Self, WhatIfError> {
         let unlike = |why| {
             let both = format!("{} and {}", told.client.name, told.server.name);
@@ -184,9 +178,6 @@ impl WhatIf {
     }
 
     /// Measures the cells and says what they show of the conversation.
-    ///
-    /// # Errors
-    /// If measuring cannot begin or fails.
     pub fn measure(
         self,
         told: &Conversation,

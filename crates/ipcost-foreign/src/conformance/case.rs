@@ -36,9 +36,6 @@ impl fmt::Display for Case {
 }
 
 /// The ways to play a transcript with the subject.
-///
-/// # Errors
-/// Why there are none.
 pub fn cases(transcript: &Transcript, setup: &Setup<'_>) -> Result<Vec<Case>, String> {
     if transcript.has(Speaker::Peer) {
         return Ok(vec![Case { cell: None, pairing: BTreeMap::from([(Speaker::Peer, Who::Subject)]) }]);
@@ -120,7 +117,6 @@ fn transports(asked: &Transports, mut offered: Vec<&'static str>) -> Vec<&'stati
 }
 
 impl Case {
-    /// Plays it.
     pub fn play(&self, transcript: &Transcript, setup: &Setup<'_>) -> Finding {
         let mut play = match Play::begin(self, setup) {
             Ok(play) => play,

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 /// The values of a transcript's placeholders.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// `$cell`.
     pub cell: Value,
     /// `$address`: the server's.
     pub address: Value,
@@ -60,9 +59,6 @@ impl Names {
 
 /// Whether a value matches a pattern. Members that the pattern does not name may be present; `<text>`, `<count>`,
 /// `<positive>` and `<object>` match any value of that kind.
-///
-/// # Errors
-/// How it does not match.
 pub fn matches(pattern: &Value, value: &Value) -> Result<(), String> {
     let fits = match pattern {
         Value::Object(members) => {

@@ -21,9 +21,7 @@ use setup::Setup;
 /// A peer to examine.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// Its name.
     pub name: String,
-    /// Its command.
     pub command: Vec<String>,
     /// Whether its two sides understand only each other.
     pub own_wire: bool,
@@ -34,7 +32,6 @@ pub struct Subject {
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// It passed.
     Passed,
     /// It failed, and why.
     Failed(String),
@@ -42,12 +39,9 @@ pub enum Finding {
     Skipped(String),
 }
 
-/// A completed check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// Which.
     pub name: String,
-    /// Its result.
     pub finding: Finding,
 }
 
@@ -74,9 +68,6 @@ pub enum SuiteError {
 
 /// Examines a peer, with `native` as the command of the native one; reports every check to `each`. Runs only checks
 /// whose name contains `only`, and always the first, which is that the peer introduces itself.
-///
-/// # Errors
-/// If the suite itself could not run.
 pub fn examine(
     subject: &Subject,
     native: &[String],

@@ -15,7 +15,6 @@ use super::process::{ANSWER, Process};
 use super::setup::{Setup, Who};
 use super::transcript::Leaving;
 
-/// The suite's behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Misbehaviour {
     /// It sends the right bytes, one by one.
@@ -49,7 +48,6 @@ impl fmt::Display for Visit {
     }
 }
 
-/// Every useful combination.
 pub fn visits(setup: &Setup<'_>) -> Vec<Visit> {
     let mut visits = Vec::new();
     if setup.subject.own_wire {
@@ -74,7 +72,6 @@ pub fn visits(setup: &Setup<'_>) -> Vec<Visit> {
 }
 
 impl Visit {
-    /// Runs the check.
     pub fn carry_out(&self, setup: &Setup<'_>) -> Finding {
         let made = || {
             let mut process = setup.start(Who::Subject, Vec::new())?;

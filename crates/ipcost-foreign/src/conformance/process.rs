@@ -25,7 +25,6 @@ const MOST_UNASKED: usize = 8;
 /// How much of an unexpected line is shown.
 const SHOWN: usize = 300;
 
-/// A running peer.
 pub struct Process {
     process: PeerProcess,
     interrupt: Interrupt,
@@ -35,9 +34,6 @@ pub struct Process {
 
 impl Process {
     /// Starts a peer; a mark identifies its descendants, so `number` must be unique.
-    ///
-    /// # Errors
-    /// Why it cannot be started.
     pub fn start(
         command: &[String],
         number: u32,
@@ -51,10 +47,6 @@ impl Process {
         Ok(Self { process, interrupt: interrupt.clone(), finished: false })
     }
 
-    /// Receives hello.
-    ///
-    /// # Errors
-    /// What it sent instead.
     pub fn hello(&mut self) -> Result<Hello, String> {
         let line = self.hear()?;
         match serde_json::from_value(line.clone()) {
@@ -64,17 +56,11 @@ impl Process {
     }
 
     /// Writes a message and its newline.
-    ///
-    /// # Errors
-    /// If it does not read.
     pub fn say(&mut self, message: &Value) -> Result<(), String> {
         self.write(format!("{message}\n").as_bytes())
     }
 
     /// Writes bytes.
-    ///
-    /// # Errors
-    /// If it does not read; an exit shows up at its next message.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
         match self.process.send(bytes, Instant::now() + ANSWER) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -85,9 +71,6 @@ impl Process {
     }
 
     /// Receives its next message.
-    ///
-    /// # Errors
-    /// If there is none in time, or the line is not a message.
     pub fn hear(&mut self) -> Result<Value, String> {
         let deadline = Instant::now() + ANSWER;
         loop {
@@ -137,9 +120,6 @@ impl Process {
     }
 
     /// Waits until it and everything it started have exited.
-    ///
-    /// # Errors
-    /// If something is still there, it sent something unasked, or it exited with another status.
     pub fn gone(&mut self, with: Leaving) -> Result<(), String> {
         let deadline = Instant::now() + LEAVE;
         let mut said = Vec::new();

@@ -37,9 +37,6 @@ pub enum Who {
 
 impl<'a> Setup<'a> {
     /// Starts the subject to learn its capabilities; the inner error is a fault in its introduction.
-    ///
-    /// # Errors
-    /// If there is no place for sockets.
     pub fn meet(
         subject: &'a Subject,
         native: &'a [String],
@@ -57,10 +54,6 @@ impl<'a> Setup<'a> {
         Ok(meet().map(|hello| Self { subject, hello, native, interrupt, dir, count: Counter::new(0) }))
     }
 
-    /// Starts a peer.
-    ///
-    /// # Errors
-    /// Why it cannot be started.
     pub fn start(&self, who: Who, inherit: Vec<Descriptor>) -> Result<Process, String> {
         let command = match who {
             Who::Subject => &self.subject.command,
@@ -75,9 +68,6 @@ impl<'a> Setup<'a> {
     }
 
     /// Creates what a cell needs before its peers start.
-    ///
-    /// # Errors
-    /// What cannot be created.
     pub fn provision(&self, cell: &Cell) -> Result<Provision, String> {
         let transport = transport::find(&cell.transport).ok_or("there is no such transport")?;
         let name = format!("s{}", self.fresh());
@@ -90,7 +80,6 @@ impl<'a> Setup<'a> {
         self.dir.path()
     }
 
-    /// A fresh number.
     pub fn fresh(&self) -> u32 {
         self.count.set(self.count.get() + 1);
         self.count.get()

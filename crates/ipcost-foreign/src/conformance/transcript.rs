@@ -30,13 +30,11 @@ pub struct Header {
     /// The numbers of workers; 1 by default.
     #[serde(default = "alone")]
     pub concurrency: Vec<u32>,
-    /// The partners.
     #[serde(default)]
     pub pairings: Pairings,
     /// Who speaks first in `connect`.
     #[serde(default = "client")]
     pub speaks_first: SpeaksFirst,
-    /// The options.
     #[serde(default)]
     pub options: Options,
     /// The message size, bytes.
@@ -67,11 +65,9 @@ fn client() -> SpeaksFirst {
 pub enum Transports {
     /// One, or every one.
     Count(Count),
-    /// These.
     These(Vec<String>),
 }
 
-/// How many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Count {
@@ -102,9 +98,7 @@ pub enum Pairings {
 pub enum Speaker {
     /// The peer, before it has a role.
     Peer,
-    /// The server.
     Server,
-    /// The client.
     Client,
 }
 
@@ -116,7 +110,6 @@ pub enum Leaving {
     Success,
     /// With another exit status, without further output.
     Failure,
-    /// In any way.
     Any,
 }
 
@@ -160,10 +153,6 @@ impl Transcript {
     }
 }
 
-/// Reads a transcript.
-///
-/// # Errors
-/// The invalid line.
 pub fn parse(text: &str) -> Result<Transcript, String> {
     let wrong = |line: usize, error: serde_json::Error| format!("line {line}: {error}");
     let mut lines = (1..).zip(text.lines());

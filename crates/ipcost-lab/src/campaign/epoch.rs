@@ -252,9 +252,6 @@ pub(super) fn verified_ops(cell: &Cell) -> u64 {
 }
 
 /// Runs a batch, and again if the machine was suspended meanwhile. Returns the one that counts, and those before it.
-///
-/// # Errors
-/// If a peer failed, or every attempt was suspended.
 pub fn retry_if_suspended(
     bench: &mut dyn Bench,
     cell: usize,

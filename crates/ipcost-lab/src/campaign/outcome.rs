@@ -30,7 +30,6 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
     /// Samples during which the machine was suspended; they were measured again and are not counted.
     pub suspended: Vec<Sample>,
-    /// Complete epochs.
     pub epochs: u32,
     /// Latencies of every cell, nanoseconds.
     pub latency: Vec<Histogram>,
@@ -50,7 +49,6 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// When the run was resumed after being killed.
     pub resumed: Vec<Resumed>,
-    /// Why it ended.
     pub stopped: Stopped,
     /// How many of its questions were answered at the last epoch; `None` before the first.
     pub answered: Option<Answered>,

@@ -50,7 +50,6 @@ pub enum LabError {
     /// Something else failed; one line.
     #[error("{0}")]
     Failed(String),
-    /// Measuring failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The request is wrong, or this system lacks something it needs; one line that says what to do.
@@ -72,9 +71,6 @@ pub struct Lab {
 impl Lab {
     /// Prepares the peers that the job's cells name, reporting slow builds to `tell`. The user's peer takes
     /// precedence over a built-in one of the same name. A peer that cannot be used makes its cells unavailable.
-    ///
-    /// # Errors
-    /// If the path of this program is not known.
     pub fn open(job: &Job, tell: &mut dyn FnMut(&str)) -> Result<Self, LabError> {
         let (states, mut programs) = peers::prepare(job, tell);
         programs.push(PeerProgram::new(NATIVE, own_command("peer")?));
@@ -95,9 +91,6 @@ impl Lab {
     }
 
     /// The cells of a job; those that this machine cannot run are unavailable, with the reason.
-    ///
-    /// # Errors
-    /// The problem with the job.
     pub fn cells(&self, job: &Job) -> Result<Expanded, LabError> {
         let topology = Topology::read();
         let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
@@ -113,9 +106,6 @@ impl Lab {
     }
 
     /// Plans cells, and fits the plan into the limits of this system.
-    ///
-    /// # Errors
-    /// A [`PlanError`], or the system limit that is too low and how to raise it.
     pub fn plan(&self, cells: Expanded, settings: &Settings) -> Result<Plan, LabError> {
         let mut plan = plan(cells, settings)?;
         if let Some(burst) = bursts_alone(&plan.cells).first() {
@@ -132,17 +122,11 @@ impl Lab {
     }
 
     /// Plans a job with its own settings.
-    ///
-    /// # Errors
-    /// As [`Lab::cells`] and [`Lab::plan`].
     pub fn plan_job(&self, job: &Job, seed: u64) -> Result<Plan, LabError> {
         self.plan(self.cells(job)?, &Settings::of(job, seed))
     }
 
     /// Checks that an earlier run can be resumed: its peers, placements and limits.
-    ///
-    /// # Errors
-    /// What is missing, and what to do.
     pub fn check(&self, begun: &Begun) -> Result<(), LabError> {
         self.check_peers(&begun.plan)?;
         let topology = Topology::read();
@@ -176,9 +160,6 @@ impl Lab {
     }
 
     /// Real processes for a plan, for callers with their own loop.
-    ///
-    /// # Errors
-    /// If a peer cannot be started or cannot do what its cells require.
     pub fn bench(&self, plan: &Plan, interrupt: &Interrupt) -> Result<ProcessBench, EngineError> {
         let bench = ProcessBench::new(plan, self.programs.clone(), &self.guard, interrupt.clone())?;
         bench.within(self.entrance()).with_services(self.services.clone())
@@ -186,9 +167,6 @@ impl Lab {
 
     /// From now on, peers and servers run in a network of their own, which no one else of this machine reaches; the names of
     /// settings that differ there.
-    ///
-    /// # Errors
-    /// Why this user cannot have one.
     pub fn in_own_network(&mut self) -> Result<Vec<String>, LabError> {
         let network = NetNamespace::start(&self.namespace).map_err(EngineError::from)?;
         let lost = network.lost().to_vec();
@@ -196,7 +174,6 @@ impl Lab {
         Ok(lost)
     }
 
-    /// Whether they do.
     pub fn has_own_network(&self) -> bool {
         self.network.is_some()
     }
@@ -206,9 +183,6 @@ impl Lab {
     }
 
     /// Measures until the question is answered or the budget is spent. Calls `begin` once every peer has introduced itself.
-    ///
-    /// # Errors
-    /// If measuring cannot begin; later failures are in the outcome.
     pub fn run<O: Observer>(
         &self,
         plan: Plan,
@@ -220,9 +194,6 @@ impl Lab {
     }
 
     /// The same, with a bench that was made for the plan.
-    ///
-    /// # Errors
-    /// As [`Lab::run`].
     pub fn run_on<O: Observer>(
         &self,
         mut bench: ProcessBench,
@@ -236,9 +207,6 @@ impl Lab {
     }
 
     /// Resumes a run that was killed.
-    ///
-    /// # Errors
-    /// As [`Lab::run`].
     pub fn resume(
         &self,
         samples: Samples,
@@ -252,9 +220,6 @@ impl Lab {
     }
 
     /// The same, with a bench that was made for its plan.
-    ///
-    /// # Errors
-    /// As [`Lab::run`].
     pub fn resume_on(
         &self,
         mut bench: ProcessBench,
@@ -297,9 +262,6 @@ fn put_back(mut outcome: Outcome, bench: &mut ProcessBench) -> Outcome {
 }
 
 /// The cells of a job as if this machine offered every placement, for questions about the job alone.
-///
-/// # Errors
-/// The problem with the job.
 pub fn cells_anywhere(job: &Job, peers: &[PeerState]) -> Result<Expanded, LabError> {
     let transports = transport::states();
     Ok(expand(
@@ -325,17 +287,11 @@ pub fn envelope(schema: &str) -> Envelope {
 }
 
 /// The command that starts a built-in peer; reports slow steps to `tell`.
-///
-/// # Errors
-/// Why it cannot be used here.
 pub fn command_of(built_in: &BuiltIn, tell: &mut dyn FnMut(&str)) -> Result<Vec<String>, Unavailable> {
     Cache::of_user().and_then(|cache| built_in.prepare(&cache, tell))
 }
 
 /// The command that starts this program in another role.
-///
-/// # Errors
-/// If its path is not known.
 pub fn own_command(role: &str) -> Result<Vec<String>, LabError> {
     let own = std::env::current_exe();
     let own =

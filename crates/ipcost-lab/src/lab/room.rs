@@ -19,17 +19,11 @@ const WORKER_BYTES: u64 = 64 * 1024;
 const MANY: u64 = 1_000;
 
 /// Fits a plan into the system's limits, as [`fit`] does.
-///
-/// # Errors
-/// The limit that is too low, and how to raise it.
 pub(super) fn fitted(plan: Plan) -> Result<Plan, String> {
     fit(plan, &room())
 }
 
 /// Whether the system still has room for a plan that fitted before.
-///
-/// # Errors
-/// As [`fitted`].
 pub(super) fn check(plan: &Plan) -> Result<(), String> {
     fit(plan.clone(), &room()).map(drop)
 }

@@ -25,16 +25,12 @@ pub struct Stalls {
     pub transport: String,
     /// From the begin of one to that of the next, in the median.
     pub every: Duration,
-    /// The longest operation.
     pub longest: Duration,
 }
 
 impl Lab {
     /// Watches each cell of a job, which is offered a rate, for two seconds; tells those of which operations took ten times the median and
     /// more at least three times.
-    ///
-    /// # Errors
-    /// If a peer fails, or the program is asked to stop.
     pub fn stalls(&self, job: &Job, interrupt: &Interrupt) -> Result<Vec<Stalls>, LabError> {
         let job = Job { epochs: Some(1), budget: None, floor: false, ..job.clone() };
         let settings = Settings { may_overload: true, ..Settings::of(&job, fresh_seed()) };

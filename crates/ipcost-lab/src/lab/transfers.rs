@@ -29,18 +29,12 @@ const MOST: usize = 6;
 impl Lab {
     /// The streams of a job over connections that pace what they send, as long transfers, which need no trial: they cost several times
     /// as much as bursts. Those that the job has already are left out.
-    ///
-    /// # Errors
-    /// What is wrong with the job.
     pub fn paced_transfers(&self, job: &Job) -> Result<Vec<Matrix>, LabError> {
         Ok(bursts_alone(&self.cells(job)?.cells).iter().map(|cell| matrix(&cell.steady())).collect())
     }
 
     /// The streams of a job that cost at least 5 % more or less in one long transfer than in bursts, as cells with the option
     /// `steady`. Only cells without options are tried, half a dozen at most, for about a second each, and none of which both are measured.
-    ///
-    /// # Errors
-    /// If a peer fails, or the program is asked to stop.
     pub fn long_transfers(&self, job: &Job, interrupt: &Interrupt) -> Result<Vec<Matrix>, LabError> {
         let mut expanded = self.cells(job)?;
         let known: Vec<Point> = expanded.cells.iter().map(|cell| cell.point.clone()).collect();

@@ -78,9 +78,6 @@ fn writes(file: &KeptFile, now: &str) -> Vec<String> {
 }
 
 /// Opens a file for writing: a value of the kernel's is taken as it is written, any other file is rewritten in its place.
-///
-/// # Errors
-/// If it cannot be written.
 pub fn open(path: &str) -> io::Result<File> {
     match form(path) {
         Form::Whole => open_in_place(path.as_ref()),
@@ -97,9 +94,6 @@ fn write(path: &str, text: &str) -> io::Result<()> {
 }
 
 /// Writes a file back as it was.
-///
-/// # Errors
-/// What failed.
 pub fn put_back(file: &KeptFile) -> Result<(), String> {
     let path = &file.path;
     let now = read(path);

@@ -41,9 +41,6 @@ pub(crate) struct Restoration {
 
 impl MachineState {
     /// Of the arms of a plan; `None` if they have no commands. No other run can change the machine from now on.
-    ///
-    /// # Errors
-    /// That another run changes it, or that nothing can be kept on the disk.
     pub fn new(planned: Option<&PlannedArms>) -> Result<Option<Self>, EngineError> {
         let Some(planned) = planned.filter(|planned| planned.arms.change_the_machine()) else {
             return Ok(None);
@@ -59,9 +56,6 @@ impl MachineState {
     }
 
     /// Puts the machine into the state of an arm.
-    ///
-    /// # Errors
-    /// That the command failed, or that both arms' commands leave the machine as it was.
     pub fn enter(
         &mut self,
         name: ArmName,
@@ -173,9 +167,6 @@ impl MachineState {
     }
 
     /// Puts the machine back as it was.
-    ///
-    /// # Errors
-    /// What failed, with the command to run by hand.
     pub fn restore(&mut self, guard: &mut Guard) -> Result<(), EngineError> {
         let Some(entry) = self.entry.take() else { return Ok(()) };
         let restored = entry.restoration.carry_out();
@@ -221,9 +212,6 @@ const FAREWELL: Duration = Duration::from_secs(10);
 
 impl Restoration {
     /// Runs the command, and writes the files back: all of them, whatever fails.
-    ///
-    /// # Errors
-    /// Everything that failed, with the commands to run by hand.
     pub fn carry_out(&self) -> Result<(), EngineError> {
         let (mut reasons, mut remedies) = (Vec::new(), Vec::new());
         if let Some(command) = &self.command {
@@ -259,9 +247,6 @@ fn start(line: &str, lock: Option<&File>, guard: Option<GuardLine<'_>>) -> io::R
 }
 
 /// Waits for a command to end.
-///
-/// # Errors
-/// How it failed, and its standard error.
 fn finish(mut process: PeerProcess, timeout: Duration) -> Result<(), (String, String)> {
     let deadline = Instant::now() + timeout;
     while process.runs() && Instant::now() < deadline {

@@ -56,7 +56,6 @@ const LONGEST_PAUSES: f64 = 2.0;
 /// Operations at most to find the thread of a server that answers.
 const OPS_TO_FIND: u64 = 100;
 
-/// Real processes.
 pub struct ProcessBench {
     // Dropped in this order: processes, then the directory they use, then the guard over both.
     pairs: Vec<Option<Pair>>,
@@ -155,9 +154,6 @@ impl ProcessBench {
     }
 
     /// The same, with the real servers that peers need.
-    ///
-    /// # Errors
-    /// If others cannot be let into the directory.
     pub fn with_services(mut self, services: BTreeMap<String, ServiceCommand>) -> Result<Self, EngineError> {
         if !services.is_empty() {
             let passed = self.dir.let_others_pass();
@@ -168,9 +164,6 @@ impl ProcessBench {
     }
 
     /// Starts the server of a peer, which then runs on into the first epoch.
-    ///
-    /// # Errors
-    /// If it does not start.
     pub fn serve(&mut self, peer: &str) -> Result<(), EngineError> {
         self.start_services(&BTreeSet::from([peer]))
     }
@@ -587,9 +580,6 @@ impl ProcessBench {
     }
 
     /// Puts the machine back as it was before the first arm.
-    ///
-    /// # Errors
-    /// What failed, with the command to run by hand.
     pub fn restore(&mut self) -> Result<(), EngineError> {
         self.state.as_mut().map_or(Ok(()), |state| state.restore(&mut self.guard))
     }

@@ -71,9 +71,6 @@ fn look(mut ends: TcpEnds, ended: &AtomicBool, sides: &mut Sides) {
 
 /// Watches ends of connections in this program's network, or in that of a process, for a while, each by its own and the other's address: which held less than a segment back until the other
 /// side acknowledged. At most 64 of them are.
-///
-/// # Errors
-/// If the kernel shows no connections.
 pub fn watch_ends(
     process: Option<u32>,
     ends: &[Between],
@@ -174,7 +171,6 @@ struct Sides {
     client: u32,
     /// Those that are open.
     known: BTreeSet<Between>,
-    /// All that were.
     clients: HashSet<Between>,
     stretches: Stretches,
 }

@@ -104,7 +104,6 @@ pub fn irq_time_accounting(whose: &str) -> AppliedRule {
     AppliedRule::new(IRQ_TIME_ACCOUNTING, found, remedy)
 }
 
-/// Wine replaced Windows.
 pub fn wine(version: &str) -> AppliedRule {
     let found = format!("this was measured under Wine {version}, which is not Windows");
     AppliedRule::new(WINE, found, "its figures say nothing about Windows, only that the program works")

@@ -51,7 +51,6 @@ pub enum Place {
 /// Something that is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
-    /// Stable; for programs.
     pub code: &'static str,
     /// What is looked at, in short.
     pub about: &'static str,
@@ -59,7 +58,6 @@ pub struct Rule {
     pub why: &'static str,
     /// From which value on it counts.
     pub from: &'static str,
-    /// Who says so.
     pub places: &'static [Place],
     /// How it is known to matter: a measurement, a planted case in a test, or a source.
     pub basis: &'static str,
@@ -73,7 +71,6 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 /// That a rule applies: what was found, and what to do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AppliedRule {
-    /// The rule.
     pub rule: Rule,
     /// What was found, with its figures.
     pub found: String,

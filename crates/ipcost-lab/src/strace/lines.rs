@@ -64,7 +64,6 @@ impl<'a> Parts<'a> {
         Some((seconds * 1e9).round() as u32)
     }
 
-    /// An argument by its place, from 0 on.
     pub fn argument(&self, place: usize) -> Option<&'a str> {
         let (mut depth, mut start, mut index) = (0_usize, 0, 0);
         let (mut is_text, mut is_escaped, mut before) = (false, false, b' ');

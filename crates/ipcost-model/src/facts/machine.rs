@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The processors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorFacts {
     /// Logical processors this program may use.
@@ -41,7 +40,6 @@ pub struct ProcessorFacts {
     /// The vendor of the virtual machine; absent on a physical one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
-    /// Memory nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_nodes: Option<u64>,
     /// Where cores differ in kind: each kind's processors, as the kernel lists them, by name.
@@ -52,7 +50,6 @@ pub struct ProcessorFacts {
 /// A state in which a processor waits for work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdleState {
-    /// Its name.
     pub name: String,
     /// Exit latency, microseconds.
     pub latency_us: u64,
@@ -84,7 +81,6 @@ pub struct SchedulerFacts {
     /// Tasks that ran or wanted to, averages over 1, 5 and 15 minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_average: Option<[f64; 3]>,
-    /// Swap in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swap_used_bytes: Option<u64>,
     /// The share of the last ten seconds in which some task waited for memory, per cent.
@@ -148,7 +144,6 @@ pub struct NetworkFacts {
     /// TCP's default congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_congestion_control: Option<String>,
-    /// Connections in TIME_WAIT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_wait: Option<u64>,
     /// Whether the loopback interface is up.

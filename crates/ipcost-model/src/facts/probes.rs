@@ -7,13 +7,11 @@ use super::machine::{LimitFacts, NetworkFacts, ProcessorFacts, SchedulerFacts};
 /// Everything known about a machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
-    /// The processors.
     pub processor: ProcessorFacts,
     /// How this program shares the machine.
     pub scheduler: SchedulerFacts,
     /// Limits set by the kernel.
     pub limits: LimitFacts,
-    /// TCP and loopback.
     pub network: NetworkFacts,
     /// What the machine did for a moment; `None` if it was not watched.
     pub sample: Option<Sample>,
@@ -21,7 +19,6 @@ pub struct Facts {
     pub clock: Option<Reading>,
     /// What a run that was killed has left changed; `None` if nothing.
     pub left_changed: Option<String>,
-    /// This user's permissions.
     pub permissions: PermissionFacts,
     /// The transports, peers and tools to measure with.
     pub tools: ToolFacts,
@@ -62,13 +59,10 @@ pub enum Counting {
     Kernel,
     /// For this user's programs alone.
     User,
-    /// Not permitted.
     Forbidden,
-    /// No counters.
     Absent,
 }
 
-/// This user's permissions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PermissionFacts {
     /// Whether this user is root.
@@ -117,7 +111,6 @@ pub struct UnavailableTransport {
     pub reason: String,
 }
 
-/// A bundled peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltInPeer {
     /// Its name in cells.

@@ -37,9 +37,7 @@ const MOST_PATIENCE: Duration = Duration::from_secs(120);
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Addresses", try_from = "Addresses")]
 pub struct Given {
-    /// Its Unix socket.
     pub unix: Option<At>,
-    /// Its TCP port.
     pub tcp: Option<At>,
 }
 
@@ -83,9 +81,6 @@ pub struct At {
 
 impl At {
     /// The address that a server's peer, or a private server, has told.
-    ///
-    /// # Errors
-    /// One line, for a transport that servers are not reached over.
     pub fn of(transport: &str, address: &Address) -> Result<Self, String> {
         let host = address.get("host").and_then(|host| host.as_str()).unwrap_or_default();
         let transport = match transport {
@@ -108,9 +103,6 @@ impl At {
     }
 
     /// The path of a Unix socket.
-    ///
-    /// # Errors
-    /// One line, if it is too long or empty.
     pub fn of_path(path: &str) -> Result<Self, String> {
         if path.is_empty() || path.len() > MAX_SOCKET_PATH {
             return Err(format!(
@@ -177,7 +169,6 @@ impl At {
         Some((path.parent()?.to_string_lossy().into_owned(), port.unwrap_or_default()))
     }
 
-    /// The host.
     pub fn host(&self) -> Option<&str> {
         self.address.get("host")?.as_str()
     }
@@ -192,15 +183,11 @@ impl At {
         self.socket().is_some_and(|socket| !socket.ip().is_loopback())
     }
 
-    /// The port.
     pub fn port(&self) -> Option<u16> {
         self.address.get("port")?.as_u64()?.try_into().ok()
     }
 
     /// A client of the transport, which opens connections to it; TCP sends at once unless the cell says otherwise.
-    ///
-    /// # Errors
-    /// If the address is not one of its transport.
     pub fn client(&self, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
         let nodelay = cell.and_then(|cell| cell.options.bool("tcp_nodelay")).unwrap_or(true);
         // Servers that know their clients by address know one.
@@ -208,9 +195,6 @@ impl At {
     }
 
     /// A client with options of its transport besides.
-    ///
-    /// # Errors
-    /// If the address is not one of its transport.
     pub fn reach(
         &self,
         mut options: Options,
@@ -233,9 +217,6 @@ impl At {
 
     /// Looks that a port is listened on by a process of this user: until a private server listens, another user's might, and would
     /// learn the secret. A Unix socket is in a directory that no other user enters.
-    ///
-    /// # Errors
-    /// That no one listens, or another user does.
     pub fn is_listened_on_by(&self, user: u32) -> Result<(), PeerError> {
         let Some(at) = self.socket() else { return Ok(()) };
         match driven::owner_at(at).map_err(system("cannot find out who listens"))? {
@@ -249,9 +230,6 @@ impl At {
     }
 
     /// A connection to a server of which nothing is known.
-    ///
-    /// # Errors
-    /// If no one listens, or a system call fails.
     pub fn connect_patiently(&self) -> Result<LimitedConnection, TransportError> {
         LimitedConnection::of(self.client(None, 0)?.connect()?)
     }
@@ -338,9 +316,6 @@ pub struct LimitedConnection {
 
 impl LimitedConnection {
     /// The same connection with limits.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn of(connection: Connection) -> Result<Self, TransportError> {
         limit(&connection)?;
         Ok(Self { _ends: end_in_time(&connection)?, connection })
@@ -362,18 +337,12 @@ impl DerefMut for LimitedConnection {
 }
 
 /// Ends a connection before it has taken longer than any answer before a measurement does.
-///
-/// # Errors
-/// If a system call fails.
 pub fn end_in_time(connection: &Connection) -> Result<EndsAt, TransportError> {
     driven::end_after(connection, MOST_PATIENCE)
         .map_err(|error| TransportError::Refused(format!("cannot limit a connection: {error}")))
 }
 
 /// Limits how long calls on a connection may wait.
-///
-/// # Errors
-/// If a system call fails.
 pub fn limit(connection: &Connection) -> Result<(), TransportError> {
     driven::limit_waits(connection, PATIENCE)
         .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))
@@ -411,9 +380,6 @@ pub fn nobody_listens(error: &TransportError) -> bool {
 }
 
 /// Shows a server what it lets a connection in for, and takes its answer; `silent` and `rejected` say what went wrong.
-///
-/// # Errors
-/// That it does not answer, or answers otherwise.
 pub fn be_let_in<const N: usize>(
     connection: &mut Connection,
     proof: &[u8],

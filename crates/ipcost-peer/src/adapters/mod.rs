@@ -18,7 +18,6 @@ use crate::{Peer, PeerError};
 /// A peer that drives a real program.
 #[derive(Debug, Clone, Copy)]
 pub struct Adapter {
-    /// Its name.
     pub name: &'static str,
     /// Its peers, each with a one-line summary and the arguments that select it.
     pub peers: &'static [(&'static str, &'static str, &'static [&'static str])],

@@ -16,7 +16,6 @@ use field::{field, of_two};
 
 /// What the map is about.
 pub const TITLE: &str = "The cheapest transport, by size of message";
-/// The most columns.
 const MOST_SIZES: usize = 16;
 /// The most rows, without those beneath them.
 const MOST_ROWS: usize = 40;
@@ -35,13 +34,11 @@ pub struct Map {
 
 /// Rows of the same work.
 pub struct Group {
-    /// The work.
     pub title: String,
     /// On one core, and on two.
     pub rows: Vec<CheapestRow>,
 }
 
-/// A row.
 pub struct CheapestRow {
     /// Where the processes run.
     pub cores: &'static str,

@@ -14,14 +14,12 @@ pub struct Claims {
     pub claims: Vec<Claim>,
 }
 
-/// A claim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     /// Its place among the others, from 1.
     pub number: usize,
     /// As it was published.
     pub text: String,
-    /// What is known of it.
     pub known: ClaimVerdict,
     /// The same in words, with what that is limited to.
     pub said: String,
@@ -38,18 +36,15 @@ pub struct Condition {
     pub known: Option<ClaimVerdict>,
     /// The same in words.
     pub said: String,
-    /// What was measured.
     pub tests: Vec<Test>,
 }
 
 /// A comparison and its figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Test {
-    /// What it compares.
     pub about: String,
     /// Whether it is a ratio, and not the figure of a single cell.
     pub is_ratio: bool,
-    /// Its value.
     pub value: Option<f64>,
     /// The lower end of its interval.
     pub lo: Option<f64>,
@@ -61,9 +56,7 @@ pub struct Test {
     pub above: Option<f64>,
     /// The value is claimed to be below this.
     pub below: Option<f64>,
-    /// Whether it decides.
     pub decides: bool,
-    /// What is known.
     pub known: ClaimVerdict,
     /// The value as text; empty if there is none.
     pub here: String,
@@ -82,20 +75,16 @@ pub struct Multiples<'a> {
     pub caption: String,
     /// Whether the axis is one of ratios, on which 1 is no difference.
     pub is_ratio: bool,
-    /// One for each condition.
     pub panels: Vec<ConditionPanel<'a>>,
 }
 
-/// A condition as a panel.
 #[derive(Debug)]
 pub struct ConditionPanel<'a> {
-    /// The condition.
     pub condition: &'a Condition,
     /// From top to bottom.
     pub rows: Vec<TestRow<'a>>,
 }
 
-/// A test as a row.
 #[derive(Debug)]
 pub struct TestRow<'a> {
     /// What distinguishes it from other rows.
@@ -106,7 +95,6 @@ pub struct TestRow<'a> {
     pub told: String,
     /// Whether its value can be drawn on the axis.
     pub is_drawn: bool,
-    /// The test.
     pub test: &'a Test,
 }
 

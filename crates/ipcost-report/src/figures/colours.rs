@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use ipcost_model::Document;
 
-/// A colour.
 pub struct Colour {
-    /// On white.
     pub light: &'static str,
     /// On a dark page.
     pub dark: &'static str,

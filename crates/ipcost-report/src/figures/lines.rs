@@ -9,7 +9,6 @@ use crate::words;
 /// A point of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
-    /// Across.
     pub x: f64,
     /// Up, nanoseconds.
     pub ns: f64,
@@ -17,12 +16,10 @@ pub struct Place {
     pub bounds: Option<(f64, f64)>,
 }
 
-/// A line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedLine {
     /// What stands at its end.
     pub name: String,
-    /// On white.
     pub colour: &'static str,
     /// As SVG has them; `none` for a whole line.
     pub dashes: &'static str,
@@ -39,7 +36,6 @@ pub struct LinesPanel {
     pub lines: Vec<NamedLine>,
 }
 
-/// What lies across.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AcrossLines {
     /// Operations a second that are offered.
@@ -51,11 +47,8 @@ pub enum AcrossLines {
 /// A picture of lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lines {
-    /// What it shows.
     pub title: String,
-    /// How to read it.
     pub reading: String,
-    /// What lies across.
     pub across: AcrossLines,
     /// A line that is not to be crossed, nanoseconds.
     pub limit_ns: Option<u64>,

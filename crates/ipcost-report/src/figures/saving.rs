@@ -5,22 +5,18 @@ use ipcost_model::Estimate;
 use super::ticks::percent;
 use crate::numbers::time;
 
-/// The panels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curves {
-    /// Which server.
     pub server: String,
     /// The least that it can be asked.
     pub least: String,
     /// The share of a request below which a saving does not matter.
     pub margin: f64,
-    /// One for each placement.
     pub panels: Vec<PlacementPanel>,
     /// What is not drawn, and why.
     pub notes: Vec<String>,
 }
 
-/// A placement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlacementPanel {
     /// Where client and server run.
@@ -41,7 +37,6 @@ pub struct PlacementPanel {
 /// A request as measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredSaving {
-    /// Its text.
     pub request: String,
     /// How much longer it takes over TCP than the least one, nanoseconds.
     pub work_ns: f64,
@@ -50,7 +45,6 @@ pub struct MeasuredSaving {
 }
 
 impl Curves {
-    /// What they show.
     pub fn title(&self) -> String {
         format!("{}: the share of a request that a Unix socket saves", self.server)
     }

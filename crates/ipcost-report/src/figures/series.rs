@@ -50,9 +50,7 @@ pub struct SeriesPanel<'a> {
 
 /// The cells of a panel that have a name in common.
 pub struct Line<'a> {
-    /// The name.
     pub label: &'a str,
-    /// Of the transport.
     pub colour: &'static str,
     /// Which tell lines of one colour apart.
     pub dashes: &'static str,

@@ -19,7 +19,6 @@ pub fn time_interval(cost: &Estimate) -> String {
     }
 }
 
-/// The interval of a ratio: `0.51–0.55`.
 pub fn ratio_interval(around: f64, lo: Option<f64>, hi: Option<f64>) -> String {
     interval(around, lo, hi).unwrap_or_else(|| NO_INTERVAL_YET.to_owned())
 }

@@ -5,9 +5,7 @@ use ipcost_model::Estimate;
 /// The runs and their changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
-    /// What is followed.
     pub title: String,
-    /// Where and when.
     pub about: String,
     /// Whether values are ratios; otherwise nanoseconds.
     pub is_ratio: bool,
@@ -21,7 +19,6 @@ pub struct Timeline {
     pub how: String,
 }
 
-/// A run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     /// The day, such as 2026-11-03.
@@ -30,11 +27,9 @@ pub struct Point {
     pub name: String,
     /// Its value with an interval.
     pub value: Estimate,
-    /// The level that it is on.
     pub level: f64,
 }
 
-/// A change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
     /// The first point of the new level, by index.

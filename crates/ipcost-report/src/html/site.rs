@@ -6,21 +6,17 @@ use super::{FOOTER, STYLE, download, policy, text};
 use crate::page::{Item, Table, Tone};
 use crate::picture::Picture;
 
-/// A page.
 #[derive(Debug, Default)]
 pub struct Page {
-    /// Its title.
     pub title: String,
     /// What it is about, beneath the title.
     pub about: String,
     /// Links in its head: addresses and names.
     pub links: Vec<(String, String)>,
-    /// Its sections.
     pub sections: Vec<Section>,
 }
 
 impl Page {
-    /// As HTML.
     pub fn render(&self) -> String {
         let link =
             |(address, name): &(String, String)| format!("<a href=\"{}\">{}</a>", text(address), text(name));
@@ -61,19 +57,16 @@ impl Section {
         Self { id: id.to_owned(), title: title.to_owned(), body: String::new() }
     }
 
-    /// Adds a paragraph.
     pub fn paragraph(mut self, said: &str) -> Self {
         self.body.push_str(&format!("<p>{}</p>\n", text(said)));
         self
     }
 
-    /// Adds a remark.
     pub fn note(mut self, said: &str) -> Self {
         self.body.push_str(&format!("<p class=\"note\">{}</p>\n", text(said)));
         self
     }
 
-    /// Adds a caution.
     pub fn caution(mut self, said: &str) -> Self {
         self.body.push_str(&format!("<p class=\"caution\">{}</p>\n", text(said)));
         self
@@ -126,7 +119,6 @@ impl Section {
         self
     }
 
-    /// Adds a table.
     pub fn table(mut self, table: &Table) -> Self {
         self.body.push_str(&table.html());
         self
@@ -166,7 +158,6 @@ impl Section {
         self
     }
 
-    /// Adds a picture.
     pub fn picture(mut self, picture: &Picture) -> Self {
         self.body.push_str(&format!("<div class=\"published\">\n{}</div>\n", picture.inline()));
         self
@@ -196,9 +187,7 @@ impl Section {
 /// A claim, and what is known of it.
 #[derive(Debug, Clone)]
 pub struct Badge {
-    /// The claim.
     pub text: String,
-    /// Its colour.
     pub known: ClaimVerdict,
     /// What is known, in words.
     pub said: String,

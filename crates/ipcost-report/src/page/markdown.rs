@@ -5,7 +5,6 @@ use crate::markdown::{block, code, text};
 
 /// Headings begin here: a pull request has a title already.
 const FIRST_LEVEL: usize = 3;
-/// And end here.
 const LAST_LEVEL: usize = 6;
 
 impl Page<'_> {

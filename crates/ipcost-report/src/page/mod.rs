@@ -21,7 +21,6 @@ use crate::picture::{Background, Chart, Picture, PictureError};
 /// What an answer says.
 #[derive(Default)]
 pub struct Page<'a> {
-    /// Its title.
     pub title: String,
     /// What it is about, beneath the title.
     pub about: Vec<String>,
@@ -57,7 +56,6 @@ pub enum Block<'a> {
     Item(Item),
     /// What most readers do not need at once.
     Details(Section<'a>),
-    /// Lines to copy.
     Code(Code),
 }
 
@@ -66,21 +64,16 @@ pub enum Block<'a> {
 pub struct Section<'a> {
     /// What links lead to; empty if none do.
     pub id: String,
-    /// The heading.
     pub title: String,
-    /// What is in it.
     pub blocks: Vec<Block<'a>>,
 }
 
 /// How much a text matters, or what kind of news it is.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// As any other.
     #[default]
     Plain,
-    /// More than others.
     Strong,
-    /// Less than others.
     Quiet,
     /// Something may be wrong.
     Caution,
@@ -88,7 +81,6 @@ pub enum Tone {
     Good,
     /// Costs more, or fails.
     Bad,
-    /// Not known.
     Open,
 }
 
@@ -108,14 +100,12 @@ impl From<ClaimVerdict> for Tone {
 pub struct Paragraph {
     /// The text; what comes from outside needs no escape here.
     pub text: String,
-    /// How it looks.
     pub tone: Tone,
 }
 
 /// Something that is asserted, and what is known of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// What is asserted.
     pub text: String,
     /// What is known, by colour.
     pub known: ClaimVerdict,
@@ -134,7 +124,6 @@ pub struct Item {
     pub sign: &'static str,
     /// The colour of the sign, and of the text unless it is good.
     pub tone: Tone,
-    /// What was found.
     pub text: String,
     /// Why that matters; empty if it need not be said.
     pub why: String,
@@ -149,13 +138,10 @@ pub struct Item {
 pub struct Code {
     /// What they are written in, such as `sh`.
     pub language: &'static str,
-    /// The lines.
     pub text: String,
 }
 
-/// A picture.
 pub struct Figure<'a> {
-    /// How to read it.
     pub reading: String,
     /// Draws it in letters, in so many columns and without a line's end: a terminal shows that, and nothing where it cannot be drawn so.
     pub sketch: Option<Box<dyn Fn(usize) -> Paragraph + 'a>>,
@@ -176,10 +162,8 @@ pub enum Frame {
     File(Background),
 }
 
-/// Rows and columns.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Table {
-    /// The columns.
     pub columns: Vec<Column>,
     /// The rows; fields that are missing at the end of one are empty.
     pub rows: Vec<Vec<Field>>,
@@ -211,16 +195,13 @@ pub struct Column {
 /// What stands in a row and a column.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Field {
-    /// What it is.
     pub value: Value,
-    /// How it looks.
     pub tone: Tone,
 }
 
 /// A value of a table.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub enum Value {
-    /// Nothing.
     #[default]
     Empty,
     /// Text on as many lines as it takes.
@@ -229,9 +210,7 @@ pub enum Value {
     Name(String),
     /// Text that a terminal cuts where a row would take more than a line; in the last column only.
     Brief(String),
-    /// How many.
     Count(u64),
-    /// Bytes.
     Size(u64),
     /// A time that was chosen, not measured: nanoseconds, with all digits.
     Duration(u64),
@@ -247,7 +226,6 @@ pub enum Value {
     PerOperationChange(f64),
     /// A number of no unit.
     Number(f64),
-    /// A ratio.
     Ratio(f64),
     /// The interval of a value: around what, from, to. Unbounded ends are `None`.
     Interval(f64, Option<f64>, Option<f64>),
@@ -290,13 +268,11 @@ impl<'a> Section<'a> {
         Self { id: id.to_owned(), title: title.into(), blocks: Vec::new() }
     }
 
-    /// With another block.
     pub fn with(mut self, block: impl Into<Block<'a>>) -> Self {
         self.blocks.push(block.into());
         self
     }
 
-    /// With more blocks.
     pub fn with_all<B: Into<Block<'a>>>(mut self, blocks: impl IntoIterator<Item = B>) -> Self {
         self.blocks.extend(blocks.into_iter().map(Into::into));
         self
@@ -314,17 +290,14 @@ impl<'a> Section<'a> {
 }
 
 impl Paragraph {
-    /// Plain sentences.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), tone: Tone::Plain }
     }
 
-    /// A remark.
     pub fn quiet(text: impl Into<String>) -> Self {
         Self { text: text.into(), tone: Tone::Quiet }
     }
 
-    /// A caution.
     pub fn caution(text: impl Into<String>) -> Self {
         Self { text: text.into(), tone: Tone::Caution }
     }
@@ -432,7 +405,6 @@ impl Table {
         Self { columns: columns.to_vec(), ..Self::default() }
     }
 
-    /// With these rows.
     pub fn rows(mut self, rows: impl IntoIterator<Item = Vec<Field>>) -> Self {
         self.rows.extend(rows);
         self

@@ -17,10 +17,8 @@ const LEAST_BRIEF: usize = 20;
 /// From so many columns on, what stands side by side has its intervals.
 const WIDE: usize = 100;
 
-/// What is shown.
 #[derive(Debug, Clone, Copy)]
 struct Room {
-    /// Columns of text.
     columns: usize,
     /// Everything, or what most readers need.
     details: bool,

@@ -33,7 +33,6 @@ const STRIP: f64 = 0.1;
 /// How far lines of a hatching stand apart, about.
 const HATCH: f64 = 10.0;
 
-/// Where columns are.
 #[derive(Clone, Copy)]
 struct Columns {
     start: f64,
@@ -56,9 +55,6 @@ impl Columns {
 }
 
 /// Draws it from `top` down.
-///
-/// # Errors
-/// Where no work was compared in two sizes.
 pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
     let map = map(document).ok_or(PictureError::NoMap)?;
     let columns = Columns::of(&map);

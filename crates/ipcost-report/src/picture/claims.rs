@@ -49,9 +49,6 @@ const LEGEND: [(ClaimVerdict, &str); 4] = [
 ];
 
 /// Draws the claims; `made` says where and with what they were measured.
-///
-/// # Errors
-/// If no test has a value.
 pub fn draw(claims: &Claims, made: &Document, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let y = paragraph(&mut canvas, &claims.question, TITLE, INK, 20.0);
@@ -78,9 +75,6 @@ pub fn draw(claims: &Claims, made: &Document, background: Background) -> Result<
 }
 
 /// The legend and the panels of one claim, for a page that has the words.
-///
-/// # Errors
-/// If no test has a value.
 pub fn plain(claim: &Claim) -> Result<Picture, PictureError> {
     let multiples = claim.multiples().ok_or(PictureError::NoClaims)?;
     let mut canvas = Canvas::of("ipcost");

@@ -22,7 +22,6 @@ const LESS: &str = PALETTE[1].light;
 /// Without a tint, so that none is taken for a pale difference.
 const SAME: &str = "#f0f0f0";
 
-/// What is drawn.
 #[derive(Debug)]
 pub struct Flame {
     /// What it is about.
@@ -38,7 +37,6 @@ pub struct Flame {
 pub struct FlameFrame {
     /// What it stands for.
     pub kind: FrameKind,
-    /// Its name.
     pub name: String,
     /// What is shown when the pointer rests on it.
     pub title: String,

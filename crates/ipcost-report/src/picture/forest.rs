@@ -12,9 +12,6 @@ use crate::numbers::ratio;
 use crate::words;
 
 /// Draws it from `top` down.
-///
-/// # Errors
-/// Where nothing was compared.
 pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
     let (compared, alone): (Vec<_>, Vec<_>) =
         words::strata(document).into_iter().partition(|tables| tables[0].cells.len() > 1);

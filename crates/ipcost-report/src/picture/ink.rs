@@ -4,7 +4,6 @@ use super::text::{self, Face};
 
 /// Text and points that matter.
 pub const INK: &str = "#1f2328";
-/// Text that explains.
 pub const QUIET: &str = "#59636e";
 /// Lines that guide the eye.
 pub const GUIDE: &str = "#d8dee4";
@@ -23,7 +22,6 @@ const ARROW: f64 = 5.0;
 pub enum Anchor {
     /// To the right of it.
     Start,
-    /// Around it.
     Middle,
     /// To the left of it.
     End,
@@ -44,51 +42,37 @@ pub enum Mark {
     Group(Canvas),
     /// A line of text, whose coordinate is on its base line.
     Text {
-        /// Its place.
         at: Point,
-        /// What of it is there.
         anchor: Anchor,
         /// How it is set.
         face: Face,
-        /// Its colour.
         colour: &'static str,
-        /// The text, clean.
         text: String,
     },
-    /// Lines through points.
     Lines {
-        /// The points.
         points: Vec<Point>,
-        /// Their colour.
         colour: &'static str,
-        /// Their thickness.
         thickness: f64,
         /// Lengths of dashes and gaps in turn, or [`WHOLE`].
         dashes: &'static str,
     },
-    /// A filled area.
     Area {
-        /// Its corners.
         points: Vec<Point>,
-        /// Its colour.
         colour: &'static str,
         /// How little shines through, from 0 to 1.
         opacity: f64,
     },
-    /// A filled rectangle.
     Rectangle {
         /// Its upper left corner.
         from: Point,
         /// Its lower right corner.
         to: Point,
-        /// Its colour.
         colour: &'static str,
         /// How little shines through, from 0 to 1.
         opacity: f64,
     },
     /// A disc, or a ring filled with paper.
     Disc {
-        /// Its centre.
         centre: Point,
         /// To the middle of the ring.
         radius: f64,
@@ -99,13 +83,10 @@ pub enum Mark {
     },
     /// A square on its tip, filled with paper.
     Diamond {
-        /// Its centre.
         centre: Point,
         /// From there to a tip, in the middle of the line.
         radius: f64,
-        /// Of the line.
         colour: &'static str,
-        /// Of the line.
         thickness: f64,
     },
 }
@@ -138,7 +119,6 @@ impl Canvas {
         self.data.push((name, value));
     }
 
-    /// The title, clean.
     pub fn title_text(&self) -> Option<&str> {
         self.title.as_deref()
     }
@@ -150,12 +130,10 @@ impl Canvas {
         data.into_iter()
     }
 
-    /// The marks.
     pub fn marks(&self) -> &[Mark] {
         &self.marks
     }
 
-    /// Adds marks.
     pub fn add(&mut self, marks: Canvas) {
         self.marks.push(Mark::Group(marks));
     }
@@ -165,7 +143,6 @@ impl Canvas {
         self.marks.push(Mark::Text { at, anchor, face, colour, text: text::clean(text) });
     }
 
-    /// A line.
     pub fn line(&mut self, from: Point, to: Point, colour: &'static str, thickness: f64) {
         self.lines(&[from, to], colour, thickness, WHOLE);
     }
@@ -180,7 +157,6 @@ impl Canvas {
         self.marks.push(Mark::Lines { points: points.to_vec(), colour, thickness, dashes });
     }
 
-    /// An area.
     pub fn area(&mut self, points: &[Point], colour: &'static str, opacity: f64) {
         self.marks.push(Mark::Area { points: points.to_vec(), colour, opacity });
     }

@@ -13,9 +13,6 @@ use super::{
 use crate::figures::lines::{AcrossLines, Lines, LinesPanel, NamedLine, Place};
 
 /// Draws them; `made` says where, when and with what they were measured.
-///
-/// # Errors
-/// If no line has a point.
 pub fn draw(lines: &Lines, made: &Document, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let mut y = paragraph(&mut canvas, &lines.title, TITLE, INK, 20.0);
@@ -27,9 +24,6 @@ pub fn draw(lines: &Lines, made: &Document, background: Background) -> Result<Pi
 }
 
 /// The panels alone, for a page that has the words.
-///
-/// # Errors
-/// If no line has a point.
 pub fn plain(lines: &Lines) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let bottom = body(lines, &mut canvas, 4.0)?.bottom + 6.0;

@@ -47,9 +47,7 @@ pub use timeline::{READING as TIMELINE_READING, draw as draw_timeline, plain as 
 
 /// The width of every picture but flame graphs, in units of SVG, which are pixels at first.
 const WIDTH: f64 = 840.0;
-/// Where everything starts.
 const LEFT: f64 = 24.0;
-/// Where everything ends.
 const RIGHT: f64 = WIDTH - 24.0;
 
 const TITLE: Face = Face { size: 19.0, bold: true };
@@ -87,7 +85,6 @@ pub enum Chart {
 }
 
 impl Chart {
-    /// Every one.
     pub const ALL: [Self; 11] = [
         Self::Cost,
         Self::Size,
@@ -214,17 +211,11 @@ pub enum PictureError {
     #[error(
         "the picture would be {height} pixels tall, and at most {most} are drawn; take fewer cells, or SVG"
     )]
-    TooTall {
-        /// Of the picture.
-        height: u64,
-        /// Of any picture.
-        most: u64,
-    },
+    TooTall { height: u64, most: u64 },
 }
 
 /// What a chart drew.
 struct Body {
-    /// Where it ends.
     bottom: f64,
     /// What has to be said about it.
     notes: Vec<String>,
@@ -241,7 +232,6 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// As SVG.
     pub fn svg(&self) -> String {
         svg::render(self)
     }
@@ -252,18 +242,11 @@ impl Picture {
     }
 
     /// As PNG, with two pixels for every unit.
-    ///
-    /// # Errors
-    /// Where it would be too tall.
     pub fn png(&self) -> Result<Vec<u8>, PictureError> {
         png::render(self)
     }
 }
 
-/// Draws the document.
-///
-/// # Errors
-/// Where the document does not hold what the chart shows.
 pub fn draw(document: &Document, chart: Chart, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let title = captions::title(document, chart);
@@ -285,9 +268,6 @@ pub fn draw(document: &Document, chart: Chart, background: Background) -> Result
 }
 
 /// Draws the document without a title and without where it comes from, for a page that has both in words.
-///
-/// # Errors
-/// Where the document does not hold what the chart shows.
 pub fn plain(document: &Document, chart: Chart) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let Body { mut bottom, notes } = body(document, chart, &mut canvas, 4.0)?;

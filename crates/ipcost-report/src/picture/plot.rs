@@ -11,7 +11,6 @@ use crate::figures::ticks;
 /// The title of a panel.
 pub const HEAD: Face = Face { size: 14.0, bold: true };
 const NAME: Face = Face { size: 12.0, bold: false };
-/// Ticks and captions.
 pub const SMALL: Face = Face { size: 11.0, bold: false };
 
 /// What the names of ticks take on the left.
@@ -98,9 +97,7 @@ pub fn whiskers(cost: Estimate, (x, y): Point, up: &Scale, colour: &'static str)
 
 /// What stands at the right end of a line.
 pub struct Name {
-    /// What it says.
     pub text: String,
-    /// Of its line.
     pub colour: &'static str,
     /// Where its line ends.
     pub end: Point,

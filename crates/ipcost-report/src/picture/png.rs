@@ -18,9 +18,6 @@ const MOST_PIXELS_TALL: u64 = 32_000;
 const COMPRESSION: DeflateCompression = DeflateCompression::Level(6);
 
 /// Draws a picture as PNG, with two pixels for every unit.
-///
-/// # Errors
-/// Where it would be too tall.
 pub fn render(picture: &Picture) -> Result<Vec<u8>, PictureError> {
     let [width, height] = [picture.width, picture.height].map(|units| (units * PIXELS_PER_UNIT) as u64);
     if height > MOST_PIXELS_TALL {

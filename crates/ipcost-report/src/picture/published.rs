@@ -45,9 +45,6 @@ const PUBLISHED: &str = "5 3";
 const LEAST_BAR: f64 = 2.0;
 
 /// Draws a figure; `made` says where and with what its measured values were made.
-///
-/// # Errors
-/// If it has no values.
 pub fn draw(
     figure: &PublishedFigure,
     made: &Document,
@@ -76,9 +73,6 @@ pub fn draw(
 }
 
 /// The panels alone, for a page that has the words.
-///
-/// # Errors
-/// If it has no values.
 pub fn body(figure: &PublishedFigure) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let bottom = panels(figure, &mut canvas, 4.0)?;

@@ -9,10 +9,6 @@ use crate::figures::colours::PALETTE;
 use crate::figures::forest::{Forest, ForestGroup};
 use crate::figures::ticks;
 
-/// Draws the rows.
-///
-/// # Errors
-/// If there are none.
 pub fn draw(forest: &Forest, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let mut y = paragraph(&mut canvas, &forest.title, TITLE, INK, 20.0);
@@ -31,9 +27,6 @@ pub fn draw(forest: &Forest, background: Background) -> Result<Picture, PictureE
 }
 
 /// The rows alone, for a page that has the rest in words.
-///
-/// # Errors
-/// If there are none.
 pub fn plain(forest: &Forest) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let bottom = body(forest, &mut canvas, 4.0)?;

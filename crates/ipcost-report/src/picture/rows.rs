@@ -26,13 +26,10 @@ const CAP: f64 = 4.0;
 /// A cell's place in a picture.
 #[derive(Debug, Clone)]
 pub struct PictureRow {
-    /// Its name.
     pub label: String,
     /// Whether it is known to be the best of its group.
     pub strong: bool,
-    /// Of its transport.
     pub colour: &'static str,
-    /// What is drawn.
     pub mark: Mark,
     /// The same in figures, or why there are none.
     pub figures: String,
@@ -48,14 +45,7 @@ pub struct PictureRow {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Mark {
     /// A median and its interval; an end is `None` while unbounded.
-    Known {
-        /// On the axis.
-        median: f64,
-        /// The lower end.
-        lo: Option<f64>,
-        /// The upper end.
-        hi: Option<f64>,
-    },
+    Known { median: f64, lo: Option<f64>, hi: Option<f64> },
     /// What the others are compared with.
     Reference(f64),
     /// There is no value.
@@ -93,17 +83,12 @@ pub type Sides = Vec<Vec<Group>>;
 /// The columns of a picture, shared by all its panels.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns {
-    /// Where headings start.
     left: f64,
     /// Where labels end; `None` where they stand on another side.
     labels: Option<f64>,
-    /// Where axes start.
     pub start: f64,
-    /// Where axes end.
     pub end: f64,
-    /// Where figures start.
     figures: f64,
-    /// Where figures end.
     right: f64,
 }
 

@@ -68,9 +68,6 @@ fn legend(curves: &Curves) -> Vec<(Sign, String)> {
 }
 
 /// Draws the curves; `made` says where, when and with what they were measured.
-///
-/// # Errors
-/// If there are none.
 pub fn draw(curves: &Curves, made: &Document, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let title = curves.title();
@@ -87,9 +84,6 @@ pub fn draw(curves: &Curves, made: &Document, background: Background) -> Result<
 }
 
 /// The legend and the panels alone, for a page that has the words.
-///
-/// # Errors
-/// If there are none.
 pub fn plain(curves: &Curves) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let bottom = body(curves, &mut canvas, 4.0, |_, y| y)?;
@@ -229,7 +223,6 @@ impl Layout {
     }
 }
 
-/// The line.
 fn curve(panel: &PlacementPanel, axes: &Axes) -> Canvas {
     let mut canvas = Canvas::of("line");
     canvas.title(&format!("saved at most {}", panel.name));
@@ -240,7 +233,6 @@ fn curve(panel: &PlacementPanel, axes: &Axes) -> Canvas {
     canvas
 }
 
-/// A request as measured.
 fn point(request: &MeasuredSaving, axes: &Axes, labels: &mut Labels) -> Canvas {
     let mut canvas = Canvas::of("request");
     canvas.title(&request.told());

@@ -20,7 +20,6 @@ pub struct Scale {
     pub from: f64,
     /// The value at `end`; above `from`.
     pub to: f64,
-    /// A coordinate.
     pub start: f64,
     /// A coordinate; below `start` on an axis that rises.
     pub end: f64,
@@ -51,7 +50,6 @@ impl Extent {
         self.medians.map_or(1.0, |(least, most)| if least > 0.0 { most / least } else { f64::INFINITY })
     }
 
-    /// The smallest median.
     pub fn least(&self) -> Option<f64> {
         self.medians.map(|(least, _)| least)
     }

@@ -15,9 +15,6 @@ use crate::figures::texts;
 const PLACES: usize = 512;
 
 /// Draws it from `top` down.
-///
-/// # Errors
-/// Where no work was measured at two values of what lies across.
 pub fn draw(
     document: &Document,
     across: Across,

@@ -17,9 +17,6 @@ use crate::words;
 const MBIT: f64 = 8e-6;
 
 /// Draws it from `top` down.
-///
-/// # Errors
-/// Where no stream was measured.
 pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
     let mut strata = words::strata(document);
     strata.retain(|tables| tables[0].pattern == Pattern::Stream);

@@ -32,13 +32,9 @@ const POINT: &str = PALETTE[0].light;
 const PALE: &str = "#bfe0f5";
 const CHANGE: &str = PALETTE[2].light;
 
-/// How to read it.
 pub const READING: &str = "Points are runs in the order of time, one place each, with intervals at 95 %. Lines are the levels between changes; a dashed line is a change, with the new level over the old one.";
 
 /// Draws runs over time, as a picture that stands for itself.
-///
-/// # Errors
-/// If there are none.
 pub fn draw(timeline: &Timeline, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let mut y = paragraph(&mut canvas, &timeline.title, TITLE, INK, 20.0);
@@ -57,9 +53,6 @@ pub fn draw(timeline: &Timeline, background: Background) -> Result<Picture, Pict
 }
 
 /// The same on a page that says everything else.
-///
-/// # Errors
-/// If there are none.
 pub fn plain(timeline: &Timeline) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let y = plot(timeline, &mut canvas, 8.0)?;
@@ -79,7 +72,6 @@ fn plot(timeline: &Timeline, canvas: &mut Canvas, top: f64) -> Result<f64, Pictu
 struct Plot<'a> {
     timeline: &'a Timeline,
     up: Scale,
-    /// Between two runs.
     pitch: f64,
 }
 

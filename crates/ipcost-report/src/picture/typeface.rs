@@ -32,7 +32,6 @@ pub fn of(face: Face) -> &'static Typeface {
     if face.bold { &SEMI_BOLD_TYPEFACE } else { &REGULAR_TYPEFACE }
 }
 
-/// A typeface.
 pub struct Typeface {
     characters: Charmap<'static>,
     metrics: GlyphMetrics<'static>,

@@ -136,9 +136,7 @@ fn mean(values: &[f64]) -> f64 {
 pub struct Step {
     /// The mean after minus the mean before.
     pub difference: f64,
-    /// The lower end.
     pub lo: f64,
-    /// The upper end.
     pub hi: f64,
 }
 

@@ -2,7 +2,6 @@
 
 use super::{FEWEST_IN_LEVEL, segments};
 
-/// A split.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Split {
     /// The first value of the second side, by index.
@@ -56,7 +55,6 @@ impl Sums {
         (self.length * self.length.saturating_sub(1)) as f64
     }
 
-    /// Of all pairs.
     fn whole(&self) -> f64 {
         self.to(self.length, self.length)
     }

@@ -68,7 +68,6 @@ pub struct Process(f64);
 pub struct Machine {
     noise: Noise,
     random: Random,
-    /// Batches so far.
     time: u64,
     /// The wandering component, in standard deviations.
     state: f64,
@@ -83,7 +82,6 @@ impl Machine {
         Self { noise, random, time, state }
     }
 
-    /// Starts a process.
     pub fn start_process(&mut self) -> Process {
         Process(match self.noise {
             Noise::BetweenEpochs => 0.05 * self.random.normal(),

@@ -20,20 +20,17 @@ use crate::random::Random;
 /// The design of a campaign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
-    /// The most epochs.
     pub epochs: usize,
     /// Rounds in each epoch.
     pub rounds: usize,
     /// The probability that the interval ever misses.
     pub alpha: f64,
-    /// The looks planned.
     pub looks: Looks,
 }
 
 /// Enough epochs to detect that the ratio itself wanders.
 pub const EPOCHS_TO_NOTICE: usize = 30;
 
-/// The outcome of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CampaignOutcome {
     /// Whether the interval ever missed the true ratio.

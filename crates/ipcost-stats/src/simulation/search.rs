@@ -14,7 +14,6 @@ const REFERENCE: Duration = Duration::from_millis(20);
 /// A layout of epochs, and how the contrast varies; standard deviations of the logarithm of the ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Search {
-    /// Between epochs.
     pub between: f64,
     /// Within an epoch, between batches of 20 ms; longer ones vary less, like white noise.
     pub within: f64,

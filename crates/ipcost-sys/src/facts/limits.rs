@@ -6,7 +6,6 @@ use super::text::{number, numbers};
 use crate::limits::most_descriptors;
 use crate::running;
 
-/// The kernel's limits.
 pub fn limits() -> LimitFacts {
     let new_pipe_bytes = running::new_pipe_bytes();
     let is_small = new_pipe_bytes.is_some_and(|bytes| bytes < USUAL_PIPE_BYTES);

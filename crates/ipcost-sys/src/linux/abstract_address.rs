@@ -8,25 +8,16 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use crate::system::socket::UnixAddress;
 
 /// Whether this system has such names.
-///
-/// # Errors
-/// Infallible on Linux.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
 /// A name as a socket's address.
-///
-/// # Errors
-/// If it is not a valid name.
 pub fn abstract_address(name: &str) -> io::Result<UnixAddress> {
     Ok(UnixAddress::new_abstract_name(name.as_bytes())?)
 }
 
 /// 128 random bits in hexadecimal digits.
-///
-/// # Errors
-/// If a system call fails.
 pub fn unguessable() -> io::Result<String> {
     let mut bits = [0_u8; 16];
     let mut filled = 0;

@@ -11,13 +11,9 @@ const MAP_DELETE: libc::c_int = 3;
 const PROGRAM_LOAD: libc::c_int = 5;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
 const MAP_LOOKUP_BATCH: libc::c_int = 24;
-/// `BPF_MAP_TYPE_HASH`.
 const HASH: u32 = 1;
-/// `BPF_MAP_TYPE_ARRAY`.
 const ARRAY: u32 = 2;
-/// `BPF_PROG_TYPE_TRACING`.
 const TRACING: u32 = 26;
-/// `BPF_TRACE_RAW_TP`.
 const AT_TRACEPOINT: u32 = 23;
 /// Room for the verifier's words, bytes.
 const LOG_BYTES: usize = 1 << 20;
@@ -104,17 +100,11 @@ pub struct Map<K, V> {
 
 impl<K: Plain, V: Plain> Map<K, V> {
     /// Makes a hash map; its memory is taken now, as programs at tracepoints need it.
-    ///
-    /// # Errors
-    /// If this user may not, or memory lacks.
     pub fn hash(entries: u32) -> io::Result<Self> {
         Self::create(HASH, entries)
     }
 
     /// Makes an array, with numbers as keys. Its values are 0.
-    ///
-    /// # Errors
-    /// If this user may not, or memory lacks.
     pub fn array(entries: u32) -> io::Result<Self> {
         Self::create(ARRAY, entries)
     }
@@ -132,10 +122,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
         self.descriptor.as_raw_fd()
     }
 
-    /// The value of a key.
-    ///
-    /// # Errors
-    /// If there is none.
     pub fn value(&self, key: &K) -> io::Result<V> {
         let mut value = V::default();
         let (key, into) = (address(key), (&raw mut value) as u64);
@@ -145,10 +131,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Ok(value)
     }
 
-    /// Sets the value of a key.
-    ///
-    /// # Errors
-    /// If there is no room for another one.
     pub fn set(&self, key: &K, value: &V) -> io::Result<()> {
         let (key, value) = (address(key), address(value));
         let mut request = OfElement { map: self.number(), key, value, ..OfElement::default() };
@@ -164,9 +146,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 
     /// Hands over all keys with their values, each once, many with a call (Linux 5.6).
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn for_each(&self, found: &mut dyn FnMut(&K, &V)) -> io::Result<()> {
         /// All keys of one hash must fit at once; then the kernel goes on with the next.
         const AT_ONCE: usize = 4096;
@@ -244,9 +223,6 @@ fn last_lines(log: &[u8]) -> String {
 }
 
 /// Runs a program whenever its tracepoint is passed, on every processor, until the descriptor is closed.
-///
-/// # Errors
-/// If this user may not.
 pub fn attach(program: &OwnedFd) -> io::Result<OwnedFd> {
     let program = program.as_raw_fd().cast_unsigned();
     let mut request = OpenTracepoint { name: 0, program, padding: 0 };

@@ -11,9 +11,7 @@ pub const R0: Register = Register(0);
 pub const R1: Register = Register(1);
 /// The second argument.
 pub const R2: Register = Register(2);
-/// The third.
 pub const R3: Register = Register(3);
-/// The fourth.
 pub const R4: Register = Register(4);
 /// One that survives calls.
 pub const R6: Register = Register(6);
@@ -42,13 +40,10 @@ pub enum Size {
 #[derive(Debug, Clone, Copy)]
 #[repr(u8)]
 pub enum When {
-    /// Equal.
     Is = 0x10,
     /// At least, without signs.
     AtLeast = 0x30,
-    /// Unequal.
     IsNot = 0x50,
-    /// More, with signs.
     SignedMore = 0x60,
 }
 
@@ -58,9 +53,7 @@ pub struct Label(usize);
 
 /// Functions of the kernel by number (`bpf-helpers(7)`).
 pub mod helper {
-    /// `bpf_map_lookup_elem`.
     pub const LOOK_UP: i32 = 1;
-    /// `bpf_map_update_elem`.
     pub const UPDATE: i32 = 2;
     /// `bpf_ktime_get_ns`: the monotonic clock.
     pub const NOW: i32 = 5;
@@ -80,17 +73,14 @@ pub struct Writer {
     instructions: Vec<u64>,
     /// Where each label is.
     places: Vec<Option<usize>>,
-    /// Jumps, and where to.
     jumps: Vec<(usize, Label)>,
 }
 
 impl Writer {
-    /// Copies a register.
     pub fn copy(&mut self, into: Register, from: Register) {
         self.push(0xbf, into, from, 0, 0);
     }
 
-    /// Sets a register to a number.
     pub fn set(&mut self, into: Register, number: i32) {
         self.push(0xb7, into, R0, 0, number);
     }
@@ -100,18 +90,15 @@ impl Writer {
         self.push_long(into, R0, number);
     }
 
-    /// Sets a register to a map, by its descriptor.
     pub fn set_map(&mut self, into: Register, descriptor: i32) {
         const IS_MAP: Register = Register(1);
         self.push_long(into, IS_MAP, descriptor.cast_unsigned().into());
     }
 
-    /// Adds a number.
     pub fn add(&mut self, into: Register, number: i32) {
         self.push(0x07, into, R0, 0, number);
     }
 
-    /// Adds a register.
     pub fn add_register(&mut self, into: Register, from: Register) {
         self.push(0x0f, into, from, 0, 0);
     }
@@ -121,7 +108,6 @@ impl Writer {
         self.push(0x57, into, R0, 0, mask);
     }
 
-    /// Shifts to the left.
     pub fn shift_left(&mut self, into: Register, bits: i32) {
         self.push(0x67, into, R0, 0, bits);
     }
@@ -156,7 +142,6 @@ impl Writer {
         self.push(0x85, R0, R0, 0, function);
     }
 
-    /// Ends the program.
     pub fn exit(&mut self) {
         self.push(0x95, R0, R0, 0, 0);
     }
@@ -172,7 +157,6 @@ impl Writer {
         self.places[label.0] = Some(self.instructions.len());
     }
 
-    /// Jumps.
     pub fn jump(&mut self, to: Label) {
         self.jumps.push((self.instructions.len(), to));
         self.push(0x05, R0, R0, 0, 0);

@@ -123,9 +123,6 @@ impl CallCounter {
     }
 
     /// What was counted since it was opened, of each descriptor and direction in which anything was. It goes on for [`LASTS`].
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn read(&mut self) -> io::Result<Vec<CountedCalls>> {
         self.last(LASTS)?;
         let mut found = Vec::new();
@@ -154,9 +151,6 @@ impl CallCounter {
 
     /// Calls that moved data or found none, and that are in no count: there was no room for another descriptor, or
     /// the call's own was closed before it ended.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn lost(&self) -> io::Result<u64> {
         self.lost.value(&0)
     }

@@ -69,27 +69,18 @@ pub struct Record {
     pub process: u32,
     /// The thread; of no meaning for breaks.
     pub thread: u32,
-    /// What.
     pub what: What,
 }
 
-/// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
-    /// A call began.
     Began {
-        /// Which.
         call: &'static MovingCall,
-        /// On what.
         descriptor: i32,
-        /// Bytes asked for.
         asked: u64,
     },
-    /// A call ended.
     Ended {
-        /// Which.
         call: &'static MovingCall,
-        /// What it returned.
         result: i64,
     },
     /// Before that, the ring had no room for so many records.

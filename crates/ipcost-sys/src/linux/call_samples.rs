@@ -76,7 +76,6 @@ impl CallSampler {
         })
     }
 
-    /// Starts sampling.
     pub fn enable(&mut self) {
         let resumed = Record { at_ns: now_ns(), process: 0, thread: 0, what: What::Resumed };
         self.records.push(resumed);

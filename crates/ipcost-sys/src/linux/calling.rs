@@ -36,9 +36,6 @@ pub fn probe(io: &str) -> Result<(), String> {
 }
 
 /// A socket called in the way that `io` names.
-///
-/// # Errors
-/// If a system call fails.
 pub fn over(Socket(socket): Socket, io: &str) -> io::Result<Box<dyn Channel>> {
     Ok(match io {
         "send" => Box::new(Sending(socket)),
@@ -161,7 +158,6 @@ impl<R: Readiness> Channel for Ready<R> {
     }
 }
 
-/// `poll(2)`.
 struct Poll;
 
 impl Readiness for Poll {

@@ -17,25 +17,16 @@ pub fn exit_descriptor(child: u32) -> Option<OwnedFd> {
 }
 
 /// Makes the kernel kill the calling process when its parent dies; allocates nothing.
-///
-/// # Errors
-/// If a system call fails.
 pub fn die_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 /// Makes the kernel interrupt the calling process when its parent dies, so that it can clean up; allocates nothing.
-///
-/// # Errors
-/// If a system call fails.
 pub fn end_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::INT))?)
 }
 
 /// Keeps the calling process on one processor; allocates nothing.
-///
-/// # Errors
-/// If a system call fails.
 pub fn pin(cpu: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     set.set(cpu);
@@ -46,9 +37,6 @@ pub fn pin(cpu: usize) -> io::Result<()> {
 /// ended, or its time is over, and is the one that the parent knows. The other, which the kernel kills with the first, returns.
 ///
 /// A program may ignore the alarm that it is given itself, as strace does.
-///
-/// # Errors
-/// If a system call fails.
 ///
 /// # Safety
 /// To be called between fork and exec; it allocates nothing.

@@ -10,53 +10,34 @@ use rustix::pipe::{PipeFlags, pipe_with};
 pub const KEPT_TWICE: u64 = 2;
 
 /// A new stream socket.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn stream_socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
 
 /// A new connection-oriented Unix socket that preserves message boundaries (`SOCK_SEQPACKET`, `unix(7)`).
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn packet_socket() -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
 
 /// A new Unix socket for datagrams (`SOCK_DGRAM`, `unix(7)`).
-///
-/// # Errors
-/// If a system call fails.
 pub fn datagram_socket() -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?)
 }
 
 /// Two connected, unnamed Unix sockets (`socketpair(2)`).
-///
-/// # Errors
-/// If a system call fails.
 pub fn socketpair() -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = SocketFlags::CLOEXEC;
     Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
 }
 
-/// The next connection.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn accept(listener: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     accept_with(listener, SocketFlags::CLOEXEC)
 }
 
 /// A pipe: the read end, and the write end (`pipe(2)`).
-///
-/// # Errors
-/// If a system call fails.
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC)?)
 }

@@ -16,9 +16,6 @@ pub fn set_congestion(endpoint: &Endpoint, name: &str) -> io::Result<()> {
 }
 
 /// The congestion control of a socket.
-///
-/// # Errors
-/// If a system call fails.
 pub fn congestion(endpoint: &Endpoint) -> io::Result<String> {
     Ok(sockopt::tcp_congestion(endpoint)?)
 }

@@ -15,11 +15,8 @@ pub use crate::observed::{Connected, SampleError, Taken};
 
 /// A ring's size, bytes: room for the two steps of 1 200 connections.
 const RING_BYTES: usize = 256 << 10;
-/// `TCP_ESTABLISHED`.
 const ESTABLISHED: i32 = 1;
-/// `TCP_SYN_SENT`.
 const SYN_SENT: i32 = 2;
-/// `IPPROTO_TCP`.
 const TCP: u32 = 6;
 /// A process that has executed a program so long before, nanoseconds, is seen by other means, and its number may be another one's.
 const JUST_NS: u64 = 10_000_000_000;
@@ -188,10 +185,12 @@ enum What {
     /// The thread that runs has called `connect`. The own port is not chosen yet.
     Asked,
     /// The other end has answered. Whichever thread runs just then did not need to do anything for it.
-    Established { local: SocketAddr, remote: SocketAddr },
+    Established {
+        local: SocketAddr,
+        remote: SocketAddr,
+    },
     /// It did not come to that.
     Failed,
-    /// Steps were lost.
     Missed,
     /// The process has executed a program of this name.
     Named(String),

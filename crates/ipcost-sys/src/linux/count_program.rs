@@ -13,7 +13,6 @@ use super::bpf_instructions::{
 use super::kernel_types::KernelTypes;
 use super::moving_calls::Countable;
 
-/// Where it runs.
 pub const TRACEPOINT: &str = "sys_exit";
 /// `bpf_probe_read_kernel` is only for programs whose licence goes with the GPL. That of this crate does: MIT is one of its two.
 pub const LICENSE: &CStr = c"Dual MIT/GPL";

@@ -6,9 +6,6 @@ use std::os::fd::OwnedFd;
 use rustix::event::{EventfdFlags, eventfd};
 
 /// Creates one with the value 0.
-///
-/// # Errors
-/// If a system call fails.
 pub fn create() -> io::Result<OwnedFd> {
     Ok(eventfd(0, EventfdFlags::CLOEXEC)?)
 }

@@ -11,9 +11,6 @@ pub const TELLS_WHO: bool = true;
 
 /// Whether the other end belongs to this user or root: for an accepted connection, the process that connected;
 /// otherwise, the one that listened.
-///
-/// # Errors
-/// If a system call fails.
 pub fn is_of_this_user(connection: &Endpoint) -> io::Result<bool> {
     let other = sockopt::socket_peercred(connection)?.uid;
     Ok(other.is_root() || other == rustix::process::geteuid())

@@ -7,9 +7,6 @@ use super::running::threads_of;
 /// Gives the calling thread a private descriptor table, with the descriptors open now (`close_range(2)`, `unshare(2)`).
 ///
 /// If a table belongs to one thread, the kernel looks up a descriptor without counting references to its file.
-///
-/// # Errors
-/// If a system call fails.
 pub fn separate() -> io::Result<()> {
     const NO_DESCRIPTOR: libc::c_uint = libc::c_uint::MAX;
     const CLOSE_RANGE_UNSHARE: libc::c_uint = 2;

@@ -26,9 +26,6 @@ pub fn open(path: &Path) -> io::Result<OwnedFd> {
 }
 
 /// The same; `check` is given each directory in which a name on the way was looked up.
-///
-/// # Errors
-/// As [`open`], or that of `check`.
 pub fn open_with(path: &Path, check: &mut dyn FnMut(&OwnedFd) -> io::Result<()>) -> io::Result<OwnedFd> {
     let mut left: VecDeque<OsString> = components(path).collect();
     let mut dir = openat(CWD, start(path), NAMED, Mode::empty())?;
@@ -80,17 +77,11 @@ fn components(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
 
 /// Whether files of a user can be relied on: this user's, root's, and those of the owner of `/`, who could replace everything; in a user
 /// namespace that may be an unknown user.
-///
-/// # Errors
-/// If a system call fails.
 pub fn is_trusted_owner(user: u32) -> io::Result<bool> {
     Ok(user == 0 || user == rustix::process::geteuid().as_raw() || user == fs::symlink_metadata("/")?.uid())
 }
 
 /// Where an open directory is.
-///
-/// # Errors
-/// If /proc is missing.
 pub fn path_of(dir: &OwnedFd) -> io::Result<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", dir.as_raw_fd()))
 }

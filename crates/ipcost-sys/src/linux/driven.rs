@@ -70,9 +70,6 @@ impl Driven {
     ///
     /// It opens its ends, waits until it can move bytes, then moves them: its work begins at its first call of
     /// `poll(2)` or `select(2)`. So its calls are traced until then (`ptrace(2)`); after release, it runs untraced.
-    ///
-    /// # Errors
-    /// Why it cannot be started or watched.
     pub fn start_held(launch: Launch<'_>) -> io::Result<Self> {
         if is_watched() {
             // A process has at most one tracer, and another tracer rules out timing: hold it before its start instead.
@@ -103,9 +100,6 @@ impl Driven {
     }
 
     /// Lets a held program continue.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn release(&self) -> io::Result<()> {
         Ok(kill_process(self.pid(), Signal::CONT)?)
     }
@@ -152,7 +146,6 @@ impl Driven {
         Ok(Self { name: launch.program.to_owned(), child, exit, complaint })
     }
 
-    /// Its process ID.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -168,17 +161,11 @@ impl Driven {
     }
 
     /// Waits until it has ended, or until the other side of a connection is gone.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn await_end(&self, beside: Option<&Connection>) -> io::Result<Woken> {
         await_either(self.exit.as_fd(), beside)
     }
 
     /// Waits for its end; returns its total usage.
-    ///
-    /// # Errors
-    /// If it has failed: the last line it wrote.
     pub fn finish(&mut self) -> Result<Usage, String> {
         // A child's usage counts once it has been waited for.
         let before = usage::children();
@@ -273,9 +260,6 @@ fn user_named(name: &str) -> Option<User> {
 /// Makes a directory of this process's that the user given can pass, if one is given, and no one else can list.
 ///
 /// What this process writes goes there, and never below a directory that it gave away: anyone who owns one may have put a link there.
-///
-/// # Errors
-/// If it cannot be made.
 pub fn make_directory(path: &Path, passed_by: Option<User>) -> io::Result<()> {
     crate::private_dir::make_private(path)?;
     match passed_by {
@@ -285,9 +269,6 @@ pub fn make_directory(path: &Path, passed_by: Option<User>) -> io::Result<()> {
 }
 
 /// Makes a directory that only its owner can enter: the user given, or this process's.
-///
-/// # Errors
-/// If it cannot be made or given away.
 pub fn give_directory(path: &Path, owner: Option<User>) -> io::Result<()> {
     crate::private_dir::make_private(path)?;
     match owner {
@@ -297,9 +278,6 @@ pub fn give_directory(path: &Path, owner: Option<User>) -> io::Result<()> {
 }
 
 /// Writes a file that only its owner can read: the user given, or this process's.
-///
-/// # Errors
-/// If it exists, or cannot be written or given away.
 pub fn make_file(path: &Path, content: &[u8], owner: Option<User>) -> io::Result<()> {
     let mut file = crate::file_writer::create_private(path)?;
     file.write_all(content)?;
@@ -310,9 +288,6 @@ pub fn make_file(path: &Path, content: &[u8], owner: Option<User>) -> io::Result
 }
 
 /// Makes a symbolic link.
-///
-/// # Errors
-/// If it cannot be made.
 pub fn make_link(to: &Path, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(to, path)
 }
@@ -328,9 +303,6 @@ pub fn is_root() -> bool {
 }
 
 /// Asks the program to end (`SIGTERM`, or `SIGINT` where that is a quick end), and waits at most so long.
-///
-/// # Errors
-/// If a system call fails.
 pub fn ask_to_end(driven: &Driven, quickly: bool, patience: Duration) -> io::Result<()> {
     kill_process(driven.pid(), if quickly { Signal::INT } else { Signal::TERM })?;
     let patience = rustix::event::Timespec {
@@ -394,9 +366,6 @@ fn field(process: u32, file: &str, name: &str) -> Option<u64> {
 
 /// Whether a Unix socket listens at a path: `/proc/net/unix` has address, references, protocol, flags, type, state, inode and
 /// path (`proc_net(5)`).
-///
-/// # Errors
-/// If the kernel's table cannot be read.
 pub fn path_listens(path: &str) -> io::Result<bool> {
     /// The flag of a socket that listens.
     const ACCEPTS: u64 = 0x1_0000;
@@ -410,9 +379,6 @@ pub fn path_listens(path: &str) -> io::Result<bool> {
 }
 
 /// Whether a socket listens at a port of IPv4: `/proc/net/tcp` has number, local address, remote address and state.
-///
-/// # Errors
-/// If the kernel's table cannot be read.
 pub fn port_listens(port: u64) -> io::Result<bool> {
     const LISTENS: &str = "0A";
     let table = fs::read_to_string("/proc/net/tcp")?;
@@ -425,9 +391,6 @@ pub fn port_listens(port: u64) -> io::Result<bool> {
 }
 
 /// Waits until a file is readable, or until the other side of a connection is gone.
-///
-/// # Errors
-/// If a system call fails.
 pub fn await_input(file: &PipeReader, beside: Option<&Connection>) -> io::Result<Woken> {
     await_either(file.as_fd(), beside)
 }
@@ -446,9 +409,6 @@ fn await_either(descriptor: BorrowedFd<'_>, beside: Option<&Connection>) -> io::
 }
 
 /// A connection's input and output, to pass to a program; `None` if it has no descriptor.
-///
-/// # Errors
-/// If a system call fails.
 pub fn ends(connection: &Connection) -> io::Result<Option<(File, File)>> {
     let (read, write) = match connection {
         Connection::Socket(socket) => (&socket.0, &socket.0),
@@ -461,9 +421,6 @@ pub fn ends(connection: &Connection) -> io::Result<Option<(File, File)>> {
 }
 
 /// Whether the other end of a connection belongs to another user who is not root.
-///
-/// # Errors
-/// If a system call fails.
 pub fn is_a_strangers(connection: &Connection) -> io::Result<bool> {
     match connection {
         Connection::Socket(socket) => super::credentials::is_of_this_user(&socket.0).map(|known| !known),
@@ -480,9 +437,6 @@ pub fn listener(connection: &Connection) -> Option<u32> {
 
 /// Who owns the socket that listens at the other end of a connection: for a Unix socket, who made it listen (`SO_PEERCRED`, `unix(7)`);
 /// for TCP, who made the socket that the kernel finds at that address (`sock_diag(7)`).
-///
-/// # Errors
-/// If a system call fails.
 pub fn listener_owner(connection: &Connection) -> io::Result<ListenerOwner> {
     let Connection::Socket(socket) = connection else { return Ok(ListenerOwner::Unknown) };
     if is_unix(connection) {
@@ -500,15 +454,11 @@ pub fn listener_owner(connection: &Connection) -> io::Result<ListenerOwner> {
 }
 
 /// Who owns the socket that listens at an address of loopback.
-///
-/// # Errors
-/// If a system call fails.
 pub fn owner_at(at: SocketAddr) -> io::Result<ListenerOwner> {
     let found = TcpEnds::open()?.listener(at)?;
     Ok(found.map_or(ListenerOwner::Unknown, |end| ListenerOwner::User(end.user)))
 }
 
-/// This process's user.
 pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
@@ -557,9 +507,6 @@ pub fn is_unix(connection: &Connection) -> bool {
 }
 
 /// Makes blocking calls on a connection fail with `WouldBlock` after `patience`.
-///
-/// # Errors
-/// If a system call fails.
 pub fn limit_waits(connection: &Connection, patience: Duration) -> io::Result<()> {
     let Connection::Socket(socket) = connection else { return Ok(()) };
     sockopt::set_socket_timeout(&socket.0, Timeout::Recv, Some(patience))?;
@@ -571,9 +518,6 @@ pub fn limit_waits(connection: &Connection, patience: Duration) -> io::Result<()
 pub struct EndsAt(#[expect(dead_code, reason = "dropping it is its use")] Option<Sender<()>>);
 
 /// Ends a connection after so long, whatever its other side sends: one that sends a byte at a time never lets a call wait in vain.
-///
-/// # Errors
-/// If a system call fails.
 pub fn end_after(connection: &Connection, patience: Duration) -> io::Result<EndsAt> {
     let Connection::Socket(socket) = connection else { return Ok(EndsAt(None)) };
     let own = socket.0.as_fd().try_clone_to_owned()?;
@@ -587,9 +531,6 @@ pub fn end_after(connection: &Connection, patience: Duration) -> io::Result<Ends
 }
 
 /// Waits in `poll(2)` until something has come over a connection, or it has ended.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn await_reply(connection: &Connection) -> io::Result<()> {
     let Connection::Socket(socket) = connection else { return Ok(()) };
@@ -602,9 +543,6 @@ pub fn await_reply(connection: &Connection) -> io::Result<()> {
 }
 
 /// Makes blocking calls on a connection wait as long as they must again.
-///
-/// # Errors
-/// If a system call fails.
 pub fn let_wait(connection: &Connection) -> io::Result<()> {
     let Connection::Socket(socket) = connection else { return Ok(()) };
     sockopt::set_socket_timeout(&socket.0, Timeout::Recv, None)?;
@@ -623,9 +561,6 @@ pub fn shut(connection: &Connection) {
 ///
 /// Sockets with `SO_REUSEADDR` may share an address as long as at most one of them listens (`socket(7)`): this one
 /// never does, and the program's, which also sets the option, may. No other socket gets the port meanwhile.
-///
-/// # Errors
-/// If a system call fails.
 pub fn hold_port(at: SocketAddr) -> io::Result<(Descriptor, u16)> {
     let held = socket::stream_socket(AddressFamily::INET)?;
     socket::claim_port(&held)?;

@@ -7,17 +7,11 @@ use rustix::io::Errno;
 use rustix::thread::futex;
 
 /// Whether this system has futexes.
-///
-/// # Errors
-/// Infallible on Linux.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
 /// Wakes a sleeper, in any process.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn wake(word: &AtomicU32) -> io::Result<()> {
     // Without PRIVATE: another process uses the word, too.
@@ -26,9 +20,6 @@ pub fn wake(word: &AtomicU32) -> io::Result<()> {
 }
 
 /// Sleeps until the word is no longer `seen`; returns its new value.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
     loop {
@@ -41,9 +32,6 @@ pub fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
 }
 
 /// Sleeps until woken; not at all if the word is no longer `seen`.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn sleep(word: &AtomicU32, seen: u32) -> io::Result<()> {
     // No timeout: a timer at every turn would be part of the cost.

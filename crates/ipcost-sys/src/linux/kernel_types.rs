@@ -5,7 +5,6 @@ use std::io;
 const MAGIC: u16 = 0xeb9f;
 /// Bytes that begin every type.
 const TYPE_BYTES: usize = 12;
-/// Bytes of a member.
 const MEMBER_BYTES: usize = 12;
 /// A member without a name is searched so deep.
 const MOST_LEVELS: usize = 8;

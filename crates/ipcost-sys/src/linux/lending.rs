@@ -12,17 +12,11 @@ use crate::transport::Channel;
 use crate::transport::spinning::spin;
 
 /// Whether pipes support a way of sending, as the option `pipe_send` names it.
-///
-/// # Errors
-/// Infallible on Linux.
 pub fn probe(_pipe_send: &str) -> Result<(), String> {
     Ok(())
 }
 
 /// Pipes with a way of sending other than `write`.
-///
-/// # Errors
-/// If a system call fails.
 pub fn over(pipes: PipePair, pipe_send: &str) -> io::Result<Box<dyn Channel>> {
     let file = match pipe_send {
         "splice" => Some(memfd_create("ipcost-message", MemfdFlags::CLOEXEC)?),

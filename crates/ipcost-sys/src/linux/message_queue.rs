@@ -11,9 +11,6 @@ use crate::private_name::fresh_name;
 const MESSAGES: u64 = 10;
 
 /// Creates a queue for messages of at most `message_bytes`. It has a name only during this call.
-///
-/// # Errors
-/// If a system call fails.
 pub fn create(message_bytes: usize) -> io::Result<OwnedFd> {
     let name = CString::new(format!("/{}", fresh_name()))?;
     let most = text::number("/proc/sys/fs/mqueue/msg_max").unwrap_or(MESSAGES);
@@ -42,9 +39,6 @@ pub struct Queue(pub OwnedFd);
 
 impl Queue {
     /// Sends a message; waits while the queue is full.
-    ///
-    /// # Errors
-    /// If a system call fails; an interrupted call is repeated.
     #[inline]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
@@ -57,9 +51,6 @@ impl Queue {
     }
 
     /// Receives a message; waits for one.
-    ///
-    /// # Errors
-    /// If a system call fails; an interrupted call is repeated.
     #[inline]
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let queue = self.0.as_raw_fd();

@@ -12,42 +12,29 @@ fn stream(family: AddressFamily, protocol: Option<Protocol>) -> io::Result<Owned
 }
 
 /// A Multipath TCP socket (`mptcp(7)`).
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn mptcp_socket() -> io::Result<OwnedFd> {
     stream(AddressFamily::INET, Some(ipproto::MPTCP))
 }
 
 /// An SCTP socket with one association (`sctp(7)`).
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn sctp_socket() -> io::Result<OwnedFd> {
     stream(AddressFamily::INET, Some(ipproto::SCTP))
 }
 
 /// A socket between virtual machines (`vsock(7)`).
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn vsock_socket() -> io::Result<OwnedFd> {
     stream(AddressFamily::VSOCK, None)
 }
 
-/// Any free port.
 pub const ANY_VSOCK_PORT: u32 = libc::VMADDR_PORT_ANY;
 
 /// A port on this machine's loopback.
 pub struct VsockAddress(libc::sockaddr_vm);
 
 /// A port on this machine's loopback, as an address.
-///
-/// # Errors
-/// Infallible here.
 pub fn vsock_address(port: u32) -> io::Result<VsockAddress> {
     // SAFETY: all bits zero are a valid address, whose fields are set below.
     let mut address: libc::sockaddr_vm = unsafe { std::mem::zeroed() };
@@ -65,9 +52,6 @@ unsafe impl SocketAddrArg for VsockAddress {
 }
 
 /// The port to which a socket is bound.
-///
-/// # Errors
-/// If a system call fails.
 pub fn vsock_port(socket: &OwnedFd) -> io::Result<u32> {
     let VsockAddress(mut address) = vsock_address(0)?;
     let mut length = size_of::<libc::sockaddr_vm>() as libc::socklen_t;

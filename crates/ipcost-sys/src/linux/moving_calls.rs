@@ -3,7 +3,6 @@
 use crate::observed::CallDirection::{self, In, Other, Out, Wait};
 use crate::observed::MovingCall;
 
-/// The call of a number.
 pub fn of_number(number: i64) -> Option<&'static MovingCall> {
     CALLS.iter().find(|call| call.number == number)
 }
@@ -94,7 +93,6 @@ const INTERRUPTED: &[(&str, i32)] =
 /// A call of which the kernel can count what it moves, as one argument is its descriptor and its result says how much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Countable {
-    /// Its number.
     pub number: i32,
     /// Whether data go to the program.
     pub is_in: bool,

@@ -38,9 +38,6 @@ pub struct Entrance {
 
 impl NetNamespace {
     /// Creates one with this namespace's settings; `command` starts a process that calls [`hold`].
-    ///
-    /// # Errors
-    /// Why this user cannot have one.
     pub fn start(command: &[String]) -> Result<Self, SysError> {
         let action = || "a network namespace".to_owned();
         let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound).context(action)?;

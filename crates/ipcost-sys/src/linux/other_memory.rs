@@ -34,9 +34,6 @@ pub fn allow() {
 }
 
 /// Reads a process's memory from an address on; returns how many bytes.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn read(process: u32, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;

@@ -17,17 +17,11 @@ use crate::copying::copy;
 use crate::system::channel::write;
 
 /// Whether this system supports it.
-///
-/// # Errors
-/// Infallible on Linux.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
 /// Creates memory with these bytes and passes it on.
-///
-/// # Errors
-/// If a system call fails.
 pub fn pass(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
     let memory = memfd_create("ipcost-message", MemfdFlags::CLOEXEC)?;
     let mut written = 0;
@@ -47,9 +41,6 @@ pub fn pass(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Takes the next one passed, and maps it; `None` at the end.
-///
-/// # Errors
-/// If a system call fails.
 pub fn take(socket: &OwnedFd) -> io::Result<Option<Passed>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);

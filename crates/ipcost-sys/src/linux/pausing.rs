@@ -18,9 +18,6 @@ pub fn sleep_until(at_ns: u64) {
 }
 
 /// Sets how late the kernel may wake this thread, nanoseconds, to save wake-ups (`PR_SET_TIMERSLACK`).
-///
-/// # Errors
-/// That of the kernel.
 pub fn set_timer_slack(ns: u64) -> io::Result<()> {
     Ok(set_current_timer_slack(NonZeroU64::new(ns))?)
 }
@@ -36,9 +33,6 @@ pub struct Awake {
 const DEVICE: &str = "/dev/cpu_dma_latency";
 
 /// Keeps all processors of this machine from idle states that take longer than so many nanoseconds to leave; 0 keeps them from all.
-///
-/// # Errors
-/// That of the kernel: it takes root.
 pub fn keep_awake(most_ns: u64) -> io::Result<Awake> {
     let mut device = open_kernel_file(DEVICE.as_ref())?;
     let most_us = i32::try_from(most_ns / 1_000).unwrap_or(i32::MAX);

@@ -17,7 +17,6 @@ pub use crate::contract::Refusal;
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`.
 const WITH_TIMES: u64 = 3;
 
-/// A countable event.
 struct Event<'a> {
     name: &'a str,
     kind: u32,
@@ -90,7 +89,6 @@ impl Counters {
         counters
     }
 
-    /// Starts counting.
     pub fn enable(&self) {
         for (_, counter) in &self.open {
             // This also acts on inherited counters of children.
@@ -148,7 +146,6 @@ fn read(counter: &OwnedFd) -> Option<f64> {
     }
 }
 
-/// The processes of a group.
 pub fn processes(group: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -4,21 +4,15 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Processor events.
 pub const HARDWARE: u32 = 0;
-/// Kernel events.
 pub const SOFTWARE: u32 = 1;
 /// Places in the kernel that tell when they are passed, such as the entry of a system call.
 pub const TRACEPOINT: u32 = 2;
-/// Starts disabled.
 pub const DISABLED: u64 = 1;
 /// Also counts what the task starts.
 pub const INHERIT: u64 = 1 << 1;
-/// Excludes user space.
 pub const WITHOUT_USER: u64 = 1 << 4;
-/// Excludes the kernel.
 pub const WITHOUT_KERNEL: u64 = 1 << 5;
-/// Excludes the hypervisor.
 pub const WITHOUT_HYPERVISOR: u64 = 1 << 6;
 /// Also records when a task takes the name of a program that it executes.
 pub const NAMES: u64 = 1 << 9;
@@ -31,11 +25,8 @@ const CLOSE_ON_EXEC: libc::c_ulong = 8;
 const FIRST_VERSION: usize = 64;
 /// `PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW`.
 const WHO_WHEN_AND_WHAT: u64 = 1 << 1 | 1 << 2 | 1 << 10;
-/// `PERF_EVENT_IOC_ENABLE`.
 const ENABLE: libc::Ioctl = 0x2400;
-/// `PERF_EVENT_IOC_DISABLE`.
 const DISABLE: libc::Ioctl = 0x2401;
-/// `PERF_EVENT_IOC_SET_OUTPUT`.
 const SET_OUTPUT: libc::Ioctl = 0x2405;
 /// `PERF_EVENT_IOC_SET_FILTER`, with the length of a pointer.
 const SET_FILTER: libc::Ioctl = (0x4000_2406 | size_of::<usize>() << 16) as libc::Ioctl;
@@ -75,9 +66,6 @@ pub struct CounterRequest {
 }
 
 /// Opens a counter of a task, on any processor; 0 is this process.
-///
-/// # Errors
-/// If a system call fails.
 pub fn open(request: CounterRequest, task: i32) -> io::Result<OwnedFd> {
     const ANY_PROCESSOR: i32 = -1;
     let attributes = Attributes {
@@ -94,9 +82,6 @@ pub fn open(request: CounterRequest, task: i32) -> io::Result<OwnedFd> {
 /// Opens samples of each time that any task passes a tracepoint on a processor: who, when on the monotonic clock, and its fields.
 ///
 /// They start disabled; flags may be added, such as [`NAMES`].
-///
-/// # Errors
-/// If a system call fails.
 pub fn sample(tracepoint: u64, processor: i32, flags: u64) -> io::Result<OwnedFd> {
     const ANY_TASK: i32 = -1;
     let attributes = Attributes {
@@ -126,7 +111,6 @@ fn open_as(attributes: &Attributes, task: i32, processor: i32) -> io::Result<Own
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as libc::c_int) })
 }
 
-/// Starts to count.
 pub fn enable(event: &OwnedFd) {
     // SAFETY: this request takes no pointer. It fails only for what is no event, and then reading reports that.
     let _ = unsafe { libc::ioctl(event.as_raw_fd(), ENABLE, 0) };
@@ -139,18 +123,12 @@ pub fn disable(event: &OwnedFd) {
 }
 
 /// Puts an event's samples into the ring of another event of the same processor, which has one.
-///
-/// # Errors
-/// If the system refuses.
 pub fn share_ring(event: &OwnedFd, of: &OwnedFd) -> io::Result<()> {
     // SAFETY: both are open, and this request takes no pointer.
     checked(unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, of.as_raw_fd()) })
 }
 
 /// Samples only where a tracepoint's fields are so, such as `id==0&&common_pid!=1`.
-///
-/// # Errors
-/// If the kernel does not understand the filter.
 pub fn filter(event: &OwnedFd, filter: &CStr) -> io::Result<()> {
     // SAFETY: the text ends with a zero, and the kernel only reads it.
     checked(unsafe { libc::ioctl(event.as_raw_fd(), SET_FILTER, filter.as_ptr()) })

@@ -17,17 +17,11 @@ use crate::transport::Channel;
 const HEADER_BYTES: usize = 16;
 
 /// Whether this system sends in pieces.
-///
-/// # Errors
-/// Never on Linux.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
 /// A socket that sends each message so.
-///
-/// # Errors
-/// Never on Linux.
 pub fn over(Socket(socket): Socket, pieces: Pieces) -> io::Result<Box<dyn Channel>> {
     Ok(Box::new(InPieces { socket, pieces }))
 }

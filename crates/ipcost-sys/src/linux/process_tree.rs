@@ -131,9 +131,6 @@ pub fn pin(process: u32, processor: usize) -> io::Result<()> {
 }
 
 /// Lets this thread run before others, where this user may ask for that.
-///
-/// # Errors
-/// If this user may not.
 pub fn run_before_others() -> io::Result<()> {
     /// The least that `setpriority(2)` takes.
     const FIRST: i32 = -20;

@@ -21,7 +21,6 @@ pub struct ProcessorRings {
     buffer: Vec<u8>,
 }
 
-/// One processor's samples.
 #[derive(Debug)]
 struct Processor {
     ring: SampleRing,
@@ -52,7 +51,6 @@ impl ProcessorRings {
         Ok(Self { processors, buffer: Vec::new() })
     }
 
-    /// How many there are.
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.processors.len()

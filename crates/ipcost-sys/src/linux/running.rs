@@ -21,7 +21,6 @@ const LEAST_SHARED: u64 = 4096;
 /// Which parts of a process are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Those that change.
     Counts,
     /// All of it: its mappings and its group, too.
     All,
@@ -50,10 +49,6 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// If `/proc` cannot be read, or shows no process.
     pub fn read(depth: impl Fn(u32) -> Depth) -> io::Result<Self> {
         let mut found = Self::default();
         let (mut mounts, mut in_all) = (Mounts::default(), 0);

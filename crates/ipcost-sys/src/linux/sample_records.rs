@@ -1,12 +1,8 @@
 //! What the kernel writes into a ring of samples (`perf_event_open(2)`), and where the fields of a tracepoint are.
 
-/// `PERF_RECORD_LOST`.
 const LOST: u32 = 2;
-/// `PERF_RECORD_COMM`.
 const NAME: u32 = 3;
-/// `PERF_RECORD_MISC_COMM_EXEC`.
 const EXECUTED: u16 = 1 << 13;
-/// `PERF_RECORD_SAMPLE`.
 const SAMPLE: u32 = 9;
 /// Bytes of `struct perf_event_header`.
 const HEADER: usize = 8;
@@ -20,7 +16,6 @@ pub struct Sample<'a> {
     pub process: u32,
     /// The thread that ran; of no meaning for losses.
     pub thread: u32,
-    /// What.
     pub told: Told<'a>,
 }
 
@@ -142,7 +137,6 @@ pub mod written {
         [&bytes[..], &both, name, &both, &at_ns.to_ne_bytes()].concat()
     }
 
-    /// A loss.
     pub fn lost(count: u64, at_ns: u64) -> Vec<u8> {
         let mut bytes = [LOST.to_ne_bytes(), [0; 4]].concat();
         bytes[6..].copy_from_slice(&40_u16.to_ne_bytes());

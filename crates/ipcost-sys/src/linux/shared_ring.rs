@@ -23,17 +23,11 @@ const ALIGNMENT: u64 = 16;
 const WORD_BYTES: usize = 128;
 
 /// Whether this system has such memory.
-///
-/// # Errors
-/// Infallible on Linux.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
 /// Creates memory for a ring of `ring_bytes` bytes that begins `offset` bytes after a page (`memfd_create(2)`).
-///
-/// # Errors
-/// If the system refuses.
 pub fn create(ring_bytes: usize, offset: u64) -> Result<OwnedFd, SysError> {
     let action = || "cannot make shared memory".to_owned();
     let memory = memfd_create("ipcost-ring", MemfdFlags::CLOEXEC).context(action)?;
@@ -58,9 +52,6 @@ unsafe impl Sync for SharedRing {}
 
 impl SharedRing {
     /// Maps memory created by [`create`], and touches every page, so that no page fault falls into the measurement.
-    ///
-    /// # Errors
-    /// If the descriptor is something else, or cannot be mapped.
     pub fn map(memory: impl AsFd) -> Result<Self, SysError> {
         let action = || "cannot map shared memory".to_owned();
         let total = usize::try_from(fstat(&memory).context(action)?.st_size).unwrap_or(0);

@@ -14,9 +14,6 @@ use crate::{Context, SysError};
 const BYTES: usize = 4096;
 
 /// Whether this system has such memory.
-///
-/// # Errors
-/// Infallible on Linux.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
@@ -31,9 +28,6 @@ unsafe impl Send for SharedWord {}
 unsafe impl Sync for SharedWord {}
 
 /// Creates memory for a word with the value 0 (`memfd_create(2)`).
-///
-/// # Errors
-/// If the system refuses.
 pub fn create() -> Result<OwnedFd, SysError> {
     let action = || "cannot make shared memory".to_owned();
     let memory = memfd_create("ipcost-word", MemfdFlags::CLOEXEC).context(action)?;
@@ -43,9 +37,6 @@ pub fn create() -> Result<OwnedFd, SysError> {
 
 impl SharedWord {
     /// Maps memory created by [`create`].
-    ///
-    /// # Errors
-    /// If the descriptor is something else, or cannot be mapped.
     pub fn map(memory: impl AsFd) -> Result<Self, SysError> {
         let action = || "cannot map shared memory".to_owned();
         let bytes = fstat(&memory).context(action)?.st_size;

@@ -47,9 +47,6 @@ pub struct Sockets {
 
 impl Sockets {
     /// Opens it in this program's namespace.
-    ///
-    /// # Errors
-    /// If the kernel has no `sock_diag`.
     pub fn open() -> io::Result<Self> {
         let socket = diag()?;
         set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
@@ -66,9 +63,6 @@ impl Sockets {
     }
 
     /// Every TCP socket, over IPv4 and IPv6.
-    ///
-    /// # Errors
-    /// If the kernel refuses, or does not answer.
     pub fn tcp(&mut self) -> io::Result<Vec<TcpSocket>> {
         let network = self.network;
         let extensions = ExtensionFlags::INFO | ExtensionFlags::CONG;
@@ -76,9 +70,6 @@ impl Sockets {
     }
 
     /// Every end of an open TCP connection, over IPv4 and IPv6.
-    ///
-    /// # Errors
-    /// If the kernel refuses, or does not answer.
     pub fn ends(&mut self) -> io::Result<Vec<TcpEnd>> {
         // Also those of which one side still sends.
         let states = InetStates::ESTABLISHED
@@ -90,9 +81,6 @@ impl Sockets {
     }
 
     /// The TCP socket between two addresses, its own first; in place of one that is gone, who listens at its own.
-    ///
-    /// # Errors
-    /// If the kernel refuses, or does not answer.
     pub fn end(&mut self, local: SocketAddr, remote: SocketAddr) -> io::Result<Option<TcpEnd>> {
         let socket_id = SocketId {
             source_port: local.port(),
@@ -124,9 +112,6 @@ impl Sockets {
     }
 
     /// Every UDP socket, over IPv4 and IPv6.
-    ///
-    /// # Errors
-    /// If the kernel refuses, or does not answer.
     pub fn udp(&mut self) -> io::Result<Vec<UdpSocket>> {
         let network = self.network;
         let states = InetStates::all();
@@ -153,10 +138,6 @@ impl Sockets {
         Ok(found)
     }
 
-    /// Every Unix socket.
-    ///
-    /// # Errors
-    /// If the kernel refuses, or does not answer.
     pub fn unix(&mut self) -> io::Result<Vec<UnixSocket>> {
         let request = SockDiagMessage::UnixRequest(UnixRequest {
             state_flags: UnixStates::all(),
@@ -240,9 +221,6 @@ impl Closing {
     }
 
     /// Those that have closed since the last time, and whether some of them were lost.
-    ///
-    /// # Errors
-    /// If the kernel fails.
     pub fn take(&mut self) -> io::Result<(Vec<TcpSocket>, bool)> {
         let (mut found, mut lost) = (Vec::new(), false);
         loop {

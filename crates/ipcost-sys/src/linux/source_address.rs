@@ -5,9 +5,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Binds a socket to an address, and leaves the port to `connect`.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn bind_source(socket: &OwnedFd, address: Ipv4Addr) -> io::Result<()> {
     bind_without_port(socket)?;

@@ -16,9 +16,6 @@ pub struct TcpEnds(Sockets);
 
 impl TcpEnds {
     /// Opens it for this program's network.
-    ///
-    /// # Errors
-    /// If the kernel has no `inet_diag`.
     pub fn open() -> io::Result<Self> {
         Sockets::open().map(Self)
     }
@@ -32,18 +29,12 @@ impl TcpEnds {
     }
 
     /// Every end of an open connection, over IPv4 and IPv6.
-    ///
-    /// # Errors
-    /// If the kernel refuses, or does not answer.
     pub fn all(&mut self) -> io::Result<Vec<TcpEnd>> {
         self.0.ends()
     }
 
     /// Those ends of these, each by its own and the other's address, that are open. The kernel finds each at once, while it looks through
     /// a large table for all.
-    ///
-    /// # Errors
-    /// If the kernel refuses, or does not answer.
     pub fn of(
         &mut self,
         ends: impl IntoIterator<Item = (SocketAddr, SocketAddr)>,
@@ -58,9 +49,6 @@ impl TcpEnds {
     }
 
     /// The socket that listens at an address, or at every one of its port.
-    ///
-    /// # Errors
-    /// If the kernel refuses, or does not answer.
     pub fn listener(&mut self, at: SocketAddr) -> io::Result<Option<TcpEnd>> {
         let unspecified: IpAddr =
             if at.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };

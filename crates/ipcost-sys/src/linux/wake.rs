@@ -9,9 +9,6 @@ use super::child::pin;
 
 /// The median time from the call that wakes a thread on the second processor to its first instruction there, after that
 /// processor has rested for so long; over so many times.
-///
-/// # Errors
-/// If this program may not run on these processors.
 pub fn after_rest((from, to): (usize, usize), rest: Duration, times: u32) -> io::Result<Duration> {
     let began = Instant::now();
     let now_ns = || began.elapsed().as_nanos() as u64;

@@ -27,9 +27,6 @@ const LOOK: Duration = Duration::from_millis(1);
 const OF_SIGNALS: i32 = 128;
 
 /// Starts such a command; `own` starts this program in that role. `lock` lasts until all of it has ended.
-///
-/// # Errors
-/// If a system call fails.
 pub fn start(
     own: &[String],
     line: &str,

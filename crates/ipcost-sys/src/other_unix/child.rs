@@ -9,25 +9,16 @@ pub fn exit_descriptor(_child: u32) -> Option<OwnedFd> {
 }
 
 /// Does nothing: here a child leaves at the end of its input, or the guard kills it.
-///
-/// # Errors
-/// Infallible.
 pub fn die_with_parent() -> io::Result<()> {
     Ok(())
 }
 
 /// Keeps the calling process on one processor.
-///
-/// # Errors
-/// Always: this system places processes itself.
 pub fn pin(_cpu: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Bounds what is about to be executed.
-///
-/// # Errors
-/// Always: this system has no programs that need it.
 ///
 /// # Safety
 /// To be called between fork and exec.

@@ -11,9 +11,6 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 pub const KEPT_TWICE: u64 = 1;
 
 /// A new stream socket.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn stream_socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(kept(rustix::net::socket(family, SocketType::STREAM, None)?)?)
@@ -29,36 +26,23 @@ pub fn packet_socket() -> io::Result<OwnedFd> {
 }
 
 /// A new Unix socket for datagrams (`SOCK_DGRAM`).
-///
-/// # Errors
-/// If a system call fails.
 pub fn datagram_socket() -> io::Result<OwnedFd> {
     Ok(kept(rustix::net::socket(AddressFamily::UNIX, SocketType::DGRAM, None)?)?)
 }
 
 /// Two connected, unnamed Unix sockets (`socketpair(2)`).
-///
-/// # Errors
-/// If a system call fails.
 pub fn socketpair() -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = SocketFlags::empty();
     let (one, other) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     Ok((kept(one)?, kept(other)?))
 }
 
-/// The next connection.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn accept(listener: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     kept(rustix::net::accept(listener)?)
 }
 
 /// A pipe: the read end, and the write end (`pipe(2)`).
-///
-/// # Errors
-/// If a system call fails.
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let (read, write) = rustix::pipe::pipe()?;
     Ok((kept(read)?, kept(write)?))

@@ -9,34 +9,21 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-/// Opens a directory.
-///
-/// # Errors
-/// If there is none.
 pub fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
 /// The same: directories on the way are not shown to `check` here.
-///
-/// # Errors
-/// As [`open`].
 pub fn open_with(path: &Path, _check: &mut dyn FnMut(&OwnedFd) -> io::Result<()>) -> io::Result<OwnedFd> {
     open(path)
 }
 
 /// Whether files of a user can be relied on: this user's and those of the owner of `/`.
-///
-/// # Errors
-/// If a system call fails.
 pub fn is_trusted_owner(user: u32) -> io::Result<bool> {
     Ok(user == rustix::process::geteuid().as_raw() || user == fs::symlink_metadata("/")?.uid())
 }
 
 /// Where an open directory is.
-///
-/// # Errors
-/// If the system does not tell.
 pub fn path_of(dir: &OwnedFd) -> io::Result<PathBuf> {
     let path = rustix::fs::getpath(dir)?;
     Ok(PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes())))

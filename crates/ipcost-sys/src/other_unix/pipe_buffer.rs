@@ -9,9 +9,6 @@ use crate::transport::Effective;
 use crate::{Context, SysError};
 
 /// Refuses a cell that asks for a capacity.
-///
-/// # Errors
-/// If the cell asks for one.
 pub fn set(_pipe: impl AsFd, cell: &Cell) -> Result<Option<Effective>, SysError> {
     let Some(asked) = cell.options.int("pipe_size") else { return Ok(None) };
     let reason = "this system sets it itself; leave out pipe_size";

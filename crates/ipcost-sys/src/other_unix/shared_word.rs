@@ -10,17 +10,11 @@ use crate::{Context, SysError};
 const REASON: &str = "anonymous memory that a child inherits needs Linux's memfd_create";
 
 /// Whether this system has such memory.
-///
-/// # Errors
-/// Always.
 pub fn probe() -> Result<(), String> {
     Err(REASON.to_owned())
 }
 
 /// Creates memory for a word.
-///
-/// # Errors
-/// Always.
 pub fn create() -> Result<Descriptor, SysError> {
     none()
 }
@@ -31,9 +25,6 @@ pub struct SharedWord(AtomicU32);
 
 impl SharedWord {
     /// Maps memory created by [`create`].
-    ///
-    /// # Errors
-    /// Always.
     pub fn map<T>(_memory: T) -> Result<Self, SysError> {
         none()
     }

@@ -25,7 +25,6 @@ pub fn unix(cell: &Cell) -> Option<u64> {
     send.or_else(|| number("/proc/sys/net/core/wmem_default"))
 }
 
-/// A pipe's.
 pub fn pipe(cell: &Cell) -> Option<u64> {
     Some(cell.options.int("pipe_size").unwrap_or(PIPE_BYTES))
 }

@@ -16,19 +16,12 @@ use crate::shared_word::{self, SharedWord};
 /// How one side signals that the other has the word, and waits for it.
 pub trait Signal: Send + Sync + 'static {
     /// Signals that the word has just been written.
-    ///
-    /// # Errors
-    /// If a system call fails.
     fn tell(word: &AtomicU32) -> io::Result<()>;
 
     /// Waits until the word is no longer `seen`; returns its new value.
-    ///
-    /// # Errors
-    /// If a system call fails, or the engine is gone.
     fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32>;
 }
 
-/// The inherited memory.
 #[derive(Serialize, Deserialize)]
 struct Memory {
     memory_fd: i32,
@@ -48,7 +41,6 @@ pub fn provision() -> Result<Provision, TransportError> {
     })
 }
 
-/// The server's end.
 pub fn serve<S: Signal>(
     transport: &'static str,
     address: &Address,
@@ -56,7 +48,6 @@ pub fn serve<S: Signal>(
     Ok(Box::new(InheritedServer::new(address, vec![hands::<S>(transport, address)?])))
 }
 
-/// The client's end.
 pub fn reach<S: Signal>(
     transport: &'static str,
     address: &Address,
@@ -69,7 +60,6 @@ fn hands<S: Signal>(transport: &'static str, address: &Address) -> Result<Hands<
     Ok(Hands::new(SharedWord::map(take(memory_fd)?)?))
 }
 
-/// One side.
 struct Hands<S> {
     word: SharedWord,
     /// The word's value when this side last had it.

@@ -20,7 +20,6 @@ pub struct Ends {
     pub write_fd: i32,
 }
 
-/// A direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// From client to server.

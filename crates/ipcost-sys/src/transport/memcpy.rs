@@ -86,7 +86,6 @@ impl Copier {
         }
     }
 
-    /// The last copy.
     pub fn copied(&self) -> &[u8] {
         &self.area[self.last..self.last + self.size]
     }

@@ -44,7 +44,6 @@ impl Transport for Memfd {
     }
 }
 
-/// One side.
 struct Passing {
     socket: Endpoint,
     /// A message not yet read to its end.

@@ -101,7 +101,6 @@ pub fn uses_tcp(name: &str) -> bool {
     find(name).is_some_and(|known| known.capabilities().option_groups.contains(&OptionGroup::Tcp))
 }
 
-/// Finds a transport by its name.
 pub fn find(name: &str) -> Option<&'static dyn Transport> {
     REGISTRY.iter().find(|transport| transport.capabilities().name == name).copied()
 }
@@ -182,13 +181,9 @@ pub fn states() -> Vec<TransportState> {
 
 /// The contract of one transport.
 pub trait Transport: Sync {
-    /// Its abilities.
     fn capabilities(&self) -> &'static Capabilities;
 
     /// Whether it works here.
-    ///
-    /// # Errors
-    /// Why not, in one line.
     fn probe(&self) -> Result<(), String> {
         Ok(())
     }
@@ -207,32 +202,21 @@ pub trait Transport: Sync {
     }
 
     /// Creates what must exist before either process starts; called by the engine.
-    ///
-    /// # Errors
-    /// If something cannot be created.
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError>;
 
     /// Sets up the server's end; connections are accepted later.
-    ///
-    /// # Errors
-    /// What failed.
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError>;
 
     /// Sets up the client's end for worker number `worker`, from 0; connects nothing yet.
-    ///
-    /// # Errors
-    /// What failed.
     fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError>;
 }
 
 /// Where the engine lets a transport put its files and names.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// A private directory.
     pub dir: &'a Path,
     /// A name that is unique among the run's current cells; letters, digits and `-`.
     pub name: &'a str,
-    /// The cell.
     pub cell: &'a Cell,
 }
 
@@ -247,31 +231,20 @@ pub struct Provision {
     pub server_inherits: Vec<Descriptor>,
     /// Descriptors that the client inherits, under the same numbers as here.
     pub client_inherits: Vec<Descriptor>,
-    /// Effective option values.
     pub effective: Vec<Effective>,
 }
 
 /// The server's end of a cell.
 pub trait Server: Sync + Send {
-    /// Its actual address.
     fn address(&self) -> Address;
 
     /// The next channel, if one is ready; never waits.
-    ///
-    /// # Errors
-    /// What failed.
     fn try_accept(&mut self) -> Result<Option<Connection>, TransportError>;
 
     /// Waits for the next connection; several workers may call it at once; only for transports that connect.
-    ///
-    /// # Errors
-    /// If a system call fails.
     fn accept(&self) -> io::Result<Connection>;
 
     /// The same, but skips connections from other users if the system identifies them; outside the timed part.
-    ///
-    /// # Errors
-    /// If a system call fails.
     fn accept_known(&self) -> io::Result<Connection> {
         self.accept()
     }
@@ -279,7 +252,6 @@ pub trait Server: Sync + Send {
     /// Becomes readable when a channel may be ready; `None` if the caller must poll.
     fn waiting(&self) -> Option<Waitable<'_>>;
 
-    /// Effective option values.
     fn effective(&self) -> Vec<Effective> {
         Vec::new()
     }
@@ -287,10 +259,6 @@ pub trait Server: Sync + Send {
 
 /// One client worker's end of a cell.
 pub trait Client: Send {
-    /// Opens a channel.
-    ///
-    /// # Errors
-    /// What failed, with a remedy if known.
     fn connect(&mut self) -> Result<Connection, TransportError>;
 
     /// How many attempts were repeated because the listener's queue was full.
@@ -308,24 +276,15 @@ pub trait Client: Send {
 /// A two-way stream of bytes.
 pub trait Channel: Send {
     /// Sends some of the bytes; returns how many.
-    ///
-    /// # Errors
-    /// If a system call fails; an interrupted call is repeated.
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Receives some bytes; returns how many, 0 at the end.
-    ///
-    /// # Errors
-    /// If a system call fails; an interrupted call is repeated.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
 
     /// Whether received bytes will be checked: a channel that can read them in place then copies them.
     fn expect_checks(&mut self, _checked: bool) {}
 
     /// Sends at once what the transport holds back to send it with more, if it does so and can be told.
-    ///
-    /// # Errors
-    /// If a system call fails.
     fn push(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -334,9 +293,7 @@ pub trait Channel: Send {
 /// An open channel. Descriptors have their own variants, so that opening one allocates nothing; rings too, as a message
 /// over them takes less time than a dynamic call.
 pub enum Connection {
-    /// A socket.
     Socket(Socket),
-    /// Two pipes.
     Pipes(PipePair),
     /// Two rings in shared memory.
     Rings(shm::Ends),
@@ -344,15 +301,11 @@ pub enum Connection {
     Slot(shm_slot::SlotSide),
     /// Not a channel but a part of a hop, for floors.
     FloorPart(FloorPart),
-    /// Anything else.
     Other(Box<dyn Channel>),
 }
 
 impl Connection {
     /// The same channel with the way of calling that the cell asks for on a side; pattern `connect` ignores it.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn called_as(self, cell: &Cell, role: PeerRole) -> Result<Self, TransportError> {
         let channel = match (self, pieces_of(cell, role)) {
             (Self::Socket(socket), Some(count)) => pieces::over(socket, count),
@@ -432,9 +385,7 @@ impl From<PipePair> for Connection {
 /// An option's requested value and the kernel's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effective {
-    /// The option.
     pub name: &'static str,
-    /// The requested value.
     pub asked: u64,
     /// The effective value, in the same unit.
     pub became: u64,
@@ -449,9 +400,7 @@ pub enum TransportError {
     /// The address is not one of this transport.
     #[error("the address {address} is not one of transport {transport}: {reason}")]
     Address {
-        /// The transport.
         transport: &'static str,
-        /// The address.
         address: String,
         /// What is wrong with it.
         reason: String,

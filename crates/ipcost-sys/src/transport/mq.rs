@@ -82,7 +82,6 @@ fn queue(message_bytes: u64) -> Result<Descriptor, TransportError> {
     })
 }
 
-/// Both directions.
 struct Queues {
     read: Queue,
     write: Queue,

@@ -6,7 +6,6 @@ use super::memcpy::Copier;
 
 /// What pattern `floor` repeats on one side of a cell.
 pub enum FloorPart {
-    /// A system call.
     Call(fn()),
     /// A copy of a message.
     Copy(Copier),
@@ -19,14 +18,8 @@ pub enum FloorPart {
 /// One side of a word in shared memory. The two take turns.
 pub trait HandOver: Send + Sync {
     /// Sets the word to this number and hands it over.
-    ///
-    /// # Errors
-    /// If a system call fails.
     fn give(&mut self, number: u32) -> io::Result<()>;
 
     /// Waits until the other side has handed the word over; returns its number.
-    ///
-    /// # Errors
-    /// If a system call fails, or the engine is gone.
     fn take(&mut self) -> io::Result<u32>;
 }

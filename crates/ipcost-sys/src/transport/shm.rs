@@ -94,9 +94,7 @@ pub(super) fn ring_offset(cell: &Cell) -> u64 {
 /// How a side waits for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Sleeps until woken.
     Block,
-    /// Spins.
     Spin,
     /// Spins for a while, then sleeps.
     Hybrid,
@@ -130,7 +128,6 @@ struct End {
     in_place: bool,
     /// Whether the content is checked, so that it is copied in and out.
     checked: bool,
-    /// This side's position.
     own: u32,
     /// The other side's position when last read.
     other: u32,
@@ -255,7 +252,6 @@ fn wake(sleeps: &AtomicU32) {
     let _ = futex::wake(sleeps);
 }
 
-/// Both directions.
 pub struct Ends {
     out: End,
     into: End,

@@ -19,9 +19,6 @@ use crate::{Context, SysError};
 const BACKLOG: u64 = 4096;
 
 /// Sets the buffers that a cell asks for (`SO_SNDBUF`, `SO_RCVBUF`, `socket(7)`).
-///
-/// # Errors
-/// If one cannot be set.
 #[inline]
 pub fn set_buffers(socket: &Endpoint, cell: &Cell) -> Result<(), SysError> {
     if cell.options.is_empty() {
@@ -40,9 +37,6 @@ pub fn set_buffers(socket: &Endpoint, cell: &Cell) -> Result<(), SysError> {
 ///
 /// Linux doubles the requested size for its own bookkeeping; it is reported halved, so that equal numbers mean that
 /// nothing was clamped.
-///
-/// # Errors
-/// If one cannot be read.
 pub fn buffers(socket: &Endpoint, cell: &Cell) -> Result<Vec<Effective>, SysError> {
     let mut effective = Vec::new();
     if let Some(asked) = cell.options.int("so_sndbuf") {
@@ -56,7 +50,6 @@ pub fn buffers(socket: &Endpoint, cell: &Cell) -> Result<Vec<Effective>, SysErro
     Ok(effective)
 }
 
-/// Makes a socket.
 pub type Make = fn() -> io::Result<Endpoint>;
 
 /// What a connection inherits from its listener.
@@ -68,7 +61,6 @@ pub enum Inherits {
     Nothing,
 }
 
-/// A listening socket.
 pub struct Listener {
     socket: Endpoint,
     address: Address,
@@ -81,9 +73,6 @@ pub struct Listener {
 
 impl Listener {
     /// Binds a new socket and listens; `prepare` sets what connections inherit, `name` reads its address.
-    ///
-    /// # Errors
-    /// What failed, on which address.
     pub fn open(
         socket: io::Result<Endpoint>,
         inherits: Inherits,

@@ -24,7 +24,6 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::PLAIN
 };
 
-/// An inherited descriptor.
 #[derive(Serialize, Deserialize)]
 struct End {
     fd: i32,

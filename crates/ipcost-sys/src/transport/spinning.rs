@@ -21,9 +21,6 @@ pub fn spin<T>(look: impl FnMut() -> Option<T>) -> io::Result<T> {
 }
 
 /// The same with `looks` before each yield, until `abandoned` says that it is in vain.
-///
-/// # Errors
-/// If it is in vain.
 #[inline]
 pub fn spin_unless<T>(
     looks: u32,

@@ -46,7 +46,6 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::PLAIN
 };
 
-/// A listener's address.
 #[derive(Serialize, Deserialize)]
 pub(super) struct HostPort {
     pub(super) host: String,

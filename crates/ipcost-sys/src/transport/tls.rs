@@ -5,7 +5,6 @@ use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::{Client, Connection, Place, Provision, Server, Transport, TransportError, tcp::Tcp, unix::Unix};
 
-/// TLS over TCP.
 pub const TCP: Tls = Tls {
     beneath: &Tcp,
     capabilities: Capabilities {
@@ -71,9 +70,6 @@ impl Transport for Tls {
 }
 
 /// Encrypts a connection from here on, as a client that trusts anyone who answers; it shakes hands when it first moves something.
-///
-/// # Errors
-/// If this program was built without TLS.
 pub fn encrypt(connection: &mut Connection) -> Result<(), TransportError> {
     sessions::encrypt(connection)
 }

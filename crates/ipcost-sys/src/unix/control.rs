@@ -58,9 +58,6 @@ impl ControlInput {
     }
 
     /// Waits until a control line or a channel of the server may be ready.
-    ///
-    /// # Errors
-    /// If waiting itself fails.
     pub fn wait_beside(&self, server: &dyn Server) -> io::Result<Next> {
         if self.lines.has_line() {
             return Ok(Next::Control);

@@ -44,9 +44,6 @@ pub fn to_inherit(endpoint: OwnedFd) -> Descriptor {
 }
 
 /// Takes over an inherited socket.
-///
-/// # Errors
-/// As [`take`].
 pub fn take_socket(number: i32) -> Result<OwnedFd, SysError> {
     take(number)
 }

@@ -10,17 +10,11 @@ use rustix::io::Errno;
 pub use crate::system::pipe_buffer::set as set_buffer;
 
 /// Whether FIFOs work here.
-///
-/// # Errors
-/// Infallible: every Unix has them.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
 /// Creates one that only this user can open.
-///
-/// # Errors
-/// If a system call fails.
 pub fn make(path: &Path) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
@@ -30,9 +24,6 @@ pub fn make(path: &Path) -> io::Result<()> {
 }
 
 /// Opens without waiting for a writer; later reads wait as usual.
-///
-/// # Errors
-/// If a system call fails.
 pub fn open_to_read(path: &Path) -> io::Result<OwnedFd> {
     let read = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
     wait_on_calls(&read)?;
@@ -40,9 +31,6 @@ pub fn open_to_read(path: &Path) -> io::Result<OwnedFd> {
 }
 
 /// Opens for writing if there is a reader; later writes wait as usual.
-///
-/// # Errors
-/// If a system call fails.
 pub fn try_open_to_write(path: &Path) -> io::Result<Option<OwnedFd>> {
     let write = match open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
         Err(Errno::NXIO) => return Ok(None),
@@ -53,9 +41,6 @@ pub fn try_open_to_write(path: &Path) -> io::Result<Option<OwnedFd>> {
 }
 
 /// Opens for writing; waits for a reader.
-///
-/// # Errors
-/// If a system call fails.
 pub fn open_to_write(path: &Path) -> io::Result<OwnedFd> {
     Ok(open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?)
 }

@@ -61,17 +61,11 @@ impl Drop for Temporary {
 
 impl NewFile {
     /// One in a directory, for this user alone.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub fn private_in(dir: &Path) -> io::Result<Self> {
         Self::create(directory::open(dir)?, unfinished_name().into(), PRIVATE)
     }
 
     /// One in a directory, for anyone who may read a new file of this user.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub fn public_in(dir: &Path) -> io::Result<Self> {
         Self::create(directory::open(dir)?, unfinished_name().into(), READ_AND_WRITE)
     }
@@ -82,24 +76,17 @@ impl NewFile {
         Ok(Self { file, temporary: Temporary { dir, name } })
     }
 
-    /// The open file.
     pub fn file(&self) -> &File {
         &self.file
     }
 
     /// Gives it its name in the directory, in place of what has that; the open file.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn replace(self, name: &OsStr) -> io::Result<File> {
         renameat(&self.temporary.dir, &self.temporary.name, &self.temporary.dir, name)?;
         Ok(self.file)
     }
 
     /// Gives it its name in the directory, or returns it if something has that already.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn name(self, name: &OsStr) -> io::Result<Result<File, Self>> {
         let Temporary { dir, name: temporary } = &self.temporary;
         match linkat(dir, temporary, dir, name, AtFlags::empty()) {
@@ -181,9 +168,6 @@ impl Output {
     }
 
     /// Keeps what is written from others, whatever the file that it replaces permitted; a stream stays as it was given.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn keep_private(&self) -> io::Result<()> {
         match self {
             Self::File(file, _) => Ok(fchmod(&file.file, PRIVATE)?),
@@ -192,9 +176,6 @@ impl Output {
     }
 
     /// Completes it: a file gets its name.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn finish(self) -> io::Result<()> {
         match self {
             Self::File(file, name) => file.replace(&name).map(drop),
@@ -235,9 +216,6 @@ fn keep_rights(file: &File, old: &Stat, mode: Mode, has_list: bool) -> io::Resul
 
 /// Writes a file of this user in one step: it holds all of it afterwards, or what was there before; if `durable`, also after a power
 /// failure. Its temporary name is given, so that another run finds what was left of it; only one process may do so at a time.
-///
-/// # Errors
-/// If a system call fails.
 pub(super) fn write_whole(path: &Path, temporary: &Path, text: &str, durable: bool) -> io::Result<()> {
     let (dir, name) = opened(path)?;
     let temporary = temporary.file_name().ok_or(ErrorKind::InvalidInput)?.to_owned();
@@ -258,9 +236,6 @@ pub(super) fn write_whole(path: &Path, temporary: &Path, text: &str, durable: bo
 }
 
 /// Creates a file for this user alone, to append to; never opens an existing one.
-///
-/// # Errors
-/// If a system call fails.
 pub fn create_private(path: &Path) -> io::Result<File> {
     let (dir, name) = opened(path)?;
     Ok(openat(&dir, &name, CREATE | OFlags::APPEND, PRIVATE)?.into())
@@ -277,18 +252,12 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
 }
 
 /// Opens a file of the kernel for writing, such as one of a control group or a setting in /proc/sys. Never creates one.
-///
-/// # Errors
-/// If a system call fails.
 pub fn open_kernel_file(path: &Path) -> io::Result<File> {
     let (dir, name) = opened(path)?;
     Ok(openat(&dir, &name, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?.into())
 }
 
 /// Writes a file of the kernel.
-///
-/// # Errors
-/// If a system call fails.
 pub fn write_kernel_file(path: &Path, text: &str) -> io::Result<()> {
     // In one call: the kernel takes each as a whole value.
     open_kernel_file(path)?.write_all(text.as_bytes())
@@ -296,9 +265,6 @@ pub fn write_kernel_file(path: &Path, text: &str) -> io::Result<()> {
 
 /// Opens a regular file that exists, to read it and rewrite it in its place: owner, mode and links stay. Follows no link, and takes no file with
 /// a second name: that could be any file of the machine.
-///
-/// # Errors
-/// If it is something else, or a system call fails.
 pub fn open_in_place(path: &Path) -> io::Result<File> {
     let (dir, name) = opened(path)?;
     let file = regular(openat(&dir, &name, EXISTING | OFlags::RDWR, Mode::empty())?)?;

@@ -26,9 +26,6 @@ pub struct Interrupt {
 
 impl Interrupt {
     /// Starts to listen for the signals.
-    ///
-    /// # Errors
-    /// If a handler cannot be installed.
     pub fn install() -> io::Result<Self> {
         let (wake, ring) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
@@ -64,9 +61,6 @@ impl Interrupt {
     }
 
     /// One that never sees a signal; for tests and tools.
-    ///
-    /// # Errors
-    /// If no descriptors are left.
     pub fn never() -> io::Result<Self> {
         let (wake, ring) = UnixStream::pair()?;
         std::mem::forget(ring);

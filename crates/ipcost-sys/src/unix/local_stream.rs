@@ -5,27 +5,18 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
-/// A connection.
 #[derive(Debug)]
 pub struct LocalStream(UnixStream);
 
-/// A non-blocking listener.
 #[derive(Debug)]
 pub struct LocalListener(UnixListener);
 
 impl LocalStream {
-    /// Connects to a path.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn connect(path: &Path) -> io::Result<Self> {
         UnixStream::connect(path).map(Self)
     }
 
     /// Limits how long calls wait.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
         self.0.set_nonblocking(false)?;
         self.0.set_read_timeout(Some(patience))?;
@@ -51,9 +42,6 @@ impl Write for LocalStream {
 
 impl LocalListener {
     /// Listens on a path.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let listener = UnixListener::bind(path)?;
         listener.set_nonblocking(true)?;

@@ -44,9 +44,6 @@ impl PrivateDir {
     }
 
     /// The same; `announce` receives its path before it exists, so that it is known whenever this program is killed.
-    ///
-    /// # Errors
-    /// As [`PrivateDir::create`].
     pub fn announced(announce: &mut dyn FnMut(&Path)) -> Result<Self, SysError> {
         let base = std::env::temp_dir();
         Self::create_in(&base, announce)
@@ -77,16 +74,12 @@ impl PrivateDir {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Lets a server of another user reach a directory of its own in here. Others can then enter, but list nothing, and open
     /// only what is open to them.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn let_others_pass(&self) -> io::Result<()> {
         let_pass(&self.path)
     }
@@ -96,9 +89,6 @@ impl PrivateDir {
 const PASSABLE: RawMode = 0o711;
 
 /// Lets others enter a directory of this user's, without listing it.
-///
-/// # Errors
-/// If it is no directory, or a system call fails.
 pub(crate) fn let_pass(dir: &Path) -> io::Result<()> {
     let dir = open(dir, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     Ok(fchmod(dir, Mode::from_raw_mode(PASSABLE))?)
@@ -182,9 +172,6 @@ pub fn read_own(path: &Path) -> io::Result<Option<String>> {
 
 /// Writes a file of this user in one step: it holds all of it afterwards, or what was there before; if `durable`, also after a
 /// power failure. Only one process may do so at a time.
-///
-/// # Errors
-/// If a system call fails.
 pub fn write_whole(path: &Path, text: &str, durable: bool) -> io::Result<()> {
     file_writer::write_whole(path, &part_of(path), text, durable)
 }
@@ -228,9 +215,6 @@ pub fn open_own_lock(path: &Path) -> io::Result<File> {
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Creates a directory for this user only within another; it disappears with the returned value, unless kept.
-///
-/// # Errors
-/// If a system call fails.
 pub fn private_dir_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix(prefix).permissions(Permissions::from_mode(0o700)).tempdir_in(parent)
 }
@@ -284,9 +268,6 @@ pub fn ensure_private(path: &Path) -> Result<(), SysError> {
 }
 
 /// Checks that an open file and its directory are this user's or root's, and that no one else may write to them.
-///
-/// # Errors
-/// What others may do.
 pub fn check_own(file: &File, path: &Path) -> Result<(), String> {
     let unknown = |error: io::Error| format!("cannot look at it: {error}");
     let path = path.canonicalize().map_err(unknown)?;
@@ -351,9 +332,6 @@ pub(crate) fn has_access_list(path: &Path) -> bool {
 
 /// Checks that only this user and the system could put something else in place of what lies in a directory. Links of this user are
 /// followed.
-///
-/// # Errors
-/// Why others could.
 pub fn check_trusted(dir: &Path) -> Result<(), String> {
     let real = directory::open(dir).and_then(|opened| directory::path_of(&opened));
     match real.and_then(|real| untrusted(&real)) {

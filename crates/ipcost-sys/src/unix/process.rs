@@ -128,9 +128,6 @@ impl PeerProcess {
     }
 
     /// The peer's next output, if any; never waits.
-    ///
-    /// # Errors
-    /// If its output cannot be read.
     pub fn hear(&mut self) -> io::Result<Heard> {
         self.drain_complaint();
         if self.complained > MOST_COMPLAINT_BYTES {
@@ -187,9 +184,6 @@ impl PeerProcess {
     }
 
     /// Kills only the process, not its group, as the kernel does when the engine dies.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn kill(&mut self) -> io::Result<()> {
         self.child.kill()
     }
@@ -332,9 +326,6 @@ fn announce(guard: RawFd) {
 }
 
 /// Waits until one of the peers may have said something.
-///
-/// # Errors
-/// If waiting itself fails.
 pub fn wait_any<'a>(
     peers: impl Iterator<Item = &'a PeerProcess>,
     interrupt: &Interrupt,
@@ -379,9 +370,6 @@ pub fn kill_group(group: u32) {
 /// A helper that outlives this process while its standard input is open: the guard.
 ///
 /// It runs in its own session, so that no signal from the terminal reaches it. A lock that this process holds is the guard's, too.
-///
-/// # Errors
-/// If a system call fails.
 pub fn spawn_guard(command: &[String], lock: Option<&File>) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(program);
@@ -401,9 +389,6 @@ pub fn spawn_guard(command: &[String], lock: Option<&File>) -> io::Result<Child>
 }
 
 /// Reads standard input to its end.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn read_stdin(each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut chunk = [0; 4096];
     loop {

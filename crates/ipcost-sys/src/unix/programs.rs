@@ -41,9 +41,6 @@ pub fn search(name: &str, places: &[&str]) -> Option<PathBuf> {
 }
 
 /// Runs a program to its end without input, and gives what it has written; it dies with this one.
-///
-/// # Errors
-/// Why it cannot be started.
 pub fn output<S: AsRef<OsStr>>(
     program: impl AsRef<OsStr>,
     arguments: &[S],

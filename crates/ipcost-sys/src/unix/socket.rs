@@ -18,70 +18,43 @@ pub use crate::system::close_on_exec::{
     KEPT_TWICE, datagram_socket, packet_socket, socketpair as pair, stream_socket,
 };
 
-/// An open socket.
 pub type Endpoint = OwnedFd;
 
 /// Whether `socketpair` works here.
-///
-/// # Errors
-/// Infallible: every Unix has it.
 pub fn probe_pair() -> Result<(), String> {
     Ok(())
 }
 
 /// Whether sockets bound to a path work here.
-///
-/// # Errors
-/// Infallible: every Unix has them.
 pub fn probe_unix() -> Result<(), String> {
     Ok(())
 }
 
 /// A path as a socket's address.
-///
-/// # Errors
-/// If it is not a valid path.
 pub fn unix_address(path: &str) -> io::Result<UnixAddress> {
     Ok(UnixAddress::new(Path::new(path))?)
 }
 
-/// Binds a socket to an address.
-///
-/// # Errors
-/// If a system call fails.
 pub fn bind(endpoint: &Endpoint, at: &impl SocketAddress) -> io::Result<()> {
     Ok(rustix::net::bind(endpoint, at)?)
 }
 
-/// Starts listening.
-///
-/// # Errors
-/// If a system call fails.
 pub fn listen(endpoint: &Endpoint, backlog: i32) -> io::Result<()> {
     Ok(rustix::net::listen(endpoint, backlog)?)
 }
 
 /// The Internet address that a socket is bound to.
-///
-/// # Errors
-/// If a system call fails.
 pub fn local_address(endpoint: &Endpoint) -> io::Result<SocketAddr> {
     Ok(rustix::net::getsockname(endpoint)?.try_into()?)
 }
 
 /// Whether a connection waits to be accepted.
-///
-/// # Errors
-/// If a system call fails.
 pub fn has_visitor(endpoint: &Endpoint) -> io::Result<bool> {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     Ok(poll(&mut [PollFd::new(endpoint, PollFlags::IN)], Some(&now))? > 0)
 }
 
 /// Waits for the next connection; skips one that was aborted meanwhile.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn accept(endpoint: &Endpoint) -> io::Result<Endpoint> {
     loop {
@@ -113,50 +86,32 @@ pub fn connect_patiently(endpoint: &Endpoint, to: &impl SocketAddress, retries: 
 }
 
 /// Sets `TCP_NODELAY` (`tcp(7)`).
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn set_nodelay(endpoint: &Endpoint) -> io::Result<()> {
     Ok(sockopt::set_tcp_nodelay(endpoint, true)?)
 }
 
 /// Lets a listener take a port with lingering connections (`SO_REUSEADDR`, `socket(7)`).
-///
-/// # Errors
-/// If a system call fails.
 pub fn claim_port(endpoint: &Endpoint) -> io::Result<()> {
     Ok(sockopt::set_socket_reuseaddr(endpoint, true)?)
 }
 
 /// Sets the send buffer (`SO_SNDBUF`), bytes.
-///
-/// # Errors
-/// If a system call fails.
 pub fn set_send_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
     Ok(sockopt::set_socket_send_buffer_size(endpoint, bytes)?)
 }
 
 /// Sets the receive buffer (`SO_RCVBUF`), bytes.
-///
-/// # Errors
-/// If a system call fails.
 pub fn set_receive_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
     Ok(sockopt::set_socket_recv_buffer_size(endpoint, bytes)?)
 }
 
 /// The send buffer, bytes.
-///
-/// # Errors
-/// If a system call fails.
 pub fn send_buffer(endpoint: &Endpoint) -> io::Result<usize> {
     Ok(sockopt::socket_send_buffer_size(endpoint)?)
 }
 
 /// The receive buffer, bytes.
-///
-/// # Errors
-/// If a system call fails.
 pub fn receive_buffer(endpoint: &Endpoint) -> io::Result<usize> {
     Ok(sockopt::socket_recv_buffer_size(endpoint)?)
 }

@@ -25,9 +25,6 @@ pub struct Worker {
 }
 
 /// Waits until a worker has written something, or has ended; returns its index.
-///
-/// # Errors
-/// If waiting itself fails.
 pub fn wait_any(workers: &[&Worker]) -> Result<usize, SysError> {
     let mut watched: Vec<PollFd<'_>> =
         workers.iter().map(|worker| PollFd::new(&worker.answers, PollFlags::IN)).collect();
@@ -89,9 +86,6 @@ pub struct Keeper {
 
 impl Keeper {
     /// Copies this process; the copy is in its own session, so that it is not killed with this one.
-    ///
-    /// # Errors
-    /// As for [`start`].
     pub fn start(task: impl FnOnce()) -> Result<Self, SysError> {
         let action = || "cannot start a process that cleans up in the end".to_owned();
         check_single_threaded().context(action)?;

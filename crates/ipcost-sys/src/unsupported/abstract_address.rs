@@ -8,25 +8,15 @@ use crate::system::socket::UnixAddress;
 const REASON: &str = "names of sockets outside the file system exist on Linux only";
 
 /// Whether this system has such names.
-///
-/// # Errors
-/// Always: they exist on Linux only.
 pub fn probe() -> Result<(), String> {
     Err(REASON.to_owned())
 }
 
 /// A name as a socket's address.
-///
-/// # Errors
-/// Always.
 pub fn abstract_address(_name: &str) -> io::Result<UnixAddress> {
     Err(unsupported(REASON))
 }
 
-/// An unguessable name.
-///
-/// # Errors
-/// Always.
 pub fn unguessable() -> io::Result<String> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -12,33 +12,20 @@ pub const LASTS: std::time::Duration = std::time::Duration::from_secs(15);
 pub enum CallCounter {}
 
 impl CallCounter {
-    /// Opens it.
-    ///
-    /// # Errors
-    /// Always.
     pub fn open() -> Result<Self, SampleError> {
         Err(SampleError::Absent(super::unsupported(
             "only Linux counts the system calls of other programs (bpf)",
         )))
     }
 
-    /// Never called.
-    ///
-    /// # Errors
-    /// Never.
     pub fn read(&mut self) -> io::Result<Vec<CountedCalls>> {
         match *self {}
     }
 
-    /// Never called.
-    ///
-    /// # Errors
-    /// Never.
     pub fn lost(&self) -> io::Result<u64> {
         match *self {}
     }
 
-    /// Never called.
     pub fn forget(&mut self, _process: u32, _descriptor: i32, _on: CalledOn) {
         match *self {}
     }

@@ -17,27 +17,20 @@ pub fn error_number(_name: &str) -> Option<i32> {
 pub enum CallSampler {}
 
 impl CallSampler {
-    /// Opens it.
-    ///
-    /// # Errors
-    /// Always.
     pub fn open(_threads: Option<&[u32]>) -> Result<Self, SampleError> {
         Err(SampleError::Absent(super::unsupported(
             "only Linux shows the system calls of other programs (perf)",
         )))
     }
 
-    /// Never called.
     pub fn enable(&mut self) {
         match *self {}
     }
 
-    /// Never called.
     pub fn disable(&mut self) {
         match *self {}
     }
 
-    /// Never called.
     pub fn take(&mut self, _found: &mut dyn FnMut(MovedCall)) -> Taken {
         match *self {}
     }

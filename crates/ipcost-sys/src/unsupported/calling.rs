@@ -10,17 +10,11 @@ use crate::transport::Channel;
 pub const BLOCKING: &str = "blocking";
 
 /// Whether sockets support a way, as the option `io` names it.
-///
-/// # Errors
-/// For every way but one.
 pub fn probe(io: &str) -> Result<(), String> {
     if io == BLOCKING { Ok(()) } else { Err(format!("io={io} exists on Linux alone")) }
 }
 
 /// A socket called in the way that `io` names.
-///
-/// # Errors
-/// Always.
 pub fn over(_socket: Socket, _io: &str) -> io::Result<Box<dyn Channel>> {
     Err(unsupported("only Linux has other ways of calling"))
 }

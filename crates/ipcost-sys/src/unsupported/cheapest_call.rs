@@ -1,14 +1,10 @@
 //! The cheapest system call: unknown here.
 
 /// Whether this system has a call that does next to nothing.
-///
-/// # Errors
-/// Always.
 pub fn probe() -> Result<(), String> {
     Err("no system call of this system is known to do next to nothing".to_owned())
 }
 
-/// Makes the call.
 pub fn call() {
     unreachable!("the floor is not offered here")
 }

@@ -6,17 +6,11 @@ use super::unsupported;
 use crate::system::socket::Endpoint;
 
 /// Sets the congestion control of a socket.
-///
-/// # Errors
-/// Always.
 pub fn set_congestion(_endpoint: &Endpoint, _name: &str) -> io::Result<()> {
     Err(unsupported("this system does not let a program choose TCP's congestion control"))
 }
 
 /// The congestion control of a socket.
-///
-/// # Errors
-/// Always.
 pub fn congestion(_endpoint: &Endpoint) -> io::Result<String> {
     Err(unsupported("this system does not name TCP's congestion control"))
 }

@@ -7,15 +7,10 @@ pub use crate::observed::{Connected, SampleError, Taken};
 pub enum Connecting {}
 
 impl Connecting {
-    /// Opens it.
-    ///
-    /// # Errors
-    /// Always.
     pub fn open() -> Result<Self, SampleError> {
         Err(SampleError::Absent(super::unsupported("only Linux shows who opens connections (perf)")))
     }
 
-    /// Never called.
     pub fn take(&mut self, _found: &mut dyn FnMut(Connected)) -> Taken {
         match *self {}
     }

@@ -5,10 +5,6 @@ use std::io;
 use super::unsupported;
 use crate::system::descriptor::Descriptor;
 
-/// Creates one.
-///
-/// # Errors
-/// Always.
 pub fn create() -> io::Result<Descriptor> {
     Err(unsupported("eventfd is Linux's"))
 }

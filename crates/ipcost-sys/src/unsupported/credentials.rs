@@ -8,9 +8,6 @@ use crate::system::socket::Endpoint;
 pub const TELLS_WHO: bool = false;
 
 /// Whether the other end belongs to this user: unknown.
-///
-/// # Errors
-/// Always.
 pub fn is_of_this_user(_connection: &Endpoint) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
 }

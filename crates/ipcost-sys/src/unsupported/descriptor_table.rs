@@ -3,9 +3,6 @@
 use std::io;
 
 /// Does nothing: no thread can have a private table.
-///
-/// # Errors
-/// Infallible.
 pub fn separate() -> io::Result<()> {
     Ok(())
 }

@@ -13,205 +13,119 @@ use crate::contract::{Launch, ListenerOwner, Listens, User, Woken};
 use crate::system::descriptor::Descriptor;
 use crate::transport::Connection;
 
-/// Not supported here.
 #[derive(Debug)]
 pub struct Driven(Infallible);
 
 impl Driven {
-    /// Always refuses.
-    ///
-    /// # Errors
-    /// Always.
     pub fn start(_launch: Launch<'_>) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Always refuses.
-    ///
-    /// # Errors
-    /// Always.
     pub fn start_held(_launch: Launch<'_>) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Never called.
-    ///
-    /// # Errors
-    /// Infallible.
     pub fn release(&self) -> io::Result<()> {
         match self.0 {}
     }
 
-    /// Never called.
     pub fn id(&self) -> u32 {
         match self.0 {}
     }
 
-    /// Never called.
     pub fn has_ended(&self) -> bool {
         match self.0 {}
     }
 
-    /// Never called.
-    ///
-    /// # Errors
-    /// Infallible.
     pub fn await_end(&self, _beside: Option<&Connection>) -> io::Result<Woken> {
         match self.0 {}
     }
 
-    /// Never called.
-    ///
-    /// # Errors
-    /// Infallible.
     pub fn finish(&mut self) -> Result<Usage, String> {
         match self.0 {}
     }
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn make_link(_to: &Path, _path: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// No one here.
 pub fn name_of(_user: Option<User>) -> String {
     String::new()
 }
 
-/// No one here.
 pub fn instead_of_root(_names: &[&str]) -> Option<User> {
     None
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn make_directory(_path: &Path, _passed_by: Option<User>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn give_directory(_path: &Path, _owner: Option<User>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn make_file(_path: &Path, _content: &[u8], _owner: Option<User>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Unknown here.
 pub fn is_root() -> bool {
     false
 }
 
-/// Never called.
-///
-/// # Errors
-/// Infallible.
 pub fn ask_to_end(driven: &Driven, _quickly: bool, _patience: Duration) -> io::Result<()> {
     match driven.0 {}
 }
 
-/// Unknown here.
 pub fn used_by(_process: u32) -> Option<(u64, Usage)> {
     None
 }
 
-/// Unknown here.
 pub fn bytes_read(_process: u32) -> Option<u64> {
     None
 }
 
-/// Unknown here.
 pub fn name_and_sleep(_process: u32) -> Option<(String, bool)> {
     None
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn connect_at_once(_to: Listens<'_>, _patience: Duration) -> io::Result<Connection> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn await_reply(_connection: &Connection) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn path_listens(_path: &str) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn port_listens(_port: u64) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn await_input(_file: &PipeReader, _beside: Option<&Connection>) -> io::Result<Woken> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn ends(_connection: &Connection) -> io::Result<Option<(File, File)>> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn is_a_strangers(_connection: &Connection) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Unknown here.
 pub fn listener(_connection: &Connection) -> Option<u32> {
     None
 }
 
-/// Unknown here.
-///
-/// # Errors
-/// Never.
 pub fn listener_owner(_connection: &Connection) -> io::Result<ListenerOwner> {
     Ok(ListenerOwner::Unknown)
 }
 
-/// Unknown here.
-///
-/// # Errors
-/// Never.
 pub fn owner_at(_at: SocketAddr) -> io::Result<ListenerOwner> {
     Ok(ListenerOwner::Unknown)
 }
@@ -226,40 +140,25 @@ pub fn user_number(_name: &str) -> Option<u32> {
     None
 }
 
-/// Never called.
 pub fn is_unix(_connection: &Connection) -> bool {
     false
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn limit_waits(_connection: &Connection, _patience: Duration) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Never made.
 #[derive(Debug)]
 pub struct EndsAt(());
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn end_after(_connection: &Connection, _patience: Duration) -> io::Result<EndsAt> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn let_wait(_connection: &Connection) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Never called.
 pub fn shut(_connection: &Connection) {}
 
 /// Not looked up here.
@@ -267,10 +166,6 @@ pub fn address_of_localhost() -> Option<Ipv4Addr> {
     None
 }
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn hold_port(_at: SocketAddr) -> io::Result<(Descriptor, u16)> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -13,49 +13,28 @@ use crate::{Context, SysError};
 const REASON: &str = "Windows has no FIFOs; its named pipes are the transport npipe";
 
 /// Whether FIFOs work here.
-///
-/// # Errors
-/// Always: Windows has none.
 pub fn probe() -> Result<(), String> {
     Err(REASON.to_owned())
 }
 
-/// Creates one.
-///
-/// # Errors
-/// Always.
 pub fn make(_path: &Path) -> io::Result<()> {
     Err(unsupported(REASON))
 }
 
-/// Opens one for reading.
-///
-/// # Errors
-/// Always.
 pub fn open_to_read(_path: &Path) -> io::Result<Descriptor> {
     Err(unsupported(REASON))
 }
 
 /// Opens one for writing if there is a reader.
-///
-/// # Errors
-/// Always.
 pub fn try_open_to_write(_path: &Path) -> io::Result<Option<Descriptor>> {
     Err(unsupported(REASON))
 }
 
 /// Opens one for writing.
-///
-/// # Errors
-/// Always.
 pub fn open_to_write(_path: &Path) -> io::Result<Descriptor> {
     Err(unsupported(REASON))
 }
 
-/// Sets its capacity.
-///
-/// # Errors
-/// Always.
 pub fn set_buffer(_pipe: &Descriptor, _cell: &Cell) -> Result<Option<Effective>, SysError> {
     Err(unsupported(REASON)).context(|| "cannot set the capacity of a FIFO".to_owned())
 }

@@ -8,33 +8,19 @@ use super::unsupported;
 const REASON: &str = "sleeping on a word that another process changes needs Linux's futex";
 
 /// Whether this system has futexes.
-///
-/// # Errors
-/// Always.
 pub fn probe() -> Result<(), String> {
     Err(REASON.to_owned())
 }
 
-/// Wakes a sleeper.
-///
-/// # Errors
-/// Always.
 pub fn wake(_word: &AtomicU32) -> io::Result<()> {
     Err(unsupported(REASON))
 }
 
 /// Sleeps until the word is no longer `seen`.
-///
-/// # Errors
-/// Always.
 pub fn wait(_word: &AtomicU32, _seen: u32) -> io::Result<u32> {
     Err(unsupported(REASON))
 }
 
-/// Sleeps once.
-///
-/// # Errors
-/// Always.
 pub fn sleep(_word: &AtomicU32, _seen: u32) -> io::Result<()> {
     Err(unsupported(REASON))
 }

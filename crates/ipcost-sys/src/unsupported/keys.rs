@@ -12,7 +12,6 @@ impl Keys {
         None
     }
 
-    /// None.
     pub fn pressed(&mut self, within: Duration) -> Option<u8> {
         std::thread::sleep(within);
         None

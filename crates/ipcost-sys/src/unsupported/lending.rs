@@ -7,17 +7,11 @@ use crate::system::channel::PipePair;
 use crate::transport::Channel;
 
 /// Whether pipes support a way of sending, as the option `pipe_send` names it.
-///
-/// # Errors
-/// For every way but one.
 pub fn probe(pipe_send: &str) -> Result<(), String> {
     if pipe_send == "write" { Ok(()) } else { Err(format!("pipe_send={pipe_send} exists on Linux alone")) }
 }
 
 /// Pipes with another way of sending.
-///
-/// # Errors
-/// Always.
 pub fn over(_pipes: PipePair, _pipe_send: &str) -> io::Result<Box<dyn Channel>> {
     Err(unsupported("only Linux has other ways to send to a pipe"))
 }

@@ -2,26 +2,20 @@
 
 pub use crate::contract::Neighbour;
 
-/// Does nothing.
 pub fn mark() {}
 
-/// Does nothing.
 pub fn mark_as_waiting() {}
 
-/// Does nothing here.
 pub fn unmark() {}
 
-/// None are known.
 pub fn others() -> Vec<Neighbour> {
     Vec::new()
 }
 
-/// None are known.
 pub fn ahead() -> Vec<Neighbour> {
     Vec::new()
 }
 
-/// They are not.
 pub fn is_known() -> bool {
     false
 }

@@ -7,10 +7,6 @@ use crate::system::descriptor::Descriptor;
 
 const REASON: &str = "they are measured on Linux only";
 
-/// Creates a queue.
-///
-/// # Errors
-/// Always.
 pub fn create(_message_bytes: usize) -> io::Result<Descriptor> {
     Err(unsupported(REASON))
 }
@@ -20,19 +16,11 @@ pub fn create(_message_bytes: usize) -> io::Result<Descriptor> {
 pub struct Queue(pub Descriptor);
 
 impl Queue {
-    /// Sends a message.
-    ///
-    /// # Errors
-    /// Always.
     pub fn send(&self, _bytes: &[u8]) -> io::Result<usize> {
         let Self(_never) = self;
         Err(unsupported(REASON))
     }
 
-    /// Receives a message.
-    ///
-    /// # Errors
-    /// Always.
     pub fn receive(&self, _buffer: &mut [u8]) -> io::Result<usize> {
         Err(unsupported(REASON))
     }

@@ -5,45 +5,24 @@ use std::io;
 use super::unsupported;
 use crate::system::socket::{Endpoint, UnixAddress};
 
-/// No socket.
-///
-/// # Errors
-/// Always.
 pub fn mptcp_socket() -> io::Result<Endpoint> {
     Err(unsupported("only Linux's is known to this program"))
 }
 
-/// No socket.
-///
-/// # Errors
-/// Always.
 pub fn sctp_socket() -> io::Result<Endpoint> {
     Err(unsupported("only Linux's is known to this program"))
 }
 
-/// No socket.
-///
-/// # Errors
-/// Always.
 pub fn vsock_socket() -> io::Result<Endpoint> {
     Err(unsupported("only Linux has them"))
 }
 
-/// Any free port.
 pub const ANY_VSOCK_PORT: u32 = u32::MAX;
 
-/// No address.
-///
-/// # Errors
-/// Always.
 pub fn vsock_address(_port: u32) -> io::Result<UnixAddress> {
     Err(unsupported("only Linux has them"))
 }
 
-/// No port.
-///
-/// # Errors
-/// Always.
 pub fn vsock_port(_socket: &Endpoint) -> io::Result<u32> {
     Err(unsupported("only Linux has them"))
 }

@@ -16,10 +16,6 @@ pub enum NetNamespace {}
 pub enum Entrance {}
 
 impl NetNamespace {
-    /// Creates one.
-    ///
-    /// # Errors
-    /// Always.
     pub fn start(_command: &[String]) -> Result<Self, SysError> {
         none()
     }
@@ -49,17 +45,11 @@ impl Entrance {
 }
 
 /// Moves this process into a network of its own.
-///
-/// # Errors
-/// Always.
 pub fn enter() -> Result<Vec<String>, SysError> {
     none()
 }
 
 /// The helper's whole life, which ends at once.
-///
-/// # Errors
-/// Always.
 pub fn hold() -> Result<(), SysError> {
     none()
 }

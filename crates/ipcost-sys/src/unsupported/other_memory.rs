@@ -5,9 +5,6 @@ use std::io;
 use super::unsupported;
 
 /// Always refuses, with the reason.
-///
-/// # Errors
-/// Always.
 pub fn probe() -> Result<(), String> {
     Err("this program can read another process's memory on Linux only".to_owned())
 }
@@ -15,10 +12,6 @@ pub fn probe() -> Result<(), String> {
 /// Does nothing, as no process reads it.
 pub fn allow() {}
 
-/// Always refuses.
-///
-/// # Errors
-/// Always.
 pub fn read(_process: u32, _address: u64, _buffer: &mut [u8]) -> io::Result<usize> {
     Err(unsupported("other processes' memory cannot be read"))
 }

@@ -14,9 +14,6 @@ pub fn sleep_until(at_ns: u64) {
 }
 
 /// Does nothing: the system has no such setting.
-///
-/// # Errors
-/// None.
 pub fn set_timer_slack(_ns: u64) -> io::Result<()> {
     Ok(())
 }
@@ -26,9 +23,6 @@ pub fn set_timer_slack(_ns: u64) -> io::Result<()> {
 pub struct Awake {}
 
 /// Refuses: the system has no such setting.
-///
-/// # Errors
-/// Always.
 pub fn keep_awake(_most_ns: u64) -> io::Result<Awake> {
     Err(io::ErrorKind::Unsupported.into())
 }

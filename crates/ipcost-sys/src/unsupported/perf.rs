@@ -7,27 +7,22 @@ pub use crate::contract::Refusal;
 /// The events that other systems count.
 const EVENTS: [&str; 4] = ["instructions_user", "instructions_kernel", "page_faults", "migrations"];
 
-/// Counters without counts.
 #[derive(Debug, Default)]
 pub struct Counters {
     refused: BTreeMap<String, Refusal>,
 }
 
 impl Counters {
-    /// Refuses all events.
     pub fn of_group(_group: u32) -> Self {
         Self { refused: EVENTS.map(|event| (event.to_owned(), Refusal::Absent)).into() }
     }
 
-    /// Refuses all calls.
     pub fn of_calls<'a>(_group: u32, names: impl IntoIterator<Item = &'a str>) -> Self {
         Self { refused: names.into_iter().map(|name| (name.to_owned(), Refusal::Absent)).collect() }
     }
 
-    /// Does nothing.
     pub fn enable(&self) {}
 
-    /// Always empty.
     pub fn read(&self) -> BTreeMap<String, f64> {
         BTreeMap::new()
     }

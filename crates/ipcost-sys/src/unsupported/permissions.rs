@@ -2,7 +2,6 @@
 
 use ipcost_model::facts::PermissionFacts;
 
-/// All unknown.
 pub fn permissions() -> PermissionFacts {
     PermissionFacts::default()
 }

@@ -8,17 +8,11 @@ use crate::system::channel::Socket;
 use crate::transport::Channel;
 
 /// Whether this system sends in pieces.
-///
-/// # Errors
-/// Always.
 pub fn probe() -> Result<(), String> {
     Err("writes exists on Linux alone".to_owned())
 }
 
 /// A socket that sends each message so.
-///
-/// # Errors
-/// Always.
 pub fn over(_socket: Socket, _pieces: Pieces) -> io::Result<Box<dyn Channel>> {
     Err(unsupported("only Linux sends in pieces"))
 }

@@ -5,28 +5,19 @@ pub use crate::observed::{Held, Program, SharedMemory};
 /// Which parts of a process are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Those that change.
     Counts,
-    /// All of it.
     All,
 }
 
 /// The processes, which this system does not show.
 #[derive(Debug, Default)]
 pub struct Programs {
-    /// None.
     pub all: Vec<Program>,
-    /// None.
     pub left_out: u64,
-    /// None.
     pub left_out_descriptors: u64,
 }
 
 impl Programs {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// Always.
     pub fn read(_depth: impl Fn(u32) -> Depth) -> std::io::Result<Self> {
         Err(super::unsupported("only Linux shows what programs hold (proc)"))
     }
@@ -52,17 +43,14 @@ pub fn threads_of(_process: u32) -> Vec<u32> {
     Vec::new()
 }
 
-/// Unknown.
 pub fn own_network() -> u64 {
     0
 }
 
-/// Unknown.
 pub fn pipe_bytes(_process: u32, _descriptor: i32) -> Option<u64> {
     None
 }
 
-/// Unknown.
 pub fn new_pipe_bytes() -> Option<u64> {
     None
 }

@@ -11,65 +11,47 @@ use crate::{Context, SysError};
 const REASON: &str = "sharing a ring between processes needs Linux's memfd and futex so far";
 
 /// Whether this system has such memory.
-///
-/// # Errors
-/// Always.
 pub fn probe() -> Result<(), String> {
     Err(REASON.to_owned())
 }
 
 /// Creates memory for a ring.
-///
-/// # Errors
-/// Always.
 pub fn create(_ring_bytes: usize, _offset: u64) -> Result<Descriptor, SysError> {
     Err::<_, io::Error>(unsupported(REASON)).context(|| "cannot make shared memory".to_owned())
 }
 
-/// Not supported here.
 #[derive(Debug)]
 pub struct SharedRing(Infallible);
 
 impl SharedRing {
-    /// Maps memory.
-    ///
-    /// # Errors
-    /// Always.
     pub fn map<T>(_memory: T) -> Result<Self, SysError> {
         Err::<_, io::Error>(unsupported(REASON)).context(|| "cannot map shared memory".to_owned())
     }
 
-    /// Never called.
     pub fn bytes(&self) -> usize {
         match self.0 {}
     }
 
-    /// Never called.
     pub fn word(&self, _index: usize) -> &AtomicU32 {
         match self.0 {}
     }
 
-    /// Never called.
     pub fn first_word(&self) -> &AtomicU32 {
         match self.0 {}
     }
 
-    /// Never called.
     pub fn write(&mut self, _position: u32, _bytes: &[u8]) {
         match self.0 {}
     }
 
-    /// Never called.
     pub fn read(&self, _position: u32, _buffer: &mut [u8]) {
         match self.0 {}
     }
 
-    /// Never called.
     pub fn fill(&mut self, _position: u32, _value: u8, _count: usize) {
         match self.0 {}
     }
 
-    /// Never called.
     pub fn look_at(&self, _position: u32, _count: usize) {
         match self.0 {}
     }

@@ -11,42 +11,23 @@ const WHY: &str = "only Linux shows the sockets of other programs (sock_diag)";
 pub struct Sockets;
 
 impl Sockets {
-    /// Opens it.
-    ///
-    /// # Errors
-    /// Always.
     pub fn open() -> io::Result<Self> {
         Err(super::unsupported(WHY))
     }
 
     /// Opens it in the network namespace of a process.
-    ///
-    /// # Errors
-    /// Always.
     pub fn open_at(_process: u32, _network: u64) -> io::Result<Self> {
         Err(super::unsupported(WHY))
     }
 
-    /// Every TCP socket.
-    ///
-    /// # Errors
-    /// Always.
     pub fn tcp(&mut self) -> io::Result<Vec<TcpSocket>> {
         Err(super::unsupported(WHY))
     }
 
-    /// Every UDP socket.
-    ///
-    /// # Errors
-    /// Always.
     pub fn udp(&mut self) -> io::Result<Vec<UdpSocket>> {
         Err(super::unsupported(WHY))
     }
 
-    /// Every Unix socket.
-    ///
-    /// # Errors
-    /// Always.
     pub fn unix(&mut self) -> io::Result<Vec<UnixSocket>> {
         Err(super::unsupported(WHY))
     }
@@ -58,25 +39,16 @@ pub struct Closing;
 
 impl Closing {
     /// Listens from now on.
-    ///
-    /// # Errors
-    /// Always.
     pub fn listen() -> io::Result<Self> {
         Err(super::unsupported(WHY))
     }
 
     /// Listens in the network namespace of a process.
-    ///
-    /// # Errors
-    /// Always.
     pub fn listen_at(_process: u32, _network: u64) -> io::Result<Self> {
         Err(super::unsupported(WHY))
     }
 
     /// Those that have closed since the last time, and whether some of them were lost.
-    ///
-    /// # Errors
-    /// Always.
     pub fn take(&mut self) -> io::Result<(Vec<TcpSocket>, bool)> {
         Err(super::unsupported(WHY))
     }
@@ -84,9 +56,6 @@ impl Closing {
 
 impl LocalPorts {
     /// Those of the network namespace of a process.
-    ///
-    /// # Errors
-    /// Always.
     pub fn of(_process: Option<u32>) -> io::Result<Self> {
         Err(super::unsupported(WHY))
     }

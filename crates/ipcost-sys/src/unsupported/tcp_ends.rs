@@ -10,34 +10,21 @@ pub use crate::contract::TcpEnd;
 pub struct TcpEnds;
 
 impl TcpEnds {
-    /// Opens it.
-    ///
-    /// # Errors
-    /// Always.
     pub fn open() -> io::Result<Self> {
         Err(super::unsupported("only Linux shows the state of other programs' connections (sock_diag)"))
     }
 
     /// Opens it for the network that a process is in.
-    ///
-    /// # Errors
-    /// Always.
     pub fn open_at(_process: u32) -> io::Result<Self> {
         Err(super::unsupported("only Linux shows the state of other programs' connections (sock_diag)"))
     }
 
     /// Every end of an open connection.
-    ///
-    /// # Errors
-    /// Always.
     pub fn all(&mut self) -> io::Result<Vec<TcpEnd>> {
         Err(super::unsupported("only Linux shows the state of other programs' connections (sock_diag)"))
     }
 
     /// Those ends of these that are open.
-    ///
-    /// # Errors
-    /// Always.
     pub fn of(
         &mut self,
         _ends: impl IntoIterator<Item = (SocketAddr, SocketAddr)>,
@@ -46,9 +33,6 @@ impl TcpEnds {
     }
 
     /// The socket that listens at an address.
-    ///
-    /// # Errors
-    /// Always.
     pub fn listener(&mut self, _at: SocketAddr) -> io::Result<Option<TcpEnd>> {
         Err(super::unsupported("only Linux shows which sockets listen (sock_diag)"))
     }

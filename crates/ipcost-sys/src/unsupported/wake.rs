@@ -3,10 +3,6 @@
 use std::io;
 use std::time::Duration;
 
-/// Not known here.
-///
-/// # Errors
-/// Always.
 pub fn after_rest(_processors: (usize, usize), _rest: Duration, _times: u32) -> io::Result<Duration> {
     Err(io::ErrorKind::Unsupported.into())
 }

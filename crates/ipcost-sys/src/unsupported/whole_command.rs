@@ -8,9 +8,6 @@ use crate::shell::shell_command;
 use crate::system::process::{GuardLine, PeerProcess, Spawn};
 
 /// Starts such a command; `own` starts this program in that role.
-///
-/// # Errors
-/// If a system call fails.
 pub fn start(
     own: &[String],
     line: &str,
@@ -22,9 +19,6 @@ pub fn start(
 }
 
 /// Runs a shell command and gives its exit status. Its job or process group is ended by the process that started this one.
-///
-/// # Errors
-/// If the shell cannot be started.
 pub fn run(line: &str, _lock: Option<i32>) -> io::Result<u8> {
     let words = shell_command(line);
     let status =

@@ -16,17 +16,10 @@ pub struct Worker {
 }
 
 /// Waits until a worker has written something.
-///
-/// # Errors
-/// Always.
 pub fn wait_any(_workers: &[&Worker]) -> Result<usize, SysError> {
     none()
 }
 
-/// Copies this process.
-///
-/// # Errors
-/// Always: this system cannot.
 pub fn start(_task: impl FnOnce(Link)) -> Result<Worker, SysError> {
     none()
 }
@@ -36,10 +29,6 @@ pub fn start(_task: impl FnOnce(Link)) -> Result<Worker, SysError> {
 pub struct Keeper(std::convert::Infallible);
 
 impl Keeper {
-    /// Copies this process.
-    ///
-    /// # Errors
-    /// Always: this system cannot.
     pub fn start(_task: impl FnOnce()) -> Result<Self, SysError> {
         none()
     }

@@ -53,9 +53,6 @@ impl ControlInput {
     }
 
     /// Waits until a control line or a channel of the server may be ready.
-    ///
-    /// # Errors
-    /// Infallible on Windows.
     pub fn wait_beside(&self, _server: &dyn Server) -> io::Result<Next> {
         // Only pipes can be polled. Anything else, such as a console, is read, which blocks.
         if self.lines.has_line() || !matches!(waiting_bytes(), Ok(0)) {

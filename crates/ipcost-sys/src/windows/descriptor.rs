@@ -63,9 +63,6 @@ pub fn to_inherit(endpoint: Endpoint) -> Descriptor {
 }
 
 /// Takes over an inherited socket.
-///
-/// # Errors
-/// Always: sockets are not inherited here.
 pub fn take_socket(number: i32) -> Result<Endpoint, SysError> {
     let reason = "sockets are not inherited on Windows";
     Err(io::Error::new(io::ErrorKind::Unsupported, reason)).context(|| format!("socket {number}"))

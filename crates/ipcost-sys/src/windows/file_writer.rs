@@ -19,40 +19,27 @@ pub struct NewFile {
 
 impl NewFile {
     /// One in a directory.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub fn private_in(dir: &Path) -> io::Result<Self> {
         let file = tempfile::Builder::new().prefix(UNFINISHED).make_in(dir, |path| File::create_new(path));
         Ok(Self { file: file?, dir: dir.to_owned() })
     }
 
     /// The same: its directory decides who may read it.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub fn public_in(dir: &Path) -> io::Result<Self> {
         Self::private_in(dir)
     }
 
-    /// The open file.
     pub fn file(&self) -> &File {
         self.file.as_file()
     }
 
     /// Gives it its name in the directory, in place of what has that; the open file.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn replace(self, name: &OsStr) -> io::Result<File> {
         let path = self.dir.join(name);
         self.file.persist(path).map_err(|error| error.error)
     }
 
     /// Gives it its name in the directory, or returns it if something has that already.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn name(self, name: &OsStr) -> io::Result<Result<File, Self>> {
         let Self { file, dir } = self;
         match file.persist_noclobber(dir.join(name)) {
@@ -91,9 +78,6 @@ pub enum Output {
 
 impl Output {
     /// Opens an output by its name.
-    ///
-    /// # Errors
-    /// If nothing can be written there.
     pub fn open(path: &Path) -> io::Result<Self> {
         let there = fs::symlink_metadata(path).ok();
         if there.is_some_and(|there| !there.is_file() && !there.is_symlink()) {
@@ -105,17 +89,11 @@ impl Output {
     }
 
     /// Nothing: a directory's permissions hold for what is in it.
-    ///
-    /// # Errors
-    /// Never.
     pub fn keep_private(&self) -> io::Result<()> {
         Ok(())
     }
 
     /// Completes it: a file gets its name.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn finish(self) -> io::Result<()> {
         match self {
             Self::File(file, name) => file.replace(&name).map(drop),
@@ -138,9 +116,6 @@ impl Write for Output {
 }
 
 /// Writes a file in one step; Windows writes its directory when it sees fit.
-///
-/// # Errors
-/// If a system call fails.
 pub(super) fn write_whole(path: &Path, temporary: &Path, text: &str, durable: bool) -> io::Result<()> {
     let mut file = File::create(temporary)?;
     file.write_all(text.as_bytes())?;
@@ -152,41 +127,26 @@ pub(super) fn write_whole(path: &Path, temporary: &Path, text: &str, durable: bo
 }
 
 /// Creates a file to append to, never opens an existing one; its directory decides who may read it.
-///
-/// # Errors
-/// If a system call fails.
 pub fn create_private(path: &Path) -> io::Result<File> {
     File::options().append(true).create_new(true).open(path)
 }
 
 /// Opens a file to append to, and creates it if it is missing.
-///
-/// # Errors
-/// If a system call fails.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     File::options().append(true).create(true).open(path)
 }
 
 /// Opens a file of the kernel for writing.
-///
-/// # Errors
-/// Always: Windows has none.
 pub fn open_kernel_file(_path: &Path) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Writes a file of the kernel.
-///
-/// # Errors
-/// As [`open_kernel_file`].
 pub fn write_kernel_file(path: &Path, _text: &str) -> io::Result<()> {
     open_kernel_file(path).map(drop)
 }
 
 /// Opens a regular file that exists, to read it and rewrite it in its place.
-///
-/// # Errors
-/// If a system call fails.
 pub fn open_in_place(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).open(path)
 }

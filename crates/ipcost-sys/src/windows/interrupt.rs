@@ -28,10 +28,6 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Installs the handler.
-    ///
-    /// # Errors
-    /// If a handler cannot be installed.
     pub fn install() -> io::Result<Self> {
         let bell = event()?;
         // SAFETY: the handle is open; a copy of it stays open for the handler permanently.
@@ -44,9 +40,6 @@ impl Interrupt {
     }
 
     /// One that never sees a request; for tests and tools.
-    ///
-    /// # Errors
-    /// If no handles are left.
     pub fn never() -> io::Result<Self> {
         Ok(Self { bell: Arc::new(event()?), listens: false })
     }

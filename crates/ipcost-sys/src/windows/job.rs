@@ -25,15 +25,11 @@ const KILLED: u32 = 1;
 /// The most processes of a job to list.
 const MOST_LISTED: usize = 256;
 
-/// A job.
 #[derive(Debug)]
 pub struct Job(OwnedHandle);
 
 impl Job {
     /// An empty job; all its processes end when this is dropped, or when this process ends.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn new() -> io::Result<Self> {
         let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
@@ -50,7 +46,6 @@ impl Job {
         }
     }
 
-    /// For calls.
     pub fn handle(&self) -> HANDLE {
         self.0.as_raw_handle()
     }
@@ -84,7 +79,6 @@ impl Job {
         usage::add_children(if of_job.cpu_ns() < of_first.cpu_ns() { of_first } else { of_job });
     }
 
-    /// Its running processes.
     pub fn members(&self) -> Vec<u32> {
         #[repr(C)]
         struct List {

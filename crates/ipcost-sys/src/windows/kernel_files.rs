@@ -6,9 +6,6 @@ use std::io;
 use std::path::Path;
 
 /// A file's bytes, unless it is a kernel's file.
-///
-/// # Errors
-/// As [`read_to_string`].
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     not_of_a_kernel(path.as_ref()).and_then(fs::read)
 }

@@ -181,7 +181,6 @@ fn quote(argument: &str, line: &mut String) {
 
 /// A list of attributes for starting a process; attribute values must outlive it.
 struct Attributes<'a> {
-    /// Words, for alignment.
     memory: Vec<usize>,
     lives: std::marker::PhantomData<&'a [HANDLE]>,
 }

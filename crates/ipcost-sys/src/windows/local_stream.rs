@@ -13,15 +13,10 @@ use super::socket::{
 #[derive(Debug)]
 pub struct LocalStream(TcpStream);
 
-/// A non-blocking listener.
 #[derive(Debug)]
 pub struct LocalListener(TcpListener);
 
 impl LocalStream {
-    /// Connects to a path.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn connect(path: &Path) -> io::Result<Self> {
         let socket = stream_socket(AddressFamily::UNIX)?;
         connect_patiently(&socket, &UnixAddress::new(&path.to_string_lossy())?, &mut 0)?;
@@ -29,9 +24,6 @@ impl LocalStream {
     }
 
     /// Limits how long calls wait.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
         self.0.set_nonblocking(false)?;
         self.0.set_read_timeout(Some(patience))?;
@@ -57,9 +49,6 @@ impl Write for LocalStream {
 
 impl LocalListener {
     /// Listens on a path.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn bind(path: &Path) -> io::Result<Self> {
         const BACKLOG: i32 = 16;
         let socket = stream_socket(AddressFamily::UNIX)?;

@@ -13,7 +13,6 @@ use windows_sys::w;
 use super::text::text;
 pub use crate::contract::Machine;
 
-/// Queries it.
 pub fn read() -> Machine {
     Machine {
         name: name().unwrap_or_default(),

@@ -28,9 +28,6 @@ use crate::transport::Channel;
 const PATIENCE_MS: u32 = 1_000;
 
 /// Whether they work here.
-///
-/// # Errors
-/// Infallible: every Windows has them.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
@@ -52,9 +49,6 @@ unsafe impl Sync for Listener {}
 
 impl Listener {
     /// Creates the pipe, with a buffer of `buffer_bytes` for each direction.
-    ///
-    /// # Errors
-    /// If a system call fails, or the pipe already exists.
     pub fn open(path: &str, buffer_bytes: u32) -> io::Result<Self> {
         let (name, security) = (wide(path)?, Security::only_this_user()?);
         let listener = Self { name, buffer_bytes, security, next: Mutex::default() };
@@ -63,17 +57,11 @@ impl Listener {
     }
 
     /// The system's buffer for each direction, bytes.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn buffer(&self) -> io::Result<u64> {
         self.next().as_ref().map_or(Err(io::ErrorKind::NotConnected.into()), capacity)
     }
 
     /// The next connection, if one is ready; never waits.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn try_accept(&mut self) -> io::Result<Option<Box<dyn Channel>>> {
         let mut next = self.next();
         let instance = self.waiting_one(&mut next)?;
@@ -91,9 +79,6 @@ impl Listener {
     }
 
     /// Waits for the next connection.
-    ///
-    /// # Errors
-    /// If a system call fails.
     #[inline]
     pub fn accept(&self) -> io::Result<Box<dyn Channel>> {
         let mut next = self.next();
@@ -156,9 +141,6 @@ fn set_waiting(instance: &OwnedHandle, waiting: u32) -> io::Result<()> {
 }
 
 /// Connects; if every instance is briefly in use, waits for one.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn connect(path: &str) -> io::Result<Box<dyn Channel>> {
     let name = wide(path)?;

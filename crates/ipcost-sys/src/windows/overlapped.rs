@@ -56,9 +56,6 @@ unsafe impl Send for Incoming {}
 
 impl Incoming {
     /// A pipe that reads at most `chunk_bytes` at once, and the child's end of it.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn new(chunk_bytes: usize) -> io::Result<(Self, OwnedHandle)> {
         let (pipe, child) = pipe(PIPE_ACCESS_INBOUND, GENERIC_WRITE)?;
         let call = Box::new(Call { overlapped: OVERLAPPED::default(), chunk: vec![0; chunk_bytes] });
@@ -77,9 +74,6 @@ impl Incoming {
     }
 
     /// Passes received bytes to `take`, or starts waiting for some; `false` if none have come yet, or will.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn take(&mut self, take: impl FnOnce(&[u8])) -> io::Result<bool> {
         if self.state == State::Idle {
             self.begin()?;
@@ -153,9 +147,6 @@ pub struct Outgoing {
 
 impl Outgoing {
     /// A pipe, and the child's end of it.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn new() -> io::Result<(Self, OwnedHandle)> {
         let (pipe, child) = pipe(PIPE_ACCESS_OUTBOUND, GENERIC_READ)?;
         Ok((Self { pipe, event: event()? }, child))

@@ -14,9 +14,6 @@ use crate::{Context, SysError};
 const BUFFER_BYTES: u64 = 65_536;
 
 /// A pipe with the capacity that a cell asks for: the read end, the write end, and the effective capacity.
-///
-/// # Errors
-/// If it cannot be created.
 pub fn pipe(cell: &Cell) -> Result<(OwnedHandle, OwnedHandle, Option<Effective>), SysError> {
     let action = || "cannot make a pipe".to_owned();
     let asked = cell.options.int("pipe_size");

@@ -28,17 +28,11 @@ pub struct PrivateDir {
 
 impl PrivateDir {
     /// Creates one in the system's temporary directory.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub fn create() -> Result<Self, SysError> {
         Self::announced(&mut |_| {})
     }
 
     /// The same; `announce` receives its path before it exists, so that it is known whenever this program is killed.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub fn announced(announce: &mut dyn FnMut(&Path)) -> Result<Self, SysError> {
         let base = std::env::temp_dir();
         let mut last = io::ErrorKind::AlreadyExists.into();
@@ -59,15 +53,11 @@ impl PrivateDir {
         })
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// No server of another user runs here.
-    ///
-    /// # Errors
-    /// None.
     pub fn let_others_pass(&self) -> io::Result<()> {
         Ok(())
     }
@@ -88,17 +78,11 @@ pub fn check_own(_file: &std::fs::File, _path: &Path) -> Result<(), String> {
 }
 
 /// Checks that no one else could put something else in place of what lies in a directory: rights are not read here.
-///
-/// # Errors
-/// Never.
 pub fn check_trusted(_dir: &Path) -> Result<(), String> {
     Ok(())
 }
 
 /// Creates a directory and its missing parents, for this user only.
-///
-/// # Errors
-/// If a system call fails.
 pub fn make_private(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -113,9 +97,6 @@ pub fn make_private(path: &Path) -> io::Result<()> {
 }
 
 /// What a file holds; `None` if there is none. Its directory decides who may write to it.
-///
-/// # Errors
-/// If a system call fails.
 pub fn read_own(path: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -124,9 +105,6 @@ pub fn read_own(path: &Path) -> io::Result<Option<String>> {
 }
 
 /// Writes a file in one step; Windows writes its directory when it sees fit.
-///
-/// # Errors
-/// If a system call fails.
 pub fn write_whole(path: &Path, text: &str, durable: bool) -> io::Result<()> {
     crate::system::file_writer::write_whole(path, &part_of(path), text, durable)
 }
@@ -146,17 +124,11 @@ pub fn remove_whole(path: &Path) -> io::Result<()> {
 }
 
 /// Opens a file to lock it, and creates it if needed.
-///
-/// # Errors
-/// If a system call fails.
 pub fn open_own_lock(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).create(true).truncate(false).open(path)
 }
 
 /// Creates a directory for this user only within another; it disappears with the returned value, unless kept.
-///
-/// # Errors
-/// If a system call fails.
 pub fn private_dir_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
     let mut last = io::ErrorKind::AlreadyExists.into();
     for _ in 0..MOST_TRIES {
@@ -175,9 +147,6 @@ pub fn private_dir_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
 
 /// Ensures that a directory exists; if it has to be created, only this user can enter it. An existing one keeps its
 /// rules: below `LOCALAPPDATA`, Windows keeps others out.
-///
-/// # Errors
-/// If it cannot be created, or is something else.
 pub fn ensure_private(path: &Path) -> Result<(), SysError> {
     let shown = || path.display().to_string();
     match make(path) {

@@ -79,7 +79,6 @@ impl PeerProcess {
         })
     }
 
-    /// The process ID.
     pub fn id(&self) -> u32 {
         self.id
     }
@@ -98,9 +97,6 @@ impl PeerProcess {
     }
 
     /// The peer's next output, if any; never waits.
-    ///
-    /// # Errors
-    /// If its output cannot be read.
     pub fn hear(&mut self) -> io::Result<Heard> {
         self.drain_complaint();
         if self.complained > MOST_COMPLAINT_BYTES {
@@ -155,9 +151,6 @@ impl PeerProcess {
     }
 
     /// Kills only the process, not its job.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn kill(&mut self) -> io::Result<()> {
         // SAFETY: the handle is open.
         checked(unsafe { TerminateProcess(self.process.as_raw_handle(), KILLED) })
@@ -259,9 +252,6 @@ pub fn kill_group(_group: u32) {}
 /// A helper that outlives this process while its standard input is open: the guard.
 ///
 /// It has no console, so that no key press reaches it.
-///
-/// # Errors
-/// If a system call fails.
 pub fn spawn_guard(command: &[String], _lock: Option<&File>) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(program);
@@ -275,9 +265,6 @@ pub fn is_running(_process: u32) -> bool {
 }
 
 /// Reads standard input to its end.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn read_stdin(each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut chunk = [0; 4096];
     loop {

@@ -45,9 +45,6 @@ pub fn find(name: &str) -> Option<PathBuf> {
 }
 
 /// Runs a program to its end without input, and gives what it has written. It outlives this one if that is killed.
-///
-/// # Errors
-/// Why it cannot be started.
 pub fn output<S: AsRef<OsStr>>(
     program: impl AsRef<OsStr>,
     arguments: &[S],

@@ -16,7 +16,6 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 use super::text::{text, wide};
 use super::{checked, owned};
 
-/// A security descriptor.
 #[derive(Debug)]
 pub struct Security {
     descriptor: PSECURITY_DESCRIPTOR,
@@ -24,9 +23,6 @@ pub struct Security {
 
 impl Security {
     /// Full access for this user and the system, none for others; objects created within a directory inherit it.
-    ///
-    /// # Errors
-    /// If a system call fails.
     pub fn only_this_user() -> io::Result<Self> {
         let rules = format!("D:P(A;OICI;GA;;;{})(A;OICI;GA;;;SY)", own_sid()?);
         let rules = wide(rules)?;

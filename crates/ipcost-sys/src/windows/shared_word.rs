@@ -27,17 +27,11 @@ unsafe impl Send for SharedWord {}
 unsafe impl Sync for SharedWord {}
 
 /// Whether this system has such memory.
-///
-/// # Errors
-/// Infallible on Windows.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
 /// Creates memory for a word with the value 0.
-///
-/// # Errors
-/// If a system call fails.
 pub fn create() -> Result<OwnedHandle, SysError> {
     // SAFETY: without a file the memory comes from the paging file; it has no name, and the result is ours alone.
     let memory = unsafe {

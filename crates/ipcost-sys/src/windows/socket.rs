@@ -16,37 +16,27 @@ use windows_sys::Win32::Networking::WinSock::{
 use super::socket_address::internet_address;
 pub use super::socket_address::{SocketAddress, UnixAddress};
 
-/// An open socket.
 pub type Endpoint = OwnedSocket;
 
 /// The system keeps exactly the requested buffer.
 pub const KEPT_TWICE: u64 = 1;
 
-/// An address family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressFamily(u16);
 
 impl AddressFamily {
-    /// IPv4.
     pub const INET: Self = Self(AF_INET);
-    /// IPv6.
     pub const INET6: Self = Self(AF_INET6);
     /// Unix sockets, addressed by path.
     pub const UNIX: Self = Self(AF_UNIX);
 }
 
 /// Whether `socketpair` works here.
-///
-/// # Errors
-/// Always: Windows has none.
 pub fn probe_pair() -> Result<(), String> {
     Err("Windows has no pairs of connected sockets without a name".to_owned())
 }
 
 /// Two connected, unnamed sockets.
-///
-/// # Errors
-/// Always.
 pub fn pair() -> io::Result<(Endpoint, Endpoint)> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -62,17 +52,11 @@ pub fn probe_unix() -> Result<(), String> {
 }
 
 /// A path as a socket's address.
-///
-/// # Errors
-/// If it is not a valid path.
 pub fn unix_address(path: &str) -> io::Result<UnixAddress> {
     UnixAddress::new(path)
 }
 
 /// A new stream socket that no child inherits.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn stream_socket(family: AddressFamily) -> io::Result<Endpoint> {
     begin()?;
@@ -82,34 +66,20 @@ pub fn stream_socket(family: AddressFamily) -> io::Result<Endpoint> {
 }
 
 /// A new Unix socket for datagrams.
-///
-/// # Errors
-/// Always: Windows has none.
 pub fn datagram_socket() -> io::Result<Endpoint> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// A new Unix socket that preserves message boundaries.
-///
-/// # Errors
-/// Always: Windows has none.
 pub fn packet_socket() -> io::Result<Endpoint> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Binds a socket to an address.
-///
-/// # Errors
-/// If a system call fails.
 pub fn bind(endpoint: &Endpoint, at: &impl SocketAddress) -> io::Result<()> {
     // SAFETY: the socket is open; the address is lent for the call.
     checked(at.lend(|address, length| unsafe { bind_to(raw(endpoint), address, length) }))
 }
 
-/// Starts listening.
-///
-/// # Errors
-/// If a system call fails.
 pub fn listen(endpoint: &Endpoint, backlog: i32) -> io::Result<()> {
     /// Windows takes the number as it is up to here; beyond, it must be negated (`SOMAXCONN_HINT`).
     const PLAIN: i32 = 200;
@@ -119,9 +89,6 @@ pub fn listen(endpoint: &Endpoint, backlog: i32) -> io::Result<()> {
 }
 
 /// The Internet address that a socket is bound to.
-///
-/// # Errors
-/// If a system call fails.
 pub fn local_address(endpoint: &Endpoint) -> io::Result<SocketAddr> {
     let mut storage = SOCKADDR_STORAGE::default();
     let mut length = size_of::<SOCKADDR_STORAGE>() as i32;
@@ -131,9 +98,6 @@ pub fn local_address(endpoint: &Endpoint) -> io::Result<SocketAddr> {
 }
 
 /// Whether a connection waits to be accepted.
-///
-/// # Errors
-/// If a system call fails.
 pub fn has_visitor(endpoint: &Endpoint) -> io::Result<bool> {
     let mut watched = [WSAPOLLFD { fd: raw(endpoint), events: POLLRDNORM, revents: 0 }];
     // SAFETY: the pointer is to the stated number of entries.
@@ -144,9 +108,6 @@ pub fn has_visitor(endpoint: &Endpoint) -> io::Result<bool> {
 }
 
 /// Waits for the next connection; skips one that was aborted meanwhile.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn accept(endpoint: &Endpoint) -> io::Result<Endpoint> {
     loop {
@@ -160,9 +121,6 @@ pub fn accept(endpoint: &Endpoint) -> io::Result<Endpoint> {
 }
 
 /// Connects. A listener with a full queue refuses here, and that is an error: Windows has already retried.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn connect_patiently(endpoint: &Endpoint, to: &impl SocketAddress, _retries: &mut u64) -> io::Result<()> {
     // SAFETY: the socket is open; the address is lent for the call.
@@ -170,50 +128,32 @@ pub fn connect_patiently(endpoint: &Endpoint, to: &impl SocketAddress, _retries:
 }
 
 /// Sets `TCP_NODELAY`.
-///
-/// # Errors
-/// If a system call fails.
 #[inline]
 pub fn set_nodelay(endpoint: &Endpoint) -> io::Result<()> {
     set(endpoint, IPPROTO_TCP, TCP_NODELAY, 1)
 }
 
 /// Prevents others from binding a listener's port. (`SO_REUSEADDR`, which other systems use here, would allow it.)
-///
-/// # Errors
-/// If a system call fails.
 pub fn claim_port(endpoint: &Endpoint) -> io::Result<()> {
     set(endpoint, SOL_SOCKET, SO_EXCLUSIVEADDRUSE, 1)
 }
 
 /// Sets the send buffer (`SO_SNDBUF`), bytes.
-///
-/// # Errors
-/// If a system call fails.
 pub fn set_send_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
     set(endpoint, SOL_SOCKET, SO_SNDBUF, i32::try_from(bytes).unwrap_or(i32::MAX))
 }
 
 /// Sets the receive buffer (`SO_RCVBUF`), bytes.
-///
-/// # Errors
-/// If a system call fails.
 pub fn set_receive_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
     set(endpoint, SOL_SOCKET, SO_RCVBUF, i32::try_from(bytes).unwrap_or(i32::MAX))
 }
 
 /// The send buffer, bytes.
-///
-/// # Errors
-/// If a system call fails.
 pub fn send_buffer(endpoint: &Endpoint) -> io::Result<usize> {
     get(endpoint, SO_SNDBUF)
 }
 
 /// The receive buffer, bytes.
-///
-/// # Errors
-/// If a system call fails.
 pub fn receive_buffer(endpoint: &Endpoint) -> io::Result<usize> {
     get(endpoint, SO_RCVBUF)
 }

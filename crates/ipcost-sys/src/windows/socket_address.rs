@@ -47,9 +47,6 @@ pub struct UnixAddress(SOCKADDR_UN);
 
 impl UnixAddress {
     /// A path as a socket's address.
-    ///
-    /// # Errors
-    /// If it is too long, or contains a NUL.
     pub fn new(path: &str) -> io::Result<Self> {
         let mut plain = SOCKADDR_UN { sun_family: AF_UNIX, ..SOCKADDR_UN::default() };
         // Leaves room for the final NUL.
@@ -71,9 +68,6 @@ impl SocketAddress for UnixAddress {
 }
 
 /// The Internet address that a call has written.
-///
-/// # Errors
-/// If it is another kind of address.
 pub fn internet_address(storage: &SOCKADDR_STORAGE) -> io::Result<SocketAddr> {
     let place = &raw const *storage;
     match storage.ss_family {

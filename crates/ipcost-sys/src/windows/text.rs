@@ -5,9 +5,6 @@ use std::io;
 use std::os::windows::ffi::{OsStrExt, OsStringExt};
 
 /// UTF-16 with a final NUL.
-///
-/// # Errors
-/// If the text contains a NUL.
 pub fn wide(text: impl AsRef<OsStr>) -> io::Result<Vec<u16>> {
     let mut wide: Vec<u16> = text.as_ref().encode_wide().collect();
     if wide.contains(&0) {

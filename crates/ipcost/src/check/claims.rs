@@ -18,9 +18,6 @@ use crate::{documents, history};
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads a file of claims, which stays open.
-///
-/// # Errors
-/// What is wrong with it, with its line and column where it has one.
 pub fn read(path: &Path) -> anyhow::Result<(ClaimsFile, File)> {
     let shown = path.display();
     let context = || format!("cannot read {shown}");
@@ -37,9 +34,6 @@ pub fn read(path: &Path) -> anyhow::Result<(ClaimsFile, File)> {
 
 /// Every document that a claim names, by that name, saved runs of the same job, and what weakens a comparison with them. A file
 /// is looked for beside the file of claims first. Runs differ by `run_to_run`, if given, where baselines do not tell it.
-///
-/// # Errors
-/// Where one cannot be read, with the line and column of the claim.
 pub fn baselines(
     path: &Path,
     file: &ClaimsFile,

@@ -17,9 +17,6 @@ use crate::fleet::documents;
 const MOST_FILES: usize = 5;
 
 /// Decides the claims from documents. They are read twice: how many hosts there are decides how sure each must be.
-///
-/// # Errors
-/// What is wrong with the claims or the documents, or what cannot be written.
 pub fn run(args: &CheckArgs, path: &Path) -> Result<ExitCode, Problem> {
     let files = RecordFiles::of(&args.common.outputs).map_err(Problem::usage)?;
     let name = path.display().to_string();

@@ -27,9 +27,6 @@ use crate::run::begin_measuring;
 const EXAMPLE: &str = include_str!("example.toml");
 
 /// Does what the arguments ask for.
-///
-/// # Errors
-/// What is wrong with the arguments or the file of claims, or what failed.
 pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     let Some(path) = args.file.as_deref().filter(|_| !args.init) else {
         print(EXAMPLE).map_err(Problem::failed)?;
@@ -74,9 +71,6 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
 }
 
 /// Writes what was measured as a baseline, which answers nothing.
-///
-/// # Errors
-/// What ended it, or what cannot be written.
 fn kept(
     args: &CheckArgs,
     document: Document,
@@ -179,7 +173,6 @@ fn too_small(error: LabError, questions: &Questions) -> anyhow::Error {
     }
 }
 
-/// What a verdict on all claims exits with.
 fn status(word: ClaimVerdict) -> ExitCode {
     match word {
         ClaimVerdict::Holds => ExitCode::SUCCESS,

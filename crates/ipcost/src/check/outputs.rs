@@ -38,17 +38,11 @@ pub fn own<'a>(args: &'a CheckArgs) -> Vec<OwnOutput<'a>> {
 }
 
 /// What a document says of claims.
-///
-/// # Errors
-/// If it says nothing of any.
 pub fn check_of(document: &Document) -> anyhow::Result<Box<Check>> {
     answer_as(document)?.context("there are no claims")
 }
 
 /// Shows and writes what many hosts say.
-///
-/// # Errors
-/// What cannot be written; the others are told by then.
 pub fn write_fleet(args: &CheckArgs, fleet: &FleetCheck, files: &RecordFiles) -> Result<(), Problem> {
     let view = fleet.view();
     let shown = record_files::write(fleet, files, &page(&view), None, args.common.outputs.wide);

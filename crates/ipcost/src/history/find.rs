@@ -10,7 +10,6 @@ use super::store::{RunFile, Store};
 use super::summary::{Summaries, summary};
 use crate::exit::warn;
 
-/// The newest run.
 const LAST: &str = "last";
 /// How many of several runs are named in an error.
 const MOST_NAMED: usize = 3;
@@ -23,9 +22,6 @@ pub fn is_path(text: &str) -> bool {
 
 /// The saved run by its identifier, or an unmistakable beginning or the end of it; by its name, of which the newest
 /// counts; or `last`. After the latter two, `~N` goes N runs back.
-///
-/// # Errors
-/// One line: that there is none, with the nearest; or that there are several.
 pub fn find(store: &Store, text: &str) -> anyhow::Result<RunFile> {
     let files = store.contents()?.runs;
     if files.is_empty() {
@@ -57,9 +53,6 @@ pub fn find(store: &Store, text: &str) -> anyhow::Result<RunFile> {
 }
 
 /// The run to go on with: the newest that was killed for `last`, else as [`find`] finds it.
-///
-/// # Errors
-/// That there is none, or that it has ended.
 pub fn find_unfinished(store: &Store, text: &str) -> anyhow::Result<RunFile> {
     if text == LAST {
         let files = store.contents()?.runs.into_iter();

@@ -35,7 +35,6 @@ impl RunId {
         (fits && humantime::parse_rfc3339(&id.saved()).is_ok()).then_some(id)
     }
 
-    /// As text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

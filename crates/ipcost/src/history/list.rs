@@ -22,10 +22,6 @@ const OTHER_LINES: usize = 4;
 /// How many unreadable files are named one by one without being asked.
 const MOST_UNASKED: usize = 3;
 
-/// Lists them.
-///
-/// # Errors
-/// Where the directory cannot be read or the list cannot be written.
 pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
     if let Some(cell) = &args.trend.trend {
         return super::trend::run(cell, args);

@@ -137,9 +137,6 @@ pub fn is_run(text: &str) -> bool {
 }
 
 /// The document of a saved run.
-///
-/// # Errors
-/// That there is none, with the nearest, or that it cannot be read; one line.
 pub fn load(text: &str) -> anyhow::Result<Document> {
     let store = Store::of_user()?;
     let file = find::find(&store, text)?;
@@ -178,17 +175,11 @@ fn ended<'a>(
 }
 
 /// The document of what is complete in a samples file.
-///
-/// # Errors
-/// That it cannot be read, or that nothing is complete; one line.
 pub fn load_samples(path: &Path, file: File) -> anyhow::Result<Document> {
     samples::shown(samples::read(path, file)?)
 }
 
 /// Runs `ipcost show`.
-///
-/// # Errors
-/// That there is no such run, or that it cannot be shown.
 pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
     let mut document = match documents::load_experiments(&args.run).map_err(Problem::usage)? {
         NamedRun::One(document) => *document,

@@ -26,9 +26,6 @@ struct Candidate {
 }
 
 /// Writes the runs that are like one of them: by default like the newest of a release build.
-///
-/// # Errors
-/// That there are none, or that something cannot be read or written.
 pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;

@@ -17,9 +17,6 @@ use crate::exit::Problem;
 use crate::output::print;
 
 /// Removes what all criteria hold for, and says what that was.
-///
-/// # Errors
-/// That no criterion was given, or what could not be removed.
 pub fn run(args: &PruneArgs) -> Result<ExitCode, Problem> {
     if args.keep.is_none() && args.older_than.is_none() && !args.damaged {
         return Err(Problem::usage(anyhow!(

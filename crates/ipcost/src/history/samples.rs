@@ -40,9 +40,6 @@ enum Line<'a> {
 
 impl SamplesFile {
     /// Begins one for a run under an identifier of its own.
-    ///
-    /// # Errors
-    /// Why it cannot be written.
     pub fn begin(
         store: &Store,
         about: &About,
@@ -74,9 +71,6 @@ impl SamplesFile {
     }
 
     /// Opens the one of a run that was killed, to go on with it: what is not whole of it is cut off.
-    ///
-    /// # Errors
-    /// That the run is being measured, or why the file cannot be read or written.
     pub fn reopen(store: &Store, run: &RunFile) -> anyhow::Result<(Self, Samples)> {
         let path = store.samples_path(&run.id);
         let context = || format!("cannot open {}", path.display());
@@ -92,12 +86,10 @@ impl SamplesFile {
         Ok((Self { id: run.id.clone(), path, out: BufWriter::new(file), failed: false }, samples))
     }
 
-    /// The run's identifier.
     pub fn id(&self) -> &RunId {
         &self.id
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -152,9 +144,6 @@ impl SamplesFile {
 }
 
 /// Reads an open samples file, which has this path.
-///
-/// # Errors
-/// Where it cannot be read, or is none.
 pub fn read(path: &Path, file: File) -> anyhow::Result<Samples> {
     read_samples(BufReader::new(file)).with_context(|| path.display().to_string())
 }
@@ -174,9 +163,6 @@ pub fn document_of(samples: Samples) -> Document {
 }
 
 /// The same, where there is anything to show.
-///
-/// # Errors
-/// That no epoch was complete, or that what is there does not fit together.
 pub fn shown(samples: Samples) -> anyhow::Result<Document> {
     let id = samples.begun.id.clone();
     if samples.epochs.is_empty() {
@@ -196,9 +182,6 @@ pub fn is_samples_path(path: &str) -> bool {
 }
 
 /// What a run is refused to go on for.
-///
-/// # Errors
-/// Everything that differs between then and now.
 pub fn check_same(begun: &Begun, now: &About) -> anyhow::Result<()> {
     let (then, here) = (&begun.host, &now.host);
     let build = |debug: bool| if debug { "without optimisation" } else { "with optimisation" };

@@ -46,7 +46,6 @@ pub struct RunFile {
 }
 
 impl RunFile {
-    /// Its name.
     pub fn name(&self) -> String {
         let end = if self.is_samples { SAMPLES_END } else { END };
         format!("{}{end}", self.id)
@@ -56,7 +55,6 @@ impl RunFile {
 /// What is in the directory.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// Newest first.
     pub runs: Vec<RunFile>,
     /// Names of what no run was saved as.
     pub strangers: Vec<String>,
@@ -65,9 +63,6 @@ pub struct Contents {
 impl Store {
     /// The user's: `$IPCOST_DATA_DIR`, `$XDG_DATA_HOME/ipcost`, or below where the system keeps data, such as
     /// `~/.local/share`. Nothing is made yet.
-    ///
-    /// # Errors
-    /// Where none of these is set.
     pub fn of_user() -> anyhow::Result<Self> {
         let Some(dir) = data_dir::of_user() else {
             bail!(
@@ -97,9 +92,6 @@ impl Store {
     }
 
     /// Saves a document, whole or not at all: under the identifier that its run has, else under one that nothing has.
-    ///
-    /// # Errors
-    /// Why it cannot be written.
     pub fn save(&self, document: &Document, id: Option<&RunId>) -> anyhow::Result<RunFile> {
         self.make_directories()?;
         let context = || format!("cannot write to {}", self.runs.display());
@@ -113,9 +105,6 @@ impl Store {
     }
 
     /// Begins a samples file under an identifier that nothing else has; it stays locked while it is open.
-    ///
-    /// # Errors
-    /// Why it cannot be written.
     pub fn create_samples(&self) -> anyhow::Result<(RunId, PathBuf, File)> {
         self.make_directories()?;
         let context = || format!("cannot write to {}", self.runs.display());
@@ -169,9 +158,6 @@ impl Store {
     }
 
     /// What is there; nothing where no run was saved yet.
-    ///
-    /// # Errors
-    /// Where the directory cannot be read.
     pub fn contents(&self) -> anyhow::Result<Contents> {
         let mut contents = Contents::default();
         let entries = match fs::read_dir(&self.runs) {
@@ -219,26 +205,17 @@ impl Store {
     }
 
     /// Reads a saved run's file as it is.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
     pub fn open(&self, id: &RunId) -> io::Result<impl Read + use<>> {
         found_file::open(&self.path(id))
     }
 
     /// Opens the samples file of a run that has not ended.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
     pub fn open_samples(&self, id: &RunId) -> anyhow::Result<File> {
         let path = self.samples_path(id);
         found_file::open(&path).with_context(|| format!("cannot read {}", path.display()))
     }
 
     /// Removes a saved run.
-    ///
-    /// # Errors
-    /// Where its file cannot be removed; that it is gone already is none.
     pub fn remove(&self, file: &RunFile) -> io::Result<()> {
         match fs::remove_file(self.runs.join(file.name())) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -29,9 +29,6 @@ enum StoredSummary {
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
 /// The summary of a saved run.
-///
-/// # Errors
-/// Why the document cannot be read, in one line.
 pub fn summary(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
     let kept = store.summary(&file.id).and_then(|bytes| read_record::<Kept>(&bytes).ok());
     let fits = |kept: &Kept| {
@@ -122,9 +119,6 @@ pub struct Summaries {
 
 impl Summaries {
     /// Of all that is in the directory.
-    ///
-    /// # Errors
-    /// Where the directory cannot be read.
     pub fn of(store: &Store) -> anyhow::Result<Self> {
         let Contents { runs, strangers } = store.contents()?;
         let mut all = Self { strangers, ..Self::default() };

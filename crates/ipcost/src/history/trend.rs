@@ -26,9 +26,6 @@ const MOST_SUGGESTING: usize = 10;
 const USUAL_LINES: usize = 40;
 
 /// Shows the trend of a cell.
-///
-/// # Errors
-/// That no saved run has the cell, or that something cannot be read or written.
 pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
     let files = args.files();
     record_files::check(&files).map_err(Problem::usage)?;

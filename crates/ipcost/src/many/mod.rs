@@ -19,9 +19,6 @@ pub use reading::{Given, each};
 const MOST_CELLS: usize = 4;
 
 /// Writes it. In a directory, a file that cannot be read as a document is a warning.
-///
-/// # Errors
-/// That a RUN cannot be read, that there are none, or what cannot be written.
 pub fn write(args: &ReportArgs, file: &Path) -> Result<ExitCode, Problem> {
     check(args).map_err(Problem::usage)?;
     let mut rows = Vec::new();

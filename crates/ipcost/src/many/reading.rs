@@ -23,9 +23,6 @@ pub struct Given {
 
 impl Given {
     /// Of runs and directories; the documents of a directory by name, without those of directories in it.
-    ///
-    /// # Errors
-    /// If a directory cannot be read.
     pub fn all(runs: &[String]) -> anyhow::Result<Vec<Self>> {
         let mut all = Vec::new();
         for run in runs {
@@ -39,18 +36,11 @@ impl Given {
         Ok(all)
     }
 
-    /// Its document.
-    ///
-    /// # Errors
-    /// Why it cannot be read.
     pub fn document(&self) -> anyhow::Result<Document> {
         if self.is_found { documents::load_found(&self.name) } else { documents::load(&self.name) }
     }
 
     /// Its document, or those that stand for a file of answers.
-    ///
-    /// # Errors
-    /// Why it cannot be read.
     pub fn documents(&self) -> anyhow::Result<Vec<Document>> {
         documents::load_all(&self.name, self.is_found)
     }
@@ -67,9 +57,6 @@ fn documents_in(dir: &Path) -> std::io::Result<Vec<String>> {
 
 /// Uses what is read of each, or the reason why it cannot be read. They are read on all cores; each core reads every so-many-th, so that few
 /// are held.
-///
-/// # Errors
-/// What a use failed with.
 pub fn each<T: Send>(
     all: &[Given],
     read: impl Fn(&Given) -> anyhow::Result<T> + Sync,

@@ -13,10 +13,6 @@ use crate::args::{Cli, CompletionsArgs};
 use crate::exit::Problem;
 use crate::output::print;
 
-/// Prints the script.
-///
-/// # Errors
-/// Where it cannot be written.
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode, Problem> {
     print(&script(args.shell)).map_err(Problem::failed)?;
     Ok(ExitCode::SUCCESS)

@@ -15,7 +15,6 @@ use crate::args::{HelpArgs, parse};
 use crate::exit::Problem;
 use crate::output::print;
 
-/// Makes a list.
 type List = fn() -> Vec<Section>;
 /// Lists with a name of their own.
 pub(super) const TOPICS: [(&str, List); 4] =
@@ -57,10 +56,6 @@ pub(super) struct Section {
     entries: Vec<(String, String)>,
 }
 
-/// Prints it.
-///
-/// # Errors
-/// That there is no such command or list.
 pub fn run(args: &HelpArgs) -> Result<ExitCode, Problem> {
     let list = args.words.first().and_then(|first| TOPICS.iter().find(|(name, _)| name == first));
     if let Some((name, sections)) = list {

@@ -29,10 +29,6 @@ const EXIT_STATUS: [(&str, &str); 5] = [
     ("130", "Interrupted; what was measured is shown."),
 ];
 
-/// Prints the page.
-///
-/// # Errors
-/// That there is no such command, or that the page cannot be written.
 pub fn run(args: &ManArgs) -> Result<ExitCode, Problem> {
     let table = table();
     let page = match &args.command {

@@ -12,9 +12,6 @@ use crate::args::CoreSweepArgs;
 use crate::exit::Problem;
 
 /// Measures every transport over every relation of two processors that this machine has, in the same rounds.
-///
-/// # Errors
-/// What is wrong with the arguments, or what failed.
 pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
     let relations = distinct();
     let job = job(args, &relations).map_err(Problem::usage)?;

@@ -18,9 +18,6 @@ use crate::finish::{Outputs, finish};
 use crate::run::{begin_measuring, carry_out};
 
 /// Does what the arguments ask for.
-///
-/// # Errors
-/// What is wrong with the arguments, or what failed.
 pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
     match &args.over {
         SweepOver::Size(args) => size::run(args),
@@ -32,9 +29,6 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
 }
 
 /// Measures the job of a sweep that is one run, and gives its answer.
-///
-/// # Errors
-/// What is wrong with the arguments, or what failed.
 fn run_one(args: &OneRunArgs, job: &Job, answer: &impl Serialize) -> Result<ExitCode, Problem> {
     let outputs = Outputs::of(&args.common);
     outputs.check(None).map_err(Problem::usage)?;

@@ -9,9 +9,6 @@ use crate::exit::Problem;
 use crate::search::search;
 
 /// Looks for the crossings of two transports, and shows them.
-///
-/// # Errors
-/// What is wrong with the arguments, or what failed.
 pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
     let request = SizeRequest {
         transports: args.transports.clone(),

@@ -32,9 +32,6 @@ const USUAL: Duration = Duration::from_secs(5);
 const LATELY: Duration = Duration::from_secs(3);
 
 /// Looks for a while, and shows what was seen.
-///
-/// # Errors
-/// What is wrong with the arguments, or that nothing can be seen.
 pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     let files = RecordFiles::without_pictures(&args.files);
     record_files::check(&files).map_err(Problem::usage)?;

@@ -26,7 +26,6 @@ pub enum Pressed {
     Nothing,
     /// What another transport would save the row.
     WhatIf,
-    /// The end.
     End,
 }
 

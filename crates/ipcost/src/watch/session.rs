@@ -15,7 +15,6 @@ use crate::exit::{Problem, note};
 const WAITS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(250)];
 /// In between, asking takes this part of the time.
 const ASKING: u32 = 200;
-/// Between two observations.
 const EVERY: Duration = Duration::from_secs(1);
 /// Observations take no more than this part of the time, as long as one comes this often.
 const OBSERVING: u32 = 50;
@@ -34,9 +33,6 @@ pub struct Session {
 
 impl Session {
     /// Opens what is looked through, and observes for the first time.
-    ///
-    /// # Errors
-    /// If the kernel shows no sockets, or what is asked for is not there.
     pub fn begin(request: WatchRequest) -> Result<Self, WatchError> {
         let state = WatchState::new(request.clone());
         let mut session = Self { observer: Observer::open()?, state, request, took: Duration::ZERO };
@@ -45,10 +41,6 @@ impl Session {
         Ok(session)
     }
 
-    /// One observation.
-    ///
-    /// # Errors
-    /// If it fails.
     pub fn observe(&mut self) -> Result<(), WatchError> {
         let before = self.observer.own_time();
         self.state.observe(self.observer.observe()?);
@@ -58,9 +50,6 @@ impl Session {
 
     /// Does something that is not to be disturbed: what is attached is detached meanwhile, and what goes on is not told. What was seen before
     /// stays.
-    ///
-    /// # Errors
-    /// If it cannot be observed any more afterwards.
     pub fn undisturbed<T>(&mut self, act: impl FnOnce() -> T) -> Result<T, WatchError> {
         self.observer.pause();
         let done = act();
@@ -80,9 +69,6 @@ impl Session {
     }
 
     /// Attaches strace for a second to what nothing counts, and says so.
-    ///
-    /// # Errors
-    /// If it cannot be attached.
     pub fn trace(&mut self, interrupt: &Interrupt) -> Result<(), Problem> {
         let processes = self.state.traceable();
         if processes.is_empty() {

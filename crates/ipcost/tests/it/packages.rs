@@ -16,7 +16,6 @@ pub const LINUX: &str = "x86_64-unknown-linux-musl";
 const ARM: &str = "aarch64-unknown-linux-musl";
 /// What a released program may take, stripped.
 const MOST: u64 = 12_000_000;
-/// The current Debian.
 const CURRENT: &str = "trixie";
 /// The oldest Debian that is still kept where the others are: glibc 2.31.
 const OLD: &str = "bullseye";
@@ -68,7 +67,6 @@ fn is_root() -> bool {
     says(&["id", "-u"]).trim() == "0"
 }
 
-/// An unpacked tarball.
 pub fn unpacked(target: &str) -> (TempDir, PathBuf) {
     let dir = TempDir::new().unwrap();
     let folder = format!("ipcost-{VERSION}-{target}");

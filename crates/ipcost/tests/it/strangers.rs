@@ -36,7 +36,6 @@ fn fifo(place: &Place, name: &str) -> PathBuf {
     path
 }
 
-/// A text as TOML has it.
 fn toml_text(text: &str) -> String {
     let escaped: String = text.chars().map(|c| format!("\\U{:08x}", u32::from(c))).collect();
     format!("\"{escaped}\"")

@@ -22,7 +22,6 @@ fn document(place: &Place, args: &[&str]) -> Value {
     serde_json::from_slice(&std::fs::read(place.file("document.json")).unwrap()).unwrap()
 }
 
-/// A cell of a document.
 fn cell<'a>(document: &'a Value, id: &str) -> &'a Value {
     let cells = document["cells"].as_array().unwrap();
     cells.iter().find(|cell| cell["id"] == id).unwrap_or_else(|| panic!("no {id}"))

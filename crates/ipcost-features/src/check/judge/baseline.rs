@@ -29,9 +29,6 @@ pub(super) struct Then {
 
 impl Then {
     /// Of a cell, from the documents that have measured it; `None` if none has.
-    ///
-    /// # Errors
-    /// Where a document's cell of that id is another one.
     pub fn of(
         documents: &[(&str, &Document)],
         planned: &PlannedCell,
@@ -151,7 +148,6 @@ fn of_cell(past: &PastFigures, cell: &str) -> Option<Between> {
     past.between(&[cell], |rests| rests.first().copied())
 }
 
-/// How baselines differ.
 fn own_spread(medians: &[f64]) -> Option<Between> {
     let degrees = medians.len().checked_sub(1).filter(|degrees| *degrees > 0)? as f64;
     let mean = medians.iter().sum::<f64>() / medians.len() as f64;
@@ -173,9 +169,6 @@ fn interval(log_costs: &[f64], alpha: f64) -> Option<(f64, f64)> {
 
 /// For each epoch of a document, the logarithm of a cell's cost or percentile, and how far its modes lie apart; `None` where it was not
 /// measured.
-///
-/// # Errors
-/// Where the document's cell of that id is another one.
 fn logs(
     document: &Document,
     planned: &PlannedCell,

@@ -25,9 +25,6 @@ impl Default for Baselines {
 
 impl Baselines {
     /// Some of the documents.
-    ///
-    /// # Errors
-    /// Where one has not been read, or two are of the same run.
     pub(super) fn named<'a>(&'a self, names: &'a [String]) -> Result<Vec<(&'a str, &'a Document)>, String> {
         let mut found: Vec<(&str, &Document)> = Vec::new();
         for name in names {

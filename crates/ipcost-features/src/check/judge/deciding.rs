@@ -92,9 +92,6 @@ fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level:
 }
 
 /// The logarithm of what a test is about, an epoch each.
-///
-/// # Errors
-/// Why there is none, whatever the budget.
 fn log_values(measured: &MeasuredCells<'_>, test: &Test) -> Result<Vec<f64>, String> {
     let batches = &measured.batches;
     let bytes = |cell: usize| (measured.cells[cell].cell.bytes_per_op() as f64).ln();
@@ -129,9 +126,6 @@ fn log_values(measured: &MeasuredCells<'_>, test: &Test) -> Result<Vec<f64>, Str
 }
 
 /// The logarithm of each epoch's own percentile, or of the ratio of two, paired by epoch.
-///
-/// # Errors
-/// Why an epoch does not give it, and what would.
 fn log_percentiles(
     measured: &MeasuredCells<'_>,
     test: &Test,

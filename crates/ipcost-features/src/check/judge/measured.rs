@@ -8,13 +8,11 @@ use ipcost_lab::percentiles::Percentiles;
 use ipcost_model::{Document, LatencyMode, PlannedCell};
 use ipcost_stats::Start;
 
-/// What was measured.
 pub struct MeasuredCells<'a> {
     pub(super) cells: Cow<'a, [PlannedCell]>,
     pub(super) batches: Batches<'a>,
     /// The looks at its epochs.
     pub(super) start: &'a Start,
-    /// Complete epochs.
     pub(super) epochs: u32,
     /// Of every cell, one set for each epoch; none in documents of earlier versions.
     pub(super) percentiles: Vec<&'a [Percentiles]>,
@@ -31,7 +29,6 @@ pub struct MeasuredCells<'a> {
 pub(super) struct Pace {
     /// Before its first epoch.
     pub before_s: f64,
-    /// An epoch.
     pub epoch_s: f64,
 }
 
@@ -57,7 +54,6 @@ impl<'a> From<&'a Outcome> for MeasuredCells<'a> {
 }
 
 impl<'a> MeasuredCells<'a> {
-    /// Of a document; `cells` are its [`recorded_cells`].
     pub fn recorded(document: &'a Document, cells: &'a [PlannedCell]) -> Self {
         Self {
             cells: Cow::Borrowed(cells),

@@ -10,9 +10,6 @@ use crate::claims::CellName;
 use crate::compare::{FEWEST_IN_GROUP, groups};
 
 /// Finds the cells of every claim. `baselines` holds the documents that claims name.
-///
-/// # Errors
-/// The first claim that asks about nothing, with its place in the file.
 pub fn prepare(
     file: &ClaimsFile,
     cells: &[PlannedCell],

@@ -14,9 +14,6 @@ use super::{Bound, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Refere
 use crate::claims::CellName;
 
 /// Reads a file of claims from its text.
-///
-/// # Errors
-/// The first thing that is wrong, with its place.
 pub fn parse_claims(text: &str) -> Result<ClaimsFile, JobFileError> {
     #[derive(Deserialize)]
     struct Claims {

@@ -28,9 +28,6 @@ pub struct Frame {
 
 impl Frame {
     /// The frames of a cell: its sides, in them what they do.
-    ///
-    /// # Errors
-    /// If there is nothing, or a time is not one.
     pub fn of_cell(cell: &FlameCell) -> Result<Self, FlameError> {
         let mut whole = Self::default();
         for side in [PeerRole::Client, PeerRole::Server] {

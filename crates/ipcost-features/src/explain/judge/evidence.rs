@@ -177,9 +177,6 @@ impl<'a> Collector<'a> {
     }
 
     /// Runs the passes of a cell whose operations take so long, nanoseconds, where that is known.
-    ///
-    /// # Errors
-    /// Where it was interrupted. What fails otherwise is missing, and the rest is there.
     pub fn collect(&mut self, cell: usize, wall_ns: f64) -> Result<Evidence, EngineError> {
         let mut evidence = Evidence { wake: self.wake(cell, wall_ns), ..Evidence::default() };
         match self.trace(cell) {

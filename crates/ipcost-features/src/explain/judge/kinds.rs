@@ -22,18 +22,14 @@ fn channel(transport: &str) -> Object {
     }
 }
 
-/// What calls are for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CallKind {
-    /// Receive messages.
     Receive,
-    /// Send messages.
     Send,
     /// Read from something that is not the channel.
     ReadOf(Object),
     /// Write to something that is not the channel.
     WriteTo(Object),
-    /// Wait for descriptors.
     Poll,
     /// Sleep for a time.
     Sleep,

@@ -49,14 +49,12 @@ pub fn common(a: Division, b: Division) -> Division {
 /// Estimates of cells and of their differences, with intervals at 1 − `level`.
 #[derive(Clone, Copy)]
 pub struct Estimates<'a> {
-    /// What was measured.
     pub batches: &'a Batches<'a>,
     /// The chance that an interval misses.
     pub level: f64,
 }
 
 impl Estimates<'_> {
-    /// A measure of one cell.
     pub fn of(&self, cell: usize, measure: &Measure) -> Option<Estimate> {
         self.over(cell, |sample| measure.of(sample))
     }
@@ -96,7 +94,6 @@ impl Estimates<'_> {
         median(&self.batches.waits(cell))
     }
 
-    /// A cell's parts.
     pub fn parts(&self, cell: usize, division: Division) -> Vec<PartCost> {
         let Some(wall) = self.of(cell, &Measure::Wall) else { return Vec::new() };
         let cost = |part: &Part| {

@@ -13,7 +13,6 @@ use crate::claims::Selector;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// What it shows.
     pub title: String,
     /// How the article drew it, or would have.
     pub kind: FigureKind,
@@ -27,7 +26,6 @@ pub struct Figure {
     /// What readers have to know about the values, in a sentence.
     #[serde(default)]
     pub note: Option<String>,
-    /// Its parts.
     pub panels: Vec<PanelSpec>,
 }
 
@@ -35,20 +33,17 @@ pub struct Figure {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "PanelTable")]
 pub struct PanelSpec {
-    /// What it shows.
     pub title: String,
     /// Of its values, unless they have the figure's.
     pub unit: Option<FigureUnit>,
     /// Its places, from left to right.
     pub places: Vec<FigurePlace>,
-    /// Its series.
     pub series: Vec<Series>,
 }
 
 /// Values that belong together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Its name.
     pub label: String,
     /// The systems on which it is shown; all where none is named.
     pub os: Vec<System>,

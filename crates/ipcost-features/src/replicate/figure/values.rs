@@ -106,9 +106,6 @@ fn quantity(point: &Point) -> Quantity {
 }
 
 /// A published value: a number, or the median of a list of repetitions.
-///
-/// # Errors
-/// If there is none at that place.
 pub(super) fn published(results: &Value, pointer: &str) -> Result<f64, String> {
     let found = results.pointer(pointer).ok_or_else(|| format!("results have nothing at {pointer}"))?;
     let numbers: Option<Vec<f64>> = match found {
@@ -170,9 +167,6 @@ fn in_unit(per_op: Estimate, unit: FigureUnit, point: &Point, cell: &CellRecord)
 }
 
 /// Checks that a figure reads numbers from `results`, and that no point names several cells of the original run.
-///
-/// # Errors
-/// The first point that does not, in one line.
 pub fn check(
     replication: &Replication,
     cells_of: &dyn Fn(&ReplicationRun) -> Result<Vec<PlannedCell>, String>,

@@ -6,14 +6,12 @@ use crate::trend::Trend;
 
 /// Runs to either side of a change.
 const AROUND: usize = 2;
-/// The latest runs.
 const LATEST: usize = 4;
 /// Lines besides the runs: titles, bars, sentences, and the prompt.
 const OTHER_LINES: usize = 15;
 /// Lines besides the runs that a change takes.
 const OF_CHANGE: usize = 2;
 
-/// A line of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableLine {
     /// A run, by index.

@@ -39,7 +39,6 @@ pub struct BurstOutcome {
 }
 
 impl BurstOutcome {
-    /// All clients.
     pub fn all(&self) -> u64 {
         self.answered + self.late + self.refused + self.failed
     }
@@ -57,9 +56,6 @@ impl BurstOutcome {
 }
 
 /// Lets so many clients ask a server at the same moment, each on a connection of its own, and waits for all of them.
-///
-/// # Errors
-/// One line: the request, or threads that cannot be started.
 pub fn burst(
     kind: &ServerKind,
     login: &Login,

@@ -117,7 +117,6 @@ impl Asker {
         self.speech.greet(connection)
     }
 
-    /// A connection, greeted.
     pub(super) fn connect(&mut self) -> Result<Connection, PeerError> {
         let mut connection = self.client.connect()?;
         if let Some(limits) = &mut self.limits {

@@ -70,7 +70,6 @@ pub struct ServerKind {
 pub struct Listens {
     /// On a Unix socket.
     pub unix: &'static str,
-    /// On a port.
     pub tcp: &'static str,
     /// The page of the documentation.
     pub page: &'static str,
@@ -124,7 +123,6 @@ const fn alias(
 /// A kind of server, as it was named.
 #[derive(Clone, Copy)]
 pub struct NamedServer {
-    /// Its kind.
     pub kind: &'static ServerKind,
     /// The alias, if it was named by one.
     pub alias: Option<&'static Alias>,
@@ -197,16 +195,12 @@ fn found(program: &str, kind: &ServerKind) -> Option<String> {
     Some(is.to_owned())
 }
 
-/// The aliases of a kind.
 pub fn aliases_of(kind: &ServerKind) -> impl Iterator<Item = &'static Alias> {
     let name = kind.name;
     ALIASES.iter().filter(move |alias| alias.kind == name)
 }
 
 /// Finds a kind by its name or by an alias.
-///
-/// # Errors
-/// One line with those that there are.
 pub fn find_named(name: &str) -> Result<NamedServer, String> {
     let alias = ALIASES.iter().find(|alias| alias.name == name);
     if let Ok(kind) = find(alias.map_or(name, |alias| alias.kind)) {
@@ -221,17 +215,10 @@ pub fn find_named(name: &str) -> Result<NamedServer, String> {
 const FRONTS: &[ServerKind] = &[front::NGINX, front::H2O];
 
 /// Finds a kind by its name, with those that only private servers have.
-///
-/// # Errors
-/// One line with those that there are.
 pub fn find_any(name: &str) -> Result<&'static ServerKind, String> {
     FRONTS.iter().find(|kind| kind.name == name).map_or_else(|| find(name), Ok)
 }
 
-/// Finds a kind by its name.
-///
-/// # Errors
-/// One line with those that there are.
 pub fn find(name: &str) -> Result<&'static ServerKind, String> {
     KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
         let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
@@ -310,12 +297,10 @@ impl ServerKind {
         }
     }
 
-    /// The program's path.
     pub(super) fn found(&self) -> Option<PathBuf> {
         self.programs.iter().find_map(|program| self.found_as(program))
     }
 
-    /// The path of one of its programs.
     pub(super) fn found_as(&self, program: &str) -> Option<PathBuf> {
         programs::search(program, self.places)
     }
@@ -357,12 +342,9 @@ impl ServerKind {
     }
 }
 
-/// Who asks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Login {
-    /// The server's user.
     pub user: Option<String>,
-    /// The database.
     pub database: Option<String>,
     /// Whether requests may change data.
     pub writes: bool,
@@ -404,7 +386,6 @@ pub(super) struct Setup<'a> {
     pub(super) writes: bool,
     /// Where its Unix socket goes, in its own directory.
     pub(super) socket: &'a Path,
-    /// Its port, on 127.0.0.1.
     pub(super) port: u16,
     /// The user it runs as, if not this process's.
     pub(super) user: Option<User>,
@@ -441,7 +422,6 @@ pub(super) struct Started {
     /// A program that must run before, with its arguments, and ports that only listening gives up.
     pub(super) behind: Option<(PathBuf, Vec<String>)>,
     pub(super) held: Vec<Port>,
-    /// How it is ended.
     pub(super) ending: Ending,
     /// What each process is asked once it answers, so that the typical request has something to find.
     pub(super) then: Vec<String>,
@@ -467,7 +447,6 @@ pub(super) enum Ending {
 /// What a server tells of itself and of a connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerTold {
-    /// Its version.
     pub version: String,
     /// How it knows who asks: `no password`, `scram-sha-256`.
     pub login: String,
@@ -527,7 +506,6 @@ pub(super) trait Speech: Send {
     }
 }
 
-/// What ends a line.
 pub(super) const LINE_END: &[u8] = b"\r\n";
 /// The longest line of a reply.
 pub(super) const LONGEST_LINE: usize = 65_536;

@@ -19,7 +19,6 @@ const TIMES: u64 = 25;
 /// What is known of a server over one socket.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
-    /// Its address.
     pub address: String,
     /// Whether it is reached over more than loopback.
     pub is_remote: bool,
@@ -31,19 +30,13 @@ pub struct Facts {
     pub requests: Vec<AskedRequest>,
 }
 
-/// A request that was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AskedRequest {
-    /// Bytes sent.
     pub sent: u64,
     /// Bytes of the reply.
     pub replied: u64,
 }
 
-/// Looks at a server.
-///
-/// # Errors
-/// One line: no one listens, the login is refused, a request fails.
 pub fn look(kind: &ServerKind, login: &Login, at: &At, requests: &[String]) -> Result<Facts, PeerError> {
     let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
     drop({ client }.connect().map_err(|error| no_server(kind, at, &error))?);

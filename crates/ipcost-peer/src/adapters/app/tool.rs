@@ -208,9 +208,6 @@ const SYSBENCH_ROWS: u32 = 1000;
 
 impl Tool {
     /// Finds a tool by its name, for a kind of server.
-    ///
-    /// # Errors
-    /// One line with those that there are.
     pub fn find(name: &str, kind: &str) -> Result<&'static Self, String> {
         let of_kind = || TOOLS.iter().filter(|tool| tool.kinds.contains(&kind));
         of_kind().find(|tool| tool.name == name).ok_or_else(|| {
@@ -225,7 +222,6 @@ impl Tool {
     }
 }
 
-/// Words as arguments.
 fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }

@@ -106,7 +106,6 @@ fn check_resolving(at: &At) -> Result<(), PeerError> {
     )))
 }
 
-/// One worker.
 struct Incr {
     client: Box<dyn Client>,
     /// The permanent connection; `None` if every operation opens its own.

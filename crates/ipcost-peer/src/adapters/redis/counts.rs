@@ -11,7 +11,6 @@ use crate::adapters::refused;
 /// All counters at one time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
-    /// The key's value.
     pub value: u64,
     /// Calls of `INCR`, and their time according to redis, microseconds.
     calls: u64,

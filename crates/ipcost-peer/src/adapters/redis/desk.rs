@@ -34,23 +34,16 @@ impl Write for Bytes {
 /// A connection for requests between batches.
 pub struct ControlConnection {
     connection: BufReader<Bytes>,
-    /// Its address.
     pub server: String,
 }
 
 impl ControlConnection {
     /// Connects, and limits the wait for every reply.
-    ///
-    /// # Errors
-    /// The system's error if connecting fails; otherwise the reason.
     pub fn open(at: &At, patience: Duration) -> Result<Self, TransportError> {
         Self::of(client(at, None, 0)?.connect()?, at, patience)
     }
 
     /// Uses an existing connection.
-    ///
-    /// # Errors
-    /// If waits cannot be limited.
     pub fn of(connection: Connection, at: &At, patience: Duration) -> Result<Self, TransportError> {
         driven::limit_waits(&connection, patience)
             .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))?;
@@ -61,7 +54,6 @@ impl ControlConnection {
         Ok(desk)
     }
 
-    /// The connection itself.
     pub fn connection(&self) -> &Connection {
         &self.connection.get_ref().0
     }
@@ -78,9 +70,6 @@ impl ControlConnection {
     }
 
     /// The reply to a command.
-    ///
-    /// # Errors
-    /// If it is refused, or there is none.
     pub fn ask(&mut self, words: &[&str]) -> Result<Reply, PeerError> {
         let (server, command) = (self.server.clone(), words[0]);
         match self.exchange(words) {
@@ -149,9 +138,6 @@ pub fn proof(at: &At) -> Option<[&str; 3]> {
 
 /// Connects with the cell's options, or without any; as in pattern `connect`, which alone accepts another user's
 /// server.
-///
-/// # Errors
-/// If the address is not one of its transport.
 pub fn client(at: &At, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
     let options = cell.map(|cell| cell.options.clone()).unwrap_or_default();
     // A redis-server sets TCP_NODELAY. The published client does not, so this one does only on request.

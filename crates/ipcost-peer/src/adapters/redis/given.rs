@@ -56,7 +56,6 @@ fn no_server(at: &At, error: TransportError) -> PeerError {
     refused(format!("cannot connect to the redis server at {at}: {error}"))
 }
 
-/// Its version.
 pub fn version(at: &At) -> Result<String, PeerError> {
     let mut desk = open(at)?;
     desk.ask_info("server", "redis_version")?.ok_or_else(|| {

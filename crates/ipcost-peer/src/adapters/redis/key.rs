@@ -23,9 +23,7 @@ pub const REPLY_BYTES: usize = 13;
 /// A key: a name, padded so that a request has its size.
 #[derive(Debug, Clone)]
 pub struct Key {
-    /// The unique part.
     pub name: String,
-    /// The whole key.
     pub padded: String,
 }
 
@@ -35,9 +33,6 @@ fn request_bytes(key: usize) -> usize {
 }
 
 /// The key's length in a request of this size.
-///
-/// # Errors
-/// If no request has that size, with the nearest that do.
 pub fn length(request: usize) -> Result<usize, PeerError> {
     let (least, most) = (request_bytes(PREFIX.len() + LEAST_DIGITS), request_bytes(LARGEST));
     if request < least {

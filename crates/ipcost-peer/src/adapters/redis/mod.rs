@@ -22,13 +22,11 @@ use crate::{Peer, PeerError, Prepared};
 
 /// The program that is driven.
 const PROGRAM: &str = "redis-server";
-/// Its package.
 const PACKAGE: &str = "redis-server";
 const PATTERNS: &[Pattern] = &[Pattern::Rr, Pattern::Connect];
 /// Options that can be followed, or are refused below with a reason.
 const OPTIONS: &[&str] = &["framing", "workers", "tcp_nodelay", "backlog", "closes_first", "spread_sources"];
 
-/// The adapter.
 pub(crate) const ADAPTER: Adapter = Adapter {
     name: "redis",
     peers: &[

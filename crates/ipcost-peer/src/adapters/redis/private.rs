@@ -103,7 +103,6 @@ impl Private {
         Ok(server)
     }
 
-    /// Its process.
     pub fn id(&self) -> u32 {
         self.program.id()
     }

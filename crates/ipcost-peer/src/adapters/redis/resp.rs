@@ -11,14 +11,11 @@ const DEEPEST: usize = 8;
 /// The most values of a list; expected replies have none.
 const MOST_VALUES: i64 = 1000;
 
-/// A reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// A short text.
     Simple(String),
     /// The reason for a refusal.
     Error(String),
-    /// A number.
     Number(i64),
     /// A text; `None` if nil.
     Text(Option<String>),
@@ -35,10 +32,6 @@ pub fn command(words: &[&str]) -> Vec<u8> {
     bytes.into_bytes()
 }
 
-/// Reads one reply.
-///
-/// # Errors
-/// `UnexpectedEof` at the end, `InvalidData` if it is not a reply, and any read error.
 pub fn read_reply(input: &mut impl BufRead) -> io::Result<Reply> {
     read(input, 0)
 }

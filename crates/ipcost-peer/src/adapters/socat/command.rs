@@ -20,9 +20,6 @@ pub struct Route {
 
 impl Route {
     /// Whether the address has everything that the programs' arguments need.
-    ///
-    /// # Errors
-    /// What is missing.
     pub fn check(&self) -> Result<(), PeerError> {
         let member = match self.cell.transport.as_str() {
             "unix" => "path",

@@ -14,7 +14,6 @@ use crate::{Peer, PeerError, Prepared};
 
 /// The program that is driven.
 const PROGRAM: &str = "socat";
-/// Its package.
 const PACKAGE: &str = "socat";
 const TRANSPORTS: &[&str] = &["pipe", "fifo", "unix", "tcp"];
 /// Options that can be followed, or are refused below with a reason.
@@ -23,7 +22,6 @@ const OPTIONS: &[&str] = &[
     "backlog",
 ];
 
-/// The adapter.
 pub(crate) const ADAPTER: Adapter = Adapter {
     name: "socat",
     peers: &[

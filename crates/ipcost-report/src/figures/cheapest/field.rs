@@ -15,7 +15,6 @@ const LEAST_RATIO: f64 = 0.001;
 pub struct Field {
     /// The work and where: `64 B round trip, one core`.
     pub work: String,
-    /// As a kind.
     pub standing: Standing,
     /// The colours of the cheapest, by their places in the palette; none while it is open.
     pub slots: Vec<usize>,
@@ -42,7 +41,6 @@ pub enum Standing {
     NotCompared,
 }
 
-/// The field of a table.
 pub fn field(document: &Document, table: &WorkloadRecord) -> Field {
     let fastest = table.fastest.as_ref();
     let answer = summary::answer(document, table, fastest);

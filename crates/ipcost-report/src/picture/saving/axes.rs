@@ -32,7 +32,6 @@ pub struct Axes {
     zero: f64,
     /// Work from [`LINEAR_NS`] on.
     logarithmic: Scale,
-    /// Shares, upwards.
     pub share: Scale,
 }
 
@@ -73,7 +72,6 @@ impl Axes {
         }
     }
 
-    /// Where work is.
     pub fn work(&self, work_ns: f64) -> f64 {
         match work_ns < LINEAR_NS {
             true => self.zero + (self.logarithmic.start - self.zero) * (work_ns / LINEAR_NS).max(0.0),

@@ -25,7 +25,6 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// None yet.
     pub fn new(axes: &Axes) -> Self {
         Self { ends: axes.ends(), top: axes.share.end, taken: Vec::new(), names: Vec::new() }
     }
@@ -61,7 +60,6 @@ impl Labels {
         self.names.push(((x, base), colour, text));
     }
 
-    /// All of them.
     pub fn draw(self) -> Canvas {
         let mut canvas = Canvas::of("names");
         for (at, colour, text) in self.names {

@@ -16,7 +16,6 @@ fn number(node: &Node<'_, '_>, attribute: &str) -> f64 {
     node.attribute(attribute).unwrap_or_else(|| panic!("{attribute}")).parse().unwrap()
 }
 
-/// The corners of a path.
 fn corners(path: &Node<'_, '_>) -> Vec<Point> {
     let outline = path.attribute("d").unwrap().trim_start_matches('M').trim_end_matches('Z');
     let point = |pair: &str| {

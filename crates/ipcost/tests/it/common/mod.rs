@@ -338,7 +338,6 @@ pub fn one_by_one(what: &str) -> std::fs::File {
     lock
 }
 
-/// A path as an argument.
 pub fn argument(path: &Path) -> &str {
     path.to_str().unwrap()
 }

@@ -17,7 +17,6 @@ pub const TARGET: &str = "x86_64-pc-windows-gnu";
 pub const MINGW: &str = "x86_64-w64-mingw32-gcc";
 /// Where Debian keeps Wine for those who do not want it in their PATH.
 const WINE: &str = "/usr/lib/wine/wine64";
-/// Wine's place.
 const PREFIX: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/wine");
 
 /// `ProcessPrng` fills a buffer and says so.

@@ -9,9 +9,6 @@ use ipcost_sys::found_file;
 use ipcost_sys::private_dir::check_own;
 
 /// The options `user` and `password` of all clients, as the file has them.
-///
-/// # Errors
-/// Why the file is not used: another user may have written it.
 pub(super) fn options() -> Result<BTreeMap<String, String>, String> {
     let Some(path) = env::var_os("HOME").map(|home| Path::new(&home).join(".my.cnf")) else {
         return Ok(BTreeMap::new());

@@ -100,7 +100,6 @@ fn counts_until_it_is_killed() {
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-/// One that counts.
 fn counting_child() -> Option<Child> {
     drop(counter(MOST_COUNTED)?);
     let mut command = rerun(&[], "counts_until_it_is_killed");
