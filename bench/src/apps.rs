@@ -13,30 +13,30 @@ use ipcost_features::app::{ServerKind, find};
 use ipcost_model::Placement;
 use ipcost_stats::{Interval, Random, epoch_interval};
 
-use self::loads::{Load, SERVERS, Tested};
-use self::server::{Server, Socket};
-use self::show::Row;
+use self::loads::{SERVERS, ServerLoad, Tested};
+use self::server::{ServerSocket, StartedServer};
+use self::show::LoadRow;
 use crate::common::{build_ipcost, processors};
 use crate::tools::tried;
-use crate::verdict::{Verdict, verdict};
+use crate::verdict::{BenchVerdict, verdict};
 
 /// The probability that a row's interval misses.
 const ALPHA: f64 = 0.05;
 
 /// What a request takes over both sockets, nanoseconds, and the ratio: ipcost's is the one that it shows.
 #[derive(Debug, Clone, Copy)]
-struct Times {
+struct LoadTimes {
     unix_ns: f64,
     tcp_ns: f64,
     ratio: f64,
 }
 
 /// One load of one server, while it is measured.
-struct Subject {
+struct LoadSubject {
     tested: &'static Tested,
-    load: &'static Load,
-    theirs: Vec<Times>,
-    ours: Vec<Times>,
+    load: &'static ServerLoad,
+    theirs: Vec<LoadTimes>,
+    ours: Vec<LoadTimes>,
     failure: Option<String>,
 }
 
@@ -57,18 +57,18 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
     let (client, server) = processors(placement)?;
     let (mut subjects, mut not_run) = (Vec::new(), Vec::new());
     for tested in SERVERS.iter().filter(|tested| names.is_empty() || names.contains(&tested.kind)) {
-        let (can, cannot): (Vec<&Load>, Vec<&Load>) =
+        let (can, cannot): (Vec<&ServerLoad>, Vec<&ServerLoad>) =
             tested.loads.iter().partition(|load| tested.lacks(load).is_none());
         not_run.extend(
             cannot.iter().filter_map(|load| Some(format!("{}: {}", tested.name(load), tested.lacks(load)?))),
         );
         if !can.is_empty() {
             let kind = find(tested.kind).map_err(anyhow::Error::msg)?;
-            let server = Server::start(kind.name, server)?;
-            subjects.extend(measured(tested, &can, turns, &At { kind, server: &server, client })?);
+            let server = StartedServer::start(kind.name, server)?;
+            subjects.extend(measured(tested, &can, turns, &SubjectAt { kind, server: &server, client })?);
         }
     }
-    let rows: Vec<Row> = subjects.iter().map(row).collect();
+    let rows: Vec<LoadRow> = subjects.iter().map(row).collect();
     show::print(&rows, &not_run);
     let wrong: Vec<&str> =
         rows.iter().filter(|row| row.verdict.is_wrong()).map(|row| row.name.as_str()).collect();
@@ -77,22 +77,27 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
 }
 
 /// A server, and the processor of those who ask it.
-struct At<'a> {
+struct SubjectAt<'a> {
     kind: &'static ServerKind,
-    server: &'a Server,
+    server: &'a StartedServer,
     client: usize,
 }
 
 /// All turns with one server.
 fn measured(
     tested: &'static Tested,
-    loads: &[&'static Load],
+    loads: &[&'static ServerLoad],
     turns: u32,
-    at: &At<'_>,
-) -> Result<Vec<Subject>> {
-    let of =
-        |load: &&'static Load| Subject { tested, load, theirs: Vec::new(), ours: Vec::new(), failure: None };
-    let mut subjects: Vec<Subject> = loads.iter().map(of).collect();
+    at: &SubjectAt<'_>,
+) -> Result<Vec<LoadSubject>> {
+    let of = |load: &&'static ServerLoad| LoadSubject {
+        tested,
+        load,
+        theirs: Vec::new(),
+        ours: Vec::new(),
+        failure: None,
+    };
+    let mut subjects: Vec<LoadSubject> = loads.iter().map(of).collect();
     let mut random = Random::new(1);
     // One run of ipcost measures all loads.
     let ours = subjects.len();
@@ -123,37 +128,37 @@ fn measured(
 }
 
 /// The tool's figures over both sockets, one right after the other.
-fn theirs(load: &Load, at: &At<'_>, unix_first: bool) -> Result<Times> {
+fn theirs(load: &ServerLoad, at: &SubjectAt<'_>, unix_first: bool) -> Result<LoadTimes> {
     let over = |socket| {
         let time_ns = (load.run)(load, at, socket).context(load.tool.name)?;
         ensure!(time_ns.is_finite() && time_ns > 0.0, "the figure of {} is {time_ns}", load.tool.name);
         Ok(time_ns)
     };
     let (unix_ns, tcp_ns) = if unix_first {
-        let unix_ns = over(Socket::Unix)?;
-        (unix_ns, over(Socket::Tcp)?)
+        let unix_ns = over(ServerSocket::Unix)?;
+        (unix_ns, over(ServerSocket::Tcp)?)
     } else {
-        let tcp_ns = over(Socket::Tcp)?;
-        (over(Socket::Unix)?, tcp_ns)
+        let tcp_ns = over(ServerSocket::Tcp)?;
+        (over(ServerSocket::Unix)?, tcp_ns)
     };
-    Ok(Times { unix_ns, tcp_ns, ratio: unix_ns / tcp_ns })
+    Ok(LoadTimes { unix_ns, tcp_ns, ratio: unix_ns / tcp_ns })
 }
 
-fn row(subject: &Subject) -> Row {
+fn row(subject: &LoadSubject) -> LoadRow {
     let over = |logs: Vec<f64>| epoch_interval(&logs, ALPHA).map(|found| found.interval);
-    let ratio = |all: &[Times]| over(all.iter().map(|times| times.ratio.ln()).collect());
+    let ratio = |all: &[LoadTimes]| over(all.iter().map(|times| times.ratio.ln()).collect());
     let pairs = subject.ours.iter().zip(&subject.theirs);
     let quotient: Option<Interval> =
         over(pairs.map(|(ours, theirs)| (ours.ratio / theirs.ratio).ln()).collect());
     let verdict = match (&subject.failure, &quotient) {
         (None, Some(quotient)) => verdict(quotient, subject.load.differs),
-        _ => Verdict::Failed,
+        _ => BenchVerdict::Failed,
     };
-    Row {
+    LoadRow {
         name: subject.tested.name(subject.load),
         tool: subject.load.tool.name,
-        theirs: show::Side::of(&subject.theirs, ratio(&subject.theirs)),
-        ours: show::Side::of(&subject.ours, ratio(&subject.ours)),
+        theirs: show::LoadSide::of(&subject.theirs, ratio(&subject.theirs)),
+        ours: show::LoadSide::of(&subject.ours, ratio(&subject.ours)),
         quotient,
         differs: subject.load.differs,
         verdict,

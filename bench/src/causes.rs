@@ -16,15 +16,15 @@ mod show;
 use anyhow::{Result, bail, ensure};
 use ipcost_stats::Random;
 
-use self::judge::{Trial, judge};
+use self::judge::{PlantTrial, judge};
 use self::machine::is_busy;
-use self::options::Options;
-use self::peers::{Peer, Peers};
+use self::options::CausesOptions;
+use self::peers::{PlantedPeer, PlantedPeers};
 use self::plants::Plant;
 use self::run::Runner;
-use self::show::{Row, Totals};
+use self::show::{PlantRow, PlantTotals};
 use crate::common::build_ipcost;
-use crate::processes::Running;
+use crate::processes::RunningChild;
 
 /// JSON holds seeds of 52 bits exactly.
 const SEED_SHIFT: u32 = 12;
@@ -34,7 +34,7 @@ pub fn bench(words: &[&str]) -> Result<()> {
     if cfg!(not(target_os = "linux")) {
         bail!("the plants are those of Linux");
     }
-    let options = Options::read(words)?;
+    let options = CausesOptions::read(words)?;
     build_ipcost()?;
     let runner = Runner::new(options.budget, &options.placement)?;
     eprintln!("xtask: seed {}", options.seed);
@@ -42,19 +42,19 @@ pub fn bench(words: &[&str]) -> Result<()> {
     let table = show::table(&rows);
     let lines = if options.markdown { table.markdown() } else { table.lines() };
     println!("{}", lines.join("\n"));
-    let totals = Totals::of(&rows);
+    let totals = PlantTotals::of(&rows);
     println!("\n{totals}");
     ensure!(totals.is_flawless(), "explain was wrong in {} cases", totals.flaws());
     Ok(())
 }
 
 /// A row for each plant and peer.
-fn measure(runner: &Runner, options: &Options) -> Result<Vec<Row>> {
-    let hog = options.beside_hog.then(|| Running::start(&mut runner.hog())).transpose()?;
+fn measure(runner: &Runner, options: &CausesOptions) -> Result<Vec<PlantRow>> {
+    let hog = options.beside_hog.then(|| RunningChild::start(&mut runner.hog())).transpose()?;
     let chosen = chosen(options);
-    let (mut peers, mut rows) = (Peers::default(), Vec::new());
+    let (mut peers, mut rows) = (PlantedPeers::default(), Vec::new());
     for (plant, peer) in &chosen {
-        let mut row = Row::new(plant, peer);
+        let mut row = PlantRow::new(plant, peer);
         row.skipped = plant.lacks(peer);
         let times = if row.skipped.is_some() { 0 } else { options.times };
         for time in 0..times {
@@ -68,7 +68,7 @@ fn measure(runner: &Runner, options: &Options) -> Result<Vec<Row>> {
 }
 
 /// Each plant that was asked for in each peer; those that take a certain peer, once.
-fn chosen(options: &Options) -> Vec<(&'static Plant, &str)> {
+fn chosen(options: &CausesOptions) -> Vec<(&'static Plant, &str)> {
     let wanted = || plants::all().filter(|plant| options.wants(plant.name));
     let free = || wanted().filter(|plant| plant.peer().is_none());
     let in_each = options.peers.iter().flat_map(|peer| free().map(move |plant| (plant, peer.as_str())));
@@ -82,12 +82,12 @@ fn seed_of(seed: u64, plant: &Plant, peer: &str, time: u32) -> u64 {
     mixed >> SEED_SHIFT
 }
 
-fn add_trial(row: &mut Row, runner: &Runner, plant: &Plant, peer: &Peer, seed: u64) {
+fn add_trial(row: &mut PlantRow, runner: &Runner, plant: &Plant, peer: &PlantedPeer, seed: u64) {
     match runner.explain(plant, peer, seed) {
         Ok(explained) => {
             let trial = judge(plant, peer.company, &explained.causes, is_busy(explained.others));
             row.add(trial, &explained);
         }
-        Err(error) => row.add_failure(Trial::default(), format!("seed {seed}: {error:#}")),
+        Err(error) => row.add_failure(PlantTrial::default(), format!("seed {seed}: {error:#}")),
     }
 }

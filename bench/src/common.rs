@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use ipcost_lab::bench::{BatchKind, Bench};
-use ipcost_lab::{PeerProgram, ProcessBench, Settings, plan};
+use ipcost_lab::{PeerProgram, PlanSettings, ProcessBench, plan};
 use ipcost_model::protocol::Told;
 use ipcost_model::{Offers, Placement, expand, parse_job};
 use ipcost_stats::{Histogram, Interval, Random, epoch_interval, median};
@@ -19,13 +19,13 @@ use ipcost_sys::transport;
 use xtask::shell::{path_text, root, run, run_command, target};
 
 /// Cells measured by ipcost's own method: by its peers, over the control protocol.
-pub struct Cells {
+pub struct BenchCells {
     pub bench: ProcessBench,
     all: Vec<usize>,
     epoch: u32,
 }
 
-impl Cells {
+impl BenchCells {
     /// The cells of a job, with the command of every peer but the native one.
     pub fn new(job: &str, peers: &[(&str, Vec<String>)]) -> Result<Self> {
         let job = parse_job(job).map_err(|error| anyhow::anyhow!("{error}"))?;
@@ -36,7 +36,7 @@ impl Cells {
             peers: &[],
             lacks: Offers::LACKS_NOTHING,
         };
-        let plan = plan(expand(&job, &offers)?, &Settings::of(&job, 1))?;
+        let plan = plan(expand(&job, &offers)?, &PlanSettings::of(&job, 1))?;
         let ipcost = path_text(&ipcost())?.to_owned();
         let mut programs = vec![PeerProgram::new("native", vec![ipcost.clone(), "peer".to_owned()])];
         programs.extend(peers.iter().map(|(name, command)| PeerProgram::new(*name, command.clone())));
@@ -87,9 +87,9 @@ impl Cells {
 
 /// Logarithms of measurements, by subject and contender: for each epoch, those of its rounds.
 #[derive(Default)]
-pub struct Record(BTreeMap<(usize, usize), Vec<Vec<f64>>>);
+pub struct BenchRecord(BTreeMap<(usize, usize), Vec<Vec<f64>>>);
 
-impl Record {
+impl BenchRecord {
     /// Opens the next epoch.
     pub fn add(&mut self, subject: usize, contender: usize, epoch: usize, cost: f64) {
         let epochs = self.0.entry((subject, contender)).or_default();

@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use ipcost_features::replicate::{ClaimTest, Replication, ReplicationRun, Software};
 use ipcost_features::replicate::{MeasuredSoftware, by_epoch, cells_of, quantity_of, sender_timed};
-use ipcost_features::replicate::{Replication, ReplicationRun, Software, Test};
 use ipcost_foreign::Cache;
 use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
-use ipcost_lab::{Contrasts, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run};
+use ipcost_lab::{
+    Contrasts, EngineError, Outcome, PeerProgram, PlanSettings, ProcessBench, System, plan, run,
+};
 use ipcost_model::{Expanded, Job, NATIVE, Offers, Placement, PlannedCell, Quantity, expand};
 use ipcost_stats::{Interval, epoch_interval, median};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
 
 use crate::common::{build_ipcost, ipcost, processors, ratio_text};
-use crate::plain::{Figures, Programs};
+use crate::plain::{PlainFigures, PlainPrograms};
 use xtask::shell::{path_text, root};
 
 /// The experiments, in the order of the docs.
@@ -98,14 +100,14 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
     let batch = Some(run_here.batch.unwrap_or(BATCH));
     let sender_timed = sender_timed(&replication, &expanded.cells);
     let settings =
-        Settings { epochs: Some(turns), batch, counted: true, sender_timed, ..Settings::of(&job, 1) };
+        PlanSettings { epochs: Some(turns), batch, counted: true, sender_timed, ..PlanSettings::of(&job, 1) };
     let plan = plan(expanded, &settings)?;
     let guard = [path_text(&ipcost())?.to_owned(), "guard".to_owned()];
-    let mut turns_of = Turns {
+    let mut turns_of = FaithfulTurns {
         name,
         of: turns,
         peers: ProcessBench::new(&plan, programs(&plan.cells)?, &guard, Interrupt::never()?)?,
-        programs: Programs::of(&plan.cells, processors_of(placement)?)?,
+        programs: PlainPrograms::of(&plan.cells, processors_of(placement)?)?,
         cells: plan.cells.clone(),
         figures: Vec::new(),
         current: None,
@@ -133,10 +135,10 @@ fn tests_of_times(
     run: &ReplicationRun,
     placement: Placement,
     about: &[&str],
-) -> Result<(Vec<Test>, Expanded)> {
-    let mut tests: Vec<Test> = Vec::new();
+) -> Result<(Vec<ClaimTest>, Expanded)> {
+    let mut tests: Vec<ClaimTest> = Vec::new();
     let all = replication.claims.iter().flat_map(|claim| &claim.tests);
-    let mut all: Vec<&Test> = all.filter(|test| test.is_for(Software::Original)).collect();
+    let mut all: Vec<&ClaimTest> = all.filter(|test| test.is_for(Software::Original)).collect();
     // Of two that are the same, the one that decides is kept.
     all.sort_by_key(|test| !test.decides);
     for test in all {
@@ -203,20 +205,20 @@ fn programs(cells: &[PlannedCell]) -> Result<Vec<PeerProgram>> {
 }
 
 /// Real peers, with the equivalent plain program just before each of a cell's batches.
-struct Turns<'a> {
+struct FaithfulTurns<'a> {
     name: &'a str,
     of: u32,
     peers: ProcessBench,
-    programs: Programs,
+    programs: PlainPrograms,
     cells: Vec<PlannedCell>,
     /// By turn and cell.
-    figures: Vec<Vec<Option<Figures>>>,
+    figures: Vec<Vec<Option<PlainFigures>>>,
     /// The cell whose batches are running.
     current: Option<usize>,
     failure: Option<anyhow::Error>,
 }
 
-impl Bench for Turns<'_> {
+impl Bench for FaithfulTurns<'_> {
     fn elapsed(&self) -> Duration {
         self.peers.elapsed()
     }
@@ -261,7 +263,7 @@ impl Bench for Turns<'_> {
     }
 }
 
-impl Turns<'_> {
+impl FaithfulTurns<'_> {
     /// Prints the costs of each cell on both sides, for finding the reason of a difference.
     fn show_cells(&self, outcome: &Outcome) {
         for (index, cell) in self.cells.iter().enumerate() {
@@ -302,19 +304,19 @@ fn agreement(ledger: &Interval, plain: &Interval, apart: f64) -> Agreement {
 }
 
 /// The figures of a test, epoch by epoch.
-fn medians(measured: &MeasuredSoftware<'_>, test: &Test) -> Option<Vec<f64>> {
+fn medians(measured: &MeasuredSoftware<'_>, test: &ClaimTest) -> Option<Vec<f64>> {
     Some(by_epoch(measured, test)?.into_iter().map(|(_, value)| value).collect())
 }
 
 /// Prints a row for each test; returns what they show.
 fn show(
     name: &str,
-    tests: &[Test],
+    tests: &[ClaimTest],
     measured: &MeasuredSoftware<'_>,
-    figures: &[Vec<Option<Figures>>],
+    figures: &[Vec<Option<PlainFigures>>],
 ) -> Rows {
     let cells = measured.cells;
-    let comparable: Vec<(&Test, Vec<f64>, Vec<f64>)> = tests
+    let comparable: Vec<(&ClaimTest, Vec<f64>, Vec<f64>)> = tests
         .iter()
         .filter_map(|test| Some((test, medians(measured, test)?, plainly(test, cells, figures)?)))
         .collect();
@@ -343,7 +345,7 @@ fn show(
             format!("{ratio} ({bounds})")
         };
         let part =
-            cells_of(test, cells).map(|named| Programs::fraction(&cells[named[0]])).unwrap_or_default();
+            cells_of(test, cells).map(|named| PlainPrograms::fraction(&cells[named[0]])).unwrap_or_default();
         println!(
             "| {name} | {} | {part} | {} | {} | {:.3} | {} |",
             test.about,
@@ -362,10 +364,14 @@ fn show(
 }
 
 /// A test's figure by the plain programs, one per turn.
-fn plainly(test: &Test, cells: &[PlannedCell], figures: &[Vec<Option<Figures>>]) -> Option<Vec<f64>> {
+fn plainly(
+    test: &ClaimTest,
+    cells: &[PlannedCell],
+    figures: &[Vec<Option<PlainFigures>>],
+) -> Option<Vec<f64>> {
     let [a, b] = cells_of(test, cells)?[..] else { return None };
     let side = test.b.as_ref()?;
-    let value = |turn: &[Option<Figures>], cell: usize, quantity: &Quantity| {
+    let value = |turn: &[Option<PlainFigures>], cell: usize, quantity: &Quantity| {
         let bytes = if quantity.per_byte { cells[cell].cell.size as f64 } else { 1.0 };
         Some(turn[cell].as_ref()?.get(quantity.measure.to_string().as_str())? / bytes)
     };

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use ipcost_model::Placement;
 use ipcost_stats::{Random, epoch_interval};
 
-use crate::common::{Record, build_plain, interleave, processors, ratio_text};
+use crate::common::{BenchRecord, build_plain, interleave, processors, ratio_text};
 use xtask::shell::{command, path_text};
 
 /// Habits of `bench/plain/bare.c`, in words: what it does otherwise than the measured side.
@@ -34,7 +34,7 @@ const MARGIN: f64 = 0.048_790_164;
 const ALPHA: f64 = 0.05;
 
 /// The same work over each transport.
-struct Load {
+struct HabitLoad {
     pattern: &'static str,
     size: u64,
     placement: Placement,
@@ -54,7 +54,7 @@ pub fn bench(epochs: u32, only: &[&str]) -> Result<()> {
     let mut loads = Vec::new();
     for placement in PLACEMENTS {
         for (pattern, size) in PATTERNS.into_iter().flat_map(|pattern| SIZES.map(|size| (pattern, size))) {
-            let mut load = Load { pattern, size, placement, ops: [1; 2] };
+            let mut load = HabitLoad { pattern, size, placement, ops: [1; 2] };
             for transport in 0..TRANSPORTS.len() {
                 load.ops[transport] = calibrated(&bare, &load, transport)?;
             }
@@ -65,7 +65,7 @@ pub fn bench(epochs: u32, only: &[&str]) -> Result<()> {
     let mut order: Vec<(usize, usize)> = (0..loads.len() * each)
         .flat_map(|subject| (0..=habits.len()).map(move |habit| (subject, habit)))
         .collect();
-    let (mut record, mut random) = (Record::default(), Random::new(1));
+    let (mut record, mut random) = (BenchRecord::default(), Random::new(1));
     for epoch in 0..epochs as usize {
         interleave(&mut order, &mut random, |subject, contender| {
             let habit = contender.checked_sub(1).map_or("", |habit| habits[habit].0);
@@ -82,7 +82,7 @@ pub fn bench(epochs: u32, only: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn run(bare: &Path, load: &Load, transport: &str, ops: u64, habit: &str) -> Result<f64> {
+fn run(bare: &Path, load: &HabitLoad, transport: &str, ops: u64, habit: &str) -> Result<f64> {
     let (client, server) = processors(load.placement)?;
     let numbers =
         [load.size, (ops / 4).max(1), ops, client as u64, server as u64].map(|number| number.to_string());
@@ -98,7 +98,7 @@ fn run(bare: &Path, load: &Load, transport: &str, ops: u64, habit: &str) -> Resu
 }
 
 /// Operations that last as long as a batch, by programs without a habit.
-fn calibrated(bare: &Path, load: &Load, transport: usize) -> Result<u64> {
+fn calibrated(bare: &Path, load: &HabitLoad, transport: usize) -> Result<u64> {
     let mut ops = 50;
     for _ in 0..3 {
         let took_ns = run(bare, load, TRANSPORTS[transport], ops, "")?;
@@ -107,7 +107,7 @@ fn calibrated(bare: &Path, load: &Load, transport: usize) -> Result<u64> {
     Ok(ops)
 }
 
-fn show(loads: &[Load], habits: &[(&str, &str)], record: &Record) {
+fn show(loads: &[HabitLoad], habits: &[(&str, &str)], record: &BenchRecord) {
     let alpha = ALPHA / loads.len() as f64;
     let each = TRANSPORTS.len();
     println!(

@@ -5,13 +5,15 @@ use ipcost_model::Placement;
 use ipcost_model::units::time_text;
 use ipcost_stats::{Histogram, Random};
 
-use crate::common::{Cells, Record, build_ipcost, build_plain, interleave, numbers, processors, ratio_text};
+use crate::common::{
+    BenchCells, BenchRecord, build_ipcost, build_plain, interleave, numbers, processors, ratio_text,
+};
 use xtask::shell::path_text;
 
 const ALPHA: f64 = 0.05;
 
 /// Round trips of 64 B that are compared.
-struct Subject {
+struct RoundTripSubject {
     transport: &'static str,
     placement: Placement,
     /// The pause before each, nanoseconds; 0 for none.
@@ -21,7 +23,7 @@ struct Subject {
     ops: u64,
 }
 
-impl Subject {
+impl RoundTripSubject {
     fn cell(&self) -> String {
         let Self { transport, placement, pause_ns, .. } = self;
         let options =
@@ -45,7 +47,7 @@ impl Subject {
 /// Compares percentiles of round trips with those of a loop between two forked processes that makes the same calls.
 pub fn percentiles(epochs: u32) -> Result<()> {
     let placed = |placement| {
-        ["pipe", "unix", "tcp"].map(|transport| Subject {
+        ["pipe", "unix", "tcp"].map(|transport| RoundTripSubject {
             transport,
             placement,
             pause_ns: 0,
@@ -53,11 +55,11 @@ pub fn percentiles(epochs: u32) -> Result<()> {
             ops: 4_000,
         })
     };
-    let subjects: Vec<Subject> =
+    let subjects: Vec<RoundTripSubject> =
         [Placement::Together, Placement::Apart].into_iter().flat_map(placed).collect();
     let records = compared(&subjects, &[0.5, 0.99], epochs)?;
     println!("| round trip, 64 B | p50 over the plain loop's | p99 over the plain loop's |\n|---|---|---|");
-    for (index, Subject { transport, placement, .. }) in subjects.iter().enumerate() {
+    for (index, RoundTripSubject { transport, placement, .. }) in subjects.iter().enumerate() {
         let shown = |record| ratio(record, index, subjects.len() * records.len());
         println!("| {transport}, {placement} | {} | {} |", shown(&records[0]), shown(&records[1]));
     }
@@ -68,7 +70,7 @@ pub fn percentiles(epochs: u32) -> Result<()> {
 pub fn pauses(epochs: u32) -> Result<()> {
     // Fewer of the longest pause.
     let paused = |transport| {
-        [(1_000_000, 100), (10_000_000, 100), (100_000_000, 30)].map(|(pause_ns, ops)| Subject {
+        [(1_000_000, 100), (10_000_000, 100), (100_000_000, 30)].map(|(pause_ns, ops)| RoundTripSubject {
             transport,
             placement: Placement::Together,
             pause_ns,
@@ -76,12 +78,12 @@ pub fn pauses(epochs: u32) -> Result<()> {
             ops,
         })
     };
-    let subjects: Vec<Subject> = ["unix", "tcp", "pipe"].into_iter().flat_map(paused).collect();
+    let subjects: Vec<RoundTripSubject> = ["unix", "tcp", "pipe"].into_iter().flat_map(paused).collect();
     let records = compared(&subjects, &[0.5], epochs)?;
     println!(
         "| round trip, 64 B, one core | p50 of the plain loop | p50 over the plain loop's |\n|---|---|---|"
     );
-    for (index, Subject { transport, pause_ns, .. }) in subjects.iter().enumerate() {
+    for (index, RoundTripSubject { transport, pause_ns, .. }) in subjects.iter().enumerate() {
         let plain = records[0].cost(index, 0).map_or_else(String::new, |ns| time_text(ns as u64));
         let ratio = ratio(&records[0], index, subjects.len());
         println!("| {transport}, after {} | {plain} | {ratio} |", time_text(*pause_ns));
@@ -90,13 +92,13 @@ pub fn pauses(epochs: u32) -> Result<()> {
 }
 
 /// Each quantile of the plain loop (contender 0) and of this program (1), of all subjects in alternation.
-fn compared(subjects: &[Subject], quantiles: &[f64], epochs: u32) -> Result<Vec<Record>> {
+fn compared(subjects: &[RoundTripSubject], quantiles: &[f64], epochs: u32) -> Result<Vec<BenchRecord>> {
     build_ipcost()?;
     let bare = build_plain("bare")?;
     let bare = path_text(&bare)?;
-    let job = format!("epochs = 1\n{}", subjects.iter().map(Subject::cell).collect::<String>());
-    let mut cells = Cells::new(&job, &[])?;
-    let mut records: Vec<Record> = quantiles.iter().map(|_| Record::default()).collect();
+    let job = format!("epochs = 1\n{}", subjects.iter().map(RoundTripSubject::cell).collect::<String>());
+    let mut cells = BenchCells::new(&job, &[])?;
+    let mut records: Vec<BenchRecord> = quantiles.iter().map(|_| BenchRecord::default()).collect();
     let mut order: Vec<(usize, usize)> =
         (0..subjects.len()).flat_map(|subject| [(subject, 0), (subject, 1)]).collect();
     let mut random = Random::new(1);
@@ -122,7 +124,7 @@ fn compared(subjects: &[Subject], quantiles: &[f64], epochs: u32) -> Result<Vec<
 }
 
 /// What this program found over what the plain loop did, with an interval that shares alpha with so many.
-fn ratio(record: &Record, index: usize, shared_by: usize) -> String {
+fn ratio(record: &BenchRecord, index: usize, shared_by: usize) -> String {
     record.ratio(index, 1, 0, ALPHA / shared_by as f64).map_or_else(String::new, |found| {
         let (ratio, bounds) = ratio_text(&found);
         format!("{ratio} ({bounds})")

@@ -1,7 +1,7 @@
 //! docs/ledgers.md, from what `ipcost replicate --all --json` wrote on several machines.
 
 use ipcost_features::answer::AnsweredRun;
-use ipcost_features::replicate::{Answer, Ledger, answers, told};
+use ipcost_features::replicate::{Ledger, ReaderQuestion, answers, told};
 use ipcost_model::Document;
 use ipcost_report::words::capitalised;
 
@@ -50,7 +50,7 @@ pub fn page(machines: &[Vec<AnsweredRun<Ledger>>]) -> String {
             "Who was right".to_owned()
         };
         out.push_str(&format!("\n## {title}\n\n"));
-        for Answer { title, here, articles } in answers(ledgers) {
+        for ReaderQuestion { title, here, articles } in answers(ledgers) {
             out.push_str(&format!("- **{title}.** {here}. {}.\n", capitalised(&articles)));
         }
     }

@@ -8,7 +8,8 @@ use ipcost_model::Placement;
 use ipcost_stats::Random;
 
 use crate::common::{
-    Cells, Record, build_c_peer, build_ipcost, build_plain, interleave, numbers, processors, ratio_text,
+    BenchCells, BenchRecord, build_c_peer, build_ipcost, build_plain, interleave, numbers, processors,
+    ratio_text,
 };
 use xtask::dist;
 use xtask::shell::path_text;
@@ -35,7 +36,7 @@ const CONTENDERS: [&str; 3] = ["bare", "native", "c"];
 const STATIC: &str = "static";
 
 /// One loop over one transport in one placement.
-struct Subject {
+struct LoopSubject {
     name: String,
     words: [String; 3],
     placement: Placement,
@@ -45,7 +46,7 @@ struct Subject {
     peers: &'static [&'static str],
 }
 
-impl Subject {
+impl LoopSubject {
     fn new(pattern: &str, transport: &str, size: u64, placement: Placement) -> Self {
         Self {
             name: format!("{pattern}/{transport}/{size}/{placement}"),
@@ -105,7 +106,7 @@ pub fn streams(epochs: usize, only: &[&str]) -> Result<()> {
     let mut subjects = Vec::new();
     for placement in PLACEMENTS {
         for transport in ["unix", "tcp"] {
-            subjects.extend(SIZES.map(|size| Subject::new("stream", transport, size, placement)));
+            subjects.extend(SIZES.map(|size| LoopSubject::new("stream", transport, size, placement)));
         }
     }
     let (subjects, record) = measured(subjects, epochs, only, true)?;
@@ -129,17 +130,17 @@ pub fn streams(epochs: usize, only: &[&str]) -> Result<()> {
 
 /// Measures the loops by turns; with `draws`, bare programs draw their layouts by themselves.
 fn measured(
-    mut subjects: Vec<Subject>,
+    mut subjects: Vec<LoopSubject>,
     epochs: usize,
     only: &[&str],
     draws: bool,
-) -> Result<(Vec<Subject>, Record)> {
+) -> Result<(Vec<LoopSubject>, BenchRecord)> {
     if cfg!(not(target_os = "linux")) {
         bail!("the bare program is written for Linux");
     }
     build_ipcost()?;
     let (bare, ring, c) = (build_plain("bare")?, build_plain("ring")?, build_c_peer()?);
-    let of = |subject: &Subject| if subject.is_ring() { &ring } else { &bare };
+    let of = |subject: &LoopSubject| if subject.is_ring() { &ring } else { &bare };
     subjects.retain(|subject| only.is_empty() || only.iter().any(|part| subject.name.contains(part)));
     ensure!(!subjects.is_empty(), "no loop is called {}", only.join(" or "));
     for subject in &mut subjects {
@@ -149,7 +150,7 @@ fn measured(
     if subjects.iter().any(|subject| subject.peers.contains(&STATIC)) {
         peers = vec![(STATIC, vec![path_text(&dist::static_binary()?)?.to_owned(), "peer".to_owned()])];
     }
-    let mut cells = Cells::new(&job(&subjects), &peers)?;
+    let mut cells = BenchCells::new(&job(&subjects), &peers)?;
     let mut order: Vec<(usize, usize)> = (0..subjects.len())
         .flat_map(|subject| (0..=subjects[subject].peers.len()).map(move |contender| (subject, contender)))
         .collect();
@@ -161,7 +162,7 @@ fn measured(
             Some(first)
         })
         .collect();
-    let (mut record, mut random) = (Record::default(), Random::new(1));
+    let (mut record, mut random) = (BenchRecord::default(), Random::new(1));
     for epoch in 0..epochs {
         cells.start_epoch()?;
         for _ in 0..ROUNDS {
@@ -184,7 +185,7 @@ fn measured(
     Ok((subjects, record))
 }
 
-fn subjects() -> Vec<Subject> {
+fn subjects() -> Vec<LoopSubject> {
     let mut all = Vec::new();
     for placement in PLACEMENTS {
         for (pattern, size) in LOOPS {
@@ -195,7 +196,7 @@ fn subjects() -> Vec<Subject> {
                 _ => true,
             };
             for transport in TRANSPORTS.iter().chain(rings).filter(can) {
-                all.push(Subject::new(pattern, transport, size, placement));
+                all.push(LoopSubject::new(pattern, transport, size, placement));
             }
         }
     }
@@ -205,10 +206,10 @@ fn subjects() -> Vec<Subject> {
 /// A cell for each subject and peer. Sources are not spread: that is a call of ours, with a separate cost. Streams
 /// turn Nagle's algorithm off, like the bare program: at the end of a batch it would wait for a delayed
 /// acknowledgement.
-fn job(subjects: &[Subject]) -> String {
+fn job(subjects: &[LoopSubject]) -> String {
     let mut job = String::from("latency = \"off\"\nepochs = 1\n");
     for subject in subjects {
-        let Subject { words: [pattern, transport, size], placement, peers, .. } = subject;
+        let LoopSubject { words: [pattern, transport, size], placement, peers, .. } = subject;
         let ring = RINGS.iter().find(|(name, _)| name == transport);
         let options = match (pattern.as_str(), transport.as_str()) {
             ("connect", "tcp") => "options = { spread_sources = false }\n",
@@ -229,7 +230,7 @@ fn job(subjects: &[Subject]) -> String {
     job
 }
 
-fn run_bare(bare: &Path, subject: &Subject, offsets: Option<&str>) -> Result<f64> {
+fn run_bare(bare: &Path, subject: &LoopSubject, offsets: Option<&str>) -> Result<f64> {
     let (client, server) = processors(subject.placement)?;
     let counts = [subject.lead_in, subject.ops, client as u64, server as u64].map(|count| count.to_string());
     let words: Vec<&str> = [path_text(bare)?]
@@ -241,7 +242,7 @@ fn run_bare(bare: &Path, subject: &Subject, offsets: Option<&str>) -> Result<f64
 }
 
 /// The same operation counts for all contenders.
-fn calibrate(bare: &Path, subject: &mut Subject) -> Result<()> {
+fn calibrate(bare: &Path, subject: &mut LoopSubject) -> Result<()> {
     let mut each = f64::NAN;
     for ops in [100, 1_000, 5_000] {
         (subject.lead_in, subject.ops) = (ops / 10, ops);
@@ -253,7 +254,7 @@ fn calibrate(bare: &Path, subject: &mut Subject) -> Result<()> {
 }
 
 /// A row for each subject; `aim` says what an interval of the native peer means.
-fn show(subjects: &[Subject], record: &Record, aim: &dyn Fn((f64, f64)) -> &'static str) {
+fn show(subjects: &[LoopSubject], record: &BenchRecord, aim: &dyn Fn((f64, f64)) -> &'static str) {
     let alpha = ALPHA / subjects.len() as f64;
     println!("{:<28} {:>12}  {:<15} {:<7} {:>12}  interval", "", "native/bare", "interval", "aim", "C/bare");
     for (index, subject) in subjects.iter().enumerate() {

@@ -16,7 +16,7 @@ const BUDGET: &str = "45s";
 
 /// The results of comparisons of one kind.
 #[derive(Default)]
-struct Tally {
+struct PairTally {
     comparisons: u64,
     /// Comparisons in which a group, everything or a cell was found different.
     told: u64,
@@ -41,7 +41,7 @@ pub fn bench(times: usize) -> Result<()> {
     let [a, b, planted] = &runs;
     let mut lines = Vec::new();
     for size in [1, SET] {
-        let (mut equal, mut slower) = (Tally::default(), Tally::default());
+        let (mut equal, mut slower) = (PairTally::default(), PairTally::default());
         for ((a, b), planted) in
             a.chunks_exact(size).zip(b.chunks_exact(size)).zip(planted.chunks_exact(size))
         {
@@ -54,7 +54,7 @@ pub fn bench(times: usize) -> Result<()> {
     Ok(())
 }
 
-impl Tally {
+impl PairTally {
     fn add(&mut self, comparison: &Value) {
         let known = |change: &&Value| matches!(change["verdict"].as_str(), Some("different" | "direction"));
         let groups = comparison["groups"].as_array().into_iter().flatten();
@@ -134,7 +134,7 @@ fn compare(a: &[PathBuf], b: &[PathBuf]) -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("compare --json - prints JSON")
 }
 
-fn show(lines: &[(usize, Tally, Tally)]) {
+fn show(lines: &[(usize, PairTally, PairTally)]) {
     let rate = |count: u64, of: u64| {
         let (lo, hi) = clopper_pearson(count, of.max(1), 0.9);
         format!("{count} of {of} ({:.1}–{:.1} %)", lo * 100.0, hi * 100.0)

@@ -11,22 +11,22 @@ use tempfile::TempDir;
 
 use crate::common::build_plain;
 use crate::processes::on_processor;
-use crate::redis::Redis;
+use crate::redis::PlainRedis;
 use crate::socat::Transfer;
 use xtask::shell::{path_text, root, run, target};
 
 /// A program's figures per operation, by the names that tests use.
-pub type Figures = BTreeMap<String, f64>;
+pub type PlainFigures = BTreeMap<String, f64>;
 
 /// Programs that are ready to run.
-pub struct Programs {
+pub struct PlainPrograms {
     dir: TempDir,
     /// The processors of client and server; the scheduler's choice if `None`.
     processors: Option<(usize, usize)>,
-    redis: Option<Redis>,
+    redis: Option<PlainRedis>,
 }
 
-impl Programs {
+impl PlainPrograms {
     /// Builds the programs for the cells of one experiment.
     pub fn of(cells: &[PlannedCell], processors: Option<(usize, usize)>) -> Result<Self> {
         let client = |names: &[&str]| cells.iter().any(|cell| names.contains(&cell.client.as_str()));
@@ -50,7 +50,7 @@ impl Programs {
         }
         let redis = if client(&["redis", "redis-resolve"]) {
             build_plain("incr")?;
-            Some(Redis::start(dir.path(), processors.map(|(_, server)| server))?)
+            Some(PlainRedis::start(dir.path(), processors.map(|(_, server)| server))?)
         } else {
             None
         };
@@ -73,7 +73,7 @@ impl Programs {
     }
 
     /// Runs a cell's experiment once; `None` if no program here is equivalent.
-    pub fn run(&self, planned: &PlannedCell) -> Result<Option<Figures>> {
+    pub fn run(&self, planned: &PlannedCell) -> Result<Option<PlainFigures>> {
         let cell = &planned.cell;
         let text = |name: &str| Ok::<_, anyhow::Error>(path_text(&built(name))?.to_owned());
         let words = |all: &[&dyn ToString]| all.iter().map(|word| word.to_string()).collect::<Vec<_>>();
@@ -120,7 +120,7 @@ impl Programs {
                 let more =
                     self.socat(cell, long)?.as_nanos() as f64 - self.socat(cell, short)?.as_nanos() as f64;
                 let blocks = (long - short) as f64 / cell.size as f64;
-                Some(Figures::from([("wall".to_owned(), more / blocks)]))
+                Some(PlainFigures::from([("wall".to_owned(), more / blocks)]))
             }
             "redis" | "redis-resolve" if cell.pattern == ipcost_model::Pattern::Connect => {
                 Some(self.increments(cell, planned.client == "redis-resolve")?)
@@ -140,7 +140,7 @@ impl Programs {
         .run(bytes)
     }
 
-    fn increments(&self, cell: &Cell, resolves: bool) -> Result<Figures> {
+    fn increments(&self, cell: &Cell, resolves: bool) -> Result<PlainFigures> {
         let redis = self.redis.as_ref().context("no redis-server")?;
         let kind = match (cell.transport.as_str(), resolves) {
             ("unix", _) => "unix",
@@ -231,7 +231,7 @@ fn built(name: &str) -> PathBuf {
 }
 
 /// A program's output: a name and a number per line.
-fn figures(processors: Option<(usize, usize)>, program: &str, words: &[String]) -> Result<Figures> {
+fn figures(processors: Option<(usize, usize)>, program: &str, words: &[String]) -> Result<PlainFigures> {
     let (client, server) = processors.unzip();
     let mut command = on_processor(client, program);
     // Programs that start their own server place it there.

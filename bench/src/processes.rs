@@ -13,9 +13,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const TIMEOUT_S: &str = "120";
 
 /// A child that is killed, by its id, unless it has ended.
-pub struct Running(Child);
+pub struct RunningChild(Child);
 
-impl Running {
+impl RunningChild {
     pub fn start(command: &mut Command) -> Result<Self> {
         let program = command.get_program().to_string_lossy().into_owned();
         Ok(Self(command.spawn().with_context(|| format!("cannot start {program}"))?))
@@ -32,7 +32,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningChild {
     fn drop(&mut self) {
         // Does nothing to a child that has been waited for.
         let _ = self.0.kill();

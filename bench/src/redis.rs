@@ -5,17 +5,17 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Result, ensure};
 
-use crate::processes::{Running, free_port, on_processor, wait_for};
+use crate::processes::{RunningChild, free_port, on_processor, wait_for};
 use xtask::shell::path_text;
 
 /// A redis-server on a port of loopback and on a path, without persistence.
-pub struct Redis {
-    _server: Running,
+pub struct PlainRedis {
+    _server: RunningChild,
     path: String,
     port: String,
 }
 
-impl Redis {
+impl PlainRedis {
     /// Starts one in an empty directory, and waits until it answers.
     pub fn start(dir: &Path, processor: Option<usize>) -> Result<Self> {
         let path = path_text(&dir.join("redis"))?.to_owned();
@@ -25,7 +25,7 @@ impl Redis {
             .args(["--port", &port, "--bind", "127.0.0.1", "--unixsocket", &path])
             .args(["--save", "", "--appendonly", "no", "--dir", path_text(dir)?])
             .stdout(Stdio::null());
-        let redis = Self { _server: Running::start(&mut command)?, path, port };
+        let redis = Self { _server: RunningChild::start(&mut command)?, path, port };
         wait_for(|| redis.ask(&["PING"]).is_ok_and(|reply| reply.trim() == "PONG"))?;
         Ok(redis)
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::processes::{Running, free_port, listens, on_processor, wait_for};
+use crate::processes::{RunningChild, free_port, listens, on_processor, wait_for};
 use xtask::shell::path_text;
 
 /// How bytes are moved.
@@ -48,23 +48,23 @@ impl Transfer<'_> {
         let receiver = || socat(server, &from, "OPEN:/dev/null,wronly");
         let (began, mut sender, mut receiver) = if self.transport == "pipe" {
             let began = Instant::now();
-            let mut sender = Running::start(sender.stdout(Stdio::piped()))?;
+            let mut sender = RunningChild::start(sender.stdout(Stdio::piped()))?;
             let pipe = sender.child().stdout.take().context("no pipe")?;
             // The command goes at once, and with it this process's end: only the receiver has the pipe.
-            let receiver = Running::start(receiver().stdin(pipe))?;
+            let receiver = RunningChild::start(receiver().stdin(pipe))?;
             (began, sender, receiver)
         } else {
             if self.transport == "fifo" {
                 run_quietly(Command::new("mkfifo").arg(place))?;
             }
-            let receiver = Running::start(&mut receiver())?;
+            let receiver = RunningChild::start(&mut receiver())?;
             match self.transport {
                 "unix" => wait_for(|| Path::new(place).exists())?,
                 "tcp" => wait_for(|| listens(port))?,
                 _ => {}
             }
             let began = Instant::now();
-            (began, Running::start(&mut sender)?, receiver)
+            (began, RunningChild::start(&mut sender)?, receiver)
         };
         let ended = [sender.wait()?, receiver.wait()?];
         let took = began.elapsed();

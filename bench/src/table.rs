@@ -8,14 +8,14 @@ use ipcost_stats::Interval;
 pub const WIDTH: usize = 100;
 
 /// A table whose columns are as wide as what they hold.
-pub struct Table<const N: usize> {
+pub struct TextTable<const N: usize> {
     pub header: [&'static str; N],
     /// The columns of numbers, which are aligned to the right.
     pub numbers: Range<usize>,
     pub rows: Vec<[String; N]>,
 }
 
-impl<const N: usize> Table<N> {
+impl<const N: usize> TextTable<N> {
     pub fn lines(&self) -> Vec<String> {
         let header = self.header.map(str::to_owned);
         let all: Vec<&[String; N]> = std::iter::once(&header).chain(&self.rows).collect();

@@ -23,7 +23,7 @@ const LEVEL: f64 = 0.05;
 
 /// The results of one method, over all repetitions of one question.
 #[derive(Default)]
-struct Way {
+struct MethodResults {
     told: u64,
     wrong_way: u64,
     seconds: Vec<f64>,
@@ -39,7 +39,7 @@ pub fn bench(times: u32) -> Result<()> {
     let pingpong = build_pingpong()?;
     let trips = calibrate(&pingpong)?;
     eprintln!("xtask: {trips} round trips a run, {times} repetitions of each question");
-    let mut ways: Vec<[Way; 2]> = SLOWDOWNS.iter().map(|_| Default::default()).collect();
+    let mut ways: Vec<[MethodResults; 2]> = SLOWDOWNS.iter().map(|_| Default::default()).collect();
     for repetition in 0..times {
         for (slowdown, ways) in SLOWDOWNS.iter().zip(&mut ways) {
             let slow = trips + trips * slowdown / 100;
@@ -52,7 +52,7 @@ pub fn bench(times: u32) -> Result<()> {
     Ok(())
 }
 
-impl Way {
+impl MethodResults {
     fn add(&mut self, (decision, took): (Decision, Duration)) {
         self.told += u64::from(decision.is_some());
         self.wrong_way += u64::from(decision == Some(false));
@@ -131,7 +131,7 @@ fn decide(base: &[f64], slow: &[f64]) -> Decision {
     (welch(base, slow) < LEVEL).then(|| mean(slow) > mean(base))
 }
 
-fn show(ways: &[[Way; 2]]) {
+fn show(ways: &[[MethodResults; 2]]) {
     println!("| slowdown | ipcost | | 30 runs of each | |");
     println!("|---|---|---|---|---|");
     println!("| | detected | median time | detected | median time |");

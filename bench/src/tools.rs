@@ -9,11 +9,11 @@ use anyhow::{Context, Result, bail, ensure};
 use ipcost_model::Placement;
 use ipcost_stats::Random;
 
-use self::comparisons::{COMPARISONS, Comparison, Place, TOOLS};
-pub use self::comparisons::{REDIS_BENCHMARK, Tool};
-use self::show::Row;
-use crate::common::{Record, build_ipcost, processors};
-use crate::verdict::{Reason, Verdict, verdict};
+use self::comparisons::{COMPARISONS, ProcessorPair, TOOLS, ToolComparison};
+pub use self::comparisons::{ComparedTool, REDIS_BENCHMARK};
+use self::show::ToolRow;
+use crate::common::{BenchRecord, build_ipcost, processors};
+use crate::verdict::{BenchVerdict, Reason, verdict};
 
 /// The probability that a row's interval misses. It is not shared over the rows: with ten turns none would have an
 /// interval then.
@@ -24,10 +24,10 @@ const THEIRS: usize = 0;
 const OURS: usize = 1;
 
 /// One row, while it is measured.
-struct Subject {
-    comparison: &'static Comparison,
+struct ToolSubject {
+    comparison: &'static ToolComparison,
     placement: Placement,
-    place: Place,
+    place: ProcessorPair,
     failure: Option<String>,
 }
 
@@ -50,22 +50,22 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
     build_ipcost()?;
     let (mut subjects, not_run) = subjects(&names);
     let record = measure(&mut subjects, turns);
-    let rows: Vec<Row<'_>> =
+    let rows: Vec<ToolRow<'_>> =
         subjects.iter().enumerate().map(|(index, subject)| row(index, subject, &record)).collect();
     if options.is_empty() {
         show::table(&rows, &not_run);
         println!();
     }
     show::markdown(&rows, &not_run);
-    let wrong: Vec<String> = rows.iter().filter(|row| row.verdict.is_wrong()).map(Row::name).collect();
+    let wrong: Vec<String> = rows.iter().filter(|row| row.verdict.is_wrong()).map(ToolRow::name).collect();
     ensure!(wrong.is_empty(), "{} of {} rows failed: {}", wrong.len(), rows.len(), wrong.join("; "));
     Ok(())
 }
 
 /// What can be measured here, and what cannot, with the reason.
-fn subjects(names: &[&str]) -> (Vec<Subject>, Vec<String>) {
+fn subjects(names: &[&str]) -> (Vec<ToolSubject>, Vec<String>) {
     let (mut subjects, mut not_run) = (Vec::new(), Vec::new());
-    let wanted = |comparison: &&Comparison| names.is_empty() || names.contains(&comparison.tool.name);
+    let wanted = |comparison: &&ToolComparison| names.is_empty() || names.contains(&comparison.tool.name);
     for comparison in COMPARISONS.iter().filter(wanted) {
         if let Some(reason) = comparison.lacks() {
             not_run.push(format!("{} ({}): {reason}", comparison.tool.name, comparison.measured));
@@ -74,8 +74,8 @@ fn subjects(names: &[&str]) -> (Vec<Subject>, Vec<String>) {
         for &placement in comparison.placements {
             match processors(placement) {
                 Ok((client, server)) => {
-                    let place = Place { client, server };
-                    subjects.push(Subject { comparison, placement, place, failure: None });
+                    let place = ProcessorPair { client, server };
+                    subjects.push(ToolSubject { comparison, placement, place, failure: None });
                 }
                 Err(error) => not_run.push(format!(
                     "{} ({}), {placement}: {error}",
@@ -87,8 +87,8 @@ fn subjects(names: &[&str]) -> (Vec<Subject>, Vec<String>) {
     (subjects, not_run)
 }
 
-fn measure(subjects: &mut [Subject], turns: u32) -> Record {
-    let (mut record, mut random) = (Record::default(), Random::new(1));
+fn measure(subjects: &mut [ToolSubject], turns: u32) -> BenchRecord {
+    let (mut record, mut random) = (BenchRecord::default(), Random::new(1));
     let mut order: Vec<usize> = (0..subjects.len()).collect();
     for turn in 0..turns as usize {
         random.shuffle(&mut order);
@@ -124,8 +124,8 @@ pub fn tried<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
 }
 
 /// The tool's figure and ours, nanoseconds, one right after the other.
-fn pair(subject: &Subject, tool_first: bool) -> Result<(f64, f64)> {
-    let Subject { comparison, placement, place, .. } = subject;
+fn pair(subject: &ToolSubject, tool_first: bool) -> Result<(f64, f64)> {
+    let ToolSubject { comparison, placement, place, .. } = subject;
     let theirs = || {
         let figure = (comparison.run)(place)?;
         ensure!(figure.is_finite() && figure > 0.0, "its figure is {figure}");
@@ -142,13 +142,13 @@ fn pair(subject: &Subject, tool_first: bool) -> Result<(f64, f64)> {
     }
 }
 
-fn row<'a>(index: usize, subject: &'a Subject, record: &Record) -> Row<'a> {
+fn row<'a>(index: usize, subject: &'a ToolSubject, record: &BenchRecord) -> ToolRow<'a> {
     let ratio = record.ratio(index, OURS, THEIRS, ALPHA);
     let verdict = match (&subject.failure, &ratio) {
         (None, Some(ratio)) => verdict(ratio, subject.comparison.differs.map(Reason::Below)),
-        _ => Verdict::Failed,
+        _ => BenchVerdict::Failed,
     };
-    Row {
+    ToolRow {
         comparison: subject.comparison,
         placement: subject.placement,
         theirs: record.cost(index, THEIRS),

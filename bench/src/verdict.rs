@@ -7,7 +7,7 @@ const SAME: (f64, f64) = (0.85, 1.15);
 
 /// What a quotient says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum BenchVerdict {
     /// The interval lies within the margin.
     Agrees,
     /// It lies outside, and what one side does and the other does not is named as the reason.
@@ -20,7 +20,7 @@ pub enum Verdict {
     Failed,
 }
 
-impl Verdict {
+impl BenchVerdict {
     pub fn word(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
@@ -55,16 +55,16 @@ impl Reason {
 }
 
 /// Judges a quotient ours / theirs, given as logarithms.
-pub fn verdict(ratio: &Interval, reason: Option<Reason>) -> Verdict {
-    let Some((lo, hi)) = ratio.bounds.map(|(lo, hi)| (lo.exp(), hi.exp())) else { return Verdict::Open };
+pub fn verdict(ratio: &Interval, reason: Option<Reason>) -> BenchVerdict {
+    let Some((lo, hi)) = ratio.bounds.map(|(lo, hi)| (lo.exp(), hi.exp())) else { return BenchVerdict::Open };
     if lo >= SAME.0 && hi <= SAME.1 {
-        return Verdict::Agrees;
+        return BenchVerdict::Agrees;
     }
     match reason {
-        _ if hi >= SAME.0 && lo <= SAME.1 => Verdict::Open,
-        Some(Reason::Below(_)) if hi < SAME.0 => Verdict::Explained,
-        Some(Reason::Above(_)) if lo > SAME.1 => Verdict::Explained,
-        _ => Verdict::Differs,
+        _ if hi >= SAME.0 && lo <= SAME.1 => BenchVerdict::Open,
+        Some(Reason::Below(_)) if hi < SAME.0 => BenchVerdict::Explained,
+        Some(Reason::Above(_)) if lo > SAME.1 => BenchVerdict::Explained,
+        _ => BenchVerdict::Differs,
     }
 }
 
@@ -75,27 +75,27 @@ mod tests {
     const BELOW: Option<Reason> = Some(Reason::Below("the tool waits twice for each request"));
     const ABOVE: Option<Reason> = Some(Reason::Above("ipcost waits twice for each request"));
 
-    fn of(lo: f64, hi: f64, differs: Option<Reason>) -> Verdict {
+    fn of(lo: f64, hi: f64, differs: Option<Reason>) -> BenchVerdict {
         verdict(&Interval { median: 0.0, bounds: Some((f64::ln(lo), f64::ln(hi))) }, differs)
     }
 
     #[test]
     fn only_an_interval_wholly_outside_the_margin_differs() {
-        assert_eq!(of(0.90, 1.10, None), Verdict::Agrees);
-        assert_eq!(of(0.80, 1.10, None), Verdict::Open);
-        assert_eq!(of(0.50, 2.00, None), Verdict::Open);
-        assert_eq!(of(0.70, 0.84, None), Verdict::Differs);
-        assert_eq!(of(1.16, 1.30, None), Verdict::Differs);
-        assert_eq!(verdict(&Interval { median: 1.0, bounds: None }, None), Verdict::Open);
+        assert_eq!(of(0.90, 1.10, None), BenchVerdict::Agrees);
+        assert_eq!(of(0.80, 1.10, None), BenchVerdict::Open);
+        assert_eq!(of(0.50, 2.00, None), BenchVerdict::Open);
+        assert_eq!(of(0.70, 0.84, None), BenchVerdict::Differs);
+        assert_eq!(of(1.16, 1.30, None), BenchVerdict::Differs);
+        assert_eq!(verdict(&Interval { median: 1.0, bounds: None }, None), BenchVerdict::Open);
     }
 
     #[test]
     fn a_reason_explains_only_its_own_side_of_the_margin() {
-        assert_eq!(of(0.70, 0.84, BELOW), Verdict::Explained);
-        assert_eq!(of(1.16, 1.30, BELOW), Verdict::Differs);
-        assert_eq!(of(0.70, 0.84, ABOVE), Verdict::Differs);
-        assert_eq!(of(1.16, 1.30, ABOVE), Verdict::Explained);
-        assert_eq!(of(0.90, 1.10, BELOW), Verdict::Agrees);
-        assert_eq!(of(1.10, 1.30, ABOVE), Verdict::Open);
+        assert_eq!(of(0.70, 0.84, BELOW), BenchVerdict::Explained);
+        assert_eq!(of(1.16, 1.30, BELOW), BenchVerdict::Differs);
+        assert_eq!(of(0.70, 0.84, ABOVE), BenchVerdict::Differs);
+        assert_eq!(of(1.16, 1.30, ABOVE), BenchVerdict::Explained);
+        assert_eq!(of(0.90, 1.10, BELOW), BenchVerdict::Agrees);
+        assert_eq!(of(1.10, 1.30, ABOVE), BenchVerdict::Open);
     }
 }

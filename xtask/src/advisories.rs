@@ -11,7 +11,7 @@ const DATABASE: &str = "https://github.com/rustsec/advisory-db";
 
 /// The availability of the database.
 #[derive(Debug, PartialEq, Eq)]
-enum Source {
+enum AdvisorySource {
     /// It answers; use the newest version.
     Network,
     /// It does not answer; use the local copy.
@@ -24,14 +24,14 @@ enum Source {
 pub fn check() -> Result<bool> {
     let check = ["cargo", "deny", "--log-level", "error", "check"];
     match source(answers(), kept()) {
-        Source::Network => run(&[&check[..], &["advisories"]].concat())?,
-        Source::Kept => {
+        AdvisorySource::Network => run(&[&check[..], &["advisories"]].concat())?,
+        AdvisorySource::Kept => {
             eprintln!(
                 "xtask: {DATABASE} does not answer; known vulnerabilities are looked up in the local copy"
             );
             run(&["cargo", "deny", "--offline", "--log-level", "error", "check", "advisories"])?;
         }
-        Source::Nowhere => return Ok(false),
+        AdvisorySource::Nowhere => return Ok(false),
     }
     Ok(true)
 }
@@ -45,11 +45,11 @@ pub fn require() -> Result<()> {
     check().map(drop)
 }
 
-fn source(answers: bool, kept: bool) -> Source {
+fn source(answers: bool, kept: bool) -> AdvisorySource {
     match (answers, kept) {
-        (true, _) => Source::Network,
-        (false, true) => Source::Kept,
-        (false, false) => Source::Nowhere,
+        (true, _) => AdvisorySource::Network,
+        (false, true) => AdvisorySource::Kept,
+        (false, false) => AdvisorySource::Nowhere,
     }
 }
 
@@ -74,7 +74,13 @@ mod tests {
 
     #[test]
     fn the_newest_is_taken_and_a_lack_is_no_pass() {
-        assert_eq!((source(true, true), source(true, false)), (Source::Network, Source::Network));
-        assert_eq!((source(false, true), source(false, false)), (Source::Kept, Source::Nowhere));
+        assert_eq!(
+            (source(true, true), source(true, false)),
+            (AdvisorySource::Network, AdvisorySource::Network)
+        );
+        assert_eq!(
+            (source(false, true), source(false, false)),
+            (AdvisorySource::Kept, AdvisorySource::Nowhere)
+        );
     }
 }

@@ -12,7 +12,7 @@ const HEADING: &str = "| rule | must not occur | but in |";
 
 /// A row: any of `words` occurs in no file whose path begins with none of `exceptions`.
 #[derive(Debug, PartialEq, Eq)]
-struct Rule {
+struct SourceRule {
     words: Vec<String>,
     exceptions: Vec<String>,
 }
@@ -78,19 +78,19 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// The rows of the table.
-fn rules(page: &str) -> Vec<Rule> {
+fn rules(page: &str) -> Vec<SourceRule> {
     let rows =
         page.lines().skip_while(|line| *line != HEADING).skip(2).take_while(|line| line.starts_with('|'));
     rows.filter_map(|row| {
         let cells: Vec<&str> = row.split('|').collect();
         let code =
             |cell: &str| -> Vec<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
-        Some(Rule { words: code(cells.get(2)?), exceptions: code(cells.get(3)?) })
+        Some(SourceRule { words: code(cells.get(2)?), exceptions: code(cells.get(3)?) })
     })
     .collect()
 }
 
-impl Rule {
+impl SourceRule {
     /// The lines of a file that break it, each with the word; comments and tests at the end of a file do not count.
     fn broken_in(&self, name: &str, text: &str) -> Vec<String> {
         if self.exceptions.iter().any(|place| name.starts_with(place.as_str())) {
@@ -138,7 +138,7 @@ mod tests {
         let rules = rules(&page);
         assert_eq!(
             rules,
-            [Rule {
+            [SourceRule {
                 words: vec!["forbidden(".into(), "also".into()],
                 exceptions: vec!["crates/one/".into()]
             }]

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use anyhow::{Result, ensure};
 
 use crate::shell::{self, command, run_command};
-use crate::steps::{self, Step};
+use crate::steps::{self, TaskStep};
 use crate::tools::{CARGO_DENY, ensure_rust_components, ensure_rust_target};
 use crate::{advisories, architecture, docs, english, miri, pool, unused, workflows};
 
@@ -21,18 +21,18 @@ pub fn run() -> Result<()> {
         Ok(())
     };
     let steps = [
-        Step { name: "install what is missing", run: &install },
-        Step { name: "formatting (cargo fmt)", run: &formatting },
-        Step { name: "links of README and docs/", run: &docs::check },
-        Step { name: "English of README, docs/ and comments", run: &english::check },
-        Step { name: "rules of docs/architecture.md", run: &architecture::check },
-        Step { name: "workflows: pinned, and nothing of others beside a token", run: &workflows::check },
-        Step { name: "unused dependencies", run: &unused::check },
-        Step { name: "licences and sources of dependencies (cargo deny)", run: &dependencies },
-        Step { name: "known vulnerabilities", run: &advisories },
-        Step { name: "lints (cargo clippy)", run: &lints },
-        Step { name: "documentation of the crates (cargo doc)", run: &documentation },
-        Step { name: "pure code, under Miri", run: &miri::run_where_available },
+        TaskStep { name: "install what is missing", run: &install },
+        TaskStep { name: "formatting (cargo fmt)", run: &formatting },
+        TaskStep { name: "links of README and docs/", run: &docs::check },
+        TaskStep { name: "English of README, docs/ and comments", run: &english::check },
+        TaskStep { name: "rules of docs/architecture.md", run: &architecture::check },
+        TaskStep { name: "workflows: pinned, and nothing of others beside a token", run: &workflows::check },
+        TaskStep { name: "unused dependencies", run: &unused::check },
+        TaskStep { name: "licences and sources of dependencies (cargo deny)", run: &dependencies },
+        TaskStep { name: "known vulnerabilities", run: &advisories },
+        TaskStep { name: "lints (cargo clippy)", run: &lints },
+        TaskStep { name: "documentation of the crates (cargo doc)", run: &documentation },
+        TaskStep { name: "pure code, under Miri", run: &miri::run_where_available },
     ];
     steps::run(
         "lint: about ten minutes, in which all is built; the first time also two to build cargo-deny",

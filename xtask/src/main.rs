@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         ["soak", times] => repetitions(times).and_then(soak::run),
         ["miri"] => miri::run(),
         ["bench" | "figures" | "tables", ..] => bench(&words),
-        ["dist", words @ ..] => dist::Options::read(words).and_then(|options| dist::run(&options)),
+        ["dist", words @ ..] => dist::DistOptions::read(words).and_then(|options| dist::run(&options)),
         ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

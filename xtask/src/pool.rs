@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde_json::Value;
 
 use crate::shell::{command, target};
-use crate::tally::Tally;
+use crate::tally::TestTally;
 
 /// When to give up, in seconds since 1970: anyone who ends this program from outside learns nothing about the tests.
 const DEADLINE: &str = "IPCOST_DEADLINE";
@@ -27,7 +27,7 @@ const TAKES_UNSTABLE: &str = "RUSTC_BOOTSTRAP";
 
 /// When a test runs, by the first word of why others ignore it: `#[ignore = "alone: …"]`, `#[ignore = "nightly: …"]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum TestStage {
     Beside,
     /// Beside no other: it loads the machine, or asserts what takes how long.
     Alone,
@@ -36,7 +36,7 @@ pub enum When {
 }
 
 #[derive(Clone, Debug)]
-pub struct Test {
+pub struct PooledTest {
     program: PathBuf,
     /// The directory of its package, in which cargo runs it.
     dir: PathBuf,
@@ -44,10 +44,10 @@ pub struct Test {
     name: String,
     /// Whether it runs the program as a user does: one of the program's own package.
     pub is_of_users: bool,
-    pub when: When,
+    pub when: TestStage,
 }
 
-impl Test {
+impl PooledTest {
     /// Its name among those of all programs.
     fn label(&self) -> String {
         let package = self.dir.file_name().unwrap_or_default().to_string_lossy();
@@ -81,7 +81,7 @@ pub fn said(messages: &[Value]) -> String {
 }
 
 /// Builds the tests and all that they run, peers with libraries too, and asks each program which tests it has.
-pub fn built() -> Result<Vec<Test>> {
+pub fn built() -> Result<Vec<PooledTest>> {
     let messages = build()?;
     let mut tests = Vec::new();
     for message in messages.iter().filter(|message| message["profile"]["test"] == true) {
@@ -89,7 +89,7 @@ pub fn built() -> Result<Vec<Test>> {
         let manifest = Path::new(message["manifest_path"].as_str().context("a manifest")?);
         let dir = manifest.parent().context("a directory")?.to_owned();
         let is_of_users = message["target"]["kind"] == serde_json::json!(["test"]) && dir.ends_with("ipcost");
-        tests.extend(listed(&program, &dir)?.into_iter().map(|(name, when)| Test {
+        tests.extend(listed(&program, &dir)?.into_iter().map(|(name, when)| PooledTest {
             program: program.clone(),
             dir: dir.clone(),
             name,
@@ -102,7 +102,7 @@ pub fn built() -> Result<Vec<Test>> {
 }
 
 /// The tests of a program, without those that run only where they are asked for.
-fn listed(program: &Path, dir: &Path) -> Result<Vec<(String, When)>> {
+fn listed(program: &Path, dir: &Path) -> Result<Vec<(String, TestStage)>> {
     let mut command = Command::new(program);
     command.args(["--list", "--format", "json", "-Zunstable-options"]).env(TAKES_UNSTABLE, "1");
     let output = command.current_dir(dir).output()?;
@@ -112,9 +112,9 @@ fn listed(program: &Path, dir: &Path) -> Result<Vec<(String, When)>> {
     let named = tests.filter_map(|test| {
         let why = test["ignore_message"].as_str().unwrap_or_default();
         let when = match (test["ignore"].as_bool()?, why.split(':').next()) {
-            (false, _) => When::Beside,
-            (true, Some("alone")) => When::Alone,
-            (true, Some("nightly")) => When::Nightly,
+            (false, _) => TestStage::Beside,
+            (true, Some("alone")) => TestStage::Alone,
+            (true, Some("nightly")) => TestStage::Nightly,
             (true, _) => return None,
         };
         Some((test["name"].as_str()?.to_owned(), when))
@@ -123,15 +123,16 @@ fn listed(program: &Path, dir: &Path) -> Result<Vec<(String, When)>> {
 }
 
 /// Runs tests, so many at once for each core, shows each failure as it happens, and goes on.
-pub fn run_all(tests: Vec<Test>, for_each_core: usize, tally: &Tally) -> Result<()> {
+pub fn run_all(tests: Vec<PooledTest>, for_each_core: usize, tally: &TestTally) -> Result<()> {
     let began = Instant::now();
     let count = tests.len();
     let known = recorded();
-    let (alone, mut beside): (Vec<Test>, Vec<Test>) =
-        tests.into_iter().partition(|test| test.when == When::Alone);
+    let (alone, mut beside): (Vec<PooledTest>, Vec<PooledTest>) =
+        tests.into_iter().partition(|test| test.when == TestStage::Alone);
     // What has never run is taken for long where it runs the program.
-    let took =
-        |test: &Test| known.get(&test.label()).copied().unwrap_or(if test.is_of_users { 3.0 } else { 0.0 });
+    let took = |test: &PooledTest| {
+        known.get(&test.label()).copied().unwrap_or(if test.is_of_users { 3.0 } else { 0.0 })
+    };
     beside.sort_by(|one, other| took(other).total_cmp(&took(one)));
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let failed = Mutex::new(Vec::new());
@@ -168,7 +169,7 @@ pub fn run_all(tests: Vec<Test>, for_each_core: usize, tally: &Tally) -> Result<
 }
 
 /// Runs one test, for so long at most.
-fn run(test: &Test, limit: Duration, tally: &Tally) -> Result<()> {
+fn run(test: &PooledTest, limit: Duration, tally: &TestTally) -> Result<()> {
     ensure!(!limit.is_zero(), "not begun: the time was up");
     let mut printed = tempfile::NamedTempFile::new()?;
     let out = printed.reopen()?;
@@ -215,7 +216,7 @@ fn recorded() -> BTreeMap<String, f64> {
 }
 
 /// Writes that down for the next time. It changes the order alone, so that a failure to do so is no failure.
-fn record(mut times: BTreeMap<String, f64>, tally: &Tally) {
+fn record(mut times: BTreeMap<String, f64>, tally: &TestTally) {
     times.extend(tally.times());
     let text = serde_json::to_string_pretty(&times).unwrap_or_default();
     let _ = std::fs::write(target().join("test-times.json"), text);
@@ -228,7 +229,7 @@ mod tests {
     use super::*;
 
     /// A test of a program that is these lines of shell.
-    fn test_of(script: &str) -> (tempfile::TempDir, Test) {
+    fn test_of(script: &str) -> (tempfile::TempDir, PooledTest) {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("program");
         // Written by another process: one that is started meanwhile would keep it open for writing.
@@ -243,19 +244,19 @@ mod tests {
                 .success()
         );
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let test = Test {
+        let test = PooledTest {
             program,
             dir: dir.path().into(),
             name: "a".into(),
             is_of_users: false,
-            when: When::Beside,
+            when: TestStage::Beside,
         };
         (dir, test)
     }
 
     #[test]
     fn one_test_has_to_pass_before_the_time_is_up() {
-        let tally = Tally::new("", &[]).unwrap();
+        let tally = TestTally::new("", &[]).unwrap();
         let fails = |script: &str, limit: Duration| {
             let (_dir, test) = test_of(script);
             run(&test, limit, &tally).map_err(|error| error.to_string())
@@ -282,7 +283,7 @@ mod tests {
 { "type": "test", "event": "discovered", "name": "d", "ignore": true, "ignore_message": "prints a table" }"#;
         let (_dir, test) = test_of(&format!("cat <<'END'{lines}\nEND"));
         let listed = listed(&test.program, &test.dir).unwrap();
-        let named = [("a", When::Beside), ("b", When::Alone), ("c", When::Nightly)];
+        let named = [("a", TestStage::Beside), ("b", TestStage::Alone), ("c", TestStage::Nightly)];
         assert_eq!(listed, named.map(|(name, when)| (name.to_owned(), when)));
     }
 }

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::pool::{Test, When, built, run_all};
+use crate::pool::{PooledTest, TestStage, built, run_all};
 use crate::shell::command;
-use crate::tally::Tally;
+use crate::tally::TestTally;
 use crate::test::AT_ONCE;
 use crate::tools::{ensure_packages, program};
 
@@ -17,8 +17,9 @@ const STRESS: [&str; 3] = ["stress-ng", "--cpu", "4"];
 /// Runs all tests this many times; stops at the first failure and shows its output.
 pub fn run(times: u32) -> Result<()> {
     ensure_packages(&[program("stress-ng", &["stress-ng"], "keeping the processors busy")])?;
-    let tally = Tally::new("", &[])?;
-    let tests: Vec<Test> = built()?.into_iter().filter(|test| test.when != When::Nightly).collect();
+    let tally = TestTally::new("", &[])?;
+    let tests: Vec<PooledTest> =
+        built()?.into_iter().filter(|test| test.when != TestStage::Nightly).collect();
     for number in 1..=times {
         let stress = number.is_multiple_of(2).then(Stress::start).transpose()?;
         let beside = if stress.is_some() { format!(", beside {}", STRESS.join(" ")) } else { String::new() };

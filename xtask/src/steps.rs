@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 /// Something that must succeed.
-pub struct Step<'a> {
+pub struct TaskStep<'a> {
     pub name: &'static str,
     pub run: &'a dyn Fn() -> Result<()>,
 }
 
 /// Says which steps there are, then runs them and reports their times; stops at the first failure.
-pub fn run(what: &str, steps: &[Step<'_>]) -> Result<()> {
+pub fn run(what: &str, steps: &[TaskStep<'_>]) -> Result<()> {
     eprintln!("xtask: {what}");
     for (number, step) in (1..).zip(steps) {
         eprintln!("{number:>4}. {}", step.name);

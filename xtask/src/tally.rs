@@ -14,7 +14,7 @@ use crate::tools::Package;
 use ipcost_testing::{ALLOWED, NAMES, NIGHTLY, SKIPS, is_allowed};
 
 /// The tests of one command.
-pub struct Tally {
+pub struct TestTally {
     /// Names of what may be missing, as the tests read them.
     allowed: String,
     /// A line for each skip.
@@ -28,7 +28,7 @@ pub struct Tally {
 /// So many tests are named that took the longest.
 const SLOWEST: usize = 20;
 
-impl Tally {
+impl TestTally {
     /// Begins to count; what is named here or in the environment may be missing.
     pub fn new(names: &str, packages: &[&[Package]]) -> Result<Self> {
         let from_outside = std::env::var(ALLOWED).unwrap_or_default();
@@ -150,16 +150,16 @@ mod tests {
 
     #[test]
     fn only_known_names_are_allowed() {
-        let tally = Tally::new("quotas, redis-server", &[]).unwrap();
+        let tally = TestTally::new("quotas, redis-server", &[]).unwrap();
         assert!(tally.allows("quotas") && tally.allows("redis-server") && !tally.allows("root"));
-        assert!(Tally::new("all", &[]).unwrap().allows("root"));
-        let error = Tally::new("quota", &[]).err().unwrap().to_string();
+        assert!(TestTally::new("all", &[]).unwrap().allows("root"));
+        let error = TestTally::new("quota", &[]).err().unwrap().to_string();
         assert!(error.starts_with("quota is not the name") && error.contains(", quotas, "), "{error}");
     }
 
     #[test]
     fn a_step_that_may_not_be_left_out_fails() {
-        let tally = Tally::new("quotas", &[]).unwrap();
+        let tally = TestTally::new("quotas", &[]).unwrap();
         assert!(tally.skip("quotas", "a step", "none").is_ok());
         assert!(tally.skip("containers", "a step", "none").is_err());
     }

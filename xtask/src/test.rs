@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use crate::dist;
-use crate::pool::{Test, When, built, run_all};
-use crate::steps::{self, Step};
-use crate::tally::Tally;
+use crate::pool::{PooledTest, TestStage, built, run_all};
+use crate::steps::{self, TaskStep};
+use crate::tally::TestTally;
 use crate::tools::{
     CARGO_DEB, Package, ensure_maturin, ensure_packages_for_tests, ensure_rust_target, program,
 };
@@ -166,14 +166,14 @@ const ALL_PACKAGES: &[&[Package]] = &[PACKAGES, SYSTEM_PACKAGES, PACKAGING, SERV
 
 /// Runs the tests that run anywhere; of what this machine lacks, these names may be missing, separated by commas.
 pub fn run(may_be_missing: &str) -> Result<()> {
-    let tally = Tally::new(may_be_missing, ALL_PACKAGES)?;
+    let tally = TestTally::new(may_be_missing, ALL_PACKAGES)?;
     let steps = [
-        Step { name: "install what is missing", run: &|| ensure_packages_for_tests(PACKAGES, &tally) },
-        Step { name: "build the program and the tests", run: &|| built().map(drop) },
-        Step {
+        TaskStep { name: "install what is missing", run: &|| ensure_packages_for_tests(PACKAGES, &tally) },
+        TaskStep { name: "build the program and the tests", run: &|| built().map(drop) },
+        TaskStep {
             name: "tests of all parts, simulated campaigns among them, and tests that run the program as a user does",
             run: &|| {
-                let anywhere = |test: &Test| !test.is_in(&[SYSTEM, OF_WINDOWS, OF_PACKAGES].concat());
+                let anywhere = |test: &PooledTest| !test.is_in(&[SYSTEM, OF_WINDOWS, OF_PACKAGES].concat());
                 run_all(chosen(anywhere)?, AT_ONCE, &tally)
             },
         },
@@ -185,15 +185,15 @@ pub fn run(may_be_missing: &str) -> Result<()> {
 
 /// Runs the tests that take a whole system; of what this machine lacks, these names may be missing, separated by commas.
 pub fn run_system(may_be_missing: &str) -> Result<()> {
-    let tally = Tally::new(may_be_missing, ALL_PACKAGES)?;
+    let tally = TestTally::new(may_be_missing, ALL_PACKAGES)?;
     let only = |modules: &[&str], at_once| run_all(chosen(|test| test.is_in(modules))?, at_once, &tally);
     let steps = [
-        Step { name: "install what is missing", run: &|| install_system(&tally) },
-        Step { name: "build the program and the tests", run: &|| built().map(drop) },
-        Step { name: "tests of a whole system", run: &|| only(SYSTEM, AT_ONCE_OF_SYSTEM) },
-        Step { name: "Windows, under Wine", run: &|| only(OF_WINDOWS, AT_ONCE_OF_SYSTEM) },
-        Step { name: "packages, packed twice", run: &|| packages(&tally) },
-        Step { name: "packages, used in bare systems", run: &|| only(OF_PACKAGES, AT_ONCE_OF_SYSTEM) },
+        TaskStep { name: "install what is missing", run: &|| install_system(&tally) },
+        TaskStep { name: "build the program and the tests", run: &|| built().map(drop) },
+        TaskStep { name: "tests of a whole system", run: &|| only(SYSTEM, AT_ONCE_OF_SYSTEM) },
+        TaskStep { name: "Windows, under Wine", run: &|| only(OF_WINDOWS, AT_ONCE_OF_SYSTEM) },
+        TaskStep { name: "packages, packed twice", run: &|| packages(&tally) },
+        TaskStep { name: "packages, used in bare systems", run: &|| only(OF_PACKAGES, AT_ONCE_OF_SYSTEM) },
     ];
     let result = steps::run(
         "test --system: about forty minutes, half of them for Windows and for packages; some tests take root, and fail where they do not have it",
@@ -206,15 +206,15 @@ pub fn run_system(may_be_missing: &str) -> Result<()> {
 /// Runs what takes too long for each change: simulations at ten times the campaigns, thousands of connections, other people's tools
 /// beside ours.
 pub fn run_nightly(may_be_missing: &str) -> Result<()> {
-    let tally = Tally::new(may_be_missing, ALL_PACKAGES)?.nightly();
+    let tally = TestTally::new(may_be_missing, ALL_PACKAGES)?.nightly();
     let steps = [
-        Step { name: "install what is missing", run: &|| install_system(&tally) },
-        Step { name: "build the program and the tests", run: &|| built().map(drop) },
-        Step {
+        TaskStep { name: "install what is missing", run: &|| install_system(&tally) },
+        TaskStep { name: "build the program and the tests", run: &|| built().map(drop) },
+        TaskStep {
             name: "tests of every night, and those of all parts with ten times the campaigns",
             run: &|| {
                 let mut tests = built()?;
-                tests.retain(|test| test.when == When::Nightly || !test.is_of_users);
+                tests.retain(|test| test.when == TestStage::Nightly || !test.is_of_users);
                 run_all(tests, AT_ONCE_OF_SYSTEM, &tally)
             },
         },
@@ -225,13 +225,13 @@ pub fn run_nightly(may_be_missing: &str) -> Result<()> {
 }
 
 /// The tests that fit, but those of every night.
-fn chosen(fits: impl Fn(&Test) -> bool) -> Result<Vec<Test>> {
+fn chosen(fits: impl Fn(&PooledTest) -> bool) -> Result<Vec<PooledTest>> {
     let mut tests = built()?;
-    tests.retain(|test| test.when != When::Nightly && fits(test));
+    tests.retain(|test| test.when != TestStage::Nightly && fits(test));
     Ok(tests)
 }
 
-fn install_system(tally: &Tally) -> Result<()> {
+fn install_system(tally: &TestTally) -> Result<()> {
     for packages in [PACKAGES, SYSTEM_PACKAGES, SERVERS, ENGINES] {
         ensure_packages_for_tests(packages, tally)?;
     }
@@ -239,14 +239,14 @@ fn install_system(tally: &Tally) -> Result<()> {
 }
 
 /// Packages for Linux, packed twice. That a second build is the same to the byte takes as long again: `cargo xtask dist --twice`.
-fn packages(tally: &Tally) -> Result<()> {
+fn packages(tally: &TestTally) -> Result<()> {
     ensure_packages_for_tests(PACKAGING, tally)?;
     for target in ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"] {
         ensure_rust_target(target)?;
     }
     ensure_maturin()?;
     CARGO_DEB.ensure()?;
-    let options = dist::Options::read(&["x86_64", "aarch64", "deb", "npm", "crates", "homebrew"])?;
+    let options = dist::DistOptions::read(&["x86_64", "aarch64", "deb", "npm", "crates", "homebrew"])?;
     dist::run(&options)?;
     dist::compare_with(&options, &options)
 }

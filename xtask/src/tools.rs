@@ -6,20 +6,20 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use crate::shell::{path_text, root, run, succeeds, target};
-use crate::tally::Tally;
+use crate::tally::TestTally;
 
 /// A program that cargo can install.
-pub struct Tool {
+pub struct CargoTool {
     check: &'static [&'static str],
     package: &'static str,
 }
 
 /// Checks licences, sources and known vulnerabilities of dependencies.
-pub const CARGO_DENY: Tool = Tool { check: &["cargo", "deny", "--version"], package: "cargo-deny" };
+pub const CARGO_DENY: CargoTool = CargoTool { check: &["cargo", "deny", "--version"], package: "cargo-deny" };
 
-pub const CARGO_DEB: Tool = Tool { check: &["cargo", "deb", "--version"], package: "cargo-deb" };
+pub const CARGO_DEB: CargoTool = CargoTool { check: &["cargo", "deb", "--version"], package: "cargo-deb" };
 
-impl Tool {
+impl CargoTool {
     /// Whether it is installed.
     pub fn is_installed(&self) -> bool {
         succeeds(self.check)
@@ -132,7 +132,7 @@ pub fn ensure_packages(packages: &[Package]) -> Result<()> {
 }
 
 /// Makes sure that system programs are installed whose lack would make tests fail or leave out what needs them.
-pub fn ensure_packages_for_tests(packages: &[Package], tally: &Tally) -> Result<()> {
+pub fn ensure_packages_for_tests(packages: &[Package], tally: &TestTally) -> Result<()> {
     let (mut missing, _) = install_packages(packages);
     let is_allowed = |package: &&Package| package.names.iter().any(|name| tally.allows(name));
     let (allowed, rest): (Vec<&Package>, Vec<&Package>) = missing.drain(..).partition(is_allowed);

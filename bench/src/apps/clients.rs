@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use ipcost_model::Pattern;
 use tempfile::TempDir;
 
-use super::At;
-use super::loads::Load;
-use super::server::Socket;
+use super::SubjectAt;
+use super::loads::ServerLoad;
+use super::server::ServerSocket;
 use crate::figures;
 use crate::processes::output_of;
 use xtask::shell::path_text;
@@ -21,10 +21,10 @@ const CONNECTIONS: u64 = 6_000;
 const FORKS: u64 = 200;
 
 /// The time of a request by redis-benchmark.
-pub fn redis_benchmark(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
+pub fn redis_benchmark(load: &ServerLoad, at: &SubjectAt<'_>, socket: ServerSocket) -> Result<f64> {
     let to = match socket {
-        Socket::Unix => ["-s", &at.server.path],
-        Socket::Tcp => ["-p", &at.server.port],
+        ServerSocket::Unix => ["-s", &at.server.path],
+        ServerSocket::Tcp => ["-p", &at.server.port],
     };
     let connects = load.pattern == Pattern::Connect;
     let (count, keeps) = if connects { (CONNECTIONS, "0") } else { (REQUESTS * load.pipeline, "1") };
@@ -36,7 +36,7 @@ pub fn redis_benchmark(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> 
 }
 
 /// The time of a transaction by pgbench, in the simple protocol, as ipcost's client speaks it.
-pub fn pgbench(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
+pub fn pgbench(load: &ServerLoad, at: &SubjectAt<'_>, socket: ServerSocket) -> Result<f64> {
     let dir = TempDir::new()?;
     let script = dir.path().join("script.sql");
     std::fs::write(&script, load.request)?;
@@ -55,7 +55,7 @@ pub fn pgbench(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
 }
 
 /// The time of a query by sysbench's driver for PostgreSQL, which asks as libpq's `PQexec` does.
-pub fn sysbench_postgres(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
+pub fn sysbench_postgres(load: &ServerLoad, at: &SubjectAt<'_>, socket: ServerSocket) -> Result<f64> {
     let (user, database) = login(at)?;
     let host = libpq_host(at, socket)?;
     let to = [("host", host.as_str()), ("port", &at.server.port), ("user", user), ("db", database)];
@@ -63,17 +63,17 @@ pub fn sysbench_postgres(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64
 }
 
 /// The time of a query by sysbench's driver for MariaDB and MySQL.
-pub fn sysbench_mariadb(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
+pub fn sysbench_mariadb(load: &ServerLoad, at: &SubjectAt<'_>, socket: ServerSocket) -> Result<f64> {
     let (user, database) = login(at)?;
     let to = match socket {
-        Socket::Unix => [("host", "localhost"), ("socket", &at.server.path)],
-        Socket::Tcp => [("host", "127.0.0.1"), ("port", &at.server.port)],
+        ServerSocket::Unix => [("host", "localhost"), ("socket", &at.server.path)],
+        ServerSocket::Tcp => [("host", "127.0.0.1"), ("port", &at.server.port)],
     };
     sysbench(load, at, "mysql", &[&to[..], &[("user", user), ("db", database)]].concat())
 }
 
 /// The time of a query by one of sysbench's drivers.
-fn sysbench(load: &Load, at: &At<'_>, driver: &str, to: &[(&str, &str)]) -> Result<f64> {
+fn sysbench(load: &ServerLoad, at: &SubjectAt<'_>, driver: &str, to: &[(&str, &str)]) -> Result<f64> {
     let dir = TempDir::new()?;
     let script = dir.path().join("query.lua");
     std::fs::write(
@@ -93,11 +93,11 @@ fn sysbench(load: &Load, at: &At<'_>, driver: &str, to: &[(&str, &str)]) -> Resu
 }
 
 /// The time of a request by h2load over HTTP/1.1.
-pub fn h2load(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
+pub fn h2load(load: &ServerLoad, at: &SubjectAt<'_>, socket: ServerSocket) -> Result<f64> {
     let port = &at.server.port;
     let to = match socket {
-        Socket::Unix => format!("unix:{}", at.server.path),
-        Socket::Tcp => format!("http://127.0.0.1:{port}"),
+        ServerSocket::Unix => format!("unix:{}", at.server.path),
+        ServerSocket::Tcp => format!("http://127.0.0.1:{port}"),
     };
     let path = load.request.strip_prefix("GET ").context("h2load asks with GET")?;
     let (page, count) = (format!("http://127.0.0.1:{port}{path}"), REQUESTS.to_string());
@@ -108,17 +108,17 @@ pub fn h2load(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
 }
 
 /// The user and the database of a private server.
-fn login(at: &At<'_>) -> Result<(&'static str, &'static str)> {
+fn login(at: &SubjectAt<'_>) -> Result<(&'static str, &'static str)> {
     at.kind.private_login.with_context(|| format!("{} has no login", at.kind.name))
 }
 
 /// The host as libpq takes it: the directory of the Unix socket, or an address.
-fn libpq_host(at: &At<'_>, socket: Socket) -> Result<String> {
+fn libpq_host(at: &SubjectAt<'_>, socket: ServerSocket) -> Result<String> {
     match socket {
-        Socket::Unix => {
+        ServerSocket::Unix => {
             let dir = Path::new(&at.server.path).parent().context("a socket lies in a directory")?;
             Ok(path_text(dir)?.to_owned())
         }
-        Socket::Tcp => Ok("127.0.0.1".to_owned()),
+        ServerSocket::Tcp => Ok("127.0.0.1".to_owned()),
     }
 }

@@ -4,14 +4,14 @@ use anyhow::Result;
 use ipcost_features::app::find;
 use ipcost_model::Pattern;
 
-use super::server::Socket;
-use super::{At, clients};
-use crate::tools::{REDIS_BENCHMARK, Tool};
+use super::server::ServerSocket;
+use super::{SubjectAt, clients};
+use crate::tools::{ComparedTool, REDIS_BENCHMARK};
 use crate::verdict::Reason;
 
-const PGBENCH: Tool = Tool { name: "pgbench", programs: &[("pgbench", "postgresql")] };
-const SYSBENCH: Tool = Tool { name: "sysbench", programs: &[("sysbench", "sysbench")] };
-const H2LOAD: Tool = Tool { name: "h2load", programs: &[("h2load", "nghttp2-client")] };
+const PGBENCH: ComparedTool = ComparedTool { name: "pgbench", programs: &[("pgbench", "postgresql")] };
+const SYSBENCH: ComparedTool = ComparedTool { name: "sysbench", programs: &[("sysbench", "sysbench")] };
+const H2LOAD: ComparedTool = ComparedTool { name: "h2load", programs: &[("h2load", "nghttp2-client")] };
 
 /// The least that databases are asked.
 const SELECT: &str = "SELECT 1";
@@ -26,20 +26,20 @@ pub struct Tested {
     pub kind: &'static str,
     /// What ipcost asks besides the least, or the least.
     pub request: &'static str,
-    pub loads: &'static [Load],
+    pub loads: &'static [ServerLoad],
 }
 
 /// One load, of one client.
-pub struct Load {
+pub struct ServerLoad {
     pub request: &'static str,
     pub pattern: Pattern,
     /// Requests that are sent before the first reply is read.
     pub pipeline: u64,
-    pub tool: &'static Tool,
+    pub tool: &'static ComparedTool,
     /// Why the ratios may differ by more than the margin.
     pub differs: Option<Reason>,
     /// Runs the tool once over a socket; the result is nanoseconds a request.
-    pub run: fn(&Load, &At<'_>, Socket) -> Result<f64>,
+    pub run: fn(&ServerLoad, &SubjectAt<'_>, ServerSocket) -> Result<f64>,
 }
 
 /// All servers, in the order of the table.
@@ -48,15 +48,21 @@ pub const SERVERS: &[Tested] = &[
         kind: "postgres",
         request: SELECT,
         loads: &[
-            Load { request: SELECT, tool: &PGBENCH, differs: WOKEN_TWICE, run: clients::pgbench, ..KEPT },
-            Load {
+            ServerLoad {
+                request: SELECT,
+                tool: &PGBENCH,
+                differs: WOKEN_TWICE,
+                run: clients::pgbench,
+                ..KEPT
+            },
+            ServerLoad {
                 request: SELECT,
                 tool: &SYSBENCH,
                 differs: WOKEN_TWICE,
                 run: clients::sysbench_postgres,
                 ..KEPT
             },
-            Load {
+            ServerLoad {
                 request: SELECT,
                 pattern: Pattern::Connect,
                 tool: &PGBENCH,
@@ -68,7 +74,7 @@ pub const SERVERS: &[Tested] = &[
     Tested {
         kind: "mariadb",
         request: SELECT,
-        loads: &[Load {
+        loads: &[ServerLoad {
             request: SELECT,
             tool: &SYSBENCH,
             differs: WOKEN_TWICE,
@@ -80,21 +86,21 @@ pub const SERVERS: &[Tested] = &[
         kind: "redis",
         request: GET,
         loads: &[
-            Load { request: "PING", ..KEPT },
-            Load { request: GET, ..KEPT },
-            Load { request: "PING", pattern: Pattern::Connect, ..KEPT },
-            Load { request: "PING", pipeline: 16, differs: WOKEN_TWICE, ..KEPT },
+            ServerLoad { request: "PING", ..KEPT },
+            ServerLoad { request: GET, ..KEPT },
+            ServerLoad { request: "PING", pattern: Pattern::Connect, ..KEPT },
+            ServerLoad { request: "PING", pipeline: 16, differs: WOKEN_TWICE, ..KEPT },
         ],
     },
     Tested {
         kind: "http",
         request: PAGE,
-        loads: &[Load { request: PAGE, tool: &H2LOAD, run: clients::h2load, ..KEPT }],
+        loads: &[ServerLoad { request: PAGE, tool: &H2LOAD, run: clients::h2load, ..KEPT }],
     },
 ];
 
 /// What most have in common.
-const KEPT: Load = Load {
+const KEPT: ServerLoad = ServerLoad {
     request: "",
     pattern: Pattern::Rr,
     pipeline: 1,
@@ -112,7 +118,7 @@ const WOKEN_TWICE: Option<Reason> = Some(Reason::Above(
 
 impl Tested {
     /// Why a load cannot be measured here.
-    pub fn lacks(&self, load: &Load) -> Option<String> {
+    pub fn lacks(&self, load: &ServerLoad) -> Option<String> {
         match find(self.kind) {
             Ok(kind) => kind.unavailable().or_else(|| load.tool.lacks()),
             Err(error) => Some(error),
@@ -120,7 +126,7 @@ impl Tested {
     }
 
     /// A load in words.
-    pub fn name(&self, load: &Load) -> String {
+    pub fn name(&self, load: &ServerLoad) -> String {
         let connection = if load.pattern == Pattern::Connect { ", a connection for each" } else { "" };
         let pipeline =
             if load.pipeline > 1 { format!(", {} in one go", load.pipeline) } else { String::new() };

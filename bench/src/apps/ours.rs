@@ -4,8 +4,8 @@ use anyhow::{Result, bail, ensure};
 use ipcost_features::app::{App, Saving};
 use serde_json::Value;
 
-use super::loads::{Load, Tested};
-use super::{At, Times};
+use super::loads::{ServerLoad, Tested};
+use super::{LoadTimes, SubjectAt};
 use crate::common::ipcost;
 use crate::processes::output_of;
 use xtask::shell::path_text;
@@ -14,7 +14,7 @@ use xtask::shell::path_text;
 const EPOCHS: &str = "3";
 
 /// What it answers for all loads of a server. It and its peers are placed as the tools are.
-pub fn answer(tested: &Tested, at: &At<'_>) -> Result<App> {
+pub fn answer(tested: &Tested, at: &SubjectAt<'_>) -> Result<App> {
     let program = ipcost();
     let tcp = format!("127.0.0.1:{}", at.server.port);
     let mut words = vec![path_text(&program)?, "app", at.kind.name, "--unix", &at.server.path, "--tcp", &tcp];
@@ -28,7 +28,7 @@ pub fn answer(tested: &Tested, at: &At<'_>) -> Result<App> {
 }
 
 /// Its figures for a load.
-pub fn times(answer: &App, load: &Load) -> Result<Times> {
+pub fn times(answer: &App, load: &ServerLoad) -> Result<LoadTimes> {
     let is_of = |saving: &&Saving| {
         saving.request == load.request
             && saving.pattern == load.pattern
@@ -39,5 +39,5 @@ pub fn times(answer: &App, load: &Load) -> Result<Times> {
     let [saving] = found[..] else { bail!("{} savings for {}", found.len(), load.request) };
     let Saving { unix_ns, tcp_ns, ratio, .. } = saving;
     ensure!(ratio.median > 0.0, "its ratio is {}", ratio.median);
-    Ok(Times { unix_ns: *unix_ns, tcp_ns: *tcp_ns, ratio: ratio.median })
+    Ok(LoadTimes { unix_ns: *unix_ns, tcp_ns: *tcp_ns, ratio: ratio.median })
 }

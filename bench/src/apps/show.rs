@@ -3,35 +3,35 @@
 use ipcost_report::numbers::time;
 use ipcost_stats::{Interval, median};
 
-use super::Times;
-use crate::table::{Table, print_wrapped, quotient};
-use crate::verdict::{Reason, Verdict};
+use super::LoadTimes;
+use crate::table::{TextTable, print_wrapped, quotient};
+use crate::verdict::{BenchVerdict, Reason};
 
 /// A load, when all turns are over.
-pub struct Row {
+pub struct LoadRow {
     pub name: String,
     pub tool: &'static str,
-    pub theirs: Side,
-    pub ours: Side,
+    pub theirs: LoadSide,
+    pub ours: LoadSide,
     /// Our ratio over theirs, as logarithms.
     pub quotient: Option<Interval>,
     pub differs: Option<Reason>,
-    pub verdict: Verdict,
+    pub verdict: BenchVerdict,
     pub failure: Option<String>,
 }
 
 /// What one of both measured.
-pub struct Side {
+pub struct LoadSide {
     unix_ns: Option<f64>,
     tcp_ns: Option<f64>,
     /// Unix over TCP, as logarithms.
     ratio: Option<Interval>,
 }
 
-impl Side {
+impl LoadSide {
     /// Medians over turns, and the ratio.
-    pub fn of(all: &[Times], ratio: Option<Interval>) -> Self {
-        let over = |figure: fn(&Times) -> f64| median(&all.iter().map(figure).collect::<Vec<_>>());
+    pub fn of(all: &[LoadTimes], ratio: Option<Interval>) -> Self {
+        let over = |figure: fn(&LoadTimes) -> f64| median(&all.iter().map(figure).collect::<Vec<_>>());
         Self { unix_ns: over(|times| times.unix_ns), tcp_ns: over(|times| times.tcp_ns), ratio }
     }
 
@@ -46,7 +46,7 @@ fn none() -> String {
 }
 
 /// Prints an aligned table and its Markdown, and what failed or was not run.
-pub fn print(rows: &[Row], not_run: &[String]) {
+pub fn print(rows: &[LoadRow], not_run: &[String]) {
     let table = table(rows);
     table.lines().iter().for_each(|line| println!("{line}"));
     println!("\nTimes are of one request, ratios are unix / tcp.");
@@ -64,9 +64,9 @@ pub fn print(rows: &[Row], not_run: &[String]) {
 }
 
 /// Two rows for each load, so that both ratios are one below the other.
-fn table(rows: &[Row]) -> Table<7> {
+fn table(rows: &[LoadRow]) -> TextTable<7> {
     let header = ["load", "by", "unix", "tcp", "unix / tcp", "ipcost / tool", "verdict"];
-    let both = |row: &Row| {
+    let both = |row: &LoadRow| {
         let ([unix, tcp, ratio], ours) = (row.theirs.cells(), row.ours.cells());
         let theirs = [row.name.clone(), row.tool.to_owned(), unix, tcp, ratio, String::new(), String::new()];
         let [unix, tcp, ratio] = ours;
@@ -76,5 +76,5 @@ fn table(rows: &[Row]) -> Table<7> {
             [String::new(), "ipcost".to_owned(), unix, tcp, ratio, quotient, row.verdict.word().to_owned()],
         ]
     };
-    Table { header, numbers: 2..4, rows: rows.iter().flat_map(both).collect() }
+    TextTable { header, numbers: 2..4, rows: rows.iter().flat_map(both).collect() }
 }

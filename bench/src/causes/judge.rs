@@ -105,7 +105,7 @@ impl Blame {
 
 /// What came of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trial {
+pub struct PlantTrial {
     /// The planted cause weighs most, but for the machine and what is true without it.
     pub first: bool,
     /// The planted cause is named.
@@ -119,7 +119,7 @@ pub struct Trial {
 }
 
 /// Judges the causes of one run; `of_peer` is what is true of the peer without a plant.
-pub fn judge(plant: &Plant, of_peer: &[Blame], causes: &[Cause], machine_is_busy: bool) -> Trial {
+pub fn judge(plant: &Plant, of_peer: &[Blame], causes: &[Cause], machine_is_busy: bool) -> PlantTrial {
     let planted = |cause: &Cause| {
         let right_side = cause.side.as_deref().is_none_or(|side| plant.side().is_none_or(|own| own == side));
         right_side && plant.accepts.iter().any(|blame| blame.fits(cause))
@@ -134,7 +134,7 @@ pub fn judge(plant: &Plant, of_peer: &[Blame], causes: &[Cause], machine_is_busy
     let is_true = |cause: &Cause| planted(cause) || already(cause) || company(cause);
     let (machine, rest): (Vec<&Cause>, Vec<&Cause>) = causes.iter().partition(of_machine);
     let mut ranked = rest.iter().filter(|cause| planted(cause) || !already(cause));
-    Trial {
+    PlantTrial {
         first: ranked.next().is_some_and(|cause| planted(cause)),
         named: rest.iter().any(|cause| planted(cause)),
         of_machine: machine.into_iter().map(Cause::words).collect(),
@@ -147,7 +147,7 @@ pub fn judge(plant: &Plant, of_peer: &[Blame], causes: &[Cause], machine_is_busy
 mod tests {
     use serde_json::json;
 
-    use super::{Cause, Remedy, Trial, any, judge};
+    use super::{Cause, PlantTrial, Remedy, any, judge};
     use crate::causes::plants::{self, Plant};
 
     fn plant(name: &str) -> &'static Plant {
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn what_is_planted_may_have_company() {
         let found = causes(&[("sync-writes", "fdatasync"), ("storage", ""), ("more-calls", "pwrite64")]);
-        let expected = Trial { first: true, named: true, ..Trial::default() };
+        let expected = PlantTrial { first: true, named: true, ..PlantTrial::default() };
         assert_eq!(judge(plant("fdatasync"), &[], &found, false), expected);
     }
 

@@ -16,7 +16,7 @@ const PLACEMENTS: [&str; 3] = ["together", "free", "apart"];
 
 /// What was asked for.
 #[derive(Debug)]
-pub struct Options {
+pub struct CausesOptions {
     /// The peers in which causes are planted.
     pub peers: Vec<String>,
     /// The plants, by name; all of them if empty.
@@ -34,7 +34,7 @@ pub struct Options {
     pub markdown: bool,
 }
 
-impl Options {
+impl CausesOptions {
     /// Reads the words after the command.
     pub fn read(words: &[&str]) -> Result<Self> {
         let mut options = Self {
@@ -94,19 +94,20 @@ fn list(text: &str, known: &[&str]) -> Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Options;
+    use super::CausesOptions;
 
     #[test]
     fn words_become_options() {
-        let options =
-            Options::read(&["--peers", "c,python", "--only", "fdatasync", "--times", "3", "--seed", "7"])
-                .unwrap();
+        let options = CausesOptions::read(&[
+            "--peers", "c,python", "--only", "fdatasync", "--times", "3", "--seed", "7",
+        ])
+        .unwrap();
         assert_eq!(
             (options.peers, options.times, options.seed),
             (vec!["c".to_owned(), "python".to_owned()], 3, 7)
         );
-        assert!(Options::read(&[]).unwrap().wants("spin"));
-        let only = Options::read(&["--only", "fdatasync"]).unwrap();
+        assert!(CausesOptions::read(&[]).unwrap().wants("spin"));
+        let only = CausesOptions::read(&["--only", "fdatasync"]).unwrap();
         assert!(only.wants("fdatasync") && !only.wants("spin"));
     }
 
@@ -120,7 +121,7 @@ mod tests {
             &["--budget", "soon"],
             &["fdatasync"],
         ] {
-            assert!(Options::read(words).is_err(), "{words:?}");
+            assert!(CausesOptions::read(words).is_err(), "{words:?}");
         }
     }
 }

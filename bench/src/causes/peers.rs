@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::judge::{Blame, any};
 use super::libraries::{planted_library, planted_native, sources};
-use super::plants::{Plant, Way};
+use super::plants::{Plant, PlantMethod};
 use crate::common::build_c_peer;
 use xtask::shell::{command, path_text, root};
 
@@ -14,15 +14,15 @@ const OF_AN_INTERPRETER: &[Blame] = &[any("runtime")];
 
 /// Peers, each made ready when it is first needed.
 #[derive(Default)]
-pub struct Peers(Vec<Peer>);
+pub struct PlantedPeers(Vec<PlantedPeer>);
 
-impl Peers {
-    pub fn get(&mut self, name: &str) -> Result<&Peer> {
+impl PlantedPeers {
+    pub fn get(&mut self, name: &str) -> Result<&PlantedPeer> {
         let found = self.0.iter().position(|peer| peer.name == name);
         let index = match found {
             Some(index) => index,
             None => {
-                self.0.push(Peer::build(name)?);
+                self.0.push(PlantedPeer::build(name)?);
                 self.0.len() - 1
             }
         };
@@ -32,7 +32,7 @@ impl Peers {
 
 /// A peer whose calls the library of plants sees.
 #[derive(Debug)]
-pub struct Peer {
+pub struct PlantedPeer {
     /// Its name, as `--peers` takes it.
     pub name: &'static str,
     /// The command that starts it.
@@ -43,7 +43,7 @@ pub struct Peer {
     library: String,
 }
 
-impl Peer {
+impl PlantedPeer {
     fn build(wanted: &str) -> Result<Self> {
         let name = NAMES.into_iter().find(|name| *name == wanted).context("an unknown peer")?;
         let (command, company): (Vec<String>, &[Blame]) = match name {
@@ -62,7 +62,7 @@ impl Peer {
     /// The command with a cause planted, as `--peer` takes it.
     pub fn planted(&self, plant: &Plant, seed: u64, files: &str) -> Result<String> {
         let (library, how) = match plant.way {
-            Way::Tls => ("PYTHONPATH", path_text(&sources().join("tls"))?.to_owned()),
+            PlantMethod::Tls => ("PYTHONPATH", path_text(&sources().join("tls"))?.to_owned()),
             _ => ("LD_PRELOAD", self.library.clone()),
         };
         Ok(format!(
@@ -76,8 +76,8 @@ impl Peer {
 /// The name by which the library knows what to do.
 fn known_to_library(plant: &Plant) -> &'static str {
     match plant.way {
-        Way::Client => plant.name.strip_suffix("-tcp").unwrap_or(plant.name),
-        Way::Server => plant.name.strip_prefix("server-").unwrap_or(plant.name),
+        PlantMethod::Client => plant.name.strip_suffix("-tcp").unwrap_or(plant.name),
+        PlantMethod::Server => plant.name.strip_prefix("server-").unwrap_or(plant.name),
         _ => "none",
     }
 }

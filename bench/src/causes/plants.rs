@@ -19,7 +19,7 @@ pub struct Plant {
     pub what: &'static str,
     /// The work of the cell: its id up to the number of workers, and its placement if the plant needs one.
     pub work: &'static str,
-    pub way: Way,
+    pub way: PlantMethod,
     pub accepts: &'static [Blame],
     /// What may be named as well, because it is true.
     pub company: &'static [Blame],
@@ -31,7 +31,7 @@ pub struct Plant {
 
 /// How a cause gets into a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Way {
+pub enum PlantMethod {
     /// Nothing is planted, but the library is there.
     Nothing,
     /// The client does it for every operation.
@@ -59,30 +59,37 @@ impl Plant {
     /// The side that does it, if it is one side's own doing.
     pub fn side(&self) -> Option<&'static str> {
         match self.way {
-            Way::Client => Some("client"),
-            Way::Server => Some("server"),
+            PlantMethod::Client => Some("client"),
+            PlantMethod::Server => Some("server"),
             _ => None,
         }
     }
 
     /// The peer in which it is planted, if it cannot be chosen.
     pub fn peer(&self) -> Option<&'static str> {
-        (self.way == Way::Tls).then_some("python")
+        (self.way == PlantMethod::Tls).then_some("python")
     }
 
     /// Whether the time without it is measured as well.
     pub fn is_compared(&self) -> bool {
         match self.way {
-            Way::Nothing | Way::Client | Way::Server | Way::Tls | Way::Against(_) | Way::Placements(..) => {
-                true
-            }
-            Way::Options(_) | Way::Placement(_) | Way::Namespace(..) | Way::Quota(_) | Way::Hogs(_) => false,
+            PlantMethod::Nothing
+            | PlantMethod::Client
+            | PlantMethod::Server
+            | PlantMethod::Tls
+            | PlantMethod::Against(_)
+            | PlantMethod::Placements(..) => true,
+            PlantMethod::Options(_)
+            | PlantMethod::Placement(_)
+            | PlantMethod::Namespace(..)
+            | PlantMethod::Quota(_)
+            | PlantMethod::Hogs(_) => false,
         }
     }
 
     /// Whether two cells that the user names are compared: all intervals need more epochs then.
     pub fn is_pair(&self) -> bool {
-        matches!(self.way, Way::Against(_) | Way::Placements(..))
+        matches!(self.way, PlantMethod::Against(_) | PlantMethod::Placements(..))
     }
 
     /// Whether its cell has a placement of its own.
@@ -92,14 +99,14 @@ impl Plant {
 
     /// Whether something is planted at all.
     pub fn is_control(&self) -> bool {
-        self.way == Way::Nothing
+        self.way == PlantMethod::Nothing
     }
 
     /// What this machine lacks for it, or this peer.
     pub fn lacks(&self, peer: &str) -> Option<String> {
         let of_way: &[Need] = match self.way {
-            Way::Client | Way::Server => &[Need::Compiler, Need::Strace],
-            Way::Nothing => &[Need::Compiler],
+            PlantMethod::Client | PlantMethod::Server => &[Need::Compiler, Need::Strace],
+            PlantMethod::Nothing => &[Need::Compiler],
             _ => &[],
         };
         of_way.iter().chain(self.needs).find_map(|need| need.lacks(peer))
@@ -116,7 +123,7 @@ const PLAIN: Plant = Plant {
     name: "",
     what: "",
     work: "rr/unix/64/c1",
-    way: Way::Client,
+    way: PlantMethod::Client,
     accepts: &[],
     company: &[],
     already: &[],

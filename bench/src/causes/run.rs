@@ -13,10 +13,10 @@ use super::judge::Cause;
 use super::libraries::{directory, files};
 use super::machine::Watch;
 use super::name_server::NameServer;
-use super::peers::Peer;
-use super::plants::{Plant, Way};
+use super::peers::PlantedPeer;
+use super::plants::{Plant, PlantMethod};
 use crate::common::ipcost;
-use crate::processes::Running;
+use crate::processes::RunningChild;
 use xtask::shell::path_text;
 
 /// Two cells that are compared get so many times the budget of one.
@@ -65,7 +65,7 @@ impl Runner {
     }
 
     /// Explains a cell in which the cause is planted.
-    pub fn explain(&self, plant: &Plant, peer: &Peer, seed: u64) -> Result<Explained> {
+    pub fn explain(&self, plant: &Plant, peer: &PlantedPeer, seed: u64) -> Result<Explained> {
         let record = self.records.join(format!("{}-{}.json", plant.name, peer.name));
         let _ = std::fs::remove_file(&record);
         let words = self.words(plant, peer, seed, path_text(&record)?)?;
@@ -83,7 +83,7 @@ impl Runner {
         })
     }
 
-    fn words(&self, plant: &Plant, peer: &Peer, seed: u64, record: &str) -> Result<Vec<String>> {
+    fn words(&self, plant: &Plant, peer: &PlantedPeer, seed: u64, record: &str) -> Result<Vec<String>> {
         let seed_text = seed.to_string();
         let mut words = vec!["explain".to_owned()];
         words.extend(cells(plant, peer.is_native(), &self.placement));
@@ -107,15 +107,15 @@ impl Runner {
     /// Runs with what is planted beside the cell; with the share of the processors that others took.
     fn run(&self, plant: &Plant, words: &[String]) -> Result<(Output, Option<f64>)> {
         let hogs = match plant.way {
-            Way::Hogs(count) => count,
+            PlantMethod::Hogs(count) => count,
             _ => 0,
         };
-        let hogs = (0..hogs).map(|_| Running::start(&mut self.hog())).collect::<Result<Vec<_>>>()?;
+        let hogs = (0..hogs).map(|_| RunningChild::start(&mut self.hog())).collect::<Result<Vec<_>>>()?;
         let name_server = (plant.name == "dns").then(NameServer::start).transpose()?;
         let mut command = self.command(plant);
         command.args(words).env("IPCOST_DATA_DIR", self.place.path()).env("NO_COLOR", "1");
         let quota = match plant.way {
-            Way::Quota(processors) => Some(Quota::impose(processors).context("a quota")?),
+            PlantMethod::Quota(processors) => Some(Quota::impose(processors).context("a quota")?),
             _ => None,
         };
         let watch = Watch::start();
@@ -127,7 +127,7 @@ impl Runner {
     }
 
     fn command(&self, plant: &Plant) -> Command {
-        let Way::Namespace(script, _) = plant.way else { return Command::new(&self.program) };
+        let PlantMethod::Namespace(script, _) = plant.way else { return Command::new(&self.program) };
         let script = format!("set -e; ip link set lo up; {script}; exec \"$0\" \"$@\"");
         let mut command = Command::new("unshare");
         command.args(["--net", "sh", "-c", &script]).arg(&self.program);
@@ -138,9 +138,9 @@ impl Runner {
 /// The ids of one cell or two; the placement is for those that have none of their own.
 fn cells(plant: &Plant, peer_is_native: bool, placement: &str) -> Vec<String> {
     let pair = match plant.way {
-        Way::Client | Way::Nothing => "/planted->native",
-        Way::Server => "/native->planted",
-        Way::Tls => "/planted->planted",
+        PlantMethod::Client | PlantMethod::Nothing => "/planted->native",
+        PlantMethod::Server => "/native->planted",
+        PlantMethod::Tls => "/planted->planted",
         // What lies in the cell is the same in the native peer as users have it.
         _ if peer_is_native => "",
         _ => "/planted->native",
@@ -148,13 +148,15 @@ fn cells(plant: &Plant, peer_is_native: bool, placement: &str) -> Vec<String> {
     let work = plant.work;
     let id = |place: &str, options: &str| format!("{work}{place}{pair}{options}");
     match plant.way {
-        Way::Options(options) | Way::Namespace(_, options) => vec![id("", options)],
-        Way::Placement(place) => vec![id(place, "")],
-        Way::Placements(one, other) => vec![id(one, ""), id(other, "")],
-        Way::Against(options) => vec![id("", options), id("", "")],
-        Way::Quota(_) | Way::Hogs(_) => vec![id("", "")],
+        PlantMethod::Options(options) | PlantMethod::Namespace(_, options) => vec![id("", options)],
+        PlantMethod::Placement(place) => vec![id(place, "")],
+        PlantMethod::Placements(one, other) => vec![id(one, ""), id(other, "")],
+        PlantMethod::Against(options) => vec![id("", options), id("", "")],
+        PlantMethod::Quota(_) | PlantMethod::Hogs(_) => vec![id("", "")],
         _ if plant.has_placement() => vec![id("", "")],
-        Way::Nothing | Way::Client | Way::Server | Way::Tls => vec![id(placement, "")],
+        PlantMethod::Nothing | PlantMethod::Client | PlantMethod::Server | PlantMethod::Tls => {
+            vec![id(placement, "")]
+        }
     }
 }
 

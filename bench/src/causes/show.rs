@@ -4,21 +4,21 @@ use std::fmt::{Display, Formatter};
 
 use ipcost_model::units::percent;
 
-use super::judge::{Remedy, Trial};
+use super::judge::{PlantTrial, Remedy};
 use super::plants::Plant;
 use super::run::Explained;
-use crate::table::Table;
+use crate::table::TextTable;
 
 const NOTHING: &str = "nothing";
 
 /// A plant in a peer.
-pub struct Row {
+pub struct PlantRow {
     plant: &'static str,
     what: &'static str,
     expected: String,
     is_control: bool,
     peer: String,
-    trials: Vec<Trial>,
+    trials: Vec<PlantTrial>,
     ratios: Vec<f64>,
     /// What the last explanation named, in its order, and how it went.
     last: String,
@@ -27,7 +27,7 @@ pub struct Row {
     pub skipped: Option<String>,
 }
 
-impl Row {
+impl PlantRow {
     /// One that has not been run.
     pub fn new(plant: &Plant, peer: &str) -> Self {
         let names: Vec<String> = plant.accepts.iter().map(|blame| blame.words()).collect();
@@ -45,7 +45,7 @@ impl Row {
         }
     }
 
-    pub fn add(&mut self, trial: Trial, explained: &Explained) {
+    pub fn add(&mut self, trial: PlantTrial, explained: &Explained) {
         let codes: Vec<&str> = explained.causes.iter().map(|cause| cause.code.as_str()).collect();
         let named = if codes.is_empty() { NOTHING.to_owned() } else { codes.join(", ") };
         let others = explained.others.map_or("unknown".to_owned(), percent);
@@ -55,12 +55,12 @@ impl Row {
     }
 
     /// Adds a run that gave no explanation.
-    pub fn add_failure(&mut self, trial: Trial, reason: String) {
+    pub fn add_failure(&mut self, trial: PlantTrial, reason: String) {
         self.trials.push(trial);
         self.failures.push(reason);
     }
 
-    fn count(&self, is_so: impl Fn(&Trial) -> bool) -> usize {
+    fn count(&self, is_so: impl Fn(&PlantTrial) -> bool) -> usize {
         self.trials.iter().filter(|trial| is_so(trial)).count()
     }
 
@@ -77,7 +77,7 @@ impl Row {
         format!("{begin}: {verdict} ({})", self.last)
     }
 
-    fn verdict(&self, trial: &Trial) -> &'static str {
+    fn verdict(&self, trial: &PlantTrial) -> &'static str {
         match trial {
             trial if !trial.absent.is_empty() => "blamed something absent",
             _ if self.is_control => "rightly nothing",
@@ -146,20 +146,20 @@ fn list<'a>(names: impl Iterator<Item = &'a String>) -> String {
 }
 
 /// The rows, as they are shown.
-pub fn table(rows: &[Row]) -> Table<9> {
-    Table {
+pub fn table(rows: &[PlantRow]) -> TextTable<9> {
+    TextTable {
         header: [
             "planted", "peer", "code", "times slower", "runs", "named first", "named", "of the machine",
             "blamed although absent",
         ],
         numbers: 3..7,
-        rows: rows.iter().map(Row::cells).collect(),
+        rows: rows.iter().map(PlantRow::cells).collect(),
     }
 }
 
 /// What all rows come to.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct PlantTotals {
     plants: usize,
     runs: usize,
     first: usize,
@@ -173,9 +173,9 @@ pub struct Totals {
     control_blamed: Vec<String>,
 }
 
-impl Totals {
+impl PlantTotals {
     /// Skipped rows are counted as skipped and nothing else.
-    pub fn of(rows: &[Row]) -> Self {
+    pub fn of(rows: &[PlantRow]) -> Self {
         let mut totals = Self::default();
         for row in rows {
             let remedies = row.trials.iter().flat_map(|trial| &trial.remedies);
@@ -215,7 +215,7 @@ impl Totals {
     }
 }
 
-impl Display for Totals {
+impl Display for PlantTotals {
     fn fmt(&self, out: &mut Formatter<'_>) -> std::fmt::Result {
         let runs = if self.runs == self.plants { String::new() } else { format!(" in {} runs", self.runs) };
         let plants = if self.plants == 1 { "plant" } else { "plants" };
@@ -247,17 +247,17 @@ impl Display for Totals {
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, Totals, table};
-    use crate::causes::judge::{Remedy, Trial};
+    use super::{PlantRow, PlantTotals, table};
+    use crate::causes::judge::{PlantTrial, Remedy};
     use crate::causes::plants;
 
-    fn row(plant: &str, trials: Vec<Trial>) -> Row {
+    fn row(plant: &str, trials: Vec<PlantTrial>) -> PlantRow {
         let plant = plants::all().find(|known| known.name == plant).unwrap();
-        Row { trials, ..Row::new(plant, "native") }
+        PlantRow { trials, ..PlantRow::new(plant, "native") }
     }
 
-    fn trial(first: bool, named: bool, absent: &[&str]) -> Trial {
-        Trial {
+    fn trial(first: bool, named: bool, absent: &[&str]) -> PlantTrial {
+        PlantTrial {
             first,
             named,
             of_machine: Vec::new(),
@@ -266,8 +266,8 @@ mod tests {
         }
     }
 
-    fn skipped(plant: &str) -> Row {
-        Row { skipped: Some("no root".to_owned()), ..row(plant, Vec::new()) }
+    fn skipped(plant: &str) -> PlantRow {
+        PlantRow { skipped: Some("no root".to_owned()), ..row(plant, Vec::new()) }
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
         let mut slow = row("spin", vec![trial(true, true, &[]), trial(false, true, &["tls"])]);
         slow.ratios = vec![11.0, 13.0];
         let mut failed = row("getppid", Vec::new());
-        failed.add_failure(Trial::default(), "seed 7: no".to_owned());
+        failed.add_failure(PlantTrial::default(), "seed 7: no".to_owned());
         let rows = [slow, skipped("firewall"), failed, row("none", vec![trial(false, false, &[])])];
         let lines = table(&rows).markdown();
         assert_eq!(lines[2], "| 30 to 60 µs of computing | native | runtime | 12 | 2 | 1 | 2 |  | tls |");
@@ -297,7 +297,7 @@ mod tests {
             skipped("firewall"),
             row("none", vec![trial(false, false, &[])]),
         ];
-        let totals = Totals::of(&rows);
+        let totals = PlantTotals::of(&rows);
         assert_eq!(
             totals.to_string(),
             "3 plants: 1 named first, 2 named, 1 blamed although absent; 1 skipped\nnothing planted (1×): nothing"
@@ -308,8 +308,8 @@ mod tests {
     #[test]
     fn a_remedy_that_does_harm_is_a_flaw() {
         let after = |remedies: &[Remedy]| {
-            let trial = Trial { remedies: remedies.to_vec(), ..trial(true, true, &[]) };
-            Totals::of(&[row("nagle", vec![trial])])
+            let trial = PlantTrial { remedies: remedies.to_vec(), ..trial(true, true, &[]) };
+            PlantTotals::of(&[row("nagle", vec![trial])])
         };
         let good = after(&[Remedy::Helps, Remedy::TakenBack]);
         assert!(good.is_flawless());
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn runs_are_shown_where_they_are_not_one_each() {
-        let flawless = Totals::of(&[row("spin", vec![trial(true, true, &[]); 3])]);
+        let flawless = PlantTotals::of(&[row("spin", vec![trial(true, true, &[]); 3])]);
         assert_eq!(
             flawless.to_string(),
             "1 plant in 3 runs: 3 named first, 3 named, 0 blamed although absent"

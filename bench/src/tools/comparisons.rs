@@ -3,18 +3,18 @@
 use anyhow::Result;
 use ipcost_model::Placement;
 
-use super::programs::{self, Socket, Statistic};
+use super::programs::{self, SockperfSocket, Statistic};
 use xtask::shell::succeeds;
 
 /// A tool, by the name that the command line takes.
 #[derive(Debug)]
-pub struct Tool {
+pub struct ComparedTool {
     pub name: &'static str,
     /// Its programs, and their Debian packages.
     pub programs: &'static [(&'static str, &'static str)],
 }
 
-impl Tool {
+impl ComparedTool {
     /// Which program is missing, with what installs it.
     pub fn lacks(&self) -> Option<String> {
         let is_missing = |program: &str| !succeeds(&["sh", "-c", &format!("command -v {program}")]);
@@ -23,11 +23,11 @@ impl Tool {
     }
 }
 
-const PERF: Tool = Tool { name: "perf", programs: &[("perf", "linux-perf")] };
-const SOCKPERF: Tool = Tool { name: "sockperf", programs: &[("sockperf", "sockperf")] };
-const QPERF: Tool = Tool { name: "qperf", programs: &[("qperf", "qperf")] };
-const IPERF3: Tool = Tool { name: "iperf3", programs: &[("iperf3", "iperf3")] };
-pub const REDIS_BENCHMARK: Tool = Tool {
+const PERF: ComparedTool = ComparedTool { name: "perf", programs: &[("perf", "linux-perf")] };
+const SOCKPERF: ComparedTool = ComparedTool { name: "sockperf", programs: &[("sockperf", "sockperf")] };
+const QPERF: ComparedTool = ComparedTool { name: "qperf", programs: &[("qperf", "qperf")] };
+const IPERF3: ComparedTool = ComparedTool { name: "iperf3", programs: &[("iperf3", "iperf3")] };
+pub const REDIS_BENCHMARK: ComparedTool = ComparedTool {
     name: "redis-benchmark",
     programs: &[
         ("redis-benchmark", "redis-tools"),
@@ -35,34 +35,34 @@ pub const REDIS_BENCHMARK: Tool = Tool {
         ("redis-server", "redis-server"),
     ],
 };
-const SOCAT: Tool = Tool { name: "socat", programs: &[("socat", "socat")] };
+const SOCAT: ComparedTool = ComparedTool { name: "socat", programs: &[("socat", "socat")] };
 
-pub const TOOLS: [&Tool; 6] = [&PERF, &SOCKPERF, &QPERF, &IPERF3, &REDIS_BENCHMARK, &SOCAT];
+pub const TOOLS: [&ComparedTool; 6] = [&PERF, &SOCKPERF, &QPERF, &IPERF3, &REDIS_BENCHMARK, &SOCAT];
 
 /// The processors of both ends.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct ProcessorPair {
     pub client: usize,
     pub server: usize,
 }
 
 /// Which of ipcost's figures is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Figure {
+pub enum ComparedFigure {
     Mean,
     Median,
 }
 
 /// The same work by a tool and by ipcost: a row for each placement.
-pub struct Comparison {
-    pub tool: &'static Tool,
+pub struct ToolComparison {
+    pub tool: &'static ComparedTool,
     pub measured: &'static str,
     pub placements: &'static [Placement],
     /// ipcost's cell, as in a job file, without its placement.
     pub cell: &'static str,
-    pub figure: Figure,
+    pub figure: ComparedFigure,
     /// Runs the tool once; the result is in nanoseconds.
-    pub run: fn(&Place) -> Result<f64>,
+    pub run: fn(&ProcessorPair) -> Result<f64>,
     /// What the tool does differently, as strace showed it.
     pub does: &'static str,
     /// Calls that the tool makes and ipcost does not, if they make it more than 15 % costlier.
@@ -71,7 +71,7 @@ pub struct Comparison {
     unfit: fn() -> Option<&'static str>,
 }
 
-impl Comparison {
+impl ToolComparison {
     /// Why it cannot run here.
     pub fn lacks(&self) -> Option<String> {
         self.tool.lacks().or_else(|| (self.unfit)().map(str::to_owned))
@@ -81,12 +81,12 @@ impl Comparison {
 const BOTH: &[Placement] = &[Placement::Together, Placement::Apart];
 
 /// What most have in common.
-const USUAL: Comparison = Comparison {
+const USUAL: ToolComparison = ToolComparison {
     tool: &PERF,
     measured: "",
     placements: BOTH,
     cell: "",
-    figure: Figure::Mean,
+    figure: ComparedFigure::Mean,
     run: programs::perf,
     does: "",
     differs: None,
@@ -94,8 +94,8 @@ const USUAL: Comparison = Comparison {
 };
 
 /// All comparisons, in the order of the table.
-pub const COMPARISONS: [Comparison; 16] = [
-    Comparison {
+pub const COMPARISONS: [ToolComparison; 16] = [
+    ToolComparison {
         tool: &PERF,
         measured: "pipe, 4 B round trip",
         // perf does not pin its processes, and both inherit one processor.
@@ -108,7 +108,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         does: "Nothing: a write and a read on either side for each round trip.",
         ..USUAL
     },
-    Comparison {
+    ToolComparison {
         tool: &SOCKPERF,
         measured: "TCP, 64 B round trip",
         cell: r#"
@@ -117,11 +117,11 @@ pub const COMPARISONS: [Comparison; 16] = [
             size = 64
             lead_in = "400ms"
             options = { io = "send" }"#,
-        run: |place| programs::sockperf(place, &Socket::Tcp, 64, &Statistic::Mean),
+        run: |place| programs::sockperf(place, &SockperfSocket::Tcp, 64, &Statistic::Mean),
         does: "Calls sendto and recvfrom with an address each, and reads the processor's clock around every round trip.",
         ..USUAL
     },
-    Comparison {
+    ToolComparison {
         tool: &SOCKPERF,
         measured: "TCP, 64 B, median",
         cell: r#"
@@ -130,12 +130,12 @@ pub const COMPARISONS: [Comparison; 16] = [
             size = 64
             lead_in = "400ms"
             options = { io = "send" }"#,
-        figure: Figure::Median,
-        run: |place| programs::sockperf(place, &Socket::Tcp, 64, &Statistic::Median),
+        figure: ComparedFigure::Median,
+        run: |place| programs::sockperf(place, &SockperfSocket::Tcp, 64, &Statistic::Median),
         does: "As for the mean; ipcost reads the system's clock around every round trip, too.",
         ..USUAL
     },
-    Comparison {
+    ToolComparison {
         tool: &SOCKPERF,
         measured: "UDP, 64 B round trip",
         cell: r#"
@@ -144,11 +144,11 @@ pub const COMPARISONS: [Comparison; 16] = [
             size = 64
             lead_in = "400ms"
             options = { io = "send" }"#,
-        run: |place| programs::sockperf(place, &Socket::Udp, 64, &Statistic::Mean),
+        run: |place| programs::sockperf(place, &SockperfSocket::Udp, 64, &Statistic::Mean),
         does: "Never calls connect, so that sendto names the address and finds the way there for every datagram.",
         ..USUAL
     },
-    Comparison {
+    ToolComparison {
         tool: &SOCKPERF,
         measured: "Unix, 64 B round trip",
         cell: r#"
@@ -157,7 +157,7 @@ pub const COMPARISONS: [Comparison; 16] = [
             size = 64
             lead_in = "400ms"
             options = { io = "send" }"#,
-        run: |place| programs::sockperf(place, &Socket::Unix, 64, &Statistic::Mean),
+        run: |place| programs::sockperf(place, &SockperfSocket::Unix, 64, &Statistic::Mean),
         does: "As over TCP.",
         unfit: || {
             let help = "sockperf pp --help 2>&1 | grep -qi 'unix domain'";
@@ -165,7 +165,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         },
         ..USUAL
     },
-    Comparison {
+    ToolComparison {
         tool: &QPERF,
         measured: "TCP, 64 B round trip",
         cell: r#"
@@ -177,7 +177,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         does: "Reports half a round trip, doubled here. Its server's socket is one of IPv6 that also takes IPv4.",
         ..USUAL
     },
-    Comparison {
+    ToolComparison {
         tool: &QPERF,
         measured: "UDP, 64 B round trip",
         cell: r#"
@@ -188,7 +188,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         does: "As over TCP; its server never calls connect, and answers with recvfrom and sendto on an IPv6 socket.",
         ..USUAL
     },
-    Comparison {
+    ToolComparison {
         tool: &QPERF,
         measured: "TCP, 64 KiB stream",
         cell: r#"
@@ -199,7 +199,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         does: "Nothing but the server's IPv6 socket: a write and reads of 64 KiB, Nagle's algorithm on.",
         ..USUAL
     },
-    Comparison {
+    ToolComparison {
         measured: "cubic, 64 KiB stream",
         cell: r#"
             pattern = "stream"
@@ -209,7 +209,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         run: |place| programs::iperf3(place, 65_536, Some("cubic")),
         ..TRANSFER
     },
-    Comparison {
+    ToolComparison {
         measured: "bbr, 64 KiB stream",
         cell: r#"
             pattern = "stream"
@@ -219,7 +219,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         run: |place| programs::iperf3(place, 65_536, Some("bbr")),
         ..TRANSFER
     },
-    Comparison {
+    ToolComparison {
         measured: "TCP, 128 KiB stream",
         cell: r#"
             pattern = "stream"
@@ -229,7 +229,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         run: |place| programs::iperf3(place, 131_072, None),
         ..TRANSFER
     },
-    Comparison {
+    ToolComparison {
         measured: "Unix, 41 B INCR",
         cell: r#"
             pattern = "rr"
@@ -241,7 +241,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         run: |place| programs::redis_benchmark(place, true),
         ..INCR
     },
-    Comparison {
+    ToolComparison {
         measured: "TCP, 41 B INCR",
         cell: r#"
             pattern = "rr"
@@ -254,7 +254,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         run: |place| programs::redis_benchmark(place, false),
         ..INCR
     },
-    Comparison {
+    ToolComparison {
         measured: "Unix, 64 KiB stream",
         cell: r#"
             pattern = "stream"
@@ -265,7 +265,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         run: |place| programs::socat(place, "unix", 65_536),
         ..MOVED
     },
-    Comparison {
+    ToolComparison {
         measured: "TCP, 64 KiB stream",
         cell: r#"
             pattern = "stream"
@@ -276,7 +276,7 @@ pub const COMPARISONS: [Comparison; 16] = [
         run: |place| programs::socat(place, "tcp", 65_536),
         ..MOVED
     },
-    Comparison {
+    ToolComparison {
         measured: "pipe, 64 KiB stream",
         cell: r#"
             pattern = "stream"
@@ -289,20 +289,20 @@ pub const COMPARISONS: [Comparison; 16] = [
     },
 ];
 
-const TRANSFER: Comparison = Comparison {
+const TRANSFER: ToolComparison = ToolComparison {
     tool: &IPERF3,
     does: "Calls pselect6 where ipcost calls poll, before each block to read and before every tenth to write.",
     ..USUAL
 };
 
-const INCR: Comparison = Comparison {
+const INCR: ToolComparison = ToolComparison {
     tool: &REDIS_BENCHMARK,
     does: "Waits twice a request, to write and to read, and changes what it waits for.",
     differs: Some("5 epoll_ctl and 2 epoll_wait a request; ipcost's client only writes and reads"),
     ..USUAL
 };
 
-const MOVED: Comparison = Comparison {
+const MOVED: ToolComparison = ToolComparison {
     tool: &SOCAT,
     does: "Nothing: ipcost's peer runs two socats, too. It times them from when both have started; here two lengths are timed.",
     ..USUAL

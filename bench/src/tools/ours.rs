@@ -5,13 +5,13 @@ use ipcost_model::Placement;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::comparisons::{Comparison, Figure};
+use super::comparisons::{ComparedFigure, ToolComparison};
 use crate::common::ipcost;
 use xtask::shell::{command, path_text};
 
 /// Measures the cell for the same work in one batch, which lasts about as long as the tools run; the result is in
 /// nanoseconds.
-pub fn measure(comparison: &Comparison, placement: Placement) -> Result<f64> {
+pub fn measure(comparison: &ToolComparison, placement: Placement) -> Result<f64> {
     let scratch = TempDir::new()?;
     let (job, json) = (scratch.path().join("job.toml"), scratch.path().join("run.json"));
     std::fs::write(&job, job_text(comparison, placement))?;
@@ -23,10 +23,10 @@ pub fn measure(comparison: &Comparison, placement: Placement) -> Result<f64> {
     figure(&serde_json::from_slice(&std::fs::read(&json)?)?, comparison.figure)
 }
 
-fn job_text(comparison: &Comparison, placement: Placement) -> String {
+fn job_text(comparison: &ToolComparison, placement: Placement) -> String {
     let latency = match comparison.figure {
-        Figure::Mean => "off",
-        Figure::Median => "inline",
+        ComparedFigure::Mean => "off",
+        ComparedFigure::Median => "inline",
     };
     let cell = comparison.cell;
     format!(
@@ -35,12 +35,12 @@ fn job_text(comparison: &Comparison, placement: Placement) -> String {
     )
 }
 
-fn figure(document: &Value, figure: Figure) -> Result<f64> {
+fn figure(document: &Value, figure: ComparedFigure) -> Result<f64> {
     let cell = &document["cells"][0];
     ensure!(cell["available"] == true, "the cell is unavailable: {}", cell["reason"]);
     match figure {
-        Figure::Mean => &cell["wall_ns_per_op"]["median"],
-        Figure::Median => &cell["latency_ns"]["p50"],
+        ComparedFigure::Mean => &cell["wall_ns_per_op"]["median"],
+        ComparedFigure::Median => &cell["latency_ns"]["p50"],
     }
     .as_f64()
     .context("the document has no such figure")
@@ -57,14 +57,14 @@ mod tests {
         let cell =
             json!({"available": true, "wall_ns_per_op": {"median": 2171.8}, "latency_ns": {"p50": 2113}});
         let document = json!({"cells": [cell]});
-        assert_eq!(figure(&document, Figure::Mean).unwrap(), 2171.8);
-        assert_eq!(figure(&document, Figure::Median).unwrap(), 2113.0);
+        assert_eq!(figure(&document, ComparedFigure::Mean).unwrap(), 2171.8);
+        assert_eq!(figure(&document, ComparedFigure::Median).unwrap(), 2113.0);
     }
 
     #[test]
     fn a_cell_that_was_not_measured_is_an_error_with_its_reason() {
         let document = json!({"cells": [{"available": false, "reason": "redis-server is missing"}]});
-        let error = figure(&document, Figure::Mean).unwrap_err().to_string();
+        let error = figure(&document, ComparedFigure::Mean).unwrap_err().to_string();
         assert!(error.contains("redis-server is missing"), "{error}");
     }
 }

@@ -5,10 +5,10 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
-use super::comparisons::Place;
+use super::comparisons::ProcessorPair;
 use crate::figures;
-use crate::processes::{Running, free_port, listens, on_processor, output_of, wait_for};
-use crate::redis::Redis;
+use crate::processes::{RunningChild, free_port, listens, on_processor, output_of, wait_for};
+use crate::redis::PlainRedis;
 use crate::socat::Transfer;
 use xtask::shell::path_text;
 
@@ -26,30 +26,35 @@ pub enum Statistic {
 }
 
 /// A socket of sockperf.
-pub enum Socket {
+pub enum SockperfSocket {
     Tcp,
     Udp,
     Unix,
 }
 
 /// The time of a round trip by `perf bench sched pipe`, both processes on the client's processor.
-pub fn perf(place: &Place) -> Result<f64> {
+pub fn perf(place: &ProcessorPair) -> Result<f64> {
     ensure!(place.client == place.server, "perf does not place its two processes apart");
     figures::perf(&client(place, &["perf", "bench", "sched", "pipe", "-l", ROUND_TRIPS])?)
 }
 
 /// The time of a round trip by `sockperf pp`.
-pub fn sockperf(place: &Place, socket: &Socket, size: u64, statistic: &Statistic) -> Result<f64> {
+pub fn sockperf(
+    place: &ProcessorPair,
+    socket: &SockperfSocket,
+    size: u64,
+    statistic: &Statistic,
+) -> Result<f64> {
     let dir = TempDir::new()?;
     let path = dir.path().join("sockperf");
     let port = free_port()?;
     let port_text = port.to_string();
     let at = match socket {
-        Socket::Tcp => vec!["--tcp", "--ip", "127.0.0.1", "--port", &port_text],
-        Socket::Udp => vec!["--ip", "127.0.0.1", "--port", &port_text],
-        Socket::Unix => vec!["--tcp", "--addr", path_text(&path)?],
+        SockperfSocket::Tcp => vec!["--tcp", "--ip", "127.0.0.1", "--port", &port_text],
+        SockperfSocket::Udp => vec!["--ip", "127.0.0.1", "--port", &port_text],
+        SockperfSocket::Unix => vec!["--tcp", "--addr", path_text(&path)?],
     };
-    let ready = || if matches!(socket, Socket::Unix) { path.exists() } else { listens(port) };
+    let ready = || if matches!(socket, SockperfSocket::Unix) { path.exists() } else { listens(port) };
     let _server = server(place, &[&["sockperf", "sr"], at.as_slice()].concat(), ready)?;
     let size = size.to_string();
     let words = [&["sockperf", "pp"], at.as_slice(), &["-m", &size, "-t", "1", "--full-rtt"]].concat();
@@ -61,16 +66,16 @@ pub fn sockperf(place: &Place, socket: &Socket, size: u64, statistic: &Statistic
 }
 
 /// The time of a round trip by qperf's test `tcp_lat` or `udp_lat`.
-pub fn qperf_latency(place: &Place, test: &str, size: u64) -> Result<f64> {
+pub fn qperf_latency(place: &ProcessorPair, test: &str, size: u64) -> Result<f64> {
     figures::qperf_latency(&qperf(place, test, size)?)
 }
 
 /// The time of a message by qperf's test `tcp_bw`.
-pub fn qperf_stream(place: &Place, size: u64) -> Result<f64> {
+pub fn qperf_stream(place: &ProcessorPair, size: u64) -> Result<f64> {
     figures::qperf_bandwidth(&qperf(place, "tcp_bw", size)?, size)
 }
 
-fn qperf(place: &Place, test: &str, size: u64) -> Result<String> {
+fn qperf(place: &ProcessorPair, test: &str, size: u64) -> Result<String> {
     let port = free_port()?;
     let (port_text, size) = (port.to_string(), size.to_string());
     let _server = server(place, &["qperf", "-lp", &port_text], || listens(port))?;
@@ -79,7 +84,7 @@ fn qperf(place: &Place, test: &str, size: u64) -> Result<String> {
 }
 
 /// The time of a block by iperf3 over TCP, under a congestion control or the system's.
-pub fn iperf3(place: &Place, block: u64, congestion: Option<&str>) -> Result<f64> {
+pub fn iperf3(place: &ProcessorPair, block: u64, congestion: Option<&str>) -> Result<f64> {
     let port = free_port()?;
     let (port_text, length) = (port.to_string(), block.to_string());
     let _server = server(place, &["iperf3", "-s", "-B", "127.0.0.1", "-p", &port_text], || listens(port))?;
@@ -89,9 +94,9 @@ pub fn iperf3(place: &Place, block: u64, congestion: Option<&str>) -> Result<f64
 }
 
 /// The time of a request by `redis-benchmark -t incr`. The counter begins at 1000000000, as in ipcost's cell.
-pub fn redis_benchmark(place: &Place, over_unix: bool) -> Result<f64> {
+pub fn redis_benchmark(place: &ProcessorPair, over_unix: bool) -> Result<f64> {
     let dir = TempDir::new()?;
-    let redis = Redis::start(dir.path(), Some(place.server))?;
+    let redis = PlainRedis::start(dir.path(), Some(place.server))?;
     redis.ask(&["SET", "counter:__rand_int__", "1000000000"])?;
     let at = if over_unix { ["-s", redis.path()] } else { ["-p", redis.port()] };
     let words =
@@ -101,7 +106,7 @@ pub fn redis_benchmark(place: &Place, over_unix: bool) -> Result<f64> {
 }
 
 /// The time that one more block takes two socats.
-pub fn socat(place: &Place, transport: &str, block: u64) -> Result<f64> {
+pub fn socat(place: &ProcessorPair, transport: &str, block: u64) -> Result<f64> {
     let dir = TempDir::new()?;
     let processors = Some((place.client, place.server));
     let transfer = Transfer { dir: dir.path(), processors, transport, block, nodelay: false };
@@ -111,15 +116,15 @@ pub fn socat(place: &Place, transport: &str, block: u64) -> Result<f64> {
 }
 
 /// Starts a server on its processor and waits until it is ready.
-fn server(place: &Place, words: &[&str], ready: impl FnMut() -> bool) -> Result<Running> {
+fn server(place: &ProcessorPair, words: &[&str], ready: impl FnMut() -> bool) -> Result<RunningChild> {
     let mut command = on_processor(Some(place.server), words[0]);
     command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null());
-    let running = Running::start(&mut command)?;
+    let running = RunningChild::start(&mut command)?;
     wait_for(ready).with_context(|| words.join(" "))?;
     Ok(running)
 }
 
 /// Runs a client on its processor; the result is what it prints.
-fn client(place: &Place, words: &[&str]) -> Result<String> {
+fn client(place: &ProcessorPair, words: &[&str]) -> Result<String> {
     output_of(Some(place.client), words)
 }

@@ -4,26 +4,26 @@ use ipcost_model::Placement;
 use ipcost_report::numbers::time;
 use ipcost_stats::Interval;
 
-use super::comparisons::Comparison;
-use crate::table::{Table, print_wrapped, quotient};
-use crate::verdict::Verdict;
+use super::comparisons::ToolComparison;
+use crate::table::{TextTable, print_wrapped, quotient};
+use crate::verdict::BenchVerdict;
 
 const HEADER: [&str; 7] = ["tool", "measured", "placement", "tool's", "ipcost", "ipcost / tool", "verdict"];
 
 /// A row, when all turns are over.
-pub struct Row<'a> {
-    pub comparison: &'a Comparison,
+pub struct ToolRow<'a> {
+    pub comparison: &'a ToolComparison,
     pub placement: Placement,
     /// The costs of an operation, nanoseconds.
     pub theirs: Option<f64>,
     pub ours: Option<f64>,
     /// Ours over theirs, as logarithms.
     pub ratio: Option<Interval>,
-    pub verdict: Verdict,
+    pub verdict: BenchVerdict,
     pub failure: Option<&'a str>,
 }
 
-impl Row<'_> {
+impl ToolRow<'_> {
     pub fn name(&self) -> String {
         let Self { comparison, placement, .. } = self;
         format!("{} ({}), {placement}", comparison.tool.name, comparison.measured)
@@ -49,7 +49,7 @@ impl Row<'_> {
 }
 
 /// Prints an aligned table, and below it what each tool does differently.
-pub fn table(rows: &[Row<'_>], not_run: &[String]) {
+pub fn table(rows: &[ToolRow<'_>], not_run: &[String]) {
     for line in aligned(rows).lines() {
         println!("{line}");
     }
@@ -72,12 +72,12 @@ pub fn table(rows: &[Row<'_>], not_run: &[String]) {
     }
 }
 
-fn aligned(rows: &[Row<'_>]) -> Table<7> {
-    Table { header: HEADER, numbers: 3..5, rows: rows.iter().map(Row::cells).collect() }
+fn aligned(rows: &[ToolRow<'_>]) -> TextTable<7> {
+    TextTable { header: HEADER, numbers: 3..5, rows: rows.iter().map(ToolRow::cells).collect() }
 }
 
 /// Prints lines of a Markdown table.
-pub fn markdown(rows: &[Row<'_>], not_run: &[String]) {
+pub fn markdown(rows: &[ToolRow<'_>], not_run: &[String]) {
     println!("| {} | what the tool does differently |", HEADER.join(" | "));
     println!("|{}", "---|".repeat(HEADER.len() + 1));
     for row in rows {
@@ -95,15 +95,15 @@ mod tests {
     use super::*;
     use crate::table::{WIDTH, wrapped};
 
-    fn rows() -> Vec<Row<'static>> {
+    fn rows() -> Vec<ToolRow<'static>> {
         let ratio = Interval { median: 0.0, bounds: Some((f64::ln(0.123), f64::ln(12.345))) };
-        let row = |comparison, placement| Row {
+        let row = |comparison, placement| ToolRow {
             comparison,
             placement,
             theirs: Some(12_345.6),
             ours: Some(123_456.7),
             ratio: Some(ratio),
-            verdict: Verdict::Explained,
+            verdict: BenchVerdict::Explained,
             failure: None,
         };
         let all = COMPARISONS.iter().flat_map(|comparison| {

@@ -84,7 +84,7 @@ fn schema_of(record: &Value) -> &str {
 mod tests {
     use ipcost_model::{Identity, redacted_document};
     use ipcost_report::fixture;
-    use ipcost_report::page::{Column, Page, Paragraph, Table, Value as Shown};
+    use ipcost_report::page::{Column, FieldValue as Shown, Page, Paragraph, Table};
 
     use crate::answer::{answered, whole};
     use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! What looks for something step by step: each step is a run of its own within what is left of a budget, and all of them are one document.
 
-use ipcost_lab::{EngineError, Lab, LabError, PlanError, Settings};
+use ipcost_lab::{EngineError, Lab, LabError, PlanError, PlanSettings};
 use ipcost_model::{Document, Job, Plan};
 
 /// A search that has ended.
@@ -19,7 +19,7 @@ pub(crate) enum Unplanned {
 }
 
 /// The plan of a step, all cells of which have to be measured.
-pub(crate) fn plan_of(lab: &Lab, job: &Job, settings: &Settings) -> Result<Plan, Unplanned> {
+pub(crate) fn plan_of(lab: &Lab, job: &Job, settings: &PlanSettings) -> Result<Plan, Unplanned> {
     let expanded = lab.cells(job).map_err(Unplanned::Other)?;
     if let Some((cell, reason)) =
         expanded.cells.iter().find_map(|cell| Some((&cell.id, cell.unavailable.as_ref()?)))

@@ -15,7 +15,7 @@ use crate::cache::Cache;
 use crate::manifest::{Manifest, fingerprint};
 use crate::sources::{self, Directory};
 use crate::table::{BuiltIn, Language};
-use crate::tools::{self, Tool, last_lines};
+use crate::tools::{self, Toolchain, last_lines};
 
 /// How often to move a broken directory out of the way before giving up.
 const ATTEMPTS: usize = 5;
@@ -114,14 +114,15 @@ impl BuiltIn {
         let own = own.ok_or_else(|| "its sources are not in this program".to_owned())?;
         let built = format!("ipcost-peer-{}{EXE_SUFFIX}", self.directory);
         let beside = |file: &str| format!("{}/{file}", self.directory);
-        let recipe = |tool: Tool, build: Option<Vec<String>>, runs_itself: bool, program: String| Recipe {
-            directories: directories.clone(),
-            version: tool.version,
-            build,
-            environment: Vec::new(),
-            interpreter: if runs_itself { Vec::new() } else { tool.command },
-            program,
-        };
+        let recipe =
+            |tool: Toolchain, build: Option<Vec<String>>, runs_itself: bool, program: String| Recipe {
+                directories: directories.clone(),
+                version: tool.version,
+                build,
+                environment: Vec::new(),
+                interpreter: if runs_itself { Vec::new() } else { tool.command },
+                program,
+            };
         Ok(Some(match language {
             // It is either there or not: nothing is built here.
             Language::Program(_) => return Ok(None),

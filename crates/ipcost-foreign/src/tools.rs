@@ -10,7 +10,7 @@ use crate::Unavailable;
 
 /// A compiler or an interpreter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tool {
+pub struct Toolchain {
     /// Its command: the program, then its arguments.
     pub command: Vec<String>,
     /// Its version output; a change triggers a rebuild.
@@ -21,7 +21,7 @@ pub struct Tool {
 pub type RubyWay = (&'static [&'static str], &'static [&'static str]);
 
 /// The C compiler: the one that `CC` names, or the system's usual one.
-pub fn c_compiler() -> Result<Tool, Unavailable> {
+pub fn c_compiler() -> Result<Toolchain, Unavailable> {
     let named = env::var("CC").ok().filter(|words| !words.trim().is_empty());
     let command = match &named {
         Some(words) => shlex::split(words)
@@ -30,7 +30,7 @@ pub fn c_compiler() -> Result<Tool, Unavailable> {
     };
     match run(&command, &["--version"]) {
         // Not every compiler knows --version; a different one of the same name then goes unnoticed.
-        Ok(output) => Ok(Tool { command, version: first_line(&output.stdout) }),
+        Ok(output) => Ok(Toolchain { command, version: first_line(&output.stdout) }),
         Err(error) => Err(match named {
             Some(words) => format!("the C compiler that CC names cannot be started: {words}: {error}").into(),
             None => absent(programs::C_COMPILER, &error, "gcc libc6-dev"),
@@ -38,17 +38,17 @@ pub fn c_compiler() -> Result<Tool, Unavailable> {
     }
 }
 
-pub fn go() -> Result<Tool, Unavailable> {
+pub fn go() -> Result<Toolchain, Unavailable> {
     let command = vec!["go".to_owned()];
     let output = run(&command, &["version"]).map_err(|error| absent("go", &error, "golang-go"))?;
     if !output.status.success() {
         return Err(format!("go version fails: {}", last_lines(&output)).into());
     }
-    Ok(Tool { version: first_line(&output.stdout), command })
+    Ok(Toolchain { version: first_line(&output.stdout), command })
 }
 
 /// The Python interpreter, past any wrapper script.
-pub fn python() -> Result<Tool, Unavailable> {
+pub fn python() -> Result<Toolchain, Unavailable> {
     const ASK: &str = "import sys; print(sys.executable); print(' '.join(sys.version.split())); \
                        sys.exit(sys.version_info < (3, 9))";
     let output =
@@ -56,7 +56,7 @@ pub fn python() -> Result<Tool, Unavailable> {
     let told = told(&output);
     match <[String; 2]>::try_from(told) {
         Ok([executable, version]) if output.status.success() => {
-            Ok(Tool { command: vec![executable], version })
+            Ok(Toolchain { command: vec![executable], version })
         }
         Ok([_, version]) => Err(format!("python3 is {version}; it takes 3.9 or newer").into()),
         Err(_) => Err(format!("python3 does not run: {}", last_lines(&output)).into()),
@@ -64,7 +64,7 @@ pub fn python() -> Result<Tool, Unavailable> {
 }
 
 /// The Ruby interpreter, in the first of these ways that finds the libraries; `package` provides them.
-pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, Unavailable> {
+pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Toolchain, Unavailable> {
     let mut lacks = String::new();
     for (flags, libraries) in ways {
         let script = format!(
@@ -77,7 +77,10 @@ pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, Unavailable> {
         match <[String; 2]>::try_from(told(&output)) {
             Ok([executable, version]) => {
                 let flags = flags.iter().map(|flag| (*flag).to_owned());
-                return Ok(Tool { command: std::iter::once(executable).chain(flags).collect(), version });
+                return Ok(Toolchain {
+                    command: std::iter::once(executable).chain(flags).collect(),
+                    version,
+                });
             }
             Err(_) => lacks = last_lines(&output),
         }

@@ -20,7 +20,7 @@ use ipcost_sys::process::{Bounds, Heard, PeerProcess, Spawn, Wake, ask_group_to_
 use ipcost_sys::running::threads_of;
 use ipcost_sys::{Context, SysError};
 
-use crate::strace::{Tally, attaching};
+use crate::strace::{TraceSummary, attaching};
 
 mod calls;
 
@@ -52,7 +52,7 @@ pub struct Traced {
     /// clock, in that order. A pipe reads or writes as far as that was seen. FIFOs are left out: strace writes their names alone.
     pub targets: HashMap<(u32, i32), Vec<(u64, Held)>>,
     /// All calls, by process. Those that were started meanwhile are included.
-    pub by_process: BTreeMap<u32, Tally>,
+    pub by_process: BTreeMap<u32, TraceSummary>,
     /// The processes that strace was attached to, without those that it may not trace or that were gone.
     pub attached: BTreeSet<u32>,
     /// How long all of them were traced.
@@ -160,7 +160,7 @@ fn while_attached(
     threads.extend(at_begin);
     // Names in a trace may hold any bytes; what matters is ASCII.
     let bytes = fs::read(&file).context(cannot_read)?;
-    let known = calls::Known { threads, attached: attached_threads, ahead_ns: wall_ahead_ns() };
+    let known = calls::TraceContext { threads, attached: attached_threads, ahead_ns: wall_ahead_ns() };
     let process_of = |thread: u32| Status::of(thread).map(|status| status.process);
     let traced = calls::read(&String::from_utf8_lossy(&bytes), known, &process_of);
     Ok(Traced { attached, lasted, ..traced })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_model::protocol::Told;
-use ipcost_model::{Counts, Layout, Usage, Watched, Whereabouts};
+use ipcost_model::{BatchOperations, BufferLayout, Usage, WatchedBatches, Whereabouts};
 use ipcost_stats::Histogram;
 
 use crate::error::EngineError;
@@ -29,7 +29,7 @@ pub trait Bench {
 
     /// Runs a batch that is not timed, and watches what the cell's connections wait for meanwhile; `None` if nothing of that can be
     /// seen.
-    fn watch(&mut self, _cell: usize, _ops: u64) -> Result<Option<Watched>, EngineError> {
+    fn watch(&mut self, _cell: usize, _ops: u64) -> Result<Option<WatchedBatches>, EngineError> {
         Ok(None)
     }
 
@@ -55,10 +55,10 @@ pub enum BatchKind {
 impl BatchKind {
     /// Of a cell's batches, with the clock or without; a stream, which alone pushes, has no latency. `seed` is for those that keep a
     /// pace.
-    pub(crate) fn of(counts: Counts, latency: bool, seed: u64) -> Self {
+    pub(crate) fn of(counts: BatchOperations, latency: bool, seed: u64) -> Self {
         match counts {
-            Counts { paced: true, .. } => Self::Paced(seed),
-            Counts { push: true, .. } => Self::Pushed,
+            BatchOperations { paced: true, .. } => Self::Paced(seed),
+            BatchOperations { push: true, .. } => Self::Pushed,
             _ if latency => Self::Latency,
             _ => Self::Plain,
         }
@@ -94,7 +94,7 @@ pub struct BatchOutcome {
     /// Where the processes ran, if the scheduler places them and the system tells.
     pub whereabouts: Option<Whereabouts>,
     /// Where the buffers began, if the transport has any.
-    pub layout: Option<Layout>,
+    pub layout: Option<BufferLayout>,
     /// Whether the machine was suspended, or this program stopped, meanwhile.
     pub suspended: bool,
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::pace::Pace;
-use ipcost_model::{Cell, Counts, Pattern, Plan, PlannedCell};
+use ipcost_model::{BatchOperations, Cell, Pattern, Plan, PlannedCell};
 use ipcost_sys::transport::uses_tcp;
 
 use crate::bench::{BatchKind, Bench, DELAYED_NS};
@@ -182,7 +182,7 @@ pub(crate) fn lengths(plan: &Plan, cell: &PlannedCell) -> (Duration, Duration) {
 
 /// How the batches of a cell end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ends {
+pub enum BatchEnd {
     /// With the last operation.
     AtOnce,
     /// The last of a burst may be held back until the other side acknowledges.
@@ -196,10 +196,16 @@ pub enum Ends {
 /// If batches have a fixed wait, or may have one according to `ends`, the lead-in is timed as well, and the batch
 /// made longer so that the difference reveals the cost of operations. A lead-in has at least `filling` operations, or
 /// none if the cell starts cold.
-pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, ends: Ends, filling: u64) -> Counts {
+pub fn counts_of(
+    plan: &Plan,
+    cell: &PlannedCell,
+    rate: Rate,
+    ends: BatchEnd,
+    filling: u64,
+) -> BatchOperations {
     let workers = u64::from(cell.cell.concurrency);
     if let Some(batch) = cell.ops {
-        return Counts { batch, ..Counts::default() };
+        return BatchOperations { batch, ..BatchOperations::default() };
     }
     let lasting = |ns: f64| shared(ns / rate.ns_per_op, workers);
     let (batch, lead_in) = lengths(plan, cell);
@@ -209,24 +215,34 @@ pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, ends: Ends, fillin
         let lead_in = if lead_in_ns > 0.0 { shared(lead_in_ns / each_ns, workers) } else { 0 };
         // What is offered more than it carries takes longer, and not fewer operations.
         let least = if matches!(cell.cell.pace(), Pace::Rate { .. }) { LEAST_OFFERED } else { 0.0 };
-        return Counts {
+        return BatchOperations {
             batch: shared((batch_ns / each_ns).max(least), workers),
             lead_in,
             paced: true,
-            ..Counts::default()
+            ..BatchOperations::default()
         };
     }
     if cell.starts_cold() {
-        return Counts { batch: lasting(batch_ns), ..Counts::default() };
+        return BatchOperations { batch: lasting(batch_ns), ..BatchOperations::default() };
     }
     let lead_in = lasting(lead_in_ns).max(shared(filling as f64, workers));
-    if ends == Ends::Held || rate.wait_ns > 0.0 {
+    if ends == BatchEnd::Held || rate.wait_ns > 0.0 {
         // A batch that may wait does not always; the length of its wait is known.
-        let wait_ns = rate.wait_ns.max(if ends == Ends::Held { DELAYED_NS as f64 } else { 0.0 });
+        let wait_ns = rate.wait_ns.max(if ends == BatchEnd::Held { DELAYED_NS as f64 } else { 0.0 });
         let longer = lasting(batch_ns.max(BATCH_OVER_WAIT * wait_ns));
-        return Counts { batch: lead_in + longer, lead_in, slope: true, ..Counts::default() };
+        return BatchOperations {
+            batch: lead_in + longer,
+            lead_in,
+            slope: true,
+            ..BatchOperations::default()
+        };
     }
-    Counts { batch: lasting(batch_ns), lead_in, push: ends == Ends::Pushed, ..Counts::default() }
+    BatchOperations {
+        batch: lasting(batch_ns),
+        lead_in,
+        push: ends == BatchEnd::Pushed,
+        ..BatchOperations::default()
+    }
 }
 
 /// How long one operation more makes a batch at the cell's pace, nanoseconds, where it takes `ns_per_op` back to back.

@@ -41,7 +41,7 @@ const SHOWN_OF_RUBBISH: usize = 80;
 const SHOWN_OF_ERROR: usize = 500;
 
 /// A peer that is running.
-pub struct Peer {
+pub struct RunningPeer {
     process: PeerProcess,
     /// Role, name, cell and epoch, for errors.
     who: String,
@@ -116,7 +116,7 @@ pub enum Failure {
     Interrupted,
 }
 
-impl Peer {
+impl RunningPeer {
     pub fn start(program: &PeerProgram, who: String, spawn: Spawn<'_>) -> Result<Self, EngineError> {
         match PeerProcess::spawn(Spawn { command: &program.command, env: &program.env, ..spawn }) {
             Ok(process) => Ok(Self { process, who, inbox: VecDeque::new(), asked: None, fault: None }),
@@ -252,7 +252,7 @@ impl Peer {
 
 /// Waits for the next message of one of the peers; a failure of any of them ends the wait.
 pub fn await_message(
-    peers: &mut [&mut Peer],
+    peers: &mut [&mut RunningPeer],
     from: usize,
     patience: &mut Patience,
     interrupt: &Interrupt,
@@ -286,7 +286,7 @@ pub fn await_message(
 }
 
 /// Checks that no peer has sent anything unread, when none was asked anything.
-pub fn expect_silence(peers: &mut [&mut Peer]) -> Result<(), Failure> {
+pub fn expect_silence(peers: &mut [&mut RunningPeer]) -> Result<(), Failure> {
     for index in 0..peers.len() {
         if let Err(fault) = peers[index].listen() {
             peers[index].fault = Some(fault);
@@ -303,7 +303,7 @@ pub fn expect_silence(peers: &mut [&mut Peer]) -> Result<(), Failure> {
 }
 
 /// The failure of a peer that said something else than it was to say.
-pub fn out_of_turn(peer: &mut Peer, expected: &str, message: &FromPeer) -> EngineError {
+pub fn out_of_turn(peer: &mut RunningPeer, expected: &str, message: &FromPeer) -> EngineError {
     let said = in_short(message);
     peer.failed(fault(&format!("spoke out of turn: expected {expected}, got {said}")))
 }
@@ -327,9 +327,9 @@ fn too_much_complaint() -> String {
 }
 
 /// If one peer dies, the other notices and reports it; blame the one that did not report.
-fn blame(peers: &mut [&mut Peer], first: usize) -> Failure {
+fn blame(peers: &mut [&mut RunningPeer], first: usize) -> Failure {
     let deadline = Instant::now() + GRACE;
-    let quiet = |peer: &&mut Peer| peer.fault.is_none();
+    let quiet = |peer: &&mut RunningPeer| peer.fault.is_none();
     while peers[first].fault.as_ref().is_some_and(|fault| fault.said) && peers.iter().any(quiet) {
         for peer in peers.iter_mut().filter(|peer| peer.fault.is_none()) {
             peer.fault = peer.listen().err();
@@ -339,7 +339,7 @@ fn blame(peers: &mut [&mut Peer], first: usize) -> Failure {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    let silent = |peer: &&mut Peer| peer.fault.as_ref().is_some_and(|fault| !fault.said);
+    let silent = |peer: &&mut RunningPeer| peer.fault.as_ref().is_some_and(|fault| !fault.said);
     let guilty = peers.iter().position(silent).unwrap_or(first);
     let fault = peers[guilty].fault.clone().expect("either the first or a later one has failed");
     Failure::Peer(guilty, fault)
@@ -363,12 +363,12 @@ fn plain(bytes: &[u8], most: usize) -> String {
 mod tests {
     use super::*;
 
-    fn peer(script: &str) -> Peer {
+    fn peer(script: &str) -> RunningPeer {
         let command = ["sh", "-c", script].map(str::to_owned).to_vec();
-        Peer::start(&PeerProgram::new("sh", command), "peer".into(), Spawn::default()).unwrap()
+        RunningPeer::start(&PeerProgram::new("sh", command), "peer".into(), Spawn::default()).unwrap()
     }
 
-    fn failure(peers: &mut [&mut Peer], from: usize, patience: Duration) -> (usize, String) {
+    fn failure(peers: &mut [&mut RunningPeer], from: usize, patience: Duration) -> (usize, String) {
         let never = Interrupt::never().unwrap();
         match await_message(peers, from, &mut Patience::of(patience, &never), &never) {
             Err(Failure::Peer(guilty, fault)) => (guilty, fault.reason),

@@ -9,7 +9,7 @@ use ipcost_model::{
     HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, Lookup, MeanContrast,
     Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, PauseCause, PausePart, Percentile,
     Placement, Plan, PlannedContrast, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule,
-    SpreadContrast, Stopped, TCP_CONGESTION, Tool, UsagePerOp, Verdict, Wait, Watched, Workload,
+    SpreadContrast, Stopped, TCP_CONGESTION, Tool, UsagePerOp, Verdict, Wait, WatchedBatches, Workload,
     WorkloadRecord,
 };
 use ipcost_stats::{Histogram, median, two_groups};
@@ -102,7 +102,7 @@ fn judged(
 ) -> Document {
     let plan = &outcome.plan;
     let About { tool, host, job, started, .. } = about.clone();
-    let told = Judged { outcome, judge, is_final, percentiles: of_percentiles(outcome, judge) };
+    let told = JudgedCells { outcome, judge, is_final, percentiles: of_percentiles(outcome, judge) };
     Document {
         schema: SCHEMA.to_owned(),
         tool,
@@ -225,7 +225,7 @@ fn wait(batches: &Batches<'_>, cell: usize) -> Option<f64> {
 /// were watched. The end of every burst of a stream may wait: that is no part of its operations.
 pub fn held_back(
     pattern: Pattern,
-    watched: Option<&Watched>,
+    watched: Option<&WatchedBatches>,
     wall_ns: Option<&Estimate>,
 ) -> Vec<HeldBackRecord> {
     let Some(watched) = watched.filter(|watched| watched.ops > 0 && watched.wall_ns > 0) else {
@@ -384,14 +384,14 @@ fn modes(batches: &Batches<'_>, cell: usize) -> Vec<Mode> {
 }
 
 /// What contrasts are told from; those of a run that goes on without what no table shows meanwhile.
-struct Judged<'a> {
+struct JudgedCells<'a> {
     outcome: &'a Outcome,
     judge: &'a Judge<'a>,
     is_final: bool,
     percentiles: OfPercentiles,
 }
 
-fn contrasts(told: &Judged<'_>) -> Vec<ContrastRecord> {
+fn contrasts(told: &JudgedCells<'_>) -> Vec<ContrastRecord> {
     let of_metric = |metric| {
         let planned = told.outcome.plan.contrasts.iter();
         let found = planned.filter_map(move |planned| told.judge.contrast(metric, planned.a, planned.b));
@@ -400,7 +400,7 @@ fn contrasts(told: &Judged<'_>) -> Vec<ContrastRecord> {
     Metric::ALL.iter().flat_map(|metric| of_metric(*metric)).collect()
 }
 
-fn over_pace(told: &Judged<'_>) -> Vec<ContrastRecord> {
+fn over_pace(told: &JudgedCells<'_>) -> Vec<ContrastRecord> {
     let planned = told.outcome.plan.over_pace.iter();
     let found = planned.filter_map(|planned| told.judge.contrast(Metric::Wall, planned.a, planned.b));
     found.map(|found| told.contrast(Metric::Wall, found)).collect()
@@ -441,7 +441,7 @@ fn pause_parts(outcome: &Outcome, batches: &Batches<'_>, level: f64) -> Vec<Paus
     found
 }
 
-impl Judged<'_> {
+impl JudgedCells<'_> {
     fn contrast(&self, metric: Metric, found: Contrast) -> ContrastRecord {
         let Self { outcome, judge, is_final, percentiles } = self;
         let plan = &outcome.plan;
@@ -525,8 +525,8 @@ fn within(judge: &Judge<'_>, a: usize, b: usize) -> Vec<ContrastWithin> {
     [Ran::Together, Ran::Apart].iter().filter_map(record).collect()
 }
 
-fn workloads(told: &Judged<'_>) -> Vec<WorkloadRecord> {
-    let Judged { outcome, judge, .. } = told;
+fn workloads(told: &JudgedCells<'_>) -> Vec<WorkloadRecord> {
+    let JudgedCells { outcome, judge, .. } = told;
     let plan = &outcome.plan;
     let record = |table: &Workload| {
         let Some([long, bursts]) = table.long_and_bursts(&plan.cells) else {

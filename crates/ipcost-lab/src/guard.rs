@@ -104,7 +104,7 @@ fn list(groups: &[u32]) -> String {
 
 /// Everything to clean up.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Watched {
+struct CleanUp {
     dir: Option<PathBuf>,
     groups: BTreeSet<u32>,
     /// Groups added since the last `start`.
@@ -117,7 +117,7 @@ struct Watched {
     restoration: Option<(Restoration, PathBuf)>,
 }
 
-impl Watched {
+impl CleanUp {
     fn apply(&mut self, line: &str) {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let groups = rest.split(' ').filter_map(|number| number.parse().ok());
@@ -149,7 +149,7 @@ impl Watched {
 
 /// Runs the guard: reads until the engine is gone, then cleans up.
 pub fn run() -> io::Result<()> {
-    let mut watched = Watched::default();
+    let mut watched = CleanUp::default();
     let mut unread = Vec::new();
     read_stdin(&mut |bytes| {
         unread.extend_from_slice(bytes);
@@ -202,13 +202,13 @@ mod tests {
 
     #[test]
     fn heeds_what_it_is_told_and_nothing_else() {
-        let mut watched = Watched::default();
+        let mut watched = CleanUp::default();
         let lines = [
             "dir /tmp/ipcost-a b", "start", "watch 5", "start", "watch 6", "start", "failed", "start",
             "watch 7", "forget 6", "start", "watch 8", "failed", "remove /", "watch x", "",
         ];
         lines.into_iter().for_each(|line| watched.apply(line));
         let dir = Some("/tmp/ipcost-a b".into());
-        assert_eq!(watched, Watched { dir, groups: [5, 7].into(), ..Watched::default() });
+        assert_eq!(watched, CleanUp { dir, groups: [5, 7].into(), ..CleanUp::default() });
     }
 }

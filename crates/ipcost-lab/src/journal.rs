@@ -28,7 +28,7 @@ pub(crate) struct Journal {
 
 /// How the machine was, and what arms have set since.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct JournalEntry {
     boot: Option<String>,
     network: Option<String>,
     process: u32,
@@ -40,7 +40,7 @@ pub(crate) struct Entry {
     set: Vec<Vec<Option<String>>>,
 }
 
-impl Entry {
+impl JournalEntry {
     /// Of this program, before it changes anything.
     pub fn new(restoration: Restoration) -> Self {
         let (process, started) = (std::process::id(), now());
@@ -137,7 +137,7 @@ impl Journal {
 
     /// Writes down how the machine was. The first time it is on the disk afterwards; what is added later matters only until the
     /// machine is restarted.
-    pub fn write(&self, entry: &Entry) -> Result<(), EngineError> {
+    pub fn write(&self, entry: &JournalEntry) -> Result<(), EngineError> {
         let text = serde_json::to_string(entry).expect("plain data");
         let failed = || format!("cannot write {}, without which nothing is changed", self.path.display());
         Ok(write_whole(&self.path, &text, entry.set.is_empty()).context(failed)?)
@@ -215,7 +215,7 @@ fn look(undo: bool) -> Option<String> {
         }
         Err(error) => return refused(error.to_string()),
     };
-    let entry: Entry = match serde_json::from_str(&text) {
+    let entry: JournalEntry = match serde_json::from_str(&text) {
         Ok(entry) => entry,
         Err(error) => return refused(error.to_string()),
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_model::{Layout, LayoutEffect, LayoutPlace, Metric, Pattern, Plan};
+use ipcost_model::{BufferLayout, LayoutEffect, LayoutPlace, Metric, Pattern, Plan};
 use ipcost_stats::{Random, arc, median, quantile_sorted};
 
 use crate::batches::Batches;
@@ -19,7 +19,7 @@ const STEP_BYTES: u64 = 16;
 
 /// An epoch of a cell.
 struct Epoch {
-    layout: Layout,
+    layout: BufferLayout,
     log_cost: f64,
 }
 
@@ -54,7 +54,7 @@ pub fn layout_effects(plan: &Plan, batches: &Batches<'_>) -> Vec<Option<LayoutEf
 
 /// A cell's epochs with a known layout; of very many, some that are evenly spaced.
 fn epochs(batches: &Batches<'_>, cell: usize) -> Vec<Epoch> {
-    let layouts: BTreeMap<u32, Option<Layout>> =
+    let layouts: BTreeMap<u32, Option<BufferLayout>> =
         batches.of(cell).iter().map(|sample| (sample.epoch, sample.layout)).collect();
     let costs = batches.logs(Metric::Wall, cell).by_epoch();
     let some = costs.iter().step_by(costs.len().div_ceil(MOST_EPOCHS).max(1));
@@ -89,7 +89,7 @@ fn places(pattern: Pattern, epochs: &[Epoch]) -> Vec<LayoutPlace> {
     all.iter().filter(is_drawn).copied().collect()
 }
 
-fn at(place: LayoutPlace, layout: &Layout) -> Option<u64> {
+fn at(place: LayoutPlace, layout: &BufferLayout) -> Option<u64> {
     match place {
         LayoutPlace::ClientSend => Some(layout.client?.send_offset.into()),
         LayoutPlace::ClientRecv => Some(layout.client?.recv_offset.into()),

@@ -106,7 +106,7 @@ pub enum PlanError {
 
 /// All settings except the cells.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct PlanSettings {
     /// How long the run may take.
     pub budget: Option<Duration>,
     /// The relative difference that matters.
@@ -145,7 +145,7 @@ pub struct Settings {
     pub offered: Option<(u64, Duration)>,
 }
 
-impl Settings {
+impl PlanSettings {
     /// The settings of a job; `fresh_seed` is used if it has none.
     pub fn of(job: &Job, fresh_seed: u64) -> Self {
         Self {
@@ -175,7 +175,7 @@ impl Settings {
 ///
 /// # Errors
 /// If nothing can be measured, a setting is out of range, or the budget cannot reach an interval.
-pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> {
+pub fn plan(expanded: Expanded, settings: &PlanSettings) -> Result<Plan, PlanError> {
     let Expanded { cells, workloads, notes } = expanded;
     let measurable = cells.iter().filter(|cell| cell.unavailable.is_none()).count() as u32;
     if measurable == 0 {

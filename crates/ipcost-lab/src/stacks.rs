@@ -36,12 +36,12 @@ impl Stacks {
 #[derive(Debug, Default)]
 pub struct Collapse {
     stacks: Stacks,
-    sample: Sample,
+    sample: StackSample,
 }
 
 /// The sample being read.
 #[derive(Debug, Default)]
-struct Sample {
+struct StackSample {
     thread: String,
     /// Once the line with the name has ended.
     period: Option<u64>,
@@ -75,7 +75,7 @@ impl Collapse {
     }
 }
 
-impl Sample {
+impl StackSample {
     /// A thread's name may hold anything, even line ends: only a number at the end of a line ends it.
     fn begin(&mut self, line: &str) {
         let line = line.trim();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 pub use ipcost_model::{Manner, Object};
-pub(crate) use lines::{Line, Parts, each_line};
+pub(crate) use lines::{Parts, TraceLine, each_line};
 
 /// Files and addresses used for name resolution.
 const RESOLVING: [&str; 9] = [
@@ -37,14 +37,14 @@ pub(crate) fn attaching(processes: &[u32], file: &Path) -> Vec<String> {
 
 /// What distinguishes calls: the name, and what its first descriptor is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Call {
+pub struct TracedCall {
     /// As in `syscalls(2)`.
     pub name: String,
     /// `None` where the first argument is no descriptor, or one of another kind.
     pub on: Option<Object>,
 }
 
-impl Call {
+impl TracedCall {
     /// Whether such calls move messages: they move bytes, and not to or from a file.
     fn moves(&self) -> bool {
         Direction::of(&self.name).is_some() && !matches!(self.on, Some(Object::File | Object::Device))
@@ -53,7 +53,7 @@ impl Call {
 
 /// All calls of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Calls {
+pub struct TracedCalls {
     /// The number of calls.
     pub count: u64,
     /// Bytes moved, by calls that move bytes.
@@ -75,9 +75,9 @@ pub struct Calls {
 
 /// A whole trace, counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct TraceSummary {
     /// Calls by thread, and by kind.
-    pub threads: BTreeMap<String, BTreeMap<Call, Calls>>,
+    pub threads: BTreeMap<String, BTreeMap<TracedCall, TracedCalls>>,
     /// Calls for name resolution, by what they touch.
     pub lookups: BTreeMap<String, u64>,
     /// Messages that went into a socket in several calls with no receive between them: how many bytes each call sent, and how often.
@@ -88,7 +88,7 @@ pub struct Tally {
     turns: BTreeMap<String, (Direction, Vec<u64>)>,
 }
 
-impl Calls {
+impl TracedCalls {
     /// Adds other calls of the same kind.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
@@ -114,7 +114,7 @@ const MOVING_SHARE: f64 = 0.05;
 /// From this share of such calls on, it is sockets that messages go over.
 const SOCKETS_SHARE: f64 = 0.1;
 
-impl Tally {
+impl TraceSummary {
     /// Counts the lines of a trace; skips lines that are not calls.
     pub fn of(trace: &str) -> Self {
         let mut tally = Self::default();
@@ -129,25 +129,26 @@ impl Tally {
     }
 
     /// The calls of all threads.
-    pub fn calls(&self) -> BTreeMap<Call, Calls> {
+    pub fn calls(&self) -> BTreeMap<TracedCall, TracedCalls> {
         sum(self.threads.values())
     }
 
     /// The calls of threads that move messages, and those of the others; all where no call moves any, as in shared memory.
-    pub fn by_part(&self) -> (BTreeMap<Call, Calls>, BTreeMap<Call, Calls>) {
-        let count = |calls: &BTreeMap<Call, Calls>, moves: &dyn Fn(&Call) -> bool| -> u64 {
+    pub fn by_part(&self) -> (BTreeMap<TracedCall, TracedCalls>, BTreeMap<TracedCall, TracedCalls>) {
+        let count = |calls: &BTreeMap<TracedCall, TracedCalls>, moves: &dyn Fn(&TracedCall) -> bool| -> u64 {
             calls.iter().filter(|(call, _)| moves(call)).map(|(_, calls)| calls.count).sum()
         };
-        let over = |moves: &dyn Fn(&Call) -> bool| -> u64 {
+        let over = |moves: &dyn Fn(&TracedCall) -> bool| -> u64 {
             self.threads.values().map(|calls| count(calls, moves)).sum()
         };
         // Next to sockets, pipes and events are between threads, or lead to a log.
-        let by_socket = |call: &Call| call.moves() && call.on == Some(Object::Socket);
-        let sockets = over(&by_socket) as f64 >= SOCKETS_SHARE * over(&Call::moves) as f64;
-        let moves = |call: &Call| if sockets { by_socket(call) } else { call.moves() };
-        let moved = |calls: &BTreeMap<Call, Calls>| count(calls, &moves);
+        let by_socket = |call: &TracedCall| call.moves() && call.on == Some(Object::Socket);
+        let sockets = over(&by_socket) as f64 >= SOCKETS_SHARE * over(&TracedCall::moves) as f64;
+        let moves = |call: &TracedCall| if sockets { by_socket(call) } else { call.moves() };
+        let moved = |calls: &BTreeMap<TracedCall, TracedCalls>| count(calls, &moves);
         let all = over(&moves);
-        let is_mover = |calls: &&BTreeMap<Call, Calls>| moved(calls) as f64 >= MOVING_SHARE * all as f64;
+        let is_mover =
+            |calls: &&BTreeMap<TracedCall, TracedCalls>| moved(calls) as f64 >= MOVING_SHARE * all as f64;
         let (movers, others): (Vec<_>, Vec<_>) = self.threads.values().partition(is_mover);
         (sum(movers.into_iter()), sum(others.into_iter()))
     }
@@ -170,7 +171,7 @@ impl Tally {
     }
 
     /// Counts a whole call; skips a line that is none.
-    pub(crate) fn add(&mut self, line: &Line<'_>) {
+    pub(crate) fn add(&mut self, line: &TraceLine<'_>) {
         let Some(parts) = line.parts() else { return };
         let Parts { name, arguments, .. } = parts;
         let descriptor = descriptor(arguments);
@@ -182,7 +183,7 @@ impl Tally {
             self.follow(descriptor.map_or("", |(_, path)| path), direction, moved.unsigned_abs());
         }
         let calls = self.threads.entry(line.thread.to_owned()).or_default();
-        let calls = calls.entry(Call { name: name.to_owned(), on }).or_default();
+        let calls = calls.entry(TracedCall { name: name.to_owned(), on }).or_default();
         calls.count += 1;
         calls.took_ns.extend(parts.took_ns());
         let asked = asked(arguments);
@@ -214,8 +215,10 @@ impl Tally {
     }
 }
 
-fn sum<'a>(threads: impl Iterator<Item = &'a BTreeMap<Call, Calls>>) -> BTreeMap<Call, Calls> {
-    let mut all: BTreeMap<Call, Calls> = BTreeMap::new();
+fn sum<'a>(
+    threads: impl Iterator<Item = &'a BTreeMap<TracedCall, TracedCalls>>,
+) -> BTreeMap<TracedCall, TracedCalls> {
+    let mut all: BTreeMap<TracedCall, TracedCalls> = BTreeMap::new();
     for (call, calls) in threads.flatten() {
         all.entry(call.clone()).or_default().merge(calls);
     }

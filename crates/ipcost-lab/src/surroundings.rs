@@ -62,7 +62,7 @@ impl Snapshot {
 }
 
 /// Observes the whole machine. Never asked while a batch runs.
-pub trait Surroundings {
+pub trait MachineObserver {
     fn snapshot(&mut self) -> Snapshot;
 
     /// The clock's cost and resolution.
@@ -108,7 +108,7 @@ pub struct System {
     others: Processes,
 }
 
-impl Surroundings for System {
+impl MachineObserver for System {
     fn snapshot(&mut self) -> Snapshot {
         let own = usage::own().cpu_ns() + usage::children().cpu_ns();
         Snapshot {

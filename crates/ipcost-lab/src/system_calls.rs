@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::strace::{Call, Calls, Direction, Manner, Object, Tally};
+use crate::strace::{Direction, Manner, Object, TraceSummary, TracedCall, TracedCalls};
 
 /// System calls caused by clocks and locks, which differ from run to run.
 const INCIDENTAL: [&str; 6] =
@@ -92,7 +92,7 @@ fn is_zero(value: &f64) -> bool {
 
 /// How long the cheapest traced call takes, nanoseconds: what tracing itself costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct TracedCall {
+pub struct TracingCost {
     pub median_ns: f64,
     /// By how much the slowest tenth exceeds that.
     pub spread_ns: f64,
@@ -104,14 +104,14 @@ fn sorted(took_ns: &[u32]) -> Vec<u32> {
     took
 }
 
-impl TracedCall {
+impl TracingCost {
     /// By how much a traced call can take longer without having waited, nanoseconds.
     fn varies(self) -> f64 {
         self.median_ns.max(2.0 * self.spread_ns)
     }
 
     /// That of the kind of call whose median is least.
-    fn of(tally: &Tally) -> Option<Self> {
+    fn of(tally: &TraceSummary) -> Option<Self> {
         let calls = tally.calls();
         let telling = calls.values().filter(|calls| calls.took_ns.len() >= TELLING_CALLS);
         let of_kind = telling.map(|calls| {
@@ -127,28 +127,31 @@ impl TracedCall {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SystemCalls {
     /// By kind, and whether threads make it that move no messages.
-    calls: BTreeMap<(Call, bool), CallRecord>,
+    calls: BTreeMap<(TracedCall, bool), CallRecord>,
     lookups: BTreeMap<String, f64>,
     threads: Vec<f64>,
-    traced_call: Option<TracedCall>,
+    traced_call: Option<TracingCost>,
     sends: Vec<u64>,
     receives: Vec<u64>,
 }
 
 impl SystemCalls {
     /// The calls of one operation, from the traces of two runs, the second with `more` additional operations.
-    pub fn between(fewer: &Tally, many: &Tally, more: u64) -> Self {
+    pub fn between(fewer: &TraceSummary, many: &TraceSummary, more: u64) -> Self {
         let each = |now: u64, before: u64| (now as f64 - before as f64) / more as f64;
-        let errors = |now: &Calls, before: &Calls| -> BTreeMap<String, f64> {
+        let errors = |now: &TracedCalls, before: &TracedCalls| -> BTreeMap<String, f64> {
             let rate = |(error, count): (&String, &u64)| {
                 let failures = each(*count, before.failures.get(error).copied().unwrap_or(0));
                 (failures > 0.0).then(|| (error.clone(), failures))
             };
             now.failures.iter().filter_map(rate).collect()
         };
-        let none = Calls::default();
-        let traced_call = TracedCall::of(many);
-        let record = |aside: bool, before: &BTreeMap<Call, Calls>, call: &Call, now: &Calls| {
+        let none = TracedCalls::default();
+        let traced_call = TracingCost::of(many);
+        let record = |aside: bool,
+                      before: &BTreeMap<TracedCall, TracedCalls>,
+                      call: &TracedCall,
+                      now: &TracedCalls| {
             let before = before.get(call).unwrap_or(&none);
             let moves = Direction::of(&call.name).is_some();
             let manner = |(manner, count): (&Manner, &u64)| {
@@ -174,7 +177,9 @@ impl SystemCalls {
             (record.count > 0.0).then(|| ((call.clone(), aside), record))
         };
         let (before, now) = (fewer.by_part(), many.by_part());
-        let of_part = |aside: bool, before: &BTreeMap<Call, Calls>, now: &BTreeMap<Call, Calls>| {
+        let of_part = |aside: bool,
+                       before: &BTreeMap<TracedCall, TracedCalls>,
+                       now: &BTreeMap<TracedCall, TracedCalls>| {
             now.iter().filter_map(|(call, now)| record(aside, before, call, now)).collect::<Vec<_>>()
         };
         let calls = [of_part(false, &before.0, &now.0), of_part(true, &before.1, &now.1)];
@@ -238,7 +243,7 @@ impl SystemCalls {
     }
 
     /// What tracing a call costs here; `None` where too few were traced.
-    pub fn traced_call(&self) -> Option<TracedCall> {
+    pub fn traced_call(&self) -> Option<TracingCost> {
         self.traced_call
     }
 
@@ -270,24 +275,25 @@ pub fn take_untraced(records: &mut [CallRecord], counts: &BTreeMap<String, f64>)
 
 /// How long calls took beyond the least time of a traced call, nanoseconds per operation; `None` where that is within
 /// what such times vary by.
-fn beyond(least: TracedCall, now: &Calls, before: &Calls, more: u64) -> Option<f64> {
-    let sum = |calls: &Calls| calls.took_ns.iter().map(|ns| f64::from(*ns)).sum::<f64>();
+fn beyond(least: TracingCost, now: &TracedCalls, before: &TracedCalls, more: u64) -> Option<f64> {
+    let sum = |calls: &TracedCalls| calls.took_ns.iter().map(|ns| f64::from(*ns)).sum::<f64>();
     let calls = now.took_ns.len() as f64 - before.took_ns.len() as f64;
     let beyond = sum(now) - sum(before) - calls * least.median_ns;
     (calls > 0.0 && beyond > calls * least.varies()).then_some(beyond / more as f64)
 }
 
 /// By how much the median call exceeds the least time of a traced call, nanoseconds.
-fn usual(least: TracedCall, calls: &Calls) -> Option<f64> {
+fn usual(least: TracingCost, calls: &TracedCalls) -> Option<f64> {
     let took = sorted(&calls.took_ns);
     let median = f64::from(*took.get(took.len() / 2)?) - least.median_ns;
     (median > least.varies()).then_some(median)
 }
 
 /// The threads of a process have other numbers in each run, but as many calls.
-fn busy_threads(fewer: &Tally, many: &Tally, more: u64) -> Vec<f64> {
-    let by_calls = |tally: &Tally| {
-        let of_thread = |calls: &BTreeMap<Call, Calls>| calls.values().map(|calls| calls.count).sum();
+fn busy_threads(fewer: &TraceSummary, many: &TraceSummary, more: u64) -> Vec<f64> {
+    let by_calls = |tally: &TraceSummary| {
+        let of_thread =
+            |calls: &BTreeMap<TracedCall, TracedCalls>| calls.values().map(|calls| calls.count).sum();
         let mut calls: Vec<u64> = tally.threads.values().map(of_thread).collect();
         calls.sort_unstable_by(|a, b| b.cmp(a));
         calls
@@ -318,11 +324,11 @@ impl fmt::Display for SystemCalls {
 mod tests {
     use super::*;
 
-    fn tally(calls: &[(&str, usize)]) -> Tally {
+    fn tally(calls: &[(&str, usize)]) -> TraceSummary {
         let lines = calls.iter().flat_map(|(name, count)| {
             std::iter::repeat_n(format!("1 {name}(3, \"\"..., 64) = 32\n"), *count)
         });
-        Tally::of(&lines.collect::<String>())
+        TraceSummary::of(&lines.collect::<String>())
     }
 
     #[test]
@@ -348,7 +354,7 @@ mod tests {
                      2 write(4</tmp/log>, \"\"..., 9) = 9 <0.0000{took}>\n"
                 )
             };
-            Tally::of(&(0..ops).map(line).collect::<String>())
+            TraceSummary::of(&(0..ops).map(line).collect::<String>())
         };
         let calls = SystemCalls::between(&trace(100), &trace(500), 400);
         let records = calls.records();
@@ -372,8 +378,8 @@ mod tests {
                 28 + op % 3
             )
         };
-        let tally = Tally::of(&(0..400).map(line).collect::<String>());
-        let records = SystemCalls::between(&Tally::default(), &tally, 400).records();
+        let tally = TraceSummary::of(&(0..400).map(line).collect::<String>());
+        let records = SystemCalls::between(&TraceSummary::default(), &tally, 400).records();
         let write = records.iter().find(|call| call.name == "write").unwrap();
         assert!(write.took_ns.unwrap() > 150_000.0, "{write:?}");
         assert_eq!(write.median_ns, None);
@@ -381,11 +387,11 @@ mod tests {
 
     #[test]
     fn bytes_are_those_of_an_operation() {
-        let records = SystemCalls::between(&Tally::default(), &tally(&[("read", 10)]), 10).records();
+        let records = SystemCalls::between(&TraceSummary::default(), &tally(&[("read", 10)]), 10).records();
         assert_eq!((records[0].count, records[0].moved, records[0].asked), (1.0, Some(32.0), Some(64.0)));
         assert_eq!(records[0].partial, 1.0);
         // A call that moves bytes belongs to the operation, however rare it is.
-        let rare = SystemCalls::between(&Tally::default(), &tally(&[("read", 1), ("mmap", 1)]), 1_000);
+        let rare = SystemCalls::between(&TraceSummary::default(), &tally(&[("read", 1), ("mmap", 1)]), 1_000);
         assert_eq!(rare.records().len(), 1);
     }
 }

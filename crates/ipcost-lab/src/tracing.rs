@@ -13,7 +13,7 @@ use crate::bench::{BatchKind, Bench};
 use crate::conversation::PeerProgram;
 use crate::error::EngineError;
 use crate::processes::ProcessBench;
-use crate::strace::{Tally, traced};
+use crate::strace::{TraceSummary, traced};
 use crate::system_calls::SystemCalls;
 
 /// The context of every pass: the plan, how to start its peers and the guard, and the stop request.
@@ -113,7 +113,7 @@ fn once(
     cell: usize,
     sides: &[PeerRole],
     ops: u64,
-) -> Result<(Vec<Tally>, u64), TraceError> {
+) -> Result<(Vec<TraceSummary>, u64), TraceError> {
     let scratch = ipcost_sys::private_dir::PrivateDir::create().map_err(EngineError::from)?;
     let file = |side: PeerRole| scratch.path().join(side.name());
     let mut only = alone(setup.plan, cell);
@@ -144,7 +144,8 @@ fn once(
     bench.end_epoch()?;
     // A server that is traced writes its last calls as it ends.
     drop(bench);
-    let tallies: Result<Vec<Tally>, TraceError> = sides.iter().map(|side| read(&file(*side))).collect();
+    let tallies: Result<Vec<TraceSummary>, TraceError> =
+        sides.iter().map(|side| read(&file(*side))).collect();
     Ok((tallies?, wall_ns))
 }
 
@@ -157,9 +158,9 @@ pub fn alone(plan: &Plan, cell: usize) -> Plan {
     only
 }
 
-fn read(file: &Path) -> Result<Tally, TraceError> {
+fn read(file: &Path) -> Result<TraceSummary, TraceError> {
     // Paths in a trace may hold any bytes; the relevant ones are ASCII.
     let bytes = std::fs::read(file).map_err(|_| TraceError::Nothing)?;
-    let tally = Tally::of(&String::from_utf8_lossy(&bytes));
+    let tally = TraceSummary::of(&String::from_utf8_lossy(&bytes));
     if tally.threads.is_empty() { Err(TraceError::Nothing) } else { Ok(tally) }
 }

@@ -236,7 +236,7 @@ pub struct Point {
 }
 
 /// A property of a point.
-pub struct Column {
+pub struct PointProperty {
     /// Its name in tables, ids and files.
     pub name: &'static str,
     /// Its value as text.
@@ -301,33 +301,41 @@ impl Point {
     }
 
     /// Everything that distinguishes points, in the order of tables.
-    pub const COLUMNS: [Column; 13] = [
-        Column { name: "pattern", value: |point| point.pattern.to_string(), read: read::<Pattern> },
-        Column { name: "transport", value: |point| point.transport.clone(), read: as_it_is },
-        Column { name: "size", value: |point| point.size.to_string(), read: size },
-        Column { name: "reply", value: |point| point.reply.to_string(), read: size },
-        Column {
+    pub const COLUMNS: [PointProperty; 13] = [
+        PointProperty { name: "pattern", value: |point| point.pattern.to_string(), read: read::<Pattern> },
+        PointProperty { name: "transport", value: |point| point.transport.clone(), read: as_it_is },
+        PointProperty { name: "size", value: |point| point.size.to_string(), read: size },
+        PointProperty { name: "reply", value: |point| point.reply.to_string(), read: size },
+        PointProperty {
             name: "concurrency",
             value: |point| point.concurrency.to_string(),
             read: |text| {
                 text.parse::<u32>().map(|number| number.to_string()).map_err(|error| error.to_string())
             },
         },
-        Column {
+        PointProperty {
             name: "speaks_first",
             value: |point| point.speaks_first.to_string(),
             read: read::<SpeaksFirst>,
         },
-        Column {
+        PointProperty {
             name: "closes_first",
             value: |point| point.closes_first().unwrap_or_default().to_owned(),
             read: as_it_is,
         },
-        Column { name: "request", value: |point| point.request.clone().unwrap_or_default(), read: as_it_is },
-        Column { name: "placement", value: |point| point.placement.to_string(), read: read::<Placement> },
-        Column { name: "client", value: |point| point.client.clone(), read: as_it_is },
-        Column { name: "server", value: |point| point.server.clone(), read: as_it_is },
-        Column {
+        PointProperty {
+            name: "request",
+            value: |point| point.request.clone().unwrap_or_default(),
+            read: as_it_is,
+        },
+        PointProperty {
+            name: "placement",
+            value: |point| point.placement.to_string(),
+            read: read::<Placement>,
+        },
+        PointProperty { name: "client", value: |point| point.client.clone(), read: as_it_is },
+        PointProperty { name: "server", value: |point| point.server.clone(), read: as_it_is },
+        PointProperty {
             name: "options",
             value: |point| {
                 let settings: Vec<String> =
@@ -336,7 +344,7 @@ impl Point {
             },
             read: as_it_is,
         },
-        Column {
+        PointProperty {
             name: "arm",
             value: |point| point.arm.map(|arm| arm.to_string()).unwrap_or_default(),
             read: read::<ArmName>,

@@ -28,7 +28,7 @@ const TIMES: [(&str, f64); 5] = [("_s", 1.0), ("_ms", 1e3), ("_us", 1e6), ("_ns"
 
 /// The findings of a first pass over a record.
 #[derive(Debug, Default)]
-pub struct Census {
+pub struct JsonScan {
     /// Its `schema`, if that is text.
     pub schema: Option<String>,
     values: [u64; BOUNDS.len()],
@@ -39,7 +39,7 @@ pub struct Census {
     flaw: Option<String>,
 }
 
-impl Census {
+impl JsonScan {
     /// The key that holds too much, and its limit. Lists count with the rest unless they are read as what they are.
     pub fn excess(&self, lists_are_typed: bool) -> Option<(&'static str, u64)> {
         let [host, job, rest] = self.values;
@@ -54,7 +54,7 @@ impl Census {
     }
 }
 
-impl<'de> Deserialize<'de> for Census {
+impl<'de> Deserialize<'de> for JsonScan {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut census = Self::default();
         let whole = Counter {
@@ -100,7 +100,7 @@ fn most(key: &str) -> f64 {
 
 /// Counts a value and everything in it.
 struct Counter<'a> {
-    census: &'a mut Census,
+    census: &'a mut JsonScan,
     /// The key that it belongs to.
     key: &'a str,
     part: ValueParent,
@@ -204,7 +204,7 @@ impl<'de> Visitor<'de> for Counter<'_> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         self.count(MAP);
-        while let Some(Key(key)) = map.next_key()? {
+        while let Some(JsonKey(key)) = map.next_key()? {
             let part = match self.part {
                 ValueParent::Record if self.top && key == "schema" => ValueParent::Schema,
                 ValueParent::Record => ValueParent::of_key(&key),
@@ -226,24 +226,24 @@ impl<'de> Visitor<'de> for Counter<'_> {
 }
 
 /// A key, copied only if it has escapes.
-struct Key<'de>(Cow<'de, str>);
+struct JsonKey<'de>(Cow<'de, str>);
 
-impl<'de> Deserialize<'de> for Key<'de> {
+impl<'de> Deserialize<'de> for JsonKey<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
         impl<'de> Visitor<'de> for Text {
-            type Value = Key<'de>;
+            type Value = JsonKey<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a key")
             }
 
-            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(key)))
+            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<JsonKey<'de>, E> {
+                Ok(JsonKey(Cow::Borrowed(key)))
             }
 
-            fn visit_str<E>(self, key: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(key.to_owned())))
+            fn visit_str<E>(self, key: &str) -> Result<JsonKey<'de>, E> {
+                Ok(JsonKey(Cow::Owned(key.to_owned())))
             }
         }
         deserializer.deserialize_str(Text)

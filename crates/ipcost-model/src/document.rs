@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::arms::ArmsRecord;
 use crate::cell::{Point, Ran, Wait, Work};
 use crate::job::{Job, LatencyMode};
-use crate::layout::Layout;
+use crate::layout::BufferLayout;
 use crate::lookup::Lookup;
 use crate::named;
 use crate::protocol::PeerRole;
@@ -1117,7 +1117,7 @@ pub struct Sample {
     pub whereabouts: Option<Whereabouts>,
     /// Where the buffers began; absent if the transport has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub layout: Option<Layout>,
+    pub layout: Option<BufferLayout>,
     /// Whether the machine was suspended, or the program stopped, meanwhile. It was then measured again, and this one
     /// is not counted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

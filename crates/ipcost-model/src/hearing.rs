@@ -62,7 +62,7 @@ fn by_type(text: &str) -> serde_json::Result<FromPeer> {
         Error,
     }
     #[derive(Deserialize)]
-    struct Ready {
+    struct ReadyText {
         #[serde(default)]
         address: Address,
         #[serde(default)]
@@ -80,7 +80,7 @@ fn by_type(text: &str) -> serde_json::Result<FromPeer> {
     Ok(match r#type {
         Type::Hello => FromPeer::Hello(serde_json::from_str(text)?),
         Type::Ready => {
-            let Ready { address, effective } = serde_json::from_str(text)?;
+            let ReadyText { address, effective } = serde_json::from_str(text)?;
             FromPeer::Ready { address, effective }
         }
         Type::Armed => {

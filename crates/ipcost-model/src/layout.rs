@@ -20,7 +20,7 @@ pub struct Offsets {
 /// Where the buffers of a cell begin in an epoch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Layout {
+pub struct BufferLayout {
     /// The client's; null if its peer places its buffers by itself.
     pub client: Option<Offsets>,
     /// The server's; null if its peer places its buffers by itself.
@@ -52,7 +52,7 @@ impl Offsets {
     }
 }
 
-impl Layout {
+impl BufferLayout {
     /// How far apart the buffers of the two sides begin, from the sender's to the receiver's, modulo a page: of messages
     /// to the server, then of messages to the client.
     pub fn distances(&self) -> Option<[u64; 2]> {
@@ -70,8 +70,8 @@ mod tests {
     #[test]
     fn distances_wrap_around_a_page() {
         let offsets = |send_offset, recv_offset| Some(Offsets { send_offset, recv_offset });
-        let layout = Layout { client: offsets(16, 32), server: offsets(4080, 0), ring_offset: None };
+        let layout = BufferLayout { client: offsets(16, 32), server: offsets(4080, 0), ring_offset: None };
         assert_eq!(layout.distances(), Some([4080, 48]));
-        assert_eq!(Layout { server: None, ..layout }.distances(), None);
+        assert_eq!(BufferLayout { server: None, ..layout }.distances(), None);
     }
 }

@@ -44,7 +44,7 @@ mod workload;
 
 pub use arms::{Arm, ArmName, ArmSetting, Arms, ArmsRecord};
 pub use capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
-pub use cell::{Cell, Column, Pattern, Placement, Point, Ran, SpeaksFirst, Wait, Work};
+pub use cell::{Cell, Pattern, Placement, Point, PointProperty, Ran, SpeaksFirst, Wait, Work};
 pub use cell_id::parse_cell_id;
 pub use claim::ClaimVerdict;
 pub use consistency::MAX_NAME_BYTES;
@@ -67,7 +67,7 @@ pub use job::{
     check_peer_name,
 };
 pub use job_file::{JobFileError, job_text, parse_job};
-pub use layout::{Layout, Offsets, PAGE_BYTES, fixed_offset};
+pub use layout::{BufferLayout, Offsets, PAGE_BYTES, fixed_offset};
 pub use lookup::Lookup;
 pub use measure::{Measure, Quantity};
 pub use options::{
@@ -80,8 +80,8 @@ pub use reading::{
 };
 pub use redact::{Identity, RedactError, redacted, redacted_document};
 pub use samples_file::{
-    Begun, Calibrated, CellLatency, Counts, EpochRecord, HeldBack, Incidents, MachineRecord, ProcessorTimes,
-    Purpose, RunState, SAMPLES_SCHEMA, Samples, SamplesLine, Throttling, Watched,
+    BatchOperations, Begun, Calibrated, CellLatency, EpochRecord, HeldBack, Incidents, MachineRecord,
+    ProcessorTimes, Purpose, RunState, SAMPLES_SCHEMA, Samples, SamplesLine, Throttling, WatchedBatches,
 };
 pub use samples_reading::{SamplesError, read_samples};
 pub use suggest::{nearest, unknown};

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::census::Census;
+use crate::census::JsonScan;
 use crate::consistency;
 use crate::document::{Document, SCHEMA};
 use crate::text::shortened;
@@ -63,11 +63,11 @@ pub fn read_documents(bytes: &[u8]) -> Result<Vec<Document>, ReadError> {
         return Ok(vec![read_document(bytes)?]);
     }
     #[derive(Deserialize)]
-    struct Entry {
+    struct ObjectEntry {
         schema: String,
     }
     let census = census(bytes)?;
-    let entries: Vec<Entry> = serde_json::from_slice(bytes).map_err(|_| ReadError::Foreign)?;
+    let entries: Vec<ObjectEntry> = serde_json::from_slice(bytes).map_err(|_| ReadError::Foreign)?;
     if entries.is_empty() {
         return Err(ReadError::Foreign);
     }
@@ -98,7 +98,7 @@ pub(crate) fn read_measured<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Read
 }
 
 /// Looks through a record without storing it.
-fn census(bytes: &[u8]) -> Result<Census, ReadError> {
+fn census(bytes: &[u8]) -> Result<JsonScan, ReadError> {
     if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
         return Err(ReadError::TooLarge { bytes: bytes.len() as u64 });
     }
@@ -107,7 +107,7 @@ fn census(bytes: &[u8]) -> Result<Census, ReadError> {
 
 fn bounded<T: DeserializeOwned>(
     bytes: &[u8],
-    census: &Census,
+    census: &JsonScan,
     lists_are_typed: bool,
 ) -> Result<T, ReadError> {
     if let Some((key, most)) = census.excess(lists_are_typed) {

@@ -43,7 +43,7 @@ pub struct RedactError(String);
 pub fn redacted<T: Serialize + DeserializeOwned>(value: &T, identity: &Identity) -> Result<T, RedactError> {
     let failed = |error: serde_json::Error| RedactError(error.to_string());
     let mut value = serde_json::to_value(value).map_err(failed)?;
-    let names = Names::of(&value, identity);
+    let names = RedactedNames::of(&value, identity);
     names.redact(&mut value, "");
     serde_json::from_value(value).map_err(failed)
 }
@@ -59,12 +59,12 @@ pub fn redacted_document(mut document: Document, identity: &Identity) -> Result<
 }
 
 /// Search texts and their placeholders, longest first.
-struct Names {
+struct RedactedNames {
     homes: Vec<String>,
     words: Vec<(String, &'static str)>,
 }
 
-impl Names {
+impl RedactedNames {
     fn of(value: &Value, identity: &Identity) -> Self {
         let Identity { mut users, mut homes } = identity.clone();
         let mut hosts = Vec::new();

@@ -85,7 +85,7 @@ pub struct Calibrated {
     #[serde(default, skip_serializing_if = "Looks::is_none")]
     pub looks: Looks,
     /// The operations of batches, by cell.
-    pub counts: Vec<Counts>,
+    pub counts: Vec<BatchOperations>,
     /// The state of the generator of random orders.
     pub random: u64,
     /// How long the run has taken so far, nanoseconds.
@@ -99,7 +99,7 @@ pub struct Calibrated {
 
 /// The operations of one cell's batches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct BatchOperations {
     /// Operations of a timed batch.
     pub batch: u64,
     /// Operations of its lead-in.
@@ -175,12 +175,12 @@ pub struct Incidents {
     pub troubles: BTreeMap<String, u64>,
     /// What its connections waited for in batches that were watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub watched: Option<Watched>,
+    pub watched: Option<WatchedBatches>,
 }
 
 /// What the connections of a cell waited for, in batches that were watched and not timed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watched {
+pub struct WatchedBatches {
     pub batches: u64,
     /// Operations of those batches.
     pub ops: u64,
@@ -204,7 +204,7 @@ pub struct HeldBack {
     pub nodelay: Option<bool>,
 }
 
-impl Watched {
+impl WatchedBatches {
     /// The sum of no batch.
     pub const NOTHING: Self = Self {
         batches: 0,

@@ -14,18 +14,18 @@ use crate::meter::{Meter, Metering, Unmetered};
 use crate::metered;
 use crate::moving::{receive_all, receive_end, send_all};
 use crate::pace::Pacing;
-use crate::payload::{Checked, Payload, Plain, Touched, touches};
+use crate::payload::{CheckedPayload, Payload, PlainPayload, Touched, touches};
 use crate::roles::bytes;
 use crate::work::{Computation, Order, Report, Work, WorkKind};
 
 /// How a connection runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Turns {
+struct AcceptTurns {
     speaks_first: SpeaksFirst,
     closes_first: ClosesFirst,
 }
 
-impl Turns {
+impl AcceptTurns {
     fn of(cell: &Cell) -> Self {
         let closes_first = match cell.options.text("closes_first") {
             Some("client") => ClosesFirst::Client,
@@ -50,7 +50,7 @@ enum ClosesFirst {
 /// The client: connects, speaks, closes.
 pub struct ConnectClient {
     client: Box<dyn Client>,
-    turns: Turns,
+    turns: AcceptTurns,
     request: Buffer,
     reply: Buffer,
     touches: bool,
@@ -63,7 +63,7 @@ impl ConnectClient {
         let at = offsets_of(cell);
         Self {
             client,
-            turns: Turns::of(cell),
+            turns: AcceptTurns::of(cell),
             request: Buffer::filled(b'a', bytes(cell.size), at.send_offset),
             reply: Buffer::filled(0, bytes(cell.reply), at.recv_offset),
             touches: touches(cell),
@@ -72,7 +72,7 @@ impl ConnectClient {
     }
 
     fn measure<M: Meter>(&mut self, ops: u64, meter: &mut M) -> Result<(), PeerError> {
-        if self.touches { self.visit(ops, meter, &Touched) } else { self.visit(ops, meter, &Plain) }
+        if self.touches { self.visit(ops, meter, &Touched) } else { self.visit(ops, meter, &PlainPayload) }
     }
 
     /// `ipcost-model/src/floor.rs` counts these calls too; a test compares.
@@ -106,7 +106,7 @@ impl Work for ConnectClient {
         let mut metering = Metering::of(order, self.pacing.as_ref(), false)?;
         let began_ns = now_ns();
         if order.kind == WorkKind::Verify {
-            self.visit(order.ops, &mut Unmetered, &Checked)?;
+            self.visit(order.ops, &mut Unmetered, &CheckedPayload)?;
             self.request.fill(b'a');
         } else {
             metered!(&mut metering, |meter| self.measure(order.ops, meter))?;
@@ -133,7 +133,7 @@ pub struct ConnectServer {
     server: Arc<dyn Server>,
     /// Connections of this batch that no worker has claimed yet.
     unclaimed: Arc<AtomicU64>,
-    turns: Turns,
+    turns: AcceptTurns,
     request: Buffer,
     reply: Buffer,
     touches: bool,
@@ -147,7 +147,7 @@ impl ConnectServer {
         Self {
             server,
             unclaimed,
-            turns: Turns::of(cell),
+            turns: AcceptTurns::of(cell),
             request: Buffer::filled(0, bytes(cell.size), at.recv_offset),
             reply: Buffer::filled(b'b', bytes(cell.reply), at.send_offset),
             touches: touches(cell),
@@ -190,13 +190,13 @@ impl Work for ConnectServer {
         let began_ns = now_ns();
         match order.kind {
             WorkKind::Verify => {
-                self.receive_visitors(order.ops, &Checked)?;
+                self.receive_visitors(order.ops, &CheckedPayload)?;
                 self.reply.fill(b'b');
             }
             WorkKind::Timed | WorkKind::Latency if self.touches => {
                 self.receive_visitors(order.ops, &Touched)?
             }
-            WorkKind::Timed | WorkKind::Latency => self.receive_visitors(order.ops, &Plain)?,
+            WorkKind::Timed | WorkKind::Latency => self.receive_visitors(order.ops, &PlainPayload)?,
         }
         Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
     }

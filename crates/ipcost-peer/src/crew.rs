@@ -21,7 +21,7 @@ const MOST_TABLES: usize = 1000;
 const STACK_BYTES: usize = 128 * 1024;
 
 /// Workers that do their parts of a batch at once.
-pub enum Crew {
+pub enum Workers {
     /// One, in the main thread: the process stays single-threaded.
     Single(Box<dyn Work>),
     Threads(Threads),
@@ -64,7 +64,7 @@ impl DescriptorTable {
 
 /// What a batch took, all workers together.
 #[derive(Debug, Clone, Default)]
-pub struct Together {
+pub struct JoinedReports {
     /// From the first worker's start to the last one's end, nanoseconds.
     pub wall_ns: u64,
     /// From the first worker's start to the last worker's last send, nanoseconds.
@@ -77,7 +77,7 @@ pub struct Together {
     pub measures: BTreeMap<String, f64>,
 }
 
-impl Crew {
+impl Workers {
     /// Workers in this process: a single one runs in the main thread, several as threads.
     pub fn within(works: Vec<Box<dyn Work>>, table: DescriptorTable) -> Result<Self, PeerError> {
         match <[_; 1]>::try_from(works) {
@@ -111,7 +111,7 @@ impl Crew {
     }
 
     /// Runs the order on every worker; also returns this process's processor cycles, if the system counts them.
-    pub fn run(&mut self, order: Order) -> Result<(Together, Option<u64>), PeerError> {
+    pub fn run(&mut self, order: Order) -> Result<(JoinedReports, Option<u64>), PeerError> {
         let (before, cycles) = (usage::own(), usage::cycles());
         let reports = match self {
             Self::Single(work) => vec![work.run(order)?],
@@ -124,15 +124,15 @@ impl Crew {
     }
 }
 
-fn together(reports: Vec<Report>, own: Usage) -> Together {
+fn together(reports: Vec<Report>, own: Usage) -> JoinedReports {
     let began = reports.iter().map(|report| report.began_ns).min().unwrap_or(0);
     let ended = reports.iter().map(|report| report.ended_ns).max().unwrap_or(0);
     let sent = reports.iter().filter_map(|report| report.sent_at_ns).max();
-    let mut all = Together {
+    let mut all = JoinedReports {
         wall_ns: ended.saturating_sub(began),
         sent_ns: sent.map(|sent| sent.saturating_sub(began)),
         usage: own,
-        ..Together::default()
+        ..JoinedReports::default()
     };
     for report in reports {
         all.usage = all.usage + report.usage;
@@ -152,13 +152,13 @@ pub struct Threads {
 
 #[derive(Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<OrderState>,
     ordered: Condvar,
     finished: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct OrderState {
     /// Counts orders, so that a worker recognises a new one.
     number: u64,
     order: Option<Order>,
@@ -169,7 +169,7 @@ struct State {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OrderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -238,7 +238,7 @@ pub struct ProcessWorker {
 }
 
 #[derive(Serialize, Deserialize)]
-enum Answer {
+enum WorkerReply {
     Report(Report),
     Failed(String),
 }
@@ -256,8 +256,8 @@ impl ProcessWorker {
 
     fn receive(&mut self) -> Result<Report, PeerError> {
         match read_line(&mut self.answers)? {
-            Some(Answer::Report(report)) => Ok(report),
-            Some(Answer::Failed(message)) => Err(PeerError::Worker(message)),
+            Some(WorkerReply::Report(report)) => Ok(report),
+            Some(WorkerReply::Failed(message)) => Err(PeerError::Worker(message)),
             None => Err(PeerError::Worker("it is gone".to_owned())),
         }
     }
@@ -285,14 +285,14 @@ fn serve_orders(work: &mut dyn Work, table: DescriptorTable, link: Link) {
     let mut orders = BufReader::new(orders);
     if let Err(error) = table.of_one() {
         // Without an answer the parent reports this worker as gone.
-        let _ = write_line(&mut answers, &Answer::Failed(error.to_string()));
+        let _ = write_line(&mut answers, &WorkerReply::Failed(error.to_string()));
         return;
     }
     while let Ok(Some(order)) = read_line::<Order>(&mut orders) {
         let before = usage::own();
         let answer = match work.run(order) {
-            Ok(report) => Answer::Report(Report { usage: usage::own() - before, ..report }),
-            Err(error) => Answer::Failed(error.to_string()),
+            Ok(report) => WorkerReply::Report(Report { usage: usage::own() - before, ..report }),
+            Err(error) => WorkerReply::Failed(error.to_string()),
         };
         if write_line(&mut answers, &answer).is_err() {
             return;

@@ -7,30 +7,30 @@ use std::io;
 
 use ipcost_model::Cell;
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::transport::{Connection, Copier, FloorPart, HandOver, TransportError};
+use ipcost_sys::transport::{Connection, Copier, FloorPartLoop, HandOver, TransportError};
 
 use crate::buffer::{Buffer, offsets_of};
 use crate::error::PeerError;
-use crate::payload::{Checked, Payload};
+use crate::payload::{CheckedPayload, Payload};
 use crate::work::{Order, Report, Work, WorkKind};
 
 pub fn client(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, PeerError> {
     Ok(match part(connection)? {
-        FloorPart::Call(call) => Box::new(Calling(call)),
-        FloorPart::Copy(copier) => Box::new(Copying::new(copier, cell)),
-        FloorPart::HandOver(word) => Box::new(Beginning(Word::new(word))),
-        FloorPart::Nothing => Box::new(Idle),
+        FloorPartLoop::Call(call) => Box::new(Calling(call)),
+        FloorPartLoop::Copy(copier) => Box::new(Copying::new(copier, cell)),
+        FloorPartLoop::HandOver(word) => Box::new(Beginning(Word::new(word))),
+        FloorPartLoop::Nothing => Box::new(Idle),
     })
 }
 
 pub fn server(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, PeerError> {
     match part(connection)? {
-        FloorPart::HandOver(word) => Ok(Box::new(Answering(Word::new(word)))),
+        FloorPartLoop::HandOver(word) => Ok(Box::new(Answering(Word::new(word)))),
         part => client(part.into(), cell),
     }
 }
 
-fn part(connection: Connection) -> Result<FloorPart, PeerError> {
+fn part(connection: Connection) -> Result<FloorPartLoop, PeerError> {
     match connection {
         Connection::FloorPart(part) => Ok(part),
         _ => {
@@ -94,10 +94,10 @@ impl Copying {
 
     fn verify(&mut self, message: u64) -> Result<(), PeerError> {
         let place = self.next..self.next + self.size;
-        Checked.fill(message, &mut self.messages[place.clone()]);
+        CheckedPayload.fill(message, &mut self.messages[place.clone()]);
         self.once();
         self.messages[place].fill(b'a');
-        Checked.check(message, 0, self.copier.copied())
+        CheckedPayload.check(message, 0, self.copier.copied())
     }
 }
 

@@ -26,13 +26,13 @@ mod stream;
 mod work;
 
 pub use buffer::{Buffer, offsets_of};
-pub use crew::{Crew, DescriptorTable, Together};
+pub use crew::{DescriptorTable, JoinedReports, Workers};
 pub use error::{PeerError, ended};
 pub use library::Library;
-pub use meter::{Distribution, Meter, Metering, Tally, Unmetered};
+pub use meter::{Distribution, LatencyTally, Meter, Metering, Unmetered};
 pub use moving::{receive_all, send_all};
 pub use native::Native;
 pub use pace::{Draws, Paced, Pacing};
-pub use payload::{Checked, Payload};
+pub use payload::{CheckedPayload, Payload};
 pub use session::{Gathering, Peer, Prepared, Role, RoleState, run};
 pub use work::{Order, Report, Work, WorkKind};

@@ -61,7 +61,7 @@ impl Meter for Clocked {
 
 /// Times in a histogram that is allocated before the loop, with their count and their sum. The first tenth of a number of
 /// operations is left out: it includes the cost of starting the loop.
-pub struct Tally {
+pub struct LatencyTally {
     histogram: Histogram<u32>,
     sum: u64,
     /// Operations still to come that are left out.
@@ -71,7 +71,7 @@ pub struct Tally {
 /// The longest time resolved, nanoseconds: a minute.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-impl Tally {
+impl LatencyTally {
     /// An empty one, with three significant digits (HdrHistogram, Gil Tene), that leaves out the first tenth of `ops` operations.
     pub fn of(ops: u64) -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds are valid");
@@ -105,8 +105,8 @@ impl Tally {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Distribution(BTreeMap<u64, u64>);
 
-impl From<Tally> for Distribution {
-    fn from(tally: Tally) -> Self {
+impl From<LatencyTally> for Distribution {
+    fn from(tally: LatencyTally) -> Self {
         let recorded = tally.histogram.iter_recorded();
         Self(recorded.map(|step| (step.value_iterated_to(), step.count_since_last_iteration())).collect())
     }
@@ -143,7 +143,7 @@ impl Distribution {
 
 /// The time of every operation.
 pub struct Metered {
-    tally: Tally,
+    tally: LatencyTally,
     begun: u64,
 }
 
@@ -178,7 +178,9 @@ impl Metering {
             return Ok(Self::Paced(Box::new(paced)));
         }
         Ok(match order.kind {
-            WorkKind::Latency => Self::Latency(Box::new(Metered { tally: Tally::of(order.ops), begun: 0 })),
+            WorkKind::Latency => {
+                Self::Latency(Box::new(Metered { tally: LatencyTally::of(order.ops), begun: 0 }))
+            }
             WorkKind::Timed if is_clocked => Self::Clocked(Clocked::default()),
             WorkKind::Timed | WorkKind::Verify => Self::Plain(Unmetered),
         })
@@ -220,7 +222,7 @@ mod tests {
     use super::*;
 
     fn told(values: impl IntoIterator<Item = u64>) -> Done {
-        let mut tally = Tally::of(0);
+        let mut tally = LatencyTally::of(0);
         values.into_iter().for_each(|value| tally.record(value));
         let mut done = Done::default();
         Distribution::from(tally).tell(Told::Latency, &mut done);
@@ -242,7 +244,7 @@ mod tests {
     #[test]
     fn workers_times_are_added_up() {
         let of = |values: &[u64]| {
-            let mut tally = Tally::of(0);
+            let mut tally = LatencyTally::of(0);
             values.iter().for_each(|value| tally.record(*value));
             Distribution::from(tally)
         };
@@ -254,7 +256,7 @@ mod tests {
     #[test]
     fn the_first_tenth_is_not_recorded_and_one_always_is() {
         for (ops, kept) in [(1, 1), (9, 9), (10, 9), (25, 23), (1000, 900)] {
-            let mut metered = Metered { tally: Tally::of(ops), begun: 0 };
+            let mut metered = Metered { tally: LatencyTally::of(ops), begun: 0 };
             for _ in 0..ops {
                 metered.begin();
                 metered.end();

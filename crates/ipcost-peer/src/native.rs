@@ -7,7 +7,7 @@ use ipcost_model::protocol::{Address, Hello, PROTOCOL, PeerRole};
 use ipcost_model::{CATALOGUE, Cell, NATIVE, OptionGroup, Pattern};
 use ipcost_sys::transport::{self, Transport};
 
-use crate::crew::{Crew, Together};
+use crate::crew::{JoinedReports, Workers};
 use crate::error::PeerError;
 use crate::roles;
 use crate::session::{Gathering, Peer, Prepared, Role, RoleState};
@@ -79,14 +79,14 @@ fn serve(transport: &dyn Transport, cell: &Cell, address: &Address) -> Result<Pr
     Ok(Prepared { address, effective, part })
 }
 
-fn part(role: PeerRole, cell: &Cell, crew: Crew, unclaimed: Option<Arc<AtomicU64>>) -> RoleState {
+fn part(role: PeerRole, cell: &Cell, crew: Workers, unclaimed: Option<Arc<AtomicU64>>) -> RoleState {
     RoleState::Playing(Box::new(Playing { role, cell: cell.clone(), crew, unclaimed }))
 }
 
 struct Playing {
     role: PeerRole,
     cell: Cell,
-    crew: Crew,
+    crew: Workers,
     /// In `connect`, how many connections remain for the server's workers to share.
     unclaimed: Option<Arc<AtomicU64>>,
 }
@@ -105,7 +105,7 @@ impl Role for Playing {
         Ok(())
     }
 
-    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+    fn run(&mut self, order: Order) -> Result<JoinedReports, PeerError> {
         let (mut together, cycles) = self.crew.run(Order { ops: self.each(order), ..order })?;
         together.measures.extend(cycles.map(|cycles| (format!("{}_cycles", self.role), cycles as f64)));
         Ok(together)

@@ -6,10 +6,10 @@ use ipcost_model::pace::{Arrivals, CPU_DMA_LATENCY, PACER, POLLUTE, Pace, TIMER_
 use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, PACER_NS, QUEUED, Told, UNSENT};
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::pausing::{self, Awake};
+use ipcost_sys::pausing::{self, IdleStateLimit};
 
 use crate::error::PeerError;
-use crate::meter::{Meter, Tally};
+use crate::meter::{LatencyTally, Meter};
 use crate::roles::bytes;
 use crate::work::{Order, Report};
 
@@ -82,8 +82,8 @@ impl Pacing {
             margin_ns: FIRST_MARGIN_NS,
             pollution: vec![1; self.polluted_bytes],
             told: self.told,
-            took: Tally::of(if self.pace.is_open() { order.ops } else { 0 }),
-            late: Tally::of(0),
+            took: LatencyTally::of(if self.pace.is_open() { order.ops } else { 0 }),
+            late: LatencyTally::of(0),
             queued: 0,
             unsent: 0,
             pacer_ns: 0,
@@ -174,12 +174,12 @@ pub struct Paced {
     margin_ns: u64,
     pollution: Vec<u8>,
     told: Told,
-    took: Tally,
-    late: Tally,
+    took: LatencyTally,
+    late: LatencyTally,
     queued: u64,
     unsent: u64,
     pacer_ns: u64,
-    _awake: Option<Awake>,
+    _awake: Option<IdleStateLimit>,
 }
 
 impl Paced {

@@ -28,9 +28,9 @@ pub trait Payload {
 }
 
 /// Timed: leaves the buffer as it is.
-pub struct Plain;
+pub struct PlainPayload;
 
-impl Payload for Plain {
+impl Payload for PlainPayload {
     const CHECKED: bool = false;
 
     #[inline]
@@ -98,7 +98,7 @@ impl Payload for Touched {
 
 /// Verified: byte i of message m is (m + i) mod 251. Within a line, byte 10 travels as 251, which the pattern never
 /// produces.
-pub struct Checked;
+pub struct CheckedPayload;
 
 fn byte(message: u64, index: u64) -> u8 {
     ((message % 251 + index % 251) % 251) as u8
@@ -127,7 +127,7 @@ fn check(message: u64, offset: u64, bytes: &[u8], byte: impl Fn(u64) -> u8) -> R
     Ok(())
 }
 
-impl Payload for Checked {
+impl Payload for CheckedPayload {
     const CHECKED: bool = true;
 
     fn fill(&self, message: u64, buffer: &mut [u8]) {
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn every_byte_counts() {
-        let payload = Checked;
+        let payload = CheckedPayload;
         let mut buffer = [0; 600];
         payload.fill(300, &mut buffer);
         assert_eq!((buffer[0], buffer[201], buffer[202]), (49, 250, 0));
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn newlines_only_end_messages() {
-        let payload = Checked;
+        let payload = CheckedPayload;
         let mut buffer = [0; 1000];
         payload.fill_line(7, &mut buffer);
         assert!(!buffer.contains(&b'\n') && buffer.contains(&251));

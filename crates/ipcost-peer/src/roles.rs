@@ -8,7 +8,7 @@ use ipcost_model::{Cell, Pattern};
 use ipcost_sys::transport::{Connection, Effective, Server, Transport};
 
 use crate::connect::{ConnectClient, ConnectServer};
-use crate::crew::{Crew, DescriptorTable};
+use crate::crew::{DescriptorTable, Workers};
 use crate::error::PeerError;
 use crate::floor;
 use crate::pace::Pacing;
@@ -21,7 +21,7 @@ pub fn client(
     transport: &dyn Transport,
     cell: &Cell,
     address: &Address,
-) -> Result<(Crew, Vec<Effective>), PeerError> {
+) -> Result<(Workers, Vec<Effective>), PeerError> {
     let mut effective = Vec::new();
     let mut make = |worker: u32| -> Result<Box<dyn Work>, PeerError> {
         let mut client = transport.reach(address, cell, worker)?;
@@ -38,12 +38,12 @@ pub fn client(
             Pattern::Stream | Pattern::Connect => Box::new(StreamClient::new(channel, cell, pacing)),
         })
     };
-    let crew = Crew::of_client(cell, descriptor_table(cell), &mut make)?;
+    let crew = Workers::of_client(cell, descriptor_table(cell), &mut make)?;
     Ok((crew, effective))
 }
 
 /// A server's workers on open channels.
-pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Crew, PeerError> {
+pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Workers, PeerError> {
     let work = |channel: Connection| -> Result<Box<dyn Work>, PeerError> {
         let channel = channel.called_as(cell, PeerRole::Server)?;
         Ok(match cell.pattern {
@@ -53,18 +53,21 @@ pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Crew
             Pattern::Stream | Pattern::Connect => Box::new(StreamServer::new(channel, cell)),
         })
     };
-    Crew::within(channels.into_iter().map(work).collect::<Result<_, _>>()?, descriptor_table(cell))
+    Workers::within(channels.into_iter().map(work).collect::<Result<_, _>>()?, descriptor_table(cell))
 }
 
 /// A server's workers on a shared listener, and the counter of a batch's remaining connections.
-pub fn server_on_listener(cell: &Cell, server: Box<dyn Server>) -> Result<(Crew, Arc<AtomicU64>), PeerError> {
+pub fn server_on_listener(
+    cell: &Cell,
+    server: Box<dyn Server>,
+) -> Result<(Workers, Arc<AtomicU64>), PeerError> {
     let server: Arc<dyn Server> = Arc::from(server);
     let unclaimed = Arc::new(AtomicU64::new(0));
     let work = |_| -> Box<dyn Work> {
         let (server, unclaimed) = (Arc::clone(&server), Arc::clone(&unclaimed));
         Box::new(ConnectServer::new(server, unclaimed, cell))
     };
-    let crew = Crew::within((0..cell.concurrency).map(work).collect(), descriptor_table(cell))?;
+    let crew = Workers::within((0..cell.concurrency).map(work).collect(), descriptor_table(cell))?;
     Ok((crew, unclaimed))
 }
 

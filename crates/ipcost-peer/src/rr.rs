@@ -12,7 +12,7 @@ use crate::meter::{Meter, Metering, Unmetered};
 use crate::metered;
 use crate::moving::{receive_all, send_all};
 use crate::pace::Pacing;
-use crate::payload::{Checked, Payload, Plain, Touched, touches};
+use crate::payload::{CheckedPayload, Payload, PlainPayload, Touched, touches};
 use crate::roles::bytes;
 use crate::work::{Computation, Order, Report, Work, WorkKind};
 
@@ -68,7 +68,11 @@ impl RrClient {
     }
 
     fn measure<M: Meter>(&mut self, ops: u64, meter: &mut M) -> Result<(), PeerError> {
-        if self.touches { self.exchange(ops, meter, &Touched) } else { self.exchange(ops, meter, &Plain) }
+        if self.touches {
+            self.exchange(ops, meter, &Touched)
+        } else {
+            self.exchange(ops, meter, &PlainPayload)
+        }
     }
 
     fn exchange<M: Meter, P: Payload>(
@@ -100,7 +104,7 @@ impl Work for RrClient {
         self.channel.expect_checks(order.kind == WorkKind::Verify);
         let began_ns = now_ns();
         if order.kind == WorkKind::Verify {
-            self.exchange(order.ops, &mut Unmetered, &Checked)?;
+            self.exchange(order.ops, &mut Unmetered, &CheckedPayload)?;
             self.request[..self.size].fill(b'a');
         } else {
             metered!(&mut metering, |meter| self.measure(order.ops, meter))?;
@@ -194,11 +198,11 @@ impl Work for RrServer {
         let began_ns = now_ns();
         match order.kind {
             WorkKind::Verify => {
-                self.answer(order.ops, &Checked)?;
+                self.answer(order.ops, &CheckedPayload)?;
                 self.reply.fill(b'b');
             }
             WorkKind::Timed | WorkKind::Latency if self.touches => self.answer(order.ops, &Touched)?,
-            WorkKind::Timed | WorkKind::Latency => self.answer(order.ops, &Plain)?,
+            WorkKind::Timed | WorkKind::Latency => self.answer(order.ops, &PlainPayload)?,
         }
         Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
     }

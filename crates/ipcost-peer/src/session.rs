@@ -8,7 +8,7 @@ use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, Hello, PeerRol
 use ipcost_sys::control::{ControlInput, Next};
 use ipcost_sys::transport::{Connection, Effective, Server};
 
-use crate::crew::Together;
+use crate::crew::JoinedReports;
 use crate::error::PeerError;
 use crate::work::{Order, WorkKind};
 
@@ -42,11 +42,11 @@ pub struct Gathering {
     server: Box<dyn Server>,
     wanted: usize,
     channels: Vec<Connection>,
-    then: Then,
+    then: AfterBatch,
 }
 
 /// Builds a role from the channels.
-type Then = Box<dyn FnOnce(Vec<Connection>) -> Result<Box<dyn Role>, PeerError>>;
+type AfterBatch = Box<dyn FnOnce(Vec<Connection>) -> Result<Box<dyn Role>, PeerError>>;
 
 impl Gathering {
     /// Waits for `wanted` channels of a server, then plays on them.
@@ -70,7 +70,7 @@ pub trait Role {
         Ok(())
     }
 
-    fn run(&mut self, order: Order) -> Result<Together, PeerError>;
+    fn run(&mut self, order: Order) -> Result<JoinedReports, PeerError>;
 }
 
 /// Runs a peer on standard input and output until told to stop or its input ends.
@@ -173,7 +173,7 @@ impl Session {
         if self.role == PeerRole::Server {
             say(&FromPeer::Armed { id })?;
         }
-        let Together { wall_ns, sent_ns, usage, told, retries, measures } = playing.run(order)?;
+        let JoinedReports { wall_ns, sent_ns, usage, told, retries, measures } = playing.run(order)?;
         let mut done = Done { id, ops, wall_ns, sent_ns, usage, retries, measures, ..Done::default() };
         told.iter().for_each(|(told, values)| values.tell(*told, &mut done));
         say(&FromPeer::Done(done))

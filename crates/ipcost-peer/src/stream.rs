@@ -8,11 +8,11 @@ use ipcost_sys::transport::{Channel, Connection};
 
 use crate::buffer::{Buffer, offsets_of};
 use crate::error::{PeerError, ended};
-use crate::meter::{Meter, Metering, Tally, Unmetered};
+use crate::meter::{LatencyTally, Meter, Metering, Unmetered};
 use crate::metered;
 use crate::moving::{receive_all, send_all};
 use crate::pace::Pacing;
-use crate::payload::{Checked, Payload, Plain, Touched, touches};
+use crate::payload::{CheckedPayload, Payload, PlainPayload, Touched, touches};
 use crate::roles::bytes;
 use crate::work::{Computation, Order, Report, Work, WorkKind};
 
@@ -38,7 +38,7 @@ impl StreamClient {
     }
 
     fn measure<M: Meter>(&mut self, ops: u64, meter: &mut M) -> Result<(), PeerError> {
-        if self.touches { self.send(ops, meter, &Touched) } else { self.send(ops, meter, &Plain) }
+        if self.touches { self.send(ops, meter, &Touched) } else { self.send(ops, meter, &PlainPayload) }
     }
 
     fn send<M: Meter, P: Payload>(&mut self, ops: u64, meter: &mut M, payload: &P) -> Result<(), PeerError> {
@@ -70,7 +70,7 @@ impl Work for StreamClient {
         let mut metering = Metering::of(sampled, self.pacing.as_ref(), false)?;
         let began_ns = now_ns();
         if order.kind == WorkKind::Verify {
-            self.send(order.ops, &mut Unmetered, &Checked)?;
+            self.send(order.ops, &mut Unmetered, &CheckedPayload)?;
             self.memory.fill(b'a');
         } else {
             metered!(&mut metering, |meter| self.measure(order.ops, meter))?;
@@ -136,14 +136,18 @@ impl StreamServer {
 /// How long messages took that carry when they were sent.
 struct Arriving {
     stamp: [u8; STAMP_BYTES as usize],
-    took: Tally,
+    took: LatencyTally,
     touches: bool,
 }
 
 impl Arriving {
     /// For so many messages; in an open loop without the first tenth, as their sender leaves it out.
     fn of(ops: u64, is_open: bool, touches: bool) -> Self {
-        Self { stamp: [0; STAMP_BYTES as usize], took: Tally::of(if is_open { ops } else { 0 }), touches }
+        Self {
+            stamp: [0; STAMP_BYTES as usize],
+            took: LatencyTally::of(if is_open { ops } else { 0 }),
+            touches,
+        }
     }
 
     fn tell(self, report: &mut Report) {
@@ -190,7 +194,7 @@ trait StreamPayload {
     fn check_stream(&mut self, size: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError>;
 }
 
-impl StreamPayload for Plain {
+impl StreamPayload for PlainPayload {
     #[inline]
     fn check_stream(&mut self, _size: u64, _offset: u64, _bytes: &[u8]) -> Result<(), PeerError> {
         Ok(())
@@ -204,7 +208,7 @@ impl StreamPayload for Touched {
     }
 }
 
-impl StreamPayload for Checked {
+impl StreamPayload for CheckedPayload {
     fn check_stream(&mut self, size: u64, mut offset: u64, mut bytes: &[u8]) -> Result<(), PeerError> {
         while !bytes.is_empty() {
             let (message, index) = (offset / size, offset % size);
@@ -223,12 +227,12 @@ impl Work for StreamServer {
         let began_ns = now_ns();
         let mut arriving = order.seed.map(|_| Arriving::of(order.ops, self.is_open, self.touches));
         let receives = match (order.kind, &mut arriving) {
-            (WorkKind::Verify, _) => self.receive(order.ops, &mut Checked)?,
+            (WorkKind::Verify, _) => self.receive(order.ops, &mut CheckedPayload)?,
             (_, Some(arriving)) => self.receive(order.ops, arriving)?,
             (WorkKind::Timed | WorkKind::Latency, None) if self.touches => {
                 self.receive(order.ops, &mut Touched)?
             }
-            (WorkKind::Timed | WorkKind::Latency, None) => self.receive(order.ops, &mut Plain)?,
+            (WorkKind::Timed | WorkKind::Latency, None) => self.receive(order.ops, &mut PlainPayload)?,
         };
         send_all(&mut self.channel, b"b").map_err(|source| PeerError::Moving {
             operation: order.ops,
@@ -266,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_checked_across_messages() {
-        let mut payload = Checked;
+        let mut payload = CheckedPayload;
         let mut bytes = vec![0; 30];
         for (message, chunk) in bytes.chunks_mut(10).enumerate() {
             payload.fill(message as u64, chunk);

@@ -6,20 +6,20 @@
 use std::collections::{BTreeSet, HashMap};
 
 use ipcost_model::{
-    CellRecord, Column, ContrastRecord, ContrastWithin, Document, Estimate, LatencySummary, Metric,
-    PaceRecord, Point, Ran, RanRecord, Sample, UsagePerOp,
+    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, LatencySummary, Metric, PaceRecord,
+    Point, PointProperty, Ran, RanRecord, Sample, UsagePerOp,
 };
 
 use crate::words::{self, escaped};
 
 /// Columns: a name, and what stands in it.
-type Columns<T> = &'static [(&'static str, fn(&T) -> String)];
+type CsvColumns<T> = &'static [(&'static str, fn(&T) -> String)];
 
 /// What a cell is called; the columns of its point follow.
-const NAMES: Columns<CellRecord> = &[("id", |cell| text(&cell.id)), ("label", |cell| text(&cell.label))];
+const NAMES: CsvColumns<CellRecord> = &[("id", |cell| text(&cell.id)), ("label", |cell| text(&cell.label))];
 
 /// What was measured of a cell.
-const RECORD: Columns<CellRecord> = &[
+const RECORD: CsvColumns<CellRecord> = &[
     ("available", |cell| cell.available.to_string()),
     ("reason", |cell| text(cell.reason.as_deref().unwrap_or_default())),
     ("epochs", |cell| cell.epochs.to_string()),
@@ -64,7 +64,7 @@ const RECORD: Columns<CellRecord> = &[
 ];
 
 /// What is known of a cell against another.
-const CONTRAST: Columns<ContrastRecord> = &[
+const CONTRAST: CsvColumns<ContrastRecord> = &[
     ("compared_with", |contrast| text(&contrast.b)),
     ("ratio", |contrast| number(contrast.ratio)),
     ("ratio_lo", |contrast| of(contrast.lo, |lo| lo)),
@@ -72,7 +72,7 @@ const CONTRAST: Columns<ContrastRecord> = &[
     ("verdict", |contrast| contrast.verdict.to_string()),
 ];
 
-const SAMPLE: Columns<Sample> = &[
+const SAMPLE: CsvColumns<Sample> = &[
     ("epoch", |sample| sample.epoch.to_string()),
     ("round", |sample| sample.round.to_string()),
     ("position", |sample| sample.position.to_string()),
@@ -91,7 +91,7 @@ const SAMPLE: Columns<Sample> = &[
 ];
 
 /// Where the scheduler put the batches of a cell; these and the next stand at the end of a row.
-const SCHEDULED: Columns<CellRecord> = &[
+const SCHEDULED: CsvColumns<CellRecord> = &[
     ("together_share", |cell| ran(cell, Ran::Together, |_, share| Some(share))),
     ("together_wall_ns_per_op", |cell| ran(cell, Ran::Together, |seen, _| seen.wall_ns_per_op)),
     ("apart_share", |cell| ran(cell, Ran::Apart, |_, share| Some(share))),
@@ -101,7 +101,7 @@ const SCHEDULED: Columns<CellRecord> = &[
 ];
 
 /// What is known of a cell against another where both ran alike.
-const WITHIN: Columns<ContrastRecord> = &[
+const WITHIN: CsvColumns<ContrastRecord> = &[
     ("together_ratio", |contrast| within(contrast, Ran::Together, |within| Some(within.ratio))),
     ("together_ratio_lo", |contrast| within(contrast, Ran::Together, |within| within.lo)),
     ("together_ratio_hi", |contrast| within(contrast, Ran::Together, |within| within.hi)),
@@ -111,19 +111,19 @@ const WITHIN: Columns<ContrastRecord> = &[
 ];
 
 /// Where a batch ran, at the end of a row.
-const WHEREABOUTS: Columns<Sample> = &[
+const WHEREABOUTS: CsvColumns<Sample> = &[
     ("ran", |sample| sample.whereabouts.map_or_else(String::new, |seen| seen.ran.to_string())),
     ("migrations", |sample| sample.whereabouts.map_or_else(String::new, |seen| seen.migrations.to_string())),
 ];
 
 /// The arm of a cell, at the end of a row.
-const ARM: Columns<CellRecord> =
+const ARM: CsvColumns<CellRecord> =
     &[(ARM_COLUMN, |cell| cell.arm.map_or_else(String::new, |arm| arm.to_string()))];
 /// Its column, which is younger than those of other parts of a cell.
 const ARM_COLUMN: &str = "arm";
 
 /// Means and pooled percentiles of a cell, at the end of a row.
-const MEANS: Columns<CellRecord> = &[
+const MEANS: CsvColumns<CellRecord> = &[
     ("wall_ns_per_op_mean", |cell| of(cell.wall_ns_per_op_mean, |cost| cost)),
     ("latency_ns_p99_pooled", |cell| {
         latency(cell, |summary| summary.pooled.map_or(summary.p99, |pooled| pooled.p99))
@@ -132,7 +132,7 @@ const MEANS: Columns<CellRecord> = &[
 ];
 
 /// The ratio of the means, at the end of a row.
-const MEAN: Columns<ContrastRecord> = &[
+const MEAN: CsvColumns<ContrastRecord> = &[
     ("mean_ratio", |contrast| of(contrast.mean, |mean| mean.ratio)),
     ("mean_ratio_lo", |contrast| of(contrast.mean.and_then(|mean| mean.lo), |lo| lo)),
     ("mean_ratio_hi", |contrast| of(contrast.mean.and_then(|mean| mean.hi), |hi| hi)),
@@ -140,10 +140,10 @@ const MEAN: Columns<ContrastRecord> = &[
 ];
 
 /// Softirq time of pinned cells, at the very end of a row.
-const SOFTIRQ: Columns<CellRecord> =
+const SOFTIRQ: CsvColumns<CellRecord> =
     &[("softirq_ns_per_op", |cell| of(cell.softirq_ns_per_op, |softirq| softirq))];
 /// The same of a batch.
-const SOFTIRQ_OF_SAMPLE: Columns<Sample> =
+const SOFTIRQ_OF_SAMPLE: CsvColumns<Sample> =
     &[("softirq_ns", |sample| sample.softirq_ns.map_or_else(String::new, |ns| ns.to_string()))];
 
 /// One row a cell: what it is, what it cost, and its ratio to what it is compared with, by wall and by CPU.
@@ -153,7 +153,7 @@ pub fn cells(document: &Document) -> String {
     for contrast in &document.contrasts {
         contrasts.entry((contrast.metric, contrast.a.as_str())).or_insert(contrast);
     }
-    let of_contrast = |metric: Metric, cell: &CellRecord, columns: Columns<ContrastRecord>| {
+    let of_contrast = |metric: Metric, cell: &CellRecord, columns: CsvColumns<ContrastRecord>| {
         let known = contrasts.get(&(metric, cell.id.as_str()));
         known.map_or_else(|| vec![String::new(); columns.len()], |contrast| fields(*contrast, columns))
     };
@@ -215,11 +215,11 @@ fn lines(header: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> String
     std::iter::once(header).chain(rows).map(|row| row.join(",") + "\n").collect()
 }
 
-fn names<T>(before: &str, columns: Columns<T>) -> Vec<String> {
+fn names<T>(before: &str, columns: CsvColumns<T>) -> Vec<String> {
     columns.iter().map(|(name, _)| format!("{before}{name}")).collect()
 }
 
-fn fields<T>(of: &T, columns: Columns<T>) -> Vec<String> {
+fn fields<T>(of: &T, columns: CsvColumns<T>) -> Vec<String> {
     columns.iter().map(|(_, field)| field(of)).collect()
 }
 
@@ -255,7 +255,7 @@ fn usage(cell: &CellRecord, part: fn(&UsagePerOp) -> f64) -> String {
 }
 
 /// The parts of a cell that stand at the beginning of a row.
-fn older_columns() -> impl Iterator<Item = Column> {
+fn older_columns() -> impl Iterator<Item = PointProperty> {
     Point::COLUMNS.into_iter().filter(|column| column.name != ARM_COLUMN)
 }
 

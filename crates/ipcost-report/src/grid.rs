@@ -34,7 +34,7 @@ impl<T: Into<String>> From<T> for Piece {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Column {
+pub struct GridColumn {
     /// What stands above it.
     pub title: &'static str,
     /// Whether it is aligned to the right, as numbers are.
@@ -45,7 +45,7 @@ pub struct Column {
     pub folds: bool,
 }
 
-impl Column {
+impl GridColumn {
     /// A column with this title, aligned to the right or not, left out in this order.
     pub const fn new(title: &'static str, right: bool, expendable: u8) -> Self {
         Self { title, right, expendable, folds: false }
@@ -55,7 +55,7 @@ impl Column {
 /// A table whose columns are as wide as what they hold.
 #[derive(Debug, Default)]
 pub struct Grid {
-    columns: Vec<Column>,
+    columns: Vec<GridColumn>,
     titles: Vec<String>,
     rows: Vec<Vec<Piece>>,
     hidden: Vec<usize>,
@@ -65,7 +65,7 @@ pub struct Grid {
 
 impl Grid {
     /// A table with these columns.
-    pub fn new(columns: &[Column]) -> Self {
+    pub fn new(columns: &[GridColumn]) -> Self {
         let titles = columns.iter().map(|column| column.title.to_owned()).collect();
         Self { columns: columns.to_vec(), titles, ..Self::default() }
     }
@@ -94,7 +94,7 @@ impl Grid {
     /// How wide every column is, and how narrow it may become: titles fold, and cells of columns that say so. Computed once for all rows:
     /// there may be thousands.
     fn widths(&self) -> (Vec<usize>, Vec<usize>) {
-        let of_column = |(index, column): (usize, &Column)| {
+        let of_column = |(index, column): (usize, &GridColumn)| {
             let cells = self.rows.iter().map(|row| row[index].text.width()).max().unwrap_or(0);
             let title = self.titles[index].width();
             let least = if column.folds { cells.min(LEAST_FOLDED) } else { cells };
@@ -169,8 +169,11 @@ impl Grid {
 mod tests {
     use super::*;
 
-    const COLUMNS: [Column; 3] =
-        [Column::new("name", false, 0), Column::new("µs", true, 1), Column::new("note", false, 0)];
+    const COLUMNS: [GridColumn; 3] = [
+        GridColumn::new("name", false, 0),
+        GridColumn::new("µs", true, 1),
+        GridColumn::new("note", false, 0),
+    ];
 
     fn rendered(room: usize) -> String {
         let mut grid = Grid::new(&COLUMNS);
@@ -193,7 +196,10 @@ mod tests {
 
     #[test]
     fn titles_and_names_fold_before_a_column_goes() {
-        let columns = [Column { folds: true, ..Column::new("request", false, 0) }, Column::new("", true, 1)];
+        let columns = [
+            GridColumn { folds: true, ..GridColumn::new("request", false, 0) },
+            GridColumn::new("", true, 1),
+        ];
         let mut grid = Grid::new(&columns);
         grid.title(1, "rr/tcp/200/c1/writes=2,nodelay=false".to_owned());
         grid.row(vec!["PING, a connection for each".into(), "93.0 µs".into()]);

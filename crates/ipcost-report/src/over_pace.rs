@@ -7,7 +7,7 @@ use ipcost_model::{
 };
 
 use crate::numbers::{bounds, ratio, signed_time, time};
-use crate::page::{Column, Field, Paragraph, Section, Table, Tone, Value};
+use crate::page::{Column, Field, FieldValue, Paragraph, Section, Table, Tone};
 use crate::words::{self, capitalised, cores};
 
 /// The columns of each table.
@@ -80,9 +80,9 @@ fn hurry(cell: &CellRecord) -> Pause {
 
 fn row(Paced { cell, found }: &Paced<'_>) -> Vec<Field> {
     let mut row = vec![
-        Value::Name(cell.label.clone()).into(),
-        Value::Name(pause(cell)).into(),
-        Field::maybe(cell.wall_ns_per_op.map(|cost| Value::Cost(cost.median))),
+        FieldValue::Name(cell.label.clone()).into(),
+        FieldValue::Name(pause(cell)).into(),
+        Field::maybe(cell.wall_ns_per_op.map(|cost| FieldValue::Cost(cost.median))),
     ];
     if let Some(found) = found {
         let (said, tone) = match found.verdict {
@@ -92,8 +92,8 @@ fn row(Paced { cell, found }: &Paced<'_>) -> Vec<Field> {
             Verdict::Different | Verdict::Direction if found.ratio > 1.0 => ("costs more", Tone::Bad),
             Verdict::Different | Verdict::Direction => ("costs less", Tone::Good),
         };
-        row.push(Value::Ratio(found.ratio).into());
-        row.push(Value::Interval(found.ratio, found.lo, found.hi).into());
+        row.push(FieldValue::Ratio(found.ratio).into());
+        row.push(FieldValue::Interval(found.ratio, found.lo, found.hi).into());
         row.push(Field::from(said).toned(tone));
     }
     row

@@ -8,7 +8,9 @@ use serde_json::Value as Json;
 
 use crate::numbers::{ratio, three_digits};
 use crate::over_pace;
-use crate::page::{Block, Code, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value};
+use crate::page::{
+    Block, Code, Column, Field, FieldValue, Frame, Page, PageFigure, Paragraph, Section, Table, Tone,
+};
 use crate::picture::{self, Chart};
 use crate::rerun::rerun;
 use crate::rows::{self, CellRow, Standing, Under};
@@ -75,12 +77,12 @@ pub fn measured(document: &Document) -> Vec<Block<'_>> {
 }
 
 /// A chart of a document, with how to read it.
-pub fn chart<'a>(document: &'a Document, chart: Chart, reading: &'static str) -> Figure<'a> {
+pub fn chart<'a>(document: &'a Document, chart: Chart, reading: &'static str) -> PageFigure<'a> {
     let draw = move |frame| match frame {
         Frame::Page => picture::plain(document, chart),
         Frame::File(background) => picture::draw(document, chart, background),
     };
-    Figure::new(reading, draw).named(chart)
+    PageFigure::new(reading, draw).named(chart)
 }
 
 /// What the tables promise, and what they rest on.
@@ -137,9 +139,9 @@ pub fn so_far(document: &Document, room: usize, lines: usize) -> String {
             format!("{name} {} {bounds}", ratio(found.ratio))
         });
         vec![
-            Value::Name(capitalised(&words::workload(table))).into(),
-            Value::Name(format!("{} of {}", known.len(), known.len() + open.len())).into(),
-            Field::from(Value::Brief(why.collect::<Vec<_>>().join(", "))).toned(Tone::Quiet),
+            FieldValue::Name(capitalised(&words::workload(table))).into(),
+            FieldValue::Name(format!("{} of {}", known.len(), known.len() + open.len())).into(),
+            Field::from(FieldValue::Brief(why.collect::<Vec<_>>().join(", "))).toned(Tone::Quiet),
         ]
     };
     let columns = [Column::text(""), Column::number("answered"), Column::text("still open")];
@@ -187,7 +189,7 @@ fn table(document: &Document, tables: &[&WorkloadRecord]) -> Table {
             break shown;
         }
         let is_cheapest = row.iter().any(|side| side.cheapest);
-        let name = Field::from(Value::Name(row[0].name.clone())).toned(strong(is_cheapest));
+        let name = Field::from(FieldValue::Name(row[0].name.clone())).toned(strong(is_cheapest));
         let fields = row.iter().flat_map(|side| fields(side, &measures, width, shows_softirq(document)));
         shown.rows.push(std::iter::once(name).chain(fields).collect());
         for (head, lines) in rows::beneath_each(&row) {
@@ -236,7 +238,7 @@ fn fields(row: &CellRow<'_>, measures: &BTreeSet<&String>, width: usize, softirq
         fields.push(Field::from(words::why_missing(row.cell)).toned(Tone::Open));
         return fields;
     };
-    let plain = |text: &String| Field::from(Value::Name(text.clone()));
+    let plain = |text: &String| Field::from(FieldValue::Name(text.clone()));
     let measure = |name: &&String| row.cell.measures.get(*name).map(|value| three_digits(*value));
     let tone = strong(row.cheapest);
     let mut fields = vec![
@@ -247,7 +249,7 @@ fn fields(row: &CellRow<'_>, measures: &BTreeSet<&String>, width: usize, softirq
         plain(&figures.p50),
         plain(&figures.p99),
     ];
-    fields.extend(measures.iter().map(|name| Field::maybe(measure(name).map(Value::Name))));
+    fields.extend(measures.iter().map(|name| Field::maybe(measure(name).map(FieldValue::Name))));
     fields.extend([
         plain(&figures.floor),
         plain(&figures.ratio).toned(tone),
@@ -276,7 +278,7 @@ fn strong(is_cheapest: bool) -> Tone {
 }
 
 fn quiet(text: String) -> Field {
-    Field::from(Value::Name(text)).toned(Tone::Quiet)
+    Field::from(FieldValue::Name(text)).toned(Tone::Quiet)
 }
 
 /// Why a cell has no figures.
@@ -311,7 +313,7 @@ fn facts(document: &Document) -> Table {
     .into();
     facts.extend(host.more.iter().map(|(name, value)| (name.replace('_', " "), plain(value))));
     let row = |(name, value): (String, String)| {
-        vec![Field::from(Value::Name(name)).toned(Tone::Quiet), Value::Text(value).into()]
+        vec![Field::from(FieldValue::Name(name)).toned(Tone::Quiet), FieldValue::Text(value).into()]
     };
     Table::new(&[Column::text(""), Column::text("").folded()]).rows(facts.into_iter().map(row))
 }

@@ -4,7 +4,7 @@ use ipcost_model::units::{counted, size_text};
 use ipcost_model::{ContrastRecord, Document, Fastest, Metric, Pattern, Verdict, Wait, WorkloadRecord};
 
 use crate::numbers::ratio;
-use crate::page::{Column, Field, Page, Section, Table, Tone, Value};
+use crate::page::{Column, Field, FieldValue, Page, Section, Table, Tone};
 use crate::words::{self, bounds_text, capitalised, contrast, equals_and_open, escaped, is_beaten, label};
 
 /// Names the second line of a table.
@@ -19,9 +19,9 @@ pub fn cheapest(document: &Document) -> Option<Section<'static>> {
         let name = if work == above { String::new() } else { work.clone() };
         above = work;
         vec![
-            Value::Name(name).into(),
-            Field::from(Value::Name(cores)).toned(Tone::Quiet),
-            Value::Text(answer).into(),
+            FieldValue::Name(name).into(),
+            Field::from(FieldValue::Name(cores)).toned(Tone::Quiet),
+            FieldValue::Text(answer).into(),
         ]
     };
     let rows: Vec<Vec<Field>> = asked.flat_map(|table| lines(document, table)).map(row).collect();

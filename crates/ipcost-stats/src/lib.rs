@@ -35,7 +35,7 @@ pub use allocation::{Allocation, Variances, allocate};
 pub use arc::{Arc, arc};
 pub use carry_over::{CarryOver, Placed, carry_over};
 pub use change_points::{
-    ChangePoint, ChangePoints, FEWEST_IN_HISTORY, FEWEST_IN_LEVEL, Step, change_points, step,
+    ChangePoint, ChangePoints, FEWEST_IN_HISTORY, FEWEST_IN_LEVEL, LevelChange, change_points, step,
 };
 pub use dependence::{
     EpochInterval, epoch_interval, epochs_to_expect, nested_intervals, planned_epochs_to_expect,
@@ -49,19 +49,19 @@ pub use looks::{Look, Looks, Start};
 pub use mean_ratio::{MeanRatio, exceeds_share, mean_ratio, unseen_share};
 pub use median::{median, nearest_rank, quantile_sorted};
 pub use moderated::usual_spread;
-pub use modes::{Group, Groups, two_groups};
+pub use modes::{Groups, ModeGroup, two_groups};
 pub use outliers::outliers;
 pub use proportion::{chi_square_quantile, clopper_pearson, fisher_tail, incomplete_beta, student_quantile};
 pub use random::Random;
 pub use random_effects::{RandomEffects, UnitValue, random_effects};
-pub use ranks::{Trend, mann_whitney, sign_test, trend};
+pub use ranks::{RankTrend, mann_whitney, sign_test, trend};
 pub use series::Series;
 pub use shared_shift::shared_shift;
 pub use shift::{FEWEST_UNEQUAL, Shift, shift, shift_of_unequal};
 pub use shifted_groups::{CellSet, GroupEvidence, GroupShift, all_but, shifted_groups};
 pub use spread_ratio::spread_ratio;
 pub use unpaired::{
-    Between, ENOUGH_DEGREES, RunMedian, Spread, Unpaired, error_of_difference, moderated, run_median,
-    unpaired,
+    ENOUGH_DEGREES, RunMedian, RunsSpread, SpreadBetweenRuns, Unpaired, error_of_difference, moderated,
+    run_median, unpaired,
 };
 pub use verdict::Verdict;

@@ -13,7 +13,7 @@
 
 use statrs::function::gamma::digamma;
 
-use crate::unpaired::{Between, RunMedian, pooled_variance};
+use crate::unpaired::{RunMedian, SpreadBetweenRuns, pooled_variance};
 
 /// Fewer cells do not tell what is usual.
 const FEWEST_CELLS: usize = 6;
@@ -25,7 +25,7 @@ const TRUSTED: f64 = 0.5;
 const LEAST_VARIANCE: f64 = 1e-12;
 
 /// How runs of a cell usually differ, from both sides' runs of many cells, each with as many runs; `None` of too few cells or runs.
-pub fn usual_spread<'a>(cells: impl IntoIterator<Item = [&'a [RunMedian]; 2]>) -> Option<Between> {
+pub fn usual_spread<'a>(cells: impl IntoIterator<Item = [&'a [RunMedian]; 2]>) -> Option<SpreadBetweenRuns> {
     let variances: Vec<(f64, f64)> = cells.into_iter().filter_map(pooled_variance).collect();
     let (count, degrees) = (variances.len() as f64, variances.first()?.1);
     if variances.len() < FEWEST_CELLS {
@@ -44,7 +44,7 @@ pub fn usual_spread<'a>(cells: impl IntoIterator<Item = [&'a [RunMedian]; 2]>) -
     let worth = if beyond > 0.0 { 2.0 * inverse_trigamma(beyond) } else { f64::INFINITY };
     let worth = worth.min(MOST_DEGREES);
     let square = (mean + digamma(worth / 2.0) - (worth / 2.0).ln()).exp();
-    Some(Between { sd: square.sqrt(), degrees: worth * TRUSTED })
+    Some(SpreadBetweenRuns { sd: square.sqrt(), degrees: worth * TRUSTED })
 }
 
 /// The second derivative of ln Γ: by its recurrence up to where the asymptotic series holds (Abramowitz and Stegun, 6.4.12).

@@ -7,7 +7,7 @@ use crate::median::median;
 
 /// One of two groups.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Group {
+pub struct ModeGroup {
     /// The share of all values, 0 to 1.
     pub share: f64,
     /// The median within the group.
@@ -17,7 +17,7 @@ pub struct Group {
 }
 
 /// The lower group, then the higher.
-pub type Groups = (Group, Group);
+pub type Groups = (ModeGroup, ModeGroup);
 
 /// The fewest values in a group: two could be chance.
 const FEWEST: usize = 3;
@@ -52,7 +52,7 @@ pub fn two_groups(values: &[f64], least_gap: f64) -> Option<Groups> {
     if gap < least_gap || gap < gap_in_deviations(sorted.len()) * deviation {
         return None;
     }
-    let group = |range: std::ops::Range<usize>| Group {
+    let group = |range: std::ops::Range<usize>| ModeGroup {
         share: range.len() as f64 / sorted.len() as f64,
         center: median(&sorted[range.clone()]).expect("a group is never empty"),
         members: order[range].to_vec(),

@@ -94,7 +94,7 @@ pub fn sign_test(k: usize, n: usize) -> f64 {
 
 /// The trend of a series in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Trend {
+pub struct RankTrend {
     /// The two-sided p-value of the trend.
     pub p: f64,
     /// The median of its last third minus that of its first.
@@ -102,7 +102,7 @@ pub struct Trend {
 }
 
 /// Tests a series for a trend in time: Mann–Kendall (Mann, *Econometrica* 13, 1945). `None` below nine values.
-pub fn trend(values: &[f64]) -> Option<Trend> {
+pub fn trend(values: &[f64]) -> Option<RankTrend> {
     let n = values.len();
     if n < 9 {
         return None;
@@ -114,7 +114,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     let variance = (length * (length - 1.0) * (2.0 * length + 5.0) - tied) / 18.0;
     let p = if variance <= 0.0 { 1.0 } else { two_sided((score.abs() - 1).max(0) as f64 / variance.sqrt()) };
     let third = n / 3;
-    Some(Trend { p, shift: median(&values[n - third..])? - median(&values[..third])? })
+    Some(RankTrend { p, shift: median(&values[n - third..])? - median(&values[..third])? })
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ pub fn shifted_groups(
             if known[index].as_ref().is_some_and(|group| group.found.is_some()) {
                 continue;
             }
-            let asked = Step { evidence, moved: &moved, explained: &explained, alpha: alpha_each };
+            let asked = SearchStep { evidence, moved: &moved, explained: &explained, alpha: alpha_each };
             let Some(found) = asked.of(sides) else { continue };
             if found.shift.is_known() {
                 let left = unexplained(evidence, &sides[found.side].cells, &moved, found.shift.by);
@@ -107,14 +107,14 @@ pub fn all_but(cells: &[usize], all: usize) -> Vec<usize> {
 }
 
 /// A step: what was found before is taken off.
-struct Step<'a, E> {
+struct SearchStep<'a, E> {
     evidence: &'a E,
     moved: &'a [f64],
     explained: &'a [bool],
     alpha: f64,
 }
 
-impl<E: GroupEvidence> Step<'_, E> {
+impl<E: GroupEvidence> SearchStep<'_, E> {
     fn of(&self, sides: &[CellSet]) -> Option<GroupShift> {
         let first = sides.first()?;
         let outside = all_but(&first.cells, self.evidence.cells());

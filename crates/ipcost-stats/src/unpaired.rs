@@ -23,14 +23,14 @@ const ASSUMED_DEGREES: f64 = 8.0;
 
 /// The spread between runs of one build, from elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Between {
+pub struct SpreadBetweenRuns {
     /// The standard deviation of logarithmic costs.
     pub sd: f64,
     /// The degrees of freedom of its estimate.
     pub degrees: f64,
 }
 
-impl Between {
+impl SpreadBetweenRuns {
     /// Nothing is known from elsewhere.
     const UNKNOWN: Self = Self { sd: 0.0, degrees: 0.0 };
 
@@ -50,7 +50,7 @@ pub struct RunMedian {
 
 /// Source of the spread between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Spread {
+pub enum RunsSpread {
     /// Estimated from enough runs: a standard deviation of logarithmic costs.
     Measured(f64),
     /// From elsewhere, or from too few runs: the same.
@@ -65,7 +65,7 @@ pub struct Unpaired {
     /// Its interval; `None` if a run's own uncertainty is unknown and there are too few runs to make up for it.
     pub bounds: Option<(f64, f64)>,
     /// The spread between runs that the interval uses.
-    pub spread: Spread,
+    pub spread: RunsSpread,
     /// The degrees of freedom of that spread.
     pub degrees: f64,
 }
@@ -105,14 +105,19 @@ fn error_of_median(values: &[f64]) -> f64 {
 ///
 /// # Panics
 /// If `alpha` is not between 0 and 1.
-pub fn unpaired(a: &[RunMedian], b: &[RunMedian], alpha: f64, between: Between) -> Option<Unpaired> {
+pub fn unpaired(
+    a: &[RunMedian],
+    b: &[RunMedian],
+    alpha: f64,
+    between: SpreadBetweenRuns,
+) -> Option<Unpaired> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
     if a.is_empty() || b.is_empty() {
         return None;
     }
     let seen = pooled_variance([a, b]);
     if seen.is_some_and(|(_, degrees)| degrees >= ENOUGH_DEGREES as f64) {
-        return moderated(a, b, alpha, Between::UNKNOWN, 0.0);
+        return moderated(a, b, alpha, SpreadBetweenRuns::UNKNOWN, 0.0);
     }
     let sd = seen.map_or(between.sd, |(seen, _)| seen.sqrt().max(between.sd));
     let difference = mean(b) - mean(a);
@@ -121,7 +126,7 @@ pub fn unpaired(a: &[RunMedian], b: &[RunMedian], alpha: f64, between: Between) 
         let variance = sd * sd * per_run(a, b) + of_a * of_a + of_b * of_b;
         around(difference, student_quantile(1.0 - alpha / 2.0, degrees) * variance.sqrt())
     });
-    Some(Unpaired { difference, bounds, spread: Spread::Assumed(sd), degrees })
+    Some(Unpaired { difference, bounds, spread: RunsSpread::Assumed(sd), degrees })
 }
 
 /// The same with as many runs a side as tell a spread. `usual` says how large it is for all cells, and it is no smaller than `least`: where
@@ -133,7 +138,7 @@ pub fn moderated(
     a: &[RunMedian],
     b: &[RunMedian],
     alpha: f64,
-    usual: Between,
+    usual: SpreadBetweenRuns,
     least: f64,
 ) -> Option<Unpaired> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
@@ -144,7 +149,7 @@ pub fn moderated(
     let difference = mean(b) - mean(a);
     let half = student_quantile(1.0 - alpha / 2.0, degrees) * sd * per_run(a, b).sqrt();
     let bounds = Some(around(difference, half));
-    Some(Unpaired { difference, bounds, spread: Spread::Measured(sd), degrees })
+    Some(Unpaired { difference, bounds, spread: RunsSpread::Measured(sd), degrees })
 }
 
 /// The variance of runs around the mean of their side, and its degrees of freedom; `None` where a side is empty, or none has two.
@@ -223,7 +228,9 @@ mod tests {
         };
         let told_apart = |found: &Unpaired| found.bounds.is_some_and(|(lo, hi)| lo > 0.0 || hi < 0.0);
         (0..2_000)
-            .filter(|_| told_apart(&unpaired(&side(), &side(), alpha, Between::assumed(assumed)).unwrap()))
+            .filter(|_| {
+                told_apart(&unpaired(&side(), &side(), alpha, SpreadBetweenRuns::assumed(assumed)).unwrap())
+            })
             .count()
     }
 
@@ -242,11 +249,14 @@ mod tests {
         let mut random = Random::new(5);
         let a: Vec<RunMedian> = (0..5).map(|_| run(&mut random, 0.0, 40)).collect();
         let b: Vec<RunMedian> = (0..5).map(|_| run(&mut random, 0.3, 40)).collect();
-        let found = unpaired(&a, &b, 0.001, Between::assumed(0.02)).unwrap();
-        assert!(found.bounds.unwrap().0 > 0.1 && matches!(found.spread, Spread::Measured(_)), "{found:?}");
-        let one = unpaired(&a[..1], &b[..1], 0.05, Between::assumed(0.02)).unwrap();
-        assert!(one.bounds.unwrap().0 > 0.0 && one.spread == Spread::Assumed(0.02), "{one:?}");
-        assert_eq!(unpaired(&a, &[], 0.05, Between::assumed(0.02)), None);
+        let found = unpaired(&a, &b, 0.001, SpreadBetweenRuns::assumed(0.02)).unwrap();
+        assert!(
+            found.bounds.unwrap().0 > 0.1 && matches!(found.spread, RunsSpread::Measured(_)),
+            "{found:?}"
+        );
+        let one = unpaired(&a[..1], &b[..1], 0.05, SpreadBetweenRuns::assumed(0.02)).unwrap();
+        assert!(one.bounds.unwrap().0 > 0.0 && one.spread == RunsSpread::Assumed(0.02), "{one:?}");
+        assert_eq!(unpaired(&a, &[], 0.05, SpreadBetweenRuns::assumed(0.02)), None);
     }
 
     #[test]
@@ -254,6 +264,6 @@ mod tests {
         let wandering: Vec<f64> = (0..30).map(f64::from).collect();
         let run = run_median(&wandering).unwrap();
         assert_eq!(run.error, None);
-        assert_eq!(unpaired(&[run], &[run], 0.05, Between::assumed(0.02)).unwrap().bounds, None);
+        assert_eq!(unpaired(&[run], &[run], 0.05, SpreadBetweenRuns::assumed(0.02)).unwrap().bounds, None);
     }
 }

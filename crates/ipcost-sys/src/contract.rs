@@ -175,7 +175,7 @@ pub struct Interface {
 
 /// What the system reports about itself, except what it keeps in files.
 #[derive(Debug, Clone, Default)]
-pub struct Machine {
+pub struct SystemReport {
     pub name: String,
     pub kernel: String,
     /// The kernel's version and build.

@@ -101,14 +101,14 @@ fn parse_loopback(text: &str) -> Option<(u64, u64)> {
 
 /// Activity of the machine and some processes that their own usage does not show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ActivityCounts {
     /// TCP segments sent on the whole machine, acknowledgements among them.
     tcp_segments: Option<u64>,
     /// Bytes that the processes and their ended children caused to be written to storage.
     disk_bytes_written: Option<u64>,
 }
 
-impl Counts {
+impl ActivityCounts {
     pub fn read(processes: &[u32]) -> Self {
         let snmp = kernel_files::read_to_string("/proc/net/snmp").ok();
         let segments = snmp.and_then(|text| parse_group(&text, "Tcp:").get("OutSegs").copied());
@@ -163,9 +163,9 @@ mod tests {
     fn counts_of_processes() {
         assert_eq!(parse_io("rchar: 1\nwrite_bytes: 4096\ncancelled_write_bytes: 0\n"), Some(4096));
         assert_eq!(parse_io("rubbish"), None);
-        let counts = Counts { tcp_segments: Some(7), disk_bytes_written: None };
-        assert_eq!(counts.since(&Counts::default()), BTreeMap::new());
-        let risen = counts.since(&Counts { tcp_segments: Some(3), disk_bytes_written: Some(1) });
+        let counts = ActivityCounts { tcp_segments: Some(7), disk_bytes_written: None };
+        assert_eq!(counts.since(&ActivityCounts::default()), BTreeMap::new());
+        let risen = counts.since(&ActivityCounts { tcp_segments: Some(3), disk_bytes_written: Some(1) });
         assert_eq!(risen, BTreeMap::from([("tcp_segments".to_owned(), 4.0)]));
     }
 

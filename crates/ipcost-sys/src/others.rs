@@ -5,11 +5,11 @@ use std::fs;
 
 use crate::system::kernel_files;
 
-pub type Processes = BTreeMap<u32, Process>;
+pub type Processes = BTreeMap<u32, OtherProcess>;
 
 /// A process at a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Process {
+pub struct OtherProcess {
     pub name: String,
     /// The processor time used so far, in clock ticks.
     pub ticks: u64,
@@ -54,7 +54,10 @@ pub fn of_the_kernel(before: &Processes, after: &Processes) -> u64 {
 }
 
 /// What each process used between two listings; nothing where the first failed: everything ever done would look new.
-fn used<'a>(before: &'a Processes, after: &'a Processes) -> impl Iterator<Item = (u32, &'a Process, u64)> {
+fn used<'a>(
+    before: &'a Processes,
+    after: &'a Processes,
+) -> impl Iterator<Item = (u32, &'a OtherProcess, u64)> {
     let after = after.iter().filter(|_| !before.is_empty());
     after.map(|(id, process)| {
         // Kernel threads change their names as they run; one with more ticks before was another process.
@@ -64,7 +67,7 @@ fn used<'a>(before: &'a Processes, after: &'a Processes) -> impl Iterator<Item =
 }
 
 /// `/proc/[pid]/stat` (`proc_pid_stat(5)`): the name is in parentheses and may contain anything.
-fn parse(stat: &str) -> Option<Process> {
+fn parse(stat: &str) -> Option<OtherProcess> {
     let (head, tail) = (stat.find('(')?, stat.rfind(')')?);
     let name = stat.get(head + 1..tail)?;
     let mut words = stat.get(tail + 1..)?.split_whitespace();
@@ -73,7 +76,7 @@ fn parse(stat: &str) -> Option<Process> {
     let user: u64 = words.nth(4)?.parse().ok()?;
     let system: u64 = words.next()?.parse().ok()?;
     let is_kernel = flags & KERNEL_THREAD != 0;
-    Some(Process { name: name.to_owned(), ticks: user.checked_add(system)?, is_kernel })
+    Some(OtherProcess { name: name.to_owned(), ticks: user.checked_add(system)?, is_kernel })
 }
 
 /// Reads a text as such a file.
@@ -88,7 +91,7 @@ mod tests {
     #[test]
     fn names_may_hold_anything() {
         let stat = "7 (a) (b c) S 1 7 7 0 -1 4194560 1 0 0 0 120 34 0 0 20 0 1 0 5";
-        let user = Process { name: "a) (b c".to_owned(), ticks: 154, is_kernel: false };
+        let user = OtherProcess { name: "a) (b c".to_owned(), ticks: 154, is_kernel: false };
         assert_eq!(parse(stat), Some(user));
         let kernel = "9 (kworker/0:1) I 2 0 0 0 -1 69238880 0 0 0 0 3 4 0 0 20 0 1 0 5";
         assert!(parse(kernel).unwrap().is_kernel);
@@ -99,8 +102,11 @@ mod tests {
 
     #[test]
     fn the_busiest_is_the_one_that_worked_in_between() {
-        let process =
-            |name: &str, ticks| Process { name: name.to_owned(), ticks, is_kernel: name.starts_with('k') };
+        let process = |name: &str, ticks| OtherProcess {
+            name: name.to_owned(),
+            ticks,
+            is_kernel: name.starts_with('k'),
+        };
         let listing = |ticks: [u64; 3]| {
             Processes::from([
                 (1_000_001, process("old", ticks[0])),

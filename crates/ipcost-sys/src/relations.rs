@@ -37,7 +37,7 @@ pub fn distinct() -> Vec<(Relation, (usize, usize))> {
     // The last processors first: interrupts and system services tend to use the first.
     let mut cpus: Vec<usize> = topology.cores.iter().flatten().copied().collect();
     cpus.sort_unstable_by(|one, other| other.cmp(one));
-    let facts: Vec<Facts> = cpus.iter().map(|cpu| Facts::read(*cpu)).collect();
+    let facts: Vec<ProcessorTopology> = cpus.iter().map(|cpu| ProcessorTopology::read(*cpu)).collect();
     let mut found: Vec<(Relation, (usize, usize))> = Vec::new();
     for (first, client) in cpus.iter().enumerate() {
         for (second, server) in cpus.iter().enumerate().skip(first) {
@@ -52,7 +52,13 @@ pub fn distinct() -> Vec<(Relation, (usize, usize))> {
     found
 }
 
-fn relation(a: usize, b: usize, same_core: bool, of_a: &Facts, of_b: &Facts) -> Relation {
+fn relation(
+    a: usize,
+    b: usize,
+    same_core: bool,
+    of_a: &ProcessorTopology,
+    of_b: &ProcessorTopology,
+) -> Relation {
     if a == b {
         return Relation::Same;
     }
@@ -70,19 +76,19 @@ fn relation(a: usize, b: usize, same_core: bool, of_a: &Facts, of_b: &Facts) -> 
 
 /// Data from `/sys` about a logical processor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Facts {
-    caches: Vec<Cache>,
+struct ProcessorTopology {
+    caches: Vec<ProcessorCache>,
     package: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Cache {
+struct ProcessorCache {
     level: u32,
     /// The processors that share it, as the kernel writes them.
     shared_by: String,
 }
 
-impl Facts {
+impl ProcessorTopology {
     fn read(cpu: usize) -> Self {
         let dir = format!("/sys/devices/system/cpu/cpu{cpu}");
         let line = |path: String| kernel_files::read_to_string(path).ok().map(|text| text.trim().to_owned());
@@ -90,8 +96,10 @@ impl Facts {
             let of = |what: &str| line(format!("{dir}/cache/index{index}/{what}"));
             // Hand-overs move data, not instructions.
             let holds_data = of("type")? != "Instruction";
-            holds_data
-                .then_some(Cache { level: of("level")?.parse().ok()?, shared_by: of("shared_cpu_list")? })
+            holds_data.then_some(ProcessorCache {
+                level: of("level")?.parse().ok()?,
+                shared_by: of("shared_cpu_list")?,
+            })
         };
         let package = line(format!("{dir}/topology/physical_package_id"));
         Self { caches: (0..10).filter_map(cache).collect(), package }
@@ -102,9 +110,9 @@ impl Facts {
 mod tests {
     use super::*;
 
-    fn facts(l2: &str, l3: &str, package: &str) -> Facts {
-        let cache = |level, shared_by: &str| Cache { level, shared_by: shared_by.to_owned() };
-        Facts { caches: vec![cache(2, l2), cache(3, l3)], package: Some(package.to_owned()) }
+    fn facts(l2: &str, l3: &str, package: &str) -> ProcessorTopology {
+        let cache = |level, shared_by: &str| ProcessorCache { level, shared_by: shared_by.to_owned() };
+        ProcessorTopology { caches: vec![cache(2, l2), cache(3, l3)], package: Some(package.to_owned()) }
     }
 
     #[test]
@@ -117,7 +125,10 @@ mod tests {
         assert_eq!(relation(0, 2, false, &near[0], &far[0]), Relation::SharedCache(3));
         assert_eq!(relation(0, 8, false, &near[0], &far[1]), Relation::SamePackage);
         assert_eq!(relation(0, 16, false, &near[0], &far[2]), Relation::OtherPackage);
-        assert_eq!(relation(0, 1, false, &Facts::default(), &Facts::default()), Relation::OtherPackage);
+        assert_eq!(
+            relation(0, 1, false, &ProcessorTopology::default(), &ProcessorTopology::default()),
+            Relation::OtherPackage
+        );
     }
 
     #[test]

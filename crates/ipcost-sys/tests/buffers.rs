@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 
 use ipcost_model::{Cell, OptionValue, Options, Pattern};
 use ipcost_sys::private_dir::PrivateDir;
-use ipcost_sys::transport::{Place, find};
+use ipcost_sys::transport::{Rendezvous, find};
 
 fn cell(transport: &str) -> Cell {
     let mut options = Options::default();
@@ -21,7 +21,7 @@ fn kept_buffers(transport: &str) -> [u64; 2] {
     let dir = PrivateDir::create().unwrap();
     let address = find(transport)
         .unwrap()
-        .provision(&Place { dir: dir.path(), name: "x", cell: &cell })
+        .provision(&Rendezvous { dir: dir.path(), name: "x", cell: &cell })
         .unwrap()
         .server;
     let before = open_sockets();

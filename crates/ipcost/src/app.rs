@@ -7,15 +7,15 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use ipcost_features::answer::answered;
 use ipcost_features::app::{
-    App, AppRequest, At, Burst, BurstRoom, Given, KINDS, Login, NamedServer, Others, SeenServer, ServerKind,
-    UNKNOWN_OWNER, aliases_of, burst, find, find_named, judge, keep_others_out, look, ports_to, prepare,
-    to_explain,
+    App, AppRequest, Burst, BurstRoom, GivenAddress, KINDS, Login, NamedServer, Others, SeenServer,
+    ServerAddress, ServerKind, UNKNOWN_OWNER, aliases_of, burst, find, find_named, judge, keep_others_out,
+    look, ports_to, prepare, to_explain,
 };
 use ipcost_features::explain;
 use ipcost_features::load::most_connections;
 use ipcost_lab::journal;
 use ipcost_lab::lab::{about, fresh_seed};
-use ipcost_lab::{Contrasts, Lab, Settings};
+use ipcost_lab::{Contrasts, Lab, PlanSettings};
 use ipcost_model::units::duration_text;
 use ipcost_model::{Job, Lasts, Matrix, Placement, Plan, Purpose, and_joined};
 use ipcost_sys::driven;
@@ -29,7 +29,7 @@ use crate::explain::explained;
 use crate::finish::{Finished, Outputs, finish};
 use crate::output::print;
 use crate::resume::Killed;
-use crate::run::{Recorder, begin_measuring, finished};
+use crate::run::{RunRecorder, begin_measuring, finished};
 
 /// With what comes before and after, the answer is there within 45 s.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(40);
@@ -58,7 +58,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
         note(&substitute);
     }
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
-    let settings = Settings { ports_to: ports_to(&request), ..Settings::of(&job, fresh_seed()) };
+    let settings = PlanSettings { ports_to: ports_to(&request), ..PlanSettings::of(&job, fresh_seed()) };
     let plan = lab.plan(lab.cells(&job)?, &settings)?;
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
     let mut bench = lab.bench(&plan, &interrupt)?;
@@ -70,7 +70,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let job = lasting(job, kind, &seen);
     let (about, name) = (about(&job, plan.seed), args.name.clone());
     let purpose = Purpose { request: serde_json::to_value(&request).ok(), answer: None };
-    let begin = |plan: &Plan| Recorder::begin(&outputs, &about, name.as_deref(), plan, purpose);
+    let begin = |plan: &Plan| RunRecorder::begin(&outputs, &about, name.as_deref(), plan, purpose);
     let (outcome, recorder) = lab.run_on(bench, plan, &Contrasts, begin)?;
     let measured =
         finish(&outputs, saving(kind, &request, &seen, burst, finished(outcome, name, recorder)), None)?;
@@ -135,8 +135,11 @@ fn loading(request: &AppRequest) -> Option<String> {
 
 /// The addresses of a server of the user's own. Behind one may be another machine's.
 fn server_at(request: &AppRequest) -> String {
-    let at: Vec<String> =
-        [&request.given.unix, &request.given.tcp].into_iter().flatten().map(At::to_string).collect();
+    let at: Vec<String> = [&request.given.unix, &request.given.tcp]
+        .into_iter()
+        .flatten()
+        .map(ServerAddress::to_string)
+        .collect();
     format!("the server at {} (or what a tunnel or a proxy there leads to)", and_joined(&at))
 }
 
@@ -162,7 +165,7 @@ pub(crate) fn load(
     args: &ServerArgs,
     (connections, budget): (u32, Duration),
     placement: Placement,
-) -> Result<Load, Problem> {
+) -> Result<ServerUnderLoad, Problem> {
     let named = find_named(name).map_err(|error| Problem::usage(anyhow!("{error}")))?;
     let kind = named.kind;
     let request = asked(named, args).map_err(Problem::usage)?;
@@ -188,11 +191,11 @@ pub(crate) fn load(
     if let Some(service) = job.peers.get_mut(kind.name).and_then(|peer| peer.service.as_mut()) {
         service.lasts = Lasts::Run;
     }
-    Ok(Load { server: kind.name.to_owned(), request: text, placement, job })
+    Ok(ServerUnderLoad { server: kind.name.to_owned(), request: text, placement, job })
 }
 
 /// What is asked of a server under load.
-pub(crate) struct Load {
+pub(crate) struct ServerUnderLoad {
     /// The kind of server.
     pub server: String,
     pub request: String,
@@ -278,12 +281,17 @@ fn owners(names: &[String]) -> anyhow::Result<Vec<String>> {
 /// Which server it is and what it is asked, by one client at a time.
 pub(crate) fn asked(named: NamedServer, args: &ServerArgs) -> anyhow::Result<AppRequest> {
     let kind = named.kind;
-    let given = Given {
-        unix: args.unix.as_deref().map(At::of_path).transpose().map_err(|error| anyhow!("{error}"))?,
+    let given = GivenAddress {
+        unix: args
+            .unix
+            .as_deref()
+            .map(ServerAddress::of_path)
+            .transpose()
+            .map_err(|error| anyhow!("{error}"))?,
         tcp: args
             .tcp
             .as_deref()
-            .map(|text| At::of_host_and_port(text, args.remote))
+            .map(|text| ServerAddress::of_host_and_port(text, args.remote))
             .transpose()
             .map_err(|error| anyhow!("{error}"))?,
     };

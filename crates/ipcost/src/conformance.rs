@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
-use ipcost_foreign::conformance::{Check, Finding, Subject, SuiteError, examine};
+use ipcost_foreign::conformance::{ConformanceCheck, ConformanceFinding, ExaminedPeer, SuiteError, examine};
 use ipcost_lab::lab::{command_of, own_command};
 use ipcost_model::{NATIVE, unknown};
 
@@ -18,8 +18,8 @@ pub fn run(args: &ConformanceArgs) -> Result<ExitCode, Problem> {
     let subject = subject(args)?;
     let native = own_command("peer")?;
     let interrupt = listen()?;
-    let mut show = |check: &Check| {
-        if !args.quiet || matches!(check.finding, Finding::Failed(_)) {
+    let mut show = |check: &ConformanceCheck| {
+        if !args.quiet || matches!(check.finding, ConformanceFinding::Failed(_)) {
             // What is left to say is in the exit status.
             let _ = print(&format!("{check}\n"));
         }
@@ -29,19 +29,21 @@ pub fn run(args: &ConformanceArgs) -> Result<ExitCode, Problem> {
         Err(SuiteError::Interrupted) => return Ok(ExitCode::from(INTERRUPTED)),
         Err(error) => return Err(Problem::failed(error.into())),
     };
-    let count = |wanted: fn(&Finding) -> bool| checks.iter().filter(|check| wanted(&check.finding)).count();
-    let failed = count(|finding| matches!(finding, Finding::Failed(_)));
-    let passed = count(|finding| *finding == Finding::Passed);
+    let count = |wanted: fn(&ConformanceFinding) -> bool| {
+        checks.iter().filter(|check| wanted(&check.finding)).count()
+    };
+    let failed = count(|finding| matches!(finding, ConformanceFinding::Failed(_)));
+    let passed = count(|finding| *finding == ConformanceFinding::Passed);
     let skipped = checks.len() - failed - passed;
     let summary = format!("{}: {passed} passed, {failed} failed, {skipped} skipped\n", subject.name);
     print(&summary).map_err(Problem::failed)?;
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-fn subject(args: &ConformanceArgs) -> Result<Subject, Problem> {
+fn subject(args: &ConformanceArgs) -> Result<ExaminedPeer, Problem> {
     let only = args.size.zip(args.reply);
     let subject =
-        |name: &str, command| Subject { name: name.to_owned(), command, own_wire: args.own_wire, only };
+        |name: &str, command| ExaminedPeer { name: name.to_owned(), command, own_wire: args.own_wire, only };
     if args.peer.contains('=') {
         let (name, peer) = named_command(&args.peer).context(args.peer.clone()).map_err(Problem::usage)?;
         return Ok(subject(&name, peer.command));
@@ -57,7 +59,7 @@ fn subject(args: &ConformanceArgs) -> Result<Subject, Problem> {
     let command = command_of(built_in, &mut teller(args.quiet))
         .with_context(|| format!("peer {}", built_in.name))
         .map_err(Problem::failed)?;
-    Ok(Subject {
+    Ok(ExaminedPeer {
         own_wire: args.own_wire || built_in.own_wire,
         only: only.or(built_in.only),
         ..subject(built_in.name, command)

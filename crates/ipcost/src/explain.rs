@@ -18,7 +18,7 @@ use crate::exit::{Problem, note, teller};
 use crate::finish::{Finished, Outputs, OwnOutput, finish};
 use crate::job::{job as job_of, place_as_usual};
 use crate::output::{is_standard_output, write_text};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::run::begin_measuring;
 
 /// Explains what the arguments ask about.
@@ -115,7 +115,7 @@ fn examined(
     if !quiet {
         plan.notes.iter().for_each(|text| note(text));
     }
-    Ok(examine(asked, (&job, plan, &question), lab, interrupt, &mut Line::new(quiet))?)
+    Ok(examine(asked, (&job, plan, &question), lab, interrupt, &mut ProgressLine::new(quiet))?)
 }
 
 fn failure(text: Option<String>) -> Option<Problem> {

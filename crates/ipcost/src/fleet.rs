@@ -9,7 +9,7 @@ use ipcost_model::{Document, escaped, unknown};
 use crate::args::FleetArgs;
 use crate::build::tool;
 use crate::exit::Problem;
-use crate::many::{Given, each};
+use crate::many::{GivenDocuments, each};
 use crate::progress::bar;
 use crate::record_files;
 use crate::redact::Redacting;
@@ -49,10 +49,10 @@ pub fn documents(
     quiet: bool,
     mut used: impl FnMut(u64, &str, Result<Document, String>) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
-    let all = Given::all(names).map_err(Problem::usage)?;
+    let all = GivenDocuments::all(names).map_err(Problem::usage)?;
     let bar = bar(quiet, all.len() as u64, "{pos} of {len} documents");
     let mut place = 0;
-    each(&all, Given::documents, |given, documents| {
+    each(&all, GivenDocuments::documents, |given, documents| {
         place += 1;
         bar.set_position(place);
         // A file is often named after its host.

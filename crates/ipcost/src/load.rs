@@ -7,7 +7,7 @@ use ipcost_features::load::{LoadRequest, load};
 use ipcost_model::pace::{RATE, THINK};
 use ipcost_model::{Job, Matrix, Pattern, Size};
 
-use crate::app::{self, Load};
+use crate::app::{self, ServerUnderLoad};
 use crate::args::{LoadArgs, ServerArgs};
 use crate::exit::Problem;
 use crate::job::named_command;
@@ -38,7 +38,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
         }
         [] => (plain, base(args).map_err(Problem::usage)?),
         [app, name] if app == "app" => {
-            let Load { server, request, placement, job } = {
+            let ServerUnderLoad { server, request, placement, job } = {
                 let size = (args.concurrency, args.search.budget);
                 app::load(name, &args.asked, size, args.placement)?
             };

@@ -73,7 +73,7 @@ fn in_markdown(document: &Document, answer: Option<&dyn Answer>) -> String {
     }
 }
 
-type Render<'a> = &'a dyn Fn() -> String;
+type RenderText<'a> = &'a dyn Fn() -> String;
 
 /// Writes every output that was asked for; one that fails does not keep the others from being written.
 pub fn write(
@@ -91,7 +91,7 @@ pub fn write(
     }
     did.extend(pictures.into_iter().map(|(path, picture)| write_bytes(&picture, path)));
     let in_csv = || if args.tables.samples { csv::samples(document) } else { cells(document, answer) };
-    let tables: [(_, Render<'_>); 3] = [
+    let tables: [(_, RenderText<'_>); 3] = [
         (&args.tables.csv, &in_csv),
         (&args.tables.markdown, &|| in_markdown(document, answer)),
         (&args.tables.benchfmt, &|| benchfmt::render(document)),

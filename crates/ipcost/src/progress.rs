@@ -26,7 +26,7 @@ pub fn bar(quiet: bool, length: u64, beside: &str) -> ProgressBar {
 }
 
 /// A line on standard error, beneath what is known so far.
-pub struct Line {
+pub struct ProgressLine {
     bar: ProgressBar,
     quiet: bool,
     /// When the first of several steps began.
@@ -44,7 +44,7 @@ fn room() -> Option<(usize, usize)> {
     Some((usize::from(width.0).saturating_sub(1), usize::from(height.0).saturating_sub(3)))
 }
 
-impl Line {
+impl ProgressLine {
     /// One that is drawn; or not, where it was asked to be quiet or standard error is no terminal.
     pub fn new(quiet: bool) -> Self {
         Self { bar: bar(quiet, STEPS, "{msg}"), quiet, began: None, drawn: None, needed: 0 }
@@ -86,13 +86,13 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-impl Observer for Line {
+impl Observer for ProgressLine {
     fn progress(&mut self, progress: &Progress) {
         if self.bar.is_hidden() || self.drawn.is_some_and(|drawn| drawn.elapsed() < PAUSE) {
             return;

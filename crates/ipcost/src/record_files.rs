@@ -1,7 +1,7 @@
 //! The outputs of a record that is not a document of its own: what many hosts say, and what changed.
 
 use anyhow::Context;
-use ipcost_report::page::{Figure, Frame, Page};
+use ipcost_report::page::{Frame, Page, PageFigure};
 use ipcost_report::picture::{Background, Picture};
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub fn write(
     record: &impl Serialize,
     files: &RecordFiles,
     page: &Page<'_>,
-    picture: Option<&Figure<'_>>,
+    picture: Option<&PageFigure<'_>>,
     details: bool,
 ) -> Result<(), Problem> {
     write_and_show(record, files, page, picture, &|| page.terminal(details, room()))
@@ -38,7 +38,7 @@ pub fn write_and_show(
     record: &impl Serialize,
     files: &RecordFiles,
     page: &Page<'_>,
-    picture: Option<&Figure<'_>>,
+    picture: Option<&PageFigure<'_>>,
     terminal: &dyn Fn() -> String,
 ) -> Result<(), Problem> {
     // Drawn before anything is written, so that nothing is left half done.

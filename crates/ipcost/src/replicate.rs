@@ -18,7 +18,7 @@ use crate::args::{OutputArgs, RecordFiles, ReplicateArgs};
 use crate::exit::{FAILED, INTERRUPTED, Problem, complain, ended, note, warn};
 use crate::finish::{Finished, Outputs, finish};
 use crate::output::{is_standard_output, print, room};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::run::begin_measuring;
 use crate::{outputs, record_files};
 
@@ -56,7 +56,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     }
     let interrupt = begin_measuring(args.common.quiet, args.common.waiting)?;
     let request = request(args, &replications);
-    let mut line = Line::new(args.common.quiet);
+    let mut line = ProgressLine::new(args.common.quiet);
     if args.as_published {
         return as_published(args, &request, &replications, &interrupt, &mut line);
     }
@@ -217,7 +217,7 @@ fn as_published(
     request: &ReplicateRequest,
     replications: &[Replication],
     interrupt: &Interrupt,
-    line: &mut Line,
+    line: &mut ProgressLine,
 ) -> Result<ExitCode, Problem> {
     let mut status = ExitCode::SUCCESS;
     for replication in replications {

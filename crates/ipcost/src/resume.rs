@@ -12,7 +12,7 @@ use crate::args::ResumeArgs;
 use crate::exit::{Problem, note, teller};
 use crate::finish::{Finished, Outputs, finish};
 use crate::history::{self, SamplesFile};
-use crate::run::{Recorder, begin_measuring, finished};
+use crate::run::{RunRecorder, begin_measuring, finished};
 
 /// Goes on with it: the same seed, orders and operation counts, in what is left of its budget.
 ///
@@ -51,7 +51,7 @@ impl Killed {
     pub fn go_on(
         mut self,
         quiet: bool,
-        measure: impl FnOnce(Samples, Resumed, &mut Recorder) -> Result<Outcome, EngineError>,
+        measure: impl FnOnce(Samples, Resumed, &mut RunRecorder) -> Result<Outcome, EngineError>,
     ) -> Result<Finished, Problem> {
         let Begun { id, name, host, started, purpose, .. } = &self.samples.begun;
         let resumed = Resumed { at: now(), after_epoch: self.samples.epochs.len() as u32 };
@@ -61,7 +61,7 @@ impl Killed {
         self.file.resumed(&resumed);
         let about = About { host: host.clone(), started: started.clone(), ..self.now_here };
         let (name, answer) = (name.clone(), purpose.answer.clone());
-        let mut recorder = Recorder::new(quiet, about, Some(self.file)).answering(answer);
+        let mut recorder = RunRecorder::new(quiet, about, Some(self.file)).answering(answer);
         let outcome = measure(self.samples, resumed, &mut recorder)?;
         Ok(finished(outcome, name, recorder))
     }

@@ -25,7 +25,7 @@ use crate::finish::{Finished, Outputs, finish};
 use crate::history::{self, SamplesFile};
 use crate::job::{job, one_core_note, usual_budget};
 use crate::output::{print, write_pretty};
-use crate::progress::{Line, bar};
+use crate::progress::{ProgressLine, bar};
 
 /// Runs what the arguments ask for.
 pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
@@ -68,7 +68,7 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
         plan.notes.iter().for_each(|text| note(text));
     }
     let (about, name) = (about(&job, plan.seed), args.name.clone());
-    let begin = |plan: &Plan| Recorder::begin(&outputs, &about, name.as_deref(), plan, Purpose::default());
+    let begin = |plan: &Plan| RunRecorder::begin(&outputs, &about, name.as_deref(), plan, Purpose::default());
     let (outcome, recorder) = lab.run(plan, ab::question(&job), &interrupt, begin)?;
     finish(&outputs, finished(outcome, name, recorder), None)
 }
@@ -208,14 +208,14 @@ pub fn carry_out(
     let about = about(job, plan.seed);
     let begin = |plan: &Plan| {
         let purpose = Purpose { answer: Some(answer), request: None };
-        Recorder::begin(outputs, &about, None, plan, purpose)
+        RunRecorder::begin(outputs, &about, None, plan, purpose)
     };
     let (outcome, recorder) = lab.run(plan, &Contrasts, interrupt, begin)?;
     Ok(finished(outcome, None, recorder))
 }
 
 /// Draws up the document.
-pub fn finished(mut outcome: Outcome, name: Option<String>, recorder: Recorder) -> Finished {
+pub fn finished(mut outcome: Outcome, name: Option<String>, recorder: RunRecorder) -> Finished {
     recorder.line.clear();
     let failure = outcome.failure.take().map(Problem::from);
     let document = Document { name, ..document(outcome, recorder.about) };
@@ -231,8 +231,8 @@ pub fn with_answer(document: Document, known: Option<Value>) -> Document {
 }
 
 /// Draws progress, and keeps what is measured in the samples file.
-pub struct Recorder {
-    line: Line,
+pub struct RunRecorder {
+    line: ProgressLine,
     about: About,
     samples: Option<SamplesFile>,
     /// What the run answers, where that is known before it ends.
@@ -242,10 +242,10 @@ pub struct Recorder {
 /// More cells than that fit on no terminal, and to judge them takes longer than to draw them.
 const MOST_TO_WATCH: usize = 500;
 
-impl Recorder {
+impl RunRecorder {
     /// One that draws, unless it was asked to be quiet.
     pub fn new(quiet: bool, about: About, samples: Option<SamplesFile>) -> Self {
-        Self { line: Line::new(quiet), about, samples, answer: None }
+        Self { line: ProgressLine::new(quiet), about, samples, answer: None }
     }
 
     /// One that draws unless the outputs are quiet, and begins a samples file if the run is to be saved.
@@ -267,7 +267,7 @@ impl Recorder {
     }
 }
 
-impl Observer for Recorder {
+impl Observer for RunRecorder {
     fn progress(&mut self, progress: &Progress) {
         self.line.progress(progress);
     }

@@ -10,7 +10,7 @@ use ipcost_sys::interrupt::Interrupt;
 use crate::args::SearchArgs;
 use crate::exit::{Problem, teller};
 use crate::finish::{Finished, Outputs, finish};
-use crate::run::{Recorder, begin_measuring};
+use crate::run::{RunRecorder, begin_measuring};
 
 /// Searches, and shows what was found; what is searched for gets the request to stop, what tells of preparations, and what observes each run.
 pub fn search(
@@ -25,7 +25,7 @@ pub fn search(
     let outputs = Outputs::of(&args.common);
     outputs.check(None).map_err(Problem::usage)?;
     let interrupt = begin_measuring(quiet, args.common.waiting)?;
-    let mut observer = |about: About| -> Box<dyn Observer> { Box::new(Recorder::new(quiet, about, None)) };
+    let mut observer = |about: About| -> Box<dyn Observer> { Box::new(RunRecorder::new(quiet, about, None)) };
     let Searched { document, failure } = look(&interrupt, &mut teller(quiet), &mut observer)?;
     let failure = failure.map(Problem::from);
     match document {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use ipcost_features::selftest::{Noise, Promise, SelfTestRequest, Tally, page, run as measure};
+use ipcost_features::selftest::{Noise, Promise, SelfTestRequest, SelftestTally, page, run as measure};
 use ipcost_model::units::duration_text;
 
 use crate::args::{RecordFiles, SelfTestArgs};
@@ -24,7 +24,7 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
     let budget = args.budget.unwrap_or(DEFAULT_BUDGET);
     let request = SelfTestRequest { budget, noise: args.noise.unwrap_or(Noise::Quiet), seed: args.seed };
     let progress = bar(args.quiet, STEPS, "{msg}");
-    let mut tell = |tally: &Tally, elapsed| tell(&progress, tally, elapsed, budget);
+    let mut tell = |tally: &SelftestTally, elapsed| tell(&progress, tally, elapsed, budget);
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
     let (test, interrupted) = measure(request, &interrupt, &mut tell)?;
     progress.finish_and_clear();
@@ -39,7 +39,7 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
 }
 
 /// The early answer, drawn between campaigns only.
-fn tell(bar: &ProgressBar, tally: &Tally, elapsed: Duration, budget: Duration) {
+fn tell(bar: &ProgressBar, tally: &SelftestTally, elapsed: Duration, budget: Duration) {
     if bar.is_hidden() {
         return;
     }

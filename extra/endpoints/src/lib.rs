@@ -13,7 +13,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, Delivery, Pattern};
 use ipcost_peer::Library;
 use ipcost_sys::transport::{
-    Channel, Client, Connection, Place, Provision, Server, Transport, TransportError, Waitable,
+    Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
 };
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ impl<E: Endpoint> Transport for Over<E> {
         self.capabilities
     }
 
-    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         Err(TransportError::Refused("the engine provides for its own transports".to_owned()))
     }
 

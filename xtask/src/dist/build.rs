@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::contents::third_party;
-use super::{Options, VERSION, pack, source_date};
+use super::{DistOptions, VERSION, pack, source_date};
 use crate::shell::{command, path_text, root, run_command};
 use crate::tools::{has_program, has_rust_target, maturin};
 
@@ -69,7 +69,7 @@ pub struct Binary {
 }
 
 /// Builds the program for a system: by maturin, which makes the wheel too, or else by cargo.
-pub fn build(options: &Options, target: Target) -> Result<Binary> {
+pub fn build(options: &DistOptions, target: Target) -> Result<Binary> {
     let (compiler, package) = target.compiler;
     ensure!(has_program(compiler), "{compiler} is missing; install it with: apt-get install {package}");
     ensure!(

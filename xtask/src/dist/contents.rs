@@ -11,7 +11,7 @@ use super::{Binary, text_of};
 use crate::shell::{command, path_text};
 
 /// A file of an archive.
-pub struct Entry {
+pub struct ArchiveEntry {
     /// Its path, with slashes.
     pub path: String,
     pub bytes: Vec<u8>,
@@ -19,7 +19,7 @@ pub struct Entry {
     pub executable: bool,
 }
 
-impl Entry {
+impl ArchiveEntry {
     /// A file that is no program.
     pub fn plain(path: &str, bytes: impl Into<Vec<u8>>) -> Self {
         Self { path: path.to_owned(), bytes: bytes.into(), executable: false }
@@ -53,17 +53,18 @@ pub const THIRD_PARTY: &str = "LICENSES-THIRD-PARTY";
 pub const LINKED: [&str; 3] = [THIRD_PARTY, "NOTICE-Inter", "LICENSE-Inter"];
 
 /// The content of an archive; `native` prints the manual and the completions.
-pub fn of(binary: &Binary, native: &Binary) -> Result<Vec<Entry>> {
+pub fn of(binary: &Binary, native: &Binary) -> Result<Vec<ArchiveEntry>> {
     let name = binary.file.file_name().context("a program has a name")?.to_string_lossy().into_owned();
-    let mut entries = vec![Entry { path: name, bytes: std::fs::read(&binary.file)?, executable: true }];
+    let mut entries =
+        vec![ArchiveEntry { path: name, bytes: std::fs::read(&binary.file)?, executable: true }];
     for (from, name) in TEXTS {
-        entries.push(Entry::plain(name, text_of(from)?));
+        entries.push(ArchiveEntry::plain(name, text_of(from)?));
     }
-    entries.push(Entry::plain(THIRD_PARTY, binary.licences.as_str()));
+    entries.push(ArchiveEntry::plain(THIRD_PARTY, binary.licences.as_str()));
     for (words, name) in PRINTED {
         // The manual is a page of Unix.
         if binary.target.is_linux() || words[0] != "man" {
-            entries.push(Entry::plain(name, printed(native, words)?));
+            entries.push(ArchiveEntry::plain(name, printed(native, words)?));
         }
     }
     // Where cargo-deb looks for them.

@@ -22,7 +22,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What to build, and where.
 #[derive(Clone)]
-pub struct Options {
+pub struct DistOptions {
     /// A profile of cargo.
     pub profile: String,
     /// The directory for the packages; everything of an earlier build in it is deleted.
@@ -34,7 +34,7 @@ pub struct Options {
     pub twice: bool,
 }
 
-impl Options {
+impl DistOptions {
     /// All parts, as they are released.
     pub(crate) fn new() -> Self {
         Self {
@@ -80,12 +80,12 @@ fn names() -> impl Iterator<Item = &'static str> {
 
 /// What the parts have made so far.
 #[derive(Default)]
-struct Made {
+struct MadePackages {
     binaries: Vec<Binary>,
     files: Vec<PathBuf>,
 }
 
-impl Made {
+impl MadePackages {
     fn linux(&self) -> impl Iterator<Item = &Binary> {
         self.binaries.iter().filter(|binary| binary.target.is_linux())
     }
@@ -99,7 +99,7 @@ impl Made {
 /// What packs the binaries.
 struct Packages {
     name: &'static str,
-    make: fn(&Options, &mut Made) -> Result<()>,
+    make: fn(&DistOptions, &mut MadePackages) -> Result<()>,
 }
 
 /// The systems that binaries are built for.
@@ -114,21 +114,21 @@ const PACKAGES: [Packages; 4] = [
 const AT_ONCE: usize = 2;
 
 /// Builds all parts, and says which could not be built and why.
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &DistOptions) -> Result<()> {
     build_all(options)?;
     if options.twice {
         let elsewhere = target().join("builds-again");
         let _ = std::fs::remove_dir_all(&elsewhere);
-        compare_with(options, &Options { builds: elsewhere, ..options.clone() })?;
+        compare_with(options, &DistOptions { builds: elsewhere, ..options.clone() })?;
     }
     Ok(())
 }
 
 /// Builds all parts again, into a directory of their own, and compares.
-pub fn compare_with(first: &Options, second: &Options) -> Result<()> {
-    let again = Options { out: target().join("packages-again"), ..second.clone() };
+pub fn compare_with(first: &DistOptions, second: &DistOptions) -> Result<()> {
+    let again = DistOptions { out: target().join("packages-again"), ..second.clone() };
     build_all(&again)?;
-    let sums = |options: &Options| -> Result<BTreeSet<String>> {
+    let sums = |options: &DistOptions| -> Result<BTreeSet<String>> {
         let text = std::fs::read_to_string(options.out.join(pack::SUMS))?;
         Ok(text.lines().map(str::to_owned).collect())
     };
@@ -155,14 +155,14 @@ fn empty(dir: &Path) -> Result<()> {
     std::fs::remove_dir_all(dir).with_context(|| format!("cannot empty {}", dir.display()))
 }
 
-fn build_all(options: &Options) -> Result<()> {
+fn build_all(options: &DistOptions) -> Result<()> {
     let began = Instant::now();
     empty(&options.out)?;
     std::fs::create_dir_all(&options.out)
         .with_context(|| format!("cannot make {}", options.out.display()))?;
     eprintln!("xtask: SOURCE_DATE_EPOCH={}", source_date()?);
     let wanted: Vec<&(&str, Target)> = BINARIES.iter().filter(|(name, _)| options.has(name)).collect();
-    let (mut made, mut failed) = (Made::default(), Vec::new());
+    let (mut made, mut failed) = (MadePackages::default(), Vec::new());
     for together in wanted.chunks(AT_ONCE) {
         let build = |target: Target| move || build::build(options, target);
         let built: Vec<Result<Binary>> = std::thread::scope(|scope| {
@@ -193,13 +193,13 @@ fn build_all(options: &Options) -> Result<()> {
 
 /// The program for Linux on x86-64 as it is packaged.
 pub fn static_binary() -> Result<PathBuf> {
-    let options = Options { out: target().join("packages-of-benches"), ..Options::new() };
+    let options = DistOptions { out: target().join("packages-of-benches"), ..DistOptions::new() };
     std::fs::create_dir_all(&options.out)?;
     Ok(build::build(&options, X86_64)?.file)
 }
 
 /// Packs a binary with what travels with it.
-fn archive(options: &Options, made: &mut Made, binary: Binary) -> Result<()> {
+fn archive(options: &DistOptions, made: &mut MadePackages, binary: Binary) -> Result<()> {
     let native = made.binaries.first().unwrap_or(&binary);
     let contents = contents::of(&binary, native)?;
     let folder = format!("ipcost-{VERSION}-{}", binary.target.triple);

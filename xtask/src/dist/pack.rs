@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::contents::{Entry, THIRD_PARTY};
+use super::contents::{ArchiveEntry, THIRD_PARTY};
 use super::source_date;
 use crate::shell::{path_text, root};
 
@@ -27,7 +27,7 @@ pub fn gz(bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Packs a folder into a tarball.
-pub fn tar_gz(file: &Path, folder: &str, entries: &[Entry]) -> Result<PathBuf> {
+pub fn tar_gz(file: &Path, folder: &str, entries: &[ArchiveEntry]) -> Result<PathBuf> {
     let out = File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
     let mut archive = tar::Builder::new(GzBuilder::new().write(out, Compression::best()));
     let date = source_date()?;
@@ -43,7 +43,7 @@ pub fn tar_gz(file: &Path, folder: &str, entries: &[Entry]) -> Result<PathBuf> {
 }
 
 /// Packs a folder into a zip archive, as Windows opens them.
-pub fn zip(file: &Path, folder: &str, entries: &[Entry]) -> Result<PathBuf> {
+pub fn zip(file: &Path, folder: &str, entries: &[ArchiveEntry]) -> Result<PathBuf> {
     let out = File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
     let mut archive = ZipWriter::new(out);
     for entry in entries {

@@ -6,8 +6,8 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::build::{AARCH64, X86_64};
-use super::contents::{Entry, LINKED, write};
-use super::{Binary, Made, Options, VERSION, pack, source_date, text_of};
+use super::contents::{ArchiveEntry, LINKED, write};
+use super::{Binary, DistOptions, MadePackages, VERSION, pack, source_date, text_of};
 use crate::shell::{command, path_text, run_command};
 use crate::tools::CARGO_DEB;
 
@@ -18,7 +18,7 @@ const NO_ADDRESS: &str = "https://REPOSITORY";
 const MAINTAINER: &str = "The ipcost authors";
 
 /// Debian's packages, by cargo-deb from `package.metadata.deb`.
-pub fn debs(options: &Options, made: &mut Made) -> Result<()> {
+pub fn debs(options: &DistOptions, made: &mut MadePackages) -> Result<()> {
     ensure!(
         CARGO_DEB.is_installed(),
         "cargo-deb is missing; install it with: cargo install --locked cargo-deb"
@@ -67,7 +67,7 @@ fn changelog() -> Result<String> {
 }
 
 /// npm's packages: one that starts the binary, and one for each binary, of which npm installs what fits.
-pub fn npm(options: &Options, made: &mut Made) -> Result<()> {
+pub fn npm(options: &DistOptions, made: &mut MadePackages) -> Result<()> {
     let mut optional = serde_json::Map::new();
     let mut packages = Vec::new();
     for binary in made.linux() {
@@ -76,23 +76,25 @@ pub fn npm(options: &Options, made: &mut Made) -> Result<()> {
         let manifest = manifest(&name, json!({ "os": ["linux"], "cpu": [cpu], "files": ["ipcost"] }));
         optional.insert(name.clone(), VERSION.into());
         let program =
-            Entry { path: "ipcost".to_owned(), bytes: std::fs::read(&binary.file)?, executable: true };
+            ArchiveEntry { path: "ipcost".to_owned(), bytes: std::fs::read(&binary.file)?, executable: true };
         let own = binary.file.with_file_name("packaged");
         let mut entries = vec![manifest, program];
         for name in LINKED {
-            entries.push(Entry::plain(name, std::fs::read(own.join(name))?));
+            entries.push(ArchiveEntry::plain(name, std::fs::read(own.join(name))?));
         }
         packages.push((name, entries));
     }
     ensure!(!packages.is_empty(), "there is no binary for Linux");
     let rest = json!({ "bin": { "ipcost": "ipcost.js" }, "files": ["ipcost.js"], "engines": { "node": ">=16" }, "optionalDependencies": optional });
-    let starter =
-        Entry { executable: true, ..Entry::plain("ipcost.js", text_of("packaging/npm/ipcost.js")?) };
+    let starter = ArchiveEntry {
+        executable: true,
+        ..ArchiveEntry::plain("ipcost.js", text_of("packaging/npm/ipcost.js")?)
+    };
     packages.push(("ipcost".to_owned(), vec![manifest("ipcost", rest), starter]));
     for (name, mut entries) in packages {
-        entries.push(Entry::plain("README.md", text_of("packaging/npm/README.md")?));
+        entries.push(ArchiveEntry::plain("README.md", text_of("packaging/npm/README.md")?));
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
-            entries.push(Entry::plain(licence, text_of(licence)?));
+            entries.push(ArchiveEntry::plain(licence, text_of(licence)?));
         }
         let file = options.out.join(format!("npm-{name}-{VERSION}.tgz"));
         made.files.push(pack::tar_gz(&file, "package", &entries)?);
@@ -101,7 +103,7 @@ pub fn npm(options: &Options, made: &mut Made) -> Result<()> {
 }
 
 /// A package's `package.json`.
-fn manifest(name: &str, rest: Value) -> Entry {
+fn manifest(name: &str, rest: Value) -> ArchiveEntry {
     let mut manifest = json!({
         "name": name, "version": VERSION, "license": env!("CARGO_PKG_LICENSE"), "author": "The ipcost authors",
         "description": "What local inter-process communication costs, how sure that is, and why",
@@ -109,11 +111,11 @@ fn manifest(name: &str, rest: Value) -> Entry {
     if let (Value::Object(manifest), Value::Object(rest)) = (&mut manifest, rest) {
         manifest.extend(rest);
     }
-    Entry::plain("package.json", format!("{manifest:#}\n"))
+    ArchiveEntry::plain("package.json", format!("{manifest:#}\n"))
 }
 
 /// Homebrew's formula, with the sums of the tarballs.
-pub fn homebrew(options: &Options, made: &mut Made) -> Result<()> {
+pub fn homebrew(options: &DistOptions, made: &mut MadePackages) -> Result<()> {
     let mut formula = text_of("packaging/homebrew/ipcost.rb")?;
     let address =
         option_env!("CARGO_PKG_REPOSITORY").filter(|address| !address.is_empty()).unwrap_or(NO_ADDRESS);
@@ -143,7 +145,7 @@ const NOT_PUBLISHED: [&str; 6] =
     ["ipcost-peer-*", "ipcost-testing", "ipcost-endpoints", "ipcost-rpc", "ipcost-bench", "xtask"];
 
 /// The crates, as `cargo publish` would upload them, in the order in which they need one another.
-pub fn crates(options: &Options, made: &mut Made) -> Result<()> {
+pub fn crates(options: &DistOptions, made: &mut MadePackages) -> Result<()> {
     let all = ["cargo", "package", "--workspace", "--no-verify", "--quiet", "--allow-dirty"];
     let others = NOT_PUBLISHED.iter().flat_map(|name| ["--exclude", name]);
     let words: Vec<&str> = all.into_iter().chain(others).collect();

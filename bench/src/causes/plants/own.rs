@@ -1,7 +1,7 @@
 //! What one side does by itself for every operation.
 
 use super::needs::Need;
-use super::{PLAIN, Plant, READS, SWITCHES, WRITES, Way};
+use super::{PLAIN, Plant, PlantMethod, READS, SWITCHES, WRITES};
 use crate::causes::judge::{Blame, any, calls};
 
 const MIGRATIONS: Blame = any("migrations");
@@ -49,7 +49,7 @@ pub(super) const PLANTS: &[Plant] = &[
     Plant {
         name: "server-fdatasync",
         what: "the server writes a record and fdatasync waits for storage",
-        way: Way::Server,
+        way: PlantMethod::Server,
         accepts: SYNC,
         company: SYNC_COMPANY,
         needs: STORAGE,
@@ -87,7 +87,7 @@ pub(super) const PLANTS: &[Plant] = &[
     Plant {
         name: "server-nanosleep",
         what: "the server sleeps for 0.1 to 0.5 ms",
-        way: Way::Server,
+        way: PlantMethod::Server,
         accepts: SLEEP,
         company: SLEEP_COMPANY,
         ..PLAIN
@@ -282,7 +282,7 @@ pub(super) const PLANTS: &[Plant] = &[
         name: "tls",
         what: "both sides encrypt 4 KiB with TLS",
         work: "rr/unix/4096/c1",
-        way: Way::Tls,
+        way: PlantMethod::Tls,
         accepts: &[any("tls")],
         company: &[any("runtime"), READS, WRITES, SWITCHES],
         needs: &[Need::Python, Need::Certificate],

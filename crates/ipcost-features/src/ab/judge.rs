@@ -5,7 +5,7 @@ use ipcost_lab::percentiles::{log_ratios, log_values};
 use ipcost_model::{ArmSetting, Document, Metric, Percentile, Point, Verdict};
 use ipcost_stats::{Shift, median, student_quantile};
 
-use super::paired::{Pair, PairedArms, pairs, shift};
+use super::paired::{ArmPair, PairedArms, pairs, shift};
 use crate::compare::{
     COMPARISON_SCHEMA, Change, Comparison, Difference, LatencyChange, Levels, compared_run, groups, levels,
     sorted, would_show,
@@ -76,12 +76,12 @@ fn notes(document: &Document) -> Vec<String> {
 /// The change of each cell, the largest first.
 fn changes(
     document: &Document,
-    pairs: &[Pair],
+    pairs: &[ArmPair],
     evidence: &PairedArms,
     levels: &Levels,
     cost: impl Fn(usize) -> Option<f64>,
 ) -> Vec<Change> {
-    let of_pair = |(place, pair): (usize, &Pair)| {
+    let of_pair = |(place, pair): (usize, &ArmPair)| {
         let alpha = levels.cell_alpha[place];
         let shift = evidence.cell_shift(place, alpha)?;
         Some(change(document, *pair, [cost(pair.a)?, cost(pair.b)?], shift, alpha))
@@ -92,19 +92,19 @@ fn changes(
 }
 
 /// How percentiles of latency changed, each epoch's own; they share alpha.
-fn latency(document: &Document, pairs: &[Pair]) -> Vec<LatencyChange> {
+fn latency(document: &Document, pairs: &[ArmPair]) -> Vec<LatencyChange> {
     let epochs = |cell: usize| document.cells[cell].latency_by_epoch.as_slice();
     let measured = |percentile: Percentile| {
-        let logs = move |pair: &Pair| {
+        let logs = move |pair: &ArmPair| {
             let logs = log_ratios(epochs(pair.b), epochs(pair.a), percentile)?;
             (!logs.is_empty()).then_some((percentile, *pair, logs))
         };
         pairs.iter().filter_map(logs)
     };
-    let measured: Vec<(Percentile, Pair, Vec<f64>)> =
+    let measured: Vec<(Percentile, ArmPair, Vec<f64>)> =
         Percentile::COMPARED.into_iter().flat_map(measured).collect();
     let alpha = document.analysis.alpha / measured.len().max(1) as f64;
-    let of_pair = |(percentile, pair, logs): &(Percentile, Pair, Vec<f64>)| {
+    let of_pair = |(percentile, pair, logs): &(Percentile, ArmPair, Vec<f64>)| {
         let middle = |cell: usize| median(&log_values(epochs(cell), *percentile)?).map(f64::exp);
         let figures = [middle(pair.a)?, middle(pair.b)?];
         let change = change(document, *pair, figures, shift(logs, alpha)?, alpha);
@@ -115,7 +115,7 @@ fn latency(document: &Document, pairs: &[Pair]) -> Vec<LatencyChange> {
 }
 
 /// How one cell changed, from its figures in both arms and their ratio.
-fn change(document: &Document, pair: Pair, [a, b]: [f64; 2], shift: Shift, alpha: f64) -> Change {
+fn change(document: &Document, pair: ArmPair, [a, b]: [f64; 2], shift: Shift, alpha: f64) -> Change {
     let cell = &document.cells[pair.a];
     let ratios = shift.ratios();
     Change {

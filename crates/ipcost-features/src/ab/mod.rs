@@ -5,5 +5,5 @@ mod paired;
 mod question;
 
 pub use self::judge::comparison;
-pub(crate) use self::paired::{Pair, PairedArms, pairs};
+pub(crate) use self::paired::{ArmPair, PairedArms, pairs};
 pub use self::question::{ArmsQuestion, plan, question};

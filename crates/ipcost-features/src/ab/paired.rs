@@ -10,18 +10,18 @@ use crate::compare::{Evidence, SpreadSource};
 
 /// A cell in both arms, as indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pair {
+pub(crate) struct ArmPair {
     pub a: usize,
     pub b: usize,
 }
 
 /// The pairs of cells that differ in nothing but their arm, in the order of those of arm A.
-pub(crate) fn pairs(cells: &[&Point]) -> Vec<Pair> {
+pub(crate) fn pairs(cells: &[&Point]) -> Vec<ArmPair> {
     let of_arm = |arm: ArmName| cells.iter().enumerate().filter(move |(_, point)| point.arm == Some(arm));
     let of_row = |point: &Point| Point { arm: None, ..point.clone() };
     let twins: HashMap<Point, usize> =
         of_arm(ArmName::B).map(|(index, point)| (of_row(point), index)).collect();
-    of_arm(ArmName::A).filter_map(|(a, point)| Some(Pair { a, b: *twins.get(&of_row(point))? })).collect()
+    of_arm(ArmName::A).filter_map(|(a, point)| Some(ArmPair { a, b: *twins.get(&of_row(point))? })).collect()
 }
 
 /// The logarithms of cost in B over cost in A, by cell and epoch.
@@ -32,7 +32,7 @@ pub(crate) struct PairedArms {
 
 impl PairedArms {
     /// Of the pairs that have figures in some epoch; which those are comes with it.
-    pub fn of(batches: &Batches<'_>, metric: Metric, pairs: &[Pair]) -> (Vec<Pair>, Self) {
+    pub fn of(batches: &Batches<'_>, metric: Metric, pairs: &[ArmPair]) -> (Vec<ArmPair>, Self) {
         let (mut measured, mut by_cell, mut middles) = (Vec::new(), Vec::new(), Vec::new());
         for pair in pairs {
             let epochs = batches.log_ratios_by_epoch(metric, pair.b, pair.a);
@@ -156,7 +156,7 @@ mod tests {
     fn asked(factor: f64, slow: impl Fn(&Point) -> bool) -> crate::compare::Levels {
         let points = points();
         let pairs = pairs(&points.iter().collect::<Vec<&Point>>());
-        assert_eq!((pairs.len(), pairs[1]), (12, Pair { a: 2, b: 3 }));
+        assert_eq!((pairs.len(), pairs[1]), (12, ArmPair { a: 2, b: 3 }));
         of_points(&points, factor, slow)
     }
 

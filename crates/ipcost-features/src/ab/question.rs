@@ -1,7 +1,7 @@
 //! What a run with two arms is asked, and its plan.
 
 use ipcost_lab::planning::ALPHA;
-use ipcost_lab::{Answered, Contrasts, Lab, LabError, Needed, Outcome, Question, Settings};
+use ipcost_lab::{Answered, Contrasts, Lab, LabError, Needed, Outcome, PlanSettings, Question};
 use ipcost_model::{Job, Metric, Plan, Point, Verdict};
 
 use super::paired::{PairedArms, pairs};
@@ -24,7 +24,7 @@ pub fn plan(lab: &Lab, job: &Job, seed: u64) -> Result<Plan, LabError> {
     let expanded = lab.cells(job)?;
     let cells: Vec<&Point> =
         expanded.workloads.iter().filter_map(|table| Some(&expanded.cells[table.baseline?].point)).collect();
-    let settings = Settings { level: Some(cell_level(&cells)), ..Settings::of(job, seed) };
+    let settings = PlanSettings { level: Some(cell_level(&cells)), ..PlanSettings::of(job, seed) };
     lab.plan(expanded, &settings)
 }
 

@@ -13,7 +13,7 @@ const VISIBLE: f64 = 0.02;
 
 /// What is known of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Claim {
+pub(super) enum RowVerdict {
     /// A Unix socket costs less.
     Less,
     More,
@@ -29,15 +29,15 @@ pub(super) enum Claim {
 }
 
 impl Saving {
-    pub(super) fn claim(&self) -> Claim {
+    pub(super) fn claim(&self) -> RowVerdict {
         match self.verdict {
-            Verdict::Different | Verdict::Direction if self.ratio.median < 1.0 => Claim::Less,
-            Verdict::Different | Verdict::Direction => Claim::More,
-            Verdict::Equivalent if self.is_same() => Claim::Same,
-            Verdict::Equivalent => Claim::SameInMedian,
-            Verdict::Undecided if self.sides_disagree() => Claim::Varies,
-            Verdict::Undecided if self.ratio.lo.is_none() => Claim::Estimate,
-            Verdict::Undecided => Claim::Open,
+            Verdict::Different | Verdict::Direction if self.ratio.median < 1.0 => RowVerdict::Less,
+            Verdict::Different | Verdict::Direction => RowVerdict::More,
+            Verdict::Equivalent if self.is_same() => RowVerdict::Same,
+            Verdict::Equivalent => RowVerdict::SameInMedian,
+            Verdict::Undecided if self.sides_disagree() => RowVerdict::Varies,
+            Verdict::Undecided if self.ratio.lo.is_none() => RowVerdict::Estimate,
+            Verdict::Undecided => RowVerdict::Open,
         }
     }
 
@@ -55,7 +55,8 @@ impl Saving {
     /// Whether it is known which side costs less and not by how much: the saving may be next to nothing.
     pub(super) fn is_amount_open(&self) -> bool {
         let touches_zero = |saved: &Estimate| saved.lo == Some(0.0) || saved.hi == Some(0.0);
-        matches!(self.claim(), Claim::Less | Claim::More) && self.saved_ns.as_ref().is_none_or(touches_zero)
+        matches!(self.claim(), RowVerdict::Less | RowVerdict::More)
+            && self.saved_ns.as_ref().is_none_or(touches_zero)
     }
 
     /// The saving as far as the claim allows it; `None` if both exclude each other.
@@ -67,28 +68,28 @@ impl Saving {
         let Estimate { median, lo, hi } = saved;
         let same_way = median * (1.0 - self.ratio.median) >= 0.0;
         match self.claim() {
-            Claim::Less => (median > 0.0).then(|| Estimate { lo: lo.map(|lo| lo.max(0.0)), ..saved }),
-            Claim::More => (median < 0.0).then(|| Estimate { hi: hi.map(|hi| hi.min(0.0)), ..saved }),
-            Claim::Same | Claim::SameInMedian => {
+            RowVerdict::Less => (median > 0.0).then(|| Estimate { lo: lo.map(|lo| lo.max(0.0)), ..saved }),
+            RowVerdict::More => (median < 0.0).then(|| Estimate { hi: hi.map(|hi| hi.min(0.0)), ..saved }),
+            RowVerdict::Same | RowVerdict::SameInMedian => {
                 let most = margin * self.unix_ns.max(self.tcp_ns);
                 let is_within = |end: Option<f64>| end.is_none_or(|end| end.abs() <= most);
                 let held = is_within(lo) && is_within(hi);
                 let alone = Estimate { lo: None, hi: None, ..saved };
                 is_within(Some(median)).then_some(if held { saved } else { alone })
             }
-            Claim::Open => same_way.then(|| Estimate {
+            RowVerdict::Open => same_way.then(|| Estimate {
                 lo: lo.map(|lo| lo.min(0.0)),
                 hi: hi.map(|hi| hi.max(0.0)),
                 ..saved
             }),
-            Claim::Estimate => same_way.then_some(Estimate { lo: None, hi: None, ..saved }),
-            Claim::Varies => None,
+            RowVerdict::Estimate => same_way.then_some(Estimate { lo: None, hi: None, ..saved }),
+            RowVerdict::Varies => None,
         }
     }
 
     /// Whether a row of one observed placement says something: what is open in a few rounds, and points both ways, does not.
     pub(super) fn is_worth_a_row(&self) -> bool {
-        self.ran.is_none() || self.claim() != Claim::Varies
+        self.ran.is_none() || self.claim() != RowVerdict::Varies
     }
 }
 
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn a_saving_that_may_be_negative_is_not_next_to_less() {
         let row = row((60e3, 101e3), (0.6, Some((0.4, 0.9))), (40.9e3, -15.6e3, 222e3));
-        assert_eq!(row.claim(), Claim::Less);
+        assert_eq!(row.claim(), RowVerdict::Less);
         let saved = row.agreed(MARGIN).unwrap();
         assert_eq!((saved.lo, saved.hi), (Some(0.0), Some(222e3)));
         assert!(Saving { saved_ns: Some(saved), ..row }.is_amount_open());
@@ -137,7 +138,7 @@ mod tests {
     fn medians_that_point_the_other_way_than_the_rounds_are_named() {
         // 49.1 µs, 37.8 µs, 0.89, saves 3.90 µs
         let whole = row((49.1e3, 37.8e3), (0.89, Some((0.7, 1.2))), (3.9e3, -9e3, 12e3));
-        assert_eq!((whole.claim(), whole.agreed(MARGIN)), (Claim::Varies, None));
+        assert_eq!((whole.claim(), whole.agreed(MARGIN)), (RowVerdict::Varies, None));
         assert!(whole.is_worth_a_row());
         // 8.99 µs, 11.7 µs, 1.40, an estimate, −5.58 µs
         let few = row((8.99e3, 11.7e3), (1.4, None), (-5.58e3, -6e3, -5e3));
@@ -145,7 +146,7 @@ mod tests {
         assert!(!few.is_worth_a_row());
         // What is known stays known.
         let known = row((49.1e3, 37.8e3), (0.89, Some((0.85, 0.93))), (3.9e3, 1e3, 5e3));
-        assert_eq!(known.claim(), Claim::Less);
+        assert_eq!(known.claim(), RowVerdict::Less);
         assert!(known.sides_disagree() && known.agreed(MARGIN).is_some());
         // A difference that no one sees is none.
         assert!(!row((50.1e3, 50e3), (0.999, None), (50.0, 0.0, 0.0)).sides_disagree());
@@ -154,7 +155,7 @@ mod tests {
     #[test]
     fn what_is_open_has_no_saving_that_is_known() {
         let open = row((45e3, 50e3), (0.9, Some((0.7, 1.1))), (5e3, 1e3, 9e3));
-        assert_eq!(open.claim(), Claim::Open);
+        assert_eq!(open.claim(), RowVerdict::Open);
         assert_eq!(open.agreed(MARGIN).map(|it| (it.lo, it.hi)), Some((Some(0.0), Some(9e3))));
         let few = row((45e3, 50e3), (0.9, None), (5e3, 1e3, 9e3));
         assert_eq!(few.agreed(MARGIN).map(|it| (it.median, it.lo)), Some((5e3, None)));
@@ -175,14 +176,14 @@ mod tests {
             let least = saved.lo.unwrap_or(saved.median).min(saved.median);
             let most = saved.hi.unwrap_or(saved.median).max(saved.median);
             match row.claim() {
-                Claim::Less => prop_assert!(least >= 0.0),
-                Claim::More => prop_assert!(most <= 0.0),
-                Claim::Same | Claim::SameInMedian => {
+                RowVerdict::Less => prop_assert!(least >= 0.0),
+                RowVerdict::More => prop_assert!(most <= 0.0),
+                RowVerdict::Same | RowVerdict::SameInMedian => {
                     prop_assert!(least.abs().max(most.abs()) <= MARGIN * unix_ns.max(tcp_ns));
                 }
-                Claim::Open => prop_assert!(least <= 0.0 && most >= 0.0),
-                Claim::Estimate => prop_assert!(saved.lo.is_none() && saved.hi.is_none()),
-                Claim::Varies => prop_assert!(false, "a saving of what points both ways"),
+                RowVerdict::Open => prop_assert!(least <= 0.0 && most >= 0.0),
+                RowVerdict::Estimate => prop_assert!(saved.lo.is_none() && saved.hi.is_none()),
+                RowVerdict::Varies => prop_assert!(false, "a saving of what points both ways"),
             }
         }
     }

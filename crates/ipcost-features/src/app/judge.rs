@@ -6,7 +6,7 @@ use ipcost_model::{
     CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Percentile, Placement,
     Ran, Verdict,
 };
-use ipcost_peer::adapters::app::{At, Facts, ServerKind};
+use ipcost_peer::adapters::app::{ServerAddress, ServerFacts, ServerKind};
 use ipcost_report::words;
 use ipcost_sys::running::{Depth, program_of};
 
@@ -152,7 +152,7 @@ fn at_rates(document: &Document) -> Vec<AtRate> {
     found
 }
 
-fn side(facts: &Facts, given: &Option<At>) -> ServerSocket {
+fn side(facts: &ServerFacts, given: &Option<ServerAddress>) -> ServerSocket {
     let name = given.as_ref().and_then(|at| Some(at.name()?.to_owned()));
     let program = facts.process.and_then(|process| Some(program_of(process, Depth::Counts)?.name));
     ServerSocket { address: facts.address.clone(), name, process: facts.process, program }
@@ -183,8 +183,8 @@ fn apart((unix, tcp): (&ServerSocket, &ServerSocket)) -> Option<String> {
 }
 
 /// What decides whether both sides do the same work. What the client decides itself is the same on both by construction, and said.
-fn same_work(asked: &AppRequest, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> {
-    let checked = |what: &str, of: &dyn Fn(&Facts) -> String| {
+fn same_work(asked: &AppRequest, (unix, tcp): (&ServerFacts, &ServerFacts)) -> Vec<Checked> {
+    let checked = |what: &str, of: &dyn Fn(&ServerFacts) -> String| {
         let (unix, tcp) = (of(unix), of(tcp));
         Checked { what: what.to_owned(), same: unix == tcp, unix, tcp, made_equal: None }
     };
@@ -195,16 +195,18 @@ fn same_work(asked: &AppRequest, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> 
         same: true,
         made_equal: None,
     };
-    let process = |facts: &Facts| facts.process.map_or("not known".to_owned(), |process| process.to_string());
+    let process =
+        |facts: &ServerFacts| facts.process.map_or("not known".to_owned(), |process| process.to_string());
     let mut all = vec![
         checked("version", &|facts| facts.told.version.clone()),
         checked("server process", &process),
         checked(LOGIN, &|facts| facts.told.login.clone()),
     ];
-    let way =
-        |facts: &Facts| if facts.is_remote { "beyond loopback" } else { "within this machine" }.to_owned();
+    let way = |facts: &ServerFacts| {
+        if facts.is_remote { "beyond loopback" } else { "within this machine" }.to_owned()
+    };
     all.extend(Some(checked("way", &way)).filter(|way| !way.same));
-    let encrypts = |facts: &Facts| asked.login.tls && facts.told.offers_tls;
+    let encrypts = |facts: &ServerFacts| asked.login.tls && facts.told.offers_tls;
     all.push(checked("encryption", &|facts| if encrypts(facts) { "TLS" } else { "none" }.to_owned()));
     for (index, request) in asked.requests.iter().enumerate() {
         all.push(checked(&format!("reply to {request}"), &|facts| {
@@ -212,7 +214,8 @@ fn same_work(asked: &AppRequest, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> 
             if replied == 1 { "1 byte".to_owned() } else { format!("{replied} bytes") }
         }));
     }
-    let offers = |facts: &Facts| if facts.told.offers_tls { "offered" } else { "not offered" }.to_owned();
+    let offers =
+        |facts: &ServerFacts| if facts.told.offers_tls { "offered" } else { "not offered" }.to_owned();
     let tls = checked("TLS", &offers);
     if !tls.same && !asked.login.tls {
         let made_equal =

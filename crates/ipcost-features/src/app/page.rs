@@ -3,13 +3,13 @@
 use ipcost_model::units::rate_text;
 use ipcost_model::{Document, Estimate};
 use ipcost_report::page::{
-    Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
+    Block, Column, Field, FieldValue, Frame, Page, PageFigure, Paragraph, Section, Table, Tone,
 };
 use ipcost_report::picture::{Chart, draw_saving, plain_saving};
 use ipcost_report::saving::{Curves, MeasuredSaving, PlacementPanel};
 use ipcost_report::words::{cores, verdict_of_percentile};
 
-use super::claim::Claim;
+use super::claim::RowVerdict;
 use super::curves::curves;
 use super::words::{
     alone, checked, cores_alone, cores_of, heading, known, limits, load, load_alone, of_burst, of_columns,
@@ -78,16 +78,18 @@ fn loads(app: &App) -> Table {
     ];
     let row = |saving: &Saving| {
         let Estimate { median, lo, hi } = saving.ratio;
-        let cost = |cost: &Option<Estimate>| Field::maybe(cost.as_ref().map(|it| Value::Cost(it.median)));
-        let held =
-            |cost: &Option<Estimate>| Field::maybe(cost.as_ref().map(|it| Value::CostInterval(it.lo, it.hi)));
+        let cost =
+            |cost: &Option<Estimate>| Field::maybe(cost.as_ref().map(|it| FieldValue::Cost(it.median)));
+        let held = |cost: &Option<Estimate>| {
+            Field::maybe(cost.as_ref().map(|it| FieldValue::CostInterval(it.lo, it.hi)))
+        };
         vec![
-            Value::Name(load(saving, MOST)).into(),
-            Value::Name(cores_of(saving)).into(),
-            Value::Cost(saving.unix_ns).into(),
-            Value::Cost(saving.tcp_ns).into(),
-            Value::Ratio(median).into(),
-            Value::Interval(median, lo, hi).into(),
+            FieldValue::Name(load(saving, MOST)).into(),
+            FieldValue::Name(cores_of(saving)).into(),
+            FieldValue::Cost(saving.unix_ns).into(),
+            FieldValue::Cost(saving.tcp_ns).into(),
+            FieldValue::Ratio(median).into(),
+            FieldValue::Interval(median, lo, hi).into(),
             Field::from(known(saving, app.margin)).toned(tone(saving)),
             cost(&saving.saved_ns),
             held(&saving.saved_ns),
@@ -110,18 +112,20 @@ fn at_rates(app: &App) -> Table {
         Column::text("").dropped(1),
         Column::text("verdict"),
     ];
-    let cost = |ns: Option<u64>| Field::maybe(ns.map(|ns| Value::Cost(ns as f64)));
+    let cost = |ns: Option<u64>| Field::maybe(ns.map(|ns| FieldValue::Cost(ns as f64)));
     let row = |row: &AtRate| {
         vec![
-            Value::Name(shortened(&row.request, MOST)).into(),
-            Value::Text(rate_text(row.per_s)).into(),
-            Value::Name(cores(row.placement).to_owned()).into(),
-            Value::Name(row.percentile.title().to_owned()).into(),
+            FieldValue::Name(shortened(&row.request, MOST)).into(),
+            FieldValue::Text(rate_text(row.per_s)).into(),
+            FieldValue::Name(cores(row.placement).to_owned()).into(),
+            FieldValue::Name(row.percentile.title().to_owned()).into(),
             cost(row.unix_ns),
             cost(row.tcp_ns),
-            Field::maybe(row.contrast.map(|known| Value::Ratio(known.ratio))),
-            Field::maybe(row.contrast.map(|known| Value::Interval(known.ratio, known.lo, known.hi))),
-            Field::maybe(row.contrast.map(|known| Value::Text(verdict_of_percentile(&known, app.margin)))),
+            Field::maybe(row.contrast.map(|known| FieldValue::Ratio(known.ratio))),
+            Field::maybe(row.contrast.map(|known| FieldValue::Interval(known.ratio, known.lo, known.hi))),
+            Field::maybe(
+                row.contrast.map(|known| FieldValue::Text(verdict_of_percentile(&known, app.margin))),
+            ),
         ]
     };
     Table::new(&COLUMNS).rows(app.at_rates.iter().map(row))
@@ -139,17 +143,17 @@ fn costs(app: &App) -> Table {
         Column::number("processor time").dropped(4),
         Column::text("").dropped(6),
     ];
-    let percentile = |ns: Option<u64>| Field::maybe(ns.map(|ns| Value::Cost(ns as f64)));
+    let percentile = |ns: Option<u64>| Field::maybe(ns.map(|ns| FieldValue::Cost(ns as f64)));
     let row = |cost: &SideCost| {
         vec![
-            Value::Name(load_alone(cost, MOST)).into(),
-            Value::Name(cores_alone(cost)).into(),
-            Value::Cost(cost.wall_ns.median).into(),
-            Value::CostInterval(cost.wall_ns.lo, cost.wall_ns.hi).into(),
+            FieldValue::Name(load_alone(cost, MOST)).into(),
+            FieldValue::Name(cores_alone(cost)).into(),
+            FieldValue::Cost(cost.wall_ns.median).into(),
+            FieldValue::CostInterval(cost.wall_ns.lo, cost.wall_ns.hi).into(),
             percentile(cost.p50_ns),
             percentile(cost.p99_ns),
-            Field::maybe(cost.cpu_ns.as_ref().map(|cpu| Value::Cost(cpu.median))),
-            Field::maybe(cost.cpu_ns.as_ref().map(|cpu| Value::CostInterval(cpu.lo, cpu.hi))),
+            Field::maybe(cost.cpu_ns.as_ref().map(|cpu| FieldValue::Cost(cpu.median))),
+            Field::maybe(cost.cpu_ns.as_ref().map(|cpu| FieldValue::CostInterval(cpu.lo, cpu.hi))),
         ]
     };
     Table::new(&COLUMNS).rows(app.costs.iter().map(row))
@@ -157,10 +161,10 @@ fn costs(app: &App) -> Table {
 
 fn tone(saving: &Saving) -> Tone {
     match saving.claim() {
-        Claim::Less => Tone::Good,
-        Claim::More => Tone::Bad,
-        Claim::Same => Tone::Plain,
-        Claim::SameInMedian | Claim::Open | Claim::Estimate | Claim::Varies => Tone::Open,
+        RowVerdict::Less => Tone::Good,
+        RowVerdict::More => Tone::Bad,
+        RowVerdict::Same => Tone::Plain,
+        RowVerdict::SameInMedian | RowVerdict::Open | RowVerdict::Estimate | RowVerdict::Varies => Tone::Open,
     }
 }
 
@@ -168,7 +172,7 @@ fn tone(saving: &Saving) -> Tone {
 fn by_work(curves: Curves, document: &Document) -> Section<'_> {
     let numbers = Section::new("", "The numbers").with_all(tables(&curves));
     let notes = curves.notes.iter().map(|note| format!(" {note}"));
-    let figure = Figure::new(curves.reading() + &notes.collect::<String>(), move |frame| match frame {
+    let figure = PageFigure::new(curves.reading() + &notes.collect::<String>(), move |frame| match frame {
         Frame::Page => plain_saving(&curves),
         Frame::File(background) => draw_saving(&curves, document, background),
     })
@@ -191,18 +195,18 @@ fn tables(curves: &Curves) -> Vec<Block<'static>> {
     ];
     let bound = |panel: &PlacementPanel, (work_ns, share): &(f64, f64)| {
         vec![
-            Value::Name(panel.name.clone()).into(),
-            Value::Cost(*work_ns).into(),
-            Value::Share(*share).into(),
+            FieldValue::Name(panel.name.clone()).into(),
+            FieldValue::Cost(*work_ns).into(),
+            FieldValue::Share(*share).into(),
         ]
     };
     let request = |panel: &PlacementPanel, request: &MeasuredSaving| {
         vec![
-            Value::Name(request.request.clone()).into(),
-            Value::Name(panel.name.clone()).into(),
-            Value::Cost(request.work_ns.max(0.0)).into(),
-            Value::Share(request.share.median).into(),
-            Value::Name(request.interval()).into(),
+            FieldValue::Name(request.request.clone()).into(),
+            FieldValue::Name(panel.name.clone()).into(),
+            FieldValue::Cost(request.work_ns.max(0.0)).into(),
+            FieldValue::Share(request.share.median).into(),
+            FieldValue::Name(request.interval()).into(),
         ]
     };
     let panels = || curves.panels.iter();
@@ -227,10 +231,11 @@ fn met(burst: &Burst) -> Section<'static> {
     let sides = [("Unix socket", burst.unix), ("TCP", burst.tcp)];
     let row = |(socket, met): (&str, Option<BurstOutcome>)| {
         let met = met?;
-        let queue = met.backlog.map_or_else(|| "not known".into(), |most| Value::Count(most.into()).into());
+        let queue =
+            met.backlog.map_or_else(|| "not known".into(), |most| FieldValue::Count(most.into()).into());
         let counts =
-            [met.answered, met.late, met.refused, met.failed].map(|count| Value::Count(count).into());
-        Some([Value::Name(socket.to_owned()).into(), queue].into_iter().chain(counts).collect())
+            [met.answered, met.late, met.refused, met.failed].map(|count| FieldValue::Count(count).into());
+        Some([FieldValue::Name(socket.to_owned()).into(), queue].into_iter().chain(counts).collect())
     };
     Section::new("burst", format!("{} clients at the same moment", burst.clients))
         .with(Table::new(&COLUMNS).rows(sides.into_iter().filter_map(row)))

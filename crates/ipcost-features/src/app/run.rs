@@ -12,8 +12,8 @@ use ipcost_model::{
     ServiceCommand,
 };
 use ipcost_peer::adapters::app::{
-    At, BURST_PATIENCE, Facts, Given, Login, NamedServer, ServerKind, backlog, burst as burst_at, find_named,
-    look as look_at,
+    BURST_PATIENCE, GivenAddress, Login, NamedServer, ServerAddress, ServerFacts, ServerKind, backlog,
+    burst as burst_at, find_named, look as look_at,
 };
 use ipcost_sys::{limits, net_namespace, whereabouts};
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct AppRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
     /// The user's own server; a private one if empty.
-    pub given: Given,
+    pub given: GivenAddress,
     /// Whether both are said to be of the same server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_server: bool,
@@ -179,8 +179,8 @@ pub(crate) fn no_network(why: &str, error: &str) -> LabError {
 }
 
 /// Whether the system tells where the threads of a server run: it is on this machine, and so is the accounting.
-fn is_seen(given: &Given) -> bool {
-    let is_local = |at: &Option<At>| at.as_ref().is_none_or(|at| !at.is_remote());
+fn is_seen(given: &GivenAddress) -> bool {
+    let is_local = |at: &Option<ServerAddress>| at.as_ref().is_none_or(|at| !at.is_remote());
     is_local(&given.unix) && is_local(&given.tcp) && whereabouts::threads(std::process::id()).is_some()
 }
 
@@ -199,8 +199,8 @@ pub fn to_explain(job: &Job, asked: &AppRequest) -> Job {
 fn flags(asked: &AppRequest) -> Vec<String> {
     let Login { user, database, writes, tls, trusted_owners, .. } = &asked.login;
     let values = [
-        ("--unix", asked.given.unix.as_ref().map(At::to_string)),
-        ("--tcp", asked.given.tcp.as_ref().map(At::to_string)),
+        ("--unix", asked.given.unix.as_ref().map(ServerAddress::to_string)),
+        ("--tcp", asked.given.tcp.as_ref().map(ServerAddress::to_string)),
         ("--host-name", asked.given.tcp.as_ref().and_then(|at| Some(at.name()?.to_owned()))),
         ("--user", user.clone()),
         ("--database", database.clone()),
@@ -215,20 +215,20 @@ fn flags(asked: &AppRequest) -> Vec<String> {
 /// A server as it was seen, over the sockets that are measured.
 pub struct SeenServer {
     /// Over the Unix socket.
-    pub unix: Option<Facts>,
-    pub tcp: Option<Facts>,
+    pub unix: Option<ServerFacts>,
+    pub tcp: Option<ServerFacts>,
     /// How long it is to last, if it is a private one.
     pub lasts: Option<Lasts>,
 }
 
 impl SeenServer {
     /// Both sides, if both are measured.
-    pub(super) fn both(&self) -> Option<(&Facts, &Facts)> {
+    pub(super) fn both(&self) -> Option<(&ServerFacts, &ServerFacts)> {
         self.unix.as_ref().zip(self.tcp.as_ref())
     }
 
     /// A side that is measured.
-    pub(super) fn either(&self) -> Option<&Facts> {
+    pub(super) fn either(&self) -> Option<&ServerFacts> {
         self.unix.as_ref().or(self.tcp.as_ref())
     }
 }
@@ -275,13 +275,13 @@ pub fn burst(
         )));
     }
     let login = kind.login_for(&asked.given, &asked.login);
-    let at = |transport: &str, given: &Option<At>| match asked.given.is_empty() {
-        true => At::of(transport, &bench.address_of_service(kind.name, transport)?).ok(),
+    let at = |transport: &str, given: &Option<ServerAddress>| match asked.given.is_empty() {
+        true => ServerAddress::of(transport, &bench.address_of_service(kind.name, transport)?).ok(),
         false => given.clone(),
     };
     let sides = [at("unix", &asked.given.unix), at("tcp", &asked.given.tcp)];
     let sides = sides.map(|at| at.filter(|_| seen.either().is_some()));
-    let none = |at: &Option<At>| {
+    let none = |at: &Option<ServerAddress>| {
         at.as_ref().map(|at| BurstOutcome { backlog: backlog(at), ..BurstOutcome::default() })
     };
     let mut met = sides.each_ref().map(none);
@@ -325,7 +325,7 @@ pub fn burst(
 /// Looks at the server over both sockets; starts it if it is a private one.
 pub fn look(kind: &ServerKind, asked: &AppRequest, bench: &mut ProcessBench) -> Result<SeenServer, LabError> {
     let login = kind.login_for(&asked.given, &asked.login);
-    let facts = |at: &At| {
+    let facts = |at: &ServerAddress| {
         look_at(kind, &login, at, &asked.requests).map_err(|error| LabError::Refused(error.to_string()))
     };
     if !asked.given.is_empty() {
@@ -338,7 +338,7 @@ pub fn look(kind: &ServerKind, asked: &AppRequest, bench: &mut ProcessBench) -> 
     bench.services_last(lasts);
     let [unix, tcp] = ["unix", "tcp"].map(|transport| {
         let address = bench.address_of_service(kind.name, transport).unwrap_or_default();
-        facts(&At::of(transport, &address).map_err(LabError::Refused)?)
+        facts(&ServerAddress::of(transport, &address).map_err(LabError::Refused)?)
     });
     Ok(SeenServer { unix: Some(unix?), tcp: Some(tcp?), lasts: Some(lasts) })
 }

@@ -5,7 +5,7 @@ use ipcost_model::{Estimate, Lasts, Pattern, Placement, Ran, and_joined};
 use ipcost_report::numbers::{bounds, interval, ratio, signed_time, time, time_interval};
 use ipcost_report::words::{AMOUNT_OPEN, SAME_IN_MEDIAN, capitalised, changed, cores, escaped, ran};
 
-use super::claim::Claim;
+use super::claim::RowVerdict;
 use super::record::LOGIN;
 use super::{App, Burst, BurstOutcome, Checked, OtherSide, Others, Saving, SideCost};
 
@@ -170,13 +170,13 @@ pub(super) fn of_other_side(other: &OtherSide) -> String {
 /// What is known of a load.
 pub(super) fn known(saving: &Saving, margin: f64) -> String {
     let known = match saving.claim() {
-        Claim::Less => "less",
-        Claim::More => "more",
-        Claim::Same => return format!("the same within {}", percent(margin)),
-        Claim::SameInMedian => SAME_IN_MEDIAN,
-        Claim::Open => "open",
-        Claim::Estimate => "an estimate",
-        Claim::Varies => "costs vary",
+        RowVerdict::Less => "less",
+        RowVerdict::More => "more",
+        RowVerdict::Same => return format!("the same within {}", percent(margin)),
+        RowVerdict::SameInMedian => SAME_IN_MEDIAN,
+        RowVerdict::Open => "open",
+        RowVerdict::Estimate => "an estimate",
+        RowVerdict::Varies => "costs vary",
     };
     match saving.is_amount_open() {
         true => format!("{known}, {AMOUNT_OPEN}"),
@@ -188,7 +188,7 @@ pub(super) fn known(saving: &Saving, margin: f64) -> String {
 pub(super) fn of_columns(app: &App) -> Option<String> {
     let columns = "The columns unix and tcp are medians of each side. The ratio and the saving compare the two in each round, so they need not be the quotient and the difference of the columns.";
     let is_other = |saving: &Saving| saving.is_no_quotient(app.margin);
-    let varies = app.savings.iter().any(|saving| saving.claim() == Claim::Varies);
+    let varies = app.savings.iter().any(|saving| saving.claim() == RowVerdict::Varies);
     app.savings.iter().any(is_other).then(|| match varies {
         true => format!(
             "{columns} Costs vary: the medians point one way and the rounds the other, because each side's cost changed between rounds."
@@ -408,21 +408,21 @@ fn consequence(app: &App, saving: &Saving) -> String {
         true => ", as the two compare in each round; the medians of each side point the other way",
         false => "",
     };
-    let open = || changed("", saving.claim() == Claim::Less, true);
+    let open = || changed("", saving.claim() == RowVerdict::Less, true);
     if app.apart.is_some() {
         return "whether that is the socket is not known".to_owned();
     }
     match saving.claim() {
-        Claim::Less if saving.is_amount_open() => format!("with the Unix socket a request costs {}{by_rounds}", open()),
-        Claim::More if saving.is_amount_open() => format!("with the Unix socket a request would cost {}{by_rounds}", open()),
-        Claim::Less if let Some(saved) = &saving.saved_ns => format!(
+        RowVerdict::Less if saving.is_amount_open() => format!("with the Unix socket a request costs {}{by_rounds}", open()),
+        RowVerdict::More if saving.is_amount_open() => format!("with the Unix socket a request would cost {}{by_rounds}", open()),
+        RowVerdict::Less if let Some(saved) = &saving.saved_ns => format!(
             "moving saves {} a request, {} of it{}{by_rounds}",
             with_interval(saved),
             percent(1.0 - saving.ratio.median),
             of_a_core(saving)
         ),
-        Claim::Less => format!("moving saves {} of a request{by_rounds}", percent(1.0 - saving.ratio.median)),
-        Claim::More => format!(
+        RowVerdict::Less => format!("moving saves {} of a request{by_rounds}", percent(1.0 - saving.ratio.median)),
+        RowVerdict::More => format!(
             "moving would cost {} more a request{by_rounds}",
             saving.saved_ns.map_or_else(
                 || "something".to_owned(),
@@ -433,7 +433,7 @@ fn consequence(app: &App, saving: &Saving) -> String {
                 })
             )
         ),
-        Claim::SameInMedian => match &saving.mean {
+        RowVerdict::SameInMedian => match &saving.mean {
             Some(mean) => format!(
                 "{SAME_IN_MEDIAN}, so moving saves nothing that matters of most requests; the mean over all is {} {}",
                 ratio(mean.ratio),
@@ -441,14 +441,14 @@ fn consequence(app: &App, saving: &Saving) -> String {
             ),
             None => format!("{SAME_IN_MEDIAN}, so moving saves nothing that matters of most requests"),
         },
-        Claim::Same => {
+        RowVerdict::Same => {
             format!("the same within {}, so moving saves nothing that matters", percent(app.margin))
         }
-        Claim::Estimate => {
+        RowVerdict::Estimate => {
             "an estimate from too few epochs for an interval, which a longer --budget gives".to_owned()
         }
-        Claim::Open => "whether moving saves anything is open, and a longer --budget tells".to_owned(),
-        Claim::Varies => {
+        RowVerdict::Open => "whether moving saves anything is open, and a longer --budget tells".to_owned(),
+        RowVerdict::Varies => {
             "whether moving saves anything is open: the medians of each side point one way and their comparison in each round the other, because costs changed between rounds".to_owned()
         }
     }

@@ -19,7 +19,7 @@ use super::judge::{MeasuredCells, decide_at, prepare, recorded_cells, together};
 use super::{Baselines, CheckedClaim, CheckedTest, ClaimsFile, Questions, Reference, View};
 use crate::check::words::telling;
 use crate::claims::{ClaimCounts, needed, over_hosts};
-use crate::fleet::{Files, HostKey, Skipped, names};
+use crate::fleet::{FleetFiles, HostKey, Skipped, names};
 use ipcost_model::ClaimVerdict;
 
 /// The version of the record.
@@ -69,7 +69,7 @@ pub struct CheckedHost {
 #[derive(Debug, Default)]
 pub struct Choosing {
     chosen: BTreeMap<HostKey, Chosen>,
-    files: Files,
+    files: FleetFiles,
 }
 
 #[derive(Debug)]

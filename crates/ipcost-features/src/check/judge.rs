@@ -39,7 +39,7 @@ pub struct Questions {
 struct AskedClaim {
     text: String,
     line: usize,
-    tests: Vec<Test>,
+    tests: Vec<CellTest>,
     /// The groups of its cells, as places among the tests, where it is about every cell before and after.
     groups: Vec<AskedGroup>,
     /// How runs of one build differ, where it is about a baseline.
@@ -50,10 +50,10 @@ struct AskedClaim {
 
 /// One cell of a claim.
 #[derive(Debug, Clone)]
-struct Test {
+struct CellTest {
     cell: usize,
     metric: ClaimMetric,
-    than: Than,
+    than: CellTestThan,
     at_most: Option<f64>,
     at_least: Option<f64>,
     /// A difference smaller than this does not matter.
@@ -64,19 +64,19 @@ struct Test {
 
 /// What a cell is compared with.
 #[derive(Debug, Clone)]
-enum Than {
+enum CellTestThan {
     Nothing,
     Cell(usize),
     /// What the same cell cost in documents of before.
     Baseline(Then),
 }
 
-impl Test {
+impl CellTest {
     /// Its cells in the run.
     fn cells(&self) -> impl Iterator<Item = usize> + use<> {
         let other = match self.than {
-            Than::Cell(other) => Some(other),
-            Than::Nothing | Than::Baseline(_) => None,
+            CellTestThan::Cell(other) => Some(other),
+            CellTestThan::Nothing | CellTestThan::Baseline(_) => None,
         };
         std::iter::once(self.cell).chain(other)
     }
@@ -109,16 +109,16 @@ impl Questions {
     /// The smallest level at which the run itself draws an interval: of a comparison with a baseline, that is a part of the whole.
     pub fn level_of_run(&self) -> f64 {
         let level = self.level();
-        let of_test = |test: &Test| match &test.than {
-            Than::Baseline(then) if test.hopeless.is_none() => then.level_of_run(level),
-            Than::Nothing | Than::Cell(_) | Than::Baseline(_) => level,
+        let of_test = |test: &CellTest| match &test.than {
+            CellTestThan::Baseline(then) if test.hopeless.is_none() => then.level_of_run(level),
+            CellTestThan::Nothing | CellTestThan::Cell(_) | CellTestThan::Baseline(_) => level,
         };
         self.tests().map(of_test).fold(level, f64::min)
     }
 
     /// The cells that some claim is about, as indices.
     pub fn cells(&self) -> Vec<usize> {
-        let mut cells: Vec<usize> = self.tests().flat_map(Test::cells).collect();
+        let mut cells: Vec<usize> = self.tests().flat_map(CellTest::cells).collect();
         cells.sort_unstable();
         cells.dedup();
         cells
@@ -132,7 +132,7 @@ impl Questions {
         })
     }
 
-    fn tests(&self) -> impl Iterator<Item = &Test> {
+    fn tests(&self) -> impl Iterator<Item = &CellTest> {
         self.claims.iter().flat_map(|claim| &claim.tests)
     }
 }

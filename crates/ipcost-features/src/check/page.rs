@@ -1,7 +1,7 @@
 //! What a run says of a project's claims, as a page.
 
 use ipcost_model::{Document, Warning};
-use ipcost_report::page::{Block, Claim, Column, Field, Page, Paragraph, Table, Tone, Value};
+use ipcost_report::page::{Block, ClaimBlock, Column, Field, FieldValue, Page, Paragraph, Table, Tone};
 
 use crate::answer::Answer;
 use crate::check::words::{advice, figures, place, summary, telling, text};
@@ -50,7 +50,7 @@ fn of_claim<'a>(check: &View<'_>, claim: &CheckedClaim) -> Option<Block<'a>> {
     let advice = advice(claim).map(|advice| format!("{}:{}: {advice}", check.file, claim.line));
     let others = rest.take(most).map(|other| format!("{}: {}: {}", place(other), other.word, figures(other)));
     let more = (left > 0).then(|| format!("… and {left} more hosts; --json has all"));
-    let claim = Claim {
+    let claim = ClaimBlock {
         text: text(claim),
         known: claim.word,
         said: format!("{}: {}", claim.word, figures(test)),
@@ -78,10 +78,10 @@ fn data(check: &View<'_>) -> Table {
         Column::text("reason"),
     ];
     let row = |claim: &CheckedClaim, test: &CheckedTest| {
-        let number = |number: Option<f64>| Field::maybe(number.map(Value::Number));
-        let name = |name: Option<&String>| Field::maybe(name.cloned().map(Value::Name));
+        let number = |number: Option<f64>| Field::maybe(number.map(FieldValue::Number));
+        let name = |name: Option<&String>| Field::maybe(name.cloned().map(FieldValue::Name));
         vec![
-            Value::Count(claim.line.into()).into(),
+            FieldValue::Count(claim.line.into()).into(),
             claim.text.clone().into(),
             test.word.name().into(),
             name(test.host.as_ref()),

@@ -75,7 +75,7 @@ pub struct ProjectClaim {
     /// In words, where the file has some.
     pub text: Option<String>,
     /// Where it stands in the file.
-    pub place: Place,
+    pub place: TextPosition,
     /// What of the cells it is about.
     pub metric: ClaimMetric,
     /// Which cell; with a baseline or arms, `None` is every cell that both have.
@@ -83,9 +83,9 @@ pub struct ProjectClaim {
     /// What the cell is compared with.
     pub reference: Reference,
     /// The value is at most this.
-    pub at_most: Option<Bound>,
+    pub at_most: Option<WrittenBound>,
     /// The value is at least this.
-    pub at_least: Option<Bound>,
+    pub at_least: Option<WrittenBound>,
     /// On which share of the hosts of a fleet it must hold, 0 to 1, where the file says so.
     pub hosts: Option<f64>,
 }
@@ -100,12 +100,12 @@ pub enum Reference {
     /// The same cell in documents of before, each a file or what else names one: runs of one build, at least one.
     Baseline(Located<Vec<String>>),
     /// The same cell in arm A of the run; the claim is about arm B.
-    Arms(Place),
+    Arms(TextPosition),
 }
 
 /// A bound in the metric's own unit, or of a ratio.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bound {
+pub struct WrittenBound {
     /// Nanoseconds, operations or bytes a second, or a ratio.
     pub value: f64,
     /// As the file has it.
@@ -114,13 +114,13 @@ pub struct Bound {
 
 /// A line and a column, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPosition {
     pub line: usize,
     /// The column in characters.
     pub column: usize,
 }
 
-impl Place {
+impl TextPosition {
     pub fn error(self, message: impl Into<String>) -> JobFileError {
         JobFileError { line: self.line, column: self.column, message: message.into() }
     }
@@ -130,5 +130,5 @@ impl Place {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Located<T> {
     pub value: T,
-    pub place: Place,
+    pub place: TextPosition,
 }

@@ -39,7 +39,7 @@ pub(crate) enum Bounded {
 
 /// The range in which a value is claimed to lie.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Bounds {
+pub(crate) struct ClaimBounds {
     /// Of a ratio, the relative difference that matters.
     pub margin: Option<f64>,
     /// Above, or at least.
@@ -48,7 +48,7 @@ pub(crate) struct Bounds {
     pub below: Option<Bounded>,
 }
 
-impl Bounds {
+impl ClaimBounds {
     /// What is known of the claim by the interval of the value. A difference smaller than the margin neither confirms nor refutes that a ratio
     /// lies on one side of 1; where 1 itself belongs to that side, only what the interval leaves open is no difference.
     pub(crate) fn decide(&self, interval: Option<(f64, f64)>) -> ClaimVerdict {
@@ -140,7 +140,7 @@ mod tests {
     fn words_follow_from_the_whole_interval() {
         let of = |below: Option<f64>, above: Option<f64>, interval| {
             let [below, above] = [below, above].map(|end| end.map(Bounded::Strictly));
-            Bounds { below, above, margin: None }.decide(Some(interval))
+            ClaimBounds { below, above, margin: None }.decide(Some(interval))
         };
         assert_eq!(of(Some(1.0), None, (0.5, 0.9)), ClaimVerdict::Holds);
         assert_eq!(of(Some(1.0), None, (1.1, 1.9)), ClaimVerdict::Fails);
@@ -149,13 +149,13 @@ mod tests {
         assert_eq!(of(Some(1.0), Some(0.9), (0.93, 0.99)), ClaimVerdict::Holds);
         assert_eq!(of(Some(1.0), Some(0.9), (0.5, 0.8)), ClaimVerdict::Fails);
         assert_eq!(of(Some(1.0), Some(0.9), (0.8, 0.95)), ClaimVerdict::Open);
-        assert_eq!(Bounds::default().decide(Some((0.0, 1.0))), ClaimVerdict::Open);
+        assert_eq!(ClaimBounds::default().decide(Some((0.0, 1.0))), ClaimVerdict::Open);
     }
 
     #[test]
     fn an_end_belongs_to_the_range_where_it_is_said_so() {
-        let at_most = Bounds { below: Some(Bounded::Including(1.0)), ..Bounds::default() };
-        let below = Bounds { below: Some(Bounded::Strictly(1.0)), ..Bounds::default() };
+        let at_most = ClaimBounds { below: Some(Bounded::Including(1.0)), ..ClaimBounds::default() };
+        let below = ClaimBounds { below: Some(Bounded::Strictly(1.0)), ..ClaimBounds::default() };
         assert_eq!(
             (at_most.decide(Some((0.5, 1.0))), below.decide(Some((0.5, 1.0)))),
             (ClaimVerdict::Holds, ClaimVerdict::Open)
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_small_difference_decides_nothing_of_a_direction_alone() {
         let of = |above: Option<Bounded>, below: Option<Bounded>, interval| {
-            Bounds { above, below, margin: Some(0.05) }.decide(Some(interval))
+            ClaimBounds { above, below, margin: Some(0.05) }.decide(Some(interval))
         };
         let (strictly, including) = (Bounded::Strictly, Bounded::Including);
         let same = ClaimVerdict::NoDifference;

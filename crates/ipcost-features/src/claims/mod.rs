@@ -6,7 +6,7 @@ mod hosts;
 mod selector;
 
 pub use cell_name::CellName;
-pub(crate) use deciding::{Bounded, Bounds, ClaimedValue, all_keep};
+pub(crate) use deciding::{Bounded, ClaimBounds, ClaimedValue, all_keep};
 pub use hosts::ClaimCounts;
 pub(crate) use hosts::{needed, over_hosts};
 pub use selector::Selector;

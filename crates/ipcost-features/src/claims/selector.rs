@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ipcost_model::{CellRecord, Column, OptionValue, Placement, PlannedCell, Point, Quantity, unknown};
+use ipcost_model::{
+    CellRecord, OptionValue, Placement, PlannedCell, Point, PointProperty, Quantity, unknown,
+};
 use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -23,7 +25,7 @@ pub struct Selector {
 /// What is not a column.
 const OTHERS: [&str; 4] = ["label", "plain", "options", "measure"];
 
-fn columns() -> impl Iterator<Item = Column> {
+fn columns() -> impl Iterator<Item = PointProperty> {
     Point::COLUMNS.into_iter().filter(|column| !OTHERS.contains(&column.name))
 }
 
@@ -46,7 +48,7 @@ impl<'de> Visitor<'de> for SelectorVisitor {
         let mut selector = Selector::default();
         let mut given = BTreeMap::new();
         // Keys and values are checked as they are read, so that an error has their place in the file.
-        while let Some(Key(key)) = map.next_key()? {
+        while let Some(SelectorKey(key)) = map.next_key()? {
             match key {
                 "label" => selector.label = Some(map.next_value()?),
                 "plain" => selector.plain = map.next_value()?,
@@ -64,9 +66,9 @@ impl<'de> Visitor<'de> for SelectorVisitor {
     }
 }
 
-struct Key(&'static str);
+struct SelectorKey(&'static str);
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for SelectorKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         let known: Vec<&'static str> = columns().map(|column| column.name).chain(OTHERS).collect();
@@ -78,7 +80,7 @@ impl<'de> Deserialize<'de> for Key {
 }
 
 /// A number or a text, as the column writes it.
-struct ValueOf(Column);
+struct ValueOf(PointProperty);
 
 impl<'de> DeserializeSeed<'de> for ValueOf {
     type Value = String;

@@ -1,6 +1,6 @@
 //! What changed, as data.
 
-use ipcost_report::page::{Column, Field, Table, Value};
+use ipcost_report::page::{Column, Field, FieldValue, Table};
 
 use super::groups::CellGroup;
 use super::record::{Change, Comparison};
@@ -14,21 +14,21 @@ const COLUMNS: [&str; 16] = [
 /// One row a group, one for all cells together, one a cell, one for each ratio to the run's own baseline, and one a percentile. Costs are nanoseconds
 /// for one operation; of a group there are none.
 pub fn data(comparison: &Comparison) -> Table {
-    let number = |value: f64| Field::from(Value::Number(value));
-    let maybe = |value: Option<f64>| Field::maybe(value.map(Value::Number));
+    let number = |value: f64| Field::from(FieldValue::Number(value));
+    let maybe = |value: Option<f64>| Field::maybe(value.map(FieldValue::Number));
     let of_groups = groups(comparison).map(|group| {
         vec![
             if group.group.is_everything() { "all" } else { "group" }.into(),
             group_name(comparison, group).into(),
             Field::default(),
-            Value::Count(group.cells.into()).into(),
+            FieldValue::Count(group.cells.into()).into(),
             Field::default(),
             Field::default(),
             number(group.ratio),
             maybe(group.lo),
             maybe(group.hi),
             group.verdict.to_string().into(),
-            Value::Flag(group.found.is_some()).into(),
+            FieldValue::Flag(group.found.is_some()).into(),
             maybe(group.would_show),
             maybe(group.spread),
             number(group.alpha),
@@ -41,14 +41,14 @@ pub fn data(comparison: &Comparison) -> Table {
             level.into(),
             change.cell.as_str().into(),
             change.baseline.as_deref().unwrap_or_default().into(),
-            Value::Count(1).into(),
+            FieldValue::Count(1).into(),
             number(change.a),
             number(change.b),
             number(change.ratio),
             maybe(change.lo),
             maybe(change.hi),
             change.verdict.to_string().into(),
-            Value::Flag(known(change)).into(),
+            FieldValue::Flag(known(change)).into(),
             maybe(change.would_show),
             maybe(change.spread),
             number(change.alpha),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::{Document, Metric, Point, Tool, Verdict, first_few};
 use ipcost_stats::{
-    Between, ENOUGH_DEGREES, RunMedian, Spread, Unpaired, error_of_difference, moderated, run_median,
-    student_quantile, unpaired, usual_spread,
+    ENOUGH_DEGREES, RunMedian, RunsSpread, SpreadBetweenRuns, Unpaired, error_of_difference, moderated,
+    run_median, student_quantile, unpaired, usual_spread,
 };
 use thiserror::Error;
 
@@ -108,25 +108,26 @@ pub fn compare(
     let evidence = UnpairedRuns::new(sides_by_run, &compared, &errors, &asked, assumed_spread, &past_costs);
     let Levels { groups, everything, cell_alpha, alpha_below } =
         levels(&evidence, &points, asked, family, settings.margin);
-    let assumed = Between::assumed(assumed_spread);
+    let assumed = SpreadBetweenRuns::assumed(assumed_spread);
     // Half the distance of two groups of epochs is the standard deviation of runs that have either as often as the other.
     let modes = |by: ComparedBy, cell: &str| of_a.modes(by, cell).max(of_b.modes(by, cell)) / 2.0;
-    let at_least = |between: Between, sd: f64| Between { sd: between.sd.max(sd), ..between };
+    let at_least =
+        |between: SpreadBetweenRuns, sd: f64| SpreadBetweenRuns { sd: between.sd.max(sd), ..between };
     let spread_of = |by: ComparedBy, cell: &str| {
         let saved = past.of(by).and_then(|past| past.between(&[cell], |rests| rests.first().copied()));
-        let assumed = || (Between::assumed(by.assumed(assumed_spread)), SpreadSource::Assumed);
+        let assumed = || (SpreadBetweenRuns::assumed(by.assumed(assumed_spread)), SpreadSource::Assumed);
         let (between, source) = saved.map_or_else(assumed, |sd| (sd, SpreadSource::Saved));
         let least = modes(by, cell);
         RunSpread { between: at_least(between, least), source, least }
     };
     let alphas: BTreeMap<&str, f64> = compared.iter().copied().zip(cell_alpha).collect();
-    let costs = judged(costs, settings, |cell| Named {
+    let costs = judged(costs, settings, |cell| JudgedCell {
         cell: cell.to_owned(),
         baseline: None,
         alpha: alphas[cell],
         spread: spread_of(by, cell),
     });
-    let relative = judged(ratios, settings, |(cell, baseline)| Named {
+    let relative = judged(ratios, settings, |(cell, baseline)| JudgedCell {
         cell: cell.to_owned(),
         baseline: Some(baseline.to_owned()),
         alpha: alpha_below,
@@ -228,7 +229,7 @@ pub(super) fn measured_changes<'a, K: Copy>(
 }
 
 /// What is judged, and how.
-pub(super) struct Named {
+pub(super) struct JudgedCell {
     pub cell: String,
     pub baseline: Option<String>,
     /// The level of its interval is 1 − `alpha`.
@@ -240,7 +241,7 @@ pub(super) struct Named {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunSpread {
     /// Where too few of them tell it.
-    pub between: Between,
+    pub between: SpreadBetweenRuns,
     pub source: SpreadSource,
     /// At least, as each may have met one of two modes.
     pub least: f64,
@@ -249,12 +250,12 @@ pub(super) struct RunSpread {
 pub(super) fn judged<K: Copy>(
     measured: Vec<ComparedRuns<K>>,
     settings: &CompareSettings,
-    name: impl Fn(K) -> Named,
+    name: impl Fn(K) -> JudgedCell,
 ) -> Vec<Change> {
     let enough = |cell: &&ComparedRuns<K>| cell.a.len() + cell.b.len() >= ENOUGH_DEGREES + 2;
     let usual = usual_spread(measured.iter().filter(enough).map(|cell| [&cell.a[..], &cell.b[..]]));
     let change = |ComparedRuns { what, a, b }: ComparedRuns<K>| {
-        let Named { cell, baseline, alpha, spread: RunSpread { between, source, least } } = name(what);
+        let JudgedCell { cell, baseline, alpha, spread: RunSpread { between, source, least } } = name(what);
         let Unpaired { difference, bounds, spread, degrees } = match usual {
             Some(usual) => moderated(&a, &b, alpha, usual, least)?,
             None => unpaired(&a, &b, alpha, between)?,
@@ -262,8 +263,8 @@ pub(super) fn judged<K: Copy>(
         let mean =
             |runs: &[RunMedian]| (runs.iter().map(|run| run.median).sum::<f64>() / runs.len() as f64).exp();
         let (spread, source) = match spread {
-            Spread::Measured(sd) => (sd, SpreadSource::Measured),
-            Spread::Assumed(sd) => (sd, source),
+            RunsSpread::Measured(sd) => (sd, SpreadSource::Measured),
+            RunsSpread::Assumed(sd) => (sd, source),
         };
         let ratios = bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
         Some(Change {

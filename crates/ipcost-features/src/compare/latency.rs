@@ -8,7 +8,7 @@ use ipcost_model::Percentile;
 use ipcost_model::pace::Pace;
 
 use super::compared_by::ComparedBy;
-use super::judge::{CompareSettings, ComparedRuns, Named, RunSpread, judged, measured_changes};
+use super::judge::{CompareSettings, ComparedRuns, JudgedCell, RunSpread, judged, measured_changes};
 use super::record::LatencyChange;
 use super::sides::RunsOfSide;
 
@@ -30,7 +30,7 @@ pub(super) fn latency(
         Percentile::COMPARED.into_iter().map(of).collect();
     let all: usize = found.iter().map(|(_, cells)| cells.len()).sum();
     let changes = found.into_iter().flat_map(|(percentile, cells)| {
-        let named = |cell: &str| Named {
+        let named = |cell: &str| JudgedCell {
             cell: cell.to_owned(),
             baseline: None,
             alpha: ALPHA / all as f64,

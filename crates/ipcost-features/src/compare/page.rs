@@ -1,7 +1,7 @@
 //! What changed, as a page.
 
 use ipcost_report::page::{
-    Block, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
+    Block, Column, Field, FieldValue, Frame, Page, PageFigure, Paragraph, Section, Table, Tone,
 };
 use ipcost_report::picture::{draw_forest, plain_forest};
 use ipcost_report::words::{capitalised, verdict_of_percentile};
@@ -64,7 +64,7 @@ fn others(comparison: &Comparison) -> Vec<Block<'_>> {
     let columns = [Column::text(""), Column::text("A"), Column::text("B")];
     let table = |volatile: bool| {
         let row = |Difference { what, a, b }: &Difference| {
-            vec![Value::Name(what.clone()).into(), a.join(", ").into(), b.join(", ").into()]
+            vec![FieldValue::Name(what.clone()).into(), a.join(", ").into(), b.join(", ").into()]
         };
         Table::new(&columns).rows(differences(comparison, volatile).into_iter().map(row))
     };
@@ -86,7 +86,7 @@ fn others(comparison: &Comparison) -> Vec<Block<'_>> {
 
 /// Groups that are known to have changed, all cells together, and the cells that did.
 fn changes(comparison: &Comparison) -> Block<'_> {
-    let figure = Figure::new(drawn(comparison).reading, |frame| match frame {
+    let figure = PageFigure::new(drawn(comparison).reading, |frame| match frame {
         Frame::Page => plain_forest(&drawn(comparison)),
         Frame::File(background) => draw_forest(&drawn(comparison), background),
     });
@@ -96,10 +96,10 @@ fn changes(comparison: &Comparison) -> Block<'_> {
     table.rows.extend(shown.map(|change| {
         let tone = tone(known(change), change.ratio);
         vec![
-            Value::Name(name(change)).into(),
+            FieldValue::Name(name(change)).into(),
             Field::default(),
-            Field::from(Value::Ratio(change.ratio)).toned(tone),
-            Value::Interval(change.ratio, change.lo, change.hi).into(),
+            Field::from(FieldValue::Ratio(change.ratio)).toned(tone),
+            FieldValue::Interval(change.ratio, change.lo, change.hi).into(),
             Field::from(change_verdict(change, comparison.margin)).toned(tone),
         ]
     }));
@@ -118,10 +118,10 @@ fn group_table(comparison: &Comparison, shown: impl Fn(&GroupChange) -> bool) ->
     let row = |group: &GroupChange| {
         let tone = tone(group.found.is_some(), group.ratio);
         vec![
-            Value::Name(group_name(comparison, group)).into(),
-            Value::Count(group.cells.into()).into(),
-            Field::from(Value::Ratio(group.ratio)).toned(tone),
-            Value::Interval(group.ratio, group.lo, group.hi).into(),
+            FieldValue::Name(group_name(comparison, group)).into(),
+            FieldValue::Count(group.cells.into()).into(),
+            Field::from(FieldValue::Ratio(group.ratio)).toned(tone),
+            FieldValue::Interval(group.ratio, group.lo, group.hi).into(),
             Field::from(group_verdict(group, comparison.margin)).toned(tone),
         ]
     };
@@ -151,12 +151,12 @@ fn percentile_table(comparison: &Comparison, shown: impl Fn(&LatencyChange) -> b
         let tone = tone(known(change), change.ratio);
         let verdict = verdict_of_percentile(&change.contrast(), comparison.margin);
         vec![
-            Value::Name(name(change)).into(),
+            FieldValue::Name(name(change)).into(),
             change.percentile.title().into(),
-            Value::Cost(change.a).into(),
-            Value::Cost(change.b).into(),
-            Field::from(Value::Ratio(change.ratio)).toned(tone),
-            Value::Interval(change.ratio, change.lo, change.hi).into(),
+            FieldValue::Cost(change.a).into(),
+            FieldValue::Cost(change.b).into(),
+            Field::from(FieldValue::Ratio(change.ratio)).toned(tone),
+            FieldValue::Interval(change.ratio, change.lo, change.hi).into(),
             Field::from(verdict).toned(tone),
         ]
     };
@@ -165,13 +165,14 @@ fn percentile_table(comparison: &Comparison, shown: impl Fn(&LatencyChange) -> b
 
 fn row(change: &Change, margin: f64) -> Vec<Field> {
     let tone = tone(known(change), change.ratio);
-    let value = |value| if change.baseline.is_some() { Value::Ratio(value) } else { Value::Cost(value) };
+    let value =
+        |value| if change.baseline.is_some() { FieldValue::Ratio(value) } else { FieldValue::Cost(value) };
     vec![
-        Value::Name(name(change)).into(),
+        FieldValue::Name(name(change)).into(),
         value(change.a).into(),
         value(change.b).into(),
-        Field::from(Value::Ratio(change.ratio)).toned(tone),
-        Value::Interval(change.ratio, change.lo, change.hi).into(),
+        Field::from(FieldValue::Ratio(change.ratio)).toned(tone),
+        FieldValue::Interval(change.ratio, change.lo, change.hi).into(),
         Field::from(change_verdict(change, margin)).toned(tone),
     ]
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_lab::Batches;
 use ipcost_model::Document;
-use ipcost_stats::{Between, ENOUGH_DEGREES, median};
+use ipcost_stats::{ENOUGH_DEGREES, SpreadBetweenRuns, median};
 
 use super::compared_by::ComparedBy;
 
@@ -55,7 +55,7 @@ impl PastFigures {
         &self,
         cells: &[&str],
         statistic: impl Fn(&[f64]) -> Option<f64>,
-    ) -> Option<Between> {
+    ) -> Option<SpreadBetweenRuns> {
         let (mut squares, mut degrees) = (0.0, 0);
         for set in self.sets.values() {
             let runs: Vec<Vec<f64>> = set
@@ -75,7 +75,7 @@ impl PastFigures {
             degrees += values.len().saturating_sub(1);
         }
         (degrees >= ENOUGH_DEGREES)
-            .then(|| Between { sd: (squares / degrees as f64).sqrt(), degrees: degrees as f64 })
+            .then(|| SpreadBetweenRuns { sd: (squares / degrees as f64).sqrt(), degrees: degrees as f64 })
     }
 }
 

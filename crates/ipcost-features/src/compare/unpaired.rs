@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use ipcost_stats::{
-    Between, ENOUGH_DEGREES, FEWEST_UNEQUAL, GroupEvidence, RunMedian, Shift, Spread, median, shift,
-    shift_of_unequal, student_quantile, unpaired,
+    ENOUGH_DEGREES, FEWEST_UNEQUAL, GroupEvidence, RunMedian, RunsSpread, Shift, SpreadBetweenRuns, median,
+    shift, shift_of_unequal, student_quantile, unpaired,
 };
 
 use super::groups::AskedGroup;
@@ -36,7 +36,7 @@ pub(crate) struct UnpairedRuns {
     between_groups: f64,
     source: SpreadSource,
     /// How far all cells together do, where these runs do not tell.
-    between_runs: Between,
+    between_runs: SpreadBetweenRuns,
 }
 
 impl UnpairedRuns {
@@ -62,7 +62,7 @@ impl UnpairedRuns {
             precise: errors.iter().map(|error| error.is_some_and(|error| error <= MOST_ERROR)).collect(),
             between_groups: assumed * OF_WHOLE_RUNS,
             source: SpreadSource::Assumed,
-            between_runs: whole.unwrap_or(Between::assumed(assumed)),
+            between_runs: whole.unwrap_or(SpreadBetweenRuns::assumed(assumed)),
         };
         let each = |between: &dyn Fn(&BTreeSet<usize>) -> Option<f64>| root_mean_square(groups, between);
         if runs.degrees() >= ENOUGH_DEGREES {
@@ -82,7 +82,7 @@ impl UnpairedRuns {
         let [a, b] = self.of_runs(&vec![0.0; self.moved.len()], 0.0, statistic);
         // Its level does not matter here.
         match unpaired(&a, &b, 0.5, self.between_runs)?.spread {
-            Spread::Measured(sd) | Spread::Assumed(sd) => Some(sd),
+            RunsSpread::Measured(sd) | RunsSpread::Assumed(sd) => Some(sd),
         }
     }
 

@@ -7,7 +7,7 @@ use ipcost_lab::journal;
 use ipcost_lab::lab::envelope;
 use ipcost_lab::rules::CONGESTION_CONTROL;
 use ipcost_model::TransportState;
-use ipcost_model::facts::{BuiltInPeer, Facts, ToolFacts, UnavailableTransport};
+use ipcost_model::facts::{BuiltInPeer, MachineFacts, ToolFacts, UnavailableTransport};
 use ipcost_sys::OS;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::{facts, transport};
@@ -42,13 +42,13 @@ pub fn examination(window: Duration, measuring: Option<&dyn Fn(&str)>) -> Examin
     }
 }
 
-fn gather(window: Duration) -> Facts {
+fn gather(window: Duration) -> MachineFacts {
     let topology = Topology::read();
     // First of all, while this program itself has done nothing yet.
     let sample = facts::sample::sample(window, topology.processors() as u32);
     let permissions = facts::permissions::permissions();
     let strace = Some(permissions.tracing.is_some());
-    Facts {
+    MachineFacts {
         processor: facts::processor(&topology),
         scheduler: facts::scheduler(),
         limits: facts::limits(),

@@ -24,7 +24,7 @@ pub fn installation_here(version: &str) -> Option<Installation> {
 
 /// A program of that version, its links resolved, on a machine whose files are below `root`.
 fn installation(program: &Path, version: &str, root: &Path) -> Installation {
-    let files = Files { root };
+    let files = InstalledFiles { root };
     let is_part = |name: &str| program.components().any(|part| part.as_os_str() == name);
     let means = if is_part("node_modules") {
         Means::Npm
@@ -45,7 +45,7 @@ fn installation(program: &Path, version: &str, root: &Path) -> Installation {
 }
 
 /// The list of the package has this program. The name of a list may have an architecture.
-fn is_of_debian(program: &Path, files: &Files<'_>) -> bool {
+fn is_of_debian(program: &Path, files: &InstalledFiles<'_>) -> bool {
     let is_list =
         |name: &str| name == "ipcost.list" || name.starts_with("ipcost:") && name.ends_with(".list");
     program == Path::new(DEBIAN_PROGRAM)
@@ -56,7 +56,7 @@ fn is_of_debian(program: &Path, files: &Files<'_>) -> bool {
 }
 
 /// Cargo keeps the names and versions of what it installed.
-fn is_of_cargo(program: &Path, version: &str, files: &Files<'_>) -> bool {
+fn is_of_cargo(program: &Path, version: &str, files: &InstalledFiles<'_>) -> bool {
     let entry = format!("\"ipcost {version} ");
     let kept = [".crates2.json", ".crates.toml"];
     above_programs(program)
@@ -64,7 +64,7 @@ fn is_of_cargo(program: &Path, version: &str, files: &Files<'_>) -> bool {
 }
 
 /// A package of that name among those of a Python whose programs are in this directory.
-fn of_python(program: &Path, files: &Files<'_>) -> Option<Installation> {
+fn of_python(program: &Path, files: &InstalledFiles<'_>) -> Option<Installation> {
     let above = above_programs(program)?;
     let is_python = |name: &&String| name.starts_with("python3") || name.starts_with("pypy3");
     let of_unix = files.names(&above.join("lib"));
@@ -90,7 +90,7 @@ fn of_python(program: &Path, files: &Files<'_>) -> Option<Installation> {
 
 /// Cargo marks the directory it builds in, `target/[TRIPLE/]PROFILE/ipcost`: with a tag if it made the directory, and
 /// always with what it knows of the compiler.
-fn is_in_target(program: &Path, files: &Files<'_>) -> bool {
+fn is_in_target(program: &Path, files: &InstalledFiles<'_>) -> bool {
     let of_cargo = |dir: &Path| {
         files.text(&dir.join("CACHEDIR.TAG")).contains("created by cargo")
             || files.exists(&dir.join(".rustc_info.json"))
@@ -112,11 +112,11 @@ fn shown(path: &Path) -> String {
 }
 
 /// What exists on the machine. What cannot be read is no evidence.
-struct Files<'a> {
+struct InstalledFiles<'a> {
     root: &'a Path,
 }
 
-impl Files<'_> {
+impl InstalledFiles<'_> {
     fn place(&self, path: &Path) -> PathBuf {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipcost_lab::document::document;
 use ipcost_lab::lab::about;
 use ipcost_lab::progress::Silent;
-use ipcost_lab::{Contrasts, Lab, LabError, Settings};
+use ipcost_lab::{Contrasts, Lab, LabError, PlanSettings};
 use ipcost_model::{
     COMMON_CONGESTION, ContrastRecord, Document, Job, LatencyMode, Metric, Placement, parse_cell_id,
 };
@@ -29,7 +29,8 @@ pub(super) fn congestion() -> Result<String, LabError> {
     let job = Job { cells, floor: false, ..Job::default() };
     let lab = Lab::open(&job, &mut |_| ())?;
     let seed = 1;
-    let settings = Settings { budget: Some(BUDGET), latency: LatencyMode::Off, ..Settings::of(&job, seed) };
+    let settings =
+        PlanSettings { budget: Some(BUDGET), latency: LatencyMode::Off, ..PlanSettings::of(&job, seed) };
     let plan = lab.plan(lab.cells(&job)?, &settings)?;
     let never = Interrupt::never().map_err(|error| LabError::Failed(error.to_string()))?;
     let (outcome, _) = lab.run(plan, &Contrasts, &never, |_| Silent)?;

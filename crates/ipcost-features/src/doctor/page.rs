@@ -1,6 +1,6 @@
 //! What was found on a machine as a page: a section a topic, what is good in one line, a sum.
 
-use ipcost_report::page::{Column, Item, Page, Paragraph, Section, Table, Tone, Value};
+use ipcost_report::page::{Column, FieldValue, Item, Page, Paragraph, Section, Table, Tone};
 use ipcost_report::words::capitalised;
 
 use crate::doctor::{Examination, Finding, State, Topic};
@@ -121,7 +121,7 @@ fn data(examination: &Examination) -> Table {
         Column::text("command"),
         Column::text("advice"),
     ];
-    let maybe = |text: &Option<String>| text.clone().map_or(Value::Empty, Value::Text).into();
+    let maybe = |text: &Option<String>| text.clone().map_or(FieldValue::Empty, FieldValue::Text).into();
     let row = |finding: &Finding| {
         vec![
             finding.topic.name().into(),

@@ -12,7 +12,7 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_report::numbers::three_digits;
 use ipcost_report::picture::{Flame, draw_flame};
 
-use self::tree::Frame;
+use self::tree::TreeFrame;
 use super::Sides;
 
 /// How many frames that only the baseline has are listed.
@@ -72,8 +72,8 @@ pub enum FlameError {
 /// # Errors
 /// If there is nothing to draw of a cell, or one of its times is not a time.
 pub fn draw(cell: &FlameCell, baseline: Option<&FlameCell>) -> Result<String, FlameError> {
-    let whole = Frame::of_cell(cell)?;
-    let theirs = baseline.map(Frame::of_cell).transpose()?;
+    let whole = TreeFrame::of_cell(cell)?;
+    let theirs = baseline.map(TreeFrame::of_cell).transpose()?;
     let baseline = baseline.map(|baseline| baseline.label.as_str()).zip(theirs.as_ref());
     let (title, about) = head(&cell.label, &whole, baseline);
     let frames = frames::placed(&cell.label, &whole, baseline);
@@ -81,7 +81,7 @@ pub fn draw(cell: &FlameCell, baseline: Option<&FlameCell>) -> Result<String, Fl
 }
 
 /// The title, and how to read the frames.
-fn head(cell: &str, whole: &Frame, baseline: Option<(&str, &Frame)>) -> (String, Vec<String>) {
+fn head(cell: &str, whole: &TreeFrame, baseline: Option<(&str, &TreeFrame)>) -> (String, Vec<String>) {
     let Some((label, theirs)) = baseline else {
         let about = "Width: processor time by sampled stacks, and time waiting, by side. Point at a frame to see its time.";
         return (format!("{cell}: ns per operation"), vec![about.to_owned()]);

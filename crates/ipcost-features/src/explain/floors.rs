@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_lab::progress::Silent;
-use ipcost_lab::{Answered, EngineError, Lab, LabError, Outcome, Settings};
+use ipcost_lab::{Answered, EngineError, Lab, LabError, Outcome, PlanSettings};
 use ipcost_model::{Estimate, FloorPart, FloorRecipe, FloorRecord, Job, LatencyMode, Metric, Pattern, Plan};
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
@@ -39,11 +39,11 @@ impl Floors {
         if recipes.is_empty() || expanded.cells.iter().all(|cell| cell.unavailable.is_some()) {
             return Ok(None);
         }
-        let settings = Settings {
+        let settings = PlanSettings {
             epochs: Some(EPOCHS),
             batch: Some(BATCH),
             latency: LatencyMode::Off,
-            ..Settings::of(job, seed)
+            ..PlanSettings::of(job, seed)
         };
         Ok(Some(Self { plan: lab.plan(expanded, &settings)?, recipes }))
     }

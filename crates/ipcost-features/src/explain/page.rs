@@ -15,7 +15,7 @@ use super::{ExplainedCell, ExplainedDifference, Explanation, NamedCause, Purpose
 const MOST_NAMES: usize = 4;
 
 /// A difference with its two cells.
-type Pair<'a> = (&'a ExplainedDifference, &'a ExplainedCell, &'a ExplainedCell);
+type ExplainedPair<'a> = (&'a ExplainedDifference, &'a ExplainedCell, &'a ExplainedCell);
 
 /// The page of `explain`.
 pub fn page<'a>(explanation: &'a Explanation, document: &'a Document) -> Page<'a> {
@@ -53,7 +53,7 @@ fn asked(explanation: &Explanation) -> impl Iterator<Item = &ExplainedCell> {
     explanation.cells.iter().filter(|cell| cell.purpose != Purpose::Twin)
 }
 
-fn pairs(explanation: &Explanation) -> Vec<Pair<'_>> {
+fn pairs(explanation: &Explanation) -> Vec<ExplainedPair<'_>> {
     let find = |id: &str| explanation.cells.iter().find(|cell| cell.id == id);
     // Of a cell alone, how it differs from its twin is what was asked.
     let differences =
@@ -62,7 +62,7 @@ fn pairs(explanation: &Explanation) -> Vec<Pair<'_>> {
     differences.iter().filter_map(|difference| pair(difference).map(|(a, b)| (difference, a, b))).collect()
 }
 
-fn sentences<'a>(explanation: &'a Explanation, pairs: &[Pair<'a>]) -> Vec<Block<'a>> {
+fn sentences<'a>(explanation: &'a Explanation, pairs: &[ExplainedPair<'a>]) -> Vec<Block<'a>> {
     let mut said = Vec::new();
     if explanation.differences.is_empty() {
         let measured = |cell: &&ExplainedCell| cell.purpose == Purpose::Asked;
@@ -149,7 +149,7 @@ fn same_calls(a: &ExplainedCell, b: &ExplainedCell) -> bool {
 }
 
 fn missing(explanation: &Explanation) -> Option<Block<'_>> {
-    let line = |missing: &super::Missing| {
+    let line = |missing: &super::MissingEvidence| {
         Paragraph::plain(format!("{}: {}; {}.", missing.what, missing.reason, missing.remedy))
     };
     let list = Block::List(explanation.missing.iter().map(line).collect());
@@ -173,7 +173,7 @@ mod tests {
     use ipcost_report::fixture;
 
     use super::super::sentences::tests::{cell, difference};
-    use super::super::{EXPLANATION_SCHEMA, ExplainedFloor, Missing};
+    use super::super::{EXPLANATION_SCHEMA, ExplainedFloor, MissingEvidence};
     use super::*;
 
     fn explanation() -> Explanation {
@@ -218,7 +218,7 @@ mod tests {
             twins: Vec::new(),
             causes: vec![cause],
             tried: Some(1),
-            missing: vec![Missing {
+            missing: vec![MissingEvidence {
                 what: "a flame graph".to_owned(),
                 reason: "perf is not there".to_owned(),
                 remedy: "install it".to_owned(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use derive_more::Deref;
-use ipcost_lab::system_calls::{CallRecord, TracedCall};
+use ipcost_lab::system_calls::{CallRecord, TracingCost};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Estimate, FloorRecord, HeldBackRecord, Object, Point, Verdict, Warning, named};
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tried: Option<u32>,
     /// What could not be looked at, and how to get it.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingEvidence>,
     /// What weakens or bends the figures.
     pub warnings: Vec<Warning>,
     /// What failed, where something did; the rest is what was known by then.
@@ -109,7 +109,7 @@ pub struct ExplainedCell {
     pub limited_by: Option<PeerRole>,
     /// How long its cores take to wake; null where they are not known, or it runs on one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wake: Option<Wake>,
+    pub wake: Option<ExplainedWake>,
     /// What each side did.
     pub sides: Sides<SideEvidence>,
     /// What the network did, by counter; empty where the transport does not use it.
@@ -130,7 +130,7 @@ pub struct ExplainedCell {
 
 /// How long a core takes to wake another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Wake {
+pub struct ExplainedWake {
     /// How long it had rested, nanoseconds: half an operation of the cell, a millisecond at most.
     pub rest_ns: f64,
     /// The median time until it runs, nanoseconds.
@@ -205,7 +205,7 @@ pub struct SideEvidence {
     pub receives: Vec<u64>,
     /// How long the cheapest traced call took, nanoseconds: what tracing itself costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traced_call: Option<TracedCall>,
+    pub traced_call: Option<TracingCost>,
     /// How often it touched what names are resolved with, by file or address.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub lookups: BTreeMap<String, f64>,
@@ -388,7 +388,7 @@ pub struct Tried {
 
 /// Something that could not be looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
+pub struct MissingEvidence {
     pub what: String,
     pub reason: String,
     /// How to get it.

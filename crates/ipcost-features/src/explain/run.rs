@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings, document};
+use ipcost_lab::{EngineError, Lab, LabError, Outcome, PlanSettings, document};
 use ipcost_model::pace::{CPU_DMA_LATENCY, POLLUTE, Pause};
 use ipcost_model::{
     Document, Job, LatencyMode, Matrix, Metric, NATIVE, OptionName, OptionValue, Plan, PlannedCell, Point,
@@ -17,11 +17,14 @@ use ipcost_sys::{facts, firewall, idle, pausing};
 
 use crate::answer::answered;
 
-use super::evidence::{Collector, Evidence};
+use super::evidence::{CellEvidence, Collector};
 use super::flame::draw;
 use super::flames::flame_cell;
 use super::floors::Costs;
-use super::{Explanation, Floors, Machine, MeasuredFloors, Missing, Question, explain, try_remedies};
+use super::{
+    ExplainedQuestion, Explanation, Floors, MeasuredFloors, MissingEvidence, ObservedMachine, explain,
+    try_remedies,
+};
 
 /// How long the timed part may take where the user does not say.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(20);
@@ -58,7 +61,7 @@ pub struct Examined {
 }
 
 /// The plan of the timed pass, with native twins of cells between other peers.
-pub fn prepare(asked: &ExplainRequest, lab: &Lab) -> Result<(Job, Plan, Question), LabError> {
+pub fn prepare(asked: &ExplainRequest, lab: &Lab) -> Result<(Job, Plan, ExplainedQuestion), LabError> {
     let mut job = Job { floor: false, ..asked.job.clone() };
     let first = lab.cells(&job)?;
     let by_id = if asked.by_id { pairs_by_id(&job, lab)? } else { Vec::new() };
@@ -82,19 +85,19 @@ pub fn prepare(asked: &ExplainRequest, lab: &Lab) -> Result<(Job, Plan, Question
         let found = find(&twin_of(&expanded.cells[*index])?)?;
         (available(index) && available(&found)).then_some((*index, found))
     });
-    let question = Question {
+    let question = ExplainedQuestion {
         twins: twins.collect(),
         pairs: pairs.into_iter().filter(|(a, b)| available(a) && available(b)).collect(),
         asked: all,
     };
     let budget = job.budget.unwrap_or(DEFAULT_BUDGET);
-    let settings = Settings {
+    let settings = PlanSettings {
         budget: Some(budget),
         batch: Some(job.batch.unwrap_or(BATCH)),
         batch_least: job.batch.is_none().then_some(SHORTEST_BATCH),
         latency: LatencyMode::Off,
         level: Some(question.level()),
-        ..Settings::of(&job, asked.seed.unwrap_or_else(fresh_seed))
+        ..PlanSettings::of(&job, asked.seed.unwrap_or_else(fresh_seed))
     };
     let plan = lab.plan(expanded, &settings)?;
     let job = Job { seed: Some(plan.seed), budget: Some(budget), floor: asked.floor, ..job };
@@ -164,7 +167,7 @@ fn pairs_by_id(job: &Job, lab: &Lab) -> Result<Vec<(String, String)>, LabError> 
 /// The timed pass, then those that are not timed.
 pub fn examine(
     asked: &ExplainRequest,
-    (job, plan, question): (&Job, Plan, &Question),
+    (job, plan, question): (&Job, Plan, &ExplainedQuestion),
     lab: &Lab,
     interrupt: &Interrupt,
     observer: &mut dyn Observer,
@@ -180,7 +183,7 @@ pub fn examine(
     let begin = begin.transpose()?;
     let idle_before = idle::states();
     let (mut outcome, _) = lab.run(plan, question, interrupt, |_| &mut *observer)?;
-    let machine = Machine {
+    let machine = ObservedMachine {
         cores: Topology::read().cores.len(),
         idle: idle::since(&idle_before, &idle::states()),
         firewall: firewall::read(),
@@ -189,7 +192,7 @@ pub fn examine(
     if outcome.stopped == Stopped::Interrupted && outcome.epochs == 0 {
         return Err(EngineError::Interrupted);
     }
-    let mut evidence = vec![Evidence::default(); outcome.plan.cells.len()];
+    let mut evidence = vec![CellEvidence::default(); outcome.plan.cells.len()];
     let mut measured_floors = None;
     if outcome.stopped == Stopped::Budget || outcome.stopped == Stopped::Resolved {
         let collected =
@@ -213,7 +216,7 @@ pub fn examine(
         let tried = try_remedies(&mut explanation, &outcome.plan, job, lab, interrupt, observer);
         explanation.tried = tried.as_ref().ok().map(|tried| *tried as u32);
         if let Err(error) = tried {
-            explanation.missing.push(Missing {
+            explanation.missing.push(MissingEvidence {
                 what: "remedies".to_owned(),
                 reason: error.to_string(),
                 remedy: "measure the cell with its remedy by hand: ipcost explain CELL CELL".to_owned(),
@@ -225,7 +228,11 @@ pub fn examine(
 }
 
 /// A picture of each difference, or of each cell where there is none.
-fn flames(explanation: &mut Explanation, outcome: &Outcome, evidence: &[Evidence]) -> Vec<(String, String)> {
+fn flames(
+    explanation: &mut Explanation,
+    outcome: &Outcome,
+    evidence: &[CellEvidence],
+) -> Vec<(String, String)> {
     let drawable = |id: &str| {
         let index = outcome.plan.cells.iter().position(|cell| cell.id == id)?;
         let cell = explanation.cells.iter().find(|cell| cell.id == id)?;
@@ -245,7 +252,7 @@ fn flames(explanation: &mut Explanation, outcome: &Outcome, evidence: &[Evidence
         let baseline = b.as_deref().and_then(drawable);
         match draw(&cell, baseline.as_ref()) {
             Ok(picture) => drawn.push((b.map_or(a.clone(), |b| format!("{a} against {b}")), picture)),
-            Err(error) => failed.push(Missing {
+            Err(error) => failed.push(MissingEvidence {
                 what: format!("a flame graph of {a}"),
                 reason: error.to_string(),
                 remedy: "the rest of the report needs none".to_owned(),
@@ -261,7 +268,7 @@ fn measured(
     floors: &Floors,
     lab: &Lab,
     interrupt: &Interrupt,
-    missing: &mut Vec<Missing>,
+    missing: &mut Vec<MissingEvidence>,
 ) -> Result<Option<Costs>, EngineError> {
     match floors.measure(lab, interrupt) {
         Ok(costs) => Ok(Some(costs)),
@@ -273,8 +280,8 @@ fn measured(
     }
 }
 
-fn no_floors(error: &dyn std::error::Error) -> Missing {
-    Missing {
+fn no_floors(error: &dyn std::error::Error) -> MissingEvidence {
+    MissingEvidence {
         what: "floors".to_owned(),
         reason: error.to_string(),
         remedy: "leave them out with --no-floor".to_owned(),
@@ -285,11 +292,11 @@ fn collect(
     asked: &ExplainRequest,
     lab: &Lab,
     interrupt: &Interrupt,
-    question: &Question,
+    question: &ExplainedQuestion,
     outcome: &Outcome,
-    evidence: &mut [Evidence],
+    evidence: &mut [CellEvidence],
     observer: &mut dyn Observer,
-) -> Result<Vec<Missing>, EngineError> {
+) -> Result<Vec<MissingEvidence>, EngineError> {
     let available = |cell: &&usize| outcome.plan.cells[**cell].unavailable.is_none();
     let twins = question.twins.iter().map(|(_, twin)| twin);
     let mut cells: Vec<usize> = question.asked.iter().chain(twins).filter(available).copied().collect();

@@ -5,10 +5,10 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 use ipcost_model::{Estimate, Object};
 use ipcost_report::numbers::{per_operation, time};
-use ipcost_report::page::{Block, Column, Field, Paragraph, Section, Table, Value};
+use ipcost_report::page::{Block, Column, Field, FieldValue, Paragraph, Section, Table};
 use ipcost_report::words::capitalised;
 
-use super::kinds::{CallKind, Sum, calls_are_certain};
+use super::kinds::{CallKind, CallSum, calls_are_certain};
 use super::sentences::{part_name, place};
 use super::{ExplainedCell, ExplainedDifference, ExplainedFloor, SideEvidence};
 
@@ -26,12 +26,12 @@ pub fn of_pair<'a>(difference: &ExplainedDifference, a: &ExplainedCell, b: &Expl
         Column::number("difference"),
         Column::text("interval").dropped(1),
     ];
-    let row = |name: String, of: &dyn Fn(&ExplainedCell) -> Option<Value>| {
-        vec![Value::Name(name).into(), Field::maybe(of(a)), Field::maybe(of(b))]
+    let row = |name: String, of: &dyn Fn(&ExplainedCell) -> Option<FieldValue>| {
+        vec![FieldValue::Name(name).into(), Field::maybe(of(a)), Field::maybe(of(b))]
     };
     let cost =
         |name: String, ns: Option<(Estimate, bool)>, of: &dyn Fn(&ExplainedCell) -> Option<Estimate>| {
-            let mut row = row(name, &|cell| of(cell).map(|ns| Value::Cost(ns.median)));
+            let mut row = row(name, &|cell| of(cell).map(|ns| FieldValue::Cost(ns.median)));
             row.extend(ns.into_iter().flat_map(|(ns, differs)| change(&ns, differs)));
             row
         };
@@ -43,43 +43,43 @@ pub fn of_pair<'a>(difference: &ExplainedDifference, a: &ExplainedCell, b: &Expl
     }));
     if a.floor.is_some() || b.floor.is_some() {
         let of_floor = FLOOR.map(|(name, value)| row(name.to_owned(), &|cell| value(cell.floor.as_ref()?)));
-        let is_known = |row: &Vec<Field>| row.iter().skip(1).any(|field| field.value != Value::Empty);
+        let is_known = |row: &Vec<Field>| row.iter().skip(1).any(|field| field.value != FieldValue::Empty);
         rows.extend(of_floor.into_iter().filter(is_known));
     }
     rows.extend(difference.counts.iter().filter(|count| count.a > 0.0 || count.b > 0.0).map(|count| {
         let side = count.side.map_or(String::new(), |side| format!(", {side}"));
         let change = match count.differs {
-            true => Value::PerOperationChange(count.a - count.b).into(),
+            true => FieldValue::PerOperationChange(count.a - count.b).into(),
             false => Field::from(NO_MORE),
         };
-        let counts = [count.a, count.b].map(|count| Value::PerOperation(count).into());
-        let name = Value::Name(format!("{}{side}", count.what.replace('_', " ")));
+        let counts = [count.a, count.b].map(|count| FieldValue::PerOperation(count).into());
+        let name = FieldValue::Name(format!("{}{side}", count.what.replace('_', " ")));
         [name.into()].into_iter().chain(counts).chain([change]).collect()
     }));
     rows.extend(network_names(&[a, b]).into_iter().map(|name| {
         let text = format!("{}, both sides", name.replace('_', " "));
-        row(text, &|cell| cell.network.get(name).map(|count| Value::PerOperation(*count)))
+        row(text, &|cell| cell.network.get(name).map(|count| FieldValue::PerOperation(*count)))
     }));
     section(&[a, b], Table::new(&columns).rows(rows))
 }
 
 /// What two costs differ by, and the interval of that.
 fn change(ns: &Estimate, differs: bool) -> Vec<Field> {
-    let interval = Value::CostInterval(ns.lo, ns.hi);
+    let interval = FieldValue::CostInterval(ns.lo, ns.hi);
     match (ns.lo, differs) {
         (None, _) => vec!["not known yet".into()],
-        (_, true) => vec![Value::CostChange(ns.median).into(), interval.into()],
+        (_, true) => vec![FieldValue::CostChange(ns.median).into(), interval.into()],
         (_, false) => vec![NO_MORE.into(), interval.into()],
     }
 }
 
-type OfFloor = fn(&ExplainedFloor) -> Option<Value>;
+type OfFloor = fn(&ExplainedFloor) -> Option<FieldValue>;
 
 /// What is shown of a floor. Where both ends differ by so much that the multiple says little, it is left out.
 const FLOOR: [(&str, OfFloor); 3] = [
-    ("× floor", |floor| floor.steady.then_some(Value::Ratio(floor.multiple.median))),
-    ("floor at the start", |floor| Some(Value::Cost(floor.begin_ns))),
-    ("floor at the end", |floor| Some(Value::Cost(floor.end_ns))),
+    ("× floor", |floor| floor.steady.then_some(FieldValue::Ratio(floor.multiple.median))),
+    ("floor at the start", |floor| Some(FieldValue::Cost(floor.begin_ns))),
+    ("floor at the end", |floor| Some(FieldValue::Cost(floor.end_ns))),
 ];
 
 fn section<'a>(cells: &[&ExplainedCell], table: Table) -> Section<'a> {
@@ -99,11 +99,11 @@ pub fn of_cell<'a>(cell: &ExplainedCell) -> Section<'a> {
         Column::text("interval").dropped(1),
     ];
     let cost = |name: String, ns: &Estimate, share: Option<f64>| {
-        let interval = ns.lo.zip(ns.hi).map(|_| Value::CostInterval(ns.lo, ns.hi));
+        let interval = ns.lo.zip(ns.hi).map(|_| FieldValue::CostInterval(ns.lo, ns.hi));
         vec![
-            Value::Name(name).into(),
-            Value::Cost(ns.median).into(),
-            Field::maybe(share.map(Value::Share)),
+            FieldValue::Name(name).into(),
+            FieldValue::Cost(ns.median).into(),
+            Field::maybe(share.map(FieldValue::Share)),
             Field::maybe(interval),
         ]
     };
@@ -116,14 +116,15 @@ pub fn of_cell<'a>(cell: &ExplainedCell) -> Section<'a> {
         let Estimate { median, lo, hi } = floor.multiple;
         for (name, value) in FLOOR.map(|(name, value)| (name, value(floor))) {
             let Some(value) = value else { continue };
-            let interval = matches!(value, Value::Ratio(_)).then_some(Value::Interval(median, lo, hi));
+            let interval =
+                matches!(value, FieldValue::Ratio(_)).then_some(FieldValue::Interval(median, lo, hi));
             rows.push(vec![name.into(), value.into(), Field::default(), Field::maybe(interval)]);
         }
     }
     let mut count = |what: &str, of: &str, count: f64| {
         if count > 0.0 {
-            let name = Value::Name(format!("{}, {of}", what.replace('_', " ")));
-            rows.push(vec![name.into(), Value::PerOperation(count).into()]);
+            let name = FieldValue::Name(format!("{}, {of}", what.replace('_', " ")));
+            rows.push(vec![name.into(), FieldValue::PerOperation(count).into()]);
         }
     };
     for side in [PeerRole::Client, PeerRole::Server] {
@@ -162,7 +163,7 @@ pub fn calls<'a>(cell: &ExplainedCell) -> Option<Section<'a>> {
 fn call(call: &CallRecord, cell: &ExplainedCell) -> String {
     let kind = CallKind::of(call, &cell.transport);
     // What tracing may have changed is not exact.
-    let about = if kind.is_certain(cell, Some(&Sum::of(call))) { "" } else { "~" };
+    let about = if kind.is_certain(cell, Some(&CallSum::of(call))) { "" } else { "~" };
     let mut text = format!("{} {about}{}", call.name, per_operation(call.count));
     let failed: f64 = call.failures.values().sum();
     let succeeded = call.count - failed;

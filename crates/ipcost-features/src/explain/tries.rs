@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipcost_lab::estimate::estimate_of_logs;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{Answered, Lab, LabError, Needed, Outcome, Settings, rules};
+use ipcost_lab::{Answered, Lab, LabError, Needed, Outcome, PlanSettings, rules};
 use ipcost_model::{
     Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Placement, Plan, Verdict,
     parse_cell_id,
@@ -27,7 +27,7 @@ const LARGE_BACKLOG: u64 = 4_096;
 
 /// A cell with what is to be tried in it.
 #[derive(Debug, Clone, PartialEq)]
-struct Trial {
+struct OptionTrial {
     cell: String,
     /// The same with the remedy.
     remedied: Matrix,
@@ -68,11 +68,11 @@ pub fn try_remedies(
     }
     let of = pairs.iter().flatten().count();
     let question = Remedies { pairs: pairs.iter().flatten().copied().collect(), margin: plan.margin };
-    let settings = Settings {
+    let settings = PlanSettings {
         budget: Some(EACH * of.max(1) as u32),
         latency: LatencyMode::Off,
         level: Some(question.level()),
-        ..Settings::of(&job, seed)
+        ..PlanSettings::of(&job, seed)
     };
     let (outcome, _) = lab.run(lab.plan(expanded, &settings)?, &question, interrupt, |_| observer)?;
     for (trial, pair) in trials.iter().zip(pairs) {
@@ -141,15 +141,15 @@ impl ipcost_lab::Question for Remedies {
 }
 
 /// What can be tried, each setting once for a cell.
-fn trials(causes: &[NamedCause]) -> Vec<Trial> {
-    let mut trials: Vec<Trial> = Vec::new();
+fn trials(causes: &[NamedCause]) -> Vec<OptionTrial> {
+    let mut trials: Vec<OptionTrial> = Vec::new();
     for (index, cause) in causes.iter().enumerate() {
         let Some(cell) = &cause.cell else { continue };
         let Ok(matrix) = parse_cell_id(cell) else { continue };
         let Some((remedied, setting)) = remedied(&cause.code, matrix) else { continue };
         match trials.iter_mut().find(|trial| trial.cell == *cell && trial.setting == setting) {
             Some(trial) => trial.causes.push(index),
-            None => trials.push(Trial { cell: cell.clone(), remedied, setting, causes: vec![index] }),
+            None => trials.push(OptionTrial { cell: cell.clone(), remedied, setting, causes: vec![index] }),
         }
     }
     trials

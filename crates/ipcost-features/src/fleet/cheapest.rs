@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use ipcost_stats::median;
 
-use super::gather::{CheapestHere, FleetQuestion, Gathered, Gatherer, TableOfCells};
+use super::gather::{CheapestHere, FleetGathered, FleetQuestion, Gatherer, TableOfCells};
 use super::host_key::HostKey;
 use super::jobs::ByNumber;
 use super::judge::{Hosts, by_group};
@@ -14,7 +14,7 @@ impl Gatherer {
     /// Each table of the runs.
     pub(super) fn cheapest_of(
         &self,
-        runs: &[Gathered],
+        runs: &[FleetGathered],
         hosts: &Hosts,
         index: &HashMap<HostKey, usize>,
     ) -> Vec<FleetCheapest> {

@@ -1,6 +1,6 @@
 //! A fleet as data: one row a host and contrast.
 
-use ipcost_report::page::{Column, Field, Table, Value};
+use ipcost_report::page::{Column, Field, FieldValue, Table};
 
 use super::record::{Fleet, FleetContrast, HostRatio};
 
@@ -23,7 +23,7 @@ pub fn data(fleet: &Fleet) -> Table {
 fn row(fleet: &Fleet, contrast: &FleetContrast, ratio: &HostRatio) -> Vec<Field> {
     let host = &fleet.hosts[ratio.host as usize];
     let group = &fleet.groups[host.group as usize];
-    let maybe = |value: Option<f64>| Field::maybe(value.map(Value::Number));
+    let maybe = |value: Option<f64>| Field::maybe(value.map(FieldValue::Number));
     let (together, usual) = (contrast.together.as_ref(), contrast.usual.as_ref());
     vec![
         host.name.as_str().into(),
@@ -32,7 +32,7 @@ fn row(fleet: &Fleet, contrast: &FleetContrast, ratio: &HostRatio) -> Vec<Field>
         group.kernel.as_str().into(),
         group.cpu.as_str().into(),
         group.virtualisation.as_str().into(),
-        Value::Count(host.cores.into()).into(),
+        FieldValue::Count(host.cores.into()).into(),
         host.started.as_str().into(),
         host.version.as_str().into(),
         fleet.metric.into(),
@@ -40,7 +40,7 @@ fn row(fleet: &Fleet, contrast: &FleetContrast, ratio: &HostRatio) -> Vec<Field>
         contrast.placement.to_string().into(),
         contrast.a.as_str().into(),
         contrast.b.as_str().into(),
-        Value::Number(ratio.ratio).into(),
+        FieldValue::Number(ratio.ratio).into(),
         maybe(ratio.lo),
         maybe(ratio.hi),
         maybe(ratio.error),
@@ -53,7 +53,7 @@ fn row(fleet: &Fleet, contrast: &FleetContrast, ratio: &HostRatio) -> Vec<Field>
         maybe(together.and_then(|together| together.another_hi)),
         maybe(together.map(|together| together.spread_lo)),
         maybe(together.map(|together| together.spread_hi)),
-        Field::maybe(usual.map(|usual| Value::Count(usual.hosts))),
+        Field::maybe(usual.map(|usual| FieldValue::Count(usual.hosts))),
         maybe(usual.map(|usual| usual.ratio)),
         maybe(usual.map(|usual| usual.lo)),
         maybe(usual.map(|usual| usual.hi)),

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use ipcost_lab::planning::ALPHA;
 use ipcost_stats::{Random, fisher_tail, incomplete_beta};
 
-use super::facts::{Facts, HostFacts};
+use super::facts::{FactTable, HostFacts};
 use super::record::{Disagreement, HostDifference, Otherwise};
 
 /// So many differences are named.
@@ -34,15 +34,15 @@ pub(super) struct Dissent {
 }
 
 /// Tells two sets of hosts apart by their facts.
-pub(super) struct Split<'a> {
-    facts: &'a Facts,
+pub(super) struct HostSplit<'a> {
+    facts: &'a FactTable,
     hosts: &'a [HostFacts],
     /// The smallest probability of any fact in any dissent, for each random order of hosts.
     by_chance: Vec<f64>,
 }
 
 /// A value that is more frequent among the hosts that differ.
-struct Candidate<'a> {
+struct FactCandidate<'a> {
     what: &'a str,
     value: &'a str,
     here: u64,
@@ -51,21 +51,21 @@ struct Candidate<'a> {
     probability: f64,
 }
 
-impl<'a> Split<'a> {
+impl<'a> HostSplit<'a> {
     /// Of all dissents of a fleet.
     ///
     /// Many facts with many values are compared in many contrasts, and some pair of them fits by chance. How well the best one fits if the
     /// facts of hosts have nothing to do with their results is counted. For that, hosts change their facts with each other at random, all facts of
     /// a host together. The smallest probability over all facts, values and dissents is taken (Westfall and Young, *Resampling-Based
     /// Multiple Testing*, Wiley 1993).
-    pub fn new(facts: &'a Facts, hosts: &'a [HostFacts], dissents: &[&Dissent]) -> Self {
+    pub fn new(facts: &'a FactTable, hosts: &'a [HostFacts], dissents: &[&Dissent]) -> Self {
         let of_fact = |(number, _): (usize, &str)| {
-            Column::new(|host| hosts[host].get(number).copied().flatten(), hosts.len())
+            FactColumn::new(|host| hosts[host].get(number).copied().flatten(), hosts.len())
         };
-        let columns: Vec<Column> =
+        let columns: Vec<FactColumn> =
             facts.names().into_iter().map(of_fact).filter(|column| column.values > 1).collect();
-        let of_placement = |dissent: &&Dissent| Column::new(|host| dissent.ran.get(&host), hosts.len());
-        let placements: Vec<Column> = dissents.iter().map(of_placement).collect();
+        let of_placement = |dissent: &&Dissent| FactColumn::new(|host| dissent.ran.get(&host), hosts.len());
+        let placements: Vec<FactColumn> = dissents.iter().map(of_placement).collect();
         let each: usize = dissents.iter().map(|one| one.there.len() + one.rest.len()).sum();
         let orders = MOST_VALUES_LOOKED_AT / (each * (columns.len() + 1)).max(1);
         let orders = if dissents.is_empty() { 0 } else { orders.clamp(FEWEST_ORDERS, MOST_ORDERS) };
@@ -106,12 +106,12 @@ impl<'a> Split<'a> {
             consider(name, &|host| self.facts.value(self.hosts[host].get(number).copied().flatten()));
         }
         // The sort is stable: of equals the most relevant stays first.
-        candidates.sort_by(|a: &Candidate<'_>, b| a.probability.total_cmp(&b.probability));
+        candidates.sort_by(|a: &FactCandidate<'_>, b| a.probability.total_cmp(&b.probability));
         let best = candidates.first().map_or(1.0, |first| first.probability);
         let is_known = self.is_known(best);
         // Few hosts cannot show that a fact matters, but what they alone have is worth a look.
         let alone =
-            |candidate: &Candidate<'_>| candidate.here == there.len() as u64 && candidate.elsewhere == 0;
+            |candidate: &FactCandidate<'_>| candidate.here == there.len() as u64 && candidate.elsewhere == 0;
         let telling = candidates.into_iter().filter(|candidate| {
             candidate.probability <= best * (1.0 + 1e-9) && (is_known || alone(candidate))
         });
@@ -142,12 +142,12 @@ impl<'a> Split<'a> {
 }
 
 /// The values of a fact by host, as small numbers.
-struct Column {
+struct FactColumn {
     of_host: Vec<usize>,
     values: usize,
 }
 
-impl Column {
+impl FactColumn {
     fn new<T: Eq + Hash>(of: impl Fn(usize) -> T, hosts: usize) -> Self {
         let mut known = HashMap::new();
         let mut number = |host| {
@@ -192,7 +192,7 @@ fn candidate<'a>(
     of: &dyn Fn(usize) -> &'a str,
     there: &[usize],
     rest: &[usize],
-) -> Option<Candidate<'a>> {
+) -> Option<FactCandidate<'a>> {
     let mut counts: HashMap<&str, (u64, u64)> = HashMap::new();
     there.iter().for_each(|host| counts.entry(of(*host)).or_default().0 += 1);
     rest.iter().for_each(|host| counts.entry(of(*host)).or_default().1 += 1);
@@ -210,7 +210,7 @@ fn candidate<'a>(
         .collect();
     others.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     let others = others.into_iter().map(|(value, _)| value).filter(|other| *other != value).collect();
-    Some(Candidate { what, value, here, elsewhere, others, probability })
+    Some(FactCandidate { what, value, here, elsewhere, others, probability })
 }
 
 /// The probability that so many or more of the hosts have a wrong verdict, each with the chance that a verdict has.
@@ -236,7 +236,7 @@ mod tests {
             if planted {
                 (0..hosts).for_each(|host| all[host][0] = u64::from(host >= differing));
             }
-            let (facts, hosts_facts) = Facts::planted(&all);
+            let (facts, hosts_facts) = FactTable::planted(&all);
             let dissents: Vec<Dissent> = (0..contrasts)
                 .map(|_| {
                     let mut order: Vec<usize> = (0..hosts).collect();
@@ -247,7 +247,7 @@ mod tests {
                     Dissent { how: Otherwise::CostsMore, there: order, rest, ran: HashMap::new(), sure: true }
                 })
                 .collect();
-            let split = Split::new(&facts, &hosts_facts, &dissents.iter().collect::<Vec<&Dissent>>());
+            let split = HostSplit::new(&facts, &hosts_facts, &dissents.iter().collect::<Vec<&Dissent>>());
             let mut found = dissents.into_iter().map(|dissent| split.disagreement(dissent));
             found.any(|found| found.differences.iter().any(|difference| difference.is_known))
         };

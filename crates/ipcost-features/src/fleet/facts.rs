@@ -43,7 +43,7 @@ impl Interned {
 
 /// The facts of many hosts.
 #[derive(Debug, Default)]
-pub struct Facts {
+pub struct FactTable {
     names: Interned,
     values: Interned,
 }
@@ -51,7 +51,7 @@ pub struct Facts {
 /// A host's facts: for each name the number of a value.
 pub type HostFacts = Vec<Option<u32>>;
 
-impl Facts {
+impl FactTable {
     /// Those of a document.
     pub fn of(&mut self, document: &Document) -> HostFacts {
         let mut found = Vec::new();

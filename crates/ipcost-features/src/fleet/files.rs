@@ -11,7 +11,7 @@ const OLDER: &str = "another document of the same host is newer";
 
 /// Files that were read, one after the other; one may hold several documents.
 #[derive(Debug, Default)]
-pub(crate) struct Files {
+pub(crate) struct FleetFiles {
     /// How many were read.
     pub read: u64,
     /// Those that are not counted; at most the first thousand.
@@ -22,7 +22,7 @@ pub(crate) struct Files {
     last_skipped: String,
 }
 
-impl Files {
+impl FleetFiles {
     /// Counts a file, once for all of its documents.
     pub fn read(&mut self, file: &str) {
         if self.last_read != file {

@@ -9,43 +9,43 @@ use ipcost_report::words::{cell, equals_and_open, label, work};
 use ipcost_stats::run_median;
 use serde_json::Value;
 
-use super::facts::{Facts, HostFacts, Interned};
-use super::files::Files;
+use super::facts::{FactTable, HostFacts, Interned};
+use super::files::FleetFiles;
 use super::host_key::HostKey;
 use super::record::{FleetCondition, HostGroup, Standing};
 use crate::answers::{answer_of, kind};
 use crate::check::{Check, CheckedClaim};
-use crate::history::Alike;
+use crate::history::AlikeRuns;
 use crate::replicate::{Ledger, Software};
 use ipcost_model::ClaimVerdict;
 
 #[derive(Debug)]
 pub struct Gatherer {
     pub(super) metric: Metric,
-    pub(super) files: Files,
-    pub(super) facts: Facts,
+    pub(super) files: FleetFiles,
+    pub(super) facts: FactTable,
     /// The jobs of runs, as JSON.
     pub(super) jobs: Interned,
-    pub(super) pairs: Table<Pair>,
-    pub(super) works: Table<TableOfCells>,
-    pub(super) claims: Table<ClaimText>,
-    pub(super) runs: Vec<Gathered>,
+    pub(super) pairs: Numbered<ComparedCells>,
+    pub(super) works: Numbered<TableOfCells>,
+    pub(super) claims: Numbered<ClaimText>,
+    pub(super) runs: Vec<FleetGathered>,
 }
 
 /// Things with a number each, by a key.
 #[derive(Debug)]
-pub(super) struct Table<T> {
+pub(super) struct Numbered<T> {
     numbers: HashMap<String, u32>,
     pub all: Vec<T>,
 }
 
-impl<T> Default for Table<T> {
+impl<T> Default for Numbered<T> {
     fn default() -> Self {
         Self { numbers: HashMap::new(), all: Vec::new() }
     }
 }
 
-impl<T> Table<T> {
+impl<T> Numbered<T> {
     fn number(&mut self, key: &str, make: impl FnOnce() -> T) -> u32 {
         if let Some(known) = self.numbers.get(key) {
             return *known;
@@ -59,7 +59,7 @@ impl<T> Table<T> {
 
 /// Two cells that are compared.
 #[derive(Debug)]
-pub(super) struct Pair {
+pub(super) struct ComparedCells {
     pub work: String,
     pub placement: Placement,
     pub a: String,
@@ -73,7 +73,7 @@ pub(super) struct TableOfCells {
     pub work: String,
     pub placement: Placement,
     /// Labels and transports of sets of cells: those that are or may be cheapest on some host, or come next.
-    pub sets: Table<(Vec<String>, Vec<String>)>,
+    pub sets: Numbered<(Vec<String>, Vec<String>)>,
 }
 
 /// Which cells of a table are the cheapest on a host; sets of cells by number.
@@ -99,7 +99,7 @@ pub(super) struct ClaimText {
 
 /// What is kept of a document.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct FleetGathered {
     pub file: String,
     pub host: HostKey,
     pub group: HostGroup,
@@ -146,12 +146,12 @@ impl Gatherer {
     pub fn new(metric: Metric) -> Self {
         Self {
             metric,
-            files: Files::default(),
-            facts: Facts::default(),
+            files: FleetFiles::default(),
+            facts: FactTable::default(),
             jobs: Interned::default(),
-            pairs: Table::default(),
-            works: Table::default(),
-            claims: Table::default(),
+            pairs: Numbered::default(),
+            works: Numbered::default(),
+            claims: Numbered::default(),
             runs: Vec::new(),
         }
     }
@@ -175,7 +175,7 @@ impl Gatherer {
         let host = &document.host;
         let key = HostKey::of(host, self.files.read);
         let facts = self.facts.of(document);
-        self.runs.push(Gathered {
+        self.runs.push(FleetGathered {
             file: file.to_owned(),
             host: key,
             group: group(host),
@@ -247,7 +247,7 @@ impl Gatherer {
     }
 
     fn run(&mut self, document: &Document, claims: Vec<ClaimOnHost>) -> Result<FleetQuestion, String> {
-        let alike = Alike::of(document);
+        let alike = AlikeRuns::of(document);
         let job = serde_json::to_string(&alike.job).map_err(|error| error.to_string())?;
         let indices: HashMap<&str, usize> =
             document.cells.iter().enumerate().map(|(index, cell)| (cell.id.as_str(), index)).collect();
@@ -284,7 +284,7 @@ impl Gatherer {
     /// The cheapest of a table; `None` if there is nothing to compare.
     fn cheapest(&mut self, document: &Document, table: &WorkloadRecord) -> Option<CheapestHere> {
         let fastest = table.fastest.as_ref()?;
-        let of = || TableOfCells { work: work(table), placement: table.placement, sets: Table::default() };
+        let of = || TableOfCells { work: work(table), placement: table.placement, sets: Numbered::default() };
         let number = self.works.number(&format!("{}\n{}", work(table), table.placement), of);
         let sets = &mut self.works.all[number as usize].sets;
         let mut number_of = |mut cells: Vec<&String>| {
@@ -308,9 +308,9 @@ impl Gatherer {
     }
 }
 
-fn pair(document: &Document, a: &CellRecord, b: &str) -> Pair {
+fn pair(document: &Document, a: &CellRecord, b: &str) -> ComparedCells {
     let table = document.workloads.iter().find(|table| table.cells.contains(&a.id));
-    Pair {
+    ComparedCells {
         work: table.map(work).unwrap_or_default(),
         placement: a.placement,
         a: a.id.clone(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ipcost_model::Tool;
 
-use super::gather::{FleetQuestion, Gathered, Gatherer};
+use super::gather::{FleetGathered, FleetQuestion, Gatherer};
 use super::host_key::HostKey;
 use super::record::Fleet;
 
@@ -20,7 +20,7 @@ impl Gatherer {
     }
 
     /// The documents by job, that of most hosts first, the first of equals before the others; replications are with the first.
-    fn by_job(&mut self) -> Vec<Vec<Gathered>> {
+    fn by_job(&mut self) -> Vec<Vec<FleetGathered>> {
         let runs = std::mem::take(&mut self.runs);
         let mut hosts_of_job: Vec<HashSet<&HostKey>> = vec![HashSet::new(); self.jobs.len()];
         for run in &runs {
@@ -32,7 +32,7 @@ impl Gatherer {
         order.sort_by_key(|job| std::cmp::Reverse(hosts_of_job[*job].len()));
         let mut places = vec![0; order.len()];
         order.iter().enumerate().for_each(|(place, job)| places[*job] = place);
-        let mut by_job: Vec<Vec<Gathered>> = Vec::new();
+        let mut by_job: Vec<Vec<FleetGathered>> = Vec::new();
         by_job.resize_with(places.len().max(1), Vec::new);
         for run in runs {
             let place = match &run.asked {
@@ -45,8 +45,8 @@ impl Gatherer {
     }
 
     /// Of each host the newest document, and the newest of each replication.
-    pub(super) fn newest(&mut self, runs: Vec<Gathered>) -> Vec<Gathered> {
-        let mut newest: BTreeMap<(HostKey, Option<String>), Gathered> = BTreeMap::new();
+    pub(super) fn newest(&mut self, runs: Vec<FleetGathered>) -> Vec<FleetGathered> {
+        let mut newest: BTreeMap<(HostKey, Option<String>), FleetGathered> = BTreeMap::new();
         for run in runs {
             let asked = match &run.asked {
                 FleetQuestion::Run { .. } => None,

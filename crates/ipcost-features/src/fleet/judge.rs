@@ -6,14 +6,14 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_model::{Tool, Verdict};
 use ipcost_stats::{UnitValue, median, outliers, random_effects, student_quantile};
 
-use super::disagreement::{Dissent, Split};
+use super::disagreement::{Dissent, HostSplit};
 use super::facts::HostFacts;
-use super::gather::{ClaimOnHost, FleetQuestion, Gathered, Gatherer, Ratio};
+use super::gather::{ClaimOnHost, FleetGathered, FleetQuestion, Gatherer, Ratio};
 use super::host_key::{HostKey, names};
 use super::jobs::ByNumber;
 use super::record::{
-    Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetClaim, FleetContrast, FleetHost, GroupClaim, GroupRatio,
-    HostClaim, HostGroup, HostRatio, Otherwise, Standing, Together,
+    Disagreement, FLEET_SCHEMA, Fleet, FleetClaim, FleetContrast, FleetHost, GroupClaim, GroupRatio,
+    HostClaim, HostCounts, HostGroup, HostRatio, Otherwise, Standing, Together,
 };
 use crate::claims::ClaimCounts;
 use ipcost_model::ClaimVerdict;
@@ -30,7 +30,7 @@ pub(super) struct Hosts {
 
 impl Gatherer {
     /// The fleet of these documents, with the files that were not counted so far.
-    pub(super) fn fleet(&mut self, tool: Tool, runs: Vec<Gathered>) -> Fleet {
+    pub(super) fn fleet(&mut self, tool: Tool, runs: Vec<FleetGathered>) -> Fleet {
         let runs = self.newest(runs);
         let (hosts, index) = hosts(&runs);
         let margin = runs
@@ -42,7 +42,7 @@ impl Gatherer {
         let of_contrasts = contrasts.iter().flat_map(|(_, dissents)| dissents);
         let dissents: Vec<&Dissent> =
             of_contrasts.chain(claims.iter().flat_map(|(_, dissents)| dissents)).collect();
-        let split = Split::new(&self.facts, &hosts.facts, &dissents);
+        let split = HostSplit::new(&self.facts, &hosts.facts, &dissents);
         let explained = |dissents: Vec<Dissent>| -> Vec<Disagreement> {
             dissents.into_iter().map(|dissent| split.disagreement(dissent)).collect()
         };
@@ -78,7 +78,7 @@ impl Gatherer {
 
     fn contrasts(
         &self,
-        runs: &[Gathered],
+        runs: &[FleetGathered],
         hosts: &Hosts,
         index: &HashMap<HostKey, usize>,
         margin: f64,
@@ -91,7 +91,7 @@ impl Gatherer {
         let contrast = |(pair, mut ratios): (u32, Vec<(usize, &Ratio)>)| {
             let pair = &self.pairs.all[pair as usize];
             ratios.sort_by_key(|(host, _)| *host);
-            let mut counts = Counts::default();
+            let mut counts = HostCounts::default();
             ratios.iter().for_each(|(_, ratio)| counts.add(ratio.standing));
             let dissents = self.dissents(&ratios, counts, margin);
             let contrast = FleetContrast {
@@ -114,7 +114,7 @@ impl Gatherer {
     }
 
     /// Hosts that do not stand where most do, then those where the same is of another size.
-    fn dissents(&self, ratios: &[(usize, &Ratio)], counts: Counts, margin: f64) -> Vec<Dissent> {
+    fn dissents(&self, ratios: &[(usize, &Ratio)], counts: HostCounts, margin: f64) -> Vec<Dissent> {
         let Some(majority) = counts.majority() else { return Vec::new() };
         let standing = |wanted: Standing| -> Vec<usize> {
             let there = ratios.iter().filter(|(_, ratio)| ratio.standing == wanted);
@@ -148,7 +148,7 @@ impl Gatherer {
 
     fn claims_of(
         &self,
-        runs: &[Gathered],
+        runs: &[FleetGathered],
         hosts: &Hosts,
         index: &HashMap<HostKey, usize>,
     ) -> Vec<(FleetClaim, Vec<Dissent>)> {
@@ -212,8 +212,8 @@ fn claim_dissents(found: &[(usize, &ClaimOnHost)], counts: ClaimCounts) -> Vec<D
 }
 
 /// The hosts of documents, by name, and the index of each.
-fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
-    let mut newest: BTreeMap<&HostKey, &Gathered> = BTreeMap::new();
+fn hosts(runs: &[FleetGathered]) -> (Hosts, HashMap<HostKey, usize>) {
+    let mut newest: BTreeMap<&HostKey, &FleetGathered> = BTreeMap::new();
     for run in runs {
         let known = newest.entry(&run.host).or_insert(run);
         if run.started > known.started {
@@ -235,7 +235,7 @@ fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
     let names = names(newest.keys().copied());
     let mut files: HashMap<&HostKey, Vec<String>> = HashMap::new();
     runs.iter().for_each(|run| files.entry(&run.host).or_default().push(run.file.clone()));
-    let host = |((key, run), name): ((&&HostKey, &&Gathered), String)| FleetHost {
+    let host = |((key, run), name): ((&&HostKey, &&FleetGathered), String)| FleetHost {
         key: (**key).clone(),
         name,
         machine: key.machine().map(str::to_owned),
@@ -357,7 +357,7 @@ pub(super) fn by_group<T: Copy>(all: &[T], hosts: &Hosts, host: impl Fn(&T) -> u
 
 fn group_ratios(ratios: &[(usize, &Ratio)], hosts: &Hosts) -> Vec<GroupRatio> {
     let of = |(group, ratios): (u64, Vec<(usize, &Ratio)>)| {
-        let mut counts = Counts::default();
+        let mut counts = HostCounts::default();
         ratios.iter().for_each(|(_, ratio)| counts.add(ratio.standing));
         let logs: Vec<f64> = ratios.iter().map(|(_, ratio)| ratio.log).collect();
         let fold = |start: f64, of: fn(f64, f64) -> f64| logs.iter().copied().fold(start, of).exp();
@@ -373,7 +373,7 @@ fn group_ratios(ratios: &[(usize, &Ratio)], hosts: &Hosts) -> Vec<GroupRatio> {
 }
 
 /// What else a reader must know.
-fn notes(runs: &[Gathered], hosts: &Hosts, index: &HashMap<HostKey, usize>) -> Vec<String> {
+fn notes(runs: &[FleetGathered], hosts: &Hosts, index: &HashMap<HostKey, usize>) -> Vec<String> {
     let mut notes = Vec::new();
     let unknown = index.keys().filter(|key| matches!(key, HostKey::Unknown(_))).count();
     if unknown > 0 {

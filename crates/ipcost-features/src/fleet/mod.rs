@@ -14,7 +14,7 @@ mod page;
 mod record;
 pub mod words;
 
-pub(crate) use self::files::Files;
+pub(crate) use self::files::FleetFiles;
 pub use self::gather::Gatherer;
 pub use self::host_key::{HostKey, names};
 pub use self::page::{figure, page};

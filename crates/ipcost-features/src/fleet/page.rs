@@ -3,7 +3,7 @@
 use ipcost_model::units::counted;
 use ipcost_report::numbers::interval;
 use ipcost_report::page::{
-    Block, Claim, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
+    Block, ClaimBlock, Column, Field, FieldValue, Frame, Page, PageFigure, Paragraph, Section, Table, Tone,
 };
 use ipcost_report::picture::{draw_forest, plain_forest};
 use ipcost_report::words::{capitalised, cores};
@@ -87,8 +87,8 @@ fn groups(fleet: &Fleet) -> Table {
     ];
     let row = |group: &HostGroup| {
         vec![
-            Value::Count(group.hosts).into(),
-            Value::Name(format!("{} {}", group.os, group.kernel)).into(),
+            FieldValue::Count(group.hosts).into(),
+            FieldValue::Name(format!("{} {}", group.os, group.kernel)).into(),
             group.cpu.clone().into(),
             group.virtualisation.clone().into(),
         ]
@@ -107,7 +107,7 @@ fn contrasts(fleet: &Fleet) -> Section<'_> {
         Column::number("another host").dropped(1),
     ];
     let forest = overview(fleet);
-    let figure = Figure::new(forest.reading.clone(), move |frame| match frame {
+    let figure = PageFigure::new(forest.reading.clone(), move |frame| match frame {
         Frame::Page => plain_forest(&forest),
         Frame::File(background) => draw_forest(&forest, background),
     });
@@ -126,19 +126,19 @@ fn contrast_row(fleet: &Fleet, row: ContrastRow<'_>, tone: Tone) -> Vec<Field> {
     let ContrastRow { name, counts, is_usual, together } = row;
     let indent = if is_usual { "  " } else { "" };
     vec![
-        Value::Name(format!("{indent}{name}")).into(),
-        Field::from(Value::Name(counts)).toned(tone),
+        FieldValue::Name(format!("{indent}{name}")).into(),
+        Field::from(FieldValue::Name(counts)).toned(tone),
         Field::maybe(together.map(typical_of)),
-        Field::maybe(together.map(|together| Value::Name(known(fleet, together)))),
-        Field::maybe(together.map(|together| Value::Text(spread(together)))),
+        Field::maybe(together.map(|together| FieldValue::Name(known(fleet, together)))),
+        Field::maybe(together.map(|together| FieldValue::Text(spread(together)))),
         Field::maybe(together.and_then(another)),
     ]
 }
 
 /// Where another host's ratio lies.
-fn another(together: &Together) -> Option<Value> {
+fn another(together: &Together) -> Option<FieldValue> {
     let (lo, hi) = together.another_lo.zip(together.another_hi)?;
-    Some(Value::Name(interval(together.ratio, Some(lo), Some(hi))?))
+    Some(FieldValue::Name(interval(together.ratio, Some(lo), Some(hi))?))
 }
 
 /// How the verdict of most hosts on a contrast looks.
@@ -158,8 +158,8 @@ fn cheapest(fleet: &Fleet) -> Table {
         let name = if work == above { String::new() } else { capitalised(work) };
         above = work;
         vec![
-            Value::Name(name).into(),
-            Field::from(Value::Name(cores(*placement).to_owned())).toned(Tone::Quiet),
+            FieldValue::Name(name).into(),
+            Field::from(FieldValue::Name(cores(*placement).to_owned())).toned(Tone::Quiet),
             cheapest_on(cheapest, *open, open_among).into(),
         ]
     });
@@ -172,7 +172,7 @@ fn cheapest_by_group(fleet: &Fleet) -> Table {
         table.groups.iter().map(|GroupCheapest { group, cheapest, open, open_among }| {
             let name = format!("{}, {}", capitalised(&table.work), cores(table.placement));
             vec![
-                Value::Name(name).into(),
+                FieldValue::Name(name).into(),
                 group_of(fleet, *group),
                 cheapest_on(cheapest, *open, open_among).into(),
             ]
@@ -205,12 +205,12 @@ fn claims(fleet: &Fleet) -> Section<'_> {
     section.with(of_one.open())
 }
 
-fn of_claim(fleet: &Fleet, claim: &FleetClaim) -> Claim {
+fn of_claim(fleet: &Fleet, claim: &FleetClaim) -> ClaimBlock {
     let known = claim.counts.majority().unwrap_or(ClaimVerdict::Open);
     let size = claim.size.as_ref().map(|size| format!("its size: {}", claim_counts(size)));
     let who = (!claim.disagreements.is_empty()).then(|| claim_sentence(fleet, claim));
     let differs = claim.conditions.iter().any(|under| under.counts != claim.conditions[0].counts);
-    Claim {
+    ClaimBlock {
         text: format!("“{}”", claim.text),
         known,
         said: claim_counts(&claim.counts),
@@ -223,7 +223,7 @@ fn of_claim(fleet: &Fleet, claim: &FleetClaim) -> Claim {
 fn by_host_of(fleet: &Fleet, claim: &FleetClaim) -> Table {
     let row = |host: &super::HostClaim| {
         vec![
-            Value::Name(fleet.hosts[host.host as usize].name.clone()).into(),
+            FieldValue::Name(fleet.hosts[host.host as usize].name.clone()).into(),
             Field::from(host.word.name()).toned(host.word),
             host.sentence.clone().into(),
         ]
@@ -244,9 +244,9 @@ fn of_contrast<'a>(fleet: &'a Fleet, contrast: &'a FleetContrast) -> Section<'a>
     let title = format!("{}: {}", work(&contrast.work, contrast.placement), pair(contrast));
     let rows = contrast.hosts.iter().take(MOST_HOSTS).map(|host| {
         vec![
-            Value::Name(fleet.hosts[host.host as usize].name.clone()).into(),
-            Value::Ratio(host.ratio).into(),
-            Value::Interval(host.ratio, host.lo, host.hi).into(),
+            FieldValue::Name(fleet.hosts[host.host as usize].name.clone()).into(),
+            FieldValue::Ratio(host.ratio).into(),
+            FieldValue::Interval(host.ratio, host.lo, host.hi).into(),
             host.standing.name().into(),
         ]
     });
@@ -257,8 +257,8 @@ fn of_contrast<'a>(fleet: &'a Fleet, contrast: &'a FleetContrast) -> Section<'a>
 }
 
 /// The picture of a contrast by host.
-pub fn figure<'a>(fleet: &'a Fleet, contrast: &'a FleetContrast) -> Figure<'a> {
-    Figure::new("", move |frame| match frame {
+pub fn figure<'a>(fleet: &'a Fleet, contrast: &'a FleetContrast) -> PageFigure<'a> {
+    PageFigure::new("", move |frame| match frame {
         Frame::Page => plain_forest(&by_host(fleet, contrast)),
         Frame::File(background) => draw_forest(&by_host(fleet, contrast), background),
     })
@@ -277,13 +277,13 @@ fn hosts(fleet: &Fleet) -> Table {
     let row = |host: &super::FleetHost| {
         let group = &fleet.groups[host.group as usize];
         vec![
-            Value::Name(host.name.clone()).into(),
-            Value::Name(format!("{} {}", group.os, group.kernel)).into(),
+            FieldValue::Name(host.name.clone()).into(),
+            FieldValue::Name(format!("{} {}", group.os, group.kernel)).into(),
             group.cpu.clone().into(),
             group.virtualisation.clone().into(),
-            Value::Count(host.cores.into()).into(),
-            Value::Name(host.version.clone()).into(),
-            Value::Name(host.started.clone()).into(),
+            FieldValue::Count(host.cores.into()).into(),
+            FieldValue::Name(host.version.clone()).into(),
+            FieldValue::Name(host.started.clone()).into(),
         ]
     };
     let mut table = Table::new(&COLUMNS).rows(fleet.hosts.iter().take(MOST_HOSTS).map(row));

@@ -133,7 +133,7 @@ pub struct HostGroup {
 /// How many hosts stand where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Counts {
+pub struct HostCounts {
     /// [`Standing::Cheaper`].
     pub cheaper: u64,
     /// [`Standing::Same`].
@@ -144,7 +144,7 @@ pub struct Counts {
     pub open: u64,
 }
 
-impl Counts {
+impl HostCounts {
     pub fn add(&mut self, standing: Standing) {
         *match standing {
             Standing::Cheaper => &mut self.cheaper,
@@ -191,7 +191,7 @@ pub struct FleetContrast {
     /// What tables call it.
     pub b_label: String,
     /// How many hosts stand where.
-    pub counts: Counts,
+    pub counts: HostCounts,
     /// What all hosts say together; null for fewer than two with an error of their own.
     pub together: Option<Together>,
     /// The same without the hosts that disagree and that a recorded fact sets apart; null if there are none.
@@ -257,7 +257,7 @@ pub struct GroupRatio {
     /// The group, by index.
     pub group: u64,
     /// How many of its hosts stand where.
-    pub counts: Counts,
+    pub counts: HostCounts,
     /// The median of its hosts.
     pub median: f64,
     /// The smallest.

@@ -3,11 +3,11 @@
 use ipcost_model::units::counted;
 use ipcost_model::{Metric, Placement, Verdict, and_joined, escaped, first_few};
 use ipcost_report::numbers::{interval, ratio};
-use ipcost_report::page::Value;
+use ipcost_report::page::FieldValue;
 use ipcost_report::words::{cores, quantity, verdict};
 
 use super::record::{
-    CheapestOn, Counts, Disagreement, Fleet, FleetClaim, FleetCondition, FleetContrast, HostDifference,
+    CheapestOn, Disagreement, Fleet, FleetClaim, FleetCondition, FleetContrast, HostCounts, HostDifference,
     HostGroup, Otherwise, Skipped, Standing, Together,
 };
 use crate::claims::ClaimCounts;
@@ -70,7 +70,7 @@ pub fn pair(contrast: &FleetContrast) -> String {
 }
 
 /// `38 cheaper, 2 same`.
-pub fn standings(counts: &Counts) -> String {
+pub fn standings(counts: &HostCounts) -> String {
     let parts = Standing::ALL.iter().filter(|standing| counts.of(**standing) > 0);
     let one = |standing: &Standing| match (counts.of(*standing), standing) {
         (many, Standing::CostsMore) if many != 1 => format!("{many} cost more"),
@@ -129,8 +129,8 @@ pub fn typical(together: &Together) -> String {
 }
 
 /// The same as a value.
-pub fn typical_of(together: &Together) -> Value {
-    Value::RatioWithin(together.ratio, Some(together.lo), Some(together.hi))
+pub fn typical_of(together: &Together) -> FieldValue {
+    FieldValue::RatioWithin(together.ratio, Some(together.lo), Some(together.hi))
 }
 
 /// What is known of a typical host: `cheaper`.

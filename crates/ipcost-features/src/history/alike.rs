@@ -7,7 +7,7 @@ use crate::compare::alike_batches;
 
 /// What runs must have in common to be in one history.
 #[derive(Debug, Clone)]
-pub struct Alike {
+pub struct AlikeRuns {
     pub host: String,
     /// The command and the job, without what only says how long to measure.
     pub job: (Option<String>, Job),
@@ -19,7 +19,7 @@ pub struct Alike {
     pub debug: bool,
 }
 
-impl Alike {
+impl AlikeRuns {
     pub fn of(document: &Document) -> Self {
         let answer = document.answer.as_ref();
         let server = answer.and_then(|answer| answer.get("server").and(answer.get("version")));

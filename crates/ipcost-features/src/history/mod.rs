@@ -4,6 +4,6 @@ mod alike;
 mod page;
 mod record;
 
-pub use self::alike::Alike;
+pub use self::alike::AlikeRuns;
 pub use self::page::{job, page};
 pub use self::record::*;

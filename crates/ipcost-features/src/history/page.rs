@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_model::units::size_text;
 use ipcost_model::{NATIVE, Placement, RunState, Stopped, Verdict};
-use ipcost_report::page::{Column, Field, Page, Table, Tone, Value};
+use ipcost_report::page::{Column, Field, FieldValue, Page, Table, Tone};
 
 use crate::history::{RunList, RunSummary};
 
@@ -28,14 +28,14 @@ pub fn page(list: &RunList, ages: &[Duration]) -> Page<'static> {
     page.about.push(list.directory.clone());
     let row = |(run, age): (&RunSummary, &Duration)| {
         vec![
-            Field::from(Value::Name(when(run, *age))).toned(Tone::Quiet),
-            Value::Name(run.id.clone()).into(),
-            Field::maybe(run.name.clone().map(Value::Name)).toned(Tone::Strong),
-            Value::Name(run.host.clone()).into(),
-            Value::Name(run.kernel.clone()).into(),
+            Field::from(FieldValue::Name(when(run, *age))).toned(Tone::Quiet),
+            FieldValue::Name(run.id.clone()).into(),
+            Field::maybe(run.name.clone().map(FieldValue::Name)).toned(Tone::Strong),
+            FieldValue::Name(run.host.clone()).into(),
+            FieldValue::Name(run.kernel.clone()).into(),
             answered(run),
             verdicts(run),
-            Value::Brief(job(run)).into(),
+            FieldValue::Brief(job(run)).into(),
         ]
     };
     page.blocks.push(Table::new(&COLUMNS).rows(list.runs.iter().zip(ages).map(row)).into());
@@ -56,7 +56,7 @@ fn data(list: &RunList) -> Table {
         Column::text("verdicts"),
         Column::text("job"),
     ];
-    let text = |text: &str| Field::from(Value::Name(text.to_owned()));
+    let text = |text: &str| Field::from(FieldValue::Name(text.to_owned()));
     let row = |run: &RunSummary| {
         vec![
             text(&run.id),
@@ -140,7 +140,9 @@ fn sizes(bytes: &[u64]) -> String {
 /// How many contrasts are answered, of all; or that the run did not end well.
 fn answered(run: &RunSummary) -> Field {
     let state = match (run.state, run.stopped) {
-        (RunState::Running, _) => return Field::from(Value::Name("running".to_owned())).toned(Tone::Strong),
+        (RunState::Running, _) => {
+            return Field::from(FieldValue::Name("running".to_owned())).toned(Tone::Strong);
+        }
         (RunState::Unfinished, _) => "unfinished".to_owned(),
         (RunState::Finished, Stopped::Interrupted | Stopped::Failed) => run.stopped.to_string(),
         (RunState::Finished, _) => {
@@ -148,10 +150,10 @@ fn answered(run: &RunSummary) -> Field {
             let all: u64 = counted.iter().map(|(_, count)| u64::from(*count)).sum();
             let is_answer = |(verdict, _): &&(Verdict, u32)| verdict.is_answer();
             let known: u64 = counted.iter().filter(is_answer).map(|(_, count)| u64::from(*count)).sum();
-            return Field::maybe((all > 0).then(|| Value::Name(format!("{known} of {all}"))));
+            return Field::maybe((all > 0).then(|| FieldValue::Name(format!("{known} of {all}"))));
         }
     };
-    Field::from(Value::Name(state)).toned(Tone::Caution)
+    Field::from(FieldValue::Name(state)).toned(Tone::Caution)
 }
 
 /// How many contrasts are known to be what; before it, that the run did not end well.
@@ -166,10 +168,10 @@ fn verdicts(run: &RunSummary) -> Field {
             (run.stopped.to_string(), Tone::Caution)
         }
         (RunState::Finished, Stopped::Resolved | Stopped::Budget) => {
-            return Value::Name(known).into();
+            return FieldValue::Name(known).into();
         }
     };
-    Field::from(Value::Name(format!("{before}: {known}"))).toned(tone)
+    Field::from(FieldValue::Name(format!("{before}: {known}"))).toned(tone)
 }
 
 #[cfg(test)]

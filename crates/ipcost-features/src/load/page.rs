@@ -3,9 +3,11 @@
 use ipcost_model::units::{counted, duration_of, duration_text, percent, rate_text, time_text};
 use ipcost_model::{Document, Estimate, Percentile, Verdict};
 use ipcost_report::colours;
-use ipcost_report::lines::{AcrossLines, Lines, LinesPanel, NamedLine, Place};
+use ipcost_report::lines::{AcrossLines, LinePoint, Lines, LinesPanel, NamedLine};
 use ipcost_report::numbers::{rate, ratio as ratio_text, time};
-use ipcost_report::page::{Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value};
+use ipcost_report::page::{
+    Column, Field, FieldValue, Frame, Page, PageFigure, Paragraph, Section, Table, Tone,
+};
 use ipcost_report::picture::{Chart, draw_lines, plain_lines};
 use ipcost_report::words::{cores, verdict_of_percentile};
 
@@ -33,7 +35,7 @@ pub(super) fn page<'a>(curves: &'a LoadCurves, document: &'a Document) -> Page<'
         page.blocks.push(Section::new("", transport.clone()).with(table).open());
     }
     let drawn = lines(curves);
-    let figure = Figure::new(drawn.reading.clone(), move |frame| match frame {
+    let figure = PageFigure::new(drawn.reading.clone(), move |frame| match frame {
         Frame::Page => plain_lines(&drawn),
         Frame::File(background) => draw_lines(&drawn, document, background),
     });
@@ -78,7 +80,7 @@ fn lines(curves: &LoadCurves) -> Lines {
             let Estimate { median, lo, hi } = known(point)?;
             // The bands of the medians would lie on those of the other transport's.
             let bounds = lo.zip(hi).filter(|_| percentile == Percentile::P99);
-            Some(Place { x: point.per_s as f64, ns: median, bounds })
+            Some(LinePoint { x: point.per_s as f64, ns: median, bounds })
         };
         NamedLine {
             name: format!("{transport}, {}", percentile.title()),
@@ -122,7 +124,7 @@ fn columns(limit_ns: u64) -> [Column; 11] {
 }
 
 fn row(point: &LoadPoint) -> Vec<Field> {
-    let cost = |known: Option<Estimate>| Field::maybe(known.map(|known| Value::Cost(known.median)));
+    let cost = |known: Option<Estimate>| Field::maybe(known.map(|known| FieldValue::Cost(known.median)));
     let (said, tone) = match point.is_under() {
         Some(true) => ("yes", Tone::Good),
         Some(false) => ("no", Tone::Bad),
@@ -130,16 +132,16 @@ fn row(point: &LoadPoint) -> Vec<Field> {
         None => ("open", Tone::Open),
     };
     vec![
-        Value::Text(rate_text(point.per_s)).into(),
-        Value::Share(point.utilisation).into(),
+        FieldValue::Text(rate_text(point.per_s)).into(),
+        FieldValue::Share(point.utilisation).into(),
         cost(point.p50_ns),
         cost(point.p90_ns),
         cost(point.p99_ns),
-        Field::maybe(point.p99_ns.map(|known| Value::CostInterval(known.lo, known.hi))),
+        Field::maybe(point.p99_ns.map(|known| FieldValue::CostInterval(known.lo, known.hi))),
         cost(point.p999_ns),
-        Field::maybe(point.tail.map(|tail| Value::Share(tail.share))),
-        Field::maybe(point.cpu_ns_per_op.map(Value::Cost)),
-        Field::maybe(point.wakeups_per_op.map(Value::PerOperation)),
+        Field::maybe(point.tail.map(|tail| FieldValue::Share(tail.share))),
+        Field::maybe(point.cpu_ns_per_op.map(FieldValue::Cost)),
+        Field::maybe(point.wakeups_per_op.map(FieldValue::PerOperation)),
         Field::from(said).toned(tone),
     ]
 }
@@ -160,11 +162,11 @@ fn compared_at(known: &LoadComparison, margin: f64) -> Vec<Field> {
         }
     };
     vec![
-        Value::Text(at).into(),
-        Value::Name(contrast.percentile.title().to_owned()).into(),
-        Value::Name(format!("{} / {}", known.a, known.b)).into(),
-        Value::Ratio(contrast.ratio).into(),
-        Value::Interval(contrast.ratio, contrast.lo, contrast.hi).into(),
+        FieldValue::Text(at).into(),
+        FieldValue::Name(contrast.percentile.title().to_owned()).into(),
+        FieldValue::Name(format!("{} / {}", known.a, known.b)).into(),
+        FieldValue::Ratio(contrast.ratio).into(),
+        FieldValue::Interval(contrast.ratio, contrast.lo, contrast.hi).into(),
         Field::from(verdict_of_percentile(contrast, margin)).toned(tone),
     ]
 }
@@ -181,9 +183,9 @@ fn saturation(curves: &LoadCurves) -> Table {
         let per_s = |name: &String| {
             let is_it = |known: &&Capacity| known.transport == *name && known.concurrency == connections;
             let found = curves.capacities.iter().find(is_it);
-            Field::maybe(found.map(|known| Value::Text(rate(known.per_s.median))))
+            Field::maybe(found.map(|known| FieldValue::Text(rate(known.per_s.median))))
         };
-        let first = Value::Count(u64::from(connections)).into();
+        let first = FieldValue::Count(u64::from(connections)).into();
         std::iter::once(first).chain(transports.iter().map(per_s)).collect::<Vec<Field>>()
     });
     Table::new(&columns).rows(rows)

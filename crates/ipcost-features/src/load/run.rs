@@ -9,8 +9,8 @@ use ipcost_lab::percentiles::{log_ratios, log_values};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{
-    About, Answered, Contrasts, EngineError, Lab, LabError, Needed, Outcome, Percentiles, Question, Settings,
-    document,
+    About, Answered, Contrasts, EngineError, Lab, LabError, Needed, Outcome, Percentiles, PlanSettings,
+    Question, document,
 };
 use ipcost_model::pace::RATE;
 use ipcost_model::units::{counted, duration_text};
@@ -122,7 +122,7 @@ pub fn load(
     check(request)?;
     let lab = Lab::open(base, tell)?;
     let seed = request.seed.unwrap_or_else(fresh_seed);
-    let mut measuring = Measuring {
+    let mut measuring = LoadRun {
         request,
         base,
         lab,
@@ -163,7 +163,7 @@ pub fn load(
     }
     let out_of_rates = std::mem::take(&mut measuring.out_of_rates);
     let family = measuring.family();
-    let Measuring { documents, points, comparisons, failure, began, stalls, .. } = measuring;
+    let LoadRun { documents, points, comparisons, failure, began, stalls, .. } = measuring;
     let curves = LoadCurves {
         schema: LOAD_SCHEMA.to_owned(),
         request: request.clone(),
@@ -198,7 +198,7 @@ fn check(request: &LoadRequest) -> Result<(), LabError> {
     Ok(())
 }
 
-struct Measuring<'a> {
+struct LoadRun<'a> {
     request: &'a LoadRequest,
     base: &'a Job,
     lab: Lab,
@@ -216,7 +216,7 @@ struct Measuring<'a> {
     stalls: Vec<Stalling>,
 }
 
-impl Measuring<'_> {
+impl LoadRun<'_> {
     fn has_ended(&self) -> bool {
         self.failure.is_some()
             || self.documents.last().is_none_or(|last| last.stopped == Stopped::Interrupted)
@@ -279,11 +279,11 @@ impl Measuring<'_> {
     fn run(
         &mut self,
         job: &Job,
-        settings: impl FnOnce(Settings) -> Settings,
+        settings: impl FnOnce(PlanSettings) -> PlanSettings,
         question: &dyn Question,
     ) -> Result<Outcome, Unplanned> {
         let seed = self.seed.wrapping_add(self.documents.len() as u64);
-        let plan = plan_of(&self.lab, job, &settings(Settings::of(job, seed)))?;
+        let plan = plan_of(&self.lab, job, &settings(PlanSettings::of(job, seed)))?;
         let mut watching = (self.observer)(about(job, plan.seed));
         let ran = self.lab.run(plan, question, self.interrupt, |_| &mut *watching);
         ran.map(|(outcome, _)| outcome).map_err(|error| Unplanned::Other(error.into()))
@@ -399,7 +399,7 @@ impl Measuring<'_> {
         let before = self.epochs.clone();
         let limit_ns = self.request.limit_ns;
         let question = UnderLimit { limit_ns, level, before: &before };
-        let settings = |settings: Settings| Settings {
+        let settings = |settings: PlanSettings| PlanSettings {
             level: Some(level),
             family: Some(family),
             may_overload: true,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ipcost_lab::bench::{BatchKind, Bench};
 use ipcost_lab::lab::fresh_seed;
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{Lab, LabError, Settings, rate};
+use ipcost_lab::{Lab, LabError, PlanSettings, rate};
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{Expanded, Plan, PlannedCell};
 use ipcost_stats::planned_epochs_to_expect;
@@ -27,16 +27,16 @@ fn failed(what: &str) -> LabError {
 }
 
 /// The article's cells with its counts, and how long each takes here.
-struct Counted {
+struct CountedOperations {
     lab: Lab,
     /// The cells with their counts.
     cells: Expanded,
-    settings: Settings,
+    settings: PlanSettings,
     /// How long one repetition of a cell takes, by cell.
     estimates: Vec<Duration>,
 }
 
-impl Counted {
+impl CountedOperations {
     /// Prepares the cells and times each briefly; counts are divided by a number.
     fn new(
         request: &ReplicateRequest,
@@ -49,8 +49,12 @@ impl Counted {
         let job = job_of(&matrices, &Peers::default())?;
         let lab = lab_of(request, &job, observer)?;
         let seed = request.seed.unwrap_or_else(fresh_seed);
-        let mut settings =
-            Settings { epochs: Some(1), counted: true, margin: NO_MARGIN, ..Settings::of(&job, seed) };
+        let mut settings = PlanSettings {
+            epochs: Some(1),
+            counted: true,
+            margin: NO_MARGIN,
+            ..PlanSettings::of(&job, seed)
+        };
         let mut cells = lab.cells(&job)?;
         let plan = lab.plan(cells.clone(), &settings)?;
         if let Some(reason) = plan.cells.iter().find_map(|cell| cell.unavailable.clone()) {
@@ -81,7 +85,7 @@ impl Counted {
 
     /// The plan of a number of repetitions of all cells.
     fn plan(&self, repetitions: u32, sender_timed: Vec<usize>) -> Result<Plan, LabError> {
-        let settings = Settings {
+        let settings = PlanSettings {
             epochs: Some(repetitions),
             budget: Some(self.whole(repetitions)),
             sender_timed,
@@ -124,10 +128,10 @@ pub fn repeat(
     interrupt: &Interrupt,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Repetition>, LabError> {
-    let article = Counted::new(request, published, divide, interrupt, observer)?;
+    let article = CountedOperations::new(request, published, divide, interrupt, observer)?;
     let repetitions = if divide > 1 { 1 } else { published.repetitions };
     let plan = article.plan(repetitions, Vec::new())?;
-    let Counted { lab, estimates, .. } = &article;
+    let CountedOperations { lab, estimates, .. } = &article;
     observer.estimate(&format!(
         "{} cells, {repetitions} times each: about {}; ipcost replicate without --as-published decides the claims in minutes",
         estimates.len(),
@@ -175,7 +179,7 @@ pub(super) fn full(
         .as_published
         .as_ref()
         .ok_or_else(|| LabError::Refused("it has no published counts; run it without --full".to_owned()))?;
-    let article = Counted::new(request, published, divide, interrupt, observer)?;
+    let article = CountedOperations::new(request, published, divide, interrupt, observer)?;
     let asked = published.repetitions;
     let whole = article.whole(asked);
     if whole > LONGEST {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{cells_of, quantity_of};
 use super::table::{about_size, load_text};
-use super::{Replication, Stratum, Test, figure};
+use super::{ClaimTest, Replication, Stratum, figure};
 use crate::claims::Selector;
 
 /// What a test compares: two sides under the same load, or one alone.
@@ -32,10 +32,10 @@ pub struct Compared {
 }
 
 /// What a condition sets, by name: `placement`, options, `peers`.
-pub type Settings = BTreeMap<String, String>;
+pub type ConditionSettings = BTreeMap<String, String>;
 
 /// What the condition of a claim sets.
-pub(super) fn settings(stratum: &Stratum) -> Settings {
+pub(super) fn settings(stratum: &Stratum) -> ConditionSettings {
     let placement = stratum.placement.map(|placement| ("placement".to_owned(), placement.to_string()));
     let options = stratum.options.iter().map(|(name, value)| (name.to_string(), value.to_string()));
     let peers: Vec<&str> = stratum.peers.values().map(String::as_str).collect();
@@ -75,7 +75,7 @@ impl<'a> Article<'a> {
 
 impl Compared {
     /// What a test compares among published cells; `None` where it names none of them.
-    pub(super) fn of(test: &Test, article: &Article<'_>) -> Option<Self> {
+    pub(super) fn of(test: &ClaimTest, article: &Article<'_>) -> Option<Self> {
         let cells = article.cells;
         // Calls are compared by name, whatever the load.
         if test.same_system_calls {

@@ -1,17 +1,17 @@
 //! From what is decided field by field of a table to what is said of all of it: along an ordered factor, over conditions, and what it
 //! depends on. Pure: it knows words and values, and neither transports nor sizes.
 
-use super::compared::Settings;
+use super::compared::ConditionSettings;
 use ipcost_model::ClaimVerdict;
 
 /// A field of a table: what is known there, and the least and the largest value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Known {
+pub(super) struct FieldRange {
     pub(super) word: ClaimVerdict,
     pub(super) values: (f64, f64),
 }
 
-impl Known {
+impl FieldRange {
     /// What two fields say that do not contradict one another: a difference that matters in one of them is one.
     fn with(self, other: Self) -> Self {
         let (mine, others) = (self.values, other.values);
@@ -28,13 +28,13 @@ impl Known {
 
 /// Rows along one ordered factor, the least first, and conditions as columns. A field is `None` where nothing was measured.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Grid {
+pub(super) struct FieldGrid {
     /// What orders the rows, such as `size`.
     pub(super) factor: &'static str,
     /// Whether the values are ratios, of which it matters on which side of 1 they lie.
     pub(super) is_ratio: bool,
     /// Fields by row, then by column.
-    pub(super) rows: Vec<Vec<Option<Known>>>,
+    pub(super) rows: Vec<Vec<Option<FieldRange>>>,
 }
 
 /// Neighbouring rows of which the same is known.
@@ -71,15 +71,15 @@ const SIDE: f64 = 0.05;
 
 /// Whether two decided fields say the contrary of one another: one holds, the other does not, and their intervals are apart. Where they
 /// are not, both may have one value.
-fn contradict(a: Known, b: Known) -> bool {
+fn contradict(a: FieldRange, b: FieldRange) -> bool {
     let overlap = a.values.0 <= b.values.1 && b.values.0 <= a.values.1;
-    let holds = |known: Known| known.word == ClaimVerdict::Holds;
+    let holds = |known: FieldRange| known.word == ClaimVerdict::Holds;
     is_decided(a.word) && is_decided(b.word) && holds(a) != holds(b) && !overlap
 }
 
 /// What is known of a claim by the fields of its tables, a list for each thing that is compared. It depends if two fields contradict one another,
 /// or if it fails for one thing and holds for another. Fields that are open take nothing from what is known of others.
-pub(super) fn word_of(parts: &[Vec<Known>]) -> ClaimVerdict {
+pub(super) fn word_of(parts: &[Vec<FieldRange>]) -> ClaimVerdict {
     use ClaimVerdict::{Depends, Fails, Holds, NoDifference, NotTested, Open};
     let has = |word: ClaimVerdict| parts.iter().flatten().any(|known| known.word == word);
     match () {
@@ -94,7 +94,7 @@ pub(super) fn word_of(parts: &[Vec<Known>]) -> ClaimVerdict {
 }
 
 /// Whether two of these fields contradict one another. A stranger's file may have many: the ends of intervals tell.
-fn contradicts_itself(part: &[Known]) -> bool {
+fn contradicts_itself(part: &[FieldRange]) -> bool {
     let ends = |holds: bool| {
         let mine = part
             .iter()
@@ -106,15 +106,16 @@ fn contradicts_itself(part: &[Known]) -> bool {
     yes.zip(no).is_some_and(|(yes, no)| !(yes.0 <= no.1 && no.0 <= yes.1))
 }
 
-impl Grid {
-    fn decided(&self, row: usize, column: usize) -> Option<Known> {
+impl FieldGrid {
+    fn decided(&self, row: usize, column: usize) -> Option<FieldRange> {
         self.rows[row].get(column).copied().flatten().filter(|known| is_decided(known.word))
     }
 
     /// Whether two fields are said apart: they contradict one another, or one costs less and the other more, whatever that means for
     /// a claim.
-    fn is_apart(&self, a: Known, b: Known) -> bool {
-        let sides = |below: Known, above: Known| below.values.1 < 1.0 - SIDE && above.values.0 > 1.0 + SIDE;
+    fn is_apart(&self, a: FieldRange, b: FieldRange) -> bool {
+        let sides =
+            |below: FieldRange, above: FieldRange| below.values.1 < 1.0 - SIDE && above.values.0 > 1.0 + SIDE;
         let both = is_decided(a.word) && is_decided(b.word);
         contradict(a, b) || (self.is_ratio && both && (sides(a, b) || sides(b, a)))
     }
@@ -124,8 +125,8 @@ impl Grid {
     }
 
     /// What is known of a row under some conditions, which do not contradict one another.
-    fn row(&self, row: usize, columns: &[usize]) -> Option<Known> {
-        columns.iter().filter_map(|column| self.decided(row, *column)).reduce(Known::with)
+    fn row(&self, row: usize, columns: &[usize]) -> Option<FieldRange> {
+        columns.iter().filter_map(|column| self.decided(row, *column)).reduce(FieldRange::with)
     }
 
     /// The fields of two tables of the same rows and columns as one table; `None` where they contradict one another, or only one of
@@ -135,12 +136,12 @@ impl Grid {
         if (0..self.rows.len()).any(|row| knows(self, row) != knows(other, row)) {
             return None;
         }
-        let field = |pair: (&Option<Known>, &Option<Known>)| match pair {
+        let field = |pair: (&Option<FieldRange>, &Option<FieldRange>)| match pair {
             (Some(a), Some(b)) if self.is_apart(*a, *b) => None,
             (Some(a), Some(b)) => Some(Some(a.with(*b))),
             (one, other) => Some(one.or(*other)),
         };
-        let row = |(a, b): (&Vec<Option<Known>>, &Vec<Option<Known>>)| -> Option<Vec<Option<Known>>> {
+        let row = |(a, b): (&Vec<Option<FieldRange>>, &Vec<Option<FieldRange>>)| -> Option<Vec<Option<FieldRange>>> {
             a.iter().zip(b).map(field).collect()
         };
         let rows = self.rows.iter().zip(&other.rows).map(row).collect::<Option<_>>()?;
@@ -150,7 +151,7 @@ impl Grid {
 
 /// What is said of a table: as few statements as there are sets of conditions that do not contradict one another, the largest first.
 /// Conditions under which everything is open say nothing.
-pub(super) fn statements(grid: &Grid) -> Vec<Statement> {
+pub(super) fn statements(grid: &FieldGrid) -> Vec<Statement> {
     let rows = 0..grid.rows.len();
     let agree = |a: usize, b: usize| {
         let pair = |row| grid.decided(row, a).zip(grid.decided(row, b));
@@ -170,7 +171,7 @@ pub(super) fn statements(grid: &Grid) -> Vec<Statement> {
     sets.into_iter().map(|columns| statement(grid, columns)).collect()
 }
 
-fn statement(grid: &Grid, columns: Vec<usize>) -> Statement {
+fn statement(grid: &FieldGrid, columns: Vec<usize>) -> Statement {
     let mut segments: Vec<Segment> = Vec::new();
     let mut open = Vec::new();
     // Open rows since the last decided one.
@@ -180,9 +181,9 @@ fn statement(grid: &Grid, columns: Vec<usize>) -> Statement {
             gap.push(row);
             continue;
         };
-        let Known { word, values } = known;
+        let FieldRange { word, values } = known;
         let goes_on = |segment: &&mut Segment| {
-            let so_far = Known { word: segment.word, values: segment.values };
+            let so_far = FieldRange { word: segment.word, values: segment.values };
             segment.word == word && !grid.is_apart(so_far, known)
         };
         let segment = segments.last_mut().filter(goes_on);
@@ -210,7 +211,7 @@ fn statement(grid: &Grid, columns: Vec<usize>) -> Statement {
 }
 
 /// Whether what is open in a row points to the same side of 1 as these values, as far as it is a ratio.
-fn points(grid: &Grid, row: usize, columns: &[usize], (least, most): (f64, f64)) -> bool {
+fn points(grid: &FieldGrid, row: usize, columns: &[usize], (least, most): (f64, f64)) -> bool {
     let open = columns.iter().filter_map(|column| grid.rows[row].get(*column).copied().flatten());
     let mut open = open.filter(|known| !is_decided(known.word)).map(|known| known.values.0);
     !grid.is_ratio || !open.any(|value| (value > 1.0 && most < 1.0) || (value < 1.0 && least > 1.0))
@@ -218,7 +219,7 @@ fn points(grid: &Grid, row: usize, columns: &[usize], (least, most): (f64, f64))
 
 /// What the word of a claim depends on: along rows, and from one condition to another that differs from it in one setting. What
 /// tells most contradicting pairs of fields apart comes first.
-pub(super) fn factors(grids: &[Grid], settings: &[Settings]) -> Vec<String> {
+pub(super) fn factors(grids: &[FieldGrid], settings: &[ConditionSettings]) -> Vec<String> {
     let mut found: Vec<(String, usize)> = Vec::new();
     let mut add = |name: &str, pairs: usize| match found.iter_mut().find(|(known, _)| known == name) {
         Some((_, count)) => *count += pairs,
@@ -246,8 +247,8 @@ pub(super) fn factors(grids: &[Grid], settings: &[Settings]) -> Vec<String> {
 }
 
 /// The one setting in which two conditions differ.
-fn only_difference<'a>(a: &'a Settings, b: &'a Settings) -> Option<&'a str> {
-    let set = |one: &'a Settings, other: &'a Settings| {
+fn only_difference<'a>(a: &'a ConditionSettings, b: &'a ConditionSettings) -> Option<&'a str> {
+    let set = |one: &'a ConditionSettings, other: &'a ConditionSettings| {
         one.iter().filter(|(name, value)| other.get(*name) != Some(*value)).map(|(name, _)| name.as_str())
     };
     let mut differing: Vec<&str> = set(a, b).chain(set(b, a)).collect();
@@ -275,13 +276,13 @@ pub(super) fn merged<T: PartialEq>(rows: &[T]) -> Vec<(usize, usize)> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::level::{Field, known};
+    use super::super::level::{ClaimField, known};
     use super::*;
-    use crate::claims::{Bounded, Bounds};
+    use crate::claims::{Bounded, ClaimBounds};
 
     /// A table in letters, one word a condition: `h` holds, `f` fails, `s` no difference, `o` open, `-` not measured. The
     /// value of a field is the number of its row, and more where it does not hold.
-    fn grid(columns: &[&str]) -> Grid {
+    fn grid(columns: &[&str]) -> FieldGrid {
         let field = |row: usize, letters: &str| {
             let (word, more) = match letters.as_bytes()[row] {
                 b'h' => (ClaimVerdict::Holds, 0),
@@ -291,10 +292,10 @@ mod tests {
                 _ => return None,
             };
             let value = (row + more) as f64;
-            Some(Known { word, values: (value, value) })
+            Some(FieldRange { word, values: (value, value) })
         };
         let row = |row| columns.iter().map(|letters| field(row, letters)).collect();
-        Grid { factor: "size", is_ratio: false, rows: (0..columns[0].len()).map(row).collect() }
+        FieldGrid { factor: "size", is_ratio: false, rows: (0..columns[0].len()).map(row).collect() }
     }
 
     /// `0+1: h0-1 (0) f3`: conditions, segments with what they bridge, and what is open.
@@ -346,14 +347,17 @@ mod tests {
         assert_eq!(said(&["sf", "fs"]), ["0+1: f0-1"], "neither holds");
         assert_eq!(said(&["h", "s"]), ["0: h0", "1: n0"]);
         assert!(said(&["ooo"]).is_empty());
-        assert!(statements(&Grid::default()).is_empty());
+        assert!(statements(&FieldGrid::default()).is_empty());
     }
 
     #[test]
     fn a_word_follows_from_fields_and_contradiction_takes_intervals_that_are_apart() {
         use ClaimVerdict::{Depends, Fails, Holds, NoDifference, NotTested, Open};
         let of = |all: &[(ClaimVerdict, f64, f64)]| {
-            word_of(&[all.iter().map(|(word, lo, hi)| Known { word: *word, values: (*lo, *hi) }).collect()])
+            word_of(&[all
+                .iter()
+                .map(|(word, lo, hi)| FieldRange { word: *word, values: (*lo, *hi) })
+                .collect()])
         };
         let (yes, no, same) = ((Holds, 0.7, 0.8), (Fails, 1.2, 1.4), (NoDifference, 0.96, 1.02));
         assert_eq!(of(&[yes, (Open, 0.9, 0.9)]), Holds, "nothing says that it depends");
@@ -365,10 +369,10 @@ mod tests {
         assert_eq!(of(&[same, (Open, 1.0, 1.0)]), NoDifference);
         assert_eq!(of(&[(Open, 1.0, 1.0)]), Open);
         assert_eq!(word_of(&[]), NotTested);
-        let known = |(word, lo, hi): (ClaimVerdict, f64, f64)| vec![Known { word, values: (lo, hi) }];
+        let known = |(word, lo, hi): (ClaimVerdict, f64, f64)| vec![FieldRange { word, values: (lo, hi) }];
         assert_eq!(word_of(&[known(yes), known(no)]), Depends, "of two things it holds for one");
         assert_eq!(word_of(&[known(yes), known(same)]), Holds);
-        let calls = |word| vec![Known { word, values: (f64::NAN, f64::NAN) }];
+        let calls = |word| vec![FieldRange { word, values: (f64::NAN, f64::NAN) }];
         assert_eq!(word_of(&[calls(Holds), calls(Fails)]), Depends);
     }
 
@@ -376,12 +380,12 @@ mod tests {
     #[test]
     fn one_ratio_under_all_conditions_depends_on_nothing() {
         let mut random = ipcost_stats::Random::new(3);
-        let below = Bounds { below: Some(Bounded::Strictly(1.0)), margin: Some(0.05), above: None };
+        let below = ClaimBounds { below: Some(Bounded::Strictly(1.0)), margin: Some(0.05), above: None };
         let mut depends = 0;
         for _ in 0..200 {
             let noise = 0.01 + 0.05 * random.unit();
-            let fields: Vec<Field> = (0..12)
-                .map(|_| Field {
+            let fields: Vec<ClaimField> = (0..12)
+                .map(|_| ClaimField {
                     start: ipcost_stats::Start::ALWAYS,
                     epochs: (1..=24).map(|epoch| (epoch, 0.97f64.ln() + noise * random.normal())).collect(),
                     is_ratio: true,
@@ -391,11 +395,11 @@ mod tests {
                 })
                 .collect();
             let found = known(&fields, fields.len());
-            let of = |(field, epochs): (&Field, &usize)| {
+            let of = |(field, epochs): (&ClaimField, &usize)| {
                 let values = field.at(found.level, *epochs)?.interval?;
-                Some(Known { word: below.decide(Some(values)), values })
+                Some(FieldRange { word: below.decide(Some(values)), values })
             };
-            let part: Vec<Known> = fields.iter().zip(&found.epochs).filter_map(of).collect();
+            let part: Vec<FieldRange> = fields.iter().zip(&found.epochs).filter_map(of).collect();
             depends += u32::from(word_of(&[part]) == ClaimVerdict::Depends);
         }
         assert!(depends <= 10, "{depends} of 200");
@@ -403,33 +407,33 @@ mod tests {
 
     #[test]
     fn what_is_open_and_points_the_other_way_is_not_spoken_for() {
-        let at = |word, value: f64| Some(Known { word, values: (value, value) });
+        let at = |word, value: f64| Some(FieldRange { word, values: (value, value) });
         let (fails, open) = (ClaimVerdict::Fails, ClaimVerdict::Open);
         let rows = vec![
             vec![at(fails, 1.4), at(open, 1.3)],
             vec![at(open, 0.8), at(open, 1.2)],
             vec![at(fails, 2.0), at(open, 0.8)],
         ];
-        let grid = Grid { factor: "size", is_ratio: true, rows };
+        let grid = FieldGrid { factor: "size", is_ratio: true, rows };
         let found = &statements(&grid)[0];
         assert_eq!((found.segments.len(), &found.open[..]), (2, &[1][..]), "no bridge over 0.8");
         let rows = vec![vec![at(fails, 1.4), at(fails, 1.5)], vec![at(fails, 2.0), at(open, 0.8)]];
-        let found = &statements(&Grid { rows, ..grid })[0];
+        let found = &statements(&FieldGrid { rows, ..grid })[0];
         assert_eq!((&found.columns[..], &found.doubtful[..]), (&[0, 1][..], &[1][..]));
     }
 
     /// A table of ratios as tests of one claim make it: that they are below 1.
-    fn any_grid() -> impl Strategy<Value = Grid> {
+    fn any_grid() -> impl Strategy<Value = FieldGrid> {
         let field = proptest::option::weighted(0.9, (0.3f64..3.0, 1.0f64..1.3));
         let of = |field: Option<(f64, f64)>| {
             let (value, width) = field?;
             let values = (value / width, value * width);
-            let below = Bounds { below: Some(Bounded::Strictly(1.0)), margin: Some(0.05), above: None };
+            let below = ClaimBounds { below: Some(Bounded::Strictly(1.0)), margin: Some(0.05), above: None };
             let word = below.decide(Some(values));
-            Some(Known { word, values: if is_decided(word) { values } else { (value, value) } })
+            Some(FieldRange { word, values: if is_decided(word) { values } else { (value, value) } })
         };
         let rows = proptest::collection::vec(proptest::collection::vec(field, 4), 1..6);
-        rows.prop_map(move |rows| Grid {
+        rows.prop_map(move |rows| FieldGrid {
             factor: "size",
             is_ratio: true,
             rows: rows.into_iter().map(|row| row.into_iter().map(of).collect()).collect(),
@@ -441,7 +445,7 @@ mod tests {
 
         #[test]
         fn no_word_contradicts_its_table(grid in any_grid()) {
-            let fields: Vec<Known> = grid.rows.iter().flatten().flatten().copied().collect();
+            let fields: Vec<FieldRange> = grid.rows.iter().flatten().flatten().copied().collect();
             let word = word_of(std::slice::from_ref(&fields));
             let has = |word: ClaimVerdict| fields.iter().any(|known| known.word == word);
             let apart = fields.iter().any(|a| fields.iter().any(|b| contradict(*a, *b)));
@@ -479,7 +483,7 @@ mod tests {
         let found = statements(&grid(&["ohhoh"]));
         assert_eq!(found[0].segments[0].values, (1.0, 4.0));
         let mut wild = grid(&["hoh"]);
-        wild.rows[1][0] = Some(Known { word: ClaimVerdict::Open, values: (1e6, 1e6) });
+        wild.rows[1][0] = Some(FieldRange { word: ClaimVerdict::Open, values: (1e6, 1e6) });
         assert_eq!(statements(&wild)[0].segments[0].values, (0.0, 2.0), "what is open may be anything");
     }
 
@@ -500,13 +504,13 @@ mod tests {
         let mut both = grid(&["fff"]);
         both.is_ratio = true;
         for (row, value) in [1.5, 2.0, 0.6].into_iter().enumerate() {
-            both.rows[row][0] = Some(Known { word: ClaimVerdict::Fails, values: (value, value) });
+            both.rows[row][0] = Some(FieldRange { word: ClaimVerdict::Fails, values: (value, value) });
         }
         let segments = &statements(&both)[0].segments;
         assert_eq!(segments.iter().map(|it| it.values).collect::<Vec<_>>(), [(1.5, 2.0), (0.6, 0.6)]);
     }
 
-    fn set(all: &[(&str, &str)]) -> Settings {
+    fn set(all: &[(&str, &str)]) -> ConditionSettings {
         all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 

@@ -9,13 +9,13 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Measure, Placement, Plan, PlannedCell, Point, Quantity, Ran, Sample};
 use ipcost_stats::Start;
 
-use crate::claims::{Bounded, Bounds, ClaimedValue, Selector};
+use crate::claims::{Bounded, ClaimBounds, ClaimedValue, Selector};
 use crate::explain::Sides;
 use crate::replicate::compared::Article;
-use crate::replicate::level::{Field, Known, known};
+use crate::replicate::level::{ClaimField, DecidedFields, known};
 use crate::replicate::{
-    Claim, Compared, Condition, Fields, LedgerClaim, LedgerRun, LedgerTest, Replication, ReplicationRun,
-    Software, Stratum, Test, retell, strata, telling,
+    ArticleClaim, ClaimTest, Compared, Condition, Fields, LedgerClaim, LedgerRun, LedgerTest, Replication,
+    ReplicationRun, Software, Stratum, retell, strata, telling,
 };
 use ipcost_model::ClaimVerdict;
 
@@ -41,11 +41,11 @@ pub struct MeasuredSoftware<'a> {
     /// The looks at its epochs.
     start: &'a Start,
     /// System calls of both processes, by published cell, as far as they were traced.
-    system_calls: &'a Traced,
+    system_calls: &'a TracedLevel,
 }
 
 /// System calls of both processes, by cell.
-pub type Traced = BTreeMap<usize, Sides<SystemCalls>>;
+pub type TracedLevel = BTreeMap<usize, Sides<SystemCalls>>;
 
 impl<'a> MeasuredSoftware<'a> {
     /// What was measured as published, then under each condition.
@@ -53,7 +53,7 @@ impl<'a> MeasuredSoftware<'a> {
         (software, published, strata): (Software, &'a [PlannedCell], &[&'a Stratum]),
         plan: &'a Plan,
         batches: &'a Batches<'a>,
-        system_calls: &'a Traced,
+        system_calls: &'a TracedLevel,
     ) -> Vec<Self> {
         let (cells, start) = (&plan.cells[..], plan.looks.of_all());
         let under = strata::published_and(strata);
@@ -62,7 +62,7 @@ impl<'a> MeasuredSoftware<'a> {
     }
 
     /// Whether a test is decided here.
-    fn takes(&self, test: &Test) -> bool {
+    fn takes(&self, test: &ClaimTest) -> bool {
         match self.stratum {
             None => test.is_for(self.software),
             Some(stratum) => {
@@ -73,7 +73,7 @@ impl<'a> MeasuredSoftware<'a> {
     }
 
     /// The cells that a test takes its figures from, as indices, in the order of [`Test::sides`]; `None` where one was not measured.
-    fn cells_of(&self, test: &Test) -> Option<Vec<usize>> {
+    fn cells_of(&self, test: &ClaimTest) -> Option<Vec<usize>> {
         let published = cells_of(test, self.published)?;
         let find = |index: usize| {
             let point = strata::point_under(self.stratum, &self.published[index].point);
@@ -84,7 +84,7 @@ impl<'a> MeasuredSoftware<'a> {
     }
 
     /// How long the batches of a test's cells took; `None` where one was not measured.
-    fn seconds(&self, test: &Test) -> Option<f64> {
+    fn seconds(&self, test: &ClaimTest) -> Option<f64> {
         let cells = self.cells_of(test)?;
         let samples = cells.iter().flat_map(|cell| self.batches.of(*cell));
         Some(samples.map(|sample| sample.wall_ns as f64 / 1e9).sum())
@@ -140,7 +140,7 @@ pub fn check(
 }
 
 /// What this tool prefers stands beside what was published, and never in its place.
-fn ensure_beside(effect: &Test) -> Result<(), String> {
+fn ensure_beside(effect: &ClaimTest) -> Result<(), String> {
     match (effect.decides, &effect.b) {
         (false, Some(_)) => Ok(()),
         (true, _) => Err(format!("effect \"{}\" must not decide; say decides = false", effect.about)),
@@ -148,7 +148,7 @@ fn ensure_beside(effect: &Test) -> Result<(), String> {
     }
 }
 
-fn check_test(test: &Test) -> Result<(), String> {
+fn check_test(test: &ClaimTest) -> Result<(), String> {
     let about = &test.about;
     if test.same_system_calls {
         return if test.b.is_some() {
@@ -170,7 +170,7 @@ fn check_test(test: &Test) -> Result<(), String> {
 pub fn sender_timed(replication: &Replication, cells: &[PlannedCell]) -> Vec<usize> {
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests).chain(&replication.effects);
     let sides = tests.flat_map(|test| test.sides().map(move |side| (test, side)));
-    let of_sender = |(test, side): &(&Test, &Selector)| quantity_of(test, side).measure == Measure::Sent;
+    let of_sender = |(test, side): &(&ClaimTest, &Selector)| quantity_of(test, side).measure == Measure::Sent;
     let mut found: Vec<usize> =
         sides.filter(of_sender).filter_map(|(_, side)| side.find(cells).ok()).collect();
     found.sort_unstable();
@@ -204,7 +204,7 @@ pub(super) fn only_traced(
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests).chain(&replication.effects);
     let timed: Vec<usize> = tests
         .filter(|test| !test.same_system_calls)
-        .flat_map(Test::sides)
+        .flat_map(ClaimTest::sides)
         .filter_map(|side| side.find(cells).ok())
         .collect();
     let mut traced = traced_cells(replication, software, cells);
@@ -217,7 +217,7 @@ pub fn traced_cells(replication: &Replication, software: Software, cells: &[Plan
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
     let asking = tests.filter(|test| test.same_system_calls && test.is_for(software));
     let mut found: Vec<usize> =
-        asking.flat_map(Test::sides).filter_map(|side| side.find(cells).ok()).collect();
+        asking.flat_map(ClaimTest::sides).filter_map(|side| side.find(cells).ok()).collect();
     found.sort_unstable();
     found.dedup();
     found
@@ -232,7 +232,7 @@ pub fn decide(
     let articles: Vec<Article<'_>> =
         measured.iter().map(|run| Article::of(replication, run.published)).collect();
     let asked = asked(replication, measured);
-    let judged = Judged::of(&asked, family(replication, measured, &asked));
+    let judged = JudgedTest::of(&asked, family(replication, measured, &asked));
     let mut claims: Vec<LedgerClaim> = replication
         .claims
         .iter()
@@ -259,7 +259,7 @@ pub fn decide(
 struct Asked<'a> {
     /// Its claim, as an index.
     claim: usize,
-    test: &'a Test,
+    test: &'a ClaimTest,
     measured: &'a MeasuredSoftware<'a>,
     /// The same as an index.
     run: usize,
@@ -304,16 +304,16 @@ fn family(replication: &Replication, measured: &[MeasuredSoftware<'_>], asked: &
 }
 
 /// Tests with what is known of them.
-struct Judged<'a> {
+struct JudgedTest<'a> {
     asked: &'a [Asked<'a>],
     /// The field of each test that is one, as an index.
     places: Vec<Option<usize>>,
-    fields: Vec<Field>,
-    known: Known,
+    fields: Vec<ClaimField>,
+    known: DecidedFields,
     family: usize,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> JudgedTest<'a> {
     fn of(asked: &'a [Asked<'a>], family: usize) -> Self {
         let mut fields = Vec::new();
         let mut places = Vec::new();
@@ -360,13 +360,13 @@ pub(super) fn needs_native(replication: &Replication) -> bool {
     replication.claims.iter().any(is_for_native_alone)
 }
 
-fn is_for_native_alone(claim: &Claim) -> bool {
+fn is_for_native_alone(claim: &ArticleClaim) -> bool {
     let decided_by = |software| claim.tests.iter().any(|test| test.decides && test.is_for(software));
     decided_by(Software::Native) && !decided_by(Software::Original)
 }
 
 /// What differs between the cells of the test that tells most: where they ran, how often they slept, what they took.
-fn why(claim: &Claim, measured: &[MeasuredSoftware<'_>], conditions: &[Condition]) -> Option<String> {
+fn why(claim: &ArticleClaim, measured: &[MeasuredSoftware<'_>], conditions: &[Condition]) -> Option<String> {
     let run = measured.iter().find(|run| run.stratum.is_none())?;
     let test = claim.tests.iter().find(|test| run.takes(test) && test.decides && test.b.is_some())?;
     let [a, b, ..] = run.cells_of(test)?[..] else { return None };
@@ -408,7 +408,7 @@ pub struct ClaimsOfRun<'a> {
     /// The published cells, which tests name.
     pub published: &'a [PlannedCell],
     /// System calls of both processes, by published cell, as far as they were traced.
-    pub system_calls: &'a Traced,
+    pub system_calls: &'a TracedLevel,
 }
 
 impl Question for ClaimsOfRun<'_> {
@@ -445,7 +445,7 @@ impl Question for ClaimsOfRun<'_> {
 /// until there are intervals.
 fn answered(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> Answered {
     let asked = asked(replication, measured);
-    let judged = Judged::of(&asked, family(replication, measured, &asked));
+    let judged = JudgedTest::of(&asked, family(replication, measured, &asked));
     let mut cells = Vec::new();
     let mut open = vec![false; replication.claims.len()];
     let mut fields = vec![false; replication.claims.len()];
@@ -481,12 +481,12 @@ pub fn effects(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> 
 }
 
 /// Whether a run shows an effect: the original software's, where it does not say.
-fn is_of(effect: &Test, software: Software) -> bool {
+fn is_of(effect: &ClaimTest, software: Software) -> bool {
     effect.software.unwrap_or(Software::Original) == software
 }
 
-fn field_of(test: &Test, start: &Start, epochs: Vec<(u32, f64)>) -> Field {
-    Field {
+fn field_of(test: &ClaimTest, start: &Start, epochs: Vec<(u32, f64)>) -> ClaimField {
+    ClaimField {
         epochs,
         start: start.clone(),
         is_ratio: test.b.is_some(),
@@ -497,7 +497,7 @@ fn field_of(test: &Test, start: &Start, epochs: Vec<(u32, f64)>) -> Field {
 }
 
 /// A test with what its figures say.
-fn ledger_test(run: &MeasuredSoftware<'_>, test: &Test, found: Option<ClaimedValue>) -> LedgerTest {
+fn ledger_test(run: &MeasuredSoftware<'_>, test: &ClaimTest, found: Option<ClaimedValue>) -> LedgerTest {
     let measure = quantity_of(test, &test.a).to_string();
     let mut ledger = LedgerTest {
         about: test.about.clone(),
@@ -542,12 +542,12 @@ fn ledger_test(run: &MeasuredSoftware<'_>, test: &Test, found: Option<ClaimedVal
 }
 
 /// The cells that a test takes its figures from, as indices, in the order of [`Test::sides`].
-pub fn cells_of(test: &Test, cells: &[PlannedCell]) -> Option<Vec<usize>> {
+pub fn cells_of(test: &ClaimTest, cells: &[PlannedCell]) -> Option<Vec<usize>> {
     test.sides().map(|side| side.find(cells).ok()).collect()
 }
 
 /// What a side of a test measures; what the first side measures if it does not say.
-pub fn quantity_of(test: &Test, side: &Selector) -> Quantity {
+pub fn quantity_of(test: &ClaimTest, side: &Selector) -> Quantity {
     side.measure.as_ref().or(test.measure.as_ref()).or(test.a.measure.as_ref()).cloned().unwrap_or_default()
 }
 
@@ -555,7 +555,7 @@ pub fn quantity_of(test: &Test, side: &Selector) -> Quantity {
 /// epochs that has enough of them.
 ///
 /// `None` where a cell or one of its values is missing.
-pub fn by_epoch(run: &MeasuredSoftware<'_>, test: &Test) -> Option<Vec<(u32, f64)>> {
+pub fn by_epoch(run: &MeasuredSoftware<'_>, test: &ClaimTest) -> Option<Vec<(u32, f64)>> {
     let cells = run.cells;
     let named = run.cells_of(test)?;
     let sides: Vec<(usize, Quantity)> =
@@ -587,7 +587,7 @@ pub fn by_epoch(run: &MeasuredSoftware<'_>, test: &Test) -> Option<Vec<(u32, f64
 /// apart. One batch has a tick or none: its ratios are nothing, or without end.
 fn by_block(run: &MeasuredSoftware<'_>, sides: &[(usize, Quantity)]) -> Option<Vec<(u32, f64)>> {
     #[derive(Clone, Copy, Default)]
-    struct Sum {
+    struct RoundSum {
         value: f64,
         ops: f64,
         used: f64,
@@ -597,7 +597,7 @@ fn by_block(run: &MeasuredSoftware<'_>, sides: &[(usize, Quantity)]) -> Option<V
         _ => sample.client.cpu_ns(),
     };
     let mut blocks = Vec::new();
-    let mut sums = vec![Sum::default(); sides.len()];
+    let mut sums = vec![RoundSum::default(); sides.len()];
     let mut epochs: Vec<u32> = run.batches.of(sides.first()?.0).iter().map(|sample| sample.epoch).collect();
     epochs.dedup();
     for epoch in epochs {
@@ -610,7 +610,7 @@ fn by_block(run: &MeasuredSoftware<'_>, sides: &[(usize, Quantity)]) -> Option<V
         }
         if sums.iter().all(|sum| sum.used >= TICKS * TICK_NS) {
             // None that was found is less than one.
-            let cost = |sum: &Sum| (sum.value.max(TICK_NS / 2.0) / sum.ops).ln();
+            let cost = |sum: &RoundSum| (sum.value.max(TICK_NS / 2.0) / sum.ops).ln();
             let value = match sums[..] {
                 [a] => a.value / a.ops,
                 [a, b] => cost(&a) - cost(&b),
@@ -618,14 +618,14 @@ fn by_block(run: &MeasuredSoftware<'_>, sides: &[(usize, Quantity)]) -> Option<V
                 _ => return None,
             };
             blocks.push((epoch, value));
-            sums.fill(Sum::default());
+            sums.fill(RoundSum::default());
         }
     }
     Some(blocks).filter(|blocks| !blocks.is_empty())
 }
 
-fn bounds(test: &Test) -> Bounds {
-    Bounds {
+fn bounds(test: &ClaimTest) -> ClaimBounds {
+    ClaimBounds {
         above: test.above.map(Bounded::Strictly),
         below: test.below.map(Bounded::Strictly),
         margin: test.b.is_some().then_some(SAME),
@@ -633,10 +633,10 @@ fn bounds(test: &Test) -> Bounds {
 }
 
 /// The direction of a claim that also names a factor: on which side of 1 the ratio lies.
-fn direction_of(test: &Test) -> Option<Bounds> {
-    let of_ratio = Bounds { margin: Some(SAME), ..Bounds::default() };
-    let above = || Bounds { above: Some(Bounded::Strictly(1.0)), ..of_ratio };
-    let below = || Bounds { below: Some(Bounded::Strictly(1.0)), ..of_ratio };
+fn direction_of(test: &ClaimTest) -> Option<ClaimBounds> {
+    let of_ratio = ClaimBounds { margin: Some(SAME), ..ClaimBounds::default() };
+    let above = || ClaimBounds { above: Some(Bounded::Strictly(1.0)), ..of_ratio };
+    let below = || ClaimBounds { below: Some(Bounded::Strictly(1.0)), ..of_ratio };
     test.b.as_ref()?;
     match (test.above, test.below) {
         (Some(least), _) if least > 1.0 => Some(above()),
@@ -647,7 +647,7 @@ fn direction_of(test: &Test) -> Option<Bounds> {
     }
 }
 
-fn claimed(test: &Test) -> String {
+fn claimed(test: &ClaimTest) -> String {
     match (test.same_system_calls, test.above, test.below) {
         (true, _, _) => "the same".to_owned(),
         (_, Some(above), Some(below)) => format!("{above} to {below}"),
@@ -668,7 +668,7 @@ mod tests {
     fn told(truth: f64, noise: f64, epochs: usize, seed: u64) -> BTreeMap<&'static str, u32> {
         const SIZES: &str =
             "about = \"\"\nbelow = 1.0\n[a]\ntransport = \"unix\"\n[b]\ntransport = \"tcp\"\n";
-        let test: Test = toml::from_str(SIZES).unwrap();
+        let test: ClaimTest = toml::from_str(SIZES).unwrap();
         let mut random = ipcost_stats::Random::new(seed);
         let mut words = BTreeMap::new();
         for _ in 0..100 {
@@ -726,7 +726,7 @@ mod tests {
             let cells: Vec<Vec<PlannedCell>> = documents.clone().map(crate::check::recorded_cells).collect();
             let batches: Vec<Batches<'_>> =
                 documents.by_ref().map(|it| Batches::new(&it.samples, it.cells.len())).collect();
-            let (untraced, looks) = (Traced::new(), ipcost_stats::Looks::NONE);
+            let (untraced, looks) = (TracedLevel::new(), ipcost_stats::Looks::NONE);
             let published = |software: Software| {
                 runs.iter().position(|run| run.software == software && run.stratum.is_none()).unwrap()
             };
@@ -744,7 +744,7 @@ mod tests {
                 })
                 .collect();
             let asked = asked(&replication, &measured);
-            let judged = Judged::of(&asked, family(&replication, &measured, &asked));
+            let judged = JudgedTest::of(&asked, family(&replication, &measured, &asked));
             let is_field = |index: &usize| judged.places[*index].is_some();
             let tests = (0..asked.len()).filter(is_field).map(|index| judged.test(index)).collect();
             ((*name).to_owned(), judged.known.decided.clone(), tests, judged.fields())

@@ -8,13 +8,13 @@
 use ipcost_lab::planning::ALPHA;
 use ipcost_stats::{Start, answered_together, median, nested_intervals};
 
-use crate::claims::{Bounds, ClaimedValue};
+use crate::claims::{ClaimBounds, ClaimedValue};
 
 /// The level that plans leave time for: that at which half of the fields are decided.
 pub(super) const PLANNED: f64 = ALPHA / 2.0;
 
 #[derive(Debug, Clone)]
-pub(super) struct Field {
+pub(super) struct ClaimField {
     /// What was measured: after which epoch, and the value, a logarithm if it is a ratio.
     pub(super) epochs: Vec<(u32, f64)>,
     pub(super) start: Start,
@@ -22,14 +22,14 @@ pub(super) struct Field {
     pub(super) is_ratio: bool,
     /// Whether it is a count, which may be the same in every epoch.
     pub(super) is_count: bool,
-    pub(super) claimed: Bounds,
+    pub(super) claimed: ClaimBounds,
     /// What is claimed of the direction alone, if a factor is.
-    pub(super) direction: Option<Bounds>,
+    pub(super) direction: Option<ClaimBounds>,
 }
 
 /// What is known of fields.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Known {
+pub(super) struct DecidedFields {
     /// The level at which each of them stands.
     pub(super) level: f64,
     /// How many epochs of each count: those that decided it, or all.
@@ -38,7 +38,7 @@ pub(super) struct Known {
     pub(super) decided: Vec<bool>,
 }
 
-impl Field {
+impl ClaimField {
     /// Every interval of its first epochs, with the strictest level at which they give it, from the widest to the narrowest.
     fn intervals(&self, epochs: usize) -> Vec<(f64, (f64, f64))> {
         let values: Vec<f64> = self.epochs[..epochs].iter().map(|(_, value)| *value).collect();
@@ -57,8 +57,8 @@ impl Field {
     }
 
     /// The strictest level at which its first epochs decide one of these claims.
-    fn decides<'a>(&self, epochs: usize, claims: impl IntoIterator<Item = &'a Bounds>) -> f64 {
-        let claims: Vec<&Bounds> = claims.into_iter().collect();
+    fn decides<'a>(&self, epochs: usize, claims: impl IntoIterator<Item = &'a ClaimBounds>) -> f64 {
+        let claims: Vec<&ClaimBounds> = claims.into_iter().collect();
         let is_known = |interval: (f64, f64)| claims.iter().any(|it| !it.decide(Some(interval)).is_open());
         let found = self.intervals(epochs).into_iter().find(|(_, interval)| is_known(*interval));
         found.map_or(f64::INFINITY, |(level, _)| level)
@@ -78,7 +78,7 @@ impl Field {
 }
 
 /// What is known of fields that are some or all of `family` ones, by looking after every epoch.
-pub(super) fn known(fields: &[Field], family: usize) -> Known {
+pub(super) fn known(fields: &[ClaimField], family: usize) -> DecidedFields {
     let family = family.max(fields.len());
     let share = |many: usize| ALPHA * many as f64 / family.max(1) as f64;
     let together = |needed: &[f64]| {
@@ -90,7 +90,7 @@ pub(super) fn known(fields: &[Field], family: usize) -> Known {
     all.dedup();
     let mut left: Vec<Option<(usize, f64)>> = vec![None; fields.len()];
     for epoch in all {
-        let so_far = |(field, left): (&Field, &Option<(usize, f64)>)| {
+        let so_far = |(field, left): (&ClaimField, &Option<(usize, f64)>)| {
             left.unwrap_or_else(|| {
                 let epochs = field.epochs.partition_point(|(of, _)| *of <= epoch);
                 (epochs, field.decides(epochs, [&field.claimed]))
@@ -115,7 +115,7 @@ pub(super) fn known(fields: &[Field], family: usize) -> Known {
         own.min(field.decides(*epochs, std::iter::once(&field.claimed).chain(&field.direction)))
     });
     let told = together(&needed.collect::<Vec<_>>());
-    Known { level: share(told.max(1)), epochs, decided: left.iter().map(Option::is_some).collect() }
+    DecidedFields { level: share(told.max(1)), epochs, decided: left.iter().map(Option::is_some).collect() }
 }
 
 #[cfg(test)]
@@ -126,12 +126,12 @@ mod tests {
     use super::*;
     use crate::claims::Bounded;
 
-    fn below(bound: f64) -> Bounds {
-        Bounds { below: Some(Bounded::Strictly(bound)), margin: Some(0.05), above: None }
+    fn below(bound: f64) -> ClaimBounds {
+        ClaimBounds { below: Some(Bounded::Strictly(bound)), margin: Some(0.05), above: None }
     }
 
-    fn field(values: impl IntoIterator<Item = f64>) -> Field {
-        Field {
+    fn field(values: impl IntoIterator<Item = f64>) -> ClaimField {
+        ClaimField {
             epochs: (1..).zip(values).collect(),
             start: Start::ALWAYS,
             is_ratio: true,
@@ -150,9 +150,9 @@ mod tests {
         (0..epochs).map(step).collect()
     }
 
-    fn words(fields: &[Field]) -> Vec<ClaimVerdict> {
-        let Known { level, epochs, .. } = known(fields, fields.len());
-        let at = |(field, epochs): (&Field, &usize)| {
+    fn words(fields: &[ClaimField]) -> Vec<ClaimVerdict> {
+        let DecidedFields { level, epochs, .. } = known(fields, fields.len());
+        let at = |(field, epochs): (&ClaimField, &usize)| {
             field.claimed.decide(field.at(level, *epochs).and_then(|found| found.interval))
         };
         fields.iter().zip(&epochs).map(at).collect()
@@ -162,7 +162,7 @@ mod tests {
     fn what_left_as_decided_stays_decided_and_company_helps() {
         let mut random = Random::new(5);
         for _ in 0..40 {
-            let fields: Vec<Field> = (0..30)
+            let fields: Vec<ClaimField> = (0..30)
                 .map(|_| field(series(0.7 + 0.6 * random.unit(), 0.03, 0.0, 30, &mut random)))
                 .collect();
             let found = known(&fields, 30);
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_count_that_never_changes_is_known() {
-        let zero = Field { is_ratio: false, is_count: true, claimed: below(0.5), ..field([0.0; 9]) };
+        let zero = ClaimField { is_ratio: false, is_count: true, claimed: below(0.5), ..field([0.0; 9]) };
         let found = known(std::slice::from_ref(&zero), 1);
         assert_eq!((found.decided[0], found.epochs[0]), (true, 6));
         assert_eq!(zero.at(found.level, 6).unwrap().interval, Some((0.0, 0.0)));
@@ -203,7 +203,7 @@ mod tests {
             for _ in 0..campaigns {
                 // Half of the claims are true, half are not, and most of them by little.
                 let truths: Vec<f64> = (0..40).map(|_| 0.85 + 0.3 * random.unit()).collect();
-                let fields: Vec<Field> =
+                let fields: Vec<ClaimField> =
                     truths.iter().map(|truth| field(series(*truth, 0.05, phi, 40, &mut random))).collect();
                 let wrong = |(word, truth): (&ClaimVerdict, &f64)| match word {
                     ClaimVerdict::Holds => *truth >= 1.0,

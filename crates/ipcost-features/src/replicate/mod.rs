@@ -34,9 +34,9 @@ pub use self::multiples::claims;
 pub use self::page::{overview, page, told};
 pub use self::peers::{Peers, RunPeer};
 pub use self::record::*;
-pub use self::right::{Answer, answers};
+pub use self::right::{ReaderQuestion, answers};
 pub use self::run::{ReplicateRequest, cells_of_run, run, scale};
-pub use self::source::Source;
+pub use self::source::SourceFile;
 pub use self::strata::Stratum;
 use self::telling::retell;
 

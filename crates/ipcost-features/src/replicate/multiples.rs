@@ -1,14 +1,14 @@
 //! The claims of a ledger as small multiples of pictures and the page.
 
 use ipcost_model::Document;
-use ipcost_report::claims::{Claim, Claims, Condition, Test};
+use ipcost_report::claims::{FigureClaim, FigureClaims, FigureCondition, FigureTest};
 use ipcost_report::numbers::bounds;
-use ipcost_report::page::Value;
+use ipcost_report::page::FieldValue;
 
 use super::{Ledger, LedgerClaim, LedgerTest, Software, words};
 use ipcost_model::ClaimVerdict;
 
-pub fn claims(ledger: &Ledger, document: &Document) -> Claims {
+pub fn claims(ledger: &Ledger, document: &Document) -> FigureClaims {
     let source = ledger.source.iter().map(|source| format!("Source: {source}"));
     let published = [format!("Published on: {}", ledger.machine)];
     let differs = ledger.differs.iter().map(|differs| format!("What differs here: {differs}"));
@@ -16,7 +16,7 @@ pub fn claims(ledger: &Ledger, document: &Document) -> Claims {
         let name = name(run.stratum.as_deref(), run.software);
         run.missing.iter().map(move |missing| format!("Missing, {name}: {missing}"))
     });
-    Claims {
+    FigureClaims {
         question: ledger.question.clone(),
         notes: source
             .chain(words::congestion(ledger, document))
@@ -28,8 +28,8 @@ pub fn claims(ledger: &Ledger, document: &Document) -> Claims {
     }
 }
 
-fn card(number: usize, claim: &LedgerClaim) -> Claim {
-    Claim {
+fn card(number: usize, claim: &LedgerClaim) -> FigureClaim {
+    FigureClaim {
         number,
         text: claim.text.clone(),
         known: claim.word,
@@ -39,7 +39,7 @@ fn card(number: usize, claim: &LedgerClaim) -> Claim {
 }
 
 /// The tests of a claim by the condition under which they were made, in the order of the ledger.
-fn conditions(claim: &LedgerClaim) -> Vec<Condition> {
+fn conditions(claim: &LedgerClaim) -> Vec<FigureCondition> {
     let mut groups: Vec<(&Option<String>, Software, Vec<&LedgerTest>)> = Vec::new();
     for test in &claim.tests {
         match groups
@@ -53,7 +53,7 @@ fn conditions(claim: &LedgerClaim) -> Vec<Condition> {
     let condition = |(stratum, software, tests): (&Option<String>, Software, Vec<&LedgerTest>)| {
         let mut all = claim.conditions.iter();
         let found = all.find(|it| (&it.stratum, it.software) == (stratum, software));
-        Condition {
+        FigureCondition {
             name: name(stratum.as_deref(), software),
             known: found.map(|it| it.word),
             said: found.map_or_else(|| NOTHING.to_owned(), |it| under(it.word, it.size)),
@@ -86,13 +86,13 @@ fn under(word: ClaimVerdict, size: Option<ClaimVerdict>) -> String {
     }
 }
 
-fn test(test: &LedgerTest) -> Test {
+fn test(test: &LedgerTest) -> FigureTest {
     let said = match (test.decides, test.value, &test.detail) {
         (false, ..) => NOTHING.to_owned(),
         (true, None, None) => "not measured".to_owned(),
         (true, ..) => test.word.to_string(),
     };
-    Test {
+    FigureTest {
         about: test.about.clone(),
         is_ratio: test.is_ratio,
         value: test.value,
@@ -103,7 +103,7 @@ fn test(test: &LedgerTest) -> Test {
         below: test.below,
         decides: test.decides,
         known: test.word,
-        here: test.value.map_or_else(String::new, |value| Value::Ratio(value).text()),
+        here: test.value.map_or_else(String::new, |value| FieldValue::Ratio(value).text()),
         held: test.value.map_or_else(String::new, |value| bounds(value, (test.lo, test.hi), test.range)),
         claimed: test.claimed.clone(),
         said,

@@ -9,7 +9,9 @@ use ipcost_model::units::counted;
 use ipcost_report::words::escaped;
 use ipcost_sys::programs;
 
-use super::{Claim, Replication, ReplicationRun, Software, Test, cells_of, cells_of_run, tracing};
+use super::{
+    ArticleClaim, ClaimTest, Replication, ReplicationRun, Software, cells_of, cells_of_run, tracing,
+};
 
 /// The program that compares system calls, and its package.
 const STRACE: &str = "strace";
@@ -21,7 +23,7 @@ type Probe<'a> = &'a dyn Fn(&str) -> Option<Unavailable>;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     /// What is missing, each once.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingNeed>,
     /// The Debian packages that provide it, each once.
     pub packages: BTreeSet<String>,
     /// The experiments that lack something.
@@ -30,7 +32,7 @@ pub struct Needs {
 
 /// Something that is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingNeed {
     /// What, and the fix if no package is one.
     pub reason: String,
     /// The experiments that need it, by id.
@@ -65,7 +67,7 @@ impl Needs {
         let mut needs = Self::default();
         for replication in replications {
             let runs = replication.runs.iter().map(|run| Ok((run, cells_of_run(run)?)));
-            let runs = runs.collect::<Result<Vec<Cells<'_>>, LabError>>()?;
+            let runs = runs.collect::<Result<Vec<NeededCells<'_>>, LabError>>()?;
             let mut lacking = BTreeSet::new();
             let of_runs = |name: &str| runs.iter().find_map(|(run, _)| run.peers.get(name));
             for name in names(replication, &runs) {
@@ -99,7 +101,7 @@ impl Needs {
             Some(known) => known,
             None => {
                 let reason = unavailable.reason.clone();
-                self.missing.push(Missing { reason, experiments: Vec::new() });
+                self.missing.push(MissingNeed { reason, experiments: Vec::new() });
                 self.missing.last_mut().expect("it was just added")
             }
         };
@@ -132,7 +134,7 @@ impl Needs {
             return None;
         }
         let mut out = "missing for these experiments:".to_owned();
-        for Missing { reason, experiments } in &self.missing {
+        for MissingNeed { reason, experiments } in &self.missing {
             out.push_str(&format!("\n  {} ({})", escaped(reason), experiments.join(", ")));
         }
         if with_claims {
@@ -169,10 +171,10 @@ fn remedy(packages: &BTreeSet<String>, on_debian: bool) -> Option<String> {
     }
 }
 
-type Cells<'a> = (&'a ReplicationRun, Vec<PlannedCell>);
+type NeededCells<'a> = (&'a ReplicationRun, Vec<PlannedCell>);
 
 /// The peers and tools that the runs use.
-fn names<'a>(replication: &Replication, runs: &'a [Cells<'_>]) -> BTreeSet<&'a str> {
+fn names<'a>(replication: &Replication, runs: &'a [NeededCells<'_>]) -> BTreeSet<&'a str> {
     let cells = runs.iter().flat_map(|(_, cells)| cells);
     let mut names: BTreeSet<&str> = cells.flat_map(|cell| [cell.client.as_str(), &cell.server]).collect();
     if runs.iter().any(|(run, _)| tracing::is_wanted(replication, run.software)) {
@@ -183,13 +185,14 @@ fn names<'a>(replication: &Replication, runs: &'a [Cells<'_>]) -> BTreeSet<&'a s
 
 /// The software that can decide a claim without what is lacking, if any: the first that can measure anything of it, as in
 /// [`super::decide`].
-fn decides(claim: &Claim, runs: &[Cells<'_>], lacking: &BTreeSet<&str>) -> Option<Software> {
+fn decides(claim: &ArticleClaim, runs: &[NeededCells<'_>], lacking: &BTreeSet<&str>) -> Option<Software> {
     for software in [Software::Original, Software::Native] {
-        let mine = |test: &&Test| test.decides && test.is_for(software);
-        let deciding: Vec<&Test> = claim.tests.iter().filter(mine).collect();
+        let mine = |test: &&ClaimTest| test.decides && test.is_for(software);
+        let deciding: Vec<&ClaimTest> = claim.tests.iter().filter(mine).collect();
         let of_software = || runs.iter().filter(|(run, _)| run.software == software);
-        let is_measured = |test: &&&Test| of_software().any(|(_, cells)| is_measured(test, cells, lacking));
-        let measured: Vec<&&Test> = deciding.iter().filter(is_measured).collect();
+        let is_measured =
+            |test: &&&ClaimTest| of_software().any(|(_, cells)| is_measured(test, cells, lacking));
+        let measured: Vec<&&ClaimTest> = deciding.iter().filter(is_measured).collect();
         if measured.is_empty() {
             continue;
         }
@@ -199,7 +202,7 @@ fn decides(claim: &Claim, runs: &[Cells<'_>], lacking: &BTreeSet<&str>) -> Optio
     None
 }
 
-fn is_measured(test: &Test, cells: &[PlannedCell], lacking: &BTreeSet<&str>) -> bool {
+fn is_measured(test: &ClaimTest, cells: &[PlannedCell], lacking: &BTreeSet<&str>) -> bool {
     let has = |name: &str| !lacking.contains(name);
     let available = |index: usize| {
         let cell = &cells[index];

@@ -2,7 +2,7 @@
 
 use ipcost_model::{ClaimVerdict, Document, FigurePanel, PublishedFigure};
 use ipcost_report::page::{
-    Block, Claim, Column, Field, Figure, Frame, Page, Paragraph, Section, Table, Tone, Value,
+    Block, ClaimBlock, Column, Field, FieldValue, Frame, Page, PageFigure, Paragraph, Section, Table, Tone,
 };
 use ipcost_report::picture::{
     CLAIMS_READING, Chart, PictureError, draw_claims, draw_published, not_measured, plain_claim,
@@ -15,7 +15,7 @@ use super::telling::{line, measure_text, shown, value};
 use super::words::{brief, congestion, counts, how, notes, remarks, word};
 use super::{Ledger, LedgerClaim, LedgerRun, LedgerTest, claims, right};
 use crate::answer::AnsweredRun;
-use ipcost_report::claims::Claim as ClaimDrawn;
+use ipcost_report::claims::FigureClaim as ClaimDrawn;
 
 /// How a word follows from its table.
 const LEGEND: &str = "✓ holds, ✗ fails, · no difference that matters, ? open; of two marks the first is of the direction, the second of the factor. A claim holds or fails if a field does and none says otherwise; it depends if two do whose intervals are apart. Of a row with both placements, what was measured as published counts for nothing: it is a mixture of the two.";
@@ -52,7 +52,7 @@ pub fn page<'a>(ledger: &'a Ledger, document: &'a Document) -> Page<'a> {
                 let drawn = drawn.clone();
                 // How to read them is said once.
                 let reading = if std::mem::take(&mut unread) { CLAIMS_READING } else { "" };
-                let chart = Figure::new(reading, move |_| plain_claim(&drawn)).of_page();
+                let chart = PageFigure::new(reading, move |_| plain_claim(&drawn)).of_page();
                 let table = table.map(|table| Table { folded: "As a table", ..table });
                 section.with(chart).with_all(table)
             }
@@ -64,7 +64,7 @@ pub fn page<'a>(ledger: &'a Ledger, document: &'a Document) -> Page<'a> {
     page.blocks.push(Section::new("claims", "What was claimed, and what holds").with_all(all).open());
     page.blocks.extend(ledger.figure.as_ref().map(|figure| published(figure, document).open()));
     // A page has the chart of each claim beneath it.
-    let figure = Figure::new("", move |frame| match frame {
+    let figure = PageFigure::new("", move |frame| match frame {
         Frame::Page => Err(PictureError::NoClaims),
         Frame::File(background) => draw_claims(&all_drawn, document, background),
     });
@@ -113,9 +113,9 @@ fn summary(ledgers: &[AnsweredRun<Ledger>]) -> Table {
     let taken = longest(&|(ledger, number, _)| name(ledger, number)) + longest(&|(.., claim)| brief(claim));
     let room = LINE.saturating_sub(taken + 2 * GAP);
     let row = |(ledger, number, claim): (&Ledger, i32, &LedgerClaim)| {
-        let verdict = Field::from(Value::Name(brief(claim))).toned(claim.word);
+        let verdict = Field::from(FieldValue::Name(brief(claim))).toned(claim.word);
         let said = line(claim, &ledger.runs, room);
-        vec![Value::Name(name(ledger, number)).into(), verdict, Value::Name(said).into()]
+        vec![FieldValue::Name(name(ledger, number)).into(), verdict, FieldValue::Name(said).into()]
     };
     Table::new(&columns).rows(all().map(row))
 }
@@ -149,8 +149,8 @@ fn table(claim: &LedgerClaim, runs: &[LedgerRun]) -> Option<Table> {
         for (number, range) in merged(&known(part)).into_iter().enumerate() {
             let says_load = part.has_load(range.0);
             let mut row: Vec<Field> = vec![
-                Value::Name(if number == 0 { name.clone() } else { String::new() }).into(),
-                Value::Name(if says_load { part.loads(range) } else { String::new() }).into(),
+                FieldValue::Name(if number == 0 { name.clone() } else { String::new() }).into(),
+                FieldValue::Name(if says_load { part.loads(range) } else { String::new() }).into(),
             ];
             if has_published {
                 row.push(part.published(range).map_or_else(Field::default, |it| bare(part, it).into()));
@@ -180,7 +180,7 @@ fn field(part: &Part<'_>, (first, last): (usize, usize), column: usize) -> Field
     let held = held.map_or_else(String::new, |values| format!("{} ", bare(part, values)));
     // Of a claim that names a factor the direction comes first.
     let direction = test.direction.map_or("", ClaimVerdict::mark);
-    Field::from(Value::Name(format!("{held}{direction}{}", test.word.mark()))).toned(test.word)
+    Field::from(FieldValue::Name(format!("{held}{direction}{}", test.word.mark()))).toned(test.word)
 }
 
 /// Figures of a column that says itself what they are.
@@ -210,8 +210,8 @@ fn noted((what, note): (&str, String)) -> String {
     format!("{what}: {note}")
 }
 
-fn asserted(number: usize, claim: &LedgerClaim) -> Claim {
-    Claim {
+fn asserted(number: usize, claim: &LedgerClaim) -> ClaimBlock {
+    ClaimBlock {
         text: format!("{number}. “{}”", claim.text),
         known: claim.word,
         said: word(claim),
@@ -249,8 +249,10 @@ fn tests(tests: &[LedgerTest]) -> Table {
     let is_shown = |test: &&LedgerTest| test.lo.is_some() || test.hi.is_some() || test.range.is_some();
     let row = |test: &LedgerTest| {
         let held = test.value.map(|value| match test.range {
-            Some((least, most)) if test.lo.is_none() || test.hi.is_none() => Value::Range(value, least, most),
-            _ => Value::Interval(value, test.lo, test.hi),
+            Some((least, most)) if test.lo.is_none() || test.hi.is_none() => {
+                FieldValue::Range(value, least, most)
+            }
+            _ => FieldValue::Interval(value, test.lo, test.hi),
         });
         let verdict = match test.decides {
             true => Field::from(test.word.name()).toned(test.word),
@@ -259,7 +261,7 @@ fn tests(tests: &[LedgerTest]) -> Table {
         vec![
             Field::from(test.stratum.as_deref().unwrap_or("as published")).toned(Tone::Quiet),
             test.about.clone().into(),
-            Field::maybe(test.value.map(Value::Ratio)),
+            Field::maybe(test.value.map(FieldValue::Ratio)),
             Field::maybe(held),
             test.claimed.clone().into(),
             verdict,
@@ -272,7 +274,7 @@ fn tests(tests: &[LedgerTest]) -> Table {
 fn published<'a>(figure: &'a PublishedFigure, document: &'a Document) -> Section<'a> {
     let notes = figure.note.iter().cloned().chain(not_measured(figure)).map(|note| format!(" {note}"));
     let reading = format!("{}. {}{}", figure.title, published_reading(figure), notes.collect::<String>());
-    let drawn = Figure::new(reading, move |frame| match frame {
+    let drawn = PageFigure::new(reading, move |frame| match frame {
         Frame::Page => plain_published(figure),
         Frame::File(background) => draw_published(figure, document, background),
     });
@@ -296,13 +298,13 @@ fn numbers<'a>(panel: &FigurePanel) -> Block<'a> {
         panel.series.iter().filter_map(move |series| {
             let value = series.values.get(index)?;
             let number = |number: Option<f64>, none: &str| match number {
-                Some(number) => Value::Number(number).into(),
+                Some(number) => FieldValue::Number(number).into(),
                 None => Field::from(none),
             };
-            let held = value.measured.map(|it| Value::Interval(it.median, it.lo, it.hi));
+            let held = value.measured.map(|it| FieldValue::Interval(it.median, it.lo, it.hi));
             Some(vec![
-                Value::Name(place.label.clone()).into(),
-                Value::Name(series.label.clone()).into(),
+                FieldValue::Name(place.label.clone()).into(),
+                FieldValue::Name(series.label.clone()).into(),
                 number(value.published, "not known"),
                 number(value.measured.map(|it| it.median), "not measured"),
                 Field::maybe(held),
@@ -329,10 +331,10 @@ fn data(ledger: &Ledger) -> Table {
         Column::text("verdict"),
     ];
     let row = |number: u64, test: &LedgerTest| {
-        let maybe = |number: Option<f64>| Field::maybe(number.map(Value::Number));
+        let maybe = |number: Option<f64>| Field::maybe(number.map(FieldValue::Number));
         let (above, below) = (test.above, test.below);
         vec![
-            Value::Count(number).into(),
+            FieldValue::Count(number).into(),
             test.stratum.as_deref().unwrap_or("as published").into(),
             test.software.to_string().into(),
             test.about.clone().into(),
@@ -342,7 +344,7 @@ fn data(ledger: &Ledger) -> Table {
             maybe(test.hi),
             maybe(above),
             maybe(below),
-            Value::Flag(test.decides).into(),
+            FieldValue::Flag(test.decides).into(),
             test.word.name().into(),
         ]
     };
@@ -358,7 +360,7 @@ mod tests {
 
     use super::*;
     use crate::answers::answered_as;
-    use crate::replicate::{LEDGER_SCHEMA, Software, Source};
+    use crate::replicate::{LEDGER_SCHEMA, Software, SourceFile};
 
     /// Five articles that contradict one another, measured on an idle machine of two cores.
     fn five() -> Vec<AnsweredRun<Ledger>> {
@@ -429,7 +431,7 @@ mod tests {
             id: "celluloid-connect".into(),
             question: "Which is faster?".into(),
             machine: "a laptop".into(),
-            source: Some(Source {
+            source: Some(SourceFile {
                 author: Some("A. Author".into()),
                 title: "Sockets".into(),
                 site: "a blog".into(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipcost_foreign::Unavailable;
 use ipcost_lab::LabError;
 use ipcost_model::{Lasts, Matrix, PeerCommand, ServiceCommand};
-use ipcost_peer::adapters::app::{ServerKind, Tool, find_any};
+use ipcost_peer::adapters::app::{LoadTool, ServerKind, find_any};
 use ipcost_sys::OS;
 use serde::Deserialize;
 
@@ -42,8 +42,8 @@ impl RunPeer {
         find_any(&self.app).map_err(LabError::Refused)
     }
 
-    fn tool(&self) -> Result<Option<&'static Tool>, LabError> {
-        let find = |name: &String| Tool::find(name, &self.app).map_err(LabError::Refused);
+    fn tool(&self) -> Result<Option<&'static LoadTool>, LabError> {
+        let find = |name: &String| LoadTool::find(name, &self.app).map_err(LabError::Refused);
         self.tool.as_ref().map(find).transpose()
     }
 

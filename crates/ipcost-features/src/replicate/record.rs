@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::figure::Figure;
-use super::{Compared, Peers, Source, Stratum};
+use super::figure::FigureSpec;
+use super::{Compared, Peers, SourceFile, Stratum};
 use crate::claims::Selector;
 use ipcost_model::ClaimVerdict;
 use ipcost_model::job::duration;
@@ -49,7 +49,7 @@ pub struct Replication {
     pub machine: String,
     /// Where it was published.
     #[serde(default)]
-    pub source: Option<Source>,
+    pub source: Option<SourceFile>,
     /// How it was made, as published; free form.
     pub method: BTreeMap<String, Value>,
     /// The figures that were published; free form.
@@ -57,7 +57,7 @@ pub struct Replication {
     pub results: Value,
     /// How they are shown next to what is measured here.
     #[serde(default)]
-    pub figure: Option<Figure>,
+    pub figure: Option<FigureSpec>,
     /// What cannot be as it was, in a sentence.
     #[serde(default)]
     pub differs: Option<String>,
@@ -71,9 +71,9 @@ pub struct Replication {
     pub runs: Vec<ReplicationRun>,
     /// What this tool prefers to the article's own settings, and what each preference changes; none of them decides.
     #[serde(default)]
-    pub effects: Vec<Test>,
+    pub effects: Vec<ClaimTest>,
     /// What was claimed, and what tests it.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<ArticleClaim>,
     /// How to run it with the article's own counts.
     #[serde(default)]
     pub as_published: Option<AsPublished>,
@@ -103,14 +103,14 @@ pub struct ReplicationRun {
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Claim {
+pub struct ArticleClaim {
     pub text: String,
     /// The figure that was published for it, in words.
     #[serde(default)]
     pub published: Option<String>,
     /// What tests it; figures that only stand beside it have `decides = false`.
     #[serde(default)]
-    pub tests: Vec<Test>,
+    pub tests: Vec<ClaimTest>,
     /// What lies behind it, in a sentence with no figures of its own.
     #[serde(default)]
     pub behind: Option<String>,
@@ -163,7 +163,7 @@ fn yes() -> bool {
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Test {
+pub struct ClaimTest {
     /// What it compares, in short.
     pub about: String,
     /// The systems on which it is made; all where none is named.
@@ -213,7 +213,7 @@ pub struct Than {
     pub b: Selector,
 }
 
-impl Test {
+impl ClaimTest {
     /// The cells that it names.
     pub fn sides(&self) -> impl Iterator<Item = &Selector> {
         let than = self.than.iter().flat_map(|than| [&than.a, &than.b]);
@@ -294,7 +294,7 @@ pub struct Ledger {
     pub machine: String,
     /// Where it was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<SourceFile>,
     /// What could not be as it was.
     pub differs: Option<String>,
     /// What was measured.

@@ -5,20 +5,20 @@ use std::ops::Deref;
 
 use ipcost_model::{Measure, Pattern, and_joined};
 
-use super::compared::{Compared, Settings};
-use super::generalise::{Grid, Known, factors};
+use super::compared::{Compared, ConditionSettings};
+use super::generalise::{FieldGrid, FieldRange, factors};
 use super::judge::SAME;
 use super::table::{ClaimTable, Part, Under};
 use super::telling::{factor_name, measure_text, said_of, shown};
 use super::{Ledger, LedgerClaim, LedgerTest};
-use crate::claims::{Bounded, Bounds};
+use crate::claims::{Bounded, ClaimBounds};
 use ipcost_model::ClaimVerdict;
 
 /// Messages up to this many bytes are small.
 const SMALL: u64 = 4096;
 /// A load, as readers think of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Load {
+pub(super) enum LoadKind {
     Connection,
     RoundTrip,
     SmallRoundTrip,
@@ -29,7 +29,7 @@ pub(super) enum Load {
     Server,
 }
 
-impl Load {
+impl LoadKind {
     /// The load of a row, by size if sizes matter; `None` for those of which articles speak rarely.
     fn of(compared: &Compared, by_size: bool) -> Option<Self> {
         let is_small = compared.load.get("size").is_none_or(|size| *size <= SMALL);
@@ -71,7 +71,7 @@ impl Load {
 #[derive(Debug)]
 struct Saying<'a> {
     experiment: &'a str,
-    load: Load,
+    load: LoadKind,
     /// The transports; a Unix socket comes second where it is one of them.
     sides: (String, String),
     /// The range in which the article has the ratio of the first to the second.
@@ -79,7 +79,7 @@ struct Saying<'a> {
     /// The conditions, and on which side of 1 the ratio lies under each: it holds above, and fails below.
     columns: Vec<Under>,
     part: Part<'a>,
-    grid: Grid,
+    grid: FieldGrid,
 }
 
 impl Saying<'_> {
@@ -91,7 +91,7 @@ impl Saying<'_> {
 
 /// A question with what articles say of it.
 #[derive(Debug, PartialEq)]
-pub struct Answer {
+pub struct ReaderQuestion {
     /// The question, with its answer here.
     pub title: String,
     pub here: String,
@@ -100,12 +100,12 @@ pub struct Answer {
 }
 
 /// The questions of a Unix socket and TCP, and those that articles answer differently.
-pub fn answers(ledgers: &[impl Deref<Target = Ledger>]) -> Vec<Answer> {
+pub fn answers(ledgers: &[impl Deref<Target = Ledger>]) -> Vec<ReaderQuestion> {
     let of = |by_size: bool| -> Vec<Saying<'_>> {
         ledgers.iter().flat_map(|ledger| sayings(ledger, by_size)).collect()
     };
     let (whole, parts) = (of(false), of(true));
-    let mut keys: Vec<(Load, &(String, String))> = parts
+    let mut keys: Vec<(LoadKind, &(String, String))> = parts
         .iter()
         .map(|it| {
             let load = it.load.of_any_size();
@@ -117,9 +117,10 @@ pub fn answers(ledgers: &[impl Deref<Target = Ledger>]) -> Vec<Answer> {
     // A Unix socket and TCP first.
     keys.sort_by_key(|(load, sides)| (*load, sides.1 != "unix", sides.0 != "tcp", (*sides).clone()));
     keys.dedup();
-    let answer = |(load, sides): (Load, &(String, String))| {
-        let both =
-            parts.iter().chain(whole.iter().filter(|it| matches!(it.load, Load::RoundTrip | Load::Stream)));
+    let answer = |(load, sides): (LoadKind, &(String, String))| {
+        let both = parts
+            .iter()
+            .chain(whole.iter().filter(|it| matches!(it.load, LoadKind::RoundTrip | LoadKind::Stream)));
         let mine: Vec<&Saying<'_>> = both.filter(|it| (it.load, &it.sides) == (load, sides)).collect();
         let is_main = sides.0 == "tcp" && sides.1 == "unix";
         (is_main || contradict(&mine)).then(|| told(load, &mine))
@@ -165,7 +166,7 @@ fn split<'a>(ledger: &'a Ledger, columns: &[Under], part: &Part<'a>, by_size: bo
     }
     let turned = a == "unix" || b != "unix" && a < b;
     let sides = if turned { (b.clone(), a.clone()) } else { (a.clone(), b.clone()) };
-    let load = |row: usize| Load::of(part.of_row(row)?.compared.as_ref()?, by_size);
+    let load = |row: usize| LoadKind::of(part.of_row(row)?.compared.as_ref()?, by_size);
     let mut found: Vec<Saying<'a>> = Vec::new();
     for row in 0..part.loads.len() {
         let Some((load, test)) = load(row).zip(part.of_row(row)) else { continue };
@@ -185,7 +186,7 @@ fn split<'a>(ledger: &'a Ledger, columns: &[Under], part: &Part<'a>, by_size: bo
                 bounds,
                 columns: columns.to_vec(),
                 part: empty,
-                grid: Grid { factor: part.factor, is_ratio: true, rows: Vec::new() },
+                grid: FieldGrid { factor: part.factor, is_ratio: true, rows: Vec::new() },
             });
             found.len() - 1
         });
@@ -205,15 +206,15 @@ fn bounds(test: &LedgerTest, turned: bool) -> (f64, f64) {
 }
 
 /// On which side of 1 the ratio of a test lies, whatever is claimed of it: its whole interval, or both ends next to 1.
-fn side_of_1(test: &LedgerTest, turned: bool) -> Option<Known> {
+fn side_of_1(test: &LedgerTest, turned: bool) -> Option<FieldRange> {
     let turn = |value: f64| if turned { value.recip() } else { value };
     let value = turn(test.value?);
     let interval = test.lo.zip(test.hi);
     let interval = interval.map(|(lo, hi)| if turned { (turn(hi), turn(lo)) } else { (lo, hi) });
     let word =
-        Bounds { above: Some(Bounded::Strictly(1.0)), margin: Some(SAME), below: None }.decide(interval);
+        ClaimBounds { above: Some(Bounded::Strictly(1.0)), margin: Some(SAME), below: None }.decide(interval);
     let held = interval.filter(|_| !word.is_open());
-    Some(Known { word, values: held.unwrap_or((value, value)) })
+    Some(FieldRange { word, values: held.unwrap_or((value, value)) })
 }
 
 /// On which side of 1 a range lies.
@@ -225,7 +226,7 @@ fn claimed_side((above, below): (f64, f64)) -> Option<ClaimVerdict> {
     }
 }
 
-fn told(load: Load, all: &[&Saying<'_>]) -> Answer {
+fn told(load: LoadKind, all: &[&Saying<'_>]) -> ReaderQuestion {
     let (a, b) = (shown(&all[0].sides.0), shown(&all[0].sides.1));
     let has = |word: ClaimVerdict| all.iter().any(|it| it.words().any(|known| known == word));
     let turns = turns_on(all);
@@ -240,7 +241,7 @@ fn told(load: Load, all: &[&Saying<'_>]) -> Answer {
         (false, false, true) => format!("{a} and {b} cost the same"),
         (false, false, false) => format!("{a} or {b}, not decided"),
     };
-    Answer {
+    ReaderQuestion {
         title: format!("{}: {answer}", load.name()),
         here: format!("{a} over {b}: {}; {} of {} decided", here(all), decided, words().count()),
         articles: said(all),
@@ -328,7 +329,7 @@ fn turns_on(all: &[&Saying<'_>]) -> Vec<String> {
         }
     };
     for it in all {
-        let settings: Vec<Settings> = it.columns.iter().map(|column| column.sets.clone()).collect();
+        let settings: Vec<ConditionSettings> = it.columns.iter().map(|column| column.sets.clone()).collect();
         factors(std::slice::from_ref(&it.grid), &settings).iter().for_each(|name| add(factor_name(name)));
     }
     let only = |it: &Saying<'_>, word: ClaimVerdict| {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ipcost_lab::lab::{about, cells_anywhere, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{
-    Batches, EngineError, Lab, LabError, NO_TIME, Outcome, PlanError, Settings, document, unmeasured,
+    Batches, EngineError, Lab, LabError, NO_TIME, Outcome, PlanError, PlanSettings, document, unmeasured,
 };
 use ipcost_model::units::duration_text;
 use ipcost_model::{
@@ -22,8 +22,8 @@ use super::figure::published_figure;
 use super::level::PLANNED;
 use super::{
     ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, MeasuredSoftware, Peers, Replication, ReplicationRun,
-    Software, Stratum, Traced, decide, effects, needs_native, only_traced, peers, strata, timed_by_sender,
-    tracing,
+    Software, Stratum, TracedLevel, decide, effects, needs_native, only_traced, peers, strata,
+    timed_by_sender, tracing,
 };
 use crate::answer::{AnsweredRun, answered, of_runs};
 use crate::app::no_network;
@@ -139,7 +139,7 @@ struct MeasuredRun<'a> {
     outcome: Outcome,
     /// The published cells, which tests name.
     published: Vec<PlannedCell>,
-    system_calls: Traced,
+    system_calls: TracedLevel,
     job: Job,
 }
 
@@ -285,9 +285,9 @@ impl<'a> Experiment<'a> {
     }
 
     /// The system calls of the published cells that tests compare; the others of this plan are not looked at.
-    fn traced(&self, run: &ReplicationRun, lab: &Lab) -> Result<Traced, LabError> {
+    fn traced(&self, run: &ReplicationRun, lab: &Lab) -> Result<TracedLevel, LabError> {
         let cells = lab.cells(&job_of(&run.cells, &run.peers)?)?;
-        let settings = Settings { epochs: Some(1), ..Settings::of(&Job::default(), self.seed) };
+        let settings = PlanSettings { epochs: Some(1), ..PlanSettings::of(&Job::default(), self.seed) };
         let plan = lab.plan(cells, &settings)?;
         tracing::trace(self.replication, run.software, lab.tracing(&plan, self.interrupt))
     }
@@ -349,7 +349,7 @@ impl<'a> Experiment<'a> {
             }
             let job = Job { batch, ..job_of(&peers::usable(&cells, &run.peers)?, &run.peers)? };
             let expanded = lab.cells(&job)?;
-            let settings = Settings {
+            let settings = PlanSettings {
                 budget: Some(whole),
                 batch,
                 batch_least: batch.filter(|_| !strata.is_empty()).map(|batch| batch.min(SHORTEST_BATCH)),
@@ -359,7 +359,7 @@ impl<'a> Experiment<'a> {
                 sender_timed: timed_by_sender(replication, (published, &strata), &expanded.cells),
                 // No claim is about a percentile.
                 latency: LatencyMode::Off,
-                ..Settings::of(&job, self.seed)
+                ..PlanSettings::of(&job, self.seed)
             };
             match (lab.plan(expanded, &settings), strata.last()) {
                 // Rather one condition with intervals than all without.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub struct SourceFile {
     /// The author, or the name of the author's account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
@@ -22,7 +22,7 @@ pub struct Source {
     pub url: Option<String>,
 }
 
-impl Source {
+impl SourceFile {
     /// The citation without the address: `bamch0h, "Unix domain sockets in Go", Hatena Blog, 2018`.
     pub fn citation(&self) -> String {
         let title = format!("\"{}\"", self.title);
@@ -32,7 +32,7 @@ impl Source {
     }
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for SourceFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.citation())?;
         self.url.iter().try_for_each(|url| write!(f, ", {url}"))
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_citation_has_what_is_known() {
-        let mut source = Source {
+        let mut source = SourceFile {
             author: Some("bamch0h".into()),
             title: "Sockets".into(),
             site: "Hatena Blog".into(),

@@ -8,7 +8,7 @@ use ipcost_model::job::duration;
 use ipcost_model::{Matrix, OptionName, OptionValue, Placement, PlannedCell, Point, parse_cell_id};
 use serde::Deserialize;
 
-use super::{Replication, Software, System, Test};
+use super::{ClaimTest, Replication, Software, System};
 
 /// A condition under which cells are measured besides what was published.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -78,7 +78,7 @@ pub(super) fn point_under(stratum: Option<&Stratum>, published: &Point) -> Point
 
 /// Whether a test is decided under conditions, too: system calls are the same under each, and what decides nothing is
 /// measured as published only.
-pub(super) fn is_conditional(test: &Test, software: Software) -> bool {
+pub(super) fn is_conditional(test: &ClaimTest, software: Software) -> bool {
     test.decides_by_interval() && test.under_conditions && test.is_for(software)
 }
 
@@ -86,7 +86,7 @@ pub(super) fn is_conditional(test: &Test, software: Software) -> bool {
 /// what it does besides, such as to place them, another condition does alone.
 pub(super) fn cells_under<'a>(
     stratum: &Stratum,
-    test: &Test,
+    test: &ClaimTest,
     published: &'a [PlannedCell],
 ) -> Option<Vec<&'a PlannedCell>> {
     let cells: Vec<&PlannedCell> = test

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use ipcost_model::Pattern;
 use ipcost_model::units::size_text;
 
-use super::compared::Settings;
-use super::generalise::{Grid, Known};
+use super::compared::ConditionSettings;
+use super::generalise::{FieldGrid, FieldRange};
 use super::{LedgerClaim, LedgerRun, LedgerTest, Software};
 use ipcost_model::ClaimVerdict;
 
@@ -27,7 +27,7 @@ pub(super) struct Under {
     /// Its name; `None` as published.
     pub(super) stratum: Option<String>,
     pub(super) software: Software,
-    pub(super) sets: Settings,
+    pub(super) sets: ConditionSettings,
 }
 
 /// What is compared under every load and condition.
@@ -55,9 +55,9 @@ impl<'a> ClaimTable<'a> {
         let decides = deciding(&claim.tests);
         let tests = claim.tests.iter().filter(|test| decides(test));
         let mut columns: Vec<Under> = Vec::new();
-        let mut keyed: Vec<(Key<'a>, Vec<(usize, &'a LedgerTest)>)> = Vec::new();
+        let mut keyed: Vec<(PartKey<'a>, Vec<(usize, &'a LedgerTest)>)> = Vec::new();
         // A stranger's file may have many.
-        let mut places: BTreeMap<Key<'a>, usize> = BTreeMap::new();
+        let mut places: BTreeMap<PartKey<'a>, usize> = BTreeMap::new();
         for test in tests {
             let is_mine = |it: &Under| (&it.stratum, it.software) == (&test.stratum, test.software);
             let column = columns.iter().position(is_mine).unwrap_or_else(|| {
@@ -70,7 +70,7 @@ impl<'a> ClaimTable<'a> {
                 });
                 columns.len() - 1
             });
-            let key = Key::of(test);
+            let key = PartKey::of(test);
             let place = *places.entry(key).or_insert(keyed.len());
             if place == keyed.len() {
                 keyed.push((key, Vec::new()));
@@ -87,14 +87,14 @@ impl<'a> ClaimTable<'a> {
         Self { columns, parts }
     }
 
-    pub(super) fn settings(&self) -> Vec<Settings> {
+    pub(super) fn settings(&self) -> Vec<ConditionSettings> {
         self.columns.iter().map(|column| column.sets.clone()).collect()
     }
 }
 
 /// What tests have in common that are rows and columns of one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key<'a> {
+struct PartKey<'a> {
     /// Where a test does not say what it compares, what it says of itself stands for that.
     alone: Option<&'a str>,
     a: &'a str,
@@ -103,7 +103,7 @@ struct Key<'a> {
     pattern: Option<Pattern>,
 }
 
-impl<'a> Key<'a> {
+impl<'a> PartKey<'a> {
     fn of(test: &'a LedgerTest) -> Self {
         let measure = test.measure.as_str();
         match &test.compared {
@@ -183,17 +183,17 @@ pub(super) fn direction(test: &LedgerTest) -> ClaimVerdict {
 
 impl Part<'_> {
     /// What is known, field by field. Calls that are compared by name have no value.
-    pub(super) fn grid(&self, word: impl Fn(&LedgerTest) -> ClaimVerdict) -> Grid {
+    pub(super) fn grid(&self, word: impl Fn(&LedgerTest) -> ClaimVerdict) -> FieldGrid {
         let field = |test: &Option<&LedgerTest>| {
             let test = (*test)?;
             let value = test.value.or(test.detail.is_some().then_some(f64::NAN))?;
             let word = word(test);
             // What is said of a field that is decided is said of all of its interval.
             let held = test.lo.zip(test.hi).filter(|_| !word.is_open());
-            Some(Known { word, values: held.unwrap_or((value, value)) })
+            Some(FieldRange { word, values: held.unwrap_or((value, value)) })
         };
         let rows = self.tests.iter().map(|row| row.iter().map(field).collect()).collect();
-        Grid { factor: self.factor, is_ratio: self.is_ratio(), rows }
+        FieldGrid { factor: self.factor, is_ratio: self.is_ratio(), rows }
     }
 
     /// A test of a row, whichever is first.

@@ -4,17 +4,17 @@ use ipcost_lab::rules::nanoseconds;
 use ipcost_model::Measure;
 use ipcost_report::numbers::ratio;
 
-use super::generalise::{Grid, Known, Segment, Statement, factors, statements, word_of};
+use super::generalise::{FieldGrid, FieldRange, Segment, Statement, factors, statements, word_of};
 use super::table::{ClaimTable, Part, Under, direction};
 use super::{Condition, LedgerClaim, LedgerRun, LedgerTest};
 use ipcost_model::ClaimVerdict;
 
 /// What the cells of a test are compared by, to say what differs: measures of one operation, in words.
-pub(super) const EVIDENCE: [(&str, What); 4] = [
-    ("voluntary_switches", What::Count("sleeps")),
-    ("client_sys", What::Time("of the client's system time")),
-    ("server_sys", What::Time("of the server's system time")),
-    ("client_user", What::Time("of the client's user time")),
+pub(super) const EVIDENCE: [(&str, EvidenceUnit); 4] = [
+    ("voluntary_switches", EvidenceUnit::Count("sleeps")),
+    ("client_sys", EvidenceUnit::Time("of the client's system time")),
+    ("server_sys", EvidenceUnit::Time("of the server's system time")),
+    ("client_user", EvidenceUnit::Time("of the client's user time")),
 ];
 /// Figures that differ by less than this factor are not told.
 const VISIBLE: f64 = 1.5;
@@ -33,7 +33,7 @@ const MOST_NAMES: usize = 3;
 
 /// A figure in words.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum What {
+pub(super) enum EvidenceUnit {
     /// How often something happens in an operation.
     Count(&'static str),
     /// A time in an operation.
@@ -41,15 +41,15 @@ pub(super) enum What {
 }
 
 /// What two cells differ in, if it is visible.
-pub(super) fn evidence(what: What, [a, b]: [&String; 2], of_a: f64, of_b: f64) -> Option<String> {
+pub(super) fn evidence(what: EvidenceUnit, [a, b]: [&String; 2], of_a: f64, of_b: f64) -> Option<String> {
     let (least, most) = (of_a.min(of_b), of_a.max(of_b));
     let floor = match what {
-        What::Count(_) => FEW,
-        What::Time(_) => SHORT_NS,
+        EvidenceUnit::Count(_) => FEW,
+        EvidenceUnit::Time(_) => SHORT_NS,
     };
     (most > floor && most > VISIBLE * least.max(0.0)).then(|| match what {
-        What::Count(name) => format!("{a} {of_a:.2} {name} an operation, {b} {of_b:.2}"),
-        What::Time(name) => format!("{a} {} {name}, {b} {}", nanoseconds(of_a), nanoseconds(of_b)),
+        EvidenceUnit::Count(name) => format!("{a} {of_a:.2} {name} an operation, {b} {of_b:.2}"),
+        EvidenceUnit::Time(name) => format!("{a} {} {name}, {b} {}", nanoseconds(of_a), nanoseconds(of_b)),
     })
 }
 
@@ -83,7 +83,7 @@ fn advice(on: &[String]) -> Option<String> {
 pub(super) fn retell(claim: &mut LedgerClaim, runs: &[LedgerRun]) {
     let table = ClaimTable::of(claim, runs);
     let settings = table.settings();
-    let fields = |of: &dyn Fn(&LedgerTest) -> ClaimVerdict, under: Option<usize>| -> Vec<Vec<Known>> {
+    let fields = |of: &dyn Fn(&LedgerTest) -> ClaimVerdict, under: Option<usize>| -> Vec<Vec<FieldRange>> {
         let of_part = |part: &Part<'_>| {
             let rows = part.grid(of).rows.into_iter().map(|mut row| {
                 let is_placed = |at: &str| {
@@ -110,13 +110,13 @@ pub(super) fn retell(claim: &mut LedgerClaim, runs: &[LedgerRun]) {
         let size = is_sized.then(|| word_of(&fields(&|test| test.word, under)));
         (together(word_of(&fields(&direction, under)), size), size)
     };
-    let grids: Vec<Grid> = table.parts.iter().map(|part| part.grid(direction)).collect();
+    let grids: Vec<FieldGrid> = table.parts.iter().map(|part| part.grid(direction)).collect();
     let conditions: Vec<Condition> = (0..table.columns.len())
         .filter(|column| fields(&direction, Some(*column)).iter().any(|part| !part.is_empty()))
         .map(|column| {
             let Under { stratum, software, .. } = table.columns[column].clone();
             let (word, size) = known(Some(column));
-            let figures = Said::of(&table, Some(column)).whole();
+            let figures = ClaimSentences::of(&table, Some(column)).whole();
             Condition { stratum, software, word, size, figures }
         })
         .collect();
@@ -124,12 +124,12 @@ pub(super) fn retell(claim: &mut LedgerClaim, runs: &[LedgerRun]) {
     let on = match (word, size) {
         (ClaimVerdict::Depends, _) => factors(&grids, &settings),
         (_, Some(ClaimVerdict::Depends)) => {
-            let grids: Vec<Grid> = table.parts.iter().map(|part| part.grid(|test| test.word)).collect();
+            let grids: Vec<FieldGrid> = table.parts.iter().map(|part| part.grid(|test| test.word)).collect();
             factors(&grids, &settings)
         }
         _ => Vec::new(),
     };
-    let sentence = Said::of(&table, None).whole();
+    let sentence = ClaimSentences::of(&table, None).whole();
     (claim.word, claim.size) = (word, size);
     claim.sentence = sentence;
     claim.advice = advice(&on);
@@ -150,21 +150,21 @@ fn together(word: ClaimVerdict, size: Option<ClaimVerdict>) -> ClaimVerdict {
 
 /// A claim in a line of so many letters, complete in itself: the longest form that fits.
 pub(super) fn line(claim: &LedgerClaim, runs: &[LedgerRun], room: usize) -> String {
-    let said = Said::of(&ClaimTable::of(claim, runs), None);
+    let said = ClaimSentences::of(&ClaimTable::of(claim, runs), None);
     let forms = said.forms();
     let fits = |form: &&String| form.chars().count() <= room;
     forms.iter().find(fits).or(forms.last()).cloned().unwrap_or_default()
 }
 
 /// What is said of a table: a phrase for each thing that is compared, in parts that can be left out from the end.
-struct Said {
+struct ClaimSentences {
     phrases: Vec<Phrase>,
     /// How many deciding fields there are.
     fields: usize,
 }
 
 /// What is said of one part of a table, without the names of what is compared.
-pub(super) fn said_of(columns: &[Under], part: &Part<'_>, grid: &Grid) -> Option<String> {
+pub(super) fn said_of(columns: &[Under], part: &Part<'_>, grid: &FieldGrid) -> Option<String> {
     let Phrase { bare, more, .. } = phrase(columns, part, grid, false)?;
     Some(std::iter::once(bare).chain(more).collect::<Vec<_>>().join(", "))
 }
@@ -184,23 +184,23 @@ struct Phrase {
     is_open: bool,
 }
 
-impl Said {
+impl ClaimSentences {
     /// Of a table, under one of its conditions or all.
     fn of(table: &ClaimTable<'_>, only: Option<usize>) -> Self {
-        let under = |grid: Grid| {
+        let under = |grid: FieldGrid| {
             let rows = grid.rows.into_iter().map(|row| {
                 row.into_iter()
                     .enumerate()
                     .map(|(column, known)| known.filter(|_| only.is_none_or(|only| only == column)))
                     .collect()
             });
-            Grid { rows: rows.collect(), ..grid }
+            FieldGrid { rows: rows.collect(), ..grid }
         };
         let is_in =
             |part: &&Part<'_>| only.is_none_or(|only| part.tests.iter().any(|row| row[only].is_some()));
         let parts = table.parts.iter().filter(is_in);
         let parts = parts.map(|part| (part.clone(), under(part.grid(direction)))).collect();
-        let parts: Vec<(Part<'_>, Grid)> = alike(parts);
+        let parts: Vec<(Part<'_>, FieldGrid)> = alike(parts);
         let loads = || parts.iter().filter(|(part, _)| part.has_load(0)).map(|(part, _)| &part.loads);
         let differ = loads().any(|of| Some(of) != loads().next());
         let phrases = parts.iter().filter_map(|(part, grid)| {
@@ -260,12 +260,12 @@ impl Phrase {
 
 /// Parts of which nothing contradictory is known are one: `pipe and fifo over unix and tcp`, if each of the first is compared
 /// with each of the second.
-fn alike(mut parts: Vec<(Part<'_>, Grid)>) -> Vec<(Part<'_>, Grid)> {
+fn alike(mut parts: Vec<(Part<'_>, FieldGrid)>) -> Vec<(Part<'_>, FieldGrid)> {
     if parts.len() > MOST_PARTS {
         return parts;
     }
     for numerators in [true, false] {
-        let mut found: Vec<(Part<'_>, Grid)> = Vec::new();
+        let mut found: Vec<(Part<'_>, FieldGrid)> = Vec::new();
         for (part, grid) in parts {
             let joined = found.iter_mut().find_map(|(known, of_known)| {
                 let (mine, other) = (&part.sides, &known.sides);
@@ -302,7 +302,7 @@ fn sense(part: &Part<'_>) -> Vec<(bool, bool)> {
 }
 
 /// What is said of one thing that is compared; `differ` where others have rows of other loads. `None` if nothing is decided.
-fn phrase(columns: &[Under], part: &Part<'_>, grid: &Grid, differ: bool) -> Option<Phrase> {
+fn phrase(columns: &[Under], part: &Part<'_>, grid: &FieldGrid, differ: bool) -> Option<Phrase> {
     let all = statements(grid);
     let Some((first, others)) = all.split_first() else { return undecided(part, grid) };
     let all_columns: Vec<usize> = all.iter().flat_map(|it| it.columns.iter().copied()).collect();
@@ -352,7 +352,7 @@ fn hull(part: &Part<'_>, all: &[Statement]) -> Option<(f64, f64)> {
 }
 
 /// How far the ratio may lie, where one load has an interval and no answer.
-fn undecided(part: &Part<'_>, grid: &Grid) -> Option<Phrase> {
+fn undecided(part: &Part<'_>, grid: &FieldGrid) -> Option<Phrase> {
     let ([row], [known]) = (&part.tests[..], &grid.rows[..]) else { return None };
     let tests = || row.iter().zip(known).filter(|(_, known)| known.is_some()).filter_map(|(test, _)| *test);
     let mut held = tests().filter_map(|test| test.lo.zip(test.hi));
@@ -487,7 +487,7 @@ fn rows_text(part: &Part<'_>, rows: &[usize]) -> String {
 }
 
 /// Rows of which no condition knows anything, where some say something.
-fn open_rows(part: &Part<'_>, grid: &Grid, all: &[Statement]) -> String {
+fn open_rows(part: &Part<'_>, grid: &FieldGrid, all: &[Statement]) -> String {
     let is_open = |row: &usize| {
         let decided = |statement: &Statement| {
             statement.segments.iter().any(|segment| (segment.rows.0..=segment.rows.1).contains(row))
@@ -515,7 +515,7 @@ fn published(part: &Part<'_>) -> String {
 fn by_condition(
     under: &[Under],
     part: &Part<'_>,
-    grid: &Grid,
+    grid: &FieldGrid,
     statement: &Statement,
     all: &[usize],
 ) -> Option<Vec<String>> {

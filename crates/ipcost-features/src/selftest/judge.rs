@@ -7,7 +7,7 @@ use ipcost_lab::planning::{ALPHA, DEFAULT_MARGIN};
 use ipcost_model::Metric;
 use ipcost_stats::{Looks, Random, Verdict, clopper_pearson, epoch_interval, median, planned_interval};
 
-use crate::selftest::{Detection, Promise, Rate};
+use crate::selftest::{Detection, Promise, SelftestRate};
 
 /// Epochs in a campaign: some more than the first finite interval takes at the level of a single contrast.
 pub const EPOCHS: u32 = 20;
@@ -43,7 +43,7 @@ fn cell(label: &str, extra_work: Option<u64>) -> String {
 
 /// Everything that campaigns have shown so far.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct SelftestTally {
     /// Whether each A/A campaign ever raised an alarm.
     alarms: Vec<bool>,
     /// ln ratios of all A/A epochs, one after the other.
@@ -63,7 +63,7 @@ struct Slowed {
     ratios: Vec<f64>,
 }
 
-impl Tally {
+impl SelftestTally {
     /// Adds an A/A campaign.
     pub fn add_equal(&mut self, outcome: &Outcome) {
         let ratios = outcome.batches().log_ratios(Metric::Wall, 1, 0);
@@ -101,7 +101,7 @@ impl Tally {
     }
 
     /// The rates so far; `seed` is that of the relabelling.
-    pub fn rates(&self, seed: u64) -> Vec<Rate> {
+    pub fn rates(&self, seed: u64) -> Vec<SelftestRate> {
         let (alarms, campaigns) = self.alarms();
         let mut rates = vec![
             rate(
@@ -125,7 +125,7 @@ impl Tally {
     }
 
     /// A/A epochs relabelled at random: whole campaigns for the price of arithmetic.
-    fn relabelled(&self, seed: u64) -> Rate {
+    fn relabelled(&self, seed: u64) -> SelftestRate {
         let what = "the same on recorded epochs with labels swapped at random";
         let count = self.equal.len();
         if count < RELABELLED_EPOCHS {
@@ -144,7 +144,7 @@ impl Tally {
     }
 
     /// How often two runs, one after the other, agree on the largest slowdown.
-    fn repeatability(&self) -> Rate {
+    fn repeatability(&self) -> SelftestRate {
         let campaigns = self.slowed.last().map_or(&[][..], Vec::as_slice);
         let bounds: Vec<(f64, f64)> = campaigns
             .iter()
@@ -226,14 +226,14 @@ fn searches(log_ratios: &[f64], most: usize) -> (Vec<usize>, u64) {
     (found, unfound)
 }
 
-fn rate(code: &str, what: &str, count: u64, of: u64, at_most: Option<f64>) -> Rate {
+fn rate(code: &str, what: &str, count: u64, of: u64, at_most: Option<f64>) -> SelftestRate {
     let bounds = (of > 0).then(|| clopper_pearson(count, of, TWO_ENDS));
     let judged = |at_most: f64| match bounds {
         Some((lo, _)) if lo > at_most => Promise::Broken,
         Some((_, hi)) if hi <= at_most => Promise::Kept,
         _ => Promise::Undecided,
     };
-    Rate {
+    SelftestRate {
         code: code.to_owned(),
         what: what.to_owned(),
         count,
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_tally_counts() {
-        let mut tally = Tally::default();
+        let mut tally = SelftestTally::default();
         for seed in 0..150 {
             let ratios = noisy(0.0, 0.05, 20, seed);
             tally.alarms.push(alarm(&ratios));

@@ -1,9 +1,9 @@
 //! A self-test as a page.
 
 use ipcost_model::units::{duration_of, duration_text};
-use ipcost_report::page::{Column, Field, Page, Paragraph, Section, Table, Tone, Value};
+use ipcost_report::page::{Column, Field, FieldValue, Page, Paragraph, Section, Table, Tone};
 
-use crate::selftest::{Detection, Noise, Promise, Rate, SelfTest};
+use crate::selftest::{Detection, Noise, Promise, SelfTest, SelftestRate};
 
 pub fn page(test: &SelfTest) -> Page<'static> {
     let mut page = Page::new(format!("How often it is wrong on this machine{}", under(test.noise)));
@@ -43,8 +43,8 @@ fn rates(test: &SelfTest) -> Table {
         Column::number("promised"),
         Column::text("verdict"),
     ];
-    let row = |rate: &Rate| {
-        let share = (rate.of > 0).then(|| Value::Share(rate.count as f64 / rate.of as f64));
+    let row = |rate: &SelftestRate| {
+        let share = (rate.of > 0).then(|| FieldValue::Share(rate.count as f64 / rate.of as f64));
         let held = rate.lo.zip(rate.hi).map(|(lo, hi)| format!("({}–{})", percent(lo), percent(hi)));
         let tone = match rate.promise {
             Some(Promise::Kept) => Tone::Good,
@@ -52,12 +52,12 @@ fn rates(test: &SelfTest) -> Table {
             _ => Tone::Open,
         };
         vec![
-            Value::Name(rate.what.clone()).into(),
-            Value::Name(format!("{} of {}", rate.count, rate.of)).into(),
+            FieldValue::Name(rate.what.clone()).into(),
+            FieldValue::Name(format!("{} of {}", rate.count, rate.of)).into(),
             Field::maybe(share),
-            Field::maybe(held.map(Value::Name)),
-            Field::maybe(rate.at_most.map(|most| Value::Name(format!("≤ {}", percent(most))))),
-            Field::maybe(rate.promise.map(|promise| Value::Name(promise.to_string()))).toned(tone),
+            Field::maybe(held.map(FieldValue::Name)),
+            Field::maybe(rate.at_most.map(|most| FieldValue::Name(format!("≤ {}", percent(most))))),
+            Field::maybe(rate.promise.map(|promise| FieldValue::Name(promise.to_string()))).toned(tone),
         ]
     };
     Table::new(&COLUMNS).rows(test.rates.iter().map(row))
@@ -77,11 +77,11 @@ fn detections(test: &SelfTest) -> Table {
             of => format!("{} of {of} in {:.0} s", found.found, found.within_s),
         };
         vec![
-            Value::Share(found.slowdown).into(),
-            Field::maybe(found.ratio.map(Value::Ratio)),
-            Field::maybe(found.ratio.map(|ratio| Value::Interval(ratio, found.lo, found.hi))),
-            Value::Name(times).into(),
-            Field::maybe(found.median_s.map(|seconds| Value::Cost(seconds * 1e9))),
+            FieldValue::Share(found.slowdown).into(),
+            Field::maybe(found.ratio.map(FieldValue::Ratio)),
+            Field::maybe(found.ratio.map(|ratio| FieldValue::Interval(ratio, found.lo, found.hi))),
+            FieldValue::Name(times).into(),
+            Field::maybe(found.median_s.map(|seconds| FieldValue::Cost(seconds * 1e9))),
         ]
     };
     Table::new(&COLUMNS).rows(test.detections.iter().map(row))
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn rates_and_detections() {
-        let rate = |what: &str, count, of, promise| Rate {
+        let rate = |what: &str, count, of, promise| SelftestRate {
             code: "aa".into(),
             what: what.into(),
             count,

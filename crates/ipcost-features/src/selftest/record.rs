@@ -33,7 +33,7 @@ named! {
 /// A rate that was counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Rate {
+pub struct SelftestRate {
     /// What was counted, in short; stable.
     pub code: String,
     /// What was counted, in words.
@@ -90,7 +90,7 @@ pub struct SelfTest {
     /// Epochs in a campaign.
     pub epochs: u32,
     /// How often the tool is wrong.
-    pub rates: Vec<Rate>,
+    pub rates: Vec<SelftestRate>,
     /// Time to detect a difference.
     pub detections: Vec<Detection>,
 }

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use ipcost_lab::lab::{envelope, fresh_seed};
 use ipcost_lab::progress::Silent;
-use ipcost_lab::{Contrasts, Lab, LabError, Outcome, Settings};
+use ipcost_lab::{Contrasts, Lab, LabError, Outcome, PlanSettings};
 use ipcost_model::{Stopped, parse_job};
 use ipcost_sys::interrupt::Interrupt;
 
 use super::noise::Disturbance;
-use super::{EPOCHS, Noise, SELFTEST_SCHEMA, SelfTest, Tally, equal_job, slowed_job};
+use super::{EPOCHS, Noise, SELFTEST_SCHEMA, SelfTest, SelftestTally, equal_job, slowed_job};
 
 /// What `selftest` was asked to do.
 #[derive(Debug, Clone, Copy)]
@@ -24,13 +24,13 @@ pub struct SelfTestRequest {
 pub fn run(
     request: SelfTestRequest,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(&Tally, Duration),
+    tell: &mut dyn FnMut(&SelftestTally, Duration),
 ) -> Result<(SelfTest, bool), LabError> {
     let began = Instant::now();
     let envelope = envelope(SELFTEST_SCHEMA);
     let seed = request.seed.unwrap_or_else(fresh_seed);
     let noise = Disturbance::start(request.noise)?;
-    let mut tally = Tally::default();
+    let mut tally = SelftestTally::default();
     let mut spent = [Duration::ZERO; 2];
     let mut longest = [Duration::ZERO; 2];
     let mut interrupted = false;
@@ -78,7 +78,7 @@ pub fn run(
 fn campaign(job: &str, seed: u64, interrupt: &Interrupt) -> Result<Outcome, LabError> {
     let job = parse_job(job).map_err(|error| LabError::Failed(error.to_string()))?;
     let lab = Lab::open(&job, &mut |_| ())?;
-    let settings = Settings { epochs: Some(EPOCHS), ..Settings::of(&job, seed) };
+    let settings = PlanSettings { epochs: Some(EPOCHS), ..PlanSettings::of(&job, seed) };
     let plan = lab.plan(lab.cells(&job)?, &settings)?;
     Ok(lab.run(plan, &Contrasts, interrupt, |_| Silent)?.0)
 }

@@ -2,7 +2,7 @@
 
 use ipcost_model::units::{counted, size_text};
 use ipcost_model::{Document, Estimate, PAGE_BYTES};
-use ipcost_report::page::{Column, Field, Page, Paragraph, Table, Tone, Value};
+use ipcost_report::page::{Column, Field, FieldValue, Page, Paragraph, Table, Tone};
 use ipcost_report::picture::Chart;
 use ipcost_report::run_page;
 use ipcost_stats::median;
@@ -27,15 +27,15 @@ pub(super) fn page<'a>(request: &'a OptionRequest, send_offset: u64, document: &
     let row = |(index, recv_offset): (usize, &u64)| {
         let fields = by_transport.iter().flat_map(|places| {
             let cost = places.costs[index].map(|cost| cost.median);
-            let times = cost.zip(places.usual()).map(|(cost, usual)| Value::Ratio(cost / usual.median));
+            let times = cost.zip(places.usual()).map(|(cost, usual)| FieldValue::Ratio(cost / usual.median));
             let tone = match places.is_slow(index) {
                 Some(true) => Tone::Strong,
                 Some(false) => Tone::Quiet,
                 None => Tone::Open,
             };
-            [Field::maybe(cost.map(Value::Cost)), Field::maybe(times).toned(tone)]
+            [Field::maybe(cost.map(FieldValue::Cost)), Field::maybe(times).toned(tone)]
         });
-        std::iter::once(Value::Count(*recv_offset).into()).chain(fields).collect()
+        std::iter::once(FieldValue::Count(*recv_offset).into()).chain(fields).collect()
     };
     let mut page = Page::new(format!(
         "What the place of the receive buffer costs: {} of {}, send buffer at {send_offset} of {PAGE_BYTES}",
@@ -96,7 +96,7 @@ impl TransportPlaces {
         let (slow, open) = (of(Some(true)).collect::<Vec<String>>(), of(None).count());
         let all = counted(recv_offsets.len() as u64, "place");
         let are = |count: usize| if count == 1 { "is" } else { "are" };
-        let more = format!("over {} more than the median place", Value::Share(self.margin).text());
+        let more = format!("over {} more than the median place", FieldValue::Share(self.margin).text());
         let known = match (slow.len(), open) {
             (0, 0) => return format!("Over {transport} no place costs {more}."),
             (0, _) => format!("Over {transport} no place is known to cost {more}"),

@@ -2,7 +2,7 @@
 
 use ipcost_model::units::{duration_of, duration_text, size_text};
 use ipcost_model::{CellRecord, Document, Pattern, Verdict};
-use ipcost_report::page::{Block, Column, Field, Page, Paragraph, Table, Tone, Value};
+use ipcost_report::page::{Block, Column, Field, FieldValue, Page, Paragraph, Table, Tone};
 use ipcost_report::words::{self, SAME_IN_MEDIAN};
 
 use super::{CoreSweep, Crossing, PairOfProcessors, SizeSweep, SweepPoint};
@@ -50,11 +50,11 @@ fn row(sweep: &SizeSweep, point: &SweepPoint) -> Vec<Field> {
         (_, None) => ("open", Tone::Open),
     };
     vec![
-        Value::Size(point.size).into(),
-        Value::Cost(point.a_ns).into(),
-        Value::Cost(point.b_ns).into(),
-        Value::Ratio(point.ratio).into(),
-        Value::Interval(point.ratio, point.lo, point.hi).into(),
+        FieldValue::Size(point.size).into(),
+        FieldValue::Cost(point.a_ns).into(),
+        FieldValue::Cost(point.b_ns).into(),
+        FieldValue::Ratio(point.ratio).into(),
+        FieldValue::Interval(point.ratio, point.lo, point.hi).into(),
         Field::from(word).toned(tone),
     ]
 }
@@ -118,9 +118,9 @@ pub fn page_of_cores<'a>(sweep: &'a CoreSweep, document: &'a Document) -> Page<'
                         && cell.options.int("server_cpu") == Some(pair.server_cpu)
                 };
                 let found = cells.iter().find(is_it).and_then(|cell| cell.wall_ns_per_op);
-                Field::maybe(found.map(|cost| Value::Cost(cost.median)))
+                Field::maybe(found.map(|cost| FieldValue::Cost(cost.median)))
             };
-            let name = Value::Name(format!("{}, {transport}", words::workload(workload)));
+            let name = FieldValue::Name(format!("{}, {transport}", words::workload(workload)));
             std::iter::once(name.into()).chain(relations.iter().map(cost)).collect()
         }));
     }

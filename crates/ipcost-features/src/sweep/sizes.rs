@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{About, Contrasts, Lab, LabError, Settings, document};
+use ipcost_lab::{About, Contrasts, Lab, LabError, PlanSettings, document};
 use ipcost_model::units::duration_text;
 use ipcost_model::{
     ContrastRecord, Document, Job, LatencyMode, Matrix, Metric, Pattern, Placement, Size, Stopped,
@@ -68,7 +68,8 @@ pub fn sizes(
         });
         let job = job(request, (a, b), &sizes, share);
         // Every size of the whole sweep shares alpha, not only those of this step.
-        let settings = Settings { family: Some(FAMILY), ..Settings::of(&job, seed + intervals as u64) };
+        let settings =
+            PlanSettings { family: Some(FAMILY), ..PlanSettings::of(&job, seed + intervals as u64) };
         let plan = match plan_of(&lab, &job, &settings) {
             Ok(plan) => plan,
             // What is left is too short for another step; what has been measured stands.

@@ -3,7 +3,7 @@
 use ipcost_model::units::percent;
 use ipcost_model::{CellRecord, ContrastRecord, Document, Metric, Verdict};
 use ipcost_report::numbers::exact_time;
-use ipcost_report::page::{Column, Field, Page, Paragraph, Table, Tone, Value};
+use ipcost_report::page::{Column, Field, FieldValue, Page, Paragraph, Table, Tone};
 use ipcost_report::words::{cores, verdict_of};
 
 use super::OptionRequest;
@@ -14,14 +14,14 @@ pub(super) fn amount(work_ns: u64) -> String {
 }
 
 /// What was measured under an amount of work.
-struct Amount<'a> {
+struct WorkAmount<'a> {
     work_ns: u64,
     cells: [Option<&'a CellRecord>; 2],
     /// The ratio of both.
     contrast: Option<&'a ContrastRecord>,
 }
 
-impl<'a> Amount<'a> {
+impl<'a> WorkAmount<'a> {
     fn of(document: &'a Document, request: &OptionRequest, [a, b]: [&str; 2], work_ns: u64) -> Self {
         let cells = [a, b].map(|transport| request.cell(document, transport, work_ns));
         let contrast = cells[0].and_then(|a| document.contrast(Metric::Wall, &a.id));
@@ -37,13 +37,13 @@ impl<'a> Amount<'a> {
 
     fn row(&self, margin: f64) -> Vec<Field> {
         let cost = |cell: Option<&CellRecord>| {
-            Field::maybe(cell.and_then(|cell| cell.wall_ns_per_op).map(|cost| Value::Cost(cost.median)))
+            Field::maybe(cell.and_then(|cell| cell.wall_ns_per_op).map(|cost| FieldValue::Cost(cost.median)))
         };
         let [a, b] = self.cells.map(cost);
-        let mut row = vec![Value::Duration(self.work_ns).into(), a, b];
+        let mut row = vec![FieldValue::Duration(self.work_ns).into(), a, b];
         if let Some(known) = self.contrast {
-            row.push(Value::Ratio(known.ratio).into());
-            row.push(Value::Interval(known.ratio, known.lo, known.hi).into());
+            row.push(FieldValue::Ratio(known.ratio).into());
+            row.push(FieldValue::Interval(known.ratio, known.lo, known.hi).into());
             row.push(Field::from(verdict_of(known, margin)).toned(tone(known)));
         }
         row
@@ -62,8 +62,8 @@ fn tone(known: &ContrastRecord) -> Tone {
 /// The page of `sweep work`: a row for each amount of work; then from which on the difference is below the margin.
 pub(super) fn page<'a>(request: &'a OptionRequest, document: &'a Document) -> Page<'a> {
     let [a, b] = [0, 1].map(|index| request.transports.get(index).map_or("", String::as_str));
-    let mut amounts: Vec<Amount<'_>> =
-        request.values.iter().map(|work_ns| Amount::of(document, request, [a, b], *work_ns)).collect();
+    let mut amounts: Vec<WorkAmount<'_>> =
+        request.values.iter().map(|work_ns| WorkAmount::of(document, request, [a, b], *work_ns)).collect();
     let columns = [
         Column::number("work"),
         Column::number("").titled(a.to_owned()).dropped(2),
@@ -87,7 +87,7 @@ pub(super) fn page<'a>(request: &'a OptionRequest, document: &'a Document) -> Pa
 }
 
 /// From which of the ascending amounts on it is known to make no difference, and up to which it is known to make one.
-fn sentence(amounts: &[Amount<'_>], margin: f64) -> String {
+fn sentence(amounts: &[WorkAmount<'_>], margin: f64) -> String {
     let until = amounts.iter().rfind(|amount| amount.is(Verdict::Different)).map(|amount| amount.work_ns);
     let same = amounts.iter().find(|amount| amount.is(Verdict::Equivalent)).map(|amount| amount.work_ns);
     let from = same.filter(|from| until.is_none_or(|until| until < *from));

@@ -1,13 +1,13 @@
 //! A trend as a picture has it.
 
-use ipcost_report::timeline::{Mark, Point, Timeline};
+use ipcost_report::timeline::{ChangeMark, Timeline, TimelinePoint};
 
 use super::page::{about, how, sentence, sentences, title};
 use super::record::{Trend, TrendRun};
 
 /// What the picture shows.
 pub fn timeline(trend: &Trend) -> Timeline {
-    let mark = |change: &super::TrendChange| Mark {
+    let mark = |change: &super::TrendChange| ChangeMark {
         at: change.at as usize,
         ratio: change.ratio,
         told: sentence(trend, change),
@@ -23,8 +23,8 @@ pub fn timeline(trend: &Trend) -> Timeline {
     }
 }
 
-fn point(run: &TrendRun) -> Point {
-    Point {
+fn point(run: &TrendRun) -> TimelinePoint {
+    TimelinePoint {
         day: run.started.get(..10).unwrap_or(&run.started).to_owned(),
         name: format!("{} of {}", run.id, run.started),
         value: run.value,

@@ -5,20 +5,20 @@ use ipcost_lab::estimate::estimate_of_logs;
 use ipcost_model::{CellRecord, Document, Estimate, Matrix, Metric, NATIVE, Placement, parse_cell_id};
 
 use crate::compare::facts;
-use crate::history::{Alike, RunSummary, job};
+use crate::history::{AlikeRuns, RunSummary, job};
 
 /// The level of the interval of a ratio; documents have those of costs at the same.
 const ALPHA: f64 = 0.05;
 
 /// A cell as a user names it. `->` counts as `→`, sizes may have units, and usual parts may be missing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CellName {
+pub struct TrendCellName {
     text: String,
     /// Its only cell; `None` of ids that cannot be read, which are compared letter by letter.
     matrix: Option<Matrix>,
 }
 
-impl CellName {
+impl TrendCellName {
     pub fn new(text: &str) -> Self {
         let text = text.replace("->", "→");
         let matrix = matrix_of(&text);
@@ -70,22 +70,22 @@ fn matrix_of(id: &str) -> Option<Matrix> {
 /// What is followed over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrendRequest {
-    pub cell: CellName,
+    pub cell: TrendCellName,
     /// What its cost is divided by within each run.
-    pub against: Option<CellName>,
+    pub against: Option<TrendCellName>,
     /// Of elapsed time, or of processor time.
     pub metric: Metric,
 }
 
 impl TrendRequest {
-    pub fn cells(&self) -> impl Iterator<Item = &CellName> {
+    pub fn cells(&self) -> impl Iterator<Item = &TrendCellName> {
         std::iter::once(&self.cell).chain(&self.against)
     }
 }
 
 /// What a trend needs of a saved run.
 #[derive(Debug, Clone)]
-pub struct Gathered {
+pub struct TrendGathered {
     pub(super) id: String,
     pub(super) name: Option<String>,
     pub(super) started: String,
@@ -96,11 +96,11 @@ pub struct Gathered {
     pub(super) against: Option<String>,
     pub(super) value: Estimate,
     pub(super) job: String,
-    pub(super) alike: Alike,
+    pub(super) alike: AlikeRuns,
     pub(super) facts: Vec<(String, String)>,
 }
 
-impl Gathered {
+impl TrendGathered {
     /// Of a document that was saved under this id; `None` if it has no figure for what is asked.
     pub fn of(document: &Document, summary: &RunSummary, asked: &TrendRequest) -> Option<Self> {
         let (index, cell) = asked.cell.find(document)?;
@@ -129,7 +129,7 @@ impl Gathered {
             against: against.map(|(_, cell)| cell.id.clone()),
             value,
             job: job(summary),
-            alike: Alike::of(document),
+            alike: AlikeRuns::of(document),
             facts: facts(document),
         })
     }
@@ -153,10 +153,10 @@ mod tests {
             ("rr/tcp/64/c1/apart/tcp_nodelay=false", "rr/tcp/64/c1/apart/tcp_nodelay=false"),
             ("floor/switch/c1", "floor/switch/c1"),
         ] {
-            assert!(CellName::new(typed).is(id), "{typed}");
+            assert!(TrendCellName::new(typed).is(id), "{typed}");
         }
         for other in ["rr/unix/64/c2", "rr/unix/65/c1", "stream/unix/64/c1", "rr/unix/64/c1/apart", ""] {
-            assert!(!CellName::new("rr/unix/64").is(other), "{other}");
+            assert!(!TrendCellName::new("rr/unix/64").is(other), "{other}");
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use ipcost_model::{Tool, first_few, nearest};
-use ipcost_stats::{ChangePoint, ChangePoints, FEWEST_IN_HISTORY, Step, change_points, step};
+use ipcost_stats::{ChangePoint, ChangePoints, FEWEST_IN_HISTORY, LevelChange, change_points, step};
 use thiserror::Error;
 
-use super::gather::{Gathered, TrendRequest};
+use super::gather::{TrendGathered, TrendRequest};
 use super::record::{LeftOut, TREND_SCHEMA, Trend, TrendChange, TrendRun};
 use crate::compare::{Difference, VOLATILE};
-use crate::history::Alike;
+use crate::history::AlikeRuns;
 
 /// The level of the test of each change, of independent runs.
 pub const CHANGE_ALPHA: f64 = 0.01;
@@ -76,7 +76,7 @@ fn nearest_of(text: &str, known: &[String]) -> String {
 /// The trend of the runs that are like one of them, the newest `limit` at most. `runs` are in the order of time. They are
 /// like the run with the id `like`; without one, like the newest that a release build measured.
 pub fn trend(
-    runs: Vec<Gathered>,
+    runs: Vec<TrendGathered>,
     asked: &TrendRequest,
     like: Option<&str>,
     limit: usize,
@@ -90,7 +90,8 @@ pub fn trend(
         }
     })?;
     let left_out = left_out(&runs, &model.alike);
-    let mut runs: Vec<Gathered> = runs.into_iter().filter(|run| run.alike.is_like(&model.alike)).collect();
+    let mut runs: Vec<TrendGathered> =
+        runs.into_iter().filter(|run| run.alike.is_like(&model.alike)).collect();
     runs.drain(..runs.len().saturating_sub(limit.clamp(1, MOST_RUNS)));
     let logs: Vec<f64> = runs.iter().map(|run| run.value.median.ln()).collect();
     let found = change_points(&logs, CHANGE_ALPHA, SEED);
@@ -121,7 +122,7 @@ pub fn trend(
 }
 
 /// The run that the others must be like.
-fn model<'a>(runs: &'a [Gathered], like: Option<&str>) -> Option<&'a Gathered> {
+fn model<'a>(runs: &'a [TrendGathered], like: Option<&str>) -> Option<&'a TrendGathered> {
     match like {
         Some(id) => runs.iter().find(|run| run.id == id),
         None => runs.iter().rev().find(|run| !run.alike.debug).or(runs.last()),
@@ -139,7 +140,12 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn change(point: &ChangePoint, step: &Step, last: &Gathered, first: &Gathered) -> TrendChange {
+fn change(
+    point: &ChangePoint,
+    step: &LevelChange,
+    last: &TrendGathered,
+    first: &TrendGathered,
+) -> TrendChange {
     TrendChange {
         at: point.at as u64,
         run: first.id.clone(),
@@ -152,7 +158,7 @@ fn change(point: &ChangePoint, step: &Step, last: &Gathered, first: &Gathered) -
     }
 }
 
-fn shown(run: &Gathered, level: f64) -> TrendRun {
+fn shown(run: &TrendGathered, level: f64) -> TrendRun {
     TrendRun {
         id: run.id.clone(),
         name: run.name.clone(),
@@ -166,10 +172,10 @@ fn shown(run: &Gathered, level: f64) -> TrendRun {
 }
 
 /// Whether a run is not like the one that is followed.
-type Differs = fn(&Alike, &Alike) -> bool;
+type Differs = fn(&AlikeRuns, &AlikeRuns) -> bool;
 
 /// How many runs are not like these, by the first reason.
-fn left_out(runs: &[Gathered], model: &Alike) -> Vec<LeftOut> {
+fn left_out(runs: &[TrendGathered], model: &AlikeRuns) -> Vec<LeftOut> {
     let build = if model.debug { "of a release build" } else { "of a debug build" };
     let reasons: [(&str, Differs); 5] = [
         ("of another host", |run, model| run.host != model.host),
@@ -178,7 +184,7 @@ fn left_out(runs: &[Gathered], model: &Alike) -> Vec<LeftOut> {
         ("with batches of another length", |run, model| !run.has_batches_like(model)),
         (build, |run, model| run.debug != model.debug),
     ];
-    let first = |run: &Gathered| reasons.iter().position(|(_, differs)| differs(&run.alike, model));
+    let first = |run: &TrendGathered| reasons.iter().position(|(_, differs)| differs(&run.alike, model));
     let found: Vec<usize> = runs.iter().filter_map(first).collect();
     let counted = reasons.iter().enumerate().map(|(index, (reason, _))| LeftOut {
         reason: (*reason).to_owned(),
@@ -188,7 +194,7 @@ fn left_out(runs: &[Gathered], model: &Alike) -> Vec<LeftOut> {
 }
 
 /// What the documents of two runs record differently, of what stays the same by itself.
-fn differences(a: &Gathered, b: &Gathered) -> Vec<Difference> {
+fn differences(a: &TrendGathered, b: &TrendGathered) -> Vec<Difference> {
     let stays = |what: &str| !VOLATILE.contains(&what);
     let found = crate::compare::differing(std::slice::from_ref(&a.facts), std::slice::from_ref(&b.facts));
     found.into_iter().filter(|difference| stays(&difference.what)).collect()

@@ -3,7 +3,7 @@
 use ipcost_model::units::counted;
 use ipcost_model::{Metric, and_joined, first_few};
 use ipcost_report::numbers::{interval, ratio, time};
-use ipcost_report::page::{Column, Field, Figure, Frame, Page, Paragraph, Table, Tone, Value};
+use ipcost_report::page::{Column, Field, FieldValue, Frame, Page, PageFigure, Paragraph, Table, Tone};
 use ipcost_report::picture::{TIMELINE_READING, draw_timeline, plain_timeline};
 
 use super::record::{Trend, TrendChange, TrendRun};
@@ -39,7 +39,7 @@ const MOST_LETTERS: usize = 40;
 pub fn page(trend: &Trend, lines: usize) -> Page<'_> {
     let mut page = Page::new(title(trend));
     page.about.push(about(trend));
-    let figure = Figure::new(TIMELINE_READING, move |frame| match frame {
+    let figure = PageFigure::new(TIMELINE_READING, move |frame| match frame {
         Frame::Page => plain_timeline(&timeline(trend)),
         Frame::File(background) => draw_timeline(&timeline(trend), background),
     });
@@ -110,7 +110,7 @@ fn table(trend: &Trend, lines: usize) -> Table {
         let index = match line {
             TableLine::Run(index) => index,
             TableLine::Gap(runs) => {
-                let gap = Value::Name(format!("… {}", counted(runs as u64, "run")));
+                let gap = FieldValue::Name(format!("… {}", counted(runs as u64, "run")));
                 table.rows.push(vec![Field::default(), Field::from(gap).toned(Tone::Quiet)]);
                 continue;
             }
@@ -119,17 +119,17 @@ fn table(trend: &Trend, lines: usize) -> Table {
         let told = |same: bool, of: fn(&TrendRun) -> String| match last {
             _ if same => Field::default(),
             Some(last) if of(last) == of(run) => Field::default(),
-            _ => Value::Name(of(run)).into(),
+            _ => FieldValue::Name(of(run)).into(),
         };
         let (lo, hi) = (run.value.lo, run.value.hi);
         let [cost, within] = match trend.against {
-            Some(_) => [Value::Ratio(run.value.median), Value::Interval(run.value.median, lo, hi)],
-            None => [Value::Cost(run.value.median), Value::CostInterval(lo, hi)],
+            Some(_) => [FieldValue::Ratio(run.value.median), FieldValue::Interval(run.value.median, lo, hi)],
+            None => [FieldValue::Cost(run.value.median), FieldValue::CostInterval(lo, hi)],
         };
         table.rows.push(vec![
-            Field::from(Value::Name(minute(run))).toned(Tone::Quiet),
-            Value::Name(run.id.clone()).into(),
-            Field::maybe(run.name.clone().map(Value::Name)),
+            Field::from(FieldValue::Name(minute(run))).toned(Tone::Quiet),
+            FieldValue::Name(run.id.clone()).into(),
+            Field::maybe(run.name.clone().map(FieldValue::Name)),
             told(same_tool, TrendRun::tool),
             told(same_kernel, kernel),
             cost.into(),
@@ -146,7 +146,7 @@ fn change_of(trend: &Trend, run: usize) -> Field {
     let change = trend.changes.iter().find(|change| change.at as usize == run);
     change.map_or_else(Field::default, |change| {
         let tone = if change.ratio > 1.0 { Tone::Bad } else { Tone::Good };
-        let value = Value::RatioWithin(change.ratio, Some(change.lo), Some(change.hi));
+        let value = FieldValue::RatioWithin(change.ratio, Some(change.lo), Some(change.hi));
         Field::from(value).toned(tone)
     })
 }
@@ -158,8 +158,8 @@ fn data(trend: &Trend) -> Table {
         "id", "name", "started", "tool_version", "commit", "kernel", "cell", "against", "value", "value_lo",
         "value_hi", "level", "change", "change_lo", "change_hi", "metric",
     ];
-    let text = |text: &str| Field::from(Value::Name(text.to_owned()));
-    let number = |value: Option<f64>| Field::maybe(value.map(Value::Number));
+    let text = |text: &str| Field::from(FieldValue::Name(text.to_owned()));
+    let number = |value: Option<f64>| Field::maybe(value.map(FieldValue::Number));
     let row = |(index, run): (usize, &TrendRun)| {
         let change = trend.changes.iter().find(|change| change.at as usize == index);
         vec![

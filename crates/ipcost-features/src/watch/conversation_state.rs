@@ -84,7 +84,7 @@ pub(super) struct Open {
 pub(super) struct ConversationState {
     pub open: Option<Open>,
     /// What TCP has counted.
-    pub sum: Sum,
+    pub sum: FlowSum,
     /// What calls have moved, by end, the client's first, where they are counted.
     pub counted: [EndCounts; 2],
     /// What was sampled, in the same order.
@@ -101,7 +101,7 @@ pub(super) struct ConversationState {
 /// All counts of a conversation at a moment, since the first observation.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Totals {
-    pub sum: Sum,
+    pub sum: FlowSum,
     pub counted: [EndCounts; 2],
     /// What each end has taken in and given out.
     pub sampled: [(MovedSum, MovedSum); 2],
@@ -189,7 +189,7 @@ pub(super) fn add_held_back(known: &mut HeldBack, held: &HeldBack) {
 
 /// What went one way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Add, AddAssign, Sub)]
-pub(super) struct Amount {
+pub(super) struct FlowAmount {
     pub bytes: u64,
     pub segments: u64,
     /// How long senders waited for room at the receiver, over all connections, microseconds.
@@ -199,9 +199,9 @@ pub(super) struct Amount {
 
 /// What TCP has counted of a conversation since the first observation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Add, AddAssign, Sub)]
-pub(super) struct Sum {
-    pub there: Amount,
-    pub back: Amount,
+pub(super) struct FlowSum {
+    pub there: FlowAmount,
+    pub back: FlowAmount,
     pub opened: u64,
 }
 
@@ -233,7 +233,7 @@ pub(super) struct EndCounts {
 }
 
 /// How a conversation over TCP goes, and how many requests it had.
-pub(super) fn manner(sum: Sum) -> (Manner, Option<u64>) {
+pub(super) fn manner(sum: FlowSum) -> (Manner, Option<u64>) {
     let (sent, answered) = (sum.there.segments, sum.back.segments);
     let (less, more) = (sent.min(answered), sent.max(answered));
     if more == 0 && sum.opened == 0 {

@@ -35,7 +35,7 @@ pub(super) type TimeWaits = (u64, IpAddr, SocketAddr);
 
 /// What is not of one conversation.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Evidence {
+pub(super) struct SharedEvidence {
     /// By medium and address.
     pub full: BTreeMap<(Medium, String), FullQueue>,
     /// Datagrams for a process that were dropped since the first observation.
@@ -55,7 +55,7 @@ pub(super) struct Evidence {
     pub queues: Vec<(String, ProcId)>,
 }
 
-impl Evidence {
+impl SharedEvidence {
     /// Takes in what an observation shows of queues.
     pub fn observe(&mut self, seen: &Observation, procs: &ProcTable) {
         let mut full = |medium, address: String, inode, waiting: u32, limit: u32| {

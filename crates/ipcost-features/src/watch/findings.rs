@@ -11,7 +11,7 @@ use super::conversation_state::{ConversationKey, ConversationState, Side, place}
 use super::evidence::FullQueue;
 use super::sampled::Moved;
 use super::state::WatchState;
-use super::tell::Told;
+use super::tell::ConversationFigures;
 use super::{Conversation, Flow, Manner, Medium, Party, WatchFinding};
 
 /// The share of the time that a sender has to wait for its reader.
@@ -65,7 +65,7 @@ struct Found {
 impl WatchState {
     /// What is wrong with these conversations, all that fit the request since the first observation, and with what they go over: what costs
     /// most comes first, then what will break.
-    pub fn findings(&self, all: &[Told]) -> Vec<WatchFinding> {
+    pub fn findings(&self, all: &[ConversationFigures]) -> Vec<WatchFinding> {
         let mut found: Vec<Found> = Vec::new();
         for told in all {
             let Some(state) = self.conversations.get(&told.key) else { continue };
@@ -119,7 +119,7 @@ impl WatchState {
                         "keep connections open; or give the client more local ports (net.ipv4.ip_local_port_range) or addresses, or set net.ipv4.tcp_tw_reuse=1"
                     }
                 };
-                let its = |told: &&Told| {
+                let its = |told: &&ConversationFigures| {
                     told.key.network == *network && told.conversation.address == server.to_string()
                 };
                 let client = all.iter().find(its).and_then(|told| told.conversation.client.pid);

@@ -48,7 +48,7 @@ impl Leads {
 const STANDARD_ERROR: i32 = 2;
 
 /// A pipe between processes: its number, its conversation, and who they are where they are many.
-pub(super) struct Pipe {
+pub(super) struct PipeLead {
     pub inode: u64,
     pub key: ConversationKey,
     /// Whether all that write to it have it as their standard error alone, which most of them never use.
@@ -56,7 +56,7 @@ pub(super) struct Pipe {
     pub holders: Option<Holders>,
 }
 
-pub(super) fn pipes(procs: &ProcTable) -> Vec<Pipe> {
+pub(super) fn pipes(procs: &ProcTable) -> Vec<PipeLead> {
     #[derive(Default)]
     struct Ends<'a> {
         writers: BTreeSet<ProcId>,
@@ -96,7 +96,7 @@ pub(super) fn pipes(procs: &ProcTable) -> Vec<Pipe> {
             !writing.is_empty() && !reading.is_empty() && (writing.len(), reading.len()) != (1, 1);
         if is_shared && writing.len().max(reading.len()) > MOST_HOLDERS {
             let holders = Some([holders(&writing, procs), holders(&reading, procs)]);
-            found.push(Pipe {
+            found.push(PipeLead {
                 inode: *inode,
                 key: key(Side::Holders, Side::Holders),
                 is_for_errors,
@@ -107,7 +107,7 @@ pub(super) fn pipes(procs: &ProcTable) -> Vec<Pipe> {
         for writer in &writing {
             for reader in reading.iter().filter(|reader| *reader != writer) {
                 let key = key(Side::Proc(*writer), Side::Proc(*reader));
-                found.push(Pipe { inode: *inode, key, is_for_errors, holders: None });
+                found.push(PipeLead { inode: *inode, key, is_for_errors, holders: None });
             }
         }
     }

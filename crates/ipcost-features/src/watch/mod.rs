@@ -20,13 +20,13 @@ mod tell;
 mod what_if;
 
 pub use self::observation::{Beyond, Observation, WatchError};
-pub use self::observer::{Observer, waits};
-pub use self::page::{CHOSEN, Row, page, rows, what_if_page};
-pub use self::pair::{CLOSELY, Pair, PairError, look_closely, trace_calls};
+pub use self::observer::{WatchObserver, waits};
+pub use self::page::{CHOSEN, ConversationRow, page, rows, what_if_page};
+pub use self::pair::{CLOSELY, PairError, TracedPair, look_closely, trace_calls};
 pub use self::record::*;
 pub use self::sampling::Window;
 pub use self::state::{Suspects, WatchState};
-pub use self::tell::Told;
+pub use self::tell::ConversationFigures;
 pub use self::what_if::{WhatIf, WhatIfCell, WhatIfError, WhatIfRecord};
 
 #[cfg(test)]

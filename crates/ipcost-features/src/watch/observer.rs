@@ -9,7 +9,7 @@ use ipcost_model::units::counted;
 use ipcost_sys::call_counts::{self, CallCounter, CalledOn, CountedCalls};
 use ipcost_sys::connecting::Connecting;
 use ipcost_sys::observed::{CallDirection, Connected, Held, Program, TcpState};
-use ipcost_sys::running::{Depth, Programs, held_at, own_network, pipe_bytes, program_of, waits_in};
+use ipcost_sys::running::{Depth, RunningPrograms, held_at, own_network, pipe_bytes, program_of, waits_in};
 use ipcost_sys::sockets::{Closing, LocalPorts, Sockets};
 use ipcost_sys::{counters, facts, usage};
 
@@ -30,7 +30,7 @@ const MANY_IN_TIME_WAIT: usize = 20;
 
 /// Observes again and again.
 #[derive(Debug)]
-pub struct Observer {
+pub struct WatchObserver {
     sockets: Sockets,
     /// Messages on what closes, by network namespace, this program's own as 0.
     closing: BTreeMap<u64, Closing>,
@@ -39,7 +39,7 @@ pub struct Observer {
     own_network: u64,
     /// Whether connections are seen that open and close between two observations.
     sees_closing: bool,
-    attached: Option<Attached>,
+    attached: Option<AttachedTrace>,
     /// Whether the next observation is the first one, or the first since a pause.
     is_baseline: bool,
     /// The time that it did not pause, and the processor time of this program in it.
@@ -57,11 +57,11 @@ pub struct Observer {
 }
 
 /// A descriptor of a process, and what it was when calls on it were counted.
-type Counted = (u32, i32, CalledOn);
+type CountedDescriptor = (u32, i32, CalledOn);
 
 /// What is attached to the kernel, and makes the calls of all programs somewhat longer.
 #[derive(Debug)]
-struct Attached {
+struct AttachedTrace {
     /// Names the programs whose connections open and close between two observations.
     connecting: Option<Connecting>,
     /// Counts what goes over what the kernel itself does not count.
@@ -70,7 +70,7 @@ struct Attached {
     sampling: Result<Sampling, String>,
 }
 
-impl Attached {
+impl AttachedTrace {
     fn attach() -> Self {
         let counter = CallCounter::open().ok();
         let sampling = Sampling::start(counter.is_some()).map_err(|error| error.to_string());
@@ -78,7 +78,7 @@ impl Attached {
     }
 }
 
-impl Observer {
+impl WatchObserver {
     /// Opens what is looked through, and attaches what counts and samples.
     pub fn open() -> Result<Self, WatchError> {
         let sockets = Sockets::open().map_err(WatchError::NoSockets)?;
@@ -90,7 +90,7 @@ impl Observer {
             closing,
             closed_networks: BTreeSet::new(),
             own_network: own_network(),
-            attached: Some(Attached::attach()),
+            attached: Some(AttachedTrace::attach()),
             is_baseline: true,
             observed: Duration::ZERO,
             own_ns: 0,
@@ -111,7 +111,7 @@ impl Observer {
 
     /// Attaches it again; what went on meanwhile is not told.
     pub fn resume(&mut self) {
-        self.attached = Some(Attached::attach());
+        self.attached = Some(AttachedTrace::attach());
         self.closing.extend(Closing::listen().ok().map(|closing| (0, closing)));
         self.is_baseline = true;
         (self.since, self.last) = ((Instant::now(), own_ns()), Instant::now());
@@ -161,12 +161,12 @@ impl Observer {
             own_network: self.own_network,
             ..Observation::default()
         };
-        if let Some(Attached { sampling: Ok(sampling), .. }) = &self.attached {
+        if let Some(AttachedTrace { sampling: Ok(sampling), .. }) = &self.attached {
             seen.windows = sampling.take();
         }
         // All counters are of this moment, however long it takes to read the rest.
         seen.at = self.so_far().0;
-        let counted = self.attached.as_mut().and_then(Attached::counted);
+        let counted = self.attached.as_mut().and_then(AttachedTrace::counted);
         self.observe_network(0, None, &mut seen)?;
         let programs = self.observe_programs(&mut seen)?;
         self.observe_networks(&programs, &mut seen);
@@ -209,8 +209,8 @@ impl Observer {
         let known = &self.known;
         let is_new = |id: u32| !known.range((id, 0)..=(id, u64::MAX)).any(|_| true);
         let depth = |id: u32| if is_new(id) { Depth::All } else { Depth::Counts };
-        let Programs { all: mut found, left_out, left_out_descriptors } =
-            Programs::read(depth).map_err(WatchError::NoProcesses)?;
+        let RunningPrograms { all: mut found, left_out, left_out_descriptors } =
+            RunningPrograms::read(depth).map_err(WatchError::NoProcesses)?;
         (seen.beyond.processes, seen.beyond.descriptors) = (left_out, left_out_descriptors);
         for program in &mut found {
             plain(program);
@@ -337,7 +337,7 @@ impl Observer {
     }
 }
 
-impl Attached {
+impl AttachedTrace {
     /// What was counted so far.
     fn counted(&mut self) -> Option<Vec<CountedCalls>> {
         self.counter.as_mut()?.read().ok()
@@ -393,7 +393,7 @@ fn late(seen: &Observation) -> HashMap<(u32, i32), Held> {
 }
 
 /// What was counted of sockets and pipes that an observation does not show any more.
-fn gone(counted: &[CountedCalls], seen: &Observation) -> HashSet<Counted> {
+fn gone(counted: &[CountedCalls], seen: &Observation) -> HashSet<CountedDescriptor> {
     let sockets = seen.inodes();
     let held = seen.programs.values().flat_map(|program| program.held.iter().flatten());
     let pipe =

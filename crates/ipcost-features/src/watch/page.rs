@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ipcost_model::Estimate;
 use ipcost_model::units::{counted, duration_of, duration_text, percent};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
-use ipcost_report::page::{Block, Column, Field, Page, Paragraph, Section, Table, Value};
+use ipcost_report::page::{Block, Column, Field, FieldValue, Page, Paragraph, Section, Table};
 
 use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, WatchFinding, Watched, WhatIfRecord};
 
@@ -21,25 +21,25 @@ pub const CHOSEN: char = '▸';
 /// A row of the table: conversations between programs of the same names at the same address, as with a server of many processes.
 /// The one that moves most comes first.
 #[derive(Debug, Clone)]
-pub struct Row<'a>(Vec<&'a Conversation>);
+pub struct ConversationRow<'a>(Vec<&'a Conversation>);
 
 /// The rows of the table. If all is to be shown, each conversation has its own; else those in which nothing moved are left out.
-pub fn rows(watched: &Watched, whole: bool) -> Vec<Row<'_>> {
+pub fn rows(watched: &Watched, whole: bool) -> Vec<ConversationRow<'_>> {
     let all = &watched.conversations;
     if whole {
-        return all.iter().map(|told| Row(vec![told])).collect();
+        return all.iter().map(|told| ConversationRow(vec![told])).collect();
     }
-    let mut found: Vec<Row<'_>> = Vec::new();
+    let mut found: Vec<ConversationRow<'_>> = Vec::new();
     for told in all.iter().filter(|told| moves(told)) {
         match found.iter_mut().find(|row| row.holds(told)) {
             Some(row) => row.0.push(told),
-            None => found.push(Row(vec![told])),
+            None => found.push(ConversationRow(vec![told])),
         }
     }
     found
 }
 
-impl<'a> Row<'a> {
+impl<'a> ConversationRow<'a> {
     /// The conversation that moves most.
     pub fn most(&self) -> &'a Conversation {
         self.0[0]
@@ -157,16 +157,17 @@ fn saving(title: &str, what_if: &WhatIfRecord) -> Block<'static> {
         Column::number("×"),
         Column::number("CPU"),
     ];
-    let estimate = |estimate: Option<Estimate>| Field::maybe(estimate.map(|it| Value::Text(time(it.median))));
+    let estimate =
+        |estimate: Option<Estimate>| Field::maybe(estimate.map(|it| FieldValue::Text(time(it.median))));
     let rows = what_if.cells.iter().map(|cell| {
         let times = cell.ratio.map(|it| {
             let within =
                 interval(it.median, it.lo, it.hi).map_or_else(String::new, |within| format!(" ({within})"));
-            Value::Text(format!("{}{within}", ratio(it.median)))
+            FieldValue::Text(format!("{}{within}", ratio(it.median)))
         });
         vec![
-            Value::Text(cell.transport.clone()).into(),
-            Value::Text(if cell.connects { "each its own" } else { "kept" }.to_owned()).into(),
+            FieldValue::Text(cell.transport.clone()).into(),
+            FieldValue::Text(if cell.connects { "each its own" } else { "kept" }.to_owned()).into(),
             estimate(cell.wall_ns),
             Field::maybe(times),
             estimate(cell.cpu_ns),
@@ -290,7 +291,7 @@ fn columns() -> [Column; 11] {
     ]
 }
 
-fn fields(row: &Row<'_>, is_chosen: Option<bool>) -> Vec<Field> {
+fn fields(row: &ConversationRow<'_>, is_chosen: Option<bool>) -> Vec<Field> {
     // Not even a narrow column parts it from the name.
     let mark = match is_chosen {
         Some(true) => format!("{CHOSEN}\u{a0}"),
@@ -301,7 +302,7 @@ fn fields(row: &Row<'_>, is_chosen: Option<bool>) -> Vec<Field> {
     let ((client, of_client), (server, of_server)) =
         (row.side(|told| &told.client), row.side(|told| &told.server));
     let (there, back) = (row.flow(|told| told.there), row.flow(|told| told.back));
-    let per_s = |count: f64| Value::Text(rate(count));
+    let per_s = |count: f64| FieldValue::Text(rate(count));
     let requests = row.sum(|told| told.requests_per_s);
     let each = requests.filter(|requests| *requests > 0.0).and_then(|requests| {
         let bytes = |flow: Option<(f64, bool)>| Some((flow?.0 / requests).round() as u64);
@@ -312,21 +313,21 @@ fn fields(row: &Row<'_>, is_chosen: Option<bool>) -> Vec<Field> {
     let flow = |flow: Option<(f64, bool)>| {
         Field::maybe(flow.map(|(bytes_per_s, is_counted)| {
             let about = if is_counted { "" } else { "≈ " };
-            Value::Text(format!("{about}{}", throughput(bytes_per_s)))
+            FieldValue::Text(format!("{about}{}", throughput(bytes_per_s)))
         }))
     };
     vec![
-        Value::Text(format!("{mark}{client}")).into(),
-        Value::Text(server).into(),
-        Value::Text(row.over()).into(),
-        Value::Count(row.0.iter().map(|told| u64::from(told.connections)).sum()).into(),
+        FieldValue::Text(format!("{mark}{client}")).into(),
+        FieldValue::Text(server).into(),
+        FieldValue::Text(row.over()).into(),
+        FieldValue::Count(row.0.iter().map(|told| u64::from(told.connections)).sum()).into(),
         Field::maybe(opened.filter(|opened| *opened > 0.0).map(per_s)),
         flow(there),
         flow(back),
-        Field::maybe(most.manner.map(|manner| Value::Text(words(manner).to_owned()))),
+        Field::maybe(most.manner.map(|manner| FieldValue::Text(words(manner).to_owned()))),
         Field::maybe(requests.map(per_s)),
-        Field::maybe(each.map(Value::Text)),
-        Value::Text(format!("{}, {}", cpu(of_client), cpu(of_server))).into(),
+        Field::maybe(each.map(FieldValue::Text)),
+        FieldValue::Text(format!("{}, {}", cpu(of_client), cpu(of_server))).into(),
     ]
 }
 

@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use ipcost_lab::attached::{AttachError, Traced, attached};
-use ipcost_lab::strace::Tally;
+use ipcost_lab::strace::TraceSummary;
 use ipcost_model::and_joined;
 use ipcost_sys::interrupt::Interrupt;
 
 use super::observation::WatchError;
-use super::observer::Observer;
+use super::observer::WatchObserver;
 use super::state::WatchState;
-use super::tell::Told;
+use super::tell::ConversationFigures;
 use super::{Conversation, WatchRequest};
 
 /// How long they are looked at before anything slows them.
@@ -40,13 +40,13 @@ pub enum PairError {
 
 /// What two programs say to each other and call for it.
 #[derive(Debug, Clone)]
-pub struct Pair {
+pub struct TracedPair {
     /// Their conversation, before anything slowed it where that is known.
     pub told: Conversation,
     /// Requests while they were traced.
     pub requests: u64,
     /// The calls of the client and of the server in that time.
-    pub calls: [Tally; 2],
+    pub calls: [TraceSummary; 2],
 }
 
 /// Attaches strace to processes for a second, of which `announce` tells first: it makes their calls slower.
@@ -69,8 +69,8 @@ pub fn look_closely(
     (a, b): (u32, u32),
     interrupt: &Interrupt,
     announce: &mut dyn FnMut(&str),
-) -> Result<Pair, PairError> {
-    let mut observer = Observer::open()?;
+) -> Result<TracedPair, PairError> {
+    let mut observer = WatchObserver::open()?;
     let mut state = WatchState::new(WatchRequest { pid: Some(a), ..WatchRequest::default() });
     state.observe(observer.observe()?);
     for process in [a, b] {
@@ -83,8 +83,8 @@ pub fn look_closely(
     state.observe(observer.observe()?);
     // Calls that strace makes slow are not to be sampled.
     observer.stop_sampling("strace is attached instead");
-    let between = |state: &WatchState| -> Option<Told> {
-        let is_other = |told: &Told| {
+    let between = |state: &WatchState| -> Option<ConversationFigures> {
+        let is_other = |told: &ConversationFigures| {
             let sides = [&told.conversation.client, &told.conversation.server];
             sides.iter().any(|side| side.pid == Some(b))
         };
@@ -105,5 +105,5 @@ pub fn look_closely(
     let mut calls = |id: u32| traced.by_process.remove(&id).unwrap_or_default();
     let calls = [calls(client), calls(server)];
     let told = if before.conversation.requests_per_s.is_some() { before } else { after };
-    Ok(Pair { told: told.conversation, requests, calls })
+    Ok(TracedPair { told: told.conversation, requests, calls })
 }

@@ -34,9 +34,9 @@ pub(super) struct SampledEnd {
     pub taken: Moved,
     pub given: Moved,
     /// From the begin of a message to the end of the first piece of what came next, nanoseconds: of a client, its round trip.
-    pub answers_ns: Kept,
+    pub answers_ns: KeptSamples,
     /// From what came to the begin of the next message, nanoseconds: the time to think or to serve.
-    pub pauses_ns: Kept,
+    pub pauses_ns: KeptSamples,
     /// Calls that asked for data and found none.
     pub empty: u64,
     /// Connections that it took, as far as windows tell.
@@ -68,9 +68,9 @@ pub(super) struct Moved {
     pub in_pieces: u64,
     /// Calls that asked for the header of a TLS record.
     pub headers: u64,
-    pub sizes: Kept,
+    pub sizes: KeptSamples,
     /// Bytes of each call.
-    pub call_sizes: Kept,
+    pub call_sizes: KeptSamples,
 }
 
 impl Moved {
@@ -92,12 +92,12 @@ impl Moved {
 
 /// Values of which some are kept, all alike.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptSamples {
     values: Vec<u64>,
     seen: u64,
 }
 
-impl Kept {
+impl KeptSamples {
     fn add(&mut self, value: u64) {
         self.seen += 1;
         if self.values.len() < MOST_KEPT {
@@ -161,26 +161,26 @@ pub(super) struct SampledProcess {
 }
 
 /// A descriptor of a process.
-type Descriptor = (ProcId, i32);
+type ProcessDescriptor = (ProcId, i32);
 
 /// All that was sampled, apart from what belongs to conversations and processes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Samples {
+pub(super) struct CallSamples {
     /// How long windows were open, nanoseconds.
     pub open_ns: u64,
     pub windows: u64,
     pub lost: u64,
-    turns: HashMap<Descriptor, Turn>,
+    turns: HashMap<ProcessDescriptor, Turn>,
     /// Descriptors that came from a listener, and may again: the listener's descriptor.
-    accepted: HashMap<Descriptor, i32>,
+    accepted: HashMap<ProcessDescriptor, i32>,
     /// What descriptors are, since the observation before.
-    found: HashMap<Descriptor, Option<Held>>,
+    found: HashMap<ProcessDescriptor, Option<Held>>,
     /// Those that were closed since then: what they were before says nothing more of them.
-    closed: HashSet<Descriptor>,
+    closed: HashSet<ProcessDescriptor>,
     /// Threads that have begun a connection and not waited for it yet.
     connecting: HashSet<u32>,
     /// Those descriptors that are closed still, as far as the calls that were seen without a gap tell.
-    still_closed: HashSet<Descriptor>,
+    still_closed: HashSet<ProcessDescriptor>,
 }
 
 /// What went one way at an end: each call counts as often as its window tells of others that were not seen.
@@ -195,7 +195,7 @@ pub(super) struct MovedSum {
 
 /// What went one way, as estimated from a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Estimate {
+pub(super) struct SampledEstimate {
     pub bytes: f64,
     pub messages: f64,
     /// Calls that tell messages and not bytes.
@@ -215,7 +215,12 @@ pub(super) struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    fn held(&self, (process, descriptor): Descriptor, call: &MovedCall, is_closed: bool) -> Option<Held> {
+    fn held(
+        &self,
+        (process, descriptor): ProcessDescriptor,
+        call: &MovedCall,
+        is_closed: bool,
+    ) -> Option<Held> {
         let (now, before) = self.procs.held_at(process, descriptor);
         let before = before.filter(|_| !is_closed);
         let late = || self.late.get(&(process.pid, descriptor)).cloned();
@@ -230,7 +235,7 @@ impl Resolver<'_> {
     }
 }
 
-impl Samples {
+impl CallSamples {
     /// Takes in windows of calls between the observation before and this one.
     pub fn add(
         &mut self,
@@ -327,7 +332,7 @@ impl Samples {
     }
 
     /// What a descriptor was is over.
-    fn close(&mut self, at: Descriptor) {
+    fn close(&mut self, at: ProcessDescriptor) {
         self.turns.remove(&at);
         self.found.remove(&at);
         self.closed.insert(at);
@@ -336,7 +341,7 @@ impl Samples {
 
     fn ends_of_accepted(
         &self,
-        at: Descriptor,
+        at: ProcessDescriptor,
         call: &MovedCall,
         resolver: &Resolver<'_>,
     ) -> Vec<(ConversationKey, bool)> {
@@ -354,7 +359,7 @@ impl Samples {
 
     fn count(
         &mut self,
-        at: Descriptor,
+        at: ProcessDescriptor,
         call: &MovedCall,
         weight: f64,
         ends: Vec<(ConversationKey, bool)>,
@@ -415,7 +420,7 @@ pub(super) fn estimate(
     there: bool,
     since: &Totals,
     moved: &dyn Fn(&Side) -> Option<ProcTotals>,
-) -> Estimate {
+) -> SampledEstimate {
     let now = state.totals();
     let given = now.sampled[place(there)].1 - since.sampled[place(there)].1;
     let taken = now.sampled[place(!there)].0 - since.sampled[place(!there)].0;
@@ -433,7 +438,7 @@ pub(super) fn estimate(
         let per_call = messages_per_call(state, there, !is_read);
         let times = scale.unwrap_or(1.0);
         let messages = end.calls * per_call * times;
-        (Estimate { bytes: end.bytes * times, messages, unsized_calls: 0 }, scale.is_some())
+        (SampledEstimate { bytes: end.bytes * times, messages, unsized_calls: 0 }, scale.is_some())
     };
     let ((out, by_giver), (into, by_taker)) = (of(given, there, false), of(taken, !there, true));
     let is_less = out.bytes < into.bytes;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ipcost_lab::Between;
+use ipcost_lab::SocketEnds;
 use ipcost_lab::attached::Traced;
 use ipcost_model::HeldBack;
 use ipcost_sys::observed::{
@@ -15,14 +15,14 @@ use ipcost_sys::observed::{
 use super::conversation_state::{
     CallSum, ConversationKey, ConversationState, Open, Side, add_held_back, place,
 };
-use super::evidence::Evidence;
+use super::evidence::SharedEvidence;
 use super::history::OBSERVATIONS;
 use super::leads::{Leads, pipes, shared};
 use super::observation::{Beyond, Observation};
 use super::proc_table::{ProcId, ProcTable};
-use super::sampled::{Resolver, Samples};
+use super::sampled::{CallSamples, Resolver};
 use super::sampling::Window;
-use super::tcp_table::{Context, TcpTable};
+use super::tcp_table::{TcpContext, TcpTable};
 use super::{Medium, WatchRequest};
 
 /// So many conversations are kept apart although their programs have ended.
@@ -39,7 +39,7 @@ pub struct Suspects {
     network: u64,
     /// A process that is in it; `None` of this program's own.
     pub process: Option<u32>,
-    pub ends: Vec<Between>,
+    pub ends: Vec<SocketEnds>,
 }
 
 pub(super) type Conversations = BTreeMap<ConversationKey, ConversationState>;
@@ -69,8 +69,8 @@ pub struct WatchState {
     unix: HashSet<u64>,
     pub(super) lost: bool,
     pub(super) beyond: Beyond,
-    pub(super) evidence: Evidence,
-    pub(super) samples: Samples,
+    pub(super) evidence: SharedEvidence,
+    pub(super) samples: CallSamples,
     /// What calls had moved at the last observation, by process, what it was on, and whether it came in.
     calls: HashMap<(u32, i32, CalledOn, bool), CallSum>,
     pub(super) counts_calls: bool,
@@ -103,7 +103,7 @@ impl WatchState {
         self.conversations.values_mut().for_each(|state| state.open = None);
         self.before = std::mem::take(&mut self.leads);
         self.evidence.observe(&seen, &self.procs);
-        let mut context = Context {
+        let mut context = TcpContext {
             observation: self.observations,
             is_baseline: seen.is_baseline,
             procs: &self.procs,
@@ -370,17 +370,17 @@ impl WatchState {
 
     /// Takes in where these processes wait in the kernel, asked for between two observations.
     pub fn sample_waits(&mut self, waits: &BTreeMap<u32, Vec<String>>) {
-        Evidence::sample_waits(waits, &self.procs, &mut self.conversations);
+        SharedEvidence::sample_waits(waits, &self.procs, &mut self.conversations);
     }
 
     /// Takes in what ends of connections in a network namespace held back while they were watched for so long.
-    pub fn held_back(&mut self, suspects: &Suspects, seen: &[(Between, HeldBack)], lasts: Duration) {
-        let watched: HashSet<&Between> = suspects.ends.iter().collect();
-        let seen: HashMap<&Between, &HeldBack> = seen.iter().map(|(end, held)| (end, held)).collect();
+    pub fn held_back(&mut self, suspects: &Suspects, seen: &[(SocketEnds, HeldBack)], lasts: Duration) {
+        let watched: HashSet<&SocketEnds> = suspects.ends.iter().collect();
+        let seen: HashMap<&SocketEnds, &HeldBack> = seen.iter().map(|(end, held)| (end, held)).collect();
         for state in self.conversations.values_mut() {
             let Some(open) = &state.open else { continue };
             let ends = open.ends.iter().filter(|(network, ..)| *network == suspects.network);
-            let ends: Vec<[Between; 2]> =
+            let ends: Vec<[SocketEnds; 2]> =
                 ends.map(|(_, local, remote)| [(*remote, *local), (*local, *remote)]).collect();
             if ends.iter().flatten().any(|end| watched.contains(end)) {
                 state.watched_for += lasts;
@@ -409,7 +409,7 @@ impl WatchState {
         let network = first.network;
         let ends = found.iter().filter_map(|(_, state)| state.open.as_ref()).flat_map(|open| &open.ends);
         let ends = ends.filter(|(its, ..)| *its == network);
-        let ends: Vec<Between> = ends
+        let ends: Vec<SocketEnds> = ends
             .flat_map(|(_, local, remote)| [(*local, *remote), (*remote, *local)])
             .take(MOST_SUSPECTS)
             .collect();

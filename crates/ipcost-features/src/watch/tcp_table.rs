@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ipcost_sys::observed::{Connected, TcpCounts, TcpSocket, TcpState as SocketState};
 
 use super::Medium;
-use super::conversation_state::{Amount, ConversationKey, Side};
+use super::conversation_state::{ConversationKey, FlowAmount, Side};
 use super::leads::Leads;
 use super::observation::Observation;
 use super::proc_table::{ProcId, ProcTable};
@@ -21,7 +21,7 @@ type EndId = (u64, SocketAddr, SocketAddr);
 
 /// What is known of an end of a TCP connection.
 #[derive(Debug, Clone, Default)]
-struct End {
+struct TcpEnd {
     /// Tells it from another one between the same addresses.
     cookie: Option<u64>,
     last: TcpCounts,
@@ -45,7 +45,7 @@ struct Opener {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct TcpTable {
-    ends: HashMap<EndId, End>,
+    ends: HashMap<EndId, TcpEnd>,
     networks: BTreeSet<u64>,
     /// By the client's own and its server's address: containers may use the same ones.
     openers: HashMap<(SocketAddr, SocketAddr), Vec<Opener>>,
@@ -54,7 +54,7 @@ pub(super) struct TcpTable {
 }
 
 /// What the sockets of an observation are taken in with.
-pub(super) struct Context<'a> {
+pub(super) struct TcpContext<'a> {
     pub observation: u32,
     /// Whether what sockets have counted so far was not seen.
     pub is_baseline: bool,
@@ -65,7 +65,7 @@ pub(super) struct Context<'a> {
 
 impl TcpTable {
     /// Takes the sockets of an observation in.
-    pub fn observe(&mut self, seen: &Observation, context: &mut Context<'_>) {
+    pub fn observe(&mut self, seen: &Observation, context: &mut TcpContext<'_>) {
         let (now, procs) = (context.observation, context.procs);
         let of_state = |state| seen.tcp.iter().filter(move |socket| socket.state == state);
         for socket in of_state(SocketState::Listening) {
@@ -106,7 +106,7 @@ impl TcpTable {
     }
 
     /// Adds a connection that is open to its conversation, if this is the server's end.
-    fn show(&self, id: EndId, all: &HashSet<EndId>, context: &mut Context<'_>) {
+    fn show(&self, id: EndId, all: &HashSet<EndId>, context: &mut TcpContext<'_>) {
         let Some(other) = self.is_server(id).then(|| self.other_end(id, all)).flatten() else { return };
         let Some(key) = self.key(id, other, context.procs) else { return };
         let (Some(server), Some(client)) = (self.ends.get(&id), self.ends.get(&other)) else { return };
@@ -124,7 +124,7 @@ impl TcpTable {
     }
 
     /// Adds what an end has counted since the last observation to its conversation.
-    fn count(&mut self, socket: &TcpSocket, all: &HashSet<EndId>, context: &mut Context<'_>) {
+    fn count(&mut self, socket: &TcpSocket, all: &HashSet<EndId>, context: &mut TcpContext<'_>) {
         let Some(counts) = socket.counts else { return };
         let id = id_of(socket);
         let end = self.ends.entry(id).or_default();
@@ -151,13 +151,13 @@ impl TcpTable {
         let Some(key) = other.and_then(|other| self.key(id, other, context.procs)) else { return };
         let since = |now: u32, before: u32| u64::from(now.saturating_sub(before));
         let retransmitted = since(counts.retransmitted, before.retransmitted);
-        let mut went = Amount {
+        let mut went = FlowAmount {
             held_up_us: counts.receiver_limited_us.saturating_sub(before.receiver_limited_us),
             segments: since(counts.data_segments_out, before.data_segments_out).saturating_sub(retransmitted),
             retransmitted,
             bytes: 0,
         };
-        let mut came = Amount::default();
+        let mut came = FlowAmount::default();
         match counts.sent_bytes.zip(before.sent_bytes.or(Some(0))) {
             // What an end has sent does not count the end of the connection, as what the other one has received does.
             Some((now, before)) => went.bytes = now.saturating_sub(before),

@@ -8,11 +8,11 @@ use ipcost_model::units::counted;
 use ipcost_sys::observed::Held;
 
 use super::conversation_state::{
-    Amount, CallSum, ConversationKey, ConversationState, FEW_MESSAGES, Side, Totals, manner, place,
+    CallSum, ConversationKey, ConversationState, FEW_MESSAGES, FlowAmount, Side, Totals, manner, place,
 };
 use super::observation::WatchError;
 use super::proc_table::{ProcState, ProcTotals};
-use super::sampled::{Estimate, Kept, SampledEnd, Samples, estimate, messages_per_call};
+use super::sampled::{CallSamples, KeptSamples, SampledEnd, SampledEstimate, estimate, messages_per_call};
 use super::state::{Moment, WatchState};
 use super::{
     Conversation, Flow, Known, Manner, Medium, Party, SampleRecord, Spread, TcpState, TraceRecord, Unseen,
@@ -46,7 +46,7 @@ impl SeenRequests {
 
 /// A conversation, and which one it is.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct ConversationFigures {
     /// What is told of it.
     pub conversation: Conversation,
     pub(super) key: ConversationKey,
@@ -60,7 +60,7 @@ impl WatchState {
         state: &ConversationState,
         there: bool,
         since: &Totals,
-    ) -> Option<Estimate> {
+    ) -> Option<SampledEstimate> {
         if !self.counts_calls {
             return None;
         }
@@ -73,21 +73,22 @@ impl WatchState {
             if key.is_pipe() { moved(given) <= moved(taken) } else { moved(given) >= moved(taken) };
         let CallSum { bytes, calls, unsized_calls } = if is_given { given } else { taken };
         let messages = (calls - unsized_calls) as f64 * messages_per_call(state, there, is_given);
-        Some(Estimate { bytes: bytes as f64, messages, unsized_calls })
+        Some(SampledEstimate { bytes: bytes as f64, messages, unsized_calls })
     }
 
     /// The conversations that fit the request, those that move most first: since the first observation, or in the last few seconds.
-    pub fn conversations(&self, lately: Option<Duration>) -> Vec<Told> {
+    pub fn conversations(&self, lately: Option<Duration>) -> Vec<ConversationFigures> {
         let since = self.moment(lately);
-        let told = self
-            .conversations
-            .iter()
-            .map(|(key, state)| Told { conversation: self.told_of(key, state, since), key: key.clone() });
-        let mut found: Vec<Told> = told.filter(|told| fits(&told.conversation, &self.request)).collect();
+        let told = self.conversations.iter().map(|(key, state)| ConversationFigures {
+            conversation: self.told_of(key, state, since),
+            key: key.clone(),
+        });
+        let mut found: Vec<ConversationFigures> =
+            told.filter(|told| fits(&told.conversation, &self.request)).collect();
         if lately.is_some() {
             found.retain(|it| it.conversation.connections > 0 || it.conversation.opened > 0);
         }
-        let moved = |Told { conversation, .. }: &Told| {
+        let moved = |ConversationFigures { conversation, .. }: &ConversationFigures| {
             let bytes = |flow: &Option<Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
             bytes(&conversation.there) + bytes(&conversation.back)
         };
@@ -107,7 +108,7 @@ impl WatchState {
     }
 
     /// Requests of a conversation that were sampled or traced.
-    pub fn requests_seen(&self, told: &Told) -> SeenRequests {
+    pub fn requests_seen(&self, told: &ConversationFigures) -> SeenRequests {
         let Some(state) = self.conversations.get(&told.key) else { return SeenRequests::default() };
         let [client, server] = &state.sampled;
         let messages = client.given.messages.max(server.taken.messages);
@@ -138,7 +139,7 @@ impl WatchState {
         if !self.traced_for.is_zero() {
             return None;
         }
-        let Samples { open_ns, windows, lost, .. } = &self.samples;
+        let CallSamples { open_ns, windows, lost, .. } = &self.samples;
         let (open_ns, windows, lost) = (*open_ns, *windows, *lost);
         let share = (open_ns as f64 / self.elapsed().as_nanos().max(1) as f64).min(1.0);
         (windows > 0).then_some(SampleRecord { share, windows, lost })
@@ -176,8 +177,10 @@ impl WatchState {
         let before = state.totals_at(since.observation);
         let sum = state.sum - before.sum;
         let now = state.open.clone().unwrap_or_default();
-        let flow =
-            |amount: Amount| Flow { segments: Some(amount.segments), ..counted_flow(amount.bytes, seconds) };
+        let flow = |amount: FlowAmount| Flow {
+            segments: Some(amount.segments),
+            ..counted_flow(amount.bytes, seconds)
+        };
         let party = |is_client: bool| match key.side(is_client) {
             Side::Proc(id) => {
                 self.procs.get(*id).map_or_else(Party::default, |it| self.party(it, since, seconds))
@@ -213,7 +216,7 @@ impl WatchState {
                 let (manner, requests) = manner(sum);
                 let mut rtts = now.rtts;
                 rtts.sort_unstable();
-                let held_up = |amount: Amount| {
+                let held_up = |amount: FlowAmount| {
                     amount.held_up_us as f64 / 1e6 / seconds / f64::from(now.connections.max(1))
                 };
                 told.there = Some(flow(sum.there));
@@ -272,7 +275,7 @@ impl WatchState {
         // Strace makes programs slower: what went meanwhile says nothing of the rest of the time.
         let is_traced = !self.traced_for.is_zero();
         let seconds = if is_traced && !is_counted { self.traced_for.as_secs_f64() } else { seconds };
-        let fill = |flow: &mut Option<Flow>, estimate: Estimate, sizes: Option<Spread>| {
+        let fill = |flow: &mut Option<Flow>, estimate: SampledEstimate, sizes: Option<Spread>| {
             // What calls have moved is more exact than the counters of whole processes.
             if flow.is_some_and(|flow| flow.known == Known::Estimated) {
                 *flow = None;
@@ -372,10 +375,10 @@ impl WatchState {
 
     /// What could not be seen, of these conversations and at all, and what would allow it; with the reason why no calls are sampled, if
     /// none are.
-    pub fn unseen(&self, all: &[Told], why_no_samples: Option<&String>) -> Vec<Unseen> {
+    pub fn unseen(&self, all: &[ConversationFigures], why_no_samples: Option<&String>) -> Vec<Unseen> {
         let hidden = self.procs.live().filter(|(_, program)| program.held.is_none()).count() as u64;
         let beyond = &self.beyond;
-        let needs_samples = |Told { conversation, .. }: &Told| {
+        let needs_samples = |ConversationFigures { conversation, .. }: &ConversationFigures| {
             conversation.there.is_none() && conversation.medium != Medium::Shm
         };
         let mut found = Vec::new();
@@ -416,7 +419,7 @@ impl WatchState {
             "they came faster than they were read",
             "Figures that are sampled are estimated from the others",
         );
-        let of_unknown_size = |Told { conversation, .. }: &Told| {
+        let of_unknown_size = |ConversationFigures { conversation, .. }: &ConversationFigures| {
             [conversation.there, conversation.back]
                 .iter()
                 .flatten()
@@ -476,12 +479,12 @@ fn counted_flow(bytes: u64, seconds: f64) -> Flow {
     }
 }
 
-fn spread(kept: &Kept) -> Option<Spread> {
+fn spread(kept: &KeptSamples) -> Option<Spread> {
     Some(Spread { median: kept.quantile(0.5)? as f64, p99: kept.quantile(0.99)? as f64 })
 }
 
 /// Of nanoseconds, in microseconds.
-fn spread_us(kept: &Kept) -> Option<Spread> {
+fn spread_us(kept: &KeptSamples) -> Option<Spread> {
     spread(kept).map(|ns| Spread { median: ns.median / 1e3, p99: ns.p99 / 1e3 })
 }
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use ipcost_features::app::{
-    App, AppRequest, Given, Login, MeasuredRequest, RanShare, Saving, SeenServer, find, judge, page,
+    App, AppRequest, GivenAddress, Login, MeasuredRequest, RanShare, Saving, SeenServer, find, judge, page,
 };
 use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
-use ipcost_lab::{Contrasts, EngineError, Settings, plan, run};
+use ipcost_lab::{Contrasts, EngineError, PlanSettings, plan, run};
 use ipcost_model::{
     Capabilities, Document, Job, Offers, PeerCommand, Placement, Plan, Ran, TransportState, Usage, Verdict,
     Whereabouts, expand, parse_job,
@@ -92,7 +92,7 @@ fn measured(placements: &str) -> Document {
         peers: &[],
         lacks: Offers::LACKS_NOTHING,
     };
-    let plan = plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 5)).unwrap();
+    let plan = plan(expand(&job, &offers).unwrap(), &PlanSettings::of(&job, 5)).unwrap();
     let mut bench = Planted { plan: plan.clone(), now: Duration::ZERO, random: Random::new(7) };
     report(run(plan, &Contrasts, &mut bench, &mut Known::default(), &mut Silent))
 }
@@ -103,7 +103,7 @@ fn answer(document: &Document) -> App {
         server: "redis".to_owned(),
         alias: None,
         burst: 0,
-        given: Given::default(),
+        given: GivenAddress::default(),
         login: Login::default(),
         requests: vec!["PING".to_owned(), "GET".to_owned()],
         concurrency: 1,

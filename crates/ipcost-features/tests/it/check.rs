@@ -6,7 +6,7 @@ use ipcost_features::check::{
     together,
 };
 use ipcost_features::compare::SpreadSource;
-use ipcost_lab::{Outcome, Settings, plan, run};
+use ipcost_lab::{Outcome, PlanSettings, plan, run};
 use ipcost_model::ClaimVerdict;
 use ipcost_model::{Document, Host, Offers, Stopped, Tool, TransportState, expand};
 use ipcost_stats::Random;
@@ -28,10 +28,10 @@ fn asked(file: &str, baselines: &Baselines) -> Result<(Questions, ipcost_model::
         lacks: Offers::LACKS_NOTHING,
     };
     let expanded = expand(&file.job, &offers).map_err(|error| error.to_string())?;
-    let settings = Settings::of(&file.job, 1);
+    let settings = PlanSettings::of(&file.job, 1);
     let questions =
         prepare(&file, &expanded.cells, settings.latency, baselines).map_err(|error| error.to_string())?;
-    let settings = Settings { level: Some(questions.level_of_run()), ..settings };
+    let settings = PlanSettings { level: Some(questions.level_of_run()), ..settings };
     Ok((questions, plan(expanded, &settings).map_err(|error| error.to_string())?))
 }
 

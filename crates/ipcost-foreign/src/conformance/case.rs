@@ -7,11 +7,11 @@ use ipcost_model::protocol::{Done, FromPeer, MAX_LATENCY_VALUES, PeerRole};
 use ipcost_model::{Cell, Pattern, SpeaksFirst};
 use serde_json::{Value, json};
 
-use super::Finding;
-use super::matching::{Names, matches};
-use super::process::Process;
+use super::ConformanceFinding;
+use super::matching::{Placeholders, matches};
+use super::process::ExaminedProcess;
 use super::setup::{Setup, Who};
-use super::transcript::{Count, Pairings, Speaker, Step, Transcript, Transports};
+use super::transcript::{Count, Pairings, Speaker, Transcript, TranscriptStep, Transports};
 
 /// One way to play a transcript.
 pub struct Case {
@@ -117,10 +117,10 @@ fn transports(asked: &Transports, mut offered: Vec<&'static str>) -> Vec<&'stati
 }
 
 impl Case {
-    pub fn play(&self, transcript: &Transcript, setup: &Setup<'_>) -> Finding {
+    pub fn play(&self, transcript: &Transcript, setup: &Setup<'_>) -> ConformanceFinding {
         let mut play = match Play::begin(self, setup) {
             Ok(play) => play,
-            Err(why) => return Finding::Failed(why),
+            Err(why) => return ConformanceFinding::Failed(why),
         };
         // The peer decides whether it supports several workers.
         let several = self.cell.as_ref().is_some_and(|cell| cell.concurrency > 1);
@@ -130,16 +130,21 @@ impl Case {
             match play.step(step) {
                 Ok(()) => {}
                 Err(Stop::Refused(why)) if may_refuse => {
-                    return Finding::Skipped(format!("it refuses: {why}"));
+                    return ConformanceFinding::Skipped(format!("it refuses: {why}"));
                 }
-                Err(Stop::Refused(why)) => return Finding::Failed(format!("line {line}: refuses: {why}")),
+                Err(Stop::Refused(why)) => {
+                    return ConformanceFinding::Failed(format!("line {line}: refuses: {why}"));
+                }
                 Err(Stop::Wrong(why)) => {
                     let part = format!("{:?}", step.part()).to_lowercase();
-                    return Finding::Failed(format!("line {line}: the {part} {why}{}", play.complaints()));
+                    return ConformanceFinding::Failed(format!(
+                        "line {line}: the {part} {why}{}",
+                        play.complaints()
+                    ));
                 }
             }
         }
-        Finding::Passed
+        ConformanceFinding::Passed
     }
 }
 
@@ -159,8 +164,8 @@ impl From<String> for Stop {
 
 /// A case that is being played.
 struct Play {
-    processes: BTreeMap<Speaker, Process>,
-    names: Names,
+    processes: BTreeMap<Speaker, ExaminedProcess>,
+    names: Placeholders,
     cell: Option<Cell>,
     /// Whether the client's next batch samples latencies.
     latency: bool,
@@ -170,7 +175,7 @@ struct Play {
 
 impl Play {
     fn begin(case: &Case, setup: &Setup<'_>) -> Result<Self, String> {
-        let mut names = Names::default();
+        let mut names = Placeholders::default();
         let mut passes_address_on = true;
         let (mut server_inherits, mut client_inherits) = (Vec::new(), Vec::new());
         if let Some(cell) = &case.cell {
@@ -193,22 +198,24 @@ impl Play {
         Ok(Self { processes, names, cell: case.cell.clone(), latency: false, passes_address_on })
     }
 
-    fn step(&mut self, step: &Step) -> Result<(), Stop> {
+    fn step(&mut self, step: &TranscriptStep) -> Result<(), Stop> {
         let part = step.part();
         let process = self.processes.get_mut(&part).ok_or_else(|| "is not pairing".to_owned())?;
         match step {
-            Step::Say { say, .. } => {
+            TranscriptStep::Say { say, .. } => {
                 if part == Speaker::Client {
                     self.latency = say["latency"] == Value::Bool(true);
                 }
                 process.say(&self.names.fill(say))?;
             }
-            Step::Raw { raw, .. } => process.write(format!("{}\n", self.names.fill_text(raw)).as_bytes())?,
-            Step::Piece { part, .. } => process.write(part.as_bytes())?,
-            Step::End { .. } => process.end(),
-            Step::Kill { .. } => process.kill(),
-            Step::Gone { with, .. } => process.gone(*with)?,
-            Step::Hear { hear, .. } => {
+            TranscriptStep::Raw { raw, .. } => {
+                process.write(format!("{}\n", self.names.fill_text(raw)).as_bytes())?
+            }
+            TranscriptStep::Piece { part, .. } => process.write(part.as_bytes())?,
+            TranscriptStep::End { .. } => process.end(),
+            TranscriptStep::Kill { .. } => process.kill(),
+            TranscriptStep::Gone { with, .. } => process.gone(*with)?,
+            TranscriptStep::Hear { hear, .. } => {
                 let message = process.hear()?;
                 self.check(part, hear, &message)?;
             }
@@ -237,7 +244,8 @@ impl Play {
 
     /// The peers' standard error.
     fn complaints(&mut self) -> String {
-        let complaints = self.processes.values_mut().map(Process::complaint).filter(|text| !text.is_empty());
+        let complaints =
+            self.processes.values_mut().map(ExaminedProcess::complaint).filter(|text| !text.is_empty());
         complaints.map(|text| format!("; standard error: {text}")).collect()
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// The values of a transcript's placeholders.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct Placeholders {
     pub cell: Value,
     /// `$address`: the server's.
     pub address: Value,
@@ -14,7 +14,7 @@ pub struct Names {
 
 const MEBIBYTE: usize = 1 << 20;
 
-impl Names {
+impl Placeholders {
     /// Fills in placeholders. `{"$cell": {…}}` is the cell with other members, those of options added.
     pub fn fill(&self, template: &Value) -> Value {
         match template {
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn names_stand_for_values() {
-        let names = Names {
+        let names = Placeholders {
             cell: json!({"size": 64, "options": {"backlog": 5}}),
             address: json!({"path": "/x"}),
             client_address: json!({"path": "/y"}),

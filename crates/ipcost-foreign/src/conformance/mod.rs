@@ -20,7 +20,7 @@ use setup::Setup;
 
 /// A peer to examine.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub struct ExaminedPeer {
     pub name: String,
     pub command: Vec<String>,
     /// Whether its two sides understand only each other.
@@ -31,7 +31,7 @@ pub struct Subject {
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
+pub enum ConformanceFinding {
     Passed,
     /// It failed, and why.
     Failed(String),
@@ -40,17 +40,17 @@ pub enum Finding {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
+pub struct ConformanceCheck {
     pub name: String,
-    pub finding: Finding,
+    pub finding: ConformanceFinding,
 }
 
-impl fmt::Display for Check {
+impl fmt::Display for ConformanceCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.finding {
-            Finding::Passed => write!(f, "passed   {}", self.name),
-            Finding::Failed(why) => write!(f, "FAILED   {}: {why}", self.name),
-            Finding::Skipped(why) => write!(f, "skipped  {}: {why}", self.name),
+            ConformanceFinding::Passed => write!(f, "passed   {}", self.name),
+            ConformanceFinding::Failed(why) => write!(f, "FAILED   {}: {why}", self.name),
+            ConformanceFinding::Skipped(why) => write!(f, "skipped  {}: {why}", self.name),
         }
     }
 }
@@ -69,15 +69,15 @@ pub enum SuiteError {
 /// Examines a peer, with `native` as the command of the native one; reports every check to `each`. Runs only checks
 /// whose name contains `only`, and always the first, which is that the peer introduces itself.
 pub fn examine(
-    subject: &Subject,
+    subject: &ExaminedPeer,
     native: &[String],
     only: &str,
     interrupt: &Interrupt,
-    each: &mut dyn FnMut(&Check),
-) -> Result<Vec<Check>, SuiteError> {
+    each: &mut dyn FnMut(&ConformanceCheck),
+) -> Result<Vec<ConformanceCheck>, SuiteError> {
     let mut checks = Vec::new();
-    let mut note = |name: String, finding: Finding| {
-        let check = Check { name, finding };
+    let mut note = |name: String, finding: ConformanceFinding| {
+        let check = ConformanceCheck { name, finding };
         each(&check);
         checks.push(check);
         if interrupt.asked() { Err(SuiteError::Interrupted) } else { Ok(()) }
@@ -85,11 +85,11 @@ pub fn examine(
     let setup = match Setup::meet(subject, native, interrupt)? {
         Ok(setup) => setup,
         Err(why) => {
-            note("hello".to_owned(), Finding::Failed(why))?;
+            note("hello".to_owned(), ConformanceFinding::Failed(why))?;
             return Ok(checks);
         }
     };
-    note("hello".to_owned(), Finding::Passed)?;
+    note("hello".to_owned(), ConformanceFinding::Passed)?;
     for (name, text) in transcript::ALL {
         let transcript = transcript::parse(text).expect("transcripts are under test");
         match case::cases(&transcript, &setup) {
@@ -99,7 +99,7 @@ pub fn examine(
                     note(name, case.play(&transcript, &setup))?;
                 }
             }
-            Err(why) if name.contains(only) => note((*name).to_owned(), Finding::Skipped(why))?,
+            Err(why) if name.contains(only) => note((*name).to_owned(), ConformanceFinding::Skipped(why))?,
             Err(_) => {}
         }
     }

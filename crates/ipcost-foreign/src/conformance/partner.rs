@@ -10,8 +10,8 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_sys::local_stream::{LocalListener, LocalStream};
 use serde_json::{Value, json};
 
-use super::Finding;
-use super::process::{ANSWER, Process};
+use super::ConformanceFinding;
+use super::process::{ANSWER, ExaminedProcess};
 use super::setup::{Setup, Who};
 use super::transcript::Leaving;
 
@@ -72,7 +72,7 @@ pub fn visits(setup: &Setup<'_>) -> Vec<Visit> {
 }
 
 impl Visit {
-    pub fn carry_out(&self, setup: &Setup<'_>) -> Finding {
+    pub fn carry_out(&self, setup: &Setup<'_>) -> ConformanceFinding {
         let made = || {
             let mut process = setup.start(Who::Subject, Vec::new())?;
             process.hello()?;
@@ -82,10 +82,10 @@ impl Visit {
             };
             result.map_err(|why| format!("{why} ({})", process.complaint()))
         };
-        made().map_or_else(Finding::Failed, |()| Finding::Passed)
+        made().map_or_else(ConformanceFinding::Failed, |()| ConformanceFinding::Passed)
     }
 
-    fn be_client(&self, setup: &Setup<'_>, process: &mut Process) -> Result<(), String> {
+    fn be_client(&self, setup: &Setup<'_>, process: &mut ExaminedProcess) -> Result<(), String> {
         let cell = setup.cell(self.pattern, self.transport, 1);
         let address = setup.provision(&cell)?.server;
         process.say(&json!({"type": "prepare", "role": "server", "cell": cell, "address": address}))?;
@@ -127,7 +127,7 @@ impl Visit {
         self.conclude(process, kept)
     }
 
-    fn be_server(&self, setup: &Setup<'_>, process: &mut Process) -> Result<(), String> {
+    fn be_server(&self, setup: &Setup<'_>, process: &mut ExaminedProcess) -> Result<(), String> {
         let cell = setup.cell(self.pattern, self.transport, 1);
         let refused = |error: io::Error| format!("does not come: {error}");
         let (listener, address) = listen(setup, self.transport).map_err(refused)?;
@@ -184,7 +184,11 @@ impl Visit {
     }
 
     /// Checks the subject's answer; a stream kept open is closed only afterwards.
-    fn conclude(&self, process: &mut Process, kept: io::Result<Option<Stream>>) -> Result<(), String> {
+    fn conclude(
+        &self,
+        process: &mut ExaminedProcess,
+        kept: io::Result<Option<Stream>>,
+    ) -> Result<(), String> {
         // Only a subject that meets a wrong byte with more to come may break off the exchange.
         let may_break_off = self.misbehaviour == Misbehaviour::Wrong && self.pattern == Pattern::Stream;
         if let (Err(error), false) = (&kept, may_break_off) {
@@ -200,7 +204,7 @@ impl Visit {
     }
 }
 
-fn expect(process: &mut Process, kind: &str) -> Result<Value, String> {
+fn expect(process: &mut ExaminedProcess, kind: &str) -> Result<Value, String> {
     let message = process.hear()?;
     if message["type"] == kind { Ok(message) } else { Err(format!("should send {kind}, not {message}")) }
 }
@@ -247,24 +251,24 @@ fn patient_tcp(stream: TcpStream) -> io::Result<Stream> {
     Ok(Box::new(stream))
 }
 
-enum Listener {
+enum PartnerListener {
     Unix(LocalListener),
     Tcp(TcpListener),
 }
 
-fn listen(setup: &Setup<'_>, transport: &str) -> io::Result<(Listener, Value)> {
+fn listen(setup: &Setup<'_>, transport: &str) -> io::Result<(PartnerListener, Value)> {
     if transport == "unix" {
         let path = setup.dir().join(format!("p{}", setup.fresh()));
         let listener = LocalListener::bind(&path)?;
-        return Ok((Listener::Unix(listener), json!({"path": path})));
+        return Ok((PartnerListener::Unix(listener), json!({"path": path})));
     }
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port();
-    Ok((Listener::Tcp(listener), json!({"host": "127.0.0.1", "port": port})))
+    Ok((PartnerListener::Tcp(listener), json!({"host": "127.0.0.1", "port": port})))
 }
 
-impl Listener {
+impl PartnerListener {
     fn accept(&self) -> io::Result<Stream> {
         let deadline = Instant::now() + ANSWER;
         loop {

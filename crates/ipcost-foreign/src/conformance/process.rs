@@ -25,14 +25,14 @@ const MOST_UNASKED: usize = 8;
 /// How much of an unexpected line is shown.
 const SHOWN: usize = 300;
 
-pub struct Process {
+pub struct ExaminedProcess {
     process: PeerProcess,
     interrupt: Interrupt,
     /// Whether it was waited for, so that its ID may already be reused.
     finished: bool,
 }
 
-impl Process {
+impl ExaminedProcess {
     /// Starts a peer; a mark identifies its descendants, so `number` must be unique.
     pub fn start(
         command: &[String],
@@ -168,7 +168,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ExaminedProcess {
     /// Even if it has exited by itself: this kills what it left behind.
     fn drop(&mut self) {
         if !self.finished {

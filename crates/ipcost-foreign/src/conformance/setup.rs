@@ -8,19 +8,19 @@ use ipcost_model::{Cell, Pattern};
 use ipcost_sys::Descriptor;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::private_dir::PrivateDir;
-use ipcost_sys::transport::{self, Place, Provision};
+use ipcost_sys::transport::{self, Provision, Rendezvous};
 use serde_json::json;
 
-use super::process::Process;
+use super::process::ExaminedProcess;
 use super::transcript::Leaving;
-use super::{Subject, SuiteError};
+use super::{ExaminedPeer, SuiteError};
 
 /// Distinct sizes, so that one is not mistaken for the other.
 const SIZES: (u64, u64) = (1009, 64);
 
 /// Shared by all cases.
 pub struct Setup<'a> {
-    pub subject: &'a Subject,
+    pub subject: &'a ExaminedPeer,
     pub hello: Hello,
     native: &'a [String],
     interrupt: &'a Interrupt,
@@ -38,13 +38,13 @@ pub enum Who {
 impl<'a> Setup<'a> {
     /// Starts the subject to learn its capabilities; the inner error is a fault in its introduction.
     pub fn meet(
-        subject: &'a Subject,
+        subject: &'a ExaminedPeer,
         native: &'a [String],
         interrupt: &'a Interrupt,
     ) -> Result<Result<Self, String>, SuiteError> {
         let dir = PrivateDir::create()?;
         let meet = || {
-            let mut process = Process::start(&subject.command, 0, Vec::new(), interrupt)?;
+            let mut process = ExaminedProcess::start(&subject.command, 0, Vec::new(), interrupt)?;
             let hello = process.hello()?;
             check_hello(&hello)?;
             process.say(&json!({"type": "stop"}))?;
@@ -54,12 +54,12 @@ impl<'a> Setup<'a> {
         Ok(meet().map(|hello| Self { subject, hello, native, interrupt, dir, count: Counter::new(0) }))
     }
 
-    pub fn start(&self, who: Who, inherit: Vec<Descriptor>) -> Result<Process, String> {
+    pub fn start(&self, who: Who, inherit: Vec<Descriptor>) -> Result<ExaminedProcess, String> {
         let command = match who {
             Who::Subject => &self.subject.command,
             Who::Native => self.native,
         };
-        Process::start(command, self.fresh(), inherit, self.interrupt)
+        ExaminedProcess::start(command, self.fresh(), inherit, self.interrupt)
     }
 
     /// Whether this machine has room for a cell, such as for messages of its size.
@@ -71,7 +71,7 @@ impl<'a> Setup<'a> {
     pub fn provision(&self, cell: &Cell) -> Result<Provision, String> {
         let transport = transport::find(&cell.transport).ok_or("there is no such transport")?;
         let name = format!("s{}", self.fresh());
-        let place = Place { dir: self.dir.path(), name: &name, cell };
+        let place = Rendezvous { dir: self.dir.path(), name: &name, cell };
         transport.provision(&place).map_err(|error| error.to_string())
     }
 

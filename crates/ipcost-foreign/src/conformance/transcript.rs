@@ -11,7 +11,7 @@ pub static ALL: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/transcript
 #[derive(Debug)]
 pub struct Transcript {
     pub header: Header,
-    pub steps: Vec<Step>,
+    pub steps: Vec<TranscriptStep>,
 }
 
 /// Its first line: what it is about, and how to play it.
@@ -116,7 +116,7 @@ pub enum Leaving {
 /// A line of a transcript.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub enum Step {
+pub enum TranscriptStep {
     /// The engine sends a message.
     Say { to: Speaker, say: Value },
     /// The engine writes a literal line.
@@ -133,7 +133,7 @@ pub enum Step {
     Gone { gone: Speaker, with: Leaving },
 }
 
-impl Step {
+impl TranscriptStep {
     /// Whom it is about.
     pub fn part(&self) -> Speaker {
         match self {
@@ -172,7 +172,7 @@ mod tests {
         for (name, text) in ALL {
             let transcript = parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert!(!transcript.header.about.is_empty(), "{name}");
-            assert!(matches!(transcript.steps.last(), Some(Step::Gone { .. })), "{name}");
+            assert!(matches!(transcript.steps.last(), Some(TranscriptStep::Gone { .. })), "{name}");
             assert!(!transcript.has(Speaker::Peer) || !transcript.has(Speaker::Server), "{name}");
         }
     }

@@ -6,7 +6,7 @@ use ipcost_sys::call_samples::{error_number, of_name};
 use ipcost_sys::observed::{CallDirection, Held, MovedCall};
 
 use super::Traced;
-use crate::strace::{Line, Parts, Tally, each_line};
+use crate::strace::{Parts, TraceLine, TraceSummary, each_line};
 
 /// The calls that start a thread or a process, whose number they return.
 const STARTS: [&str; 4] = ["clone", "clone3", "fork", "vfork"];
@@ -15,7 +15,7 @@ const AGAIN: &str = "restart_syscall";
 
 /// What is known of a trace besides its text.
 #[derive(Debug)]
-pub struct Known {
+pub struct TraceContext {
     /// The threads that were there, each with its process.
     pub threads: BTreeMap<u32, u32>,
     /// Those that were there at the begin: what they did then had begun earlier.
@@ -25,8 +25,8 @@ pub struct Known {
 }
 
 /// Reads a trace. `process_of` is asked for the process of a thread that runs.
-pub fn read(trace: &str, mut known: Known, process_of: &dyn Fn(u32) -> Option<u32>) -> Traced {
-    let mut lines: Vec<(u32, Line<'_>)> = Vec::new();
+pub fn read(trace: &str, mut known: TraceContext, process_of: &dyn Fn(u32) -> Option<u32>) -> Traced {
+    let mut lines: Vec<(u32, TraceLine<'_>)> = Vec::new();
     // Threads and processes that were started meanwhile, each with its starter, if it is a thread of the same process.
     let mut started: HashMap<u32, Option<u32>> = HashMap::new();
     each_line(trace, &mut |line| {
@@ -48,7 +48,7 @@ pub fn read(trace: &str, mut known: Known, process_of: &dyn Fn(u32) -> Option<u3
             traced.take(MovedCall { is_whole: call.is_whole && is_whole, ..call }, &parts);
         }
     }
-    traced.by_process.values_mut().for_each(Tally::end);
+    traced.by_process.values_mut().for_each(TraceSummary::end);
     traced.calls.sort_by_key(|call| call.ended_ns);
     traced.targets.values_mut().for_each(|held| held.sort_by_key(|(from_ns, _)| *from_ns));
     traced
@@ -79,7 +79,7 @@ fn process(
 
 /// The call of a line; `None` if it moves no data and does not wait for any, or has not ended.
 fn call(
-    line: &Line<'_>,
+    line: &TraceLine<'_>,
     parts: &Parts<'_>,
     (process, thread): (u32, u32),
     ahead_ns: u64,
@@ -171,7 +171,7 @@ mod tests {
             let (thread, rest) = line.split_once(' ').unwrap();
             format!("{thread} {}.{rest}\n", SECOND.0)
         };
-        let known = Known {
+        let known = TraceContext {
             threads: BTreeMap::from([(10, 10), (11, 10)]),
             attached: BTreeSet::from([10, 11]),
             ahead_ns: SECOND.1 - 5,
@@ -231,7 +231,7 @@ mod tests {
         #[test]
         fn any_text_is_taken(text in "[ -~é\n]{0,200}", call in "[ -~é]{0,60}") {
             let _ = read_lines(&[&format!("10 1 {}", text.replace('\n', " ")), &format!("12 2 read({call}) = {call}")]);
-            let known = Known { threads: BTreeMap::new(), attached: BTreeSet::new(), ahead_ns: 0 };
+            let known = TraceContext { threads: BTreeMap::new(), attached: BTreeSet::new(), ahead_ns: 0 };
             let _ = read(&text, known, &|_| None);
         }
     }

@@ -7,7 +7,7 @@ use ipcost_sys::running::held_at;
 use ipcost_testing::{missing, opened};
 
 use super::*;
-use crate::strace::{Call, Object};
+use crate::strace::{Object, TracedCall};
 
 /// Who has this variable is a helper of a test: it traces the process of that number.
 const HELPS: &str = "IPCOST_TEST_TRACES";
@@ -141,7 +141,7 @@ fn messages_are_counted_exactly_and_not_kept() {
     // Both threads belong to it.
     assert_eq!(traced.by_process.keys().collect::<Vec<_>>(), [&process]);
     let tally = traced.by_process[&process].calls();
-    let sent = &tally[&Call { name: "sendto".to_owned(), on: Some(Object::Socket) }];
+    let sent = &tally[&TracedCall { name: "sendto".to_owned(), on: Some(Object::Socket) }];
     assert_eq!((sent.count, sent.moved), (2 * MESSAGES as u64, (100 + 10) * MESSAGES as u64));
     // The table of calls is empty on other architectures.
     if traced.calls.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_model::protocol::Told;
-use ipcost_model::{Cell, CellLatency, Counts, EpochRecord, LatencyMode, Sample};
+use ipcost_model::{BatchOperations, Cell, CellLatency, EpochRecord, LatencyMode, Sample};
 use ipcost_stats::{Histogram, Random};
 
 use super::{Campaign, seconds, timed};
@@ -165,7 +165,7 @@ impl Campaign<'_> {
             }
             note(epoch, latency, cell, &batch);
             samples.extend(suspended.iter().filter_map(|slept| timed::sample(counts, &lead_in, slept)));
-            let plain = Counts { slope: false, ..counts };
+            let plain = BatchOperations { slope: false, ..counts };
             let last = attempt == MOST_REPEATS;
             // The batch as a whole costs at least as much as its operations.
             let found = timed::sample(counts, &lead_in, &batch)

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use ipcost_model::pace::Pace;
 use ipcost_model::{
-    Calibrated, Cell, Counts, Options, Pattern, Placement, Plan, PlannedContrast, Resumed, Samples, Stopped,
-    Wait,
+    BatchOperations, Calibrated, Cell, Options, Pattern, Placement, Plan, PlannedContrast, Resumed, Samples,
+    Stopped, Wait,
 };
 use ipcost_stats::{Random, Variances, epochs_to_expect};
 use ipcost_sys::transport::{self, uses_tcp};
@@ -21,12 +21,12 @@ pub use self::epoch::retry_if_suspended;
 use self::epoch::verified_ops;
 pub use self::outcome::{NO_TIME, Outcome};
 use crate::bench::{BatchKind, Bench};
-use crate::calibration::{Ends, Rate, alike, counts_of, each_ns, lengths, rate, rate_of_cold};
+use crate::calibration::{BatchEnd, Rate, alike, counts_of, each_ns, lengths, rate, rate_of_cold};
 use crate::error::EngineError;
 use crate::planning::{EpochCost, fit, has_choice, looks};
 use crate::progress::{Observer, Phase, Progress};
 use crate::question::{Answered, Needed, Question};
-use crate::surroundings::{HeldPorts, Surroundings};
+use crate::surroundings::{HeldPorts, MachineObserver};
 
 /// How far a run may exceed its budget if it would otherwise end without a finite interval.
 const OVERRUN: f64 = 0.25;
@@ -43,7 +43,7 @@ pub fn run(
     plan: Plan,
     question: &dyn Question,
     bench: &mut dyn Bench,
-    surroundings: &mut dyn Surroundings,
+    surroundings: &mut dyn MachineObserver,
     observer: &mut dyn Observer,
 ) -> Outcome {
     Campaign::new(plan, question, bench, surroundings, observer).carry_out()
@@ -57,7 +57,7 @@ pub fn resume(
     resumed: Resumed,
     question: &dyn Question,
     bench: &mut dyn Bench,
-    surroundings: &mut dyn Surroundings,
+    surroundings: &mut dyn MachineObserver,
     observer: &mut dyn Observer,
 ) -> Outcome {
     let mut campaign = Campaign::new(samples.begun.plan, question, bench, surroundings, observer);
@@ -84,11 +84,11 @@ struct Campaign<'a> {
     /// The cells that can be measured, in groups that have processes at the same time, in blocks of groups that are measured in
     /// close succession.
     blocks: Vec<Vec<Vec<usize>>>,
-    counts: Vec<Counts>,
+    counts: Vec<BatchOperations>,
     is_calibrated: bool,
     outcome: Outcome,
     bench: &'a mut dyn Bench,
-    surroundings: &'a mut dyn Surroundings,
+    surroundings: &'a mut dyn MachineObserver,
     observer: &'a mut dyn Observer,
     question: &'a dyn Question,
     answered: Answered,
@@ -118,13 +118,13 @@ impl<'a> Campaign<'a> {
         plan: Plan,
         question: &'a dyn Question,
         bench: &'a mut dyn Bench,
-        surroundings: &'a mut dyn Surroundings,
+        surroundings: &'a mut dyn MachineObserver,
         observer: &'a mut dyn Observer,
     ) -> Self {
         Self {
             random: Random::new(plan.seed),
             blocks: plan.blocks(),
-            counts: vec![Counts::default(); plan.cells.len()],
+            counts: vec![BatchOperations::default(); plan.cells.len()],
             is_calibrated: false,
             outcome: Outcome::empty(plan),
             bench,
@@ -445,7 +445,7 @@ impl Campaign<'_> {
         for (cell, rate) in rates {
             let work = &plan.cells[cell].cell;
             let fill = if plan.sender_timed.contains(&cell) { filling_ops(work, rate.ns_per_op) } else { 0 };
-            let ends = if fill > 0 { Ends::Held } else { ends_of(work, self.bench.pushes(cell)) };
+            let ends = if fill > 0 { BatchEnd::Held } else { ends_of(work, self.bench.pushes(cell)) };
             self.counts[cell] = counts_of(plan, &plan.cells[cell], rate, ends, fill);
         }
         self.limit_connections();
@@ -542,11 +542,11 @@ pub(crate) fn holds_back(transport: &str, pattern: Pattern, options: &Options) -
 }
 
 /// How the batches of a cell end whose client pushes, or does not.
-pub(crate) fn ends_of(cell: &Cell, pushes: bool) -> Ends {
+pub(crate) fn ends_of(cell: &Cell, pushes: bool) -> BatchEnd {
     match holds_back(&cell.transport, cell.pattern, &cell.options) {
-        true if pushes => Ends::Pushed,
-        true => Ends::Held,
-        false => Ends::AtOnce,
+        true if pushes => BatchEnd::Pushed,
+        true => BatchEnd::Held,
+        false => BatchEnd::AtOnce,
     }
 }
 

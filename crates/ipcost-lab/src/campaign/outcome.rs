@@ -6,7 +6,8 @@ use std::time::Duration;
 use ipcost_model::protocol::Told;
 use ipcost_model::units::duration_of;
 use ipcost_model::{
-    ArmsRecord, Calibrated, EpochRecord, Incidents, Plan, Resumed, Sample, Samples, Stopped, Timing, Watched,
+    ArmsRecord, Calibrated, EpochRecord, Incidents, Plan, Resumed, Sample, Samples, Stopped, Timing,
+    WatchedBatches,
 };
 use ipcost_stats::Histogram;
 use ipcost_sys::clock::Quality;
@@ -165,7 +166,7 @@ impl Outcome {
                 *all = all.saturating_add(count);
             }
             if let Some(watched) = incidents.watched {
-                sum.watched.get_or_insert(Watched::NOTHING).add(&watched);
+                sum.watched.get_or_insert(WatchedBatches::NOTHING).add(&watched);
             }
         }
         self.observed.add(&epoch.machine);

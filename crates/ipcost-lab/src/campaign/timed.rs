@@ -1,7 +1,7 @@
 //! The sample of a batch and its lead-in.
 
 use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, PACER_NS};
-use ipcost_model::{Counts, Sample, Usage};
+use ipcost_model::{BatchOperations, Sample, Usage};
 
 use crate::bench::{BatchOutcome, DELAYED_ACK_NS};
 
@@ -12,7 +12,11 @@ use crate::bench::{BatchOutcome, DELAYED_ACK_NS};
 /// Where batches have a part that does not grow with their operations, it is the difference of the batch and its
 /// lead-in: the cost of the additional operations. `None` if the batch did not take longer, since something else then
 /// took the time, or if only one of the two waited for an acknowledgement.
-pub(crate) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcome) -> Option<Sample> {
+pub(crate) fn sample(
+    counts: BatchOperations,
+    lead_in: &BatchOutcome,
+    batch: &BatchOutcome,
+) -> Option<Sample> {
     if counts.paced {
         return Some(paced(counts, batch));
     }
@@ -65,7 +69,7 @@ pub(crate) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcom
 }
 
 /// The sample of a batch whose peers have told the time of its operations.
-fn paced(counts: Counts, batch: &BatchOutcome) -> Sample {
+fn paced(counts: BatchOperations, batch: &BatchOutcome) -> Sample {
     let mut measures = batch.measures.clone();
     let mut take = |name: &str| measures.remove(name).unwrap_or(0.0).max(0.0);
     let (timed, of_timed_ns) = (take(OPERATIONS), take(OPERATIONS_NS));
@@ -107,7 +111,8 @@ mod tests {
 
     #[test]
     fn the_cost_is_that_of_one_more_operation() {
-        let counts = Counts { batch: 1_100, lead_in: 100, slope: true, ..Counts::default() };
+        let counts =
+            BatchOperations { batch: 1_100, lead_in: 100, slope: true, ..BatchOperations::default() };
         let sample = sample(counts, &batch(40_010_000, 1_000), &batch(40_110_000, 11_000)).unwrap();
         assert_eq!((sample.ops, sample.wall_ns, sample.wait_ns), (1_000, 100_000, Some(40_000_000)));
         assert_eq!((sample.client.user_ns, sample.sent_ns), (10_000, Some(50_000)));
@@ -120,27 +125,28 @@ mod tests {
             ..batch(wall_ns, 1)
         };
         let (short, long) = (40_010_000, 40_110_000);
-        let counts = Counts { batch: 1_100, lead_in: 100, slope: true, ..Counts::default() };
+        let counts =
+            BatchOperations { batch: 1_100, lead_in: 100, slope: true, ..BatchOperations::default() };
         let of =
             |before, after| sample(counts, &ticks(short, before), &ticks(long, after)).unwrap().softirq_ns;
         assert_eq!(of(Some(0), Some(2)), Some(20_000_000));
         assert_eq!(of(Some(1), Some(0)), Some(-10_000_000));
         assert_eq!(of(None, Some(1)), None);
-        let whole = Counts { slope: false, ..counts };
+        let whole = BatchOperations { slope: false, ..counts };
         let found = sample(whole, &ticks(short, Some(5)), &ticks(long, Some(1))).unwrap();
         assert_eq!(found.softirq_ns, Some(10_000_000), "only the batch counts");
     }
 
     #[test]
     fn without_a_wait_it_is_the_batch_itself() {
-        let counts = Counts { batch: 1_000, lead_in: 100, ..Counts::default() };
+        let counts = BatchOperations { batch: 1_000, lead_in: 100, ..BatchOperations::default() };
         let sample = sample(counts, &batch(10, 1), &batch(100, 10)).unwrap();
         assert_eq!((sample.ops, sample.wall_ns, sample.wait_ns), (1_000, 100, None));
     }
 
     #[test]
     fn the_delayed_acknowledgement_of_a_batch_that_starts_cold_is_no_cost_of_its_operations() {
-        let counts = Counts { batch: 1_000, lead_in: 0, ..Counts::default() };
+        let counts = BatchOperations { batch: 1_000, lead_in: 0, ..BatchOperations::default() };
         let waited = BatchOutcome { sent_ns: Some(100_000), ..batch(41_000_000, 1) };
         let found = sample(counts, &BatchOutcome::default(), &waited).unwrap();
         assert_eq!((found.wall_ns, found.wait_ns), (1_000_000, Some(40_000_000)));
@@ -150,7 +156,8 @@ mod tests {
 
     #[test]
     fn a_wait_that_only_one_of_them_had_is_no_cost() {
-        let counts = Counts { batch: 1_100, lead_in: 100, slope: true, ..Counts::default() };
+        let counts =
+            BatchOperations { batch: 1_100, lead_in: 100, slope: true, ..BatchOperations::default() };
         let waiting =
             |wall_ns: u64| BatchOutcome { sent_ns: Some(wall_ns - 41_000_000), ..batch(wall_ns, 1) };
         assert_eq!(sample(counts, &batch(10_000, 1), &waiting(41_110_000)), None);
@@ -160,7 +167,7 @@ mod tests {
 
     #[test]
     fn where_a_pace_is_kept_the_operations_count_and_neither_pauses_nor_the_pacer() {
-        let counts = Counts { batch: 10, paced: true, ..Counts::default() };
+        let counts = BatchOperations { batch: 10, paced: true, ..BatchOperations::default() };
         let measures = [(OPERATIONS, 9.0), (OPERATIONS_NS, 900.0), (PACER_NS, 700.0)];
         let measures = measures.map(|(name, value)| (name.to_owned(), value)).into();
         let batch = BatchOutcome { measures, ..batch(1_000_000, 800) };
@@ -171,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_longer_batch_that_takes_no_longer_tells_nothing() {
-        let counts = Counts { batch: 1_100, lead_in: 100, slope: true, ..Counts::default() };
+        let counts =
+            BatchOperations { batch: 1_100, lead_in: 100, slope: true, ..BatchOperations::default() };
         assert_eq!(sample(counts, &batch(50, 1), &batch(50, 1)), None);
     }
 }

@@ -31,7 +31,7 @@ use crate::campaign::{Outcome, resume, run};
 use crate::conversation::PeerProgram;
 use crate::document::About;
 use crate::error::EngineError;
-use crate::planning::{PlanError, Settings, plan};
+use crate::planning::{PlanError, PlanSettings, plan};
 use crate::processes::{ProcessBench, before};
 use crate::progress::Observer;
 use crate::question::Question;
@@ -106,7 +106,7 @@ impl Lab {
     }
 
     /// Plans cells, and fits the plan into the limits of this system.
-    pub fn plan(&self, cells: Expanded, settings: &Settings) -> Result<Plan, LabError> {
+    pub fn plan(&self, cells: Expanded, settings: &PlanSettings) -> Result<Plan, LabError> {
         let mut plan = plan(cells, settings)?;
         if let Some(burst) = bursts_alone(&plan.cells).first() {
             let found = format!(
@@ -123,7 +123,7 @@ impl Lab {
 
     /// Plans a job with its own settings.
     pub fn plan_job(&self, job: &Job, seed: u64) -> Result<Plan, LabError> {
-        self.plan(self.cells(job)?, &Settings::of(job, seed))
+        self.plan(self.cells(job)?, &PlanSettings::of(job, seed))
     }
 
     /// Checks that an earlier run can be resumed: its peers, placements and limits.

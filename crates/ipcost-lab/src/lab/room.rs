@@ -160,7 +160,7 @@ mod tests {
     use ipcost_sys::limits::TaskLimit;
 
     use super::*;
-    use crate::planning::{Settings, plan};
+    use crate::planning::{PlanSettings, plan};
 
     const PLENTY: u64 = 1 << 40;
 
@@ -173,7 +173,7 @@ mod tests {
             peers: &[],
             lacks: Offers::LACKS_NOTHING,
         };
-        plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1)).unwrap()
+        plan(expand(&job, &offers).unwrap(), &PlanSettings::of(&job, 1)).unwrap()
     }
 
     fn roomy() -> Room {

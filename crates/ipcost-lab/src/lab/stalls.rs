@@ -10,7 +10,7 @@ use ipcost_sys::interrupt::Interrupt;
 use super::{Lab, LabError, fresh_seed};
 use crate::bench::{BatchKind, Bench};
 use crate::campaign::retry_if_suspended;
-use crate::planning::Settings;
+use crate::planning::PlanSettings;
 
 /// How long a cell is watched, and in how short batches.
 const WATCHED: Duration = Duration::from_secs(2);
@@ -33,7 +33,7 @@ impl Lab {
     /// more at least three times.
     pub fn stalls(&self, job: &Job, interrupt: &Interrupt) -> Result<Vec<Stalls>, LabError> {
         let job = Job { epochs: Some(1), budget: None, floor: false, ..job.clone() };
-        let settings = Settings { may_overload: true, ..Settings::of(&job, fresh_seed()) };
+        let settings = PlanSettings { may_overload: true, ..PlanSettings::of(&job, fresh_seed()) };
         let plan = self.plan(self.cells(&job)?, &settings)?;
         let mut bench = self.bench(&plan, interrupt)?;
         let cells: Vec<usize> = plan.measurable().collect();

@@ -1,7 +1,7 @@
 //! Which streams cost otherwise in one long transfer than in bursts: connections of some transports learn over time.
 
 use ipcost_model::{
-    Counts, Job, Matrix, OptionName, Pattern, PlannedCell, Point, STEADY, TCP_CONGESTION, paces,
+    BatchOperations, Job, Matrix, OptionName, Pattern, PlannedCell, Point, STEADY, TCP_CONGESTION, paces,
     parse_cell_id,
 };
 use ipcost_stats::median;
@@ -13,7 +13,7 @@ use crate::bench::{BatchKind, BatchOutcome, Bench};
 use crate::calibration::{Rate, counts_of, rate};
 use crate::campaign::{ends_of, retry_if_suspended, sample};
 use crate::error::EngineError;
-use crate::planning::Settings;
+use crate::planning::PlanSettings;
 
 /// Bursts of each cell, in turn with those of the others, so that connections rest as they do in a run.
 const BURSTS: usize = 6;
@@ -50,7 +50,7 @@ impl Lab {
             floor: false,
             ..job.clone()
         };
-        let plan = self.plan(self.cells(&job)?, &Settings::of(&job, fresh_seed()))?;
+        let plan = self.plan(self.cells(&job)?, &PlanSettings::of(&job, fresh_seed()))?;
         let mut bench = self.bench(&plan, interrupt)?;
         let cells: Vec<usize> = plan.measurable().collect();
         bench.start_epoch(0, &cells)?;
@@ -152,7 +152,7 @@ fn matrix(point: &Point) -> Matrix {
 }
 
 /// The cost of one operation in a batch after its lead-in, nanoseconds; `None` if the batch told nothing.
-fn cost(bench: &mut dyn Bench, cell: usize, counts: Counts) -> Result<Option<f64>, EngineError> {
+fn cost(bench: &mut dyn Bench, cell: usize, counts: BatchOperations) -> Result<Option<f64>, EngineError> {
     let kind = BatchKind::of(counts, false, 0);
     let time = |bench: &mut dyn Bench, ops: u64| -> Result<BatchOutcome, EngineError> {
         Ok(retry_if_suspended(bench, cell, ops, kind)?.0)

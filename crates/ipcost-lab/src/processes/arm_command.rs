@@ -3,13 +3,13 @@
 use std::path::Path;
 
 /// The files that a command sets, with the value where it is plain.
-pub type Settings = Vec<(String, Option<String>)>;
+pub type SetFiles = Vec<(String, Option<String>)>;
 
 /// What a command line is seen to set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Understood {
     /// Files of the kernel.
-    pub settings: Settings,
+    pub settings: SetFiles,
     /// The first part that may change something else.
     pub rest: Option<String>,
 }
@@ -32,7 +32,7 @@ pub fn understand(line: &str) -> Understood {
         }
     }
     // The last value of a file is the one that stays.
-    let mut settings: Settings = Vec::new();
+    let mut settings: SetFiles = Vec::new();
     for (path, value) in understood.settings {
         settings.retain(|(known, _)| *known != path);
         settings.push((path, value));
@@ -128,13 +128,13 @@ impl Token {
 }
 
 /// What one part sets; `None` if it may change something else.
-fn settings_of(part: &[Token]) -> Option<Settings> {
+fn settings_of(part: &[Token]) -> Option<SetFiles> {
     let runs_another =
         |token: &Token| token.kind == ArmCommandKind::Replaced && token.text.contains(['`', '(']);
     if part.iter().any(|token| token.kind == ArmCommandKind::Operator || runs_another(token)) {
         return None;
     }
-    let mut settings = Settings::new();
+    let mut settings = SetFiles::new();
     let mut words: Vec<&Token> = Vec::new();
     let mut rest = part.iter();
     while let Some(token) = rest.next() {
@@ -182,8 +182,8 @@ fn plain(words: &[&Token]) -> Option<String> {
         .then(|| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
 }
 
-fn of_sysctl(arguments: &[&Token]) -> Option<Settings> {
-    let mut settings = Settings::new();
+fn of_sysctl(arguments: &[&Token]) -> Option<SetFiles> {
+    let mut settings = SetFiles::new();
     for argument in arguments.iter().filter(|argument| !SYSCTL_FLAGS.contains(&argument.text.as_str())) {
         let (name, value) = argument.text.split_once('=')?;
         // A name with slashes may have dots in it.

@@ -9,19 +9,19 @@ use ipcost_sys::interrupt::Interrupt;
 const SUSPENSION: Duration = Duration::from_millis(1);
 
 /// Suspensions of the machine and stops of this program so far: equal at two times if neither happened in between.
-pub(super) struct Awake {
+pub(super) struct WakeState {
     suspended: Duration,
     continued: u64,
 }
 
-impl Awake {
+impl WakeState {
     pub(super) fn now(interrupt: &Interrupt) -> Self {
         let suspended = Duration::from_nanos(clock::suspended_ns());
         Self { suspended, continued: interrupt.times_continued() }
     }
 }
 
-impl PartialEq for Awake {
+impl PartialEq for WakeState {
     fn eq(&self, other: &Self) -> bool {
         self.continued == other.continued && self.suspended.abs_diff(other.suspended) < SUSPENSION
     }

@@ -3,7 +3,7 @@
 //! Mytkowicz, Diwan, Hauswirth and Sweeney, "Producing wrong data without doing anything obviously wrong!" (ASPLOS 2009);
 //! Curtsinger and Berger, "Stabilizer: statistically sound performance evaluation" (ASPLOS 2013).
 
-use ipcost_model::{Layout, Offsets, Options, PAGE_BYTES, fixed_offset};
+use ipcost_model::{BufferLayout, Offsets, Options, PAGE_BYTES, fixed_offset};
 use ipcost_stats::Random;
 
 /// Allocators place buffers at multiples of this many bytes.
@@ -12,13 +12,13 @@ const STEP_BYTES: u16 = 16;
 const LINE_BYTES: u16 = 64;
 
 /// The layout that all cells of an epoch share.
-pub(super) struct Drawn {
+pub(super) struct DrawnOffsets {
     client: Offsets,
     server: Offsets,
     ring_offset: u16,
 }
 
-impl Drawn {
+impl DrawnOffsets {
     /// Draws a layout. Epochs count from 1; those before them, which calibrate, are told apart by how often processes
     /// were started.
     pub(super) fn of(seed: u64, epoch: u32, starts: u32) -> Self {
@@ -32,8 +32,8 @@ impl Drawn {
     }
 
     /// A cell's layout: as its options fix it, otherwise as drawn.
-    pub(super) fn of_cell(&self, options: &Options) -> Layout {
-        Layout {
+    pub(super) fn of_cell(&self, options: &Options) -> BufferLayout {
+        BufferLayout {
             client: Some(self.client.fixed_by(options)),
             server: Some(self.server.fixed_by(options)),
             ring_offset: Some(fixed_offset(options, "ring_offset").unwrap_or(self.ring_offset)),
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn every_place_is_drawn_and_the_same_seed_draws_the_same() {
-        let drawn = |epoch| Drawn::of(7, epoch, 0).of_cell(&Options::default());
+        let drawn = |epoch| DrawnOffsets::of(7, epoch, 0).of_cell(&Options::default());
         assert_eq!(drawn(3), drawn(3));
         let places: Vec<[u16; 4]> = (1..=4000)
             .map(|epoch| {
@@ -73,9 +73,9 @@ mod tests {
     fn options_fix_a_place_and_pilots_differ() {
         let mut options = Options::default();
         options.set("recv_offset", OptionValue::Int(5)).unwrap();
-        let layout = Drawn::of(1, 1, 0).of_cell(&options);
+        let layout = DrawnOffsets::of(1, 1, 0).of_cell(&options);
         assert_eq!((layout.client.unwrap().recv_offset, layout.server.unwrap().recv_offset), (5, 5));
-        let pilot = |starts| Drawn::of(1, 0, starts).of_cell(&options);
+        let pilot = |starts| DrawnOffsets::of(1, 0, starts).of_cell(&options);
         assert_ne!(pilot(1), pilot(2));
     }
 }

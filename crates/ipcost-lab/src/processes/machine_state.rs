@@ -14,7 +14,7 @@ use super::arm_command::understand;
 use super::kept::{by_hand, holds, put_back, read, setting};
 use crate::error::EngineError;
 use crate::guard::Guard;
-use crate::journal::{Entry, Journal};
+use crate::journal::{Journal, JournalEntry};
 use crate::lab::own_command;
 
 /// What an arm has set, as read back.
@@ -26,7 +26,7 @@ pub(super) struct MachineState {
     before: Vec<KeptFile>,
     journal: Journal,
     /// What is on the disk, while the machine may be changed.
-    entry: Option<Entry>,
+    entry: Option<JournalEntry>,
     /// What the kept files hold after the commands of A and of B.
     seen: [Option<ArmState>; 2],
 }
@@ -112,7 +112,7 @@ impl MachineState {
             });
         }
         let restoration = self.restoration();
-        let entry = Entry::new(restoration);
+        let entry = JournalEntry::new(restoration);
         self.journal.write(&entry)?;
         guard.restores(&entry.restoration, self.journal.path());
         self.entry = Some(entry);
@@ -120,7 +120,7 @@ impl MachineState {
     }
 
     /// Changes what is on the disk.
-    fn note(&mut self, change: impl FnOnce(&mut Entry)) -> Result<(), EngineError> {
+    fn note(&mut self, change: impl FnOnce(&mut JournalEntry)) -> Result<(), EngineError> {
         let Some(entry) = &mut self.entry else { return Ok(()) };
         change(entry);
         self.journal.write(entry)

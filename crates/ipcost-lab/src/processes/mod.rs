@@ -14,33 +14,33 @@ mod whereabouts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use awake::Awake;
-use drawing::Drawn;
+use awake::WakeState;
+use drawing::DrawnOffsets;
 use ipcost_model::pace::PACER;
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole, Told, processes_of};
 use ipcost_model::{
-    ArmName, ArmsRecord, Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan,
-    PlannedCell, ServiceCommand, Watched,
+    ArmName, ArmsRecord, BufferLayout, Cell, Lasts, OptionGroup, OptionValue, Pattern, Placement, Plan,
+    PlannedCell, ServiceCommand, WatchedBatches,
 };
-use ipcost_sys::counters::{self, Counts};
+use ipcost_sys::counters::{self, ActivityCounts};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::placement::{Topology, processors_online};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
-use ipcost_sys::transport::{self, Place, Provision, TransportError, uses_tcp};
+use ipcost_sys::transport::{self, Provision, Rendezvous, TransportError, uses_tcp};
 use ipcost_sys::{Context, driven, process_tree, quota};
 pub(crate) use kept::{holds, read, setting};
 use machine_state::MachineState;
 pub(crate) use machine_state::{Restoration, before};
 use needs::{Need, check_hello};
-use pair::{CLIENT, Pair, SERVER};
+use pair::{CLIENT, PeerPair, SERVER};
 use serde_json::{Map, Value};
 use services::{Services, user_in};
 
 use crate::account::{self, PacedBy, PeerRequest};
 use crate::bench::{BatchKind, BatchOutcome, Bench};
-use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, fault, in_short};
+use crate::conversation::{Failure, Patience, PeerProgram, RunningPeer, await_message, fault, in_short};
 use crate::error::EngineError;
 use crate::guard::Guard;
 use crate::histograms;
@@ -58,7 +58,7 @@ const OPS_TO_FIND: u64 = 100;
 
 pub struct ProcessBench {
     // Dropped in this order: processes, then the directory they use, then the guard over both.
-    pairs: Vec<Option<Pair>>,
+    pairs: Vec<Option<PeerPair>>,
     services: Services,
     dir: PrivateDir,
     guard: Guard,
@@ -204,7 +204,7 @@ impl ProcessBench {
     }
 
     /// Where a cell's buffers begin, while its processes run and if they have any.
-    pub fn layout_of(&self, cell: usize) -> Option<Layout> {
+    pub fn layout_of(&self, cell: usize) -> Option<BufferLayout> {
         self.pairs[cell].as_ref()?.layout
     }
 
@@ -244,7 +244,7 @@ impl ProcessBench {
         for ((arm, name), needs) in needs {
             let program = &self.programs[&(arm, name.to_owned())];
             let mut peer = self.guard.watch(|guard| {
-                Peer::start(program, format!("peer {name}"), Spawn { guard, ..Spawn::default() })
+                RunningPeer::start(program, format!("peer {name}"), Spawn { guard, ..Spawn::default() })
             })?;
             let mut patience = Patience::of(self.timeout, &self.interrupt);
             let hello = match await_message(&mut [&mut peer], 0, &mut patience, &self.interrupt) {
@@ -318,11 +318,11 @@ impl ProcessBench {
         let failed = |source: TransportError| EngineError::Provision { cell: planned.id.clone(), source };
         let transport = transport::find(&planned.cell.transport)
             .ok_or_else(|| failed(TransportError::Refused("there is no such transport".to_owned())))?;
-        transport.provision(&Place { dir: self.dir.path(), name, cell }).map_err(failed)
+        transport.provision(&Rendezvous { dir: self.dir.path(), name, cell }).map_err(failed)
     }
 
     /// Starts both processes of a cell, without waiting for messages.
-    fn start_pair(&mut self, cell: usize) -> Result<(Pair, Provision), EngineError> {
+    fn start_pair(&mut self, cell: usize) -> Result<(PeerPair, Provision), EngineError> {
         let planned = &self.cells[cell];
         let layout = self.layout(planned);
         let mut placed = planned.cell.clone();
@@ -344,7 +344,7 @@ impl ProcessBench {
             let who = format!("{role} {name} of {} in epoch {epoch}", planned.id);
             self.guard.watch(|guard| {
                 let spawn = Spawn { inherit, cpu, network, own_session, guard, ..Spawn::default() };
-                Peer::start(&programs[&(planned.arm, name.to_owned())], who, spawn)
+                RunningPeer::start(&programs[&(planned.arm, name.to_owned())], who, spawn)
             })
         };
         let inherit = std::mem::take(&mut provision.server_inherits);
@@ -366,19 +366,20 @@ impl ProcessBench {
         };
         let pinned = client_cpu.zip(server_cpu).map(|(client, server)| BTreeSet::from([client, server]));
         let (served_by, answering) = (Vec::new(), None);
-        let pair = Pair { server, client, trouble_counters, effective, layout, pinned, served_by, answering };
+        let pair =
+            PeerPair { server, client, trouble_counters, effective, layout, pinned, served_by, answering };
         Ok((pair, provision))
     }
 
     /// Where a cell's buffers begin in this epoch; `None` if it has none.
-    fn layout(&self, planned: &PlannedCell) -> Option<Layout> {
+    fn layout(&self, planned: &PlannedCell) -> Option<BufferLayout> {
         let known = transport::find(&planned.cell.transport)?.capabilities();
         if !known.has_buffers {
             return None;
         }
-        let layout = Drawn::of(self.seed, self.epoch, self.starts).of_cell(&planned.cell.options);
+        let layout = DrawnOffsets::of(self.seed, self.epoch, self.starts).of_cell(&planned.cell.options);
         let has_ring = known.option_groups.contains(&OptionGroup::SharedMemory);
-        Some(Layout {
+        Some(BufferLayout {
             client: layout.client.filter(|_| self.placing.contains(&planned.client)),
             server: layout.server.filter(|_| self.placing.contains(&planned.server)),
             ring_offset: layout.ring_offset.filter(|_| has_ring),
@@ -386,7 +387,7 @@ impl ProcessBench {
     }
 
     /// Receives hello and prepares the server, then the client, for all pairs at once.
-    fn introduce(&mut self, started: Vec<(usize, Pair, Provision)>) -> Result<(), EngineError> {
+    fn introduce(&mut self, started: Vec<(usize, PeerPair, Provision)>) -> Result<(), EngineError> {
         let interrupt = self.interrupt.clone();
         let time = self.timeout + PER_PROCESS * 2 * started.len() as u32;
         let patience = &mut Patience::of(time, &interrupt);
@@ -519,9 +520,9 @@ impl ProcessBench {
     }
 
     /// The machine's and a cell's processes' counters so far.
-    fn count(&self, cell: usize) -> Counts {
-        let ids = self.pairs[cell].as_ref().map(Pair::ids).unwrap_or_default();
-        Counts::read(&ids)
+    fn count(&self, cell: usize) -> ActivityCounts {
+        let ids = self.pairs[cell].as_ref().map(PeerPair::ids).unwrap_or_default();
+        ActivityCounts::read(&ids)
     }
 
     /// Softirq time so far of the cores that both of its processes are pinned to.
@@ -590,7 +591,7 @@ impl ProcessBench {
     }
 
     fn forget_all(&mut self) {
-        let groups: Vec<u32> = self.pairs.iter().flatten().flat_map(Pair::ids).collect();
+        let groups: Vec<u32> = self.pairs.iter().flatten().flat_map(PeerPair::ids).collect();
         self.guard.forget(&groups);
         self.pairs.iter_mut().for_each(|pair| *pair = None);
     }
@@ -650,12 +651,12 @@ impl Bench for ProcessBench {
         let before = if watched.is_empty() { BTreeMap::new() } else { counters::of_connections() };
         let places = self.seen(cell);
         let softirq = self.softirq_ns(cell);
-        let awake = Awake::now(&self.interrupt);
+        let awake = WakeState::now(&self.interrupt);
         let (latency, push) = (kind == BatchKind::Latency, kind == BatchKind::Pushed);
         let seed = if let BatchKind::Paced(seed) = kind { Some(seed) } else { None };
         let (client, server) =
             self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency, push, seed })?;
-        let suspended = awake != Awake::now(&self.interrupt);
+        let suspended = awake != WakeState::now(&self.interrupt);
         let softirq_ns =
             softirq.zip(self.softirq_ns(cell)).map(|(before, after)| after.saturating_sub(before));
         let after = if watched.is_empty() { BTreeMap::new() } else { counters::of_connections() };
@@ -710,7 +711,7 @@ impl Bench for ProcessBench {
         self.pushing.contains(&self.cells[cell].client)
     }
 
-    fn watch(&mut self, cell: usize, ops: u64) -> Result<Option<Watched>, EngineError> {
+    fn watch(&mut self, cell: usize, ops: u64) -> Result<Option<WatchedBatches>, EngineError> {
         let group = self.groups(cell).map(|(_, client)| client);
         let Some(client) = group.filter(|_| uses_tcp(&self.cells[cell].cell.transport)) else {
             return Ok(None);
@@ -721,7 +722,7 @@ impl Bench for ProcessBench {
             self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency: false, push: false, seed: None })
         });
         let (done, _) = done?;
-        Ok(seen.map(|seen| Watched {
+        Ok(seen.map(|seen| WatchedBatches {
             batches: 1,
             ops,
             wall_ns: done.wall_ns,

@@ -3,26 +3,28 @@
 use std::collections::BTreeSet;
 
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole};
-use ipcost_model::{Cell, Layout};
+use ipcost_model::{BufferLayout, Cell};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::process_tree;
 use serde_json::{Map, Value, json};
 
 use super::needs::check_version;
-use crate::conversation::{Failure, Patience, Peer, await_message, expect_silence, fault, out_of_turn};
+use crate::conversation::{
+    Failure, Patience, RunningPeer, await_message, expect_silence, fault, out_of_turn,
+};
 use crate::error::EngineError;
 
 pub(super) const SERVER: usize = 0;
 pub(super) const CLIENT: usize = 1;
 
 /// The two processes of a cell.
-pub(super) struct Pair {
-    pub(super) server: Peer,
-    pub(super) client: Peer,
+pub(super) struct PeerPair {
+    pub(super) server: RunningPeer,
+    pub(super) client: RunningPeer,
     pub(super) trouble_counters: &'static [&'static str],
     pub(super) effective: Map<String, Value>,
     /// Where their buffers begin.
-    pub(super) layout: Option<Layout>,
+    pub(super) layout: Option<BufferLayout>,
     /// The processors that both are pinned to.
     pub(super) pinned: Option<BTreeSet<usize>>,
     /// The processes that serve instead of the server peer, if it only accounts for them.
@@ -31,7 +33,7 @@ pub(super) struct Pair {
     pub(super) answering: Option<u32>,
 }
 
-impl Pair {
+impl PeerPair {
     pub(super) fn ids(&self) -> [u32; 2] {
         [self.server.id(), self.client.id()]
     }
@@ -45,7 +47,7 @@ impl Pair {
         }
     }
 
-    pub(super) fn peer(&mut self, index: usize) -> &mut Peer {
+    pub(super) fn peer(&mut self, index: usize) -> &mut RunningPeer {
         if index == SERVER { &mut self.server } else { &mut self.client }
     }
 

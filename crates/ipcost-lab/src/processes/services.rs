@@ -11,7 +11,7 @@ use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::process::Spawn;
 use serde_json::{Value, json};
 
-use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, out_of_turn};
+use crate::conversation::{Failure, Patience, PeerProgram, RunningPeer, await_message, out_of_turn};
 use crate::error::EngineError;
 use crate::guard::Guard;
 
@@ -22,13 +22,13 @@ const TIME_TO_START: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub(super) struct Services {
     commands: BTreeMap<String, ServiceCommand>,
-    running: BTreeMap<String, Running>,
+    running: BTreeMap<String, RunningService>,
     /// How many were started, so that each has a directory of its own.
     started: u32,
 }
 
-struct Running {
-    peer: Peer,
+struct RunningService {
+    peer: RunningPeer,
     address: Address,
 }
 
@@ -69,7 +69,7 @@ impl Services {
             let dir = dir.join(format!("s{}", self.started));
             let program = PeerProgram::new(&name, command);
             let mut peer = guard.watch(|guard| {
-                Peer::start(
+                RunningPeer::start(
                     &program,
                     format!("the server of {name}"),
                     Spawn { guard, network, ..Spawn::default() },
@@ -79,7 +79,7 @@ impl Services {
             let provision = json!({ "dir": dir, "kept": kept });
             let address = introduced(&mut peer, provision, &mut patience, interrupt)?;
             users.extend(user_in(&address).map(|user| (name.clone(), user)));
-            self.running.insert(name, Running { peer, address });
+            self.running.insert(name, RunningService { peer, address });
         }
         Ok(users)
     }
@@ -124,7 +124,7 @@ pub(super) fn user_in(address: &Address) -> Option<String> {
 
 /// Its hello, then where it listens.
 fn introduced(
-    peer: &mut Peer,
+    peer: &mut RunningPeer,
     provision: Value,
     patience: &mut Patience,
     interrupt: &Interrupt,
@@ -143,7 +143,11 @@ fn introduced(
     }
 }
 
-fn next(peer: &mut Peer, patience: &mut Patience, interrupt: &Interrupt) -> Result<FromPeer, EngineError> {
+fn next(
+    peer: &mut RunningPeer,
+    patience: &mut Patience,
+    interrupt: &Interrupt,
+) -> Result<FromPeer, EngineError> {
     await_message(&mut [peer], 0, patience, interrupt).map_err(|failure| match failure {
         Failure::Interrupted => EngineError::Interrupted,
         Failure::Peer(_, fault) => peer.failed(fault),

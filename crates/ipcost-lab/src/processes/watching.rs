@@ -41,7 +41,7 @@ pub(super) fn watch<T>(client: u32, run: impl FnOnce() -> T) -> (T, Option<Watch
         let watching = scope.spawn(|| {
             // Where others keep the processors busy, looks would come later than what they look for ends.
             let _ = process_tree::run_before_others();
-            let mut sides = Sides::new(client);
+            let mut sides = ClientEnds::new(client);
             look(ends, &ended, &mut sides);
             sides.seen()
         });
@@ -51,7 +51,7 @@ pub(super) fn watch<T>(client: u32, run: impl FnOnce() -> T) -> (T, Option<Watch
     })
 }
 
-fn look(mut ends: TcpEnds, ended: &AtomicBool, sides: &mut Sides) {
+fn look(mut ends: TcpEnds, ended: &AtomicBool, sides: &mut ClientEnds) {
     let mut next = Instant::now();
     while !ended.load(Ordering::Relaxed) {
         let began = Instant::now();
@@ -62,7 +62,7 @@ fn look(mut ends: TcpEnds, ended: &AtomicBool, sides: &mut Sides) {
             next = Instant::now() + ANEW.max(began.elapsed() * MOST_LOOKING);
         }
         let now = Instant::now();
-        let known: Vec<Between> = sides.known.iter().flat_map(|at| [*at, (at.1, at.0)]).collect();
+        let known: Vec<SocketEnds> = sides.known.iter().flat_map(|at| [*at, (at.1, at.0)]).collect();
         let Ok(seen) = ends.of(known) else { return };
         sides.stretches.add(&seen, now);
         std::thread::sleep(EVERY.max((Instant::now() - now) * MOST_LOOKING));
@@ -73,9 +73,9 @@ fn look(mut ends: TcpEnds, ended: &AtomicBool, sides: &mut Sides) {
 /// side acknowledged. At most 64 of them are.
 pub fn watch_ends(
     process: Option<u32>,
-    ends: &[Between],
+    ends: &[SocketEnds],
     lasts: Duration,
-) -> io::Result<Vec<(Between, HeldBack)>> {
+) -> io::Result<Vec<(SocketEnds, HeldBack)>> {
     let mut source = process.map_or_else(TcpEnds::open, TcpEnds::open_at)?;
     let mut stretches = Stretches::default();
     let until = Instant::now() + lasts;
@@ -90,7 +90,7 @@ pub fn watch_ends(
 }
 
 /// The two addresses of an end, its own first.
-pub type Between = (SocketAddr, SocketAddr);
+pub type SocketEnds = (SocketAddr, SocketAddr);
 
 /// An end that holds something back: since when, and what was acknowledged by then.
 #[derive(Debug, Clone, Copy)]
@@ -107,10 +107,10 @@ struct Stretch {
 struct Stretches {
     /// When it was looked last.
     looked: Option<Instant>,
-    open: HashMap<Between, Stretch>,
-    seen: HashMap<Between, HeldBack>,
+    open: HashMap<SocketEnds, Stretch>,
+    seen: HashMap<SocketEnds, HeldBack>,
     /// The sockets of ends that have held something back, whose option tells.
-    held: HashMap<Between, u32>,
+    held: HashMap<SocketEnds, u32>,
 }
 
 impl Stretches {
@@ -135,7 +135,7 @@ impl Stretches {
                 self.count(between, &ended, half);
             }
         }
-        let ended: Vec<Between> = self.open.keys().copied().filter(|it| !held.contains(it)).collect();
+        let ended: Vec<SocketEnds> = self.open.keys().copied().filter(|it| !held.contains(it)).collect();
         for between in ended {
             if let Some(stretch) = self.open.remove(&between) {
                 self.count(between, &stretch, half);
@@ -144,7 +144,7 @@ impl Stretches {
     }
 
     /// Counts a stretch that ended `after` the last look at it, if it was as long as only a delayed acknowledgement makes it.
-    fn count(&mut self, between: Between, stretch: &Stretch, after: Duration) {
+    fn count(&mut self, between: SocketEnds, stretch: &Stretch, after: Duration) {
         let seen = stretch.last - stretch.began;
         if seen >= DELAYED {
             let took = stretch.before + seen + after;
@@ -155,8 +155,8 @@ impl Stretches {
     }
 
     /// What was seen at each end that has waited, with its option.
-    fn finish(mut self) -> HashMap<Between, HeldBack> {
-        let open: Vec<(Between, Stretch)> = self.open.drain().collect();
+    fn finish(mut self) -> HashMap<SocketEnds, HeldBack> {
+        let open: Vec<(SocketEnds, Stretch)> = self.open.drain().collect();
         open.iter().for_each(|(between, stretch)| self.count(*between, stretch, Duration::ZERO));
         for (between, inode) in &self.held {
             let option = owner_of(*inode).and_then(|(process, descriptor)| nodelay_of(process, descriptor));
@@ -167,15 +167,15 @@ impl Stretches {
 }
 
 /// The client's ends of a cell, and what they and their other ends held back.
-struct Sides {
+struct ClientEnds {
     client: u32,
     /// Those that are open.
-    known: BTreeSet<Between>,
-    clients: HashSet<Between>,
+    known: BTreeSet<SocketEnds>,
+    clients: HashSet<SocketEnds>,
     stretches: Stretches,
 }
 
-impl Sides {
+impl ClientEnds {
     fn new(client: u32) -> Self {
         Self { client, known: BTreeSet::new(), clients: HashSet::new(), stretches: Stretches::default() }
     }
@@ -226,7 +226,7 @@ mod tests {
 
     /// The client is at port 1000, the server at port 80.
     fn watched(looks: impl IntoIterator<Item = (u64, TcpEnd, TcpEnd)>) -> WatchedEnds {
-        let mut sides = Sides::new(0);
+        let mut sides = ClientEnds::new(0);
         let known = end(1, 1000, 80, 0, 0);
         sides.clients.insert((known.local, known.remote));
         let began = Instant::now();

@@ -1,6 +1,6 @@
 //! What makes a cell cost what it costs.
 
-use super::{Place, Rule};
+use super::{Rule, RuleSource};
 
 rules! {
     NAGLE = "nagle", "small segments that wait for an acknowledgement",

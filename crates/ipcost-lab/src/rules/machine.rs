@@ -1,6 +1,6 @@
 //! What a machine does to every cell, and what it lets this program see.
 
-use super::{Place, Rule};
+use super::{Rule, RuleSource};
 
 rules! {
     VIRTUAL_MACHINE = "virtual-machine", "whether this is a virtual machine",

@@ -13,7 +13,7 @@ macro_rules! rules {
                 about: $about,
                 why: $why,
                 from: $from,
-                places: &[$(Place::$place),+],
+                places: &[$(RuleSource::$place),+],
                 basis: $basis,
             };
         )+
@@ -37,7 +37,7 @@ pub use self::thresholds::*;
 
 /// Who says that a rule applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum RuleSource {
     /// A warning or note of a run.
     Warning,
     /// `ipcost doctor`.
@@ -58,7 +58,7 @@ pub struct Rule {
     pub why: &'static str,
     /// From which value on it counts.
     pub from: &'static str,
-    pub places: &'static [Place],
+    pub places: &'static [RuleSource],
     /// How it is known to matter: a measurement, a planted case in a test, or a source.
     pub basis: &'static str,
 }
@@ -109,7 +109,7 @@ mod tests {
     fn row(rule: &Rule) -> String {
         let said = |place| if rule.places.contains(&place) { "✓" } else { "" };
         let [warning, doctor, explain, watch] =
-            [Place::Warning, Place::Doctor, Place::Explain, Place::Watch].map(said);
+            [RuleSource::Warning, RuleSource::Doctor, RuleSource::Explain, RuleSource::Watch].map(said);
         let basis = match rule.basis.split_once("https://") {
             Some((before, address)) => format!("{before}[{0}](https://{0})", address.trim_end_matches('/')),
             None => rule.basis.to_owned(),

@@ -1,6 +1,6 @@
 //! What can be wrong with a run or with one of its cells.
 
-use super::{Place, Rule};
+use super::{Rule, RuleSource};
 
 rules! {
     INTERRUPTED = "interrupted", "whether the run was interrupted",

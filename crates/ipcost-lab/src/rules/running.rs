@@ -1,6 +1,6 @@
 //! What programs that already run do to each other.
 
-use super::{Place, Rule};
+use super::{Rule, RuleSource};
 
 rules! {
     CONNECTION_EACH = "connection-each", "connections that carry one request",

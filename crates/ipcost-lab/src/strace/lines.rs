@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// A whole call of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct TraceLine<'a> {
     /// The thread, by number.
     pub thread: &'a str,
     /// When it began, nanoseconds since 1970 by the wall clock, where strace was told to write it (`-ttt`).
@@ -26,7 +26,7 @@ pub struct Parts<'a> {
     pub result: &'a str,
 }
 
-impl Line<'_> {
+impl TraceLine<'_> {
     /// Its parts; `None` if it is no call, or one that did not end.
     pub fn parts(&self) -> Option<Parts<'_>> {
         let (name, rest) = self.text.split_once('(')?;
@@ -93,7 +93,7 @@ impl<'a> Parts<'a> {
 }
 
 /// Takes a trace apart, with or without times.
-pub fn each_line<'a>(trace: &'a str, take: &mut dyn FnMut(Line<'a>)) {
+pub fn each_line<'a>(trace: &'a str, take: &mut dyn FnMut(TraceLine<'a>)) {
     // By thread: the beginning of a call that others interrupted.
     let mut begun: BTreeMap<&str, (Option<u64>, &str)> = BTreeMap::new();
     for line in trace.lines() {
@@ -105,10 +105,10 @@ pub fn each_line<'a>(trace: &'a str, take: &mut dyn FnMut(Line<'a>)) {
         {
             if let Some((began_ns, beginning)) = begun.remove(thread) {
                 let text = Cow::Owned(format!("{beginning}{end}"));
-                take(Line { thread, began_ns, written_ns, text });
+                take(TraceLine { thread, began_ns, written_ns, text });
             }
         } else {
-            take(Line { thread, began_ns: written_ns, written_ns, text: Cow::Borrowed(rest) });
+            take(TraceLine { thread, began_ns: written_ns, written_ns, text: Cow::Borrowed(rest) });
         }
     }
 }
@@ -139,7 +139,7 @@ mod tests {
 12 1700000000.8 <... poll resumed>) = 1
 ";
 
-    fn lines(trace: &str) -> Vec<Line<'_>> {
+    fn lines(trace: &str) -> Vec<TraceLine<'_>> {
         let mut found = Vec::new();
         each_line(trace, &mut |line| found.push(line));
         found

@@ -14,13 +14,13 @@ const TRACE: &str = "\
 rubbish
 ";
 
-fn calls(tally: &Tally, name: &str, on: Option<Object>) -> Calls {
-    tally.calls()[&Call { name: name.to_owned(), on }].clone()
+fn calls(tally: &TraceSummary, name: &str, on: Option<Object>) -> TracedCalls {
+    tally.calls()[&TracedCall { name: name.to_owned(), on }].clone()
 }
 
 #[test]
 fn calls_are_counted_with_bytes_and_failures() {
-    let tally = Tally::of(TRACE);
+    let tally = TraceSummary::of(TRACE);
     let calls = |name: &str| calls(&tally, name, None);
     assert_eq!((calls("read").moved, calls("read").partial), (832, 0));
     assert_eq!((calls("sendto").moved, calls("sendto").asked, calls("sendto").partial), (20, 64, 1));
@@ -59,13 +59,16 @@ fn times_change_nothing() {
             Some((thread, call)) => format!("{thread} 1700000000.123456 {call}\n"),
             None => format!("{line}\n"),
         };
-        assert_eq!(Tally::of(&trace.lines().map(with_time).collect::<String>()), Tally::of(trace));
+        assert_eq!(
+            TraceSummary::of(&trace.lines().map(with_time).collect::<String>()),
+            TraceSummary::of(trace)
+        );
     }
 }
 
 #[test]
 fn what_a_descriptor_is_and_how_long_a_call_took_are_read() {
-    let tally = Tally::of(ANNOTATED);
+    let tally = TraceSummary::of(ANNOTATED);
     let of = |name: &str, on| calls(&tally, name, on);
     assert_eq!(tally.lookups, BTreeMap::from([("/etc/hosts".to_owned(), 1)]), "opened once");
     assert_eq!(of("read", Some(Object::File)).took_ns, [4_000]);
@@ -86,6 +89,6 @@ fn what_a_descriptor_is_and_how_long_a_call_took_are_read() {
 proptest::proptest! {
     #[test]
     fn any_text_is_taken(text in "[ -~\n]{0,200}") {
-        let _ = Tally::of(&text);
+        let _ = TraceSummary::of(&text);
     }
 }

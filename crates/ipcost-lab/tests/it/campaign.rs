@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ipcost_lab::planning::{EpochCost, fit};
 use ipcost_lab::progress::Phase;
-use ipcost_lab::{Contrasts, NO_TIME, Question, Settings, plan, run};
+use ipcost_lab::{Contrasts, NO_TIME, PlanSettings, Question, plan, run};
 use ipcost_model::{
     Document, LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict, expand, parse_job,
 };
@@ -414,7 +414,7 @@ fn a_budget_that_cannot_reach_an_interval_names_one_that_can() {
     };
     let planned = |budget: &str| {
         let job = parse_job(&format!("budget = \"{budget}\"\n{PAIR}")).unwrap();
-        plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1))
+        plan(expand(&job, &offers).unwrap(), &PlanSettings::of(&job, 1))
     };
     let error = planned("200ms").unwrap_err().to_string();
     assert!(error.contains("cannot reach an interval") && !error.contains('\n'), "{error}");

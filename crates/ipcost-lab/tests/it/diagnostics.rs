@@ -6,7 +6,8 @@ use std::time::Duration;
 use ipcost_lab::{Answered, Contrasts, Needed, Outcome, Question, Snapshot, run};
 use ipcost_model::protocol::UNSENT;
 use ipcost_model::{
-    Document, Host, Layout, LayoutPlace, Metric, Offsets, Plan, ProcessorTimes, Throttling, Usage, Verdict,
+    BufferLayout, Document, Host, LayoutPlace, Metric, Offsets, Plan, ProcessorTimes, Throttling, Usage,
+    Verdict,
 };
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;
@@ -73,10 +74,10 @@ fn snapshots(stolen_per_epoch: u64, others_per_epoch: u64, throttled_per_epoch: 
 }
 
 /// Receive buffers of the server go around a page in steps that meet every part of it.
-fn drawn(epoch: u32) -> Option<Layout> {
+fn drawn(epoch: u32) -> Option<BufferLayout> {
     let place = |step: u32| (epoch * step % 256 * 16) as u16;
     let offsets = |send, recv| Some(Offsets { send_offset: place(send), recv_offset: place(recv) });
-    Some(Layout { client: offsets(31, 57), server: offsets(91, 103), ring_offset: None })
+    Some(BufferLayout { client: offsets(31, 57), server: offsets(91, 103), ring_offset: None })
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Multiples of floors on a script instead of a machine: exactly what the figures say.
 
-use ipcost_lab::{Contrasts, Settings, plan, run};
+use ipcost_lab::{Contrasts, PlanSettings, plan, run};
 use ipcost_model::{
     Capabilities, Document, FloorKind, Offers, Pattern, Placement, Plan, TransportState, expand, parse_job,
 };
@@ -23,7 +23,7 @@ fn planned_with_floors(text: &str) -> Plan {
         peers: &[],
         lacks: Offers::LACKS_NOTHING,
     };
-    plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1)).unwrap()
+    plan(expand(&job, &offers).unwrap(), &PlanSettings::of(&job, 1)).unwrap()
 }
 
 fn measured(plan: Plan, script: &mut Script) -> Document {

@@ -5,5 +5,6 @@ mod probes;
 
 pub use machine::{IdleState, LimitFacts, NetworkFacts, ProcessorFacts, SchedulerFacts, USUAL_PIPE_BYTES};
 pub use probes::{
-    BuiltInPeer, Counting, Facts, PermissionFacts, Reading, Sample, ToolFacts, UnavailableTransport,
+    ActivitySample, BuiltInPeer, Counting, MachineFacts, PermissionFacts, Reading, ToolFacts,
+    UnavailableTransport,
 };

@@ -6,7 +6,7 @@ use super::machine::{LimitFacts, NetworkFacts, ProcessorFacts, SchedulerFacts};
 
 /// Everything known about a machine.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Facts {
+pub struct MachineFacts {
     pub processor: ProcessorFacts,
     /// How this program shares the machine.
     pub scheduler: SchedulerFacts,
@@ -14,7 +14,7 @@ pub struct Facts {
     pub limits: LimitFacts,
     pub network: NetworkFacts,
     /// What the machine did for a moment; `None` if it was not watched.
-    pub sample: Option<Sample>,
+    pub sample: Option<ActivitySample>,
     /// The clock's cost and resolution; `None` if it was not tried.
     pub clock: Option<Reading>,
     /// What a run that was killed has left changed; `None` if nothing.
@@ -26,7 +26,7 @@ pub struct Facts {
 
 /// What the machine did while it was watched: first left alone, then with every processor of this program busy.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct ActivitySample {
     /// How long it was left alone, seconds.
     pub quiet_s: f64,
     /// The share of the processors' time that other processes took meanwhile, 0 to 1.

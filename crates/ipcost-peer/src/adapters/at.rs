@@ -36,12 +36,12 @@ const MOST_PATIENCE: Duration = Duration::from_secs(120);
 /// The addresses of a server that the user runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Addresses", try_from = "Addresses")]
-pub struct Given {
-    pub unix: Option<At>,
-    pub tcp: Option<At>,
+pub struct GivenAddress {
+    pub unix: Option<ServerAddress>,
+    pub tcp: Option<ServerAddress>,
 }
 
-impl Given {
+impl GivenAddress {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.unix.is_none() && self.tcp.is_none()
@@ -55,31 +55,33 @@ struct Addresses {
     tcp: Option<Address>,
 }
 
-impl From<Given> for Addresses {
-    fn from(given: Given) -> Self {
+impl From<GivenAddress> for Addresses {
+    fn from(given: GivenAddress) -> Self {
         Self { unix: given.unix.map(|at| at.address), tcp: given.tcp.map(|at| at.address) }
     }
 }
 
-impl TryFrom<Addresses> for Given {
+impl TryFrom<Addresses> for GivenAddress {
     type Error = String;
 
     fn try_from(written: Addresses) -> Result<Self, String> {
-        let at = |transport, address: Option<Address>| address.map(|at| At::of(transport, &at)).transpose();
+        let at = |transport, address: Option<Address>| {
+            address.map(|at| ServerAddress::of(transport, &at)).transpose()
+        };
         Ok(Self { unix: at("unix", written.unix)?, tcp: at("tcp", written.tcp)? })
     }
 }
 
 /// The address of a server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct At {
+pub struct ServerAddress {
     /// The transport to it; `tcp6` for a server on `::1`.
     pub transport: &'static str,
     /// The address in that transport's form.
     pub address: Address,
 }
 
-impl At {
+impl ServerAddress {
     /// The address that a server's peer, or a private server, has told.
     pub fn of(transport: &str, address: &Address) -> Result<Self, String> {
         let host = address.get("host").and_then(|host| host.as_str()).unwrap_or_default();
@@ -275,10 +277,10 @@ fn addresses_of_localhost() -> Vec<IpAddr> {
 fn first_listening(
     addresses: &[IpAddr],
     port: u16,
-    listener: &dyn Fn(SocketAddr) -> Option<Listener>,
-) -> Result<At, String> {
+    listener: &dyn Fn(SocketAddr) -> Option<FoundServer>,
+) -> Result<ServerAddress, String> {
     let sockets = addresses.iter().map(|address| SocketAddr::new(*address, port));
-    let found: Vec<(SocketAddr, Listener)> =
+    let found: Vec<(SocketAddr, FoundServer)> =
         sockets.clone().filter_map(|socket| Some((socket, listener(socket)?))).collect();
     let Some((first, of)) = found.first() else {
         let tried: Vec<String> = sockets.map(|socket| socket.to_string()).collect();
@@ -292,20 +294,20 @@ fn first_listening(
             "{LOCALHOST}:{port} is two servers of different users, {first} and {second}; give one of the two addresses"
         ));
     }
-    Ok(At::of_port(first.ip(), port).named(LOCALHOST))
+    Ok(ServerAddress::of_port(first.ip(), port).named(LOCALHOST))
 }
 
 /// A server at an address.
 #[derive(Clone, Copy)]
-struct Listener {
+struct FoundServer {
     /// Its user, where the kernel shows it.
     user: Option<u32>,
 }
 
-fn listener(at: SocketAddr) -> Option<Listener> {
+fn listener(at: SocketAddr) -> Option<FoundServer> {
     TcpStream::connect_timeout(&at, PATIENCE).ok()?;
     let found = TcpEnds::open().and_then(|mut ends| ends.listener(at)).ok().flatten();
-    Some(Listener { user: found.map(|end| end.user) })
+    Some(FoundServer { user: found.map(|end| end.user) })
 }
 
 /// A connection on which a call that takes longer than a few seconds fails, and that ends after two minutes whatever its server sends.
@@ -348,7 +350,7 @@ pub fn limit(connection: &Connection) -> Result<(), TransportError> {
         .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))
 }
 
-impl fmt::Display for At {
+impl fmt::Display for ServerAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.path(), self.host(), self.port()) {
             (Some(path), ..) => formatter.write_str(path),
@@ -405,7 +407,7 @@ mod tests {
         let both = [IpAddr::V6(Ipv6Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST)];
         let first = |only: Option<&str>| {
             first_listening(&both, 6379, &|at| {
-                only.is_none_or(|only| at.to_string() == only).then_some(Listener { user: Some(33) })
+                only.is_none_or(|only| at.to_string() == only).then_some(FoundServer { user: Some(33) })
             })
         };
         for (only, shown, transport) in [
@@ -422,7 +424,7 @@ mod tests {
         }
         let error = first(Some("nowhere")).unwrap_err();
         assert!(error.contains("localhost:6379 ([::1]:6379, 127.0.0.1:6379)"), "{error}");
-        let mixed = first_listening(&both, 6379, &|at| Some(Listener { user: Some(at.is_ipv6().into()) }));
+        let mixed = first_listening(&both, 6379, &|at| Some(FoundServer { user: Some(at.is_ipv6().into()) }));
         let error = mixed.unwrap_err();
         assert!(
             error.ends_with("different users, [::1]:6379 and 127.0.0.1:6379; give one of the two addresses"),
@@ -430,7 +432,7 @@ mod tests {
         );
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let at = At::of_host_and_port(&format!("localhost:{port}"), false).unwrap();
+        let at = ServerAddress::of_host_and_port(&format!("localhost:{port}"), false).unwrap();
         assert_eq!(at.to_string(), format!("127.0.0.1:{port}"));
         assert!(addresses_of_localhost().iter().all(IpAddr::is_loopback));
     }
@@ -439,7 +441,7 @@ mod tests {
     fn a_server_that_sends_without_end_is_not_heard_without_end() {
         use ipcost_sys::transport::Channel;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let at = At::of_port(Ipv4Addr::LOCALHOST.into(), listener.local_addr().unwrap().port());
+        let at = ServerAddress::of_port(Ipv4Addr::LOCALHOST.into(), listener.local_addr().unwrap().port());
         let mut connection = at.client(None, 0).unwrap().connect().unwrap();
         let mut server = listener.accept().unwrap().0;
         let sends = std::thread::spawn(move || while std::io::Write::write_all(&mut server, b"x").is_ok() {});
@@ -460,7 +462,7 @@ mod tests {
     #[test]
     fn a_port_that_another_user_listens_on_is_no_private_servers() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let at = At::of_port(Ipv4Addr::LOCALHOST.into(), listener.local_addr().unwrap().port());
+        let at = ServerAddress::of_port(Ipv4Addr::LOCALHOST.into(), listener.local_addr().unwrap().port());
         let listened = |user: u32| at.is_listened_on_by(user).map_err(|error| error.to_string());
         assert_eq!(listened(driven::own_user()), Ok(()));
         let error = listened(driven::own_user() + 1).unwrap_err();
@@ -476,7 +478,7 @@ mod tests {
             ("[::1]:6379", "[::1]:6379", "tcp6"),
             ("::1:6379", "[::1]:6379", "tcp6"),
         ] {
-            let at = At::of_host_and_port(text, false).unwrap();
+            let at = ServerAddress::of_host_and_port(text, false).unwrap();
             assert_eq!((at.to_string().as_str(), at.transport), (shown, transport));
         }
         for (text, part) in [
@@ -486,12 +488,15 @@ mod tests {
             ("localhost:0", "from 1 to 65535"),
             ("localhost:65536", "from 1 to 65535"),
         ] {
-            let message = At::of_host_and_port(text, false).unwrap_err();
+            let message = ServerAddress::of_host_and_port(text, false).unwrap_err();
             assert!(message.contains(part), "{text}: {message}");
         }
-        let far = At::of_host_and_port("192.0.2.1:6379", true).unwrap();
-        assert!(far.is_remote() && At::of_host_and_port("example.org:1", true).is_err());
-        assert_eq!(At::of_path("/run/redis.sock").unwrap().to_string(), "/run/redis.sock");
-        assert!(At::of_path(&"x".repeat(MAX_SOCKET_PATH + 1)).is_err() && At::of_path("").is_err());
+        let far = ServerAddress::of_host_and_port("192.0.2.1:6379", true).unwrap();
+        assert!(far.is_remote() && ServerAddress::of_host_and_port("example.org:1", true).is_err());
+        assert_eq!(ServerAddress::of_path("/run/redis.sock").unwrap().to_string(), "/run/redis.sock");
+        assert!(
+            ServerAddress::of_path(&"x".repeat(MAX_SOCKET_PATH + 1)).is_err()
+                && ServerAddress::of_path("").is_err()
+        );
     }
 }

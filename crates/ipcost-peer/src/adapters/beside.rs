@@ -7,10 +7,10 @@ use std::time::Duration;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Options, Pattern};
 use ipcost_sys::driven;
-use ipcost_sys::transport::{self, Connection, Place, Server, Transport};
+use ipcost_sys::transport::{self, Connection, Rendezvous, Server, Transport};
 
 use crate::adapters::{refused, system};
-use crate::{Crew, Order, PeerError, Prepared, Role, RoleState, Together, receive_all, send_all};
+use crate::{JoinedReports, Order, PeerError, Prepared, Role, RoleState, Workers, receive_all, send_all};
 
 /// The member of a server's address with the side channel.
 const MEMBER: &str = "beside";
@@ -29,7 +29,7 @@ fn cell_beside(cell: &Cell) -> Cell {
 /// Waits for the client at a private name, which is added to the server's address.
 pub fn offer(cell: &Cell, address: &mut Address) -> Result<Box<dyn Server>, PeerError> {
     let cell = cell_beside(cell);
-    let place = Place { dir: Path::new(""), name: "beside", cell: &cell };
+    let place = Rendezvous { dir: Path::new(""), name: "beside", cell: &cell };
     let server = names()?.serve(&names()?.provision(&place)?.server, &cell)?;
     address.insert(MEMBER.to_owned(), server.address().into());
     Ok(server)
@@ -52,19 +52,19 @@ pub fn reach(cell: &Cell, address: &Address) -> Result<Words, PeerError> {
 }
 
 /// A client's role: its workers, and a word to the other side after each batch.
-pub fn client(crew: Crew, workers: u32, words: Words) -> Result<Prepared, PeerError> {
-    let part = RoleState::Playing(Box::new(Client { crew, workers: workers.into(), words }));
+pub fn client(crew: Workers, workers: u32, words: Words) -> Result<Prepared, PeerError> {
+    let part = RoleState::Playing(Box::new(SideChannelClient { crew, workers: workers.into(), words }));
     Ok(Prepared { address: Address::new(), effective: Vec::new(), part })
 }
 
-struct Client {
-    crew: Crew,
+struct SideChannelClient {
+    crew: Workers,
     workers: u64,
     words: Words,
 }
 
-impl Role for Client {
-    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+impl Role for SideChannelClient {
+    fn run(&mut self, order: Order) -> Result<JoinedReports, PeerError> {
         let (together, _) = self.crew.run(Order { ops: order.ops / self.workers, ..order })?;
         // After reading the clock and the usage.
         self.words.say_done()?;

@@ -11,7 +11,7 @@ use ipcost_model::{Document, Metric, Pattern, Placement, Work, WorkloadRecord};
 use super::series::{Across, Alike, alike, name, size};
 use crate::summary::{self, IF_IT_SLEEPS};
 use crate::words;
-pub use field::{Field, Standing};
+pub use field::{CheapestField, Standing};
 use field::{field, of_two};
 
 /// What the map is about.
@@ -27,13 +27,13 @@ pub struct Map {
     /// What stands above the columns.
     pub sizes: Vec<String>,
     /// The rows, by work.
-    pub groups: Vec<Group>,
+    pub groups: Vec<CheapestGroup>,
     /// What has to be said about it.
     pub notes: Vec<String>,
 }
 
 /// Rows of the same work.
-pub struct Group {
+pub struct CheapestGroup {
     pub title: String,
     /// On one core, and on two.
     pub rows: Vec<CheapestRow>,
@@ -45,7 +45,7 @@ pub struct CheapestRow {
     /// Which cells of its tables it is about.
     pub among: Among,
     /// One for each column, if it was measured.
-    pub fields: Vec<Option<Field>>,
+    pub fields: Vec<Option<CheapestField>>,
 }
 
 /// The cells that a row is about.
@@ -70,7 +70,7 @@ impl CheapestRow {
     }
 
     /// What a field of it is about: `64 B stream, one core, tcp or pipe`.
-    pub fn work(&self, field: &Field) -> String {
+    pub fn work(&self, field: &CheapestField) -> String {
         match self.among {
             Among::All => field.work.clone(),
             Among::Sleeping | Among::Two(_) => format!("{}, {}", field.work, self.name()),
@@ -79,7 +79,7 @@ impl CheapestRow {
 }
 
 /// The tables of a row.
-struct Line<'a> {
+struct TableLine<'a> {
     title: String,
     work: Work,
     tables: Vec<&'a WorkloadRecord>,
@@ -88,8 +88,9 @@ struct Line<'a> {
 /// The map of a document; `None` if no work was compared in two sizes.
 pub fn map(document: &Document) -> Option<Map> {
     let mut lines = lines(document);
-    let compared =
-        |line: &Line<'_>| line.tables.len() > 1 && line.tables.iter().any(|table| table.fastest.is_some());
+    let compared = |line: &TableLine<'_>| {
+        line.tables.len() > 1 && line.tables.iter().any(|table| table.fastest.is_some())
+    };
     if !lines.iter().any(compared) {
         return None;
     }
@@ -108,12 +109,12 @@ pub fn map(document: &Document) -> Option<Map> {
     if lines.iter().flat_map(|line| &line.tables).any(|table| table.cells.len() > MOST_PAIRS + 1) {
         notes.push(format!("Not shown: the baseline against more than {MOST_PAIRS} others."));
     }
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<CheapestGroup> = Vec::new();
     for line in &lines {
         let rows = rows_of(document, line, &shown);
         match groups.iter_mut().find(|group| group.title == line.title) {
             Some(group) => group.rows.extend(rows),
-            None => groups.push(Group { title: line.title.clone(), rows }),
+            None => groups.push(CheapestGroup { title: line.title.clone(), rows }),
         }
     }
     notes.splice(0..0, explained(&groups));
@@ -130,7 +131,7 @@ pub fn legend(document: &Document) -> String {
 }
 
 /// What the rows beneath others are about.
-fn explained(groups: &[Group]) -> Vec<String> {
+fn explained(groups: &[CheapestGroup]) -> Vec<String> {
     let is_any = |wanted: fn(&Among) -> bool| {
         groups.iter().flat_map(|group| &group.rows).any(|row| wanted(&row.among))
     };
@@ -148,7 +149,7 @@ fn explained(groups: &[Group]) -> Vec<String> {
 }
 
 /// The tables by work and placement, each size once.
-fn lines(document: &Document) -> Vec<Line<'_>> {
+fn lines(document: &Document) -> Vec<TableLine<'_>> {
     // Floors are parts, and not compared.
     let tables = document.workloads.iter().filter(|table| table.pattern != Pattern::Floor);
     let line = |Alike { work, mirrors, items }| {
@@ -157,12 +158,12 @@ fn lines(document: &Document) -> Vec<Line<'_>> {
         tables.sort_by_key(|table| size(&table.work));
         tables.dedup_by_key(|table| size(&table.work));
         let title = name(&Work { placement: Placement::Free, ..work.clone() }, mirrors, Across::Size);
-        Line { title, work, tables }
+        TableLine { title, work, tables }
     };
     alike(tables, |table| table.work.clone(), Across::Size).into_iter().map(line).collect()
 }
 
-fn rows_of(document: &Document, line: &Line<'_>, sizes: &[u64]) -> Vec<CheapestRow> {
+fn rows_of(document: &Document, line: &TableLine<'_>, sizes: &[u64]) -> Vec<CheapestRow> {
     let cores = words::cores(line.work.placement);
     let row = |among| CheapestRow { cores, among, fields: sizes.iter().map(|_| None).collect() };
     let mut rows = vec![row(Among::All)];
@@ -190,7 +191,7 @@ fn rows_of(document: &Document, line: &Line<'_>, sizes: &[u64]) -> Vec<CheapestR
 }
 
 /// The baseline against each other cell, unless these two are all: `tcp or pipe`.
-fn pairs(document: &Document, table: &WorkloadRecord) -> Vec<(Among, Field)> {
+fn pairs(document: &Document, table: &WorkloadRecord) -> Vec<(Among, CheapestField)> {
     let Some(baseline) = table.baseline.as_ref().filter(|_| table.cells.len() > 2) else { return Vec::new() };
     let pair = |other: &String| {
         let known = words::contrast(document, Metric::Wall, other).filter(|known| known.b == *baseline)?;
@@ -213,7 +214,7 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    fn first(document: &Document) -> Field {
+    fn first(document: &Document) -> CheapestField {
         map(document).unwrap().groups.remove(0).rows.remove(0).fields.remove(0).unwrap()
     }
 

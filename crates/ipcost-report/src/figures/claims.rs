@@ -5,17 +5,17 @@ use ipcost_model::ClaimVerdict;
 
 /// The claims of an article.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Claims {
+pub struct FigureClaims {
     /// What the article asked.
     pub question: String,
     /// Where it was published, what was not measured, and the like: a line each.
     pub notes: Vec<String>,
     /// In the article's order.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<FigureClaim>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Claim {
+pub struct FigureClaim {
     /// Its place among the others, from 1.
     pub number: usize,
     /// As it was published.
@@ -24,24 +24,24 @@ pub struct Claim {
     /// The same in words, with what that is limited to.
     pub said: String,
     /// As published, then under each condition.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<FigureCondition>,
 }
 
 /// A claim under a condition.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
+pub struct FigureCondition {
     /// The condition in words.
     pub name: String,
     /// What is known; `None` if it decides nothing.
     pub known: Option<ClaimVerdict>,
     /// The same in words.
     pub said: String,
-    pub tests: Vec<Test>,
+    pub tests: Vec<FigureTest>,
 }
 
 /// A comparison and its figures.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Test {
+pub struct FigureTest {
     pub about: String,
     /// Whether it is a ratio, and not the figure of a single cell.
     pub is_ratio: bool,
@@ -80,7 +80,7 @@ pub struct Multiples<'a> {
 
 #[derive(Debug)]
 pub struct ConditionPanel<'a> {
-    pub condition: &'a Condition,
+    pub condition: &'a FigureCondition,
     /// From top to bottom.
     pub rows: Vec<TestRow<'a>>,
 }
@@ -95,7 +95,7 @@ pub struct TestRow<'a> {
     pub told: String,
     /// Whether its value can be drawn on the axis.
     pub is_drawn: bool,
-    pub test: &'a Test,
+    pub test: &'a FigureTest,
 }
 
 /// A value that a logarithmic axis can show.
@@ -103,27 +103,27 @@ pub fn drawable(value: f64) -> Option<f64> {
     Some(value).filter(|value| value.is_finite() && *value > 0.0)
 }
 
-impl Claim {
+impl FigureClaim {
     /// Its panels; `None` if no value can be drawn.
     pub fn multiples(&self) -> Option<Multiples<'_>> {
         // Figures that decide nothing are shown only where there are no others.
         let decided = self.conditions.iter().any(|condition| condition.known.is_some());
-        let is_shown = |test: &&Test| test.decides || !decided;
-        let conditions: Vec<(&Condition, Vec<&Test>)> = self
+        let is_shown = |test: &&FigureTest| test.decides || !decided;
+        let conditions: Vec<(&FigureCondition, Vec<&FigureTest>)> = self
             .conditions
             .iter()
             .filter(|condition| condition.known.is_some() || !decided)
             .map(|condition| (condition, condition.tests.iter().filter(is_shown).collect::<Vec<_>>()))
             .filter(|(_, tests)| !tests.is_empty())
             .collect();
-        let all: Vec<&Test> = conditions.iter().flat_map(|(_, tests)| tests.iter().copied()).collect();
-        let has_value = |test: &Test| test.value.and_then(drawable).is_some();
+        let all: Vec<&FigureTest> = conditions.iter().flat_map(|(_, tests)| tests.iter().copied()).collect();
+        let has_value = |test: &FigureTest| test.value.and_then(drawable).is_some();
         let is_ratio = all.iter().any(|test| has_value(test) && test.is_ratio);
-        let is_drawn = |test: &Test| has_value(test) && test.is_ratio == is_ratio;
+        let is_drawn = |test: &FigureTest| has_value(test) && test.is_ratio == is_ratio;
         if !all.iter().any(|test| is_drawn(test)) {
             return None;
         }
-        let names = Names::of(&all);
+        let names = SharedNames::of(&all);
         let panels = conditions.into_iter().map(|(condition, tests)| ConditionPanel {
             condition,
             rows: tests
@@ -144,7 +144,7 @@ impl Claim {
 }
 
 /// `unix over tcp, 1 B: 0.81 (0.76–0.90), claimed < 1: holds`.
-fn sentence(test: &Test) -> String {
+fn sentence(test: &FigureTest) -> String {
     let figures = joined([test.here.as_str(), test.held.as_str()], " ");
     let claimed = if test.claimed.is_empty() { String::new() } else { format!("claimed {}", test.claimed) };
     let figures = joined([figures.as_str(), claimed.as_str()], ", ");
@@ -156,15 +156,15 @@ fn joined<'a>(parts: impl IntoIterator<Item = &'a str>, between: &str) -> String
 }
 
 /// What tests compare, in parts between commas, of which some are the same in all.
-struct Names<'a> {
+struct SharedNames<'a> {
     /// The parts that all share, by place; `None` where they differ, empty if tests have unlike numbers of parts.
     shared: Vec<Option<&'a str>>,
 }
 
 const COMMA: &str = ", ";
 
-impl<'a> Names<'a> {
-    fn of(tests: &[&'a Test]) -> Self {
+impl<'a> SharedNames<'a> {
+    fn of(tests: &[&'a FigureTest]) -> Self {
         let mut split = tests.iter().map(|test| test.about.split(COMMA).collect::<Vec<_>>());
         let Some(first) = split.next() else { return Self { shared: Vec::new() } };
         let mut shared: Vec<Option<&str>> = first.into_iter().map(Some).collect();

@@ -8,7 +8,7 @@ use crate::words;
 
 /// A point of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Place {
+pub struct LinePoint {
     pub x: f64,
     /// Up, nanoseconds.
     pub ns: f64,
@@ -24,7 +24,7 @@ pub struct NamedLine {
     /// As SVG has them; `none` for a whole line.
     pub dashes: &'static str,
     /// By what lies across, rising.
-    pub points: Vec<Place>,
+    pub points: Vec<LinePoint>,
 }
 
 /// Lines that share their axes.
@@ -133,7 +133,7 @@ fn of_cell(document: &Document, cell: &CellRecord, before: &[&CellRecord]) -> Na
     let point = |known: &Percentile| {
         let ns = latency?.at(*known)? as f64;
         let bounds = latency?.p99_bounds.filter(|_| *known == Percentile::P99);
-        Some(Place { x: rarity(*known), ns, bounds: bounds.map(|(lo, hi)| (lo as f64, hi as f64)) })
+        Some(LinePoint { x: rarity(*known), ns, bounds: bounds.map(|(lo, hi)| (lo as f64, hi as f64)) })
     };
     NamedLine {
         name: cell.label.clone(),

@@ -45,11 +45,11 @@ pub struct SeriesPanel<'a> {
     /// What a cost is the cost of.
     pub operation: &'static str,
     /// In the order of the document.
-    pub lines: Vec<Line<'a>>,
+    pub lines: Vec<CellLine<'a>>,
 }
 
 /// The cells of a panel that have a name in common.
-pub struct Line<'a> {
+pub struct CellLine<'a> {
     pub label: &'a str,
     pub colour: &'static str,
     /// Which tell lines of one colour apart.
@@ -229,8 +229,8 @@ pub fn size(work: &Work) -> u64 {
     if work.speaks_first == SpeaksFirst::Server { work.reply } else { work.size }
 }
 
-fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> Vec<Line<'a>> {
-    let mut lines: Vec<Line<'a>> = Vec::new();
+fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> Vec<CellLine<'a>> {
+    let mut lines: Vec<CellLine<'a>> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.available) {
         // Neither nothing nor for nothing: there is no place for that on a logarithmic axis.
         let (at, label) = match across {
@@ -252,7 +252,7 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> V
         }
         let colour = colours::of(document, &cell.transport);
         let twins = lines.iter().filter(|line| line.colour == colour).count();
-        lines.push(Line {
+        lines.push(CellLine {
             label,
             colour,
             dashes: DASHES[twins % DASHES.len()],

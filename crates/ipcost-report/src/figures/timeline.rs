@@ -10,9 +10,9 @@ pub struct Timeline {
     /// Whether values are ratios; otherwise nanoseconds.
     pub is_ratio: bool,
     /// The runs, in the order of time.
-    pub points: Vec<Point>,
+    pub points: Vec<TimelinePoint>,
     /// The changes, in the order of time.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ChangeMark>,
     /// What it comes to, a sentence each.
     pub notes: Vec<String>,
     /// How changes were found.
@@ -20,7 +20,7 @@ pub struct Timeline {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
+pub struct TimelinePoint {
     /// The day, such as 2026-11-03.
     pub day: String,
     /// Its identifier and its time.
@@ -31,7 +31,7 @@ pub struct Point {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mark {
+pub struct ChangeMark {
     /// The first point of the new level, by index.
     pub at: usize,
     /// The new level over the old one.

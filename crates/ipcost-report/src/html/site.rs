@@ -7,16 +7,16 @@ use crate::page::{Item, Table, Tone};
 use crate::picture::Picture;
 
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct SitePage {
     pub title: String,
     /// What it is about, beneath the title.
     pub about: String,
     /// Links in its head: addresses and names.
     pub links: Vec<(String, String)>,
-    pub sections: Vec<Section>,
+    pub sections: Vec<SiteSection>,
 }
 
-impl Page {
+impl SitePage {
     pub fn render(&self) -> String {
         let link =
             |(address, name): &(String, String)| format!("<a href=\"{}\">{}</a>", text(address), text(name));
@@ -26,7 +26,7 @@ impl Page {
         } else {
             format!("<nav aria-label=\"Pages and parts\">{links}</nav>\n")
         };
-        let sections: String = self.sections.iter().map(Section::whole).collect();
+        let sections: String = self.sections.iter().map(SiteSection::whole).collect();
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
@@ -45,13 +45,13 @@ impl Page {
 
 /// A section of a page, part by part.
 #[derive(Debug)]
-pub struct Section {
+pub struct SiteSection {
     id: String,
     title: String,
     body: String,
 }
 
-impl Section {
+impl SiteSection {
     /// An empty one; the id is what links lead to.
     pub fn new(id: &str, title: &str) -> Self {
         Self { id: id.to_owned(), title: title.to_owned(), body: String::new() }
@@ -203,8 +203,8 @@ mod tests {
         let evil = "<script>alert(1)</script>\"'&";
         let field = Field::from(evil).toned(Tone::Bad);
         let table = Table::new(&[Column::text("host")]).rows([vec![field]]);
-        let inner = Section::new("inner", evil).note(evil);
-        let part = Section::new(evil, evil).note(evil);
+        let inner = SiteSection::new("inner", evil).note(evil);
+        let part = SiteSection::new(evil, evil).note(evil);
         let badge = Badge { text: evil.to_owned(), known: ClaimVerdict::Holds, said: evil.to_owned() };
         let item = Item {
             text: evil.to_owned(),
@@ -213,7 +213,7 @@ mod tests {
             advice: Some(evil.to_owned()),
             ..Item::default()
         };
-        let section = Section::new(evil, evil)
+        let section = SiteSection::new(evil, evil)
             .badges(&[badge])
             .item(&item)
             .paragraph(evil)
@@ -223,7 +223,7 @@ mod tests {
             .sentences([evil])
             .table(&table)
             .folded(evil, inner);
-        let page = Page {
+        let page = SitePage {
             title: evil.to_owned(),
             about: evil.to_owned(),
             links: vec![(evil.to_owned(), evil.to_owned())],

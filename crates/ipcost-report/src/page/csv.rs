@@ -1,6 +1,6 @@
 //! The figures of a page as comma-separated values.
 
-use super::{Block, Page, Table, Value};
+use super::{Block, FieldValue, Page, Table};
 use crate::csv::{number, text};
 
 impl Page<'_> {
@@ -71,30 +71,34 @@ fn table(table: &Table, under: Option<&str>) -> String {
 }
 
 /// How many fields a value takes.
-fn width(value: &Value) -> usize {
+fn width(value: &FieldValue) -> usize {
     match value {
-        Value::RatioWithin(..) => 3,
-        Value::Interval(..) | Value::CostInterval(..) | Value::Range(..) => 2,
+        FieldValue::RatioWithin(..) => 3,
+        FieldValue::Interval(..) | FieldValue::CostInterval(..) | FieldValue::Range(..) => 2,
         _ => 1,
     }
 }
 
-fn parts(value: &Value) -> Vec<String> {
+fn parts(value: &FieldValue) -> Vec<String> {
     let maybe = |end: &Option<f64>| end.map_or_else(String::new, number);
     match value {
-        Value::Empty => vec![String::new()],
-        Value::Text(said) | Value::Name(said) | Value::Brief(said) => vec![text(said.trim_start())],
-        Value::Count(count) | Value::Size(count) | Value::Duration(count) => vec![count.to_string()],
-        Value::Cost(plain)
-        | Value::CostChange(plain)
-        | Value::PerOperation(plain)
-        | Value::PerOperationChange(plain)
-        | Value::Number(plain)
-        | Value::Ratio(plain)
-        | Value::Share(plain) => vec![number(*plain)],
-        Value::Interval(_, lo, hi) | Value::CostInterval(lo, hi) => vec![maybe(lo), maybe(hi)],
-        Value::Range(_, from, to) => vec![number(*from), number(*to)],
-        Value::RatioWithin(ratio, lo, hi) => vec![number(*ratio), maybe(lo), maybe(hi)],
-        Value::Flag(flag) => vec![flag.to_string()],
+        FieldValue::Empty => vec![String::new()],
+        FieldValue::Text(said) | FieldValue::Name(said) | FieldValue::Brief(said) => {
+            vec![text(said.trim_start())]
+        }
+        FieldValue::Count(count) | FieldValue::Size(count) | FieldValue::Duration(count) => {
+            vec![count.to_string()]
+        }
+        FieldValue::Cost(plain)
+        | FieldValue::CostChange(plain)
+        | FieldValue::PerOperation(plain)
+        | FieldValue::PerOperationChange(plain)
+        | FieldValue::Number(plain)
+        | FieldValue::Ratio(plain)
+        | FieldValue::Share(plain) => vec![number(*plain)],
+        FieldValue::Interval(_, lo, hi) | FieldValue::CostInterval(lo, hi) => vec![maybe(lo), maybe(hi)],
+        FieldValue::Range(_, from, to) => vec![number(*from), number(*to)],
+        FieldValue::RatioWithin(ratio, lo, hi) => vec![number(*ratio), maybe(lo), maybe(hi)],
+        FieldValue::Flag(flag) => vec![flag.to_string()],
     }
 }

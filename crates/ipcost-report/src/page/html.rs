@@ -1,6 +1,6 @@
 //! A page as HTML, which loads nothing and needs no script.
 
-use super::{Block, Claim, Column, Field, Frame, Page, Section, Table, Tone, Value};
+use super::{Block, ClaimBlock, Column, Field, FieldValue, Frame, Page, Section, Table, Tone};
 use crate::html::{site, text};
 
 /// What the answer is called, and where links to it lead.
@@ -18,8 +18,8 @@ impl Page<'_> {
         self.site().render()
     }
 
-    fn site(&self) -> site::Page {
-        let mut sections: Vec<(String, String, site::Section)> = Vec::new();
+    fn site(&self) -> site::SitePage {
+        let mut sections: Vec<(String, String, site::SiteSection)> = Vec::new();
         for ((id, title), part) in [(ANSWER, &self.answer), (("", ""), &self.blocks), (NOTES, &self.notes)] {
             // What stands alone has a section of its own, as the answer and the notes do.
             let (own, alone): (Vec<&Block<'_>>, Vec<&Block<'_>>) =
@@ -27,7 +27,7 @@ impl Page<'_> {
             if !alone.is_empty() {
                 let title = if title.is_empty() { self.title.as_str() } else { title };
                 let id = if id.is_empty() { "figures" } else { id };
-                let mut section = alone.into_iter().fold(site::Section::new(id, title), block);
+                let mut section = alone.into_iter().fold(site::SiteSection::new(id, title), block);
                 if let Some(document) = self.document.filter(|_| id == NOTES.0) {
                     section = section.download(document);
                 }
@@ -42,7 +42,7 @@ impl Page<'_> {
         sections.retain(|(_, _, section)| !section.is_empty());
         let links = sections.iter().filter(|(id, _, _)| !id.is_empty());
         let links = links.map(|(id, title, _)| (format!("#{id}"), title.clone())).take(MOST_LINKS).collect();
-        site::Page {
+        site::SitePage {
             title: self.title.clone(),
             about: self.about.join(" · "),
             links,
@@ -51,14 +51,14 @@ impl Page<'_> {
     }
 }
 
-fn section(section: &Section<'_>) -> site::Section {
-    section.blocks.iter().fold(site::Section::new(&section.id, &section.title), block)
+fn section(section: &Section<'_>) -> site::SiteSection {
+    section.blocks.iter().fold(site::SiteSection::new(&section.id, &section.title), block)
 }
 
-fn block(section: site::Section, block: &Block<'_>) -> site::Section {
+fn block(section: site::SiteSection, block: &Block<'_>) -> site::SiteSection {
     match block {
         Block::Section(inner) => {
-            let all = inner.blocks.iter().fold(site::Section::new(&inner.id, ""), self::block);
+            let all = inner.blocks.iter().fold(site::SiteSection::new(&inner.id, ""), self::block);
             match (inner.id.is_empty(), inner.title.is_empty()) {
                 // A chart that has nothing to show leaves no heading behind.
                 _ if all.is_empty() => section,
@@ -68,7 +68,7 @@ fn block(section: site::Section, block: &Block<'_>) -> site::Section {
             }
         }
         Block::Details(inner) => {
-            let all = inner.blocks.iter().fold(site::Section::new("", ""), self::block);
+            let all = inner.blocks.iter().fold(site::SiteSection::new("", ""), self::block);
             if all.is_empty() { section } else { section.folded(&inner.title, all) }
         }
         Block::Paragraph(said) => match said.tone {
@@ -78,7 +78,7 @@ fn block(section: site::Section, block: &Block<'_>) -> site::Section {
         },
         Block::List(entries) => section.sentences(entries.iter().map(|said| said.text.as_str())),
         Block::Table(inner) if inner.folded.is_empty() => section.table(inner),
-        Block::Table(inner) => section.folded(inner.folded, site::Section::new("", "").table(inner)),
+        Block::Table(inner) => section.folded(inner.folded, site::SiteSection::new("", "").table(inner)),
         Block::Figure(figure) => match (figure.draw)(Frame::Page) {
             Ok(picture) if figure.reading.is_empty() => section.picture(&picture),
             Ok(picture) => section.note(&figure.reading).picture(&picture),
@@ -91,7 +91,7 @@ fn block(section: site::Section, block: &Block<'_>) -> site::Section {
     }
 }
 
-fn claim(section: site::Section, claim: &Claim) -> site::Section {
+fn claim(section: site::SiteSection, claim: &ClaimBlock) -> site::SiteSection {
     let badge = site::Badge { text: claim.text.clone(), known: claim.known, said: claim.said.clone() };
     let section = section.badges(&[badge]);
     claim.more.iter().fold(section, |section, line| section.note(line.trim()))
@@ -168,9 +168,9 @@ fn class(field: &Field, right: bool) -> &'static str {
         (Tone::Bad, _) => "word dearer",
         (Tone::Open, _) => "word open",
         _ if right => "",
-        (_, Value::Text(_) | Value::Brief(_) | Value::Empty) => "reason",
-        (_, Value::Name(_) | Value::Flag(_)) => "name",
-        (_, Value::Interval(..) | Value::CostInterval(..) | Value::Range(..)) => "interval",
+        (_, FieldValue::Text(_) | FieldValue::Brief(_) | FieldValue::Empty) => "reason",
+        (_, FieldValue::Name(_) | FieldValue::Flag(_)) => "name",
+        (_, FieldValue::Interval(..) | FieldValue::CostInterval(..) | FieldValue::Range(..)) => "interval",
         _ => "number",
     }
 }

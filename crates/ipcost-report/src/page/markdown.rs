@@ -1,6 +1,6 @@
 //! A page as Markdown, fit for a pull request.
 
-use super::{Block, Claim, Item, Page, Paragraph, Section, Table, Tone};
+use super::{Block, ClaimBlock, Item, Page, Paragraph, Section, Table, Tone};
 use crate::markdown::{block, code, text};
 
 /// Headings begin here: a pull request has a title already.
@@ -84,7 +84,7 @@ fn paragraph(said: &Paragraph) -> String {
     }
 }
 
-fn claim(claim: &Claim) -> String {
+fn claim(claim: &ClaimBlock) -> String {
     let more: String = claim.more.iter().map(|line| format!("  - {}\n", text(line.trim()))).collect();
     format!("- {}: {}\n{more}", text(&claim.text), text(&claim.said))
 }

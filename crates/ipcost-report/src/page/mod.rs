@@ -49,9 +49,9 @@ pub enum Block<'a> {
     /// Figures in rows and columns.
     Table(Table),
     /// A picture; a terminal shows a sketch of it at most.
-    Figure(Figure<'a>),
+    Figure(PageFigure<'a>),
     /// Something that is asserted, and what is known of it.
-    Claim(Claim),
+    Claim(ClaimBlock),
     /// Something that was found, under a sign.
     Item(Item),
     /// What most readers do not need at once.
@@ -105,7 +105,7 @@ pub struct Paragraph {
 
 /// Something that is asserted, and what is known of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
+pub struct ClaimBlock {
     pub text: String,
     /// What is known, by colour.
     pub known: ClaimVerdict,
@@ -141,7 +141,7 @@ pub struct Code {
     pub text: String,
 }
 
-pub struct Figure<'a> {
+pub struct PageFigure<'a> {
     pub reading: String,
     /// Draws it in letters, in so many columns and without a line's end: a terminal shows that, and nothing where it cannot be drawn so.
     pub sketch: Option<Box<dyn Fn(usize) -> Paragraph + 'a>>,
@@ -195,13 +195,13 @@ pub struct Column {
 /// What stands in a row and a column.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Field {
-    pub value: Value,
+    pub value: FieldValue,
     pub tone: Tone,
 }
 
 /// A value of a table.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub enum Value {
+pub enum FieldValue {
     #[default]
     Empty,
     /// Text on as many lines as it takes.
@@ -246,8 +246,8 @@ impl<'a> Page<'a> {
     }
 
     /// Its pictures; the first one stands for the page.
-    pub fn figures(&self) -> Vec<&Figure<'a>> {
-        fn find<'b, 'a>(blocks: &'b [Block<'a>], found: &mut Vec<&'b Figure<'a>>) {
+    pub fn figures(&self) -> Vec<&PageFigure<'a>> {
+        fn find<'b, 'a>(blocks: &'b [Block<'a>], found: &mut Vec<&'b PageFigure<'a>>) {
             for block in blocks {
                 match block {
                     Block::Figure(figure) if !figure.is_part => found.push(figure),
@@ -303,7 +303,7 @@ impl Paragraph {
     }
 }
 
-impl<'a> Figure<'a> {
+impl<'a> PageFigure<'a> {
     /// A picture that is drawn so, and how to read it.
     pub fn new(
         reading: impl Into<String>,
@@ -340,8 +340,8 @@ impl From<Table> for Block<'_> {
     }
 }
 
-impl From<Claim> for Block<'_> {
-    fn from(claim: Claim) -> Self {
+impl From<ClaimBlock> for Block<'_> {
+    fn from(claim: ClaimBlock) -> Self {
         Self::Claim(claim)
     }
 }
@@ -358,8 +358,8 @@ impl From<Item> for Block<'_> {
     }
 }
 
-impl<'a> From<Figure<'a>> for Block<'a> {
-    fn from(figure: Figure<'a>) -> Self {
+impl<'a> From<PageFigure<'a>> for Block<'a> {
+    fn from(figure: PageFigure<'a>) -> Self {
         Self::Figure(figure)
     }
 }
@@ -413,8 +413,9 @@ impl Table {
     /// The places of the columns that have something to show.
     fn shown(&self) -> Vec<usize> {
         let is_empty = |row: &Vec<Field>, place: usize| {
-            row.get(place)
-                .is_none_or(|field| matches!(&field.value, Value::Empty) || field.value.text().is_empty())
+            row.get(place).is_none_or(|field| {
+                matches!(&field.value, FieldValue::Empty) || field.value.text().is_empty()
+            })
         };
         (0..self.columns.len()).filter(|place| !self.rows.iter().all(|row| is_empty(row, *place))).collect()
     }
@@ -447,20 +448,20 @@ impl Field {
     }
 
     /// A value that may be absent.
-    pub fn maybe(value: Option<Value>) -> Self {
+    pub fn maybe(value: Option<FieldValue>) -> Self {
         value.map(Self::from).unwrap_or_default()
     }
 }
 
-impl From<Value> for Field {
-    fn from(value: Value) -> Self {
+impl From<FieldValue> for Field {
+    fn from(value: FieldValue) -> Self {
         Self { value, ..Self::default() }
     }
 }
 
 impl From<String> for Field {
     fn from(text: String) -> Self {
-        Value::Text(text).into()
+        FieldValue::Text(text).into()
     }
 }
 
@@ -476,7 +477,7 @@ impl From<Metric> for Field {
     }
 }
 
-impl Value {
+impl FieldValue {
     /// As people read it: three significant digits, with a unit.
     pub fn text(&self) -> String {
         match self {

@@ -3,8 +3,8 @@
 use anstyle::{AnsiColor, Style};
 use ipcost_model::{ClaimVerdict, escaped};
 
-use super::{Block, Claim, Field, Figure, Item, Page, Paragraph, Section, Table, Tone, Value};
-use crate::grid::{Column, Grid, Piece};
+use super::{Block, ClaimBlock, Field, FieldValue, Item, Page, PageFigure, Paragraph, Section, Table, Tone};
+use crate::grid::{Grid, GridColumn, Piece};
 use crate::wrap::{wrapped, wrapped_under};
 
 const BOLD: Style = Style::new().bold();
@@ -18,7 +18,7 @@ const LEAST_BRIEF: usize = 20;
 const WIDE: usize = 100;
 
 #[derive(Debug, Clone, Copy)]
-struct Room {
+struct TerminalRoom {
     columns: usize,
     /// Everything, or what most readers need.
     details: bool,
@@ -27,7 +27,7 @@ struct Room {
 impl Page<'_> {
     /// Draws it in `room` columns of text, with styles as ANSI sequences; with everything, or not. The answer comes last.
     pub fn terminal(&self, details: bool, room: usize) -> String {
-        let room = Room { columns: room, details };
+        let room = TerminalRoom { columns: room, details };
         let mut out = String::new();
         if !self.title.is_empty() {
             out.push_str(&format!("{BOLD}{}{BOLD:#}\n", wrapped(&escaped(&self.title), room.columns)));
@@ -63,13 +63,13 @@ fn leaves_out(blocks: &[Block<'_>]) -> bool {
     })
 }
 
-fn blocks(all: &[Block<'_>], room: Room, out: &mut String) {
+fn blocks(all: &[Block<'_>], room: TerminalRoom, out: &mut String) {
     for block in all {
         match block {
             Block::Section(inner) => section(inner, room, out),
             Block::Details(inner) if room.details => section(inner, room, out),
             Block::Details(_) => {}
-            Block::Figure(Figure { sketch, .. }) => {
+            Block::Figure(PageFigure { sketch, .. }) => {
                 if let Some(sketch) = sketch {
                     let said = sketch(room.columns);
                     let style = style(said.tone);
@@ -89,7 +89,7 @@ fn blocks(all: &[Block<'_>], room: Room, out: &mut String) {
     }
 }
 
-fn section(section: &Section<'_>, room: Room, out: &mut String) {
+fn section(section: &Section<'_>, room: TerminalRoom, out: &mut String) {
     let mut inner = String::new();
     blocks(&section.blocks, room, &mut inner);
     if inner.is_empty() {
@@ -102,7 +102,7 @@ fn section(section: &Section<'_>, room: Room, out: &mut String) {
     out.push_str(inner.trim_start_matches('\n'));
 }
 
-fn paragraph(said: &Paragraph, room: Room, out: &mut String) {
+fn paragraph(said: &Paragraph, room: TerminalRoom, out: &mut String) {
     let style = style(said.tone);
     let text = wrapped(&one_line(&said.text), room.columns);
     out.push_str(&format!("{style}{text}{style:#}\n"));
@@ -113,13 +113,13 @@ fn one_line(text: &str) -> String {
     text.trim_end().replace('\n', " ")
 }
 
-fn entry(said: &Paragraph, room: Room, out: &mut String) {
+fn entry(said: &Paragraph, room: TerminalRoom, out: &mut String) {
     let style = style(said.tone);
     let text = wrapped_under(&format!("- {}", one_line(&said.text)), room.columns, "  ");
     out.push_str(&format!("{style}{text}{style:#}\n"));
 }
 
-fn claim(claim: &Claim, room: Room, out: &mut String) {
+fn claim(claim: &ClaimBlock, room: TerminalRoom, out: &mut String) {
     let style = match claim.known {
         ClaimVerdict::Holds => style(Tone::Good),
         ClaimVerdict::Fails => style(Tone::Bad),
@@ -138,7 +138,7 @@ fn claim(claim: &Claim, room: Room, out: &mut String) {
 }
 
 /// Commands stay whole, so that they can be copied.
-fn item(item: &Item, room: Room, out: &mut String) {
+fn item(item: &Item, room: TerminalRoom, out: &mut String) {
     let (sign, text) =
         (style(item.tone), if item.tone == Tone::Good { Style::new() } else { style(item.tone) });
     let columns = room.columns.min(BRIEF_ROOM + ITEM.len());
@@ -160,7 +160,7 @@ fn item(item: &Item, room: Room, out: &mut String) {
     }
 }
 
-fn table(table: &Table, room: Room, out: &mut String) {
+fn table(table: &Table, room: TerminalRoom, out: &mut String) {
     if table.sides > 1 {
         let most = if room.columns < WIDE { 0 } else { 1 };
         if grid(table, room, &|_| String::new()).width_up_to(most) > room.columns {
@@ -186,17 +186,17 @@ fn table(table: &Table, room: Room, out: &mut String) {
     }
 }
 
-fn most_rows(table: &Table, room: Room) -> usize {
+fn most_rows(table: &Table, room: TerminalRoom) -> usize {
     if room.details || table.most == 0 { usize::MAX } else { table.most }
 }
 
 /// The table as a grid; `brief` cuts what may be cut.
-fn grid(table: &Table, room: Room, brief: &dyn Fn(&str) -> String) -> Grid {
-    let column = |column: &super::Column| Column {
+fn grid(table: &Table, room: TerminalRoom, brief: &dyn Fn(&str) -> String) -> Grid {
+    let column = |column: &super::Column| GridColumn {
         folds: column.folds,
-        ..Column::new("", column.right, column.expendable)
+        ..GridColumn::new("", column.right, column.expendable)
     };
-    let columns: Vec<Column> = table.columns.iter().map(column).collect();
+    let columns: Vec<GridColumn> = table.columns.iter().map(column).collect();
     let mut grid = Grid::new(&columns);
     grid.side_by_side(table.sides);
     for (place, column) in table.columns.iter().enumerate() {
@@ -208,7 +208,7 @@ fn grid(table: &Table, room: Room, brief: &dyn Fn(&str) -> String) -> Grid {
     for row in table.rows.iter().take(most_rows(table, room)) {
         let piece = |field: &Field| {
             let text = match &field.value {
-                Value::Brief(text) => brief(text),
+                FieldValue::Brief(text) => brief(text),
                 value => value.text(),
             };
             Piece::styled(text, style(field.tone))

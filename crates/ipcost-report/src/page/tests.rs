@@ -10,9 +10,9 @@ fn page(outside: &str) -> Page<'_> {
     ];
     let row = |name: &str, ns: f64, ratio: f64, verdict: &str, tone| {
         vec![
-            Value::Name(name.to_owned()).into(),
-            Value::Cost(ns).into(),
-            Value::RatioWithin(ratio, Some(ratio * 0.9), Some(ratio * 1.1)).into(),
+            FieldValue::Name(name.to_owned()).into(),
+            FieldValue::Cost(ns).into(),
+            FieldValue::RatioWithin(ratio, Some(ratio * 0.9), Some(ratio * 1.1)).into(),
             Field::from(verdict).toned(tone),
         ]
     };
@@ -22,7 +22,7 @@ fn page(outside: &str) -> Page<'_> {
         row(outside, 20_000.0, 1.5, "dearer", Tone::Bad),
     ];
     let table = Table::new(&columns).rows(rows).at_most(2, "transport");
-    let claim = Claim {
+    let claim = ClaimBlock {
         text: format!("“{outside}”"),
         known: ClaimVerdict::Holds,
         said: "holds on 2 of 3 hosts".to_owned(),
@@ -95,7 +95,7 @@ fn what_comes_from_outside_is_text_in_every_output() {
 #[test]
 fn data_that_is_given_is_the_csv() {
     let data = Table::new(&[Column::text("host"), Column::text("ratio")])
-        .rows([vec!["a".into(), Value::Number(0.25).into()], vec!["b,c".into()]]);
+        .rows([vec!["a".into(), FieldValue::Number(0.25).into()], vec!["b,c".into()]]);
     let page = Page { data: Some(data), ..page("unix") };
     assert_eq!(page.csv(), "host,ratio\na,0.25\n\"b,c\",\n");
 }

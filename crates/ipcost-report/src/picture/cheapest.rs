@@ -2,10 +2,10 @@
 
 use ipcost_model::Document;
 
-use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
+use super::ink::{Anchor, Canvas, CanvasPoint, GUIDE, INK, QUIET};
 use super::text::{Face, clean, shortened, width, wrapped};
 use super::{Body, LEFT, PictureError, RIGHT};
-use crate::figures::cheapest::{Among, CheapestRow, Field, Map, Standing, map};
+use crate::figures::cheapest::{Among, CheapestField, CheapestRow, Map, Standing, map};
 use crate::figures::colours::PALETTE;
 
 const HEAD: Face = Face { size: 14.0, bold: true };
@@ -34,12 +34,12 @@ const STRIP: f64 = 0.1;
 const HATCH: f64 = 10.0;
 
 #[derive(Clone, Copy)]
-struct Columns {
+struct SizeColumns {
     start: f64,
     wide: f64,
 }
 
-impl Columns {
+impl SizeColumns {
     fn of(map: &Map) -> Self {
         let labels = map.groups.iter().flat_map(|group| &group.rows).map(|row| {
             let (indent, face, label) = label(row);
@@ -57,7 +57,7 @@ impl Columns {
 /// Draws it from `top` down.
 pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
     let map = map(document).ok_or(PictureError::NoMap)?;
-    let columns = Columns::of(&map);
+    let columns = SizeColumns::of(&map);
     canvas.add(sizes(&map, columns, top));
     let mut y = top + 22.0;
     for group in &map.groups {
@@ -98,7 +98,7 @@ fn height(row: &CheapestRow) -> f64 {
     if matches!(row.among, Among::Two(_)) { LOW } else { TALL }
 }
 
-fn sizes(map: &Map, columns: Columns, top: f64) -> Canvas {
+fn sizes(map: &Map, columns: SizeColumns, top: f64) -> Canvas {
     let mut canvas = Canvas::of("axis");
     canvas.text((LEFT, top + 16.0), Anchor::Start, SMALL, QUIET, "size of a message");
     for (column, size) in map.sizes.iter().enumerate() {
@@ -109,7 +109,7 @@ fn sizes(map: &Map, columns: Columns, top: f64) -> Canvas {
     canvas
 }
 
-fn draw_field(field: &Field, row: &CheapestRow, (from, to): (Point, Point)) -> Canvas {
+fn draw_field(field: &CheapestField, row: &CheapestRow, (from, to): (CanvasPoint, CanvasPoint)) -> Canvas {
     let mut canvas = Canvas::of("cell");
     canvas.title(&format!("{}: {}", row.work(field), field.answer));
     match field.standing {
@@ -134,7 +134,7 @@ fn draw_field(field: &Field, row: &CheapestRow, (from, to): (Point, Point)) -> C
 }
 
 /// The name and the margin on a line, as far as there is room.
-fn of_two(field: &Field, room: f64) -> Vec<(String, Face)> {
+fn of_two(field: &CheapestField, room: f64) -> Vec<(String, Face)> {
     let name = clean(&field.name);
     let brief = clean(&field.brief);
     let shorter = brief.trim_end_matches(" ×").to_owned();
@@ -147,7 +147,7 @@ fn of_two(field: &Field, room: f64) -> Vec<(String, Face)> {
 }
 
 /// The name, and the margin as far as there is room.
-fn of_known(field: &Field, room: f64) -> Vec<(String, Face)> {
+fn of_known(field: &CheapestField, room: f64) -> Vec<(String, Face)> {
     let name = (shortened(&clean(&field.name), room, NAME), NAME);
     let margin = clean(&field.margin);
     let brief = margin.split_once(" × ").map(|(times, _)| format!("{times} ×"));
@@ -157,7 +157,7 @@ fn of_known(field: &Field, room: f64) -> Vec<(String, Face)> {
 }
 
 /// The names on one line or two, and the verdict if there is room.
-fn of_open(field: &Field, room: f64) -> Vec<(String, Face)> {
+fn of_open(field: &CheapestField, room: f64) -> Vec<(String, Face)> {
     let mut lines = wrapped(&clean(&field.name), room, SMALL);
     if lines.len() > 2 {
         lines = vec![shortened(&clean(&field.name), room, SMALL)];
@@ -169,7 +169,7 @@ fn of_open(field: &Field, room: f64) -> Vec<(String, Face)> {
 }
 
 /// The colours of the cheapest side by side.
-fn colours(field: &Field, (from, to): (Point, Point)) -> Canvas {
+fn colours(field: &CheapestField, (from, to): (CanvasPoint, CanvasPoint)) -> Canvas {
     let mut canvas = Canvas::of("known");
     let strip = (to.1 - from.1) * STRIP;
     let wide = (to.0 - from.0) / field.slots.len().max(1) as f64;
@@ -181,14 +181,14 @@ fn colours(field: &Field, (from, to): (Point, Point)) -> Canvas {
     canvas
 }
 
-fn outline((from, to): (Point, Point)) -> Canvas {
+fn outline((from, to): (CanvasPoint, CanvasPoint)) -> Canvas {
     let mut canvas = Canvas::of("outline");
     canvas.lines(&[from, (to.0, from.1), to, (from.0, to.1), from], GUIDE, 1.0, "none");
     canvas
 }
 
 /// An outline filled with slanted lines: a single line that goes up one and down the next, along the edges between.
-fn hatching((from, to): (Point, Point)) -> Canvas {
+fn hatching((from, to): (CanvasPoint, CanvasPoint)) -> Canvas {
     let (wide, tall) = (to.0 - from.0, to.1 - from.1);
     let steps = |length: f64| (length / HATCH).round().max(1.0) as usize;
     let (across, down) = (steps(wide), steps(tall));
@@ -197,7 +197,7 @@ fn hatching((from, to): (Point, Point)) -> Canvas {
     // A line ends on the left or the lower edge, and on the upper or the right one.
     let low = |step: usize| (x(step.saturating_sub(down)), y(step.min(down)));
     let high = |step: usize| (x(step.min(across)), y(step.saturating_sub(across)));
-    let mut points: Vec<Point> = Vec::new();
+    let mut points: Vec<CanvasPoint> = Vec::new();
     for step in 0..=across + down {
         let ends = [low(step), high(step)];
         points.extend(if step % 2 == 0 { ends } else { [ends[1], ends[0]] });

@@ -3,12 +3,12 @@
 
 use ipcost_model::{ClaimVerdict, Document};
 
-use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
+use super::ink::{Anchor, BAND, Canvas, CanvasPoint, GUIDE, INK, QUIET};
 use super::rows::whiskers;
 use super::scale::{Extent, Scale};
 use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
-use crate::figures::claims::{Claim, Claims, ConditionPanel, Multiples, TestRow, drawable};
+use crate::figures::claims::{ConditionPanel, FigureClaim, FigureClaims, Multiples, TestRow, drawable};
 use crate::figures::colours::PALETTE;
 use crate::figures::ticks;
 
@@ -49,7 +49,7 @@ const LEGEND: [(ClaimVerdict, &str); 4] = [
 ];
 
 /// Draws the claims; `made` says where and with what they were measured.
-pub fn draw(claims: &Claims, made: &Document, background: Background) -> Result<Picture, PictureError> {
+pub fn draw(claims: &FigureClaims, made: &Document, background: Background) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let y = paragraph(&mut canvas, &claims.question, TITLE, INK, 20.0);
     let mut y = body(claims, &mut canvas, y + 6.0, |canvas, y| paragraph(canvas, READING, LEAD, QUIET, y))?;
@@ -75,7 +75,7 @@ pub fn draw(claims: &Claims, made: &Document, background: Background) -> Result<
 }
 
 /// The legend and the panels of one claim, for a page that has the words.
-pub fn plain(claim: &Claim) -> Result<Picture, PictureError> {
+pub fn plain(claim: &FigureClaim) -> Result<Picture, PictureError> {
     let multiples = claim.multiples().ok_or(PictureError::NoClaims)?;
     let mut canvas = Canvas::of("ipcost");
     let y = legend(&mut canvas, 4.0);
@@ -87,12 +87,12 @@ pub fn plain(claim: &Claim) -> Result<Picture, PictureError> {
 
 /// The legend, what stands under it, and the panels of every claim that has some.
 fn body(
-    claims: &Claims,
+    claims: &FigureClaims,
     canvas: &mut Canvas,
     top: f64,
     under: impl FnOnce(&mut Canvas, f64) -> f64,
 ) -> Result<f64, PictureError> {
-    let drawn: Vec<(&Claim, Multiples<'_>)> =
+    let drawn: Vec<(&FigureClaim, Multiples<'_>)> =
         claims.claims.iter().filter_map(|claim| Some((claim, claim.multiples()?))).collect();
     if drawn.is_empty() {
         return Err(PictureError::NoClaims);
@@ -128,7 +128,7 @@ fn legend(canvas: &mut Canvas, top: f64) -> f64 {
 }
 
 fn grid(canvas: &mut Canvas, multiples: &Multiples<'_>, top: f64) -> f64 {
-    let layout = Layout::of(multiples);
+    let layout = ClaimColumns::of(multiples);
     let step = (RIGHT - LEFT - PANEL) / (SIDE_BY_SIDE - 1) as f64;
     let mut y = top;
     for line in multiples.panels.chunks(SIDE_BY_SIDE) {
@@ -147,7 +147,7 @@ fn published_at(canvas: &mut Canvas, x: f64, (top, bottom): (f64, f64)) {
 
 /// A disc for what holds, a hollow square on its tip for what fails, a small disc for what makes no difference, a ring for what
 /// is open.
-fn mark(canvas: &mut Canvas, known: ClaimVerdict, at: Point) {
+fn mark(canvas: &mut Canvas, known: ClaimVerdict, at: CanvasPoint) {
     let colour = colour(known);
     match known {
         ClaimVerdict::Holds => canvas.point(at, RADIUS, colour, false),
@@ -169,7 +169,7 @@ fn colour(known: ClaimVerdict) -> &'static str {
 }
 
 /// Where the columns of all panels of a claim are, from the left of each.
-struct Layout {
+struct ClaimColumns {
     scale: Scale,
     is_ratio: bool,
     /// Whether labels stand above their rows.
@@ -178,7 +178,7 @@ struct Layout {
     has_labels: bool,
 }
 
-impl Layout {
+impl ClaimColumns {
     fn of(multiples: &Multiples<'_>) -> Self {
         let rows = || multiples.panels.iter().flat_map(|panel| &panel.rows);
         let widest = |of: &dyn Fn(&TestRow<'_>) -> f64| rows().map(of).fold(0.0, f64::max);
@@ -199,7 +199,7 @@ impl Layout {
         HEAD + panel.rows.len() as f64 * self.row_height() + 20.0
     }
 
-    fn panel(&self, panel: &ConditionPanel<'_>, (left, top): Point) -> Canvas {
+    fn panel(&self, panel: &ConditionPanel<'_>, (left, top): CanvasPoint) -> Canvas {
         let mut canvas = Canvas::of("panel");
         let scale = Scale { start: left + self.scale.start, end: left + self.scale.end, ..self.scale };
         let name = shortened(&clean(&panel.condition.name), PANEL, NAME);
@@ -223,7 +223,7 @@ impl Layout {
         canvas
     }
 
-    fn row(&self, row: &TestRow<'_>, scale: &Scale, (left, top): Point) -> Canvas {
+    fn row(&self, row: &TestRow<'_>, scale: &Scale, (left, top): CanvasPoint) -> Canvas {
         let mut canvas = Canvas::of("test");
         canvas.title(&row.told);
         let bottom = top + self.row_height();

@@ -5,7 +5,7 @@ use ipcost_model::{CellRecord, Document, WorkloadRecord};
 use super::Body;
 use super::captions::{self, MODES};
 use super::ink::Canvas;
-use super::rows::{self, Axis, Columns, Group, Mark, PictureRow, Sides};
+use super::rows::{self, Axis, PanelColumns, PictureRow, RowGroup, RowMark, SideBySide};
 use super::scale::{Extent, Scale};
 use crate::figures::{colours, texts, ticks};
 use crate::numbers::time;
@@ -16,14 +16,15 @@ const FAR_APART: f64 = 20.0;
 
 /// Draws it from `top` down.
 pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Body {
-    let panels: Vec<Sides> = words::strata(document).iter().map(|tables| sides(document, tables)).collect();
+    let panels: Vec<SideBySide> =
+        words::strata(document).iter().map(|tables| sides(document, tables)).collect();
     // Columns line up from panel to panel, of those that stand alone and of those that stand side by side.
     let columns = |count: usize| {
-        let mut all: Sides = vec![Vec::new(); count];
+        let mut all: SideBySide = vec![Vec::new(); count];
         for panel in panels.iter().filter(|panel| panel.len() == count) {
             all.iter_mut().zip(panel).for_each(|(all, side)| all.extend(side.iter().cloned()));
         }
-        Columns::of(&all)
+        PanelColumns::of(&all)
     };
     let known = [columns(1), columns(2)];
     let mut bottom = top;
@@ -50,22 +51,22 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Body {
 }
 
 /// A panel: one table, or two of the same work side by side.
-fn sides(document: &Document, tables: &[&WorkloadRecord]) -> Sides {
+fn sides(document: &Document, tables: &[&WorkloadRecord]) -> SideBySide {
     let only = document.workloads.len() == 1;
     let beside = tables.len() > 1;
     let side = |(side, table): (usize, &&WorkloadRecord)| {
         let title = captions::heading(table, &words::work(table), beside.then_some(side));
         vec![group(document, table, if only { String::new() } else { title }, beside)]
     };
-    let mut sides: Sides = tables.iter().enumerate().map(side).collect();
+    let mut sides: SideBySide = tables.iter().enumerate().map(side).collect();
     rows::level(&mut sides);
     sides
 }
 
-fn axis(table: &Group, columns: Columns, brief: bool) -> (Scale, String) {
+fn axis(table: &RowGroup, columns: PanelColumns, brief: bool) -> (Scale, String) {
     let mut extent = Extent::default();
     for row in &table.rows {
-        if let Mark::Known { median, lo, hi } = row.mark {
+        if let RowMark::Known { median, lo, hi } = row.mark {
             extent.add(median);
             extent.add_bound(lo);
             extent.add_bound(hi);
@@ -83,19 +84,19 @@ fn axis(table: &Group, columns: Columns, brief: bool) -> (Scale, String) {
     }
 }
 
-fn group(document: &Document, table: &WorkloadRecord, title: String, brief: bool) -> Group {
+fn group(document: &Document, table: &WorkloadRecord, title: String, brief: bool) -> RowGroup {
     let best = table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| &fastest.cell);
     let cells = table.cells.iter().filter_map(|id| words::cell(document, id));
-    Group { title, rows: cells.map(|cell| row(document, cell, best == Some(&cell.id), brief)).collect() }
+    RowGroup { title, rows: cells.map(|cell| row(document, cell, best == Some(&cell.id), brief)).collect() }
 }
 
 /// A row; with `brief` figures where there is room for half as many.
 fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> PictureRow {
     let (mark, figures) = match cell.wall_ns_per_op.filter(|_| cell.available) {
-        None => (Mark::Nothing, words::why_missing(cell).to_owned()),
+        None => (RowMark::Nothing, words::why_missing(cell).to_owned()),
         Some(cost) => {
             let bounds = texts::time_interval(&cost);
-            let mark = Mark::Known { median: cost.median, lo: cost.lo, hi: cost.hi };
+            let mark = RowMark::Known { median: cost.median, lo: cost.lo, hi: cost.hi };
             let multiple = cell.floor.as_ref().map(|floor| format!(", {}", texts::multiple(floor)));
             let multiple = multiple.unwrap_or_default();
             let cost = time(cost.median);

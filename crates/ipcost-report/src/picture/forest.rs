@@ -4,7 +4,7 @@ use ipcost_model::{CellRecord, Document, Metric, WorkloadRecord};
 
 use super::captions;
 use super::ink::Canvas;
-use super::rows::{self, Axis, Columns, Group, Mark, PictureRow, Sides};
+use super::rows::{self, Axis, PanelColumns, PictureRow, RowGroup, RowMark, SideBySide};
 use super::scale::{Extent, Scale};
 use super::{Body, PictureError};
 use crate::figures::{colours, texts, ticks};
@@ -17,18 +17,18 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
         words::strata(document).into_iter().partition(|tables| tables[0].cells.len() > 1);
     let tables = captions::sides(&compared);
     let beside = tables.len() > 1;
-    let side = |(side, tables): (usize, &Vec<&WorkloadRecord>)| -> Vec<Group> {
+    let side = |(side, tables): (usize, &Vec<&WorkloadRecord>)| -> Vec<RowGroup> {
         tables.iter().map(|table| group(document, table, beside.then_some(side))).collect()
     };
-    let sides: Sides = tables.iter().enumerate().map(side).collect();
-    let known = |row: &&PictureRow| matches!(row.mark, Mark::Known { .. });
+    let sides: SideBySide = tables.iter().enumerate().map(side).collect();
+    let known = |row: &&PictureRow| matches!(row.mark, RowMark::Known { .. });
     if sides.iter().flatten().flat_map(|group| &group.rows).filter(known).count() == 0 {
         return Err(PictureError::NothingCompared);
     }
     let margin = document.analysis.margin;
     let band = (1.0 - margin, 1.0 + margin);
     let mut bottom = top;
-    for (groups, columns) in sides.iter().zip(Columns::of(&sides)) {
+    for (groups, columns) in sides.iter().zip(PanelColumns::of(&sides)) {
         let axis = Axis {
             scale: Scale::logarithmic(&extent(&sides, band), columns.start, columns.end),
             tick: &ticks::number,
@@ -52,11 +52,11 @@ pub fn baseline(document: &Document) -> Option<String> {
     names.all(|other| other == first).then_some(first)
 }
 
-fn extent(sides: &[Vec<Group>], band: (f64, f64)) -> Extent {
+fn extent(sides: &[Vec<RowGroup>], band: (f64, f64)) -> Extent {
     let mut extent = Extent::default();
     [1.0, band.0, band.1].into_iter().filter(|value| *value > 0.0).for_each(|value| extent.add(value));
     for row in sides.iter().flatten().flat_map(|group| &group.rows) {
-        if let Mark::Known { median, lo, hi } = row.mark {
+        if let RowMark::Known { median, lo, hi } = row.mark {
             extent.add(median);
             extent.add_bound(lo);
             extent.add_bound(hi);
@@ -65,7 +65,7 @@ fn extent(sides: &[Vec<Group>], band: (f64, f64)) -> Extent {
     extent
 }
 
-fn group(document: &Document, table: &WorkloadRecord, side: Option<usize>) -> Group {
+fn group(document: &Document, table: &WorkloadRecord, side: Option<usize>) -> RowGroup {
     let mut title = captions::heading(table, &words::work(table), side);
     if document.workloads.len() == 1 {
         title.clear();
@@ -73,13 +73,13 @@ fn group(document: &Document, table: &WorkloadRecord, side: Option<usize>) -> Gr
         title.push_str(&format!(", × {}", words::label(document, id)));
     }
     let cells = table.cells.iter().filter_map(|id| words::cell(document, id));
-    Group { title, rows: cells.map(|cell| row(document, table, cell, side.is_some())).collect() }
+    RowGroup { title, rows: cells.map(|cell| row(document, table, cell, side.is_some())).collect() }
 }
 
 fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord, brief: bool) -> PictureRow {
     let contrast = words::contrast(document, Metric::Wall, &cell.id);
     let (mark, figures) = match contrast {
-        _ if table.baseline.as_ref() == Some(&cell.id) => (Mark::Reference(1.0), "baseline".to_owned()),
+        _ if table.baseline.as_ref() == Some(&cell.id) => (RowMark::Reference(1.0), "baseline".to_owned()),
         Some(contrast) => {
             let bounds = texts::ratio_interval(contrast.ratio, contrast.lo, contrast.hi);
             let verdict = words::verdict_of(contrast, document.analysis.margin);
@@ -90,10 +90,10 @@ fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord, brief: bo
             if table.baseline.as_ref() != Some(&contrast.b) {
                 figures.push_str(&format!(" (× {})", words::label(document, &contrast.b)));
             }
-            (Mark::Known { median: contrast.ratio, lo: contrast.lo, hi: contrast.hi }, figures)
+            (RowMark::Known { median: contrast.ratio, lo: contrast.lo, hi: contrast.hi }, figures)
         }
-        None if cell.available && cell.epochs > 0 => (Mark::Nothing, "not compared".to_owned()),
-        None => (Mark::Nothing, words::why_missing(cell).to_owned()),
+        None if cell.available && cell.epochs > 0 => (RowMark::Nothing, "not compared".to_owned()),
+        None => (RowMark::Nothing, words::why_missing(cell).to_owned()),
     };
     let best = table.fastest.as_ref().is_some_and(|fastest| fastest.claimed && fastest.cell == cell.id);
     PictureRow {

@@ -28,10 +28,10 @@ pub enum Anchor {
 }
 
 /// A point of the picture.
-pub type Point = (f64, f64);
+pub type CanvasPoint = (f64, f64);
 
 /// The corners of a square on its tip.
-pub fn diamond((x, y): Point, radius: f64) -> [Point; 4] {
+pub fn diamond((x, y): CanvasPoint, radius: f64) -> [CanvasPoint; 4] {
     [(x - radius, y), (x, y - radius), (x + radius, y), (x, y + radius)]
 }
 
@@ -42,7 +42,7 @@ pub enum Mark {
     Group(Canvas),
     /// A line of text, whose coordinate is on its base line.
     Text {
-        at: Point,
+        at: CanvasPoint,
         anchor: Anchor,
         /// How it is set.
         face: Face,
@@ -50,30 +50,30 @@ pub enum Mark {
         text: String,
     },
     Lines {
-        points: Vec<Point>,
+        points: Vec<CanvasPoint>,
         colour: &'static str,
         thickness: f64,
         /// Lengths of dashes and gaps in turn, or [`WHOLE`].
         dashes: &'static str,
     },
     Area {
-        points: Vec<Point>,
+        points: Vec<CanvasPoint>,
         colour: &'static str,
         /// How little shines through, from 0 to 1.
         opacity: f64,
     },
     Rectangle {
         /// Its upper left corner.
-        from: Point,
+        from: CanvasPoint,
         /// Its lower right corner.
-        to: Point,
+        to: CanvasPoint,
         colour: &'static str,
         /// How little shines through, from 0 to 1.
         opacity: f64,
     },
     /// A disc, or a ring filled with paper.
     Disc {
-        centre: Point,
+        centre: CanvasPoint,
         /// To the middle of the ring.
         radius: f64,
         /// Of the disc or the ring.
@@ -83,7 +83,7 @@ pub enum Mark {
     },
     /// A square on its tip, filled with paper.
     Diamond {
-        centre: Point,
+        centre: CanvasPoint,
         /// From there to a tip, in the middle of the line.
         radius: f64,
         colour: &'static str,
@@ -139,45 +139,51 @@ impl Canvas {
     }
 
     /// A line of text, whose coordinate is on its base line.
-    pub fn text(&mut self, at: Point, anchor: Anchor, face: Face, colour: &'static str, text: &str) {
+    pub fn text(&mut self, at: CanvasPoint, anchor: Anchor, face: Face, colour: &'static str, text: &str) {
         self.marks.push(Mark::Text { at, anchor, face, colour, text: text::clean(text) });
     }
 
-    pub fn line(&mut self, from: Point, to: Point, colour: &'static str, thickness: f64) {
+    pub fn line(&mut self, from: CanvasPoint, to: CanvasPoint, colour: &'static str, thickness: f64) {
         self.lines(&[from, to], colour, thickness, WHOLE);
     }
 
     /// A line of dashes.
-    pub fn dashes(&mut self, from: Point, to: Point, colour: &'static str, thickness: f64) {
+    pub fn dashes(&mut self, from: CanvasPoint, to: CanvasPoint, colour: &'static str, thickness: f64) {
         self.lines(&[from, to], colour, thickness, "3 3");
     }
 
     /// Lines through points, with a pattern of dashes.
-    pub fn lines(&mut self, points: &[Point], colour: &'static str, thickness: f64, dashes: &'static str) {
+    pub fn lines(
+        &mut self,
+        points: &[CanvasPoint],
+        colour: &'static str,
+        thickness: f64,
+        dashes: &'static str,
+    ) {
         self.marks.push(Mark::Lines { points: points.to_vec(), colour, thickness, dashes });
     }
 
-    pub fn area(&mut self, points: &[Point], colour: &'static str, opacity: f64) {
+    pub fn area(&mut self, points: &[CanvasPoint], colour: &'static str, opacity: f64) {
         self.marks.push(Mark::Area { points: points.to_vec(), colour, opacity });
     }
 
     /// A rectangle, from its upper left corner to its lower right one.
-    pub fn rectangle(&mut self, from: Point, to: Point, colour: &'static str, opacity: f64) {
+    pub fn rectangle(&mut self, from: CanvasPoint, to: CanvasPoint, colour: &'static str, opacity: f64) {
         self.marks.push(Mark::Rectangle { from, to, colour, opacity });
     }
 
     /// A disc, or a ring.
-    pub fn point(&mut self, centre: Point, radius: f64, colour: &'static str, hollow: bool) {
+    pub fn point(&mut self, centre: CanvasPoint, radius: f64, colour: &'static str, hollow: bool) {
         self.marks.push(Mark::Disc { centre, radius, colour, ring: hollow.then_some(2.0) });
     }
 
     /// A hollow square on its tip.
-    pub fn diamond(&mut self, centre: Point, radius: f64, colour: &'static str) {
+    pub fn diamond(&mut self, centre: CanvasPoint, radius: f64, colour: &'static str) {
         self.marks.push(Mark::Diamond { centre, radius, colour, thickness: 1.5 });
     }
 
     /// The head of an arrow whose tip is at `tip` and which points along `towards`, a step of length 1.
-    pub fn arrow_head(&mut self, tip: Point, towards: Point, colour: &'static str) {
+    pub fn arrow_head(&mut self, tip: CanvasPoint, towards: CanvasPoint, colour: &'static str) {
         let (back_x, back_y) = (tip.0 - towards.0 * ARROW, tip.1 - towards.1 * ARROW);
         let (side_x, side_y) = (towards.1 * ARROW * 0.8, towards.0 * ARROW * 0.8);
         self.area(

@@ -3,14 +3,14 @@
 use ipcost_model::units::time_text;
 use ipcost_model::{Document, Estimate};
 
-use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
+use super::ink::{Anchor, Canvas, CanvasPoint, GUIDE, INK, QUIET};
 use super::plot::{self, HEAD, Name, SMALL, whiskers};
 use super::scale::{Extent, Scale};
 use super::text::clean;
 use super::{
     Background, Body, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published,
 };
-use crate::figures::lines::{AcrossLines, Lines, LinesPanel, NamedLine, Place};
+use crate::figures::lines::{AcrossLines, LinePoint, Lines, LinesPanel, NamedLine};
 
 /// Draws them; `made` says where, when and with what they were measured.
 pub fn draw(lines: &Lines, made: &Document, background: Background) -> Result<Picture, PictureError> {
@@ -107,7 +107,7 @@ fn axes(lines: &Lines, across: &Scale, up: &Scale) -> Canvas {
 }
 
 fn band(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
-    let ends = |point: &Place| {
+    let ends = |point: &LinePoint| {
         let (lo, hi) = point.bounds?;
         let x = across.place(point.x);
         Some([(x, up.place(lo)), (x, up.place(hi))])
@@ -119,7 +119,7 @@ fn band(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
 fn draw_line(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("line");
     canvas.title(&line.name);
-    let places: Vec<Point> =
+    let places: Vec<CanvasPoint> =
         line.points.iter().map(|point| (across.place(point.x), up.place(point.ns))).collect();
     canvas.lines(&places, line.colour, 2.0, line.dashes);
     for (point, at) in line.points.iter().zip(&places) {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn every_line_has_its_points_its_name_and_its_intervals() {
-        let place = |x, ns| Place { x, ns, bounds: Some((ns * 0.9, ns * 1.1)) };
+        let place = |x, ns| LinePoint { x, ns, bounds: Some((ns * 0.9, ns * 1.1)) };
         let line = |name: &str, dashes, points| NamedLine {
             name: name.to_owned(),
             colour: "#d55e00",
@@ -155,7 +155,7 @@ mod tests {
                 title: String::new(),
                 lines: vec![
                     line("unix, p99", "none", vec![place(1_000.0, 50_000.0), place(20_000.0, 2_000_000.0)]),
-                    line("unix, p50", "7 3", vec![Place { x: 1_000.0, ns: 20_000.0, bounds: None }]),
+                    line("unix, p50", "7 3", vec![LinePoint { x: 1_000.0, ns: 20_000.0, bounds: None }]),
                 ],
             }],
         };

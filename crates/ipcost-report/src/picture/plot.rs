@@ -3,7 +3,7 @@
 use ipcost_model::Estimate;
 
 use super::RIGHT;
-use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
+use super::ink::{Anchor, Canvas, CanvasPoint, GUIDE, INK, QUIET};
 use super::scale::Scale;
 use super::text::{Face, clean, shortened, width};
 use crate::figures::ticks;
@@ -61,7 +61,7 @@ pub fn ticks(
 
 /// The intervals of neighbouring points as one area, each from its lower end to its upper one; where one of them has none, there is a
 /// gap.
-pub fn band(intervals: &[Option<[Point; 2]>], colour: &'static str, opacity: f64) -> Canvas {
+pub fn band(intervals: &[Option<[CanvasPoint; 2]>], colour: &'static str, opacity: f64) -> Canvas {
     let mut canvas = Canvas::of("band");
     for pair in intervals.windows(2) {
         if let (Some(left), Some(right)) = (pair[0], pair[1]) {
@@ -72,7 +72,7 @@ pub fn band(intervals: &[Option<[Point; 2]>], colour: &'static str, opacity: f64
 }
 
 /// The interval of a point: solid where it is known, a stub of dashes with an arrow where it is unbounded.
-pub fn whiskers(cost: Estimate, (x, y): Point, up: &Scale, colour: &'static str) -> Canvas {
+pub fn whiskers(cost: Estimate, (x, y): CanvasPoint, up: &Scale, colour: &'static str) -> Canvas {
     let Estimate { lo, hi, .. } = cost;
     let mut canvas = Canvas::of(if lo.is_none() || hi.is_none() { "interval unbounded" } else { "interval" });
     for (end, towards) in [(lo, 1.0), (hi, -1.0)] {
@@ -100,7 +100,7 @@ pub struct Name {
     pub text: String,
     pub colour: &'static str,
     /// Where its line ends.
-    pub end: Point,
+    pub end: CanvasPoint,
 }
 
 /// The names of lines at their right ends, moved apart where they would hide each other.

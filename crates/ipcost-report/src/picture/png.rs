@@ -6,7 +6,7 @@ use tiny_skia::{
     Color, FillRule, Paint, Path, PathBuilder, Pixmap, Rect, Shader, Stroke, StrokeDash, Transform,
 };
 
-use super::ink::{Anchor, Canvas, Mark, PAPER, Point, WHOLE, diamond};
+use super::ink::{Anchor, Canvas, CanvasPoint, Mark, PAPER, WHOLE, diamond};
 use super::text::{ELLIPSIS, Face};
 use super::{Background, Picture, PictureError, typeface};
 
@@ -101,7 +101,7 @@ fn pattern(dashes: &str) -> Option<StrokeDash> {
 }
 
 /// Straight lines through points.
-fn through(points: &[Point], is_closed: bool) -> Option<Path> {
+fn through(points: &[CanvasPoint], is_closed: bool) -> Option<Path> {
     let mut path = PathBuilder::new();
     for (index, (x, y)) in points.iter().enumerate() {
         match index {
@@ -116,7 +116,7 @@ fn through(points: &[Point], is_closed: bool) -> Option<Path> {
 }
 
 /// The outlines of a line of text. White space is one space, and none at the ends, as in SVG.
-fn letters(text: &str, (x, y): Point, anchor: Anchor, face: Face) -> Option<Path> {
+fn letters(text: &str, (x, y): CanvasPoint, anchor: Anchor, face: Face) -> Option<Path> {
     let typeface = typeface::of(face);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut letters: Vec<char> = text.chars().collect();
@@ -145,7 +145,7 @@ fn letters(text: &str, (x, y): Point, anchor: Anchor, face: Face) -> Option<Path
 struct Pen {
     path: PathBuilder,
     /// Where the letter begins on the base line.
-    at: Point,
+    at: CanvasPoint,
     scale: f64,
 }
 

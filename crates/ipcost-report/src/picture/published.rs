@@ -6,7 +6,7 @@ use ipcost_model::{
     Document, Estimate, FigureKind, FigurePanel, FigureSeries, FigureUnit, FigureValue, PublishedFigure,
 };
 
-use super::ink::{Anchor, Canvas, GUIDE, INK, PAPER, Point, QUIET};
+use super::ink::{Anchor, Canvas, CanvasPoint, GUIDE, INK, PAPER, QUIET};
 use super::plot::{apart, whiskers};
 use super::scale::{Extent, Scale};
 use super::text::{self, Face, clean, shortened, width, wrapped};
@@ -338,13 +338,13 @@ impl Drawing<'_> {
         let across = self.across(start, end);
         canvas.add(self.axis((start, end), &up));
         canvas.add(self.places(&across, &up));
-        let mut ends: Vec<(String, &'static str, Point)> = Vec::new();
+        let mut ends: Vec<(String, &'static str, CanvasPoint)> = Vec::new();
         for series in &self.panel.series {
             let transport = series.values.first().map_or("", |value| value.transport.as_str());
             let colour = self.colour(transport);
             let mut drawn = Canvas::of("series");
             drawn.title(&series.label);
-            let places = |of: &dyn Fn(&FigureValue) -> Option<f64>| -> Vec<Point> {
+            let places = |of: &dyn Fn(&FigureValue) -> Option<f64>| -> Vec<CanvasPoint> {
                 let values = series.values.iter().enumerate();
                 values
                     .filter_map(|(index, value)| Some((across.place(self.at(index)?), up.place(of(value)?))))

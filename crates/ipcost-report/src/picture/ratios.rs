@@ -1,7 +1,7 @@
 //! Ratios of any kind with their intervals, in rows.
 
 use super::ink::{Canvas, GUIDE, INK, QUIET};
-use super::rows::{self, Axis, Columns, Group, Mark, PictureRow};
+use super::rows::{self, Axis, PanelColumns, PictureRow, RowGroup, RowMark};
 use super::scale::{Extent, Scale};
 use super::text::clean;
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph};
@@ -44,8 +44,8 @@ fn body(forest: &Forest, canvas: &mut Canvas, top: f64) -> Result<f64, PictureEr
     if forest.panels.iter().all(|panel| panel.rows.is_empty()) {
         return Err(PictureError::NothingMeasured);
     }
-    let sides = vec![forest.panels.iter().map(group).collect::<Vec<Group>>()];
-    let columns = Columns::of(&sides)[0];
+    let sides = vec![forest.panels.iter().map(group).collect::<Vec<RowGroup>>()];
+    let columns = PanelColumns::of(&sides)[0];
     let axis = Axis {
         scale: Scale::logarithmic(&extent(forest), columns.start, columns.end),
         tick: &ticks::number,
@@ -57,18 +57,18 @@ fn body(forest: &Forest, canvas: &mut Canvas, top: f64) -> Result<f64, PictureEr
     Ok(rows::draw(canvas, &sides[0], columns, &axis, top))
 }
 
-fn group(panel: &ForestGroup) -> Group {
+fn group(panel: &ForestGroup) -> RowGroup {
     let rows = panel.rows.iter().map(|row| PictureRow {
         label: row.label.clone(),
         strong: row.strong,
         colour: PALETTE[row.slot % PALETTE.len()].light,
-        mark: Mark::Known { median: row.ratio, lo: row.lo, hi: row.hi },
+        mark: RowMark::Known { median: row.ratio, lo: row.lo, hi: row.hi },
         figures: row.figures.clone(),
         modes: Vec::new(),
         floor: None,
         tall: false,
     });
-    Group { title: panel.title.clone(), rows: rows.collect() }
+    RowGroup { title: panel.title.clone(), rows: rows.collect() }
 }
 
 fn extent(forest: &Forest) -> Extent {

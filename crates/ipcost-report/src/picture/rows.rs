@@ -1,6 +1,6 @@
 //! Rows of points with intervals along one axis: what every picture but that of sizes is made of.
 
-use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
+use super::ink::{Anchor, BAND, Canvas, CanvasPoint, GUIDE, INK, QUIET};
 use super::scale::Scale;
 use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{LEFT, RIGHT};
@@ -30,7 +30,7 @@ pub struct PictureRow {
     /// Whether it is known to be the best of its group.
     pub strong: bool,
     pub colour: &'static str,
-    pub mark: Mark,
+    pub mark: RowMark,
     /// The same in figures, or why there are none.
     pub figures: String,
     /// Further points, each with a remark.
@@ -43,7 +43,7 @@ pub struct PictureRow {
 
 /// What is known of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Mark {
+pub enum RowMark {
     /// A median and its interval; an end is `None` while unbounded.
     Known { median: f64, lo: Option<f64>, hi: Option<f64> },
     /// What the others are compared with.
@@ -54,7 +54,7 @@ pub enum Mark {
 
 /// Rows under a heading.
 #[derive(Debug, Clone)]
-pub struct Group {
+pub struct RowGroup {
     /// The heading; empty for none.
     pub title: String,
     /// From top to bottom.
@@ -78,11 +78,11 @@ pub struct Axis<'a> {
 }
 
 /// Groups side by side: as many on every side, with as many rows.
-pub type Sides = Vec<Vec<Group>>;
+pub type SideBySide = Vec<Vec<RowGroup>>;
 
 /// The columns of a picture, shared by all its panels.
 #[derive(Debug, Clone, Copy)]
-pub struct Columns {
+pub struct PanelColumns {
     left: f64,
     /// Where labels end; `None` where they stand on another side.
     labels: Option<f64>,
@@ -92,9 +92,9 @@ pub struct Columns {
     right: f64,
 }
 
-impl Columns {
+impl PanelColumns {
     /// As wide as what they hold: those of every side, of which the first has the labels.
-    pub fn of(sides: &[Vec<Group>]) -> Vec<Self> {
+    pub fn of(sides: &[Vec<RowGroup>]) -> Vec<Self> {
         let rows = || sides.iter().flatten().flat_map(|group| &group.rows);
         let label = rows().map(|row| width(&clean(&row.label), STRONG)).fold(40.0, f64::max).min(MOST_LABEL);
         let figures = rows().map(|row| width(&clean(&row.figures), FIGURES)).fold(0.0, f64::max).min(300.0);
@@ -113,7 +113,7 @@ impl Columns {
 }
 
 /// Gives rows that stand side by side the same height.
-pub fn level(sides: &mut [Vec<Group>]) {
+pub fn level(sides: &mut [Vec<RowGroup>]) {
     let groups = sides.iter().map(Vec::len).min().unwrap_or(0);
     for group in 0..groups {
         let rows = sides.iter().map(|side| side[group].rows.len()).min().unwrap_or(0);
@@ -125,7 +125,13 @@ pub fn level(sides: &mut [Vec<Group>]) {
 }
 
 /// Draws groups of rows from `top` down, and the axis below them; gives where it ends.
-pub fn draw(canvas: &mut Canvas, groups: &[Group], columns: Columns, axis: &Axis<'_>, top: f64) -> f64 {
+pub fn draw(
+    canvas: &mut Canvas,
+    groups: &[RowGroup],
+    columns: PanelColumns,
+    axis: &Axis<'_>,
+    top: f64,
+) -> f64 {
     let mut spans = Vec::with_capacity(groups.len());
     let mut y = top;
     for (index, group) in groups.iter().enumerate() {
@@ -154,7 +160,7 @@ pub fn draw(canvas: &mut Canvas, groups: &[Group], columns: Columns, axis: &Axis
     bottom + 36.0
 }
 
-fn head_height(index: usize, group: &Group) -> f64 {
+fn head_height(index: usize, group: &RowGroup) -> f64 {
     match (group.title.is_empty(), index) {
         (true, _) => 4.0,
         (false, 0) => 26.0,
@@ -192,13 +198,13 @@ fn background(axis: &Axis<'_>, spans: &[(f64, f64)], bottom: f64) -> Canvas {
     canvas
 }
 
-fn draw_row(row: &PictureRow, columns: Columns, axis: &Axis<'_>, top: f64) -> Canvas {
+fn draw_row(row: &PictureRow, columns: PanelColumns, axis: &Axis<'_>, top: f64) -> Canvas {
     let middle = top + ROW / 2.0;
     let base = middle + LABEL.size * TO_BASE;
     let mut canvas = Canvas::of("cell");
     canvas.title(&format!("{}: {}", row.label, row.figures));
     let face = if row.strong { STRONG } else { LABEL };
-    let colour = if row.mark == Mark::Nothing { QUIET } else { INK };
+    let colour = if row.mark == RowMark::Nothing { QUIET } else { INK };
     if let Some(labels) = columns.labels {
         let label = shortened(&clean(&row.label), labels - LEFT, face);
         canvas.text((labels, base), Anchor::End, face, colour, &label);
@@ -214,9 +220,9 @@ fn draw_row(row: &PictureRow, columns: Columns, axis: &Axis<'_>, top: f64) -> Ca
         canvas.add(line);
     }
     match row.mark {
-        Mark::Nothing => {}
-        Mark::Reference(value) => canvas.point((axis.scale.place(value), middle), 4.0, row.colour, false),
-        Mark::Known { median, lo, hi } => {
+        RowMark::Nothing => {}
+        RowMark::Reference(value) => canvas.point((axis.scale.place(value), middle), 4.0, row.colour, false),
+        RowMark::Known { median, lo, hi } => {
             let x = axis.scale.place(median);
             if axis.bars {
                 canvas.rectangle((axis.scale.start, middle - 7.0), (x, middle + 7.0), row.colour, 0.35);
@@ -241,7 +247,7 @@ fn draw_row(row: &PictureRow, columns: Columns, axis: &Axis<'_>, top: f64) -> Ca
 pub fn whiskers(
     scale: &Scale,
     ends: [Option<f64>; 2],
-    (x, y): Point,
+    (x, y): CanvasPoint,
     colour: &'static str,
     cap: f64,
 ) -> Canvas {

@@ -3,7 +3,7 @@
 
 use ipcost_model::{Document, Estimate};
 
-use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
+use super::ink::{Anchor, BAND, Canvas, CanvasPoint, GUIDE, INK, QUIET};
 use super::plot::whiskers;
 use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
@@ -103,7 +103,7 @@ fn body(
     }
     let y = draw_legend(canvas, curves, top);
     let mut y = under(canvas, y) + 10.0;
-    let layout = Layout::of(curves);
+    let layout = SavingLayout::of(curves);
     for line in curves.panels.chunks(SIDE_BY_SIDE) {
         for (index, panel) in line.iter().enumerate() {
             canvas.add(layout.panel(panel, (LEFT + index as f64 * (WHOLE - PANEL), y)));
@@ -114,9 +114,9 @@ fn body(
 }
 
 /// How wide and how tall a sign is.
-const SIGN: Point = (20.0, 12.0);
+const SIGN: CanvasPoint = (20.0, 12.0);
 
-fn draw_sign(canvas: &mut Canvas, sign: Sign, (left, middle): Point) {
+fn draw_sign(canvas: &mut Canvas, sign: Sign, (left, middle): CanvasPoint) {
     let (right, centre) = (left + SIGN.0, (left + SIGN.0 / 2.0, middle));
     match sign {
         Sign::Line => canvas.line((left, middle), (right, middle), LINE, 2.0),
@@ -143,13 +143,13 @@ fn draw_legend(canvas: &mut Canvas, curves: &Curves, top: f64) -> f64 {
 }
 
 /// What all panels share.
-struct Layout {
+struct SavingLayout {
     axes: Axes,
     width: f64,
     margin: f64,
 }
 
-impl Layout {
+impl SavingLayout {
     fn of(curves: &Curves) -> Self {
         let width = if curves.panels.len() == 1 { WHOLE } else { PANEL };
         Self { axes: Axes::of(curves, width, (HEAD, HEAD + PLOT)), width, margin: curves.margin }
@@ -159,7 +159,7 @@ impl Layout {
         HEAD + PLOT + BELOW
     }
 
-    fn panel(&self, panel: &PlacementPanel, (left, top): Point) -> Canvas {
+    fn panel(&self, panel: &PlacementPanel, (left, top): CanvasPoint) -> Canvas {
         let mut canvas = Canvas::of("panel");
         let axes = self.axes.moved(left, top);
         for (y, face, text) in [(12.0, NAME, &panel.name), (27.0, SAID, &panel.said)] {
@@ -227,7 +227,7 @@ fn curve(panel: &PlacementPanel, axes: &Axes) -> Canvas {
     let mut canvas = Canvas::of("line");
     canvas.title(&format!("saved at most {}", panel.name));
     let finite = panel.line.iter().filter(|(work, share)| work.is_finite() && share.is_finite());
-    let places: Vec<Point> =
+    let places: Vec<CanvasPoint> =
         finite.map(|(work, share)| (axes.work(*work), axes.share.place(*share))).collect();
     canvas.lines(&places, LINE, 2.0, super::ink::WHOLE);
     canvas

@@ -4,11 +4,11 @@
 use ipcost_model::units::{size_text, time_text};
 use ipcost_model::{Document, PAGE_BYTES};
 
-use super::ink::{Anchor, Canvas, INK, Point, QUIET};
+use super::ink::{Anchor, Canvas, CanvasPoint, INK, QUIET};
 use super::plot::{self, HEAD, Name, SMALL, whiskers};
 use super::scale::{Extent, Scale};
 use super::{Body, LEFT, PictureError};
-use crate::figures::series::{Across, FloorLine, Line, MeasuredCell, NO_PAUSE_NS, SeriesPanel, panels};
+use crate::figures::series::{Across, CellLine, FloorLine, MeasuredCell, NO_PAUSE_NS, SeriesPanel, panels};
 use crate::figures::texts;
 
 /// How far apart places within a page have names, bytes.
@@ -83,7 +83,7 @@ pub fn title(document: &Document, across: Across) -> String {
     }
 }
 
-impl Line<'_> {
+impl CellLine<'_> {
     fn x(&self, point: &MeasuredCell<'_>, across: &Scale) -> f64 {
         across.place(point.at as f64) + self.beside
     }
@@ -164,7 +164,7 @@ fn pause(ns: u64) -> String {
     if ns == NO_PAUSE_NS { "none".to_owned() } else { time_text(ns) }
 }
 
-fn band(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
+fn band(line: &CellLine<'_>, across: &Scale, up: &Scale) -> Canvas {
     let ends = |point: &MeasuredCell<'_>| {
         let x = line.x(point, across);
         Some([(x, up.place(point.cost.lo?)), (x, up.place(point.cost.hi?))])
@@ -176,17 +176,17 @@ fn band(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
 fn draw_floor(floor: &FloorLine, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("floor");
     canvas.title(&floor.name());
-    let places: Vec<Point> =
+    let places: Vec<CanvasPoint> =
         floor.points.iter().map(|(at, ns)| (across.place(*at as f64), up.place(*ns))).collect();
     canvas.lines(&places, INK, 1.5, "5 3");
     canvas
 }
 
-fn draw_line(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
+fn draw_line(line: &CellLine<'_>, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("line");
     canvas.title(line.label);
     let place = |point: &MeasuredCell<'_>| (line.x(point, across), up.place(point.cost.median));
-    let places: Vec<Point> = line.points.iter().map(place).collect();
+    let places: Vec<CanvasPoint> = line.points.iter().map(place).collect();
     canvas.lines(&places, line.colour, 2.0, line.dashes);
     for (point, at) in line.points.iter().zip(&places) {
         for mode in point.modes {
@@ -200,7 +200,7 @@ fn draw_line(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
 
 /// The names of the lines and floors.
 fn names(panel: &SeriesPanel<'_>, across: &Scale, up: &Scale) -> Vec<Name> {
-    let of_line = |line: &Line<'_>| {
+    let of_line = |line: &CellLine<'_>| {
         let point = line.points.last()?;
         let end = (line.x(point, across), up.place(point.cost.median));
         Some(Name { text: line.label.to_owned(), colour: line.colour, end })

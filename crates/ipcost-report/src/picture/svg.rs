@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
-use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Mark, PAPER, Point, QUIET, WHOLE, diamond};
+use super::ink::{Anchor, BAND, Canvas, CanvasPoint, GUIDE, INK, Mark, PAPER, QUIET, WHOLE, diamond};
 use super::{Background, Picture};
 use crate::figures::colours::{Colour, PALETTE};
 use crate::xml;
@@ -13,7 +13,7 @@ use crate::xml;
 const TYPEFACES: &str = "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif";
 
 /// Attributes of an element, by name.
-type Attributes<'a> = [(&'a str, &'a dyn Display)];
+type SvgAttributes<'a> = [(&'a str, &'a dyn Display)];
 
 /// How a colour of the picture is written.
 type Paint = fn(&'static str) -> Cow<'static, str>;
@@ -163,11 +163,11 @@ fn title(out: &mut String, text: &str) {
     let _ = writeln!(out, "<title>{}</title>", xml::text(text));
 }
 
-fn open(out: &mut String, name: &str, attributes: &Attributes<'_>) {
+fn open(out: &mut String, name: &str, attributes: &SvgAttributes<'_>) {
     tag(out, name, attributes, ">");
 }
 
-fn empty(out: &mut String, name: &str, attributes: &Attributes<'_>) {
+fn empty(out: &mut String, name: &str, attributes: &SvgAttributes<'_>) {
     tag(out, name, attributes, "/>");
 }
 
@@ -175,7 +175,7 @@ fn close(out: &mut String, name: &str) {
     let _ = writeln!(out, "</{name}>");
 }
 
-fn tag(out: &mut String, name: &str, attributes: &Attributes<'_>, end: &str) {
+fn tag(out: &mut String, name: &str, attributes: &SvgAttributes<'_>, end: &str) {
     let _ = write!(out, "<{name}");
     for (name, value) in attributes {
         let value = xml::attribute(&value.to_string());
@@ -184,7 +184,7 @@ fn tag(out: &mut String, name: &str, attributes: &Attributes<'_>, end: &str) {
     let _ = writeln!(out, "{end}");
 }
 
-fn through(points: &[Point]) -> String {
+fn through(points: &[CanvasPoint]) -> String {
     let mut outline = String::new();
     for (index, point) in points.iter().enumerate() {
         let (x, y) = rounded(*point);
@@ -194,7 +194,7 @@ fn through(points: &[Point]) -> String {
 }
 
 /// Hundredths are finer than any eye.
-fn rounded((x, y): Point) -> Point {
+fn rounded((x, y): CanvasPoint) -> CanvasPoint {
     let rounded = |coordinate: f64| (coordinate * 100.0).round() / 100.0;
     (rounded(x), rounded(y))
 }

@@ -5,7 +5,7 @@ use ipcost_model::{CellRecord, Document, Estimate, Pattern, WorkloadRecord};
 
 use super::captions::{self, MODES};
 use super::ink::Canvas;
-use super::rows::{self, Axis, Columns, Group, Mark, PictureRow, Sides};
+use super::rows::{self, Axis, PanelColumns, PictureRow, RowGroup, RowMark, SideBySide};
 use super::scale::{Extent, Scale};
 use super::{Body, PictureError};
 use crate::figures::texts::NO_INTERVAL_YET;
@@ -23,15 +23,15 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     let others = document.workloads.len() - strata.iter().map(Vec::len).sum::<usize>();
     let tables = captions::sides(&strata);
     let beside = tables.len() > 1;
-    let side = |(side, tables): (usize, &Vec<&WorkloadRecord>)| -> Vec<Group> {
+    let side = |(side, tables): (usize, &Vec<&WorkloadRecord>)| -> Vec<RowGroup> {
         tables.iter().map(|table| group(document, table, beside.then_some(side))).collect()
     };
-    let mut sides: Sides = tables.iter().enumerate().map(side).collect();
+    let mut sides: SideBySide = tables.iter().enumerate().map(side).collect();
     rows::level(&mut sides);
     let mut extent = Extent::default();
     let mut measured = false;
     for row in sides.iter().flatten().flat_map(|group| &group.rows) {
-        if let Mark::Known { median, lo, hi } = row.mark {
+        if let RowMark::Known { median, lo, hi } = row.mark {
             measured = true;
             extent.add(median);
             extent.add_bound(lo);
@@ -48,7 +48,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
         false => "Mbit/s (logarithmic: compare where bars end, not how long they are)",
     };
     let mut bottom = top;
-    for (groups, columns) in sides.iter().zip(Columns::of(&sides)) {
+    for (groups, columns) in sides.iter().zip(PanelColumns::of(&sides)) {
         let axis = Axis {
             scale: Scale::logarithmic(&extent, columns.start, columns.end),
             tick: &ticks::number,
@@ -71,7 +71,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     Ok(Body { bottom, notes })
 }
 
-fn group(document: &Document, table: &WorkloadRecord, side: Option<usize>) -> Group {
+fn group(document: &Document, table: &WorkloadRecord, side: Option<usize>) -> RowGroup {
     let mut work = format!("{} messages", size_text(table.size));
     if table.concurrency > 1 {
         work.push_str(&format!(", {} at once", table.concurrency));
@@ -79,7 +79,7 @@ fn group(document: &Document, table: &WorkloadRecord, side: Option<usize>) -> Gr
     let title = captions::heading(table, &work, side);
     let best = table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| &fastest.cell);
     let cells = table.cells.iter().filter_map(|id| words::cell(document, id));
-    Group {
+    RowGroup {
         title,
         rows: cells.map(|cell| row(document, cell, best == Some(&cell.id), side.is_some())).collect(),
     }
@@ -101,9 +101,9 @@ fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Pic
                 true => mbits(median),
                 false => format!("{} Mbit/s ({bounds})", mbits(median)),
             };
-            (Mark::Known { median, lo, hi }, figures)
+            (RowMark::Known { median, lo, hi }, figures)
         }
-        _ => (Mark::Nothing, words::why_missing(cell).to_owned()),
+        _ => (RowMark::Nothing, words::why_missing(cell).to_owned()),
     };
     PictureRow {
         label: cell.label.clone(),

@@ -7,7 +7,7 @@ use super::text::{Face, clean, width};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph};
 use crate::figures::colours::PALETTE;
 use crate::figures::ticks;
-use crate::figures::timeline::{Point, Timeline};
+use crate::figures::timeline::{Timeline, TimelinePoint};
 use crate::numbers::{ratio, time};
 
 const TICK: Face = Face { size: 10.5, bold: false };
@@ -180,7 +180,7 @@ impl<'a> Plot<'a> {
         canvas
     }
 
-    fn point(&self, index: usize, point: &Point) -> Canvas {
+    fn point(&self, index: usize, point: &TimelinePoint) -> Canvas {
         let mut canvas = Canvas::of("run");
         canvas.title(&format!("{}: {}", point.name, self.value(point.value.median)));
         canvas.data("value", point.value.median);
@@ -192,7 +192,7 @@ impl<'a> Plot<'a> {
     }
 
     /// Of runs that are close to each other a pale line, so that the points are seen.
-    fn interval(&self, point: &Point, at: (f64, f64)) -> Canvas {
+    fn interval(&self, point: &TimelinePoint, at: (f64, f64)) -> Canvas {
         if self.pitch >= LEAST_PITCH {
             return whiskers(point.value, at, &self.up, POINT);
         }
@@ -208,7 +208,7 @@ mod tests {
     use ipcost_model::Estimate;
 
     use super::*;
-    use crate::figures::timeline::Mark;
+    use crate::figures::timeline::ChangeMark;
 
     fn timeline(points: usize) -> Timeline {
         let point = |index: usize| {
@@ -216,7 +216,7 @@ mod tests {
             let median = level * (1.0 + (index * 7 % 5) as f64 / 100.0 - 0.02);
             let value =
                 Estimate { median, lo: Some(median * 0.98), hi: (index != 4).then_some(median * 1.03) };
-            Point {
+            TimelinePoint {
                 day: format!("2026-11-{:02}", 1 + index / 2 % 28),
                 name: "a <run>".to_owned(),
                 value,
@@ -228,7 +228,7 @@ mod tests {
             about: "on lab".to_owned(),
             is_ratio: false,
             points: (0..points).map(point).collect(),
-            marks: vec![Mark { at: points / 2, ratio: 1.12, told: "from then on 1.12 ×".to_owned() }],
+            marks: vec![ChangeMark { at: points / 2, ratio: 1.12, told: "from then on 1.12 ×".to_owned() }],
             notes: vec!["1 change.".to_owned()],
             how: "somehow".to_owned(),
         }

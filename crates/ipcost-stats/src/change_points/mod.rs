@@ -18,7 +18,7 @@ mod split;
 use crate::proportion::student_quantile;
 use crate::random::Random;
 use correlation::correlation;
-use split::{Split, best_split};
+use split::{SplitPoint, best_split};
 
 /// The fewest values in which changes are looked for.
 pub const FEWEST_IN_HISTORY: usize = 10;
@@ -76,13 +76,13 @@ pub fn change_points(values: &[f64], alpha: f64, seed: u64) -> ChangePoints {
 fn p_value(
     values: &[f64],
     edges: &[usize],
-    seen: &Split,
+    seen: &SplitPoint,
     correlation: f64,
     alpha: f64,
     random: &mut Random,
 ) -> f64 {
     // A sum in another order may differ in its last digits.
-    let as_large = |split: Split| split.distance >= seen.distance * (1.0 - 1e-9);
+    let as_large = |split: SplitPoint| split.distance >= seen.distance * (1.0 - 1e-9);
     let enough = (alpha * f64::from(ORDERS + 1)).floor() as u32;
     let mut count = 0;
     for order in 1..=ORDERS {
@@ -133,7 +133,7 @@ fn mean(values: &[f64]) -> f64 {
 
 /// The difference of two levels, and its ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct LevelChange {
     /// The mean after minus the mean before.
     pub difference: f64,
     pub lo: f64,
@@ -146,7 +146,7 @@ pub struct Step {
 ///
 /// # Panics
 /// If `alpha` is not between 0 and 1, or `correlation` is 1 or more.
-pub fn step(before: &[f64], after: &[f64], correlation: f64, alpha: f64) -> Option<Step> {
+pub fn step(before: &[f64], after: &[f64], correlation: f64, alpha: f64) -> Option<LevelChange> {
     assert!(correlation < 1.0, "correlation is {correlation}");
     if before.len().min(after.len()) < FEWEST_IN_LEVEL {
         return None;
@@ -157,7 +157,7 @@ pub fn step(before: &[f64], after: &[f64], correlation: f64, alpha: f64) -> Opti
     let wider = ((1.0 + correlation) / (1.0 - correlation)).sqrt();
     let half = student_quantile(1.0 - alpha / 2.0, degrees) * error * wider;
     let difference = mean(after) - mean(before);
-    Some(Step { difference, lo: difference - half, hi: difference + half })
+    Some(LevelChange { difference, lo: difference - half, hi: difference + half })
 }
 
 #[cfg(test)]

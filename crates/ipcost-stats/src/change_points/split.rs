@@ -3,7 +3,7 @@
 use super::{FEWEST_IN_LEVEL, segments};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Split {
+pub struct SplitPoint {
     /// The first value of the second side, by index.
     pub at: usize,
     /// The energy distance of the sides, times n·m/(n + m) of their lengths, over the mean distance of two values of a
@@ -13,13 +13,13 @@ pub struct Split {
 
 /// The split with the largest distance, of any segment between the `edges`; `None` if all values are equal, or no segment
 /// is long enough.
-pub fn best_split(values: &[f64], edges: &[usize]) -> Option<Split> {
+pub fn best_split(values: &[f64], edges: &[usize]) -> Option<SplitPoint> {
     let sums: Vec<Sums> = segments(values, edges).map(Sums::of).collect();
     let pairs: f64 = sums.iter().map(Sums::pairs).sum();
     let scale = sums.iter().map(Sums::whole).sum::<f64>() / pairs;
     let splits = edges.iter().zip(&sums).filter_map(|(start, sums)| {
-        let Split { at, distance } = sums.best()?;
-        Some(Split { at: start + at, distance: distance / scale })
+        let SplitPoint { at, distance } = sums.best()?;
+        Some(SplitPoint { at: start + at, distance: distance / scale })
     });
     let best = splits.max_by(|a, b| a.distance.total_cmp(&b.distance));
     best.filter(|split| split.distance.is_finite() && scale > 0.0)
@@ -61,11 +61,11 @@ impl Sums {
 
     /// The best split of the first so many values, over how many. That the second side may end early finds a level that
     /// lasts for a while.
-    fn best(&self) -> Option<Split> {
+    fn best(&self) -> Option<SplitPoint> {
         let ends = 2 * FEWEST_IN_LEVEL..=self.length;
         let all = ends.flat_map(|end| {
             (FEWEST_IN_LEVEL..=end - FEWEST_IN_LEVEL)
-                .map(move |at| Split { at, distance: self.distance(at, end) })
+                .map(move |at| SplitPoint { at, distance: self.distance(at, end) })
         });
         all.reduce(|best, split| if split.distance > best.distance { split } else { best })
     }

@@ -61,11 +61,11 @@ impl Noise {
 
 /// A process of a cell: its cost above others of its kind.
 #[derive(Debug, Clone, Copy)]
-pub struct Process(f64);
+pub struct SimulatedProcess(f64);
 
 /// A machine on which time passes batch by batch.
 #[derive(Debug, Clone)]
-pub struct Machine {
+pub struct SimulatedMachine {
     noise: Noise,
     random: Random,
     time: u64,
@@ -73,7 +73,7 @@ pub struct Machine {
     state: f64,
 }
 
-impl Machine {
+impl SimulatedMachine {
     /// A machine at a random point of its history.
     pub fn new(noise: Noise, seed: u64) -> Self {
         let mut random = Random::new(seed);
@@ -82,8 +82,8 @@ impl Machine {
         Self { noise, random, time, state }
     }
 
-    pub fn start_process(&mut self) -> Process {
-        Process(match self.noise {
+    pub fn start_process(&mut self) -> SimulatedProcess {
+        SimulatedProcess(match self.noise {
             Noise::BetweenEpochs => 0.05 * self.random.normal(),
             Noise::Bimodal if self.random.below(4) == 0 => 2f64.ln(),
             _ => 0.0,
@@ -91,9 +91,9 @@ impl Machine {
     }
 
     /// The logarithmic cost of a process's next batch, without the cell's own cost.
-    pub fn batch(&mut self, process: Process) -> f64 {
+    pub fn batch(&mut self, process: SimulatedProcess) -> f64 {
         self.time += 1;
-        let Process(effect) = process;
+        let SimulatedProcess(effect) = process;
         let normal = self.random.normal();
         effect
             + match self.noise {
@@ -150,7 +150,7 @@ mod tests {
         for (noise, coefficient) in
             [(Noise::Contrast03, 0.3), (Noise::Contrast06, 0.6), (Noise::Contrast09, 0.9)]
         {
-            let mut machine = Machine::new(noise, 1);
+            let mut machine = SimulatedMachine::new(noise, 1);
             let values: Vec<f64> = (0..20_000).map(|_| machine.contrast()).collect();
             let found = crate::serial_correlation(&values);
             assert!((found - coefficient).abs() < 0.02, "{found}");
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn heavy_tails_are_heavy() {
-        let mut machine = Machine::new(Noise::HeavyTailed, 1);
+        let mut machine = SimulatedMachine::new(Noise::HeavyTailed, 1);
         let process = machine.start_process();
         let far = (0..10_000).filter(|_| machine.batch(process).abs() > 0.02 * 10.0).count();
         assert!((100..1_000).contains(&far), "{far} of 10 000 beyond ten scales");

@@ -8,7 +8,7 @@ mod machine;
 mod rivals;
 mod search;
 
-pub use machine::{Machine, Noise};
+pub use machine::{Noise, SimulatedMachine};
 pub use rivals::{Rival, welch};
 pub use search::Search;
 
@@ -47,7 +47,7 @@ pub struct CampaignOutcome {
 
 /// Runs one campaign: epochs of fresh processes, rounds in random order, a look after every epoch.
 pub fn campaign(noise: Noise, log_ratio: f64, design: &Design, seed: u64) -> CampaignOutcome {
-    let mut machine = Machine::new(noise, seed);
+    let mut machine = SimulatedMachine::new(noise, seed);
     let mut order = Random::new(seed ^ 0x5EED);
     let mut epochs = Vec::with_capacity(design.epochs);
     let mut found = CampaignOutcome {
@@ -75,12 +75,12 @@ pub fn campaign(noise: Noise, log_ratio: f64, design: &Design, seed: u64) -> Cam
 
 /// The contrast of so many epochs, of one round each.
 pub fn contrast_of_epochs(noise: Noise, log_ratio: f64, epochs: usize, seed: u64) -> Vec<f64> {
-    let mut machine = Machine::new(noise, seed);
+    let mut machine = SimulatedMachine::new(noise, seed);
     let mut order = Random::new(seed ^ 0x5EED);
     (0..epochs).map(|_| machine.contrast_of_epoch(log_ratio, 1, &mut order)).collect()
 }
 
-impl Machine {
+impl SimulatedMachine {
     /// One epoch: a process for each cell, and in each round one batch of each in random order. The median over
     /// rounds of the difference of their logarithmic costs.
     fn contrast_of_epoch(&mut self, log_ratio: f64, rounds: usize, order: &mut Random) -> f64 {

@@ -1,6 +1,6 @@
 //! Other methods on the same machine.
 
-use super::machine::{Machine, Noise};
+use super::machine::{Noise, SimulatedMachine};
 use crate::proportion::incomplete_beta;
 use crate::ranks::mann_whitney;
 
@@ -30,7 +30,7 @@ impl Rival {
 
     /// Whether it declares two cells of equal cost different.
     pub fn is_fooled(self, noise: Noise, seed: u64) -> bool {
-        let mut machine = Machine::new(noise, seed);
+        let mut machine = SimulatedMachine::new(noise, seed);
         match self {
             Self::MeanAndError => {
                 let (a, b) = (machine.runs(30), machine.runs(30));
@@ -57,7 +57,7 @@ impl Rival {
     }
 }
 
-impl Machine {
+impl SimulatedMachine {
     /// The costs of this many fresh processes in sequence, a batch each.
     fn runs(&mut self, count: usize) -> Vec<f64> {
         let wandering = self.contrast();

@@ -6,7 +6,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ipcost_model::facts::Sample;
+use ipcost_model::facts::ActivitySample;
 
 use ipcost_model::ProcessorTimes;
 
@@ -15,23 +15,23 @@ use crate::quota;
 use crate::{others, usage};
 
 /// Watches the machine for about twice this time.
-pub fn sample(window: Duration, processors: u32) -> Sample {
+pub fn sample(window: Duration, processors: u32) -> ActivitySample {
     let throttled = quota::throttling();
     let quiet = left_alone(window);
     let busy = kept_busy(window, processors);
     let passed = quota::throttling().map(|now| now.since(&throttled.unwrap_or_default()));
-    Sample {
+    ActivitySample {
         throttled: passed.map(|passed| (passed.times, passed.time().as_secs_f64())),
         ..merged(quiet, busy)
     }
 }
 
-fn merged(quiet: Sample, busy: Sample) -> Sample {
-    let Sample { quiet_s, others, busiest, .. } = quiet;
-    Sample { quiet_s, others, busiest, ..busy }
+fn merged(quiet: ActivitySample, busy: ActivitySample) -> ActivitySample {
+    let ActivitySample { quiet_s, others, busiest, .. } = quiet;
+    ActivitySample { quiet_s, others, busiest, ..busy }
 }
 
-fn left_alone(window: Duration) -> Sample {
+fn left_alone(window: Duration) -> ActivitySample {
     let began = Instant::now();
     let (before, listed) = (counters::of_processors(), others::processes());
     let own = usage::own().cpu_ns();
@@ -41,13 +41,13 @@ fn left_alone(window: Duration) -> Sample {
     let busiest = others::busiest(&listed, &others::processes());
     let passed =
         after.zip(before).map(|(after, before)| after.since(&before)).filter(|passed| passed.total > 0);
-    Sample {
+    ActivitySample {
         quiet_s: began.elapsed().as_secs_f64(),
         others: passed.map(|passed| share_of_others(&passed, own)),
         busiest: passed
             .zip(busiest)
             .map(|(passed, busy)| (busy.name, busy.id, (busy.ticks as f64 / passed.total as f64).min(1.0))),
-        ..Sample::default()
+        ..ActivitySample::default()
     }
 }
 
@@ -56,7 +56,7 @@ fn share_of_others(passed: &ProcessorTimes, own_ns: u64) -> f64 {
     ((passed.busy as f64 - own_ns as f64 / NS_PER_TICK as f64) / passed.total as f64).clamp(0.0, 1.0)
 }
 
-fn kept_busy(window: Duration, processors: u32) -> Sample {
+fn kept_busy(window: Duration, processors: u32) -> ActivitySample {
     let began = Instant::now();
     let before = counters::of_processors();
     let spin = || {
@@ -70,11 +70,11 @@ fn kept_busy(window: Duration, processors: u32) -> Sample {
         }
     });
     let after = counters::of_processors();
-    Sample {
+    ActivitySample {
         busy_s: began.elapsed().as_secs_f64(),
         stolen: after.zip(before).and_then(|(after, before)| stolen(&after.since(&before))),
         stolen_since_boot: after.as_ref().and_then(stolen),
-        ..Sample::default()
+        ..ActivitySample::default()
     }
 }
 

@@ -27,7 +27,7 @@ pub const STACK: Register = Register(10);
 /// How much of memory is read or written; shorter values are extended with zeros.
 #[derive(Debug, Clone, Copy)]
 #[repr(u8)]
-pub enum Size {
+pub enum LoadSize {
     /// 4 bytes.
     Word = 0x00,
     /// 2 bytes.
@@ -118,17 +118,17 @@ impl Writer {
     }
 
     /// Reads memory at an offset from a register.
-    pub fn load(&mut self, size: Size, into: Register, from: Register, offset: i16) {
+    pub fn load(&mut self, size: LoadSize, into: Register, from: Register, offset: i16) {
         self.push(0x61 | size as u8, into, from, offset, 0);
     }
 
     /// Writes a register to memory.
-    pub fn store(&mut self, size: Size, at: Register, offset: i16, from: Register) {
+    pub fn store(&mut self, size: LoadSize, at: Register, offset: i16, from: Register) {
         self.push(0x63 | size as u8, at, from, offset, 0);
     }
 
     /// Writes a number to memory.
-    pub fn store_number(&mut self, size: Size, at: Register, offset: i16, number: i32) {
+    pub fn store_number(&mut self, size: LoadSize, at: Register, offset: i16, number: i32) {
         self.push(0x62 | size as u8, at, R0, offset, number);
     }
 

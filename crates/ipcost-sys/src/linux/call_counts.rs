@@ -17,7 +17,7 @@ use crate::clock::now_ns;
 
 use super::bpf::{self, Map, Plain};
 use super::call_samples::FIRST_NAMESPACE;
-use super::count_program::{self, KEY_BYTES, Numbers, Offsets, PIPE, SOCKET, WAY_BYTES, Wanted};
+use super::count_program::{self, KEY_BYTES, Numbers, PIPE, SOCKET, TracepointOffsets, WAY_BYTES, Wanted};
 use super::kernel_types::KernelTypes;
 use super::moving_calls;
 pub use crate::observed::{CallDirection, CalledOn, CountedCalls, SampleError};
@@ -31,7 +31,7 @@ const MOST_COUNTED: u32 = 1 << 17;
 /// A key of the counts.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-struct Key {
+struct CountKey {
     process: u32,
     descriptor: i32,
     number: u64,
@@ -42,7 +42,7 @@ struct Key {
 /// Counts of a direction.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-struct Way {
+struct DirectionCounts {
     bytes: u64,
     calls: u64,
     empty: u64,
@@ -52,18 +52,18 @@ struct Way {
 /// The counts of a key.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    into: Way,
-    out: Way,
+struct CallCounts {
+    into: DirectionCounts,
+    out: DirectionCounts,
 }
 
-const _: () = assert!(size_of::<Key>() == KEY_BYTES as usize);
-const _: () = assert!(size_of::<Counts>() == 2 * WAY_BYTES as usize);
+const _: () = assert!(size_of::<CountKey>() == KEY_BYTES as usize);
+const _: () = assert!(size_of::<CallCounts>() == 2 * WAY_BYTES as usize);
 
 // SAFETY: numbers alone, which fill it.
-unsafe impl Plain for Key {}
+unsafe impl Plain for CountKey {}
 // SAFETY: numbers alone, which fill it.
-unsafe impl Plain for Counts {}
+unsafe impl Plain for CallCounts {}
 
 /// A counter of the calls that move data, of every process but this one.
 ///
@@ -71,7 +71,7 @@ unsafe impl Plain for Counts {}
 /// process, however that ends.
 #[derive(Debug)]
 pub struct CallCounter {
-    counts: Map<Key, Counts>,
+    counts: Map<CountKey, CallCounts>,
     lost: Map<u32, u64>,
     until: Map<u32, u64>,
     /// Runs the program until it is closed.
@@ -104,7 +104,7 @@ impl CallCounter {
             calls: &moving_calls::countable(),
             numbers,
             without,
-            offsets: Offsets::of(&types).ok_or_else(unknown)?,
+            offsets: TracepointOffsets::of(&types).ok_or_else(unknown)?,
             counts: counts.descriptor(),
             lost: lost.descriptor(),
             until: until.descriptor(),
@@ -162,7 +162,7 @@ impl CallCounter {
             CalledOn::Socket(number) => (SOCKET, number.into()),
             CalledOn::Pipe(number) => (PIPE, number),
         };
-        self.counts.remove(&Key { process, descriptor, number, kind, zero: 0 });
+        self.counts.remove(&CountKey { process, descriptor, number, kind, zero: 0 });
     }
 }
 

@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 
 use super::moving_calls::of_number;
-use super::sample_records::{Sample, Told, bytes, field, number, parse};
+use super::sample_records::{RecordKind, SampledRecord, bytes, field, number, parse};
 use crate::observed::{MovedCall, MovingCall};
 
 /// Where the fields of both tracepoints are, in bytes from the start of their data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct CallTracepoints {
     /// The number of `sys_enter`.
     pub enter: u16,
     /// The number of `sys_exit`.
@@ -23,7 +23,7 @@ pub struct Layout {
     result_at: usize,
 }
 
-impl Layout {
+impl CallTracepoints {
     /// Reads the `format` files of `sys_enter` and `sys_exit`; `None` if they are not as on a system of 64 bits.
     pub fn parse(enter: &str, exit: &str) -> Option<Self> {
         Some(Self {
@@ -38,7 +38,7 @@ impl Layout {
         })
     }
 
-    fn what(&self, data: &[u8]) -> Option<What> {
+    fn what(&self, data: &[u8]) -> Option<CallEvent> {
         let kind = bytes(data, self.kind_at).map(u16::from_ne_bytes)?;
         let word = |at: usize| bytes(data, at).map(u64::from_ne_bytes);
         if kind == self.enter {
@@ -50,11 +50,11 @@ impl Layout {
                 None => -1,
             };
             let asked = call.asked.map_or(Some(0), argument)?;
-            return Some(What::Began { call, descriptor, asked });
+            return Some(CallEvent::Began { call, descriptor, asked });
         }
         if kind == self.exit {
             let call = of_number(word(self.exit_call_at)?.cast_signed())?;
-            return Some(What::Ended { call, result: word(self.result_at)?.cast_signed() });
+            return Some(CallEvent::Ended { call, result: word(self.result_at)?.cast_signed() });
         }
         None
     }
@@ -69,11 +69,11 @@ pub struct Record {
     pub process: u32,
     /// The thread; of no meaning for breaks.
     pub thread: u32,
-    pub what: What,
+    pub what: CallEvent,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum CallEvent {
     Began {
         call: &'static MovingCall,
         descriptor: i32,
@@ -90,12 +90,12 @@ pub enum What {
 }
 
 /// What a sample tells of calls; `None` if it is of no call that matters here.
-pub fn record(sample: Sample<'_>, layout: &Layout) -> Option<Record> {
-    let Sample { at_ns, process, thread, told } = sample;
+pub fn record(sample: SampledRecord<'_>, layout: &CallTracepoints) -> Option<Record> {
+    let SampledRecord { at_ns, process, thread, told } = sample;
     let what = match told {
-        Told::Fields(fields) => layout.what(fields)?,
-        Told::Lost(count) => What::Lost(count),
-        Told::Named(_) => return None,
+        RecordKind::Fields(fields) => layout.what(fields)?,
+        RecordKind::Lost(count) => CallEvent::Lost(count),
+        RecordKind::Named(_) => return None,
     };
     Some(Record { at_ns, process, thread, what })
 }
@@ -104,13 +104,13 @@ pub fn record(sample: Sample<'_>, layout: &Layout) -> Option<Record> {
 #[derive(Debug, Default)]
 pub struct Pairing {
     /// One for each thread at most. A thread that was ended in a call stays until another has its number.
-    begun: HashMap<u32, Begun>,
+    begun: HashMap<u32, BegunCall>,
     /// How often records may have been missed so far.
     breaks: u64,
 }
 
 #[derive(Debug)]
-struct Begun {
+struct BegunCall {
     record: Record,
     call: &'static MovingCall,
     descriptor: i32,
@@ -124,12 +124,12 @@ impl Pairing {
     /// A begin without its end is forgotten when the thread begins another call, or ends one that is not that.
     pub fn take(&mut self, record: Record) -> Option<MovedCall> {
         match record.what {
-            What::Began { call, descriptor, asked } => {
-                let begun = Begun { record, call, descriptor, asked, breaks: self.breaks };
+            CallEvent::Began { call, descriptor, asked } => {
+                let begun = BegunCall { record, call, descriptor, asked, breaks: self.breaks };
                 self.begun.insert(record.thread, begun);
                 None
             }
-            What::Ended { call, result } => {
+            CallEvent::Ended { call, result } => {
                 let begun = self.begun.remove(&record.thread)?;
                 let is_same = begun.call == call && begun.record.process == record.process;
                 is_same.then_some(MovedCall {
@@ -145,7 +145,7 @@ impl Pairing {
                     is_whole: begun.breaks == self.breaks,
                 })
             }
-            What::Lost(_) | What::Resumed => {
+            CallEvent::Lost(_) | CallEvent::Resumed => {
                 self.breaks += 1;
                 None
             }
@@ -155,12 +155,12 @@ impl Pairing {
 
 /// Reads a text as such a format.
 pub(crate) fn read_text(text: &str) {
-    let _ = Layout::parse(text, text);
+    let _ = CallTracepoints::parse(text, text);
 }
 
 /// Reads bytes as such a ring.
 pub(crate) fn read_bytes(bytes: &[u8]) {
-    let layout = Layout {
+    let layout = CallTracepoints {
         enter: 1,
         exit: 2,
         kind_at: 0,

@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use super::call_records::{Layout, Pairing, Record, What, record};
+use super::call_records::{CallEvent, CallTracepoints, Pairing, Record, record};
 use super::moving_calls;
 pub use super::moving_calls::{error_number, of_name};
 use super::processor_rings::{DELAY_NS, ProcessorRings, layout};
@@ -29,7 +29,7 @@ pub(super) const FIRST_NAMESPACE: u64 = 0xefff_fffc;
 #[derive(Debug)]
 pub struct CallSampler {
     rings: ProcessorRings,
-    layout: Layout,
+    layout: CallTracepoints,
     threads: Option<HashSet<u32>>,
     /// The process whose calls are left out: this one.
     without: Option<u32>,
@@ -53,8 +53,9 @@ impl CallSampler {
     }
 
     fn open_without(threads: Option<&[u32]>, without: Option<u32>) -> Result<Self, SampleError> {
-        let layout =
-            layout("raw_syscalls", ["sys_enter", "sys_exit"], |[enter, exit]| Layout::parse(enter, exit))?;
+        let layout = layout("raw_syscalls", ["sys_enter", "sys_exit"], |[enter, exit]| {
+            CallTracepoints::parse(enter, exit)
+        })?;
         // Filters compare numbers of the first namespace.
         let is_first =
             std::fs::metadata("/proc/self/ns/pid").is_ok_and(|space| space.ino() == FIRST_NAMESPACE);
@@ -77,7 +78,7 @@ impl CallSampler {
     }
 
     pub fn enable(&mut self) {
-        let resumed = Record { at_ns: now_ns(), process: 0, thread: 0, what: What::Resumed };
+        let resumed = Record { at_ns: now_ns(), process: 0, thread: 0, what: CallEvent::Resumed };
         self.records.push(resumed);
         self.rings.enable();
         self.is_enabled = true;
@@ -103,7 +104,7 @@ impl CallSampler {
             // Processes of other namespaces have no number here.
             let is_other = record.process != 0 && without != Some(record.process);
             let is_meant = is_other && threads.as_ref().is_none_or(|all| all.contains(&record.thread));
-            if is_meant || matches!(record.what, What::Lost(_)) {
+            if is_meant || matches!(record.what, CallEvent::Lost(_)) {
                 records.push(record);
             }
         });

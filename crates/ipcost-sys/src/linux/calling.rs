@@ -13,7 +13,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::control::engine_is_gone;
-use crate::system::channel::{Socket, push, read, write};
+use crate::system::channel::{SocketChannel, push, read, write};
 use crate::transport::Channel;
 use crate::transport::spinning::spin_unless;
 
@@ -36,7 +36,7 @@ pub fn probe(io: &str) -> Result<(), String> {
 }
 
 /// A socket called in the way that `io` names.
-pub fn over(Socket(socket): Socket, io: &str) -> io::Result<Box<dyn Channel>> {
+pub fn over(SocketChannel(socket): SocketChannel, io: &str) -> io::Result<Box<dyn Channel>> {
     Ok(match io {
         "send" => Box::new(Sending(socket)),
         "spin" => Box::new(Looking::at(socket)?),

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::perf_event::NAMES;
 use super::processor_rings::{DELAY_NS, ProcessorRings, layout};
-use super::sample_records::{Sample, Told, bytes, field, in_order, number, parse};
+use super::sample_records::{RecordKind, SampledRecord, bytes, field, in_order, number, parse};
 use crate::clock::now_ns;
 pub use crate::observed::{Connected, SampleError, Taken};
 
@@ -30,9 +30,9 @@ const MOST_ASKED: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Connecting {
     rings: ProcessorRings,
-    layout: Layout,
+    layout: StateTracepoint,
     /// Steps that are not in order yet.
-    steps: Vec<Step>,
+    steps: Vec<ConnectStep>,
     pairing: Pairing,
 }
 
@@ -43,7 +43,7 @@ impl Connecting {
     /// If this user lacks permission (root, or `CAP_PERFMON` and a tracefs that it may read), or the kernel lacks the
     /// tracepoint (it is there from Linux 4.16 on), or a system call fails.
     pub fn open() -> Result<Self, SampleError> {
-        let layout = layout("sock", ["inet_sock_set_state"], |[format]| Layout::parse(format))?;
+        let layout = layout("sock", ["inet_sock_set_state"], |[format]| StateTracepoint::parse(format))?;
         // Attempts that fail are sampled as well, so that they are not remembered for ever.
         let filter = format!("protocol=={TCP}&&(newstate=={SYN_SENT}||oldstate=={SYN_SENT})");
         let filter = CString::new(filter).map_err(|error| SampleError::Failed(error.into()))?;
@@ -72,7 +72,7 @@ impl Connecting {
 
 /// Where the fields of the tracepoint are, in bytes from the start of its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
+struct StateTracepoint {
     /// The number of the tracepoint.
     point: u16,
     kind_at: usize,
@@ -91,7 +91,7 @@ struct EndLayout {
     v6: usize,
 }
 
-impl Layout {
+impl StateTracepoint {
     /// Reads the `format` file; `None` if it is not as on a system of 64 bits.
     fn parse(format: &str) -> Option<Self> {
         let end = |[port, v4, v6]: [&str; 3]| {
@@ -113,15 +113,24 @@ impl Layout {
     }
 
     /// What a sample tells of an attempt to connect; `None` if it is something else.
-    fn step(&self, sample: Sample<'_>) -> Option<Step> {
+    fn step(&self, sample: SampledRecord<'_>) -> Option<ConnectStep> {
         let step = |socket, what| {
-            Some(Step { at_ns: sample.at_ns, process: sample.process, thread: sample.thread, socket, what })
+            Some(ConnectStep {
+                at_ns: sample.at_ns,
+                process: sample.process,
+                thread: sample.thread,
+                socket,
+                what,
+            })
         };
         let data = match sample.told {
-            Told::Fields(data) => data,
-            Told::Lost(_) => return step(Place(0), What::Missed),
-            Told::Named(name) => {
-                return step(Place(0), What::Named(String::from_utf8_lossy(name).into_owned()));
+            RecordKind::Fields(data) => data,
+            RecordKind::Lost(_) => return step(SocketPointer(0), ConnectEvent::Missed),
+            RecordKind::Named(name) => {
+                return step(
+                    SocketPointer(0),
+                    ConnectEvent::Named(String::from_utf8_lossy(name).into_owned()),
+                );
             }
         };
         if bytes(data, self.kind_at).map(u16::from_ne_bytes)? != self.point {
@@ -129,15 +138,15 @@ impl Layout {
         }
         let state = |at: usize| bytes(data, at).map(i32::from_ne_bytes);
         let what = match (state(self.old_at)?, state(self.new_at)?) {
-            (_, SYN_SENT) => What::Asked,
+            (_, SYN_SENT) => ConnectEvent::Asked,
             (SYN_SENT, ESTABLISHED) => {
                 let [local, remote] = self.ends_at.map(|end| self.end(data, end));
-                What::Established { local: local?, remote: remote? }
+                ConnectEvent::Established { local: local?, remote: remote? }
             }
-            (SYN_SENT, _) => What::Failed,
+            (SYN_SENT, _) => ConnectEvent::Failed,
             _ => return None,
         };
-        step(Place(bytes(data, self.socket_at).map(u64::from_ne_bytes)?), what)
+        step(SocketPointer(bytes(data, self.socket_at).map(u64::from_ne_bytes)?), what)
     }
 
     fn end(&self, data: &[u8], at: EndLayout) -> Option<SocketAddr> {
@@ -155,16 +164,16 @@ impl Layout {
 
 /// Where a socket is in the kernel. It tells sockets apart, is used for nothing else, and never shown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Place(u64);
+struct SocketPointer(u64);
 
-impl Place {
+impl SocketPointer {
     /// Some kernels write zeros for who may not know.
     fn is_known(self) -> bool {
         self.0 != 0
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for SocketPointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Place")
     }
@@ -172,16 +181,16 @@ impl fmt::Debug for Place {
 
 /// A step of an attempt to connect.
 #[derive(Debug, Clone)]
-struct Step {
+struct ConnectStep {
     at_ns: u64,
     process: u32,
     thread: u32,
-    socket: Place,
-    what: What,
+    socket: SocketPointer,
+    what: ConnectEvent,
 }
 
 #[derive(Debug, Clone)]
-enum What {
+enum ConnectEvent {
     /// The thread that runs has called `connect`. The own port is not chosen yet.
     Asked,
     /// The other end has answered. Whichever thread runs just then did not need to do anything for it.
@@ -199,28 +208,28 @@ enum What {
 /// Who has asked for connections that are not established yet: the process and the thread, by socket.
 #[derive(Debug, Default)]
 struct Pairing {
-    asked: HashMap<Place, (u32, u32)>,
+    asked: HashMap<SocketPointer, (u32, u32)>,
     /// What processes have executed, and when.
     named: HashMap<u32, (u64, String)>,
 }
 
 impl Pairing {
     /// Takes the next step in order of time; the connection, if that has established it.
-    fn take(&mut self, step: Step) -> Option<Connected> {
+    fn take(&mut self, step: ConnectStep) -> Option<Connected> {
         match step.what {
-            What::Asked if step.socket.is_known() => {
+            ConnectEvent::Asked if step.socket.is_known() => {
                 if self.asked.len() >= MOST_ASKED {
                     self.asked.clear();
                 }
                 self.asked.insert(step.socket, (step.process, step.thread));
                 None
             }
-            What::Asked => None,
-            What::Failed => {
+            ConnectEvent::Asked => None,
+            ConnectEvent::Failed => {
                 self.asked.remove(&step.socket);
                 None
             }
-            What::Named(name) => {
+            ConnectEvent::Named(name) => {
                 if self.named.len() >= MOST_ASKED {
                     self.named.clear();
                 }
@@ -228,11 +237,11 @@ impl Pairing {
                 None
             }
             // Another socket may be in the same place by now.
-            What::Missed => {
+            ConnectEvent::Missed => {
                 self.asked.clear();
                 None
             }
-            What::Established { local, remote } => {
+            ConnectEvent::Established { local, remote } => {
                 // Without a pair, the thread that runs is the best guess, and only within this machine: there the caller
                 // itself carries the answer. From a network, it interrupts any thread.
                 let guess = is_within(local.ip(), remote.ip()).then_some((step.process, step.thread));
@@ -252,12 +261,12 @@ fn is_within(local: IpAddr, remote: IpAddr) -> bool {
 
 /// Reads a text as such a format.
 pub(crate) fn read_text(text: &str) {
-    let _ = Layout::parse(text);
+    let _ = StateTracepoint::parse(text);
 }
 
 /// Reads bytes as such a ring.
 pub(crate) fn read_bytes(bytes: &[u8]) {
-    let layout = Layout {
+    let layout = StateTracepoint {
         point: 1,
         kind_at: 0,
         socket_at: 8,

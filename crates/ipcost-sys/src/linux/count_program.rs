@@ -8,7 +8,7 @@
 use std::ffi::CStr;
 
 use super::bpf_instructions::{
-    Label, R0, R1, R2, R3, R4, R6, R7, R8, R9, Register, STACK, Size, When, Writer, helper,
+    Label, LoadSize, R0, R1, R2, R3, R4, R6, R7, R8, R9, Register, STACK, When, Writer, helper,
 };
 use super::kernel_types::KernelTypes;
 use super::moving_calls::Countable;
@@ -78,7 +78,7 @@ pub struct Wanted<'a> {
     /// The process whose calls are left out.
     pub without: Option<u32>,
     /// Where structures of the kernel have their fields.
-    pub offsets: Offsets,
+    pub offsets: TracepointOffsets,
     /// The descriptor of the map of counts.
     pub counts: i32,
     /// The descriptor of the map that counts what was missed.
@@ -90,7 +90,7 @@ pub struct Wanted<'a> {
 
 /// How to come from a task to the file of a descriptor, bytes.
 #[derive(Debug, Clone, Copy)]
-pub struct Offsets {
+pub struct TracepointOffsets {
     files: i16,
     table: i16,
     table_length: i16,
@@ -100,7 +100,7 @@ pub struct Offsets {
     number: i16,
 }
 
-impl Offsets {
+impl TracepointOffsets {
     /// Finds them; `None` if this kernel has others.
     pub fn of(types: &KernelTypes) -> Option<Self> {
         let of = |structure: &str, field: &str| {
@@ -141,12 +141,12 @@ pub fn write(wanted: &Wanted<'_>) -> Option<Vec<u64>> {
 /// direction's place among the counts in 8, the descriptor in 9, and the bytes on the stack.
 fn choose_call(program: &mut Writer, calls: &[Countable], end: Label) {
     let (matters, chosen) = (program.label(), program.label());
-    program.load(Size::Double, R6, R1, 0); // the saved registers
-    program.load(Size::Double, R7, R1, 8); // the result
+    program.load(LoadSize::Double, R6, R1, 0); // the saved registers
+    program.load(LoadSize::Double, R7, R1, 8); // the result
     program.jump_if(R7, When::SignedMore, 0, matters); // it moved something
     program.jump_if(R7, When::IsNot, -libc::EAGAIN, end); // it failed, or there was nothing more
     program.place(matters);
-    program.load(Size::Word, R0, R6, SAVED.number); // the call's number
+    program.load(LoadSize::Word, R0, R6, SAVED.number); // the call's number
     // Calls that count alike share what follows.
     let mut kinds: Vec<(Countable, Label)> = Vec::new();
     let mut branches = Vec::new();
@@ -163,33 +163,33 @@ fn choose_call(program: &mut Writer, calls: &[Countable], end: Label) {
     for (kind, label) in kinds {
         program.place(label);
         program.set(R8, if kind.is_in { 0 } else { WAY_BYTES.into() }); // the direction
-        program.load(Size::Word, R9, R6, SAVED.arguments[kind.descriptor]); // the descriptor
+        program.load(LoadSize::Word, R9, R6, SAVED.arguments[kind.descriptor]); // the descriptor
         if let Some(flags) = kind.flags {
-            program.load(Size::Word, R1, R6, SAVED.arguments[flags]);
+            program.load(LoadSize::Word, R1, R6, SAVED.arguments[flags]);
             program.and(R1, libc::MSG_PEEK);
             program.jump_if(R1, When::IsNot, 0, end); // the data are still there
         }
         match kind.tells_bytes {
-            true => program.store(Size::Double, STACK, MOVED_AT, R7), // as many bytes as the result
-            false => program.store_number(Size::Double, STACK, MOVED_AT, 0), // unknown
+            true => program.store(LoadSize::Double, STACK, MOVED_AT, R7), // as many bytes as the result
+            false => program.store_number(LoadSize::Double, STACK, MOVED_AT, 0), // unknown
         }
         program.jump(chosen);
     }
     program.place(chosen);
-    program.load(Size::Half, R1, R6, SAVED.mode);
+    program.load(LoadSize::Half, R1, R6, SAVED.mode);
     program.and(R1, SAVED.mode_mask);
     program.jump_if(R1, When::IsNot, SAVED.mode_wanted, end); // a program of 32 bits has other numbers
 }
 
 /// Goes on until the time is over.
 fn end_in_time(program: &mut Writer, until: i32, end: Label) {
-    program.store_number(Size::Word, STACK, KEY_AT, 0); // the only key
+    program.store_number(LoadSize::Word, STACK, KEY_AT, 0); // the only key
     look_up(program, until);
     program.jump_if(R0, When::Is, 0, end); // never; the verifier wants it
-    program.load(Size::Double, R1, R0, 0);
-    program.store(Size::Double, STACK, READ_AT, R1);
+    program.load(LoadSize::Double, R1, R0, 0);
+    program.store(LoadSize::Double, STACK, READ_AT, R1);
     program.call(helper::NOW);
-    program.load(Size::Double, R1, STACK, READ_AT);
+    program.load(LoadSize::Double, R1, STACK, READ_AT);
     program.jump_if_register(R0, When::AtLeast, R1, end);
 }
 
@@ -226,31 +226,31 @@ fn name_process(program: &mut Writer, wanted: &Wanted<'_>, end: Label) {
             program.set(R4, 8); // bytes there
             program.call(helper::PROCESS_IN_NAMESPACE);
             program.jump_if(R0, When::IsNot, 0, end); // it is of another namespace
-            program.load(Size::Word, R0, STACK, READ_AT + 4); // the process
+            program.load(LoadSize::Word, R0, STACK, READ_AT + 4); // the process
         }
     }
     if let Some(without) = wanted.without {
         program.jump_if(R0, When::Is, without.cast_signed(), end);
     }
-    program.store(Size::Word, STACK, KEY_AT, R0);
-    program.store(Size::Word, STACK, KEY_AT + 4, R9);
+    program.store(LoadSize::Word, STACK, KEY_AT, R0);
+    program.store(LoadSize::Word, STACK, KEY_AT + 4, R9);
 }
 
 /// Puts the number and the kind of the descriptor's file into the key; goes on if it is a socket or a pipe.
 ///
 /// The verifier knows types up to the table. What cannot be read after it is 0, from which no more can be read.
-fn name_file(program: &mut Writer, offsets: &Offsets, end: Label, lost: Label) {
+fn name_file(program: &mut Writer, offsets: &TracepointOffsets, end: Label, lost: Label) {
     /// The bits of a mode that tell what a file is.
     const KIND: i32 = libc::S_IFMT as i32;
     let (socket, named) = (program.label(), program.label());
     program.call(helper::CURRENT_TASK);
-    program.load(Size::Double, R0, R0, offsets.files); // its descriptors
+    program.load(LoadSize::Double, R0, R0, offsets.files); // its descriptors
     program.jump_if(R0, When::Is, 0, lost); // it has none any more
-    program.load(Size::Double, R6, R0, offsets.table); // their table
+    program.load(LoadSize::Double, R6, R0, offsets.table); // their table
     program.jump_if(R6, When::Is, 0, lost); // never; some verifiers want it
-    program.load(Size::Word, R1, R6, offsets.table_length);
+    program.load(LoadSize::Word, R1, R6, offsets.table_length);
     program.jump_if_register(R9, When::AtLeast, R1, lost); // the table is shorter
-    program.load(Size::Double, R0, R6, offsets.table_files); // the files of the table
+    program.load(LoadSize::Double, R0, R6, offsets.table_files); // the files of the table
     program.shift_left(R9, 3); // a pointer has 8 bytes
     program.add_register(R0, R9);
     follow(program, 0); // the file
@@ -258,18 +258,18 @@ fn name_file(program: &mut Writer, offsets: &Offsets, end: Label, lost: Label) {
     follow(program, offsets.inode); // its inode
     program.copy(R6, R0);
     read(program, offsets.mode, 2);
-    program.load(Size::Half, R9, STACK, READ_AT);
+    program.load(LoadSize::Half, R9, STACK, READ_AT);
     program.and(R9, KIND);
     program.jump_if(R9, When::Is, libc::S_IFSOCK as i32, socket);
     program.jump_if(R9, When::IsNot, libc::S_IFIFO as i32, end); // another file
-    program.store_number(Size::Double, STACK, KEY_AT + 16, PIPE as i32);
+    program.store_number(LoadSize::Double, STACK, KEY_AT + 16, PIPE as i32);
     program.jump(named);
     program.place(socket);
-    program.store_number(Size::Double, STACK, KEY_AT + 16, SOCKET as i32);
+    program.store_number(LoadSize::Double, STACK, KEY_AT + 16, SOCKET as i32);
     program.place(named);
     program.copy(R0, R6);
     follow(program, offsets.number);
-    program.store(Size::Double, STACK, NUMBER_AT, R0); // the number
+    program.store(LoadSize::Double, STACK, NUMBER_AT, R0); // the number
 }
 
 /// Reads so many bytes of the kernel to the stack, at an offset from register 0.
@@ -285,7 +285,7 @@ fn read(program: &mut Writer, offset: i16, bytes: i32) {
 /// Sets register 0 to the 8 bytes at an offset from it.
 fn follow(program: &mut Writer, offset: i16) {
     read(program, offset, 8);
-    program.load(Size::Double, R0, STACK, READ_AT);
+    program.load(LoadSize::Double, R0, STACK, READ_AT);
 }
 
 /// Adds to the counts of the key, which may be new.
@@ -294,7 +294,7 @@ fn count(program: &mut Writer, counts: i32, end: Label, lost: Label) {
     look_up(program, counts);
     program.jump_if(R0, When::IsNot, 0, found);
     for at in (NEW_AT..READ_AT).step_by(8) {
-        program.store_number(Size::Double, STACK, at, 0); // new counts
+        program.store_number(LoadSize::Double, STACK, at, 0); // new counts
     }
     program.set_map(R1, counts);
     program.copy(R2, STACK);
@@ -312,7 +312,7 @@ fn count(program: &mut Writer, counts: i32, end: Label, lost: Label) {
     program.add_to_memory(R0, EMPTY_AT, R2);
     program.jump(end);
     program.place(moved);
-    program.load(Size::Double, R1, STACK, MOVED_AT);
+    program.load(LoadSize::Double, R1, STACK, MOVED_AT);
     program.add_to_memory(R0, 0, R1); // bytes
     program.add_to_memory(R0, CALLS_AT, R2);
     program.jump_if(R1, When::IsNot, 0, end);
@@ -333,7 +333,7 @@ fn count_lost(program: &mut Writer, map: i32, lost: Label) {
     const ONE: Register = R1;
     let end = program.label();
     program.place(lost);
-    program.store_number(Size::Word, STACK, KEY_AT, 0); // the only key
+    program.store_number(LoadSize::Word, STACK, KEY_AT, 0); // the only key
     look_up(program, map);
     program.jump_if(R0, When::Is, 0, end); // never; the verifier wants it
     program.set(ONE, 1);

@@ -21,7 +21,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getppid,
 use super::child::{die_with_parent, end_with_parent, exit_descriptor};
 use super::measuring;
 use crate::contract::{Launch, ListenerOwner, Listens, User, Woken};
-use crate::system::channel::Socket;
+use crate::system::channel::SocketChannel;
 use crate::system::descriptor::{Descriptor, to_inherit};
 use crate::system::socket::{self, AddressFamily};
 use crate::tcp_ends::TcpEnds;
@@ -50,14 +50,14 @@ const WAITS: &[i64] = &[
 
 /// A program that this process has started; killed on drop, and by the kernel when this process dies.
 #[derive(Debug)]
-pub struct Driven {
+pub struct DrivenProgram {
     name: String,
     child: Child,
     exit: OwnedFd,
     complaint: File,
 }
 
-impl Driven {
+impl DrivenProgram {
     /// Starts a program.
     ///
     /// # Errors
@@ -303,7 +303,7 @@ pub fn is_root() -> bool {
 }
 
 /// Asks the program to end (`SIGTERM`, or `SIGINT` where that is a quick end), and waits at most so long.
-pub fn ask_to_end(driven: &Driven, quickly: bool, patience: Duration) -> io::Result<()> {
+pub fn ask_to_end(driven: &DrivenProgram, quickly: bool, patience: Duration) -> io::Result<()> {
     kill_process(driven.pid(), if quickly { Signal::INT } else { Signal::TERM })?;
     let patience = rustix::event::Timespec {
         tv_sec: patience.as_secs().cast_signed(),
@@ -313,7 +313,7 @@ pub fn ask_to_end(driven: &Driven, quickly: bool, patience: Duration) -> io::Res
     Ok(())
 }
 
-impl Drop for Driven {
+impl Drop for DrivenProgram {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -497,7 +497,7 @@ pub fn connect_at_once(to: Listens<'_>, patience: Duration) -> io::Result<Connec
         connected => connected?,
     }
     rustix::io::ioctl_fionbio(&socket, false)?;
-    Ok(Socket(socket).into())
+    Ok(SocketChannel(socket).into())
 }
 
 /// Whether a connection is one of a Unix socket, which no other host can hear.
@@ -625,7 +625,7 @@ mod tests {
     #[test]
     fn one_that_fails_says_its_last_line() {
         let script = ["-c".to_owned(), "echo first >&2; echo last >&2; exit 3".to_owned()];
-        let mut driven = Driven::start(launch("sh", &script)).unwrap();
+        let mut driven = DrivenProgram::start(launch("sh", &script)).unwrap();
         assert_eq!(driven.await_end(None).unwrap(), Woken::Ready);
         assert!(driven.has_ended());
         assert_eq!(driven.finish().unwrap_err(), "sh ended with status 3: last");
@@ -637,7 +637,7 @@ mod tests {
         let arguments = ["-c", "import select, sys; select.select([0], [], []); sys.stdout.write('x')"];
         let arguments = arguments.map(str::to_owned);
         let output = Some(Stdio::from(write));
-        let mut held = Driven::start_held(Launch { output, ..launch("python3", &arguments) }).unwrap();
+        let mut held = DrivenProgram::start_held(Launch { output, ..launch("python3", &arguments) }).unwrap();
         let mut word = [0];
         rustix::io::ioctl_fionbio(&read, true).unwrap();
         assert_eq!(rustix::io::read(&read, &mut word), Err(Errno::AGAIN));

@@ -35,9 +35,9 @@ pub fn create(message_bytes: usize) -> io::Result<OwnedFd> {
 
 /// One end of a queue.
 #[derive(Debug)]
-pub struct Queue(pub OwnedFd);
+pub struct MessageQueue(pub OwnedFd);
 
-impl Queue {
+impl MessageQueue {
     /// Sends a message; waits while the queue is full.
     #[inline]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {

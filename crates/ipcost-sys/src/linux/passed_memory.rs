@@ -41,7 +41,7 @@ pub fn pass(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Takes the next one passed, and maps it; `None` at the end.
-pub fn take(socket: &OwnedFd) -> io::Result<Option<Passed>> {
+pub fn take(socket: &OwnedFd) -> io::Result<Option<PassedMemory>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
@@ -63,23 +63,23 @@ pub fn take(socket: &OwnedFd) -> io::Result<Option<Passed>> {
     // SAFETY: the kernel chooses the address.
     let mapped = unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, &memory, 0) }?;
     let start = NonNull::new(mapped.cast()).ok_or_else(|| io::Error::other("memory at address 0"))?;
-    Ok(Some(Passed { start, bytes, read: 0 }))
+    Ok(Some(PassedMemory { start, bytes, read: 0 }))
 }
 
 /// A received message, mapped.
 #[derive(Debug)]
-pub struct Passed {
+pub struct PassedMemory {
     start: NonNull<u8>,
     bytes: usize,
     read: usize,
 }
 
 // SAFETY: the owner of this value owns the mapping, and nothing writes through it.
-unsafe impl Send for Passed {}
+unsafe impl Send for PassedMemory {}
 // SAFETY: reading needs exclusive access.
-unsafe impl Sync for Passed {}
+unsafe impl Sync for PassedMemory {}
 
-impl Passed {
+impl PassedMemory {
     /// Copies the next bytes out; returns how many.
     pub fn read(&mut self, buffer: &mut [u8]) -> usize {
         let count = buffer.len().min(self.bytes - self.read);
@@ -95,7 +95,7 @@ impl Passed {
     }
 }
 
-impl Drop for Passed {
+impl Drop for PassedMemory {
     fn drop(&mut self) {
         // SAFETY: mapped with these bounds, and no longer referred to.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };

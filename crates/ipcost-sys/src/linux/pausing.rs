@@ -24,7 +24,7 @@ pub fn set_timer_slack(ns: u64) -> io::Result<()> {
 
 /// Keeps all processors from idle states that take longer to leave, until it is dropped.
 #[derive(Debug)]
-pub struct Awake {
+pub struct IdleStateLimit {
     // The kernel keeps to it while this is open.
     _device: File,
 }
@@ -33,11 +33,11 @@ pub struct Awake {
 const DEVICE: &str = "/dev/cpu_dma_latency";
 
 /// Keeps all processors of this machine from idle states that take longer than so many nanoseconds to leave; 0 keeps them from all.
-pub fn keep_awake(most_ns: u64) -> io::Result<Awake> {
+pub fn keep_awake(most_ns: u64) -> io::Result<IdleStateLimit> {
     let mut device = open_kernel_file(DEVICE.as_ref())?;
     let most_us = i32::try_from(most_ns / 1_000).unwrap_or(i32::MAX);
     device.write_all(&most_us.to_ne_bytes())?;
-    Ok(Awake { _device: device })
+    Ok(IdleStateLimit { _device: device })
 }
 
 /// Whether this user may keep processors awake.

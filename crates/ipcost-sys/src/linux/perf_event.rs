@@ -34,7 +34,7 @@ const SET_FILTER: libc::Ioctl = (0x4000_2406 | size_of::<usize>() << 16) as libc
 /// `struct perf_event_attr`, up to its version that names a clock.
 #[repr(C)]
 #[derive(Default)]
-struct Attributes {
+struct PerfEventAttr {
     kind: u32,
     size: u32,
     config: u64,
@@ -68,13 +68,13 @@ pub struct CounterRequest {
 /// Opens a counter of a task, on any processor; 0 is this process.
 pub fn open(request: CounterRequest, task: i32) -> io::Result<OwnedFd> {
     const ANY_PROCESSOR: i32 = -1;
-    let attributes = Attributes {
+    let attributes = PerfEventAttr {
         kind: request.kind,
         size: FIRST_VERSION as u32,
         config: request.event,
         read_format: request.read_format,
         flags: request.flags,
-        ..Attributes::default()
+        ..PerfEventAttr::default()
     };
     open_as(&attributes, task, ANY_PROCESSOR)
 }
@@ -84,22 +84,22 @@ pub fn open(request: CounterRequest, task: i32) -> io::Result<OwnedFd> {
 /// They start disabled; flags may be added, such as [`NAMES`].
 pub fn sample(tracepoint: u64, processor: i32, flags: u64) -> io::Result<OwnedFd> {
     const ANY_TASK: i32 = -1;
-    let attributes = Attributes {
+    let attributes = PerfEventAttr {
         kind: TRACEPOINT,
-        size: size_of::<Attributes>() as u32,
+        size: size_of::<PerfEventAttr>() as u32,
         config: tracepoint,
         sample_period: 1,
         sample_type: WHO_WHEN_AND_WHAT,
         flags: DISABLED | TELLS_ALL | USES_CLOCK | flags,
         clock: libc::CLOCK_MONOTONIC,
-        ..Attributes::default()
+        ..PerfEventAttr::default()
     };
     open_as(&attributes, ANY_TASK, processor)
 }
 
-fn open_as(attributes: &Attributes, task: i32, processor: i32) -> io::Result<OwnedFd> {
+fn open_as(attributes: &PerfEventAttr, task: i32, processor: i32) -> io::Result<OwnedFd> {
     let no_group: libc::c_int = -1;
-    let pointer: *const Attributes = attributes;
+    let pointer: *const PerfEventAttr = attributes;
     // SAFETY: the pointer is valid for the size in the structure, and the kernel only reads it.
     let descriptor = unsafe {
         libc::syscall(libc::SYS_perf_event_open, pointer, task, processor, no_group, CLOSE_ON_EXEC)
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_structure_is_as_long_as_its_versions() {
-        assert_eq!(std::mem::offset_of!(Attributes, config_2), FIRST_VERSION);
-        assert_eq!(size_of::<Attributes>(), 96);
+        assert_eq!(std::mem::offset_of!(PerfEventAttr, config_2), FIRST_VERSION);
+        assert_eq!(size_of::<PerfEventAttr>(), 96);
     }
 }

@@ -10,7 +10,7 @@ use rustix::net::sockopt::set_tcp_cork;
 use rustix::net::{SendFlags, send};
 
 use crate::contract::{Join, Pieces};
-use crate::system::channel::{Socket, push, read, write};
+use crate::system::channel::{SocketChannel, push, read, write};
 use crate::transport::Channel;
 
 /// The bytes of a header, unless the pieces are equal and smaller.
@@ -22,7 +22,7 @@ pub fn probe() -> Result<(), String> {
 }
 
 /// A socket that sends each message so.
-pub fn over(Socket(socket): Socket, pieces: Pieces) -> io::Result<Box<dyn Channel>> {
+pub fn over(SocketChannel(socket): SocketChannel, pieces: Pieces) -> io::Result<Box<dyn Channel>> {
     Ok(Box::new(InPieces { socket, pieces }))
 }
 

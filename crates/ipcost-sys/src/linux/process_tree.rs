@@ -39,13 +39,13 @@ fn children(process: u32) -> Vec<u32> {
 
 /// What processes and their descendants have used so far.
 #[derive(Debug, Clone, Default)]
-pub struct Used(BTreeMap<Started, Times>);
+pub struct UsedByTree(BTreeMap<Started, ProcessTimes>);
 
 /// A process: its number, which may be used again, and the tick of its start.
 type Started = (u32, u64);
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Times {
+struct ProcessTimes {
     /// Of the process itself, from its own clock.
     cpu_ns: u64,
     /// The same in ticks of 10 ms, with its switches.
@@ -54,7 +54,7 @@ struct Times {
     children: Usage,
 }
 
-impl Used {
+impl UsedByTree {
     /// Of these processes; `None` if one of them has ended.
     ///
     /// Processes that are `known` are looked at even if the kernel leaves them out of their parent's list, which `proc(5)` promises
@@ -97,7 +97,7 @@ impl Used {
 }
 
 /// Fields 14 to 17 and 22 of `/proc/<number>/stat`: ticks in user and kernel mode, of itself and of its ended children; its start.
-fn times(process: u32) -> Option<(Started, Times)> {
+fn times(process: u32) -> Option<(Started, ProcessTimes)> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let fields: Vec<u64> =
         stat.rsplit_once(')')?.1.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect();
@@ -109,7 +109,7 @@ fn times(process: u32) -> Option<(Started, Times)> {
     let (own, children, start) = (pair(11)?, pair(13)?, *fields.get(19)?);
     // One that has just ended has ticks, but no clock any more.
     let (cpu_ns, switches) = driven::used_by(process).unwrap_or((own.cpu_ns(), Usage::default()));
-    Some(((process, start), Times { cpu_ns, own: own + switches, children }))
+    Some(((process, start), ProcessTimes { cpu_ns, own: own + switches, children }))
 }
 
 /// Lets every thread of the processes run where this thread may run.
@@ -190,8 +190,8 @@ mod tests {
         io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut word).unwrap();
         let tree = of(child.id());
         let roots = [child.id()];
-        let used = Used::now(&roots, &Used::default()).unwrap();
-        let usage = used.since(&Used::default());
+        let used = UsedByTree::now(&roots, &UsedByTree::default()).unwrap();
+        let usage = used.since(&UsedByTree::default());
         place_here(&tree).unwrap();
         assert_eq!(tree.len(), 2, "{tree:?}");
         assert!(usage.cpu_ns() >= 10_000_000, "{usage:?}");
@@ -202,7 +202,7 @@ mod tests {
             );
         }
         child.wait().unwrap();
-        assert!(Used::now(&roots, &used).is_none());
+        assert!(UsedByTree::now(&roots, &used).is_none());
     }
 
     #[test]
@@ -213,21 +213,24 @@ mod tests {
             voluntary_switches: 0,
             involuntary_switches: 0,
         };
-        let of =
-            |cpu_ms: u64, own: Usage, children: Usage| Times { cpu_ns: cpu_ms * 1_000_000, own, children };
+        let of = |cpu_ms: u64, own: Usage, children: Usage| ProcessTimes {
+            cpu_ns: cpu_ms * 1_000_000,
+            own,
+            children,
+        };
         let none = Usage::default();
         let master = |children| ((1, 5), of(3, usage(0, 0), children));
-        let before = Used([master(usage(10, 0)), ((2, 6), of(34, usage(20, 10), none))].into());
+        let before = UsedByTree([master(usage(10, 0)), ((2, 6), of(34, usage(20, 10), none))].into());
         // Its time goes on, though no tick has passed.
-        let after = Used([master(usage(10, 0)), ((2, 6), of(40, usage(20, 10), none))].into());
+        let after = UsedByTree([master(usage(10, 0)), ((2, 6), of(40, usage(20, 10), none))].into());
         assert_eq!(after.since(&before), usage(4, 2));
         // It has ended after another 20 ms; another process has its number.
-        let after = Used([master(usage(50, 10)), ((2, 9), of(7, usage(0, 0), none))].into());
+        let after = UsedByTree([master(usage(50, 10)), ((2, 9), of(7, usage(0, 0), none))].into());
         assert_eq!(after.since(&before), usage(20, 7));
         // Another process stands for a child that the list of its parent leaves out.
         let [mut parent, mut left_out] = [(); 2].map(|()| Command::new("sleep").arg("100").spawn().unwrap());
-        let known = Used::now(&[left_out.id()], &Used::default()).unwrap();
-        let counted = || Used::now(&[parent.id()], &known).unwrap().0.len();
+        let known = UsedByTree::now(&[left_out.id()], &UsedByTree::default()).unwrap();
+        let counted = || UsedByTree::now(&[parent.id()], &known).unwrap().0.len();
         assert_eq!(counted(), 2);
         left_out.kill().unwrap();
         left_out.wait().unwrap();

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::sample_records::{Sample, Told, parse};
+use super::sample_records::{RecordKind, SampledRecord, parse};
 use super::sample_ring::SampleRing;
 use super::{perf_event, tracefs};
 use crate::observed::{SampleError, Taken};
@@ -71,14 +71,14 @@ impl ProcessorRings {
     }
 
     /// Takes what the kernel has written since the last time, with the losses, processor by processor.
-    pub fn take(&mut self, take: &mut dyn FnMut(Sample<'_>)) -> Taken {
+    pub fn take(&mut self, take: &mut dyn FnMut(SampledRecord<'_>)) -> Taken {
         let mut taken = Taken::default();
         for processor in &mut self.processors {
             self.buffer.clear();
             let was_full = processor.ring.drain(&mut self.buffer);
             let mut lost = 0;
             parse(&self.buffer, &mut |sample| {
-                if let Told::Lost(count) = sample.told {
+                if let RecordKind::Lost(count) = sample.told {
                     lost += count;
                 }
                 take(sample);

@@ -39,7 +39,7 @@ const MOST_SHARED: usize = 256;
 
 /// The processes at a moment.
 #[derive(Debug, Default)]
-pub struct Programs {
+pub struct RunningPrograms {
     /// Every process but the kernel's threads, as far as this user may look.
     pub all: Vec<Program>,
     /// How many were left out, since they are too many.
@@ -48,7 +48,7 @@ pub struct Programs {
     pub left_out_descriptors: u64,
 }
 
-impl Programs {
+impl RunningPrograms {
     pub fn read(depth: impl Fn(u32) -> Depth) -> io::Result<Self> {
         let mut found = Self::default();
         let (mut mounts, mut in_all) = (Mounts::default(), 0);
@@ -156,7 +156,7 @@ pub fn pipe_pages() -> Vec<(String, u64)> {
     const PAGE: u64 = 4096;
     let user = rustix::process::getuid().as_raw();
     let (mut seen, mut found) = (HashSet::new(), Vec::new());
-    let mut all = Programs::read(|_| Depth::Counts).map(|programs| programs.all).unwrap_or_default();
+    let mut all = RunningPrograms::read(|_| Depth::Counts).map(|programs| programs.all).unwrap_or_default();
     // Those that made a pipe were there before those that they gave it to.
     all.sort_by_key(|program| (program.started, program.id));
     for program in all.into_iter().filter(|program| program.user == user) {
@@ -286,7 +286,7 @@ mod tests {
         let (client, _server) = UnixStream::pair().unwrap();
         let (read, write) = std::io::pipe().unwrap();
         let own = std::process::id();
-        let found = Programs::read(|_| Depth::All)
+        let found = RunningPrograms::read(|_| Depth::All)
             .unwrap()
             .all
             .into_iter()

@@ -9,19 +9,19 @@ const HEADER: usize = 8;
 
 /// What a record tells of a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sample<'a> {
+pub struct SampledRecord<'a> {
     /// When, nanoseconds on the monotonic clock.
     pub at_ns: u64,
     /// The process that ran, or has its name now; 0 for those of other namespaces, and of no meaning for losses.
     pub process: u32,
     /// The thread that ran; of no meaning for losses.
     pub thread: u32,
-    pub told: Told<'a>,
+    pub told: RecordKind<'a>,
 }
 
 /// What a record tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum RecordKind<'a> {
     /// The fields of the tracepoint that was passed.
     Fields(&'a [u8]),
     /// Before that, the ring had no room for so many records.
@@ -31,19 +31,19 @@ pub enum Told<'a> {
 }
 
 /// Reads a ring's bytes, from the begin of a record on. Whatever is no sample, no loss and no name is left out.
-pub fn parse(mut ring: &[u8], take: &mut dyn FnMut(Sample<'_>)) {
-    let mut lost: Option<Sample<'_>> = None;
+pub fn parse(mut ring: &[u8], take: &mut dyn FnMut(SampledRecord<'_>)) {
+    let mut lost: Option<SampledRecord<'_>> = None;
     while let Some(size) = bytes(ring, 6).map(u16::from_ne_bytes).map(usize::from) {
         let Some((record, rest)) = ring.split_at_checked(size).filter(|_| size >= HEADER) else { break };
         ring = rest;
         let Some(sample) = read(record) else { continue };
         if let Some(lost) = lost.take() {
             // Older kernels take the time of a loss after that of the record for which they tell it.
-            take(Sample { at_ns: lost.at_ns.min(sample.at_ns), ..lost });
+            take(SampledRecord { at_ns: lost.at_ns.min(sample.at_ns), ..lost });
         }
         match sample.told {
-            Told::Lost(_) => lost = Some(sample),
-            Told::Fields(_) | Told::Named(_) => take(sample),
+            RecordKind::Lost(_) => lost = Some(sample),
+            RecordKind::Fields(_) | RecordKind::Named(_) => take(sample),
         }
     }
     if let Some(lost) = lost {
@@ -51,7 +51,7 @@ pub fn parse(mut ring: &[u8], take: &mut dyn FnMut(Sample<'_>)) {
     }
 }
 
-fn read(record: &[u8]) -> Option<Sample<'_>> {
+fn read(record: &[u8]) -> Option<SampledRecord<'_>> {
     let short = |at: usize| bytes(record, at).map(u32::from_ne_bytes);
     let long = |at: usize| bytes(record, at).map(u64::from_ne_bytes);
     match short(0)? {
@@ -60,7 +60,7 @@ fn read(record: &[u8]) -> Option<Sample<'_>> {
             let (process, thread, at_ns) = (short(HEADER)?, short(HEADER + 4)?, long(HEADER + 8)?);
             let data = record.get(HEADER + 20..)?;
             let data = data.get(..short(HEADER + 16)? as usize)?;
-            Some(Sample { at_ns, process, thread, told: Told::Fields(data) })
+            Some(SampledRecord { at_ns, process, thread, told: RecordKind::Fields(data) })
         }
         // A process, a thread, a name that ends with zeros, then both again and a time.
         NAME => {
@@ -69,13 +69,13 @@ fn read(record: &[u8]) -> Option<Sample<'_>> {
             let name =
                 record.get(HEADER + 8..record.len().checked_sub(16)?)?.split(|byte| *byte == 0).next()?;
             let is_executed = bytes(record, 4).map(u16::from_ne_bytes)? & EXECUTED != 0;
-            let told = Told::Named(name);
-            (is_executed && process == thread).then_some(Sample { at_ns, process, thread, told })
+            let told = RecordKind::Named(name);
+            (is_executed && process == thread).then_some(SampledRecord { at_ns, process, thread, told })
         }
         // An event's number and a count, then a process, a thread and a time.
         LOST => {
             let (lost, at_ns) = (long(HEADER + 8)?, long(HEADER + 24)?);
-            Some(Sample { at_ns, process: 0, thread: 0, told: Told::Lost(lost) })
+            Some(SampledRecord { at_ns, process: 0, thread: 0, told: RecordKind::Lost(lost) })
         }
         _ => None,
     }

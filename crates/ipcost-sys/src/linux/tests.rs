@@ -8,7 +8,7 @@ use ipcost_model::{Cell, OptionValue, Pattern};
 
 use crate::private_dir::PrivateDir;
 use crate::transport::tests::cell;
-use crate::transport::{Channel, Effective, Place, find};
+use crate::transport::{Channel, Effective, Rendezvous, find};
 use ipcost_testing::missing;
 
 /// The helper of the tests of the program; these skip for the same reasons.
@@ -20,7 +20,7 @@ fn what_is_asked_of_buffers_is_reported_as_it_became() {
     unix.options.set("so_sndbuf", OptionValue::Int(1 << 30)).unwrap();
     unix.options.set("so_rcvbuf", OptionValue::Int(65_536)).unwrap();
     let transport = find("unix").unwrap();
-    let provision = transport.provision(&Place { dir: dir.path(), name: "x", cell: &unix }).unwrap();
+    let provision = transport.provision(&Rendezvous { dir: dir.path(), name: "x", cell: &unix }).unwrap();
     let effective = transport.serve(&provision.server, &unix).unwrap().effective();
     assert!(effective[0].became < effective[0].asked, "{effective:?}");
     assert_eq!(effective[1].became, effective[1].asked, "{effective:?}");
@@ -28,7 +28,7 @@ fn what_is_asked_of_buffers_is_reported_as_it_became() {
     let mut pipe = cell("pipe", 1);
     pipe.options.set("pipe_size", OptionValue::Int(5_000)).unwrap();
     let provision =
-        find("pipe").unwrap().provision(&Place { dir: dir.path(), name: "y", cell: &pipe }).unwrap();
+        find("pipe").unwrap().provision(&Rendezvous { dir: dir.path(), name: "y", cell: &pipe }).unwrap();
     assert_eq!(provision.effective[0], Effective { name: "pipe_size", asked: 5_000, became: 8_192 });
 }
 
@@ -56,7 +56,7 @@ fn a_full_backlog_is_waited_for_and_counted() {
     let mut cell = cell("unix", 1);
     cell.options.set("backlog", OptionValue::Int(1)).unwrap();
     let transport = find("unix").unwrap();
-    let provision = transport.provision(&Place { dir: dir.path(), name: "x", cell: &cell }).unwrap();
+    let provision = transport.provision(&Rendezvous { dir: dir.path(), name: "x", cell: &cell }).unwrap();
     let mut server = transport.serve(&provision.server, &cell).unwrap();
     let at = SocketAddrUnix::new(Path::new(provision.server["path"].as_str().unwrap())).unwrap();
     // Non-blocking sockets get EAGAIN, as blocking ones do once their send timeout ends.
@@ -115,7 +115,7 @@ fn strangers_are_turned_away_where_the_system_tells_who_connects() {
     let cell = cell("unix-abstract", 1);
     let transport = find("unix-abstract").unwrap();
     let provision =
-        || transport.provision(&Place { dir: dir.path(), name: "x", cell: &cell }).unwrap().server;
+        || transport.provision(&Rendezvous { dir: dir.path(), name: "x", cell: &cell }).unwrap().server;
     let mut server = transport.serve(&provision(), &cell).unwrap();
     let address = server.address();
     // It does not check who listens, as in pattern `connect`.

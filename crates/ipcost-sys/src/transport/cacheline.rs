@@ -10,7 +10,7 @@ use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::handing::{self, Signal};
 use super::spinning::{LOOKS, spin_for};
-use super::{Client, Place, Provision, Server, Transport, TransportError};
+use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
 use crate::{control, shared_word};
 
 pub struct Cacheline;
@@ -32,7 +32,7 @@ impl Transport for Cacheline {
         shared_word::probe()
     }
 
-    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         handing::provision()
     }
 

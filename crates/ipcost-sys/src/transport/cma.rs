@@ -7,8 +7,8 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::socketpair::{reach, serve, share};
-use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError};
-use crate::system::channel::Socket;
+use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError};
+use crate::system::channel::SocketChannel;
 use crate::system::other_memory;
 use crate::system::socket::{Endpoint, probe_pair};
 
@@ -32,18 +32,18 @@ impl Transport for Cma {
         other_memory::probe()
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         share(place.cell)
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
         other_memory::allow();
-        serve(CAPABILITIES.name, address, Attached::new)
+        serve(CAPABILITIES.name, address, AttachedMemory::new)
     }
 
     fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
         other_memory::allow();
-        reach(CAPABILITIES.name, address, worker, Attached::new)
+        reach(CAPABILITIES.name, address, worker, AttachedMemory::new)
     }
 }
 
@@ -52,8 +52,8 @@ type MessageLocation = [u8; 24];
 
 /// One side. A sender must not change a message until it is read. The loops repeat one message, as if each message in
 /// flight had its own buffer; it changes only while content is checked, and its receiver then confirms each.
-struct Attached {
-    socket: Socket,
+struct AttachedMemory {
+    socket: SocketChannel,
     /// This process; set at the first send, as a worker may be a separate process.
     process: Option<u32>,
     /// The unread rest of a message.
@@ -67,9 +67,9 @@ struct Left {
     bytes: u64,
 }
 
-impl Attached {
+impl AttachedMemory {
     fn new(socket: Endpoint) -> Self {
-        Self { socket: Socket(socket), process: None, left: None, checked: false }
+        Self { socket: SocketChannel(socket), process: None, left: None, checked: false }
     }
 
     /// The next message that the other side announces; `None` at the end.
@@ -92,7 +92,7 @@ impl Attached {
     }
 }
 
-impl Channel for Attached {
+impl Channel for AttachedMemory {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let process = *self.process.get_or_insert_with(std::process::id);
@@ -138,8 +138,8 @@ impl Channel for Attached {
     }
 }
 
-impl From<Attached> for Connection {
-    fn from(attached: Attached) -> Self {
+impl From<AttachedMemory> for Connection {
+    fn from(attached: AttachedMemory) -> Self {
         Self::Other(Box::new(attached))
     }
 }

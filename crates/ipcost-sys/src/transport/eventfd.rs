@@ -3,7 +3,7 @@
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, Delivery};
 
-use super::{Client, Place, Provision, Server, Transport, TransportError, inherited};
+use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, inherited};
 use crate::Context;
 use crate::system::channel::PipePair;
 use crate::system::counter;
@@ -44,7 +44,7 @@ impl Transport for Eventfd {
             .to_owned())
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         inherited::share(
             place.cell,
             |_| Ok(counter::create().context(|| "cannot make a counter".to_owned())?),

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::inherited::of_worker;
 use super::{
-    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, Waitable,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
     address_list, capacity, list_address,
 };
 use crate::Context;
@@ -35,7 +35,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 };
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Paths {
+struct FifoPaths {
     to_server: String,
     to_client: String,
 }
@@ -53,7 +53,7 @@ impl Transport for Fifo {
         capacity::pipe(cell)
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         let mut list = Vec::new();
         for worker in 0..place.cell.concurrency {
             let made = |direction: &str| -> Result<String, TransportError> {
@@ -61,14 +61,14 @@ impl Transport for Fifo {
                 make(&path).context(|| format!("cannot make the FIFO {}", path.display()))?;
                 Ok(path.to_string_lossy().into_owned())
             };
-            list.push(Paths { to_server: made("to-server")?, to_client: made("to-client")? });
+            list.push(FifoPaths { to_server: made("to-server")?, to_client: made("to-client")? });
         }
         let address = list_address(&list);
         Ok(Provision { server: address, ..Provision::default() })
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        let paths: Vec<Paths> = address_list(CAPABILITIES.name, address)?;
+        let paths: Vec<FifoPaths> = address_list(CAPABILITIES.name, address)?;
         let mut effective = Vec::new();
         let mut waiting = Vec::new();
         for pair in paths {
@@ -89,7 +89,7 @@ impl Transport for Fifo {
 struct FifoServer {
     address: Address,
     /// Pairs whose write end is not open yet; the next worker's last.
-    waiting: Vec<(Paths, Descriptor)>,
+    waiting: Vec<(FifoPaths, Descriptor)>,
     cell: Cell,
     effective: Vec<Effective>,
 }
@@ -127,7 +127,7 @@ impl Server for FifoServer {
     }
 }
 
-struct FifoClient(Paths);
+struct FifoClient(FifoPaths);
 
 impl Client for FifoClient {
     fn connect(&mut self) -> Result<Connection, TransportError> {

@@ -8,7 +8,7 @@ use ipcost_model::protocol::Address;
 use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, take};
-use super::part::{FloorPart, HandOver};
+use super::part::{FloorPartLoop, HandOver};
 use super::{Client, Connection, Provision, Server, TransportError, from_address, to_address};
 use crate::Context;
 use crate::shared_word::{self, SharedWord};
@@ -90,7 +90,7 @@ impl<S: Signal> HandOver for Hands<S> {
 
 impl<S: Signal> From<Hands<S>> for Connection {
     fn from(hands: Hands<S>) -> Self {
-        Self::FloorPart(FloorPart::HandOver(Box::new(hands)))
+        Self::FloorPart(FloorPartLoop::HandOver(Box::new(hands)))
     }
 }
 

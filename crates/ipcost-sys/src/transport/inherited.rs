@@ -13,7 +13,7 @@ use crate::{Context, Descriptor};
 
 /// Descriptors of a worker's channel, one for each direction.
 #[derive(Serialize, Deserialize)]
-pub struct Ends {
+pub struct ChannelDescriptors {
     /// The descriptor to read from.
     pub read_fd: i32,
     /// The descriptor to write to.
@@ -21,7 +21,7 @@ pub struct Ends {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum ChannelDirection {
     /// From client to server.
     ToServer,
     /// From server to client.
@@ -31,17 +31,17 @@ pub enum Way {
 /// Creates one object per direction for every worker; both sides inherit them.
 pub fn share(
     cell: &Cell,
-    mut make: impl FnMut(Way) -> Result<Descriptor, TransportError>,
+    mut make: impl FnMut(ChannelDirection) -> Result<Descriptor, TransportError>,
 ) -> Result<Provision, TransportError> {
     let mut provision = Provision::default();
     let (mut server, mut client) = (Vec::new(), Vec::new());
     for _ in 0..cell.concurrency {
-        let (to_server, to_client) = (make(Way::ToServer)?, make(Way::ToClient)?);
+        let (to_server, to_client) = (make(ChannelDirection::ToServer)?, make(ChannelDirection::ToClient)?);
         let again =
             |made: &Descriptor| made.try_clone().context(|| "cannot give the client a share".to_owned());
         let (from_server, from_client) = (again(&to_client)?, again(&to_server)?);
-        server.push(Ends { read_fd: number(&to_server), write_fd: number(&to_client) });
-        client.push(Ends { read_fd: number(&from_server), write_fd: number(&from_client) });
+        server.push(ChannelDescriptors { read_fd: number(&to_server), write_fd: number(&to_client) });
+        client.push(ChannelDescriptors { read_fd: number(&from_server), write_fd: number(&from_client) });
         provision.server_inherits.extend([to_server, to_client]);
         provision.client_inherits.extend([from_server, from_client]);
     }
@@ -56,7 +56,7 @@ pub fn serve<C: Into<Connection> + Send + Sync + 'static>(
     address: &Address,
     open: impl Fn(Descriptor, Descriptor) -> Result<C, TransportError>,
 ) -> Result<Box<dyn Server>, TransportError> {
-    let ends: Vec<Ends> = address_list(transport, address)?;
+    let ends: Vec<ChannelDescriptors> = address_list(transport, address)?;
     let channels = ends.iter().map(|ends| open(take(ends.read_fd)?, take(ends.write_fd)?));
     Ok(Box::new(InheritedServer::new(address, channels.collect::<Result<_, _>>()?)))
 }
@@ -68,7 +68,7 @@ pub fn reach<C: Into<Connection> + Send + 'static>(
     worker: u32,
     open: impl Fn(Descriptor, Descriptor) -> Result<C, TransportError>,
 ) -> Result<Box<dyn Client>, TransportError> {
-    let ends: Ends = of_worker(address_list(transport, address)?, worker)?;
+    let ends: ChannelDescriptors = of_worker(address_list(transport, address)?, worker)?;
     Ok(Box::new(InheritedClient::new(open(take(ends.read_fd)?, take(ends.write_fd)?)?)))
 }
 

@@ -6,8 +6,8 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind, OptionGroup};
 
 use super::inherited::{InheritedClient, InheritedServer};
-use super::part::FloorPart;
-use super::{Client, Place, Provision, Server, Transport, TransportError};
+use super::part::FloorPartLoop;
+use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
 use crate::copying::copy_slice;
 
 pub struct Memcpy;
@@ -25,12 +25,12 @@ impl Transport for Memcpy {
         &CAPABILITIES
     }
 
-    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         Ok(Provision::default())
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        Ok(Box::new(InheritedServer::new(address, vec![FloorPart::Nothing])))
+        Ok(Box::new(InheritedServer::new(address, vec![FloorPartLoop::Nothing])))
     }
 
     fn reach(
@@ -39,7 +39,7 @@ impl Transport for Memcpy {
         cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        Ok(Box::new(InheritedClient::new(FloorPart::Copy(Copier::new(cell)))))
+        Ok(Box::new(InheritedClient::new(FloorPartLoop::Copy(Copier::new(cell)))))
     }
 }
 

@@ -7,8 +7,8 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::socketpair::{reach, serve, share};
-use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError};
-use crate::system::passed_memory::{self, Passed};
+use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError};
+use crate::system::passed_memory::{self, PassedMemory};
 use crate::system::socket::{Endpoint, probe_pair};
 
 pub struct Memfd;
@@ -31,7 +31,7 @@ impl Transport for Memfd {
         passed_memory::probe()
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         share(place.cell)
     }
 
@@ -47,7 +47,7 @@ impl Transport for Memfd {
 struct Passing {
     socket: Endpoint,
     /// A message not yet read to its end.
-    left: Option<Passed>,
+    left: Option<PassedMemory>,
 }
 
 impl Passing {

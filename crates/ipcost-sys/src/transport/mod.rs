@@ -55,11 +55,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use self::memcpy::Copier;
-pub use self::part::{FloorPart, HandOver};
+pub use self::part::{FloorPartLoop, HandOver};
 pub use self::tcp::{elsewhere, lacks_congestion, usual_congestion};
 use crate::contract::{Join, Pieces};
 use crate::system::calling;
-use crate::system::channel::{PipePair, Socket};
+use crate::system::channel::{PipePair, SocketChannel};
 pub use crate::system::descriptor::{Descriptor, Waitable};
 use crate::system::{lending, pieces};
 use crate::{Context, SysError};
@@ -202,7 +202,7 @@ pub trait Transport: Sync {
     }
 
     /// Creates what must exist before either process starts; called by the engine.
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError>;
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError>;
 
     /// Sets up the server's end; connections are accepted later.
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError>;
@@ -213,7 +213,7 @@ pub trait Transport: Sync {
 
 /// Where the engine lets a transport put its files and names.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct Rendezvous<'a> {
     pub dir: &'a Path,
     /// A name that is unique among the run's current cells; letters, digits and `-`.
     pub name: &'a str,
@@ -293,14 +293,14 @@ pub trait Channel: Send {
 /// An open channel. Descriptors have their own variants, so that opening one allocates nothing; rings too, as a message
 /// over them takes less time than a dynamic call.
 pub enum Connection {
-    Socket(Socket),
+    Socket(SocketChannel),
     Pipes(PipePair),
     /// Two rings in shared memory.
-    Rings(shm::Ends),
+    Rings(shm::RingEnds),
     /// A slot in shared memory.
     Slot(shm_slot::SlotSide),
     /// Not a channel but a part of a hop, for floors.
-    FloorPart(FloorPart),
+    FloorPart(FloorPartLoop),
     Other(Box<dyn Channel>),
 }
 
@@ -364,14 +364,14 @@ impl Channel for Connection {
     }
 }
 
-impl From<Socket> for Connection {
-    fn from(socket: Socket) -> Self {
+impl From<SocketChannel> for Connection {
+    fn from(socket: SocketChannel) -> Self {
         Self::Socket(socket)
     }
 }
 
-impl From<FloorPart> for Connection {
-    fn from(part: FloorPart) -> Self {
+impl From<FloorPartLoop> for Connection {
+    fn from(part: FloorPartLoop) -> Self {
         Self::FloorPart(part)
     }
 }

@@ -7,7 +7,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell};
 
 use super::tcp::{OPTION_GROUPS, Sources, TcpClient, any_port, serve};
-use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
+use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, capacity};
 use crate::system::more_sockets::mptcp_socket;
 
 pub struct Mptcp;
@@ -41,7 +41,7 @@ impl Transport for Mptcp {
         capacity::tcp(cell)
     }
 
-    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         Ok(any_port(IpAddr::V4(Ipv4Addr::LOCALHOST)))
     }
 

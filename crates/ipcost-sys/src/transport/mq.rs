@@ -7,12 +7,12 @@ use ipcost_model::protocol::Address;
 use ipcost_model::units::size_text;
 use ipcost_model::{Capabilities, Cell, Delivery};
 
-use super::inherited::{self, Way};
+use super::inherited::{self, ChannelDirection};
 use super::udp::largest_message;
-use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError};
+use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError};
 use crate::Descriptor;
 use crate::facts::text;
-use crate::system::message_queue::{self, Queue};
+use crate::system::message_queue::{self, MessageQueue};
 
 pub struct Mq;
 
@@ -50,25 +50,25 @@ impl Transport for Mq {
         ))
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         let cell = place.cell;
         let line = u64::from(cell.options.text("framing") == Some("newline"));
         inherited::share(cell, |way| match way {
-            Way::ToServer => queue(cell.size + line),
+            ChannelDirection::ToServer => queue(cell.size + line),
             // A stream sends one byte back.
-            Way::ToClient => queue(cell.reply.max(1)),
+            ChannelDirection::ToClient => queue(cell.reply.max(1)),
         })
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
         inherited::serve(CAPABILITIES.name, address, |read, write| {
-            Ok(Queues { read: Queue(read), write: Queue(write) })
+            Ok(Queues { read: MessageQueue(read), write: MessageQueue(write) })
         })
     }
 
     fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
         inherited::reach(CAPABILITIES.name, address, worker, |read, write| {
-            Ok(Queues { read: Queue(read), write: Queue(write) })
+            Ok(Queues { read: MessageQueue(read), write: MessageQueue(write) })
         })
     }
 }
@@ -83,8 +83,8 @@ fn queue(message_bytes: u64) -> Result<Descriptor, TransportError> {
 }
 
 struct Queues {
-    read: Queue,
-    write: Queue,
+    read: MessageQueue,
+    write: MessageQueue,
 }
 
 impl Channel for Queues {

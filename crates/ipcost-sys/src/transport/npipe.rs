@@ -10,11 +10,11 @@ use ipcost_model::{Capabilities, Cell, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, Waitable,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
     from_address, to_address,
 };
 use crate::Context;
-use crate::system::npipe::{self, Listener};
+use crate::system::npipe::{self, NamedPipeListener};
 
 pub struct Npipe;
 
@@ -34,7 +34,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 };
 
 #[derive(Serialize, Deserialize)]
-struct Named {
+struct PipeName {
     pipe: String,
 }
 
@@ -47,18 +47,19 @@ impl Transport for Npipe {
         npipe::probe()
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         // The directory's name is random, so no other program can guess the pipe's and create it first.
         let secret = place.dir.file_name().unwrap_or_default().to_string_lossy();
         let pipe = format!("{PIPES}{secret}-{}", place.name);
-        Ok(Provision { server: to_address(&Named { pipe }), ..Provision::default() })
+        Ok(Provision { server: to_address(&PipeName { pipe }), ..Provision::default() })
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
         let path = path(address)?;
         let asked = cell.options.int("pipe_size");
         let bytes = u32::try_from(asked.unwrap_or(BUFFER_BYTES)).unwrap_or(u32::MAX);
-        let listener = Listener::open(&path, bytes).context(|| format!("cannot make the pipe {path}"))?;
+        let listener =
+            NamedPipeListener::open(&path, bytes).context(|| format!("cannot make the pipe {path}"))?;
         let mut effective = Vec::new();
         if let Some(asked) = asked {
             let became = listener.buffer().context(|| format!("cannot read the buffer size of {path}"))?;
@@ -79,7 +80,7 @@ impl Transport for Npipe {
 
 /// Reads an address and refuses any outside this machine.
 fn path(address: &Address) -> Result<String, TransportError> {
-    let Named { pipe } = from_address(CAPABILITIES.name, address)?;
+    let PipeName { pipe } = from_address(CAPABILITIES.name, address)?;
     let local = pipe.get(..PIPES.len()).is_some_and(|start| start.eq_ignore_ascii_case(PIPES));
     if local && pipe.len() > PIPES.len() {
         return Ok(pipe);
@@ -93,7 +94,7 @@ fn path(address: &Address) -> Result<String, TransportError> {
 
 struct NpipeServer {
     address: Address,
-    listener: Listener,
+    listener: NamedPipeListener,
     effective: Vec<Effective>,
 }
 
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn pipes_of_other_machines_are_refused() {
-        let address = |pipe: &str| to_address(&Named { pipe: pipe.to_owned() });
+        let address = |pipe: &str| to_address(&PipeName { pipe: pipe.to_owned() });
         assert_eq!(path(&address(r"\\.\PIPE\x")).unwrap(), r"\\.\PIPE\x");
         for wrong in [r"\\server\pipe\x", r"C:\x", r"\\.\pipe\", "", "é"] {
             let error = path(&address(wrong)).unwrap_err().to_string();

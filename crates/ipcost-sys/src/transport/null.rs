@@ -5,7 +5,9 @@ use std::io;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell};
 
-use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError, Waitable};
+use super::{
+    Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
+};
 
 pub struct Null;
 
@@ -22,7 +24,7 @@ impl Transport for Null {
         &CAPABILITIES
     }
 
-    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         Ok(Provision::default())
     }
 

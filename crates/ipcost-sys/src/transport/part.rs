@@ -5,7 +5,7 @@ use std::io;
 use super::memcpy::Copier;
 
 /// What pattern `floor` repeats on one side of a cell.
-pub enum FloorPart {
+pub enum FloorPartLoop {
     Call(fn()),
     /// A copy of a message.
     Copy(Copier),

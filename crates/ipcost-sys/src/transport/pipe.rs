@@ -3,8 +3,8 @@
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
-use super::inherited::{self, Ends, number};
-use super::{Client, Place, Provision, Server, Transport, TransportError, capacity, list_address};
+use super::inherited::{self, ChannelDescriptors, number};
+use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, capacity, list_address};
 use crate::system::channel::PipePair;
 use crate::system::pipe::pipe;
 
@@ -28,7 +28,7 @@ impl Transport for Pipe {
         capacity::pipe(cell)
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         let mut provision = Provision::default();
         let (mut server, mut client) = (Vec::new(), Vec::new());
         for _ in 0..place.cell.concurrency {
@@ -36,8 +36,8 @@ impl Transport for Pipe {
             provision.effective.extend(effective);
             let (to_client, from_server, effective) = pipe(place.cell)?;
             provision.effective.extend(effective);
-            server.push(Ends { read_fd: number(&to_server), write_fd: number(&from_server) });
-            client.push(Ends { read_fd: number(&to_client), write_fd: number(&from_client) });
+            server.push(ChannelDescriptors { read_fd: number(&to_server), write_fd: number(&from_server) });
+            client.push(ChannelDescriptors { read_fd: number(&to_client), write_fd: number(&from_client) });
             provision.server_inherits.extend([to_server, from_server]);
             provision.client_inherits.extend([to_client, from_client]);
         }

@@ -7,7 +7,7 @@ use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 
 use super::tcp::{TcpClient, any_port, serve};
 use super::unix::message_fits;
-use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
+use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, capacity};
 use crate::system::more_sockets::sctp_socket;
 
 pub struct Sctp;
@@ -39,7 +39,7 @@ impl Transport for Sctp {
         capacity::unix(cell)
     }
 
-    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         Ok(any_port(IpAddr::V4(Ipv4Addr::LOCALHOST)))
     }
 

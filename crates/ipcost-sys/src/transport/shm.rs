@@ -10,7 +10,9 @@ use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::spinning::{spin, spin_for};
 use super::udp::largest_message;
-use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError, inherited};
+use super::{
+    Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, inherited,
+};
 use crate::Descriptor;
 use crate::system::futex;
 use crate::system::shared_ring::{self, SharedRing};
@@ -65,18 +67,18 @@ impl Transport for Shm {
         Some(ring_bytes(cell))
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         inherited::share(place.cell, |_| {
             Ok(shared_ring::create(ring_bytes(place.cell) as usize, ring_offset(place.cell))?)
         })
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        inherited::serve(CAPABILITIES.name, address, |read, write| Ends::open(read, write, cell))
+        inherited::serve(CAPABILITIES.name, address, |read, write| RingEnds::open(read, write, cell))
     }
 
     fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
-        inherited::reach(CAPABILITIES.name, address, worker, |read, write| Ends::open(read, write, cell))
+        inherited::reach(CAPABILITIES.name, address, worker, |read, write| RingEnds::open(read, write, cell))
     }
 }
 
@@ -93,14 +95,14 @@ pub(super) fn ring_offset(cell: &Cell) -> u64 {
 
 /// How a side waits for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wait {
+pub(super) enum WaitMethod {
     Block,
     Spin,
     /// Spins for a while, then sleeps.
     Hybrid,
 }
 
-impl Wait {
+impl WaitMethod {
     /// The cell's option `wait`.
     pub(super) fn of(cell: &Cell) -> Self {
         match cell.options.text("wait") {
@@ -121,9 +123,9 @@ const CLOSED: u32 = 1 << 31;
 const POSITION: u32 = CLOSED - 1;
 
 /// One side's end of one ring.
-struct End {
+struct RingEnd {
     ring: SharedRing,
-    wait: Wait,
+    wait: WaitMethod,
     /// Whether the payload is written and read in place.
     in_place: bool,
     /// Whether the content is checked, so that it is copied in and out.
@@ -133,7 +135,7 @@ struct End {
     other: u32,
 }
 
-impl End {
+impl RingEnd {
     /// How many bytes one side is ahead of the other.
     #[inline]
     fn between(ahead: u32, behind: u32) -> usize {
@@ -194,7 +196,7 @@ impl End {
     fn go_on(&mut self, own: usize, sleeps: usize, count: usize, is_due: impl Fn(&Self) -> bool) {
         self.own = self.own.wrapping_add(count as u32) & POSITION;
         let position = self.ring.word(own);
-        if self.wait == Wait::Spin {
+        if self.wait == WaitMethod::Spin {
             position.store(self.own, Release);
             return;
         }
@@ -214,12 +216,12 @@ impl End {
             (now != seen).then_some(now)
         };
         match self.wait {
-            Wait::Spin => spin(look),
-            Wait::Hybrid => match spin_for(LOOKS_BEFORE_SLEEP, look) {
+            WaitMethod::Spin => spin(look),
+            WaitMethod::Hybrid => match spin_for(LOOKS_BEFORE_SLEEP, look) {
                 Some(now) => Ok(now),
                 None => sleep_until(word, self.ring.word(sleeps), seen),
             },
-            Wait::Block => sleep_until(word, self.ring.word(sleeps), seen),
+            WaitMethod::Block => sleep_until(word, self.ring.word(sleeps), seen),
         }
     }
 
@@ -252,24 +254,24 @@ fn wake(sleeps: &AtomicU32) {
     let _ = futex::wake(sleeps);
 }
 
-pub struct Ends {
-    out: End,
-    into: End,
+pub struct RingEnds {
+    out: RingEnd,
+    into: RingEnd,
 }
 
-impl Ends {
+impl RingEnds {
     fn open(read: Descriptor, write: Descriptor, cell: &Cell) -> Result<Self, TransportError> {
-        let wait = Wait::of(cell);
+        let wait = WaitMethod::of(cell);
         let in_place = cell.options.text("payload") == Some("in-place");
-        let end = |memory| -> Result<End, TransportError> {
+        let end = |memory| -> Result<RingEnd, TransportError> {
             let ring = SharedRing::map(memory)?;
-            Ok(End { ring, wait, in_place, checked: true, own: 0, other: 0 })
+            Ok(RingEnd { ring, wait, in_place, checked: true, own: 0, other: 0 })
         };
         Ok(Self { out: end(write)?, into: end(read)? })
     }
 }
 
-impl Channel for Ends {
+impl Channel for RingEnds {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.out.write(bytes)
@@ -285,15 +287,15 @@ impl Channel for Ends {
     }
 }
 
-impl Drop for Ends {
+impl Drop for RingEnds {
     fn drop(&mut self) {
         self.out.close(WRITTEN, READER_SLEEPS);
         self.into.close(READ, WRITER_SLEEPS);
     }
 }
 
-impl From<Ends> for Connection {
-    fn from(ends: Ends) -> Self {
+impl From<RingEnds> for Connection {
+    fn from(ends: RingEnds) -> Self {
         Self::Rings(ends)
     }
 }
@@ -307,7 +309,7 @@ mod tests {
     use ipcost_model::OptionValue;
 
     /// Both sides of a small ring.
-    fn pair(wait: &str, payload: &str) -> [Ends; 2] {
+    fn pair(wait: &str, payload: &str) -> [RingEnds; 2] {
         let mut cell = cell("shm", 1);
         for (name, value) in [("wait", wait), ("payload", payload)] {
             cell.options.set(name, OptionValue::Text(value.to_owned())).unwrap();
@@ -315,7 +317,7 @@ mod tests {
         let rings = [(); 2].map(|()| shared_ring::create(LEAST_BYTES as usize, 80).unwrap());
         let again = rings.each_ref().map(|ring| ring.try_clone().unwrap());
         let ([one, other], [again_one, again_other]) = (rings, again);
-        [Ends::open(one, other, &cell).unwrap(), Ends::open(again_other, again_one, &cell).unwrap()]
+        [RingEnds::open(one, other, &cell).unwrap(), RingEnds::open(again_other, again_one, &cell).unwrap()]
     }
 
     /// Pieces of all sizes, so that each side often waits for the other and the ring wraps around many times.

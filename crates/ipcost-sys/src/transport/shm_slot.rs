@@ -7,10 +7,12 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
-use super::shm::{LOOKS_BEFORE_SLEEP, Wait, ring_offset};
+use super::shm::{LOOKS_BEFORE_SLEEP, WaitMethod, ring_offset};
 use super::spinning::{spin, spin_for};
 use super::udp::largest_message;
-use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError, inherited};
+use super::{
+    Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, inherited,
+};
 use crate::system::futex;
 use crate::system::shared_ring::{self, SharedRing};
 use crate::{Context, Descriptor};
@@ -44,7 +46,7 @@ impl Transport for ShmSlot {
         Some(largest_message(cell))
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         let bytes = (largest_message(place.cell) + u64::from(PAYLOAD)).max(LEAST_BYTES).next_power_of_two();
         let mut made: Option<Descriptor> = None;
         // Both directions of a worker share the same memory.
@@ -77,7 +79,7 @@ const COUNT: u32 = SLEEPS - 1;
 /// One side of a slot. It has the turn from receiving a message until it sends one, or wants another.
 pub struct SlotSide {
     slot: SharedRing,
-    wait: Wait,
+    wait: WaitMethod,
     /// This side's turn, as the word expresses it.
     own: u32,
     /// Whether it has the turn.
@@ -89,7 +91,7 @@ pub struct SlotSide {
 impl SlotSide {
     fn open(memory: Descriptor, own: u32, cell: &Cell) -> Result<Self, TransportError> {
         let slot = SharedRing::map(memory)?;
-        Ok(Self { slot, wait: Wait::of(cell), own, has_turn: own == 0, unread: 0..0 })
+        Ok(Self { slot, wait: WaitMethod::of(cell), own, has_turn: own == 0, unread: 0..0 })
     }
 
     /// Gives the turn to the other side, with `count` bytes; returns whether that side still exists.
@@ -118,12 +120,12 @@ impl SlotSide {
             (now & SERVERS == self.own || now & CLOSED != 0).then_some(now)
         };
         let now = match self.wait {
-            Wait::Spin => spin(look)?,
-            Wait::Hybrid => match spin_for(LOOKS_BEFORE_SLEEP, look) {
+            WaitMethod::Spin => spin(look)?,
+            WaitMethod::Hybrid => match spin_for(LOOKS_BEFORE_SLEEP, look) {
                 Some(now) => now,
                 None => sleep_until(word, look)?,
             },
-            Wait::Block => sleep_until(word, look)?,
+            WaitMethod::Block => sleep_until(word, look)?,
         };
         if now & SERVERS != self.own {
             return Ok(false);

@@ -6,7 +6,7 @@ use ipcost_model::Cell;
 use ipcost_model::protocol::Address;
 
 use super::{Connection, Effective, Server, TransportError, Waitable};
-use crate::system::channel::Socket;
+use crate::system::channel::SocketChannel;
 use crate::system::credentials::{TELLS_WHO, is_of_this_user};
 use crate::system::descriptor::waitable;
 use crate::system::socket::{
@@ -61,7 +61,7 @@ pub enum Inherits {
     Nothing,
 }
 
-pub struct Listener {
+pub struct SocketListener {
     socket: Endpoint,
     address: Address,
     effective: Vec<Effective>,
@@ -71,7 +71,7 @@ pub struct Listener {
     tells_who: bool,
 }
 
-impl Listener {
+impl SocketListener {
     /// Binds a new socket and listens; `prepare` sets what connections inherit, `name` reads its address.
     pub fn open(
         socket: io::Result<Endpoint>,
@@ -101,11 +101,11 @@ impl Listener {
         if let Some(cell) = &self.each {
             set_buffers(&connection, cell).map_err(|error| error.source)?;
         }
-        Ok(Socket(connection).into())
+        Ok(SocketChannel(connection).into())
     }
 }
 
-impl Server for Listener {
+impl Server for SocketListener {
     fn address(&self) -> Address {
         self.address.clone()
     }

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, of_worker};
 use super::{
-    Client, Connection, Place, Provision, Server, Transport, TransportError, address_list, capacity,
+    Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, address_list, capacity,
     list_address, socket,
 };
 use crate::Context;
-use crate::system::channel::Socket;
+use crate::system::channel::SocketChannel;
 use crate::system::descriptor::{take_socket, to_inherit};
 use crate::system::socket::{Endpoint, pair, probe_pair};
 
@@ -25,7 +25,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 };
 
 #[derive(Serialize, Deserialize)]
-struct End {
+struct PairEnd {
     fd: i32,
 }
 
@@ -42,16 +42,16 @@ impl Transport for Socketpair {
         capacity::unix(cell)
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         share(place.cell)
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        serve(CAPABILITIES.name, address, Socket)
+        serve(CAPABILITIES.name, address, SocketChannel)
     }
 
     fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
-        reach(CAPABILITIES.name, address, worker, Socket)
+        reach(CAPABILITIES.name, address, worker, SocketChannel)
     }
 }
 
@@ -66,8 +66,8 @@ pub(super) fn share(cell: &Cell) -> Result<Provision, TransportError> {
             provision.effective.extend(socket::buffers(end, cell)?);
         }
         let (server, client) = (to_inherit(server), to_inherit(client));
-        servers.push(End { fd: number(&server) });
-        clients.push(End { fd: number(&client) });
+        servers.push(PairEnd { fd: number(&server) });
+        clients.push(PairEnd { fd: number(&client) });
         provision.server_inherits.push(server);
         provision.client_inherits.push(client);
     }
@@ -82,7 +82,7 @@ pub(super) fn serve<C: Into<Connection> + Send + Sync + 'static>(
     address: &Address,
     open: impl Fn(Endpoint) -> C,
 ) -> Result<Box<dyn Server>, TransportError> {
-    let ends: Vec<End> = address_list(transport, address)?;
+    let ends: Vec<PairEnd> = address_list(transport, address)?;
     let channels = ends.iter().map(|end| Ok(open(take_socket(end.fd)?)));
     Ok(Box::new(InheritedServer::new(address, channels.collect::<Result<_, TransportError>>()?)))
 }
@@ -94,6 +94,6 @@ pub(super) fn reach<C: Into<Connection> + Send + 'static>(
     worker: u32,
     open: impl Fn(Endpoint) -> C,
 ) -> Result<Box<dyn Client>, TransportError> {
-    let end = of_worker(address_list::<End>(transport, address)?, worker)?;
+    let end = of_worker(address_list::<PairEnd>(transport, address)?, worker)?;
     Ok(Box::new(InheritedClient::new(open(take_socket(end.fd)?))))
 }

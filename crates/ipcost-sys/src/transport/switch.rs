@@ -7,7 +7,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::handing::{self, Signal};
-use super::{Client, Place, Provision, Server, Transport, TransportError};
+use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
 use crate::system::futex;
 
 pub struct Switch;
@@ -29,7 +29,7 @@ impl Transport for Switch {
         futex::probe()
     }
 
-    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         handing::provision()
     }
 

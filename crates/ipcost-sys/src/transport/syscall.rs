@@ -8,8 +8,8 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::inherited::{InheritedClient, InheritedServer};
-use super::part::FloorPart;
-use super::{Client, Place, Provision, Server, Transport, TransportError};
+use super::part::FloorPartLoop;
+use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
 use crate::system::cheapest_call::{call, probe};
 
 pub struct Syscall;
@@ -33,12 +33,12 @@ impl Transport for Syscall {
         probe()
     }
 
-    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         Ok(Provision::default())
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        Ok(Box::new(InheritedServer::new(address, vec![FloorPart::Nothing])))
+        Ok(Box::new(InheritedServer::new(address, vec![FloorPartLoop::Nothing])))
     }
 
     fn reach(
@@ -47,6 +47,6 @@ impl Transport for Syscall {
         _cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        Ok(Box::new(InheritedClient::new(FloorPart::Call(call))))
+        Ok(Box::new(InheritedClient::new(FloorPartLoop::Call(call))))
     }
 }

@@ -7,12 +7,12 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern, TCP_CONGESTION};
 use serde::{Deserialize, Serialize};
 
-use super::socket::{Inherits, Listener, Make, buffers, set_buffers};
+use super::socket::{Inherits, Make, SocketListener, buffers, set_buffers};
 use super::{
-    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, capacity,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, capacity,
     from_address, switch, to_address,
 };
-use crate::system::channel::Socket;
+use crate::system::channel::SocketChannel;
 use crate::system::congestion::{congestion, set_congestion};
 use crate::system::socket::{
     AddressFamily, Endpoint, claim_port, connect_patiently, local_address, set_nodelay, stream_socket,
@@ -68,7 +68,7 @@ impl Transport for Tcp {
         capacity::tcp(cell)
     }
 
-    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         Ok(any_port(IpAddr::V4(Ipv4Addr::LOCALHOST)))
     }
 
@@ -142,7 +142,7 @@ pub(super) fn serve(
         let bound = local_address(socket)?;
         Ok(to_address(&HostPort { host: bound.ip().to_string(), port: bound.port() }))
     };
-    Ok(Box::new(Listener::open(make(), Inherits::Buffers, &at, &at.to_string(), cell, prepare, name)?))
+    Ok(Box::new(SocketListener::open(make(), Inherits::Buffers, &at, &at.to_string(), cell, prepare, name)?))
 }
 
 /// A client of a server that is on no loopback address, for callers whose user has asked for just that one.
@@ -303,7 +303,7 @@ impl Client for TcpClient {
                     if self.cell.pattern != Pattern::Connect {
                         self.effective = buffers(&socket, &self.cell)?;
                     }
-                    return Ok(Socket(socket).into());
+                    return Ok(SocketChannel(socket).into());
                 }
                 Err(error) => error,
             };

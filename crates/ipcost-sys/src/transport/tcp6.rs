@@ -7,7 +7,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::tcp::{TcpClient, any_port, serve};
-use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
+use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, capacity};
 use crate::system::socket::{AddressFamily, Endpoint, bind, stream_socket};
 
 pub struct Tcp6;
@@ -44,7 +44,7 @@ impl Transport for Tcp6 {
         capacity::tcp(cell)
     }
 
-    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         Ok(any_port(IpAddr::V6(Ipv6Addr::LOCALHOST)))
     }
 

@@ -25,7 +25,7 @@ type Pairs = Vec<(Connection, Connection)>;
 
 /// Sets up a cell in this process: channels in pairs of server's and client's end.
 fn set_up(transport: &dyn Transport, cell: &Cell, dir: &Path) -> Pairs {
-    let mut provision = transport.provision(&Place { dir, name: "cell", cell }).unwrap();
+    let mut provision = transport.provision(&Rendezvous { dir, name: "cell", cell }).unwrap();
     // One process simply takes over the numbers.
     for descriptor in provision.server_inherits.drain(..).chain(provision.client_inherits.drain(..)) {
         std::mem::forget(descriptor);
@@ -289,7 +289,7 @@ fn a_copy_is_what_was_copied_wherever_it_goes() {
         cell.options.set("working_set", OptionValue::Int(working_set)).unwrap();
         let transport = find("memcpy").unwrap();
         let reached = transport.reach(&Address::new(), &cell, 0).unwrap().connect().unwrap();
-        let Connection::FloorPart(FloorPart::Copy(mut copier)) = reached else { panic!("a copy") };
+        let Connection::FloorPart(FloorPartLoop::Copy(mut copier)) = reached else { panic!("a copy") };
         for message in 0..7_u8 {
             copier.copy(&[message, 1, 2, 3, message]);
             assert_eq!(copier.copied(), [message, 1, 2, 3, message]);

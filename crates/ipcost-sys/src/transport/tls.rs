@@ -3,7 +3,9 @@
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
-use super::{Client, Connection, Place, Provision, Server, Transport, TransportError, tcp::Tcp, unix::Unix};
+use super::{
+    Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, tcp::Tcp, unix::Unix,
+};
 
 pub const TCP: Tls = Tls {
     beneath: &Tcp,
@@ -56,7 +58,7 @@ impl Transport for Tls {
         self.beneath.capacity_bytes(cell)
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         self.beneath.provision(place)
     }
 
@@ -169,7 +171,7 @@ mod sessions {
     impl TlsServer {
         fn secured(&self, connection: Connection) -> io::Result<Connection> {
             let session = ServerConnection::new(Arc::clone(&self.config)).map_err(io::Error::other)?;
-            Ok(Connection::Other(Box::new(Secured { session, beneath: Plain(connection) })))
+            Ok(Connection::Other(Box::new(Secured { session, beneath: PlainConnection(connection) })))
         }
     }
 
@@ -235,7 +237,7 @@ mod sessions {
             let name = ServerName::try_from(NAME).expect("a name");
             let session = ClientConnection::new(Arc::clone(&self.config), name)
                 .map_err(|error| failed("cannot begin TLS", error))?;
-            Ok(Connection::Other(Box::new(Secured { session, beneath: Plain(connection) })))
+            Ok(Connection::Other(Box::new(Secured { session, beneath: PlainConnection(connection) })))
         }
 
         fn retries(&self) -> u64 {
@@ -266,7 +268,7 @@ mod sessions {
         let name = ServerName::try_from(NAME).expect("a name");
         let session = ClientConnection::new(Arc::clone(config), name)
             .map_err(|error| failed("cannot begin TLS", error))?;
-        let beneath = Plain(std::mem::replace(connection, Connection::Other(Box::new(Nowhere))));
+        let beneath = PlainConnection(std::mem::replace(connection, Connection::Other(Box::new(Nowhere))));
         *connection = Connection::Other(Box::new(Secured { session, beneath }));
         Ok(())
     }
@@ -330,15 +332,15 @@ mod sessions {
     }
 
     /// The connection beneath, as rustls takes it.
-    struct Plain(Connection);
+    struct PlainConnection(Connection);
 
-    impl Read for Plain {
+    impl Read for PlainConnection {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             self.0.receive(buffer)
         }
     }
 
-    impl Write for Plain {
+    impl Write for PlainConnection {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.send(bytes)
         }
@@ -361,7 +363,7 @@ mod sessions {
     /// A session over a connection; shakes hands when it first moves something, and notifies the other side on closing.
     struct Secured<C: DerefMut<Target = ConnectionCommon<S>>, S: SideData> {
         session: C,
-        beneath: Plain,
+        beneath: PlainConnection,
     }
 
     impl<C: DerefMut<Target = ConnectionCommon<S>> + Send, S: SideData> Channel for Secured<C, S> {

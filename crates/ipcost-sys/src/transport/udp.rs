@@ -11,11 +11,11 @@ use super::inherited::of_worker;
 use super::socket::{buffers, set_buffers};
 use super::tcp::{HostPort, socket_address};
 use super::{
-    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, Waitable,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
     address_list, list_address, to_address,
 };
 use crate::Context;
-use crate::system::channel::Socket;
+use crate::system::channel::SocketChannel;
 use crate::system::socket::Endpoint;
 
 pub struct Udp;
@@ -51,7 +51,7 @@ impl Transport for Udp {
         fits(cell, LARGEST)
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         Ok(any_ports(IpAddr::V4(Ipv4Addr::LOCALHOST), place.cell))
     }
 
@@ -145,7 +145,7 @@ impl Server for UdpServer {
                 Ok((_, from)) => {
                     let socket = self.waiting.remove(index);
                     socket.connect(from).and_then(|()| socket.set_nonblocking(false)).context(action)?;
-                    return Ok(Some(Socket(socket.into()).into()));
+                    return Ok(Some(SocketChannel(socket.into()).into()));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error).context(action)?,
@@ -193,7 +193,7 @@ impl Client for UdpClient {
         let told = socket.connect(self.to).and_then(|()| socket.send(b"c"));
         told.context(|| format!("cannot reach {} with datagrams", self.to))?;
         self.effective = effective;
-        Ok(Socket(socket.into()).into())
+        Ok(SocketChannel(socket.into()).into())
     }
 
     fn effective(&self) -> Vec<Effective> {

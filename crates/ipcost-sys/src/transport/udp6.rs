@@ -6,7 +6,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 
 use super::udp::{LOST, UdpClient, UdpServer, any_ports, fits, probe};
-use super::{Client, Place, Provision, Server, Transport, TransportError};
+use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
 
 pub struct Udp6;
 
@@ -37,7 +37,7 @@ impl Transport for Udp6 {
         fits(cell, LARGEST)
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         Ok(any_ports(IpAddr::V6(Ipv6Addr::LOCALHOST), place.cell))
     }
 

@@ -7,15 +7,15 @@ use ipcost_model::units::size_text;
 use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::socket::{Inherits, Listener, Make, buffers, set_buffers};
+use super::socket::{Inherits, Make, SocketListener, buffers, set_buffers};
 use super::udp::largest_message;
 use super::{
-    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, capacity,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, capacity,
     from_address, to_address,
 };
 use crate::Context;
 use crate::private_dir::MAX_SOCKET_PATH;
-use crate::system::channel::Socket;
+use crate::system::channel::SocketChannel;
 use crate::system::credentials::{TELLS_WHO, is_of_this_user};
 use crate::system::socket::{
     AddressFamily, Endpoint, UnixAddress, connect_patiently, probe_unix, stream_socket, unix_address,
@@ -33,7 +33,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 };
 
 #[derive(Serialize, Deserialize)]
-struct Bound {
+struct SocketPath {
     path: String,
 }
 
@@ -50,7 +50,7 @@ impl Transport for Unix {
         capacity::unix(cell)
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         free_path(place)
     }
 
@@ -69,10 +69,10 @@ pub(super) fn stream_of_unix() -> io::Result<Endpoint> {
 }
 
 /// The server's address object: a path in the private directory.
-pub(super) fn free_path(place: &Place<'_>) -> Result<Provision, TransportError> {
+pub(super) fn free_path(place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
     let path = place.dir.join(place.name).to_string_lossy().into_owned();
     socket_address(&path)?;
-    Ok(Provision { server: to_address(&Bound { path }), ..Provision::default() })
+    Ok(Provision { server: to_address(&SocketPath { path }), ..Provision::default() })
 }
 
 /// Listens at a path with a given kind of socket.
@@ -82,9 +82,9 @@ pub(super) fn serve_at_path(
     address: &Address,
     cell: &Cell,
 ) -> Result<Box<dyn Server>, TransportError> {
-    let Bound { path } = from_address(transport, address)?;
+    let SocketPath { path } = from_address(transport, address)?;
     let at = socket_address(&path)?;
-    listen(make, &at, &path, to_address(&Bound { path: path.clone() }), cell)
+    listen(make, &at, &path, to_address(&SocketPath { path: path.clone() }), cell)
 }
 
 /// Listens with a given kind of Unix socket; `shown` names it in errors.
@@ -95,7 +95,15 @@ pub(super) fn listen(
     address: Address,
     cell: &Cell,
 ) -> Result<Box<dyn Server>, TransportError> {
-    Ok(Box::new(Listener::open(make(), Inherits::Nothing, at, shown, cell, |_| Ok(()), |_| Ok(address))?))
+    Ok(Box::new(SocketListener::open(
+        make(),
+        Inherits::Nothing,
+        at,
+        shown,
+        cell,
+        |_| Ok(()),
+        |_| Ok(address),
+    )?))
 }
 
 /// A client of a given kind of socket at a path.
@@ -105,7 +113,7 @@ pub(super) fn reach_path(
     address: &Address,
     cell: &Cell,
 ) -> Result<Box<dyn Client>, TransportError> {
-    let Bound { path } = from_address(transport, address)?;
+    let SocketPath { path } = from_address(transport, address)?;
     Ok(Box::new(UnixClient::new(make, socket_address(&path)?, path, cell)))
 }
 
@@ -177,7 +185,7 @@ impl Client for UnixClient {
             }
             self.effective = buffers(&socket, &self.cell)?;
         }
-        Ok(Socket(socket).into())
+        Ok(SocketChannel(socket).into())
     }
 
     fn retries(&self) -> u64 {

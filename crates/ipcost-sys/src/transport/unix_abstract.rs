@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::unix::{UnixClient, listen, stream_of_unix};
 use super::{
-    Client, Place, Provision, Server, Transport, TransportError, capacity, from_address, to_address,
+    Client, Provision, Rendezvous, Server, Transport, TransportError, capacity, from_address, to_address,
 };
 use crate::system::abstract_address::{self, abstract_address, unguessable};
 use crate::system::socket::UnixAddress;
@@ -24,7 +24,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 };
 
 #[derive(Serialize, Deserialize)]
-struct Named {
+struct AbstractName {
     name: String,
 }
 
@@ -41,22 +41,22 @@ impl Transport for UnixAbstract {
         capacity::unix(cell)
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         // No other process can guess it and bind it first; once bound it is visible to all, so callers are checked.
         let secret = unguessable().context(|| "cannot get random numbers".to_owned())?;
         let name = format!("ipcost-{secret}/{}", place.name);
-        Ok(Provision { server: to_address(&Named { name }), ..Provision::default() })
+        Ok(Provision { server: to_address(&AbstractName { name }), ..Provision::default() })
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        let Named { name } = from_address(CAPABILITIES.name, address)?;
+        let AbstractName { name } = from_address(CAPABILITIES.name, address)?;
         let at = socket_address(&name)?;
-        let address = to_address(&Named { name: name.clone() });
+        let address = to_address(&AbstractName { name: name.clone() });
         listen(stream_of_unix, &at, &format!("@{name}"), address, cell)
     }
 
     fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
-        let Named { name } = from_address(CAPABILITIES.name, address)?;
+        let AbstractName { name } = from_address(CAPABILITIES.name, address)?;
         Ok(Box::new(UnixClient::new(stream_of_unix, socket_address(&name)?, format!("@{name}"), cell)))
     }
 }

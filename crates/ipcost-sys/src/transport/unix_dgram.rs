@@ -11,11 +11,11 @@ use super::inherited::of_worker;
 use super::socket::{buffers, set_buffers};
 use super::unix::{message_fits, socket_address};
 use super::{
-    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, Waitable,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
     address_list, capacity, list_address,
 };
 use crate::Context;
-use crate::system::channel::Socket;
+use crate::system::channel::SocketChannel;
 use crate::system::socket::{Endpoint, bind, connect_patiently, datagram_socket};
 
 pub struct UnixDgram;
@@ -32,7 +32,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 
 /// The paths of a worker's two sockets.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Paths {
+struct DatagramPaths {
     server: String,
     client: String,
 }
@@ -56,19 +56,19 @@ impl Transport for UnixDgram {
         capacity::unix(cell)
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         let path = |worker: u32, side: char| {
             let name = format!("{}-{worker}{side}", place.name);
             place.dir.join(name).to_string_lossy().into_owned()
         };
-        let paths = |worker| Paths { server: path(worker, 's'), client: path(worker, 'c') };
-        let all: Vec<Paths> = (0..place.cell.concurrency).map(paths).collect();
+        let paths = |worker| DatagramPaths { server: path(worker, 's'), client: path(worker, 'c') };
+        let all: Vec<DatagramPaths> = (0..place.cell.concurrency).map(paths).collect();
         Ok(Provision { server: list_address(&all), ..Provision::default() })
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
         let mut server = DgramServer { address: address.clone(), waiting: Vec::new(), effective: Vec::new() };
-        for paths in address_list::<Paths>(CAPABILITIES.name, address)? {
+        for paths in address_list::<DatagramPaths>(CAPABILITIES.name, address)? {
             let socket = bound(&paths.server, cell)?;
             server.effective = buffers(&socket, cell)?;
             server.waiting.push((socket, paths.client));
@@ -77,7 +77,7 @@ impl Transport for UnixDgram {
     }
 
     fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
-        let paths = of_worker(address_list::<Paths>(CAPABILITIES.name, address)?, worker)?;
+        let paths = of_worker(address_list::<DatagramPaths>(CAPABILITIES.name, address)?, worker)?;
         Ok(Box::new(DgramClient { paths, cell: cell.clone(), effective: Vec::new() }))
     }
 }
@@ -107,7 +107,7 @@ impl Server for DgramServer {
             match connect_patiently(socket, &socket_address(path)?, &mut 0) {
                 Ok(()) => {
                     let (socket, _) = self.waiting.remove(index);
-                    return Ok(Some(Socket(socket).into()));
+                    return Ok(Some(SocketChannel(socket).into()));
                 }
                 Err(error)
                     if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
@@ -132,19 +132,19 @@ impl Server for DgramServer {
 }
 
 struct DgramClient {
-    paths: Paths,
+    paths: DatagramPaths,
     cell: Cell,
     effective: Vec<Effective>,
 }
 
 impl Client for DgramClient {
     fn connect(&mut self) -> Result<Connection, TransportError> {
-        let Paths { server, client } = &self.paths;
+        let DatagramPaths { server, client } = &self.paths;
         let socket = bound(client, &self.cell)?;
         connect_patiently(&socket, &socket_address(server)?, &mut 0)
             .context(|| format!("cannot connect to {server}"))?;
         self.effective = buffers(&socket, &self.cell)?;
-        Ok(Socket(socket).into())
+        Ok(SocketChannel(socket).into())
     }
 
     fn effective(&self) -> Vec<Effective> {

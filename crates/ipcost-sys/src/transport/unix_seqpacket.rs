@@ -4,7 +4,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 
 use super::unix::{free_path, message_fits, reach_path, serve_at_path};
-use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
+use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, capacity};
 use crate::system::socket::packet_socket;
 
 pub struct UnixSeqpacket;
@@ -38,7 +38,7 @@ impl Transport for UnixSeqpacket {
         capacity::unix(cell)
     }
 
-    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         free_path(place)
     }
 

@@ -4,12 +4,12 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 use serde::{Deserialize, Serialize};
 
-use super::socket::{Inherits, Listener};
+use super::socket::{Inherits, SocketListener};
 use super::{
-    Client, Connection, Place, Provision, Server, Transport, TransportError, from_address, to_address,
+    Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, from_address, to_address,
 };
 use crate::Context;
-use crate::system::channel::Socket;
+use crate::system::channel::SocketChannel;
 use crate::system::more_sockets::{ANY_VSOCK_PORT, vsock_address, vsock_port, vsock_socket};
 use crate::system::socket::{bind, connect_patiently};
 
@@ -25,7 +25,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 };
 
 #[derive(Serialize, Deserialize)]
-struct Port {
+struct VsockPort {
     port: u32,
 }
 
@@ -39,21 +39,21 @@ impl Transport for Vsock {
         bound.map_err(|error| format!("vsock has no loopback here ({error}); modprobe vsock_loopback"))
     }
 
-    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
-        Ok(Provision { server: to_address(&Port { port: ANY_VSOCK_PORT }), ..Provision::default() })
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+        Ok(Provision { server: to_address(&VsockPort { port: ANY_VSOCK_PORT }), ..Provision::default() })
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        let Port { port } = from_address(CAPABILITIES.name, address)?;
+        let VsockPort { port } = from_address(CAPABILITIES.name, address)?;
         let at = vsock_address(port).context(|| "cannot use vsock".to_owned())?;
-        let listener = Listener::open(
+        let listener = SocketListener::open(
             vsock_socket(),
             Inherits::Buffers,
             &at,
             "a vsock port",
             cell,
             |_| Ok(()),
-            |socket| Ok(to_address(&Port { port: vsock_port(socket)? })),
+            |socket| Ok(to_address(&VsockPort { port: vsock_port(socket)? })),
         )?;
         Ok(Box::new(listener))
     }
@@ -64,7 +64,7 @@ impl Transport for Vsock {
         _cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        let Port { port } = from_address(CAPABILITIES.name, address)?;
+        let VsockPort { port } = from_address(CAPABILITIES.name, address)?;
         Ok(Box::new(VsockClient { port, retries: 0 }))
     }
 }
@@ -83,7 +83,7 @@ impl Client for VsockClient {
         let mut retries = 0;
         connect_patiently(&socket, &to, &mut retries).context(action)?;
         self.retries += retries;
-        Ok(Socket(socket).into())
+        Ok(SocketChannel(socket).into())
     }
 
     fn retries(&self) -> u64 {

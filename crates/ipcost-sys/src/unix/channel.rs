@@ -9,9 +9,9 @@ use crate::transport::Channel;
 
 /// One descriptor for both directions: a connected socket.
 #[derive(Debug)]
-pub struct Socket(pub OwnedFd);
+pub struct SocketChannel(pub OwnedFd);
 
-impl Channel for Socket {
+impl Channel for SocketChannel {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         write(&self.0, bytes)

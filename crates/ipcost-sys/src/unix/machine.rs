@@ -1,14 +1,14 @@
 //! The system's own description (`uname(2)`).
 
-pub use crate::contract::Machine;
+pub use crate::contract::SystemReport;
 
 /// Calls `uname`.
-pub fn read() -> Machine {
+pub fn read() -> SystemReport {
     let uname = rustix::system::uname();
-    Machine {
+    SystemReport {
         name: uname.nodename().to_string_lossy().into_owned(),
         kernel: uname.release().to_string_lossy().into_owned(),
         version: uname.version().to_string_lossy().into_owned(),
-        ..Machine::default()
+        ..SystemReport::default()
     }
 }

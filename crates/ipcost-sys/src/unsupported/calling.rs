@@ -3,7 +3,7 @@
 use std::io;
 
 use super::unsupported;
-use crate::system::channel::Socket;
+use crate::system::channel::SocketChannel;
 use crate::transport::Channel;
 
 /// The way that every system has.
@@ -15,6 +15,6 @@ pub fn probe(io: &str) -> Result<(), String> {
 }
 
 /// A socket called in the way that `io` names.
-pub fn over(_socket: Socket, _io: &str) -> io::Result<Box<dyn Channel>> {
+pub fn over(_socket: SocketChannel, _io: &str) -> io::Result<Box<dyn Channel>> {
     Err(unsupported("only Linux has other ways of calling"))
 }

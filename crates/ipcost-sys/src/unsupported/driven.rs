@@ -14,9 +14,9 @@ use crate::system::descriptor::Descriptor;
 use crate::transport::Connection;
 
 #[derive(Debug)]
-pub struct Driven(Infallible);
+pub struct DrivenProgram(Infallible);
 
-impl Driven {
+impl DrivenProgram {
     pub fn start(_launch: Launch<'_>) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -74,7 +74,7 @@ pub fn is_root() -> bool {
     false
 }
 
-pub fn ask_to_end(driven: &Driven, _quickly: bool, _patience: Duration) -> io::Result<()> {
+pub fn ask_to_end(driven: &DrivenProgram, _quickly: bool, _patience: Duration) -> io::Result<()> {
     match driven.0 {}
 }
 

@@ -13,9 +13,9 @@ pub fn create(_message_bytes: usize) -> io::Result<Descriptor> {
 
 /// A queue; never created.
 #[derive(Debug)]
-pub struct Queue(pub Descriptor);
+pub struct MessageQueue(pub Descriptor);
 
-impl Queue {
+impl MessageQueue {
     pub fn send(&self, _bytes: &[u8]) -> io::Result<usize> {
         let Self(_never) = self;
         Err(unsupported(REASON))

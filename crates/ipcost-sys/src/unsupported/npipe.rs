@@ -14,9 +14,9 @@ pub fn probe() -> Result<(), String> {
 
 /// A server's end; never created.
 #[derive(Debug)]
-pub enum Listener {}
+pub enum NamedPipeListener {}
 
-impl Listener {
+impl NamedPipeListener {
     pub fn open(_path: &str, _buffer_bytes: u32) -> io::Result<Self> {
         Err(unsupported(REASON))
     }

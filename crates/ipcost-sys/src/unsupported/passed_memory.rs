@@ -14,15 +14,15 @@ pub fn pass(_socket: &Endpoint, _bytes: &[u8]) -> io::Result<()> {
     Err(unsupported("memory cannot be passed on"))
 }
 
-pub fn take(_socket: &Endpoint) -> io::Result<Option<Passed>> {
+pub fn take(_socket: &Endpoint) -> io::Result<Option<PassedMemory>> {
     Err(unsupported("memory cannot be passed on"))
 }
 
 /// A received message; never created.
 #[derive(Debug)]
-pub enum Passed {}
+pub enum PassedMemory {}
 
-impl Passed {
+impl PassedMemory {
     pub fn read(&mut self, _buffer: &mut [u8]) -> usize {
         match *self {}
     }

@@ -20,10 +20,10 @@ pub fn set_timer_slack(_ns: u64) -> io::Result<()> {
 
 /// Nothing: the system has no such setting.
 #[derive(Debug)]
-pub struct Awake {}
+pub struct IdleStateLimit {}
 
 /// Refuses: the system has no such setting.
-pub fn keep_awake(_most_ns: u64) -> io::Result<Awake> {
+pub fn keep_awake(_most_ns: u64) -> io::Result<IdleStateLimit> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

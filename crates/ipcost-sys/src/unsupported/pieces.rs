@@ -4,7 +4,7 @@ use std::io;
 
 use super::unsupported;
 use crate::contract::Pieces;
-use crate::system::channel::Socket;
+use crate::system::channel::SocketChannel;
 use crate::transport::Channel;
 
 /// Whether this system sends in pieces.
@@ -13,6 +13,6 @@ pub fn probe() -> Result<(), String> {
 }
 
 /// A socket that sends each message so.
-pub fn over(_socket: Socket, _pieces: Pieces) -> io::Result<Box<dyn Channel>> {
+pub fn over(_socket: SocketChannel, _pieces: Pieces) -> io::Result<Box<dyn Channel>> {
     Err(unsupported("only Linux sends in pieces"))
 }

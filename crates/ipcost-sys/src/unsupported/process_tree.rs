@@ -9,9 +9,9 @@ pub fn of(root: u32) -> Vec<u32> {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Used;
+pub struct UsedByTree;
 
-impl Used {
+impl UsedByTree {
     /// Unknown here, but of none.
     pub fn now(roots: &[u32], _known: &Self) -> Option<Self> {
         roots.is_empty().then_some(Self)

@@ -11,13 +11,13 @@ pub enum Depth {
 
 /// The processes, which this system does not show.
 #[derive(Debug, Default)]
-pub struct Programs {
+pub struct RunningPrograms {
     pub all: Vec<Program>,
     pub left_out: u64,
     pub left_out_descriptors: u64,
 }
 
-impl Programs {
+impl RunningPrograms {
     pub fn read(_depth: impl Fn(u32) -> Depth) -> std::io::Result<Self> {
         Err(super::unsupported("only Linux shows what programs hold (proc)"))
     }

@@ -17,9 +17,9 @@ const MOST_BYTES: usize = 1 << 30;
 
 /// One socket for both directions.
 #[derive(Debug)]
-pub struct Socket(pub OwnedSocket);
+pub struct SocketChannel(pub OwnedSocket);
 
-impl Channel for Socket {
+impl Channel for SocketChannel {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let length = bytes.len().min(MOST_BYTES) as i32;

@@ -11,10 +11,10 @@ use windows_sys::Win32::System::WindowsProgramming::GetComputerNameW;
 use windows_sys::w;
 
 use super::text::text;
-pub use crate::contract::Machine;
+pub use crate::contract::SystemReport;
 
-pub fn read() -> Machine {
-    Machine {
+pub fn read() -> SystemReport {
+    SystemReport {
         name: name().unwrap_or_default(),
         kernel: kernel(),
         version: String::new(),

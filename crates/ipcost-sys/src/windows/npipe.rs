@@ -34,7 +34,7 @@ pub fn probe() -> Result<(), String> {
 
 /// A server's end. Exactly one instance of the pipe waits for a client at any time: with more, a client could get one
 /// that no worker is waiting on.
-pub struct Listener {
+pub struct NamedPipeListener {
     name: Vec<u16>,
     buffer_bytes: u32,
     security: Security,
@@ -43,11 +43,11 @@ pub struct Listener {
 }
 
 // SAFETY: the security descriptor is only read.
-unsafe impl Send for Listener {}
+unsafe impl Send for NamedPipeListener {}
 // SAFETY: as above.
-unsafe impl Sync for Listener {}
+unsafe impl Sync for NamedPipeListener {}
 
-impl Listener {
+impl NamedPipeListener {
     /// Creates the pipe, with a buffer of `buffer_bytes` for each direction.
     pub fn open(path: &str, buffer_bytes: u32) -> io::Result<Self> {
         let (name, security) = (wide(path)?, Security::only_this_user()?);

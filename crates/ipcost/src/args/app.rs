@@ -8,7 +8,7 @@ use ipcost_features::app::{KINDS, ServerKind, aliases_of};
 use ipcost_model::units::{parse_duration, parse_rate};
 
 use super::run::parse_name;
-use super::{Measuring, OutputArgs, Waiting};
+use super::{MeasuringArgs, OutputArgs, Waiting};
 use crate::redact::Redacting;
 
 const SERVER: &str = "Which server, and what it is asked";
@@ -117,7 +117,7 @@ pub struct AppArgs {
     #[arg(long, help_heading = HOW)]
     pub explain: bool,
     #[command(flatten, next_help_heading = HOW)]
-    pub measuring: Measuring,
+    pub measuring: MeasuringArgs,
     /// Give up on a server that takes longer than this to answer [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub timeout: Option<Duration>,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{OutputArgs, Saving, Waiting};
+use super::{OutputArgs, SavingArgs, Waiting};
 use crate::redact::Redacting;
 
 /// How loud, when, and where what was measured goes.
@@ -14,7 +14,7 @@ pub struct Common {
     #[command(flatten)]
     pub waiting: Waiting,
     #[command(flatten)]
-    pub saving: Saving,
+    pub saving: SavingArgs,
     #[command(flatten)]
     pub redacting: Redacting,
     // What comes after these would stand under their headings.

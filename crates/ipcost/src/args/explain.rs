@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::{CellArgs, Common, Measuring, RunArgs};
+use super::{CellArgs, Common, MeasuringArgs, RunArgs};
 
 /// One cell by its id: where its time goes. Two: what makes the difference. A job file or flags for cells: each cell
 /// against the baseline of its table.
@@ -34,7 +34,7 @@ pub struct ExplainArgs {
     #[arg(long = "peer", value_name = "NAME=COMMAND")]
     pub peers: Vec<String>,
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasuringArgs,
     /// Kill a peer that takes longer than this to answer [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub timeout: Option<Duration>,

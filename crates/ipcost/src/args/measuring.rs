@@ -8,7 +8,7 @@ use ipcost_model::units::{parse_duration, parse_proportion};
 
 /// How long, how exactly, and from which seed. Commands that end otherwise, or have another budget, say so in its help.
 #[derive(Debug, Default, Clone, Args)]
-pub struct Measuring {
+pub struct MeasuringArgs {
     /// How long it may take; it ends earlier once every question is answered
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
@@ -23,7 +23,7 @@ pub struct Measuring {
     pub seed: Option<u64>,
 }
 
-impl Measuring {
+impl MeasuringArgs {
     /// A job with these settings instead of its own, as far as they are given.
     pub fn over(&self, job: Job) -> Job {
         Job {

@@ -9,7 +9,7 @@ use ipcost_model::LatencyMode;
 use ipcost_model::units::parse_duration;
 
 use super::output::OF_DOCUMENTS;
-use super::{CellArgs, Measuring, OutputArgs, Waiting};
+use super::{CellArgs, MeasuringArgs, OutputArgs, Waiting};
 use crate::redact::Redacting;
 
 const HOW: &str = "How to measure";
@@ -35,7 +35,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", help_heading = HOW)]
     pub baseline: Option<String>,
     #[command(flatten, next_help_heading = HOW)]
-    pub measuring: Measuring,
+    pub measuring: MeasuringArgs,
     /// How long a timed batch lasts, such as 20ms or 1s [default: 10 to 200 ms, by what narrows the intervals most]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub batch: Option<Duration>,

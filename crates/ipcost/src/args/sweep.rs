@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use ipcost_model::units::{parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, PAGE_BYTES, Pattern, Placement};
 
-use super::{Common, Measuring, SearchArgs};
+use super::{Common, MeasuringArgs, SearchArgs};
 
 #[derive(Debug, Args)]
 pub struct SweepArgs {
@@ -61,7 +61,7 @@ pub struct SizeSweepArgs {
 #[derive(Debug, Args)]
 pub struct OneRunArgs {
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasuringArgs,
     // What comes after these would stand under their headings.
     #[command(flatten)]
     pub common: Common,

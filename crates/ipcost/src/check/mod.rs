@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, ensure};
 use ipcost_features::check::{ClaimsFile, Questions, Reference, measure, record};
 use ipcost_lab::lab::{about, fresh_seed};
-use ipcost_lab::{Lab, LabError, PlanError, Settings};
+use ipcost_lab::{Lab, LabError, PlanError, PlanSettings};
 use ipcost_model::ClaimVerdict;
 use ipcost_model::{Document, Job, Plan, Warning};
 
@@ -20,7 +20,7 @@ use crate::consent;
 use crate::exit::{FAILED, Problem, UNDECIDED, note, teller, warn};
 use crate::finish::{Finished, Outputs, finish};
 use crate::output::print;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::run::begin_measuring;
 
 /// What `--init` prints.
@@ -52,10 +52,10 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
         print(&shown).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Prepared { file, source, job, questions, plan, lab, warnings } = prepared;
+    let PreparedCheck { file, source, job, questions, plan, lab, warnings } = prepared;
     consent::ask(path, &source, &job, args.yes).map_err(Problem::usage)?;
     let about = about(&job, plan.seed);
-    let mut line = Line::new(args.common.quiet);
+    let mut line = ProgressLine::new(args.common.quiet);
     let interrupt = begin_measuring(args.common.quiet, args.common.waiting)?;
     let outcome = measure(&questions, plan, &lab, &interrupt, &mut line);
     line.clear();
@@ -89,7 +89,7 @@ fn kept(
 }
 
 /// Everything that is known before anything is measured.
-struct Prepared {
+struct PreparedCheck {
     file: String,
     source: File,
     job: Job,
@@ -99,7 +99,7 @@ struct Prepared {
     warnings: Vec<Warning>,
 }
 
-impl Prepared {
+impl PreparedCheck {
     /// What the user should know; the plan's own where it is not shown itself.
     fn notes(&self, plan_is_shown: bool) -> impl Iterator<Item = &String> {
         let of_plan = if plan_is_shown { &[] } else { &self.plan.notes[..] };
@@ -107,7 +107,7 @@ impl Prepared {
     }
 }
 
-fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
+fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<PreparedCheck> {
     let file = path.display().to_string();
     let (mut claims, source) = claims::read(path)?;
     let job = &mut claims.job;
@@ -116,7 +116,7 @@ fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
     let job = claims.job.clone();
     let lab = Lab::open(&job, &mut teller(args.common.quiet))?;
     let expanded = lab.cells(&job).context(file.clone())?;
-    let settings = Settings::of(&job, fresh_seed());
+    let settings = PlanSettings::of(&job, fresh_seed());
     // A baseline that is yet to be recorded need not be there.
     let kept = args.record.is_none();
     if !kept {
@@ -138,10 +138,10 @@ fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
             .map_err(|error| anyhow!("{file}:{error}"))?;
     questions.recording = !kept;
     questions.notes.extend(notes);
-    let settings = Settings { level: kept.then(|| questions.level_of_run()), ..settings };
+    let settings = PlanSettings { level: kept.then(|| questions.level_of_run()), ..settings };
     let plan =
         lab.plan(expanded, &settings).map_err(|error| too_small(error, &questions)).context(file.clone())?;
-    Ok(Prepared { file, source, job, questions, plan, lab, warnings })
+    Ok(PreparedCheck { file, source, job, questions, plan, lab, warnings })
 }
 
 /// Puts documents in place of the baselines that claims name.

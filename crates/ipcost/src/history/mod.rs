@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use ipcost_features::answers::answer_of;
 use ipcost_features::compare::{ComparedBy, PastRuns};
-use ipcost_features::history::{Alike, RunSummary};
+use ipcost_features::history::{AlikeRuns, RunSummary};
 use ipcost_features::replicate::overview;
 use ipcost_lab::About;
 use ipcost_model::{Document, Plan, Purpose, RunState, Samples, escaped, read_document};
@@ -107,7 +107,7 @@ fn past(
 ) -> PastRuns {
     let Some(first) = a.first() else { return past };
     let of = |run: &Document| {
-        let mut alike = Alike::of(run);
+        let mut alike = AlikeRuns::of(run);
         alike.job.0 = alike_kind(alike.job.0);
         alike
     };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use ipcost_features::history::Alike;
+use ipcost_features::history::AlikeRuns;
 use ipcost_model::Document;
 use ipcost_report::otava::OtavaRow;
 
@@ -19,9 +19,9 @@ use crate::many::table;
 use crate::output::write_text;
 
 /// A saved run, as far as the table needs it.
-struct Candidate {
+struct OtavaCandidate {
     id: String,
-    alike: Alike,
+    alike: AlikeRuns,
     row: OtavaRow,
 }
 
@@ -32,7 +32,7 @@ pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
     let like = args.trend.like.as_deref().map(|run| find(&store, run)).transpose();
     let like = like.map_err(Problem::usage)?.map(|file| file.id.to_string());
     let measured = ended(&store, &all, |summary| summary.epochs > 0);
-    let runs: Vec<Candidate> = measured.map(|(file, _, document)| candidate(file, &document)).collect();
+    let runs: Vec<OtavaCandidate> = measured.map(|(file, _, document)| candidate(file, &document)).collect();
     let model = match &like {
         Some(id) => runs.iter().find(|run| run.id == *id),
         None => runs.iter().find(|run| !run.alike.debug).or(runs.first()),
@@ -61,8 +61,8 @@ pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn candidate(file: &RunFile, document: &Document) -> Candidate {
+fn candidate(file: &RunFile, document: &Document) -> OtavaCandidate {
     let id = file.id.to_string();
     let row = OtavaRow::of(document, &id);
-    Candidate { id, alike: Alike::of(document), row }
+    OtavaCandidate { id, alike: AlikeRuns::of(document), row }
 }

@@ -31,7 +31,7 @@ pub struct SamplesFile {
 /// A record by its name, as [`ipcost_model::SamplesLine`] reads it, without taking it over.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Line<'a> {
+enum SamplesRecord<'a> {
     Begun(&'a Begun),
     Calibrated(&'a Calibrated),
     Epoch(&'a EpochRecord),
@@ -62,7 +62,7 @@ impl SamplesFile {
             purpose,
         };
         let mut samples = Self { id, path, out: BufWriter::new(file), failed: false };
-        if let Err(error) = samples.write(&Line::Begun(&begun)) {
+        if let Err(error) = samples.write(&SamplesRecord::Begun(&begun)) {
             let context = format!("cannot write {}", samples.path.display());
             samples.remove();
             return Err(error).context(context);
@@ -101,17 +101,17 @@ impl SamplesFile {
 
     /// Adds what calibration has found.
     pub fn calibrated(&mut self, calibrated: &Calibrated) {
-        self.add(&Line::Calibrated(calibrated));
+        self.add(&SamplesRecord::Calibrated(calibrated));
     }
 
     /// Adds a complete epoch.
     pub fn epoch(&mut self, epoch: &EpochRecord) {
-        self.add(&Line::Epoch(epoch));
+        self.add(&SamplesRecord::Epoch(epoch));
     }
 
     /// Adds that the run goes on.
     pub fn resumed(&mut self, resumed: &Resumed) {
-        self.add(&Line::Resumed(resumed));
+        self.add(&SamplesRecord::Resumed(resumed));
     }
 
     /// Removes it: what it holds is in the document, or there is nothing.
@@ -121,7 +121,7 @@ impl SamplesFile {
     }
 
     /// Adds a record. That it cannot be written is no reason to end the run; nothing more is written then.
-    fn add(&mut self, line: &Line<'_>) {
+    fn add(&mut self, line: &SamplesRecord<'_>) {
         if self.failed {
             return;
         }
@@ -136,7 +136,7 @@ impl SamplesFile {
 
     /// What has left this program survives its being killed; it is not forced to the disk, which would disturb what is
     /// measured next.
-    fn write(&mut self, line: &Line<'_>) -> io::Result<()> {
+    fn write(&mut self, line: &SamplesRecord<'_>) -> io::Result<()> {
         serde_json::to_writer(&mut self.out, line)?;
         self.out.write_all(b"\n")?;
         self.out.flush()

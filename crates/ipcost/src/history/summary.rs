@@ -11,7 +11,7 @@ use crate::documents;
 /// What is kept. It is a cache: it holds for a file of that size, and that a file cannot be read holds for the
 /// version that tried.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct KeptSummary {
     schema: String,
     program: String,
     file_bytes: u64,
@@ -30,8 +30,8 @@ const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
 /// The summary of a saved run.
 pub fn summary(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
-    let kept = store.summary(&file.id).and_then(|bytes| read_record::<Kept>(&bytes).ok());
-    let fits = |kept: &Kept| {
+    let kept = store.summary(&file.id).and_then(|bytes| read_record::<KeptSummary>(&bytes).ok());
+    let fits = |kept: &KeptSummary| {
         let same_kind = match &kept.found {
             StoredSummary::Run(run) => (run.state != RunState::Finished) == file.is_samples,
             StoredSummary::Unreadable(_) => kept.program == PROGRAM,
@@ -97,7 +97,7 @@ pub fn keep_summary(store: &Store, file: &RunFile, summary: &RunSummary) {
 }
 
 fn keep(store: &Store, file: &RunFile, found: StoredSummary) {
-    let kept = Kept {
+    let kept = KeptSummary {
         schema: SUMMARY_SCHEMA.to_owned(),
         program: PROGRAM.to_owned(),
         file_bytes: file.bytes,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use ipcost_features::history::RunSummary;
-use ipcost_features::trend::{CellName, Gathered, TrendError, TrendRequest, page, trend};
+use ipcost_features::trend::{TrendCellName, TrendError, TrendGathered, TrendRequest, page, trend};
 use ipcost_model::{Document, RunState};
 
 use super::find::find;
@@ -34,8 +34,8 @@ pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
     }
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;
-    let against = args.trend.against.as_deref().map(CellName::new);
-    let asked = TrendRequest { cell: CellName::new(cell), against, metric: args.trend.metric };
+    let against = args.trend.against.as_deref().map(TrendCellName::new);
+    let asked = TrendRequest { cell: TrendCellName::new(cell), against, metric: args.trend.metric };
     let like = args.trend.like.as_deref().map(|run| find(&store, run)).transpose();
     let like = like.map_err(Problem::usage)?.map(|file| file.id.to_string());
     let runs = gathered(&store, &all, &asked);
@@ -56,9 +56,9 @@ pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
 }
 
 /// What is asked of every run that has ended and has it, in the order of time.
-fn gathered(store: &Store, all: &Summaries, asked: &TrendRequest) -> Vec<Gathered> {
+fn gathered(store: &Store, all: &Summaries, asked: &TrendRequest) -> Vec<TrendGathered> {
     let may = |run: &RunSummary| asked.cells().all(|cell| cell.may_be_in(run));
-    let of = |(_, summary, document): (_, _, Document)| Gathered::of(&document, summary, asked);
+    let of = |(_, summary, document): (_, _, Document)| TrendGathered::of(&document, summary, asked);
     ended(store, all, may).rev().filter_map(of).collect()
 }
 

@@ -13,7 +13,7 @@ use ipcost_report::run_id::run_id;
 use crate::args::ReportArgs;
 use crate::exit::{Problem, note, warn};
 use crate::output::write_text;
-pub use reading::{Given, each};
+pub use reading::{GivenDocuments, each};
 
 /// How many cells without a column are named.
 const MOST_CELLS: usize = 4;
@@ -22,19 +22,23 @@ const MOST_CELLS: usize = 4;
 pub fn write(args: &ReportArgs, file: &Path) -> Result<ExitCode, Problem> {
     check(args).map_err(Problem::usage)?;
     let mut rows = Vec::new();
-    each(&Given::all(&args.runs).map_err(Problem::usage)?, Given::document, |given, document| {
-        let document = match document {
-            Ok(document) => document,
-            Err(error) if given.is_found => {
-                warn(&format!("skipped: {error:#}"));
-                return Ok(());
-            }
-            Err(error) => return Err(Problem::usage(error)),
-        };
-        let document = args.redacting.apply_to_document(document)?;
-        rows.push(OtavaRow::of(&document, &run_id(&document)));
-        Ok(())
-    })?;
+    each(
+        &GivenDocuments::all(&args.runs).map_err(Problem::usage)?,
+        GivenDocuments::document,
+        |given, document| {
+            let document = match document {
+                Ok(document) => document,
+                Err(error) if given.is_found => {
+                    warn(&format!("skipped: {error:#}"));
+                    return Ok(());
+                }
+                Err(error) => return Err(Problem::usage(error)),
+            };
+            let document = args.redacting.apply_to_document(document)?;
+            rows.push(OtavaRow::of(&document, &run_id(&document)));
+            Ok(())
+        },
+    )?;
     if rows.is_empty() {
         return Err(Problem::usage(anyhow!("there is no document in {}", args.runs.join(", "))));
     }

@@ -14,14 +14,14 @@ use crate::exit::Problem;
 const AHEAD: usize = 1;
 
 /// A document to read.
-pub struct Given {
+pub struct GivenDocuments {
     /// As it was given, or a path.
     pub name: String,
     /// Whether it was found in a directory, where other files may be.
     pub is_found: bool,
 }
 
-impl Given {
+impl GivenDocuments {
     /// Of runs and directories; the documents of a directory by name, without those of directories in it.
     pub fn all(runs: &[String]) -> anyhow::Result<Vec<Self>> {
         let mut all = Vec::new();
@@ -58,9 +58,9 @@ fn documents_in(dir: &Path) -> std::io::Result<Vec<String>> {
 /// Uses what is read of each, or the reason why it cannot be read. They are read on all cores; each core reads every so-many-th, so that few
 /// are held.
 pub fn each<T: Send>(
-    all: &[Given],
-    read: impl Fn(&Given) -> anyhow::Result<T> + Sync,
-    mut used: impl FnMut(&Given, anyhow::Result<T>) -> Result<(), Problem>,
+    all: &[GivenDocuments],
+    read: impl Fn(&GivenDocuments) -> anyhow::Result<T> + Sync,
+    mut used: impl FnMut(&GivenDocuments, anyhow::Result<T>) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
     let readers = thread::available_parallelism().map_or(1, |cores| cores.get().min(all.len().max(1)));
     let read = &read;

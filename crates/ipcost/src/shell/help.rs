@@ -15,9 +15,9 @@ use crate::args::{HelpArgs, parse};
 use crate::exit::Problem;
 use crate::output::print;
 
-type List = fn() -> Vec<Section>;
+type HelpList = fn() -> Vec<HelpSection>;
 /// Lists with a name of their own.
-pub(super) const TOPICS: [(&str, List); 4] =
+pub(super) const TOPICS: [(&str, HelpList); 4] =
     [("transports", transports), ("peers", peers), ("options", options), ("formats", formats)];
 
 /// The outputs of a document, by flag, and for what.
@@ -50,7 +50,7 @@ const MOST_BESIDE: usize = 24;
 /// Where it begins in a line of its own.
 const INDENT: &str = "      ";
 
-pub(super) struct Section {
+pub(super) struct HelpSection {
     title: String,
     /// A name with a remark, and what it is.
     entries: Vec<(String, String)>,
@@ -83,9 +83,9 @@ pub fn run(args: &HelpArgs) -> Result<ExitCode, Problem> {
     Ok(parse(words.map(Into::into)).err().unwrap_or(ExitCode::SUCCESS))
 }
 
-fn text(sections: &[Section], room: usize) -> String {
+fn text(sections: &[HelpSection], room: usize) -> String {
     let mut out = String::new();
-    for Section { title, entries } in sections {
+    for HelpSection { title, entries } in sections {
         if !out.is_empty() {
             out.push('\n');
         }
@@ -107,7 +107,7 @@ fn text(sections: &[Section], room: usize) -> String {
 }
 
 /// Those that exist on this system, moving ones first, then floors.
-fn transports() -> Vec<Section> {
+fn transports() -> Vec<HelpSection> {
     let here = |state: &TransportState| state.capabilities.exists_on(OS);
     let (floors, moving): (Vec<_>, Vec<_>) =
         transport::states().into_iter().filter(here).partition(|state| state.capabilities.floor.is_some());
@@ -116,11 +116,11 @@ fn transports() -> Vec<Section> {
         (state.capabilities.name.to_owned(), format!("{}{note}", state.capabilities.summary))
     };
     vec![
-        Section {
+        HelpSection {
             title: "Transports (--transports LIST)".to_owned(),
             entries: moving.into_iter().map(entry).collect(),
         },
-        Section {
+        HelpSection {
             title: "Floors (--floor measures those it needs; alone: --patterns floor --transports NAME)"
                 .to_owned(),
             entries: floors.into_iter().map(entry).collect(),
@@ -128,7 +128,7 @@ fn transports() -> Vec<Section> {
     ]
 }
 
-fn peers() -> Vec<Section> {
+fn peers() -> Vec<HelpSection> {
     let own = (NATIVE.to_string(), "the built-in one, which every peer is measured against".to_owned());
     let others = ipcost_foreign::all().map(|peer| {
         let packages = match peer.packages {
@@ -137,13 +137,13 @@ fn peers() -> Vec<Section> {
         };
         (format!("{}{packages}", peer.name), peer.summary.to_string())
     });
-    vec![Section {
+    vec![HelpSection {
         title: "Peers (--client NAME, --server NAME), and the Debian packages that they need".to_owned(),
         entries: std::iter::once(own).chain(others).collect(),
     }]
 }
 
-fn options() -> Vec<Section> {
+fn options() -> Vec<HelpSection> {
     let known: Vec<&Capabilities> = transport::states()
         .into_iter()
         .map(|state| state.capabilities)
@@ -164,18 +164,18 @@ fn options() -> Vec<Section> {
         let acts_on = format!("{}{over}", patterns.join(", "));
         (format!("{} ({acts_on}; default: {})", spec.name, spec.default), spec.summary.to_string())
     });
-    vec![Section {
+    vec![HelpSection {
         title: "Options of cells (--option KEY=VALUE, or several: KEY=VALUE,VALUE)".to_owned(),
         entries: entries.collect(),
     }]
 }
 
-fn formats() -> Vec<Section> {
+fn formats() -> Vec<HelpSection> {
     let entries = FORMATS.iter().map(|(flag, what)| ((*flag).to_owned(), (*what).to_owned())).collect();
     let charts = CHARTS.iter().map(|(chart, what)| (chart.name().to_owned(), (*what).to_owned())).collect();
     vec![
-        Section { title: "Outputs; FILE may be -, for standard output".to_owned(), entries },
-        Section { title: "Pictures (--chart NAME, with --svg or --png)".to_owned(), entries: charts },
+        HelpSection { title: "Outputs; FILE may be -, for standard output".to_owned(), entries },
+        HelpSection { title: "Pictures (--chart NAME, with --svg or --png)".to_owned(), entries: charts },
     ]
 }
 

@@ -17,12 +17,12 @@ use ipcost_model::{job_text, unknown};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::{driven, measuring, transport};
 use screen::{Pressed, Screen};
-use session::Session;
+use session::WatchSession;
 
 use crate::args::{RecordFiles, Waiting, WatchArgs};
 use crate::exit::{Problem, note, teller};
 use crate::output::{is_standard_output, keep_private, room, write_text};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::record_files;
 use crate::run::{listen, meet_others};
 
@@ -60,7 +60,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         lasts,
     };
     let refused = |error: WatchError| Problem::usage(error.into());
-    let mut session = Session::begin(request).map_err(refused)?;
+    let mut session = WatchSession::begin(request).map_err(refused)?;
     if screen.is_none() && !args.quiet {
         let time =
             lasts.map_or_else(|| "until Ctrl-C".to_owned(), |lasts| format!("for {}", duration_text(lasts)));
@@ -153,7 +153,7 @@ fn measured(
 ) -> Result<WhatIfRecord, Problem> {
     let lab = Lab::open(&what_if.job, &mut teller(quiet))?;
     meet_others(quiet, Waiting::default(), &|| interrupt.asked())?;
-    let mut line = Line::new(quiet);
+    let mut line = ProgressLine::new(quiet);
     let record = what_if.measure(told, &lab, interrupt, &mut line);
     line.clear();
     Ok(record?)

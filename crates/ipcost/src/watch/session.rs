@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use ipcost_features::watch::{
-    Observer, Told, Unseen, WATCH_SCHEMA, WatchError, WatchRequest, WatchState, Watched, trace_calls, waits,
+    ConversationFigures, Unseen, WATCH_SCHEMA, WatchError, WatchObserver, WatchRequest, WatchState, Watched,
+    trace_calls, waits,
 };
 use ipcost_lab::lab::envelope;
 use ipcost_lab::watch_ends;
@@ -23,19 +24,19 @@ const SELDOM: Duration = Duration::from_secs(2);
 const WATCHED: Duration = Duration::from_millis(250);
 
 /// What was observed so far.
-pub struct Session {
-    observer: Observer,
+pub struct WatchSession {
+    observer: WatchObserver,
     state: WatchState,
     request: WatchRequest,
     /// The processor time that the last observation took. Time that others took from it is no reason to observe more rarely.
     took: Duration,
 }
 
-impl Session {
+impl WatchSession {
     /// Opens what is looked through, and observes for the first time.
     pub fn begin(request: WatchRequest) -> Result<Self, WatchError> {
         let state = WatchState::new(request.clone());
-        let mut session = Self { observer: Observer::open()?, state, request, took: Duration::ZERO };
+        let mut session = Self { observer: WatchObserver::open()?, state, request, took: Duration::ZERO };
         session.observe()?;
         session.request.pid.map_or(Ok(()), |pid| session.state.check(pid))?;
         Ok(session)
@@ -111,7 +112,7 @@ impl Session {
         }
     }
 
-    fn unseen(&self, all: &[Told]) -> Vec<Unseen> {
+    fn unseen(&self, all: &[ConversationFigures]) -> Vec<Unseen> {
         let mut found = self.state.unseen(all, self.observer.why_no_samples());
         found.extend(self.observer.unseen());
         found

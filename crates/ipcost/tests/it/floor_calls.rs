@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use ipcost_lab::bench::{BatchKind, Bench};
-use ipcost_lab::strace::{Tally, traced};
+use ipcost_lab::strace::{TraceSummary, traced};
 use ipcost_lab::system_calls::SystemCalls;
-use ipcost_lab::{PeerProgram, ProcessBench, Settings, plan};
+use ipcost_lab::{PeerProgram, PlanSettings, ProcessBench, plan};
 use ipcost_model::{FloorKind, Offers, Plan, expand, parse_job};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
@@ -50,7 +50,7 @@ fn planned(placement: &str) -> Plan {
     };
     let text = JOB.replace("pattern =", &format!("placement = \"{placement}\"\npattern ="));
     let job = parse_job(&text).unwrap();
-    plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1)).unwrap()
+    plan(expand(&job, &offers).unwrap(), &PlanSettings::of(&job, 1)).unwrap()
 }
 
 /// The system calls in the floor of a cell, beyond those of its hand-overs.
@@ -87,7 +87,8 @@ fn counted(plan: &Plan, cell: usize, dir: &Path) -> (f64, f64) {
         bench.end_epoch().unwrap();
     }
     let calls = |side: &str| {
-        let tally = |ops: u64| released(Tally::of(&std::fs::read_to_string(summary(side, ops)).unwrap()));
+        let tally =
+            |ops: u64| released(TraceSummary::of(&std::fs::read_to_string(summary(side, ops)).unwrap()));
         let [fewer, many] = [FEWER, MANY].map(tally);
         SystemCalls::between(&fewer, &many, MANY - FEWER).total()
     };
@@ -96,7 +97,7 @@ fn counted(plan: &Plan, cell: usize, dir: &Path) -> (f64, f64) {
 
 /// A trace as that of a released program: with debug assertions the standard library looks at every descriptor
 /// (`fcntl`) before it closes it.
-fn released(mut tally: Tally) -> Tally {
+fn released(mut tally: TraceSummary) -> TraceSummary {
     if cfg!(debug_assertions) {
         tally.threads.values_mut().for_each(|calls| calls.retain(|call, _| call.name != "fcntl"));
     }

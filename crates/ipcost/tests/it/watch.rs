@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use ipcost_features::watch::{Observer, WatchRequest, WatchState};
+use ipcost_features::watch::{WatchObserver, WatchRequest, WatchState};
 use serde_json::Value;
 
 use crate::common::private_server::{NOBODY, by_nobody};
@@ -548,7 +548,7 @@ fn a_pipe_is_counted_at_every_second_as_its_writer_counts_it() {
     let reading = yes.stdout.take().unwrap();
     let cat = Ended(Command::new("cat").stdin(reading).stdout(Stdio::null()).spawn().unwrap());
     let (writer, yes) = (yes.id(), Ended(yes));
-    let mut observer = Observer::open().unwrap();
+    let mut observer = WatchObserver::open().unwrap();
     if !observer.counts_calls() {
         missing("tracing", "calls cannot be counted");
         return;

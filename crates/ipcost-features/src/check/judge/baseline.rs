@@ -6,7 +6,7 @@
 
 use ipcost_lab::Batches;
 use ipcost_model::{Document, Host, PlannedCell};
-use ipcost_stats::{Between, epoch_interval, epochs_to_expect, median, student_quantile};
+use ipcost_stats::{SpreadBetweenRuns, epoch_interval, epochs_to_expect, median, student_quantile};
 
 use super::Baselines;
 use crate::check::BetweenRuns;
@@ -23,7 +23,7 @@ pub(super) struct Then {
     /// Logarithms of its costs by run and epoch.
     pub runs: Vec<Vec<f64>>,
     /// How runs of one build differ by its cost.
-    between: Between,
+    between: SpreadBetweenRuns,
     source: SpreadSource,
 }
 
@@ -50,7 +50,13 @@ impl Then {
         Ok(Some(Self::new(names.join(", "), runs, saved, by.assumed(baselines.assumed_spread), modes)))
     }
 
-    fn new(name: String, runs: Vec<Vec<f64>>, saved: Option<Between>, assumed: f64, modes: f64) -> Self {
+    fn new(
+        name: String,
+        runs: Vec<Vec<f64>>,
+        saved: Option<SpreadBetweenRuns>,
+        assumed: f64,
+        modes: f64,
+    ) -> Self {
         let medians: Vec<f64> = runs.iter().filter_map(|run| median(run)).collect();
         let own = own_spread(&medians);
         let together = [saved, own].into_iter().flatten().reduce(pooled);
@@ -58,12 +64,12 @@ impl Then {
         let (between, source) = match (together, saved) {
             (Some(between), _) if measured => (between, SpreadSource::Measured),
             (Some(between), Some(_)) => (between, SpreadSource::Saved),
-            (Some(own), None) => (Between::assumed(own.sd.max(assumed)), SpreadSource::Assumed),
-            (None, _) => (Between::assumed(assumed), SpreadSource::Assumed),
+            (Some(own), None) => (SpreadBetweenRuns::assumed(own.sd.max(assumed)), SpreadSource::Assumed),
+            (None, _) => (SpreadBetweenRuns::assumed(assumed), SpreadSource::Assumed),
         };
         // Half the distance of two modes is the standard deviation of runs that have either as often as the other.
         let sd = if measured { between.sd } else { between.sd.max(modes / 2.0) };
-        Self { name, runs, between: Between { sd, ..between }, source }
+        Self { name, runs, between: SpreadBetweenRuns { sd, ..between }, source }
     }
 
     /// The mean of the runs' medians.
@@ -144,22 +150,22 @@ impl Then {
 }
 
 /// How saved runs differ by the cost of a cell, if enough tell it.
-fn of_cell(past: &PastFigures, cell: &str) -> Option<Between> {
+fn of_cell(past: &PastFigures, cell: &str) -> Option<SpreadBetweenRuns> {
     past.between(&[cell], |rests| rests.first().copied())
 }
 
-fn own_spread(medians: &[f64]) -> Option<Between> {
+fn own_spread(medians: &[f64]) -> Option<SpreadBetweenRuns> {
     let degrees = medians.len().checked_sub(1).filter(|degrees| *degrees > 0)? as f64;
     let mean = medians.iter().sum::<f64>() / medians.len() as f64;
     let squares = medians.iter().map(|median| (median - mean).powi(2)).sum::<f64>();
-    Some(Between { sd: (squares / degrees).sqrt(), degrees })
+    Some(SpreadBetweenRuns { sd: (squares / degrees).sqrt(), degrees })
 }
 
 /// One estimate from two.
-fn pooled(a: Between, b: Between) -> Between {
+fn pooled(a: SpreadBetweenRuns, b: SpreadBetweenRuns) -> SpreadBetweenRuns {
     let degrees = a.degrees + b.degrees;
     let square = (a.degrees * a.sd * a.sd + b.degrees * b.sd * b.sd) / degrees;
-    Between { sd: square.sqrt(), degrees }
+    SpreadBetweenRuns { sd: square.sqrt(), degrees }
 }
 
 /// The interval of a run's median.
@@ -204,10 +210,10 @@ mod tests {
     use ipcost_stats::Random;
 
     use super::*;
-    use crate::claims::{Bounded, Bounds};
+    use crate::claims::{Bounded, ClaimBounds};
     use ipcost_model::ClaimVerdict;
 
-    fn of(runs: Vec<Vec<f64>>, saved: Option<Between>) -> Then {
+    fn of(runs: Vec<Vec<f64>>, saved: Option<SpreadBetweenRuns>) -> Then {
         Then::new("before.json".to_owned(), runs, saved, 0.05, 0.0)
     }
 
@@ -222,7 +228,7 @@ mod tests {
         assert!(lo < 0.1 && 0.1 < hi && hi - lo > 0.3 && hi - lo < 0.5, "{lo} to {hi}");
         let told = assumed.between_runs(0.05);
         assert_eq!((told.spread, told.source), (0.05, SpreadSource::Assumed));
-        let saved = of(vec![then.clone()], Some(Between { sd: 0.01, degrees: 10.0 }));
+        let saved = of(vec![then.clone()], Some(SpreadBetweenRuns { sd: 0.01, degrees: 10.0 }));
         let (saved_lo, saved_hi) = saved.interval(&now, 0.05).unwrap();
         assert!(lo < saved_lo && saved_hi < hi && saved.source == SpreadSource::Saved);
         let five = of((0..5).map(|run| epochs(9.0 + 0.002 * f64::from(run))).collect(), None);
@@ -266,7 +272,7 @@ mod tests {
             let saved: Vec<Vec<Vec<f64>>> = (0..self.saved).map(|_| self.run(random)).collect();
             let now = self.run(random);
             let level = 0.05 / self.cells as f64;
-            let bounds = Bounds { below: Some(Bounded::Including(1.05)), ..Bounds::default() };
+            let bounds = ClaimBounds { below: Some(Bounded::Including(1.05)), ..ClaimBounds::default() };
             let of_cell = |cell: usize| {
                 let of = |runs: &[Vec<Vec<f64>>]| runs.iter().map(|run| run[cell].clone()).collect();
                 let saved: Vec<Vec<f64>> = of(&saved);

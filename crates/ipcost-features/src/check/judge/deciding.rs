@@ -4,13 +4,13 @@ use ipcost_lab::percentiles;
 use ipcost_model::{LatencyMode, Metric, Percentile};
 use ipcost_stats::{epochs_to_exclude, median};
 
-use super::{MeasuredCells, Test, Than};
+use super::{CellTest, CellTestThan, MeasuredCells};
 use crate::check::{CheckedTest, ClaimMetric, Level};
-use crate::claims::{Bounded, Bounds, ClaimedValue};
+use crate::claims::{Bounded, ClaimBounds, ClaimedValue};
 use ipcost_model::ClaimVerdict;
 
 /// Decides one test at `level`.
-pub(super) fn decide_test(test: &Test, measured: &MeasuredCells<'_>, level: f64) -> CheckedTest {
+pub(super) fn decide_test(test: &CellTest, measured: &MeasuredCells<'_>, level: f64) -> CheckedTest {
     let id = |cell: usize| measured.cells[cell].id.clone();
     let mut checked = CheckedTest {
         host: None,
@@ -30,9 +30,9 @@ pub(super) fn decide_test(test: &Test, measured: &MeasuredCells<'_>, level: f64)
         likely_budget_s: None,
     };
     match &test.than {
-        Than::Nothing => {}
-        Than::Cell(other) => checked.against = Some(id(*other)),
-        Than::Baseline(then) => {
+        CellTestThan::Nothing => {}
+        CellTestThan::Cell(other) => checked.against = Some(id(*other)),
+        CellTestThan::Baseline(then) => {
             checked.baseline = Some(then.name.clone());
             checked.between_runs = Some(then.between_runs(level));
         }
@@ -48,18 +48,18 @@ pub(super) fn decide_test(test: &Test, measured: &MeasuredCells<'_>, level: f64)
         }
     };
     let (value, interval) = match &test.than {
-        Than::Baseline(then) => {
+        CellTestThan::Baseline(then) => {
             let ratio = median(&logs).zip(then.mean()).map(|(now, then)| (now - then).exp());
             (ratio, then.interval(&logs, level).map(|(lo, hi)| (lo.exp(), hi.exp())))
         }
-        Than::Nothing | Than::Cell(_) => {
+        CellTestThan::Nothing | CellTestThan::Cell(_) => {
             let found = ClaimedValue::of(&logs, level, measured.start, f64::exp);
             (found.map(|found| found.value), found.and_then(|found| found.interval))
         }
     };
     checked.value = value;
     (checked.lo, checked.hi) = interval.unzip();
-    let bounds = Bounds {
+    let bounds = ClaimBounds {
         above: test.at_least.map(Bounded::Including),
         below: test.at_most.map(Bounded::Including),
         margin: checked.is_ratio().then_some(test.margin),
@@ -78,8 +78,8 @@ pub(super) fn decide_test(test: &Test, measured: &MeasuredCells<'_>, level: f64)
 const MOST_LIKELY: u32 = 200_000;
 
 /// How many epochs would likely exclude every bound that the interval holds; `None` where that cannot be told.
-fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level: f64) -> Option<u32> {
-    if matches!(test.than, Than::Baseline(_)) {
+fn likely_epochs(test: &CellTest, logs: &[f64], interval: Option<(f64, f64)>, level: f64) -> Option<u32> {
+    if matches!(test.than, CellTestThan::Baseline(_)) {
         // What the baseline and the spread between runs leave open does not narrow however long this run takes.
         return None;
     }
@@ -92,16 +92,16 @@ fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level:
 }
 
 /// The logarithm of what a test is about, an epoch each.
-fn log_values(measured: &MeasuredCells<'_>, test: &Test) -> Result<Vec<f64>, String> {
+fn log_values(measured: &MeasuredCells<'_>, test: &CellTest) -> Result<Vec<f64>, String> {
     let batches = &measured.batches;
     let bytes = |cell: usize| (measured.cells[cell].cell.bytes_per_op() as f64).ln();
     let costs = |metric: Metric| match test.than {
-        Than::Cell(other) => batches.log_ratios(metric, test.cell, other),
-        Than::Nothing | Than::Baseline(_) => batches.log_costs(metric, test.cell),
+        CellTestThan::Cell(other) => batches.log_ratios(metric, test.cell, other),
+        CellTestThan::Nothing | CellTestThan::Baseline(_) => batches.log_costs(metric, test.cell),
     };
     // A rate is one over a cost; a ratio of rates has no seconds in it.
     let rate = |of_one: f64, of_other: f64| -> Vec<f64> {
-        let compared = matches!(test.than, Than::Cell(_));
+        let compared = matches!(test.than, CellTestThan::Cell(_));
         let unit = if compared { of_one - of_other } else { of_one + 1e9f64.ln() };
         costs(Metric::Wall).into_iter().map(|log_cost| unit - log_cost).collect()
     };
@@ -128,7 +128,7 @@ fn log_values(measured: &MeasuredCells<'_>, test: &Test) -> Result<Vec<f64>, Str
 /// The logarithm of each epoch's own percentile, or of the ratio of two, paired by epoch.
 fn log_percentiles(
     measured: &MeasuredCells<'_>,
-    test: &Test,
+    test: &CellTest,
     percentile: Percentile,
 ) -> Result<Vec<f64>, String> {
     for cell in test.cells() {
@@ -139,8 +139,8 @@ fn log_percentiles(
     }
     let own = measured.percentiles[test.cell];
     let found = match test.than {
-        Than::Cell(other) => percentiles::log_ratios(own, measured.percentiles[other], percentile),
-        Than::Nothing | Than::Baseline(_) => percentiles::log_values(own, percentile),
+        CellTestThan::Cell(other) => percentiles::log_ratios(own, measured.percentiles[other], percentile),
+        CellTestThan::Nothing | CellTestThan::Baseline(_) => percentiles::log_values(own, percentile),
     };
     Ok(found.unwrap_or_default())
 }

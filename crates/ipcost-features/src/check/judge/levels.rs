@@ -6,10 +6,10 @@ use ipcost_stats::{
     CellSet, RunMedian, Shift, all_but, error_of_difference, median, run_median, shifted_groups,
 };
 
-use super::{AskedClaim, MeasuredCells, Test, Than};
-use crate::ab::{Pair, PairedArms};
+use super::{AskedClaim, CellTest, CellTestThan, MeasuredCells};
+use crate::ab::{ArmPair, PairedArms};
 use crate::check::{CheckedTest, Level};
-use crate::claims::{Bounded, Bounds};
+use crate::claims::{Bounded, ClaimBounds};
 use crate::compare::{
     AskedGroup, CellGroup, ComparedBy, Evidence, NamedCells, UnpairedRuns, all_together, with_parts,
 };
@@ -25,11 +25,11 @@ pub(super) fn decide_groups(
     let Some(first) = claim.tests.first().filter(|_| !claim.groups.is_empty()) else { return Vec::new() };
     let ComparedBy::Cost(metric) = first.metric.compared_by() else { return Vec::new() };
     let points: Vec<&Point> = claim.tests.iter().map(|test| &measured.cells[test.cell].point).collect();
-    let pair = |test: &Test| match test.than {
-        Than::Cell(a) => Some(Pair { a, b: test.cell }),
-        Than::Nothing | Than::Baseline(_) => None,
+    let pair = |test: &CellTest| match test.than {
+        CellTestThan::Cell(a) => Some(ArmPair { a, b: test.cell }),
+        CellTestThan::Nothing | CellTestThan::Baseline(_) => None,
     };
-    let pairs: Option<Vec<Pair>> = claim.tests.iter().map(pair).collect();
+    let pairs: Option<Vec<ArmPair>> = claim.tests.iter().map(pair).collect();
     if let Some(pairs) = pairs {
         let (found, evidence) = PairedArms::of(batches, metric, &pairs);
         return if found.len() == pairs.len() {
@@ -38,8 +38,8 @@ pub(super) fn decide_groups(
             Vec::new()
         };
     }
-    let costs = |test: &Test| {
-        let Than::Baseline(then) = &test.than else { return None };
+    let costs = |test: &CellTest| {
+        let CellTestThan::Baseline(then) = &test.than else { return None };
         let then: Option<Vec<RunMedian>> = then.runs.iter().map(|run| run_median(run)).collect();
         Some((then?, run_median(&batches.log_costs(metric, test.cell))?))
     };
@@ -66,7 +66,7 @@ pub(super) fn decide_groups(
 fn decide(
     claim: &AskedClaim,
     points: &[&Point],
-    of: &Test,
+    of: &CellTest,
     evidence: &impl Evidence,
     level: f64,
 ) -> Vec<CheckedTest> {
@@ -92,8 +92,8 @@ fn decide(
     tests
 }
 
-fn word(of: &Test, ratios: (f64, f64)) -> ClaimVerdict {
-    let bounds = Bounds {
+fn word(of: &CellTest, ratios: (f64, f64)) -> ClaimVerdict {
+    let bounds = ClaimBounds {
         above: of.at_least.map(Bounded::Including),
         below: of.at_most.map(Bounded::Including),
         margin: None,
@@ -101,11 +101,11 @@ fn word(of: &Test, ratios: (f64, f64)) -> ClaimVerdict {
     bounds.decide(Some(ratios))
 }
 
-fn test(of: &Test, cell: String, level: Level, shift: Shift) -> Option<CheckedTest> {
+fn test(of: &CellTest, cell: String, level: Level, shift: Shift) -> Option<CheckedTest> {
     let (lo, hi) = shift.ratios()?;
     let baseline = match &of.than {
-        Than::Baseline(then) => Some(then.name.clone()),
-        Than::Nothing | Than::Cell(_) => None,
+        CellTestThan::Baseline(then) => Some(then.name.clone()),
+        CellTestThan::Nothing | CellTestThan::Cell(_) => None,
     };
     Some(CheckedTest {
         host: None,

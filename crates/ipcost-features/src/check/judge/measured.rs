@@ -21,12 +21,12 @@ pub struct MeasuredCells<'a> {
     /// The length of a batch, milliseconds.
     pub(super) batch_ms: f64,
     /// How fast a longer run would go on; `None` if the run has not ended, or cannot be longer.
-    pub(super) pace: Option<Pace>,
+    pub(super) pace: Option<CellPace>,
 }
 
 /// How fast a run goes on, seconds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
+pub(super) struct CellPace {
     /// Before its first epoch.
     pub before_s: f64,
     pub epoch_s: f64,
@@ -36,7 +36,7 @@ impl<'a> From<&'a Outcome> for MeasuredCells<'a> {
     fn from(outcome: &'a Outcome) -> Self {
         let epochs_s = outcome.elapsed_of_epochs().as_secs_f64();
         let ended = !outcome.elapsed.is_zero() && outcome.epochs > 0;
-        let pace = ended.then(|| Pace {
+        let pace = ended.then(|| CellPace {
             before_s: outcome.elapsed.as_secs_f64() - epochs_s,
             epoch_s: epochs_s / f64::from(outcome.epochs),
         });

@@ -3,9 +3,9 @@
 use ipcost_lab::planning::DEFAULT_MARGIN;
 use ipcost_model::{Document, JobFileError, LatencyMode, Pattern, PlannedCell, Point};
 
-use super::{AskedClaim, Baselines, Questions, Test, Than, Then, level_of};
+use super::{AskedClaim, Baselines, CellTest, CellTestThan, Questions, Then, level_of};
 use crate::ab::pairs;
-use crate::check::{Bound, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Reference};
+use crate::check::{ClaimMetric, ClaimsFile, Located, ProjectClaim, Reference, TextPosition, WrittenBound};
 use crate::claims::CellName;
 use crate::compare::{FEWEST_IN_GROUP, groups};
 
@@ -22,7 +22,7 @@ pub fn prepare(
         file.claims.iter().map(|claim| preparation.question(claim)).collect::<Result<Vec<_>, _>>()?;
     let level = level_of(&claims);
     for test in claims.iter_mut().flat_map(|claim| &mut claim.tests) {
-        let Than::Baseline(then) = &test.than else { continue };
+        let CellTestThan::Baseline(then) = &test.than else { continue };
         if test.hopeless.is_none() {
             test.hopeless = then.too_short(level);
         }
@@ -34,8 +34,8 @@ pub fn prepare(
 
 /// That a claim about a baseline stays open for equal builds, whatever the budget, because runs are taken to differ too much.
 fn wanting_runs(claim: &AskedClaim, level: f64) -> Option<String> {
-    let open = |test: &Test| {
-        let Than::Baseline(then) = &test.than else { return None };
+    let open = |test: &CellTest| {
+        let CellTestThan::Baseline(then) = &test.than else { return None };
         let between = then.between_runs(level);
         let within = |bound: f64| bound.max(1.0 / bound) < between.open_within;
         [test.at_most, test.at_least].into_iter().flatten().any(within).then_some(between)
@@ -64,15 +64,15 @@ impl Preparation<'_> {
         };
         let of_arms = matches!(claim.reference, Reference::Arms(_));
         let cell = claim.cell.as_ref().filter(|_| !of_arms).map(named).transpose()?;
-        let than: Vec<(usize, Than)> = match &claim.reference {
-            Reference::Nothing => cell.map(|cell| (cell, Than::Nothing)).into_iter().collect(),
+        let than: Vec<(usize, CellTestThan)> = match &claim.reference {
+            Reference::Nothing => cell.map(|cell| (cell, CellTestThan::Nothing)).into_iter().collect(),
             Reference::Cell(other) => {
                 let b = named(other)?;
                 if Some(b) == cell {
                     let message = format!("{} is compared with itself; name another cell", self.cells[b].id);
                     return Err(other.place.error(message));
                 }
-                cell.map(|cell| (cell, Than::Cell(b))).into_iter().collect()
+                cell.map(|cell| (cell, CellTestThan::Cell(b))).into_iter().collect()
             }
             Reference::Arms(place) => self.of_arms(claim, *place)?,
             Reference::Baseline(names) => {
@@ -82,7 +82,7 @@ impl Preparation<'_> {
         };
         let mut tests = Vec::new();
         for (cell, than) in than {
-            let mut test = Test {
+            let mut test = CellTest {
                 cell,
                 metric: claim.metric,
                 than,
@@ -115,7 +115,11 @@ impl Preparation<'_> {
     }
 
     /// The cells of a claim about two arms: those of arm B, each with the same of arm A.
-    fn of_arms(&self, claim: &ProjectClaim, place: Place) -> Result<Vec<(usize, Than)>, JobFileError> {
+    fn of_arms(
+        &self,
+        claim: &ProjectClaim,
+        place: TextPosition,
+    ) -> Result<Vec<(usize, CellTestThan)>, JobFileError> {
         let pairs = pairs(&self.cells.iter().map(|cell| &cell.point).collect::<Vec<&Point>>());
         if pairs.is_empty() {
             return Err(
@@ -139,7 +143,7 @@ impl Preparation<'_> {
                 found..found + 1
             }
         };
-        Ok(pairs[wanted].iter().map(|pair| (pair.b, Than::Cell(pair.a))).collect())
+        Ok(pairs[wanted].iter().map(|pair| (pair.b, CellTestThan::Cell(pair.a))).collect())
     }
 
     /// The cells of a claim about a baseline, with what they cost there.
@@ -148,14 +152,14 @@ impl Preparation<'_> {
         claim: &ProjectClaim,
         names: &[String],
         cell: Option<usize>,
-    ) -> Result<Vec<(usize, Than)>, String> {
+    ) -> Result<Vec<(usize, CellTestThan)>, String> {
         let documents = self.baselines.named(names)?;
         let name = names.join(", ");
         let by = claim.metric.compared_by();
         let (mut found, mut lacking) = (Vec::new(), Vec::new());
         for index in cell.map_or(0..self.cells.len(), |cell| cell..cell + 1) {
             match Then::of(&documents, &self.cells[index], by, self.baselines)? {
-                Some(then) => found.push((index, Than::Baseline(then))),
+                Some(then) => found.push((index, CellTestThan::Baseline(then))),
                 None => lacking.push(self.cells[index].id.as_str()),
             }
         }
@@ -190,7 +194,7 @@ impl Preparation<'_> {
         Ok(found)
     }
 
-    fn check_latency(&self, test: &Test) -> Result<(), String> {
+    fn check_latency(&self, test: &CellTest) -> Result<(), String> {
         if test.metric.percentile().is_none() {
             return Ok(());
         }
@@ -210,7 +214,7 @@ impl Preparation<'_> {
                 ));
             }
         }
-        let Than::Cell(other) = test.than else { return Ok(()) };
+        let CellTestThan::Cell(other) = test.than else { return Ok(()) };
         let [own, other] = [test.cell, other].map(|cell| &self.cells[cell]);
         if own.cell.pace().is_open() != other.cell.pace().is_open() {
             let (open, closed) = if own.cell.pace().is_open() { (own, other) } else { (other, own) };
@@ -229,19 +233,20 @@ impl Preparation<'_> {
     }
 
     /// A claim in words.
-    fn compose(&self, claim: &ProjectClaim, tests: &[Test]) -> String {
+    fn compose(&self, claim: &ProjectClaim, tests: &[CellTest]) -> String {
         let what = match (&claim.cell, tests) {
             (Some(_), [only]) => self.named(only.cell),
             _ => "every cell".to_owned(),
         };
         let times = match tests {
             _ if matches!(claim.reference, Reference::Arms(_)) => " × arm A".to_owned(),
-            [Test { than: Than::Cell(b), .. }, ..] => format!(" × {}", self.named(*b)),
-            [Test { than: Than::Baseline(then), .. }, ..] => format!(" × {}", then.name),
+            [CellTest { than: CellTestThan::Cell(b), .. }, ..] => format!(" × {}", self.named(*b)),
+            [CellTest { than: CellTestThan::Baseline(then), .. }, ..] => format!(" × {}", then.name),
             _ => String::new(),
         };
-        let bound =
-            |words: &str, bound: &Option<Bound>| Some(format!("{words} {}{times}", bound.as_ref()?.written));
+        let bound = |words: &str, bound: &Option<WrittenBound>| {
+            Some(format!("{words} {}{times}", bound.as_ref()?.written))
+        };
         let bounds: Vec<String> = [bound("at least", &claim.at_least), bound("at most", &claim.at_most)]
             .into_iter()
             .flatten()

@@ -10,12 +10,12 @@ use super::ClaimMetric;
 
 /// A number, or a text with a unit.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Amount {
+pub(super) enum WrittenAmount {
     Number(f64),
     Text(String),
 }
 
-impl Amount {
+impl WrittenAmount {
     /// A ratio above 0.
     pub(super) fn ratio(&self) -> Result<f64, String> {
         let value = match self {
@@ -53,7 +53,7 @@ impl Amount {
     }
 }
 
-impl fmt::Display for Amount {
+impl fmt::Display for WrittenAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(value) => write!(f, "{value}"),
@@ -62,30 +62,30 @@ impl fmt::Display for Amount {
     }
 }
 
-impl<'de> Deserialize<'de> for Amount {
+impl<'de> Deserialize<'de> for WrittenAmount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct AmountVisitor;
         impl Visitor<'_> for AmountVisitor {
-            type Value = Amount;
+            type Value = WrittenAmount;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a number, or text such as \"200us\"")
             }
 
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Amount, E> {
-                Ok(Amount::Number(value as f64))
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<WrittenAmount, E> {
+                Ok(WrittenAmount::Number(value as f64))
             }
 
-            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Amount, E> {
-                Ok(Amount::Number(value as f64))
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<WrittenAmount, E> {
+                Ok(WrittenAmount::Number(value as f64))
             }
 
-            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Amount, E> {
-                Ok(Amount::Number(value))
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<WrittenAmount, E> {
+                Ok(WrittenAmount::Number(value))
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Amount, E> {
-                Ok(Amount::Text(text.to_owned()))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<WrittenAmount, E> {
+                Ok(WrittenAmount::Text(text.to_owned()))
             }
         }
         deserializer.deserialize_any(AmountVisitor)

@@ -9,14 +9,14 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 use toml::de::DeTable;
 
-use super::amount::Amount;
-use super::{Bound, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Reference};
+use super::amount::WrittenAmount;
+use super::{ClaimMetric, ClaimsFile, Located, ProjectClaim, Reference, TextPosition, WrittenBound};
 use crate::claims::CellName;
 
 /// Reads a file of claims from its text.
 pub fn parse_claims(text: &str) -> Result<ClaimsFile, JobFileError> {
     #[derive(Deserialize)]
-    struct Claims {
+    struct ClaimsText {
         claims: Vec<Spanned<RawClaim>>,
     }
     let mut table = DeTable::parse(text).map_err(|error| located(text, &error))?;
@@ -38,11 +38,12 @@ pub fn parse_claims(text: &str) -> Result<ClaimsFile, JobFileError> {
     let mut only = DeTable::new();
     only.insert(key, claims);
     let claims = toml::de::Deserializer::from(Spanned::new(span, only));
-    let claims = Claims::deserialize(claims).map_err(|error| located(text, &error))?.claims;
+    let claims = ClaimsText::deserialize(claims).map_err(|error| located(text, &error))?.claims;
     if claims.is_empty() {
         return Err(at(text, 0, "the list of claims is empty; add a [[claims]] table".to_owned()));
     }
-    let claims = claims.into_iter().map(|claim| Reading { text }.claim(claim)).collect::<Result<_, _>>()?;
+    let claims =
+        claims.into_iter().map(|claim| ClaimsReading { text }.claim(claim)).collect::<Result<_, _>>()?;
     Ok(ClaimsFile { job, claims })
 }
 
@@ -53,24 +54,24 @@ struct RawClaim {
     text: Option<String>,
     cell: Option<Spanned<CellName>>,
     against: Option<Spanned<CellName>>,
-    baseline: Option<Spanned<Names>>,
+    baseline: Option<Spanned<OneOrMany>>,
     arms: Option<Spanned<bool>>,
     metric: Option<Spanned<ClaimMetric>>,
-    at_most: Option<Spanned<Amount>>,
-    at_least: Option<Spanned<Amount>>,
-    slower_by_at_most: Option<Spanned<Amount>>,
-    hosts: Option<Spanned<Amount>>,
+    at_most: Option<Spanned<WrittenAmount>>,
+    at_least: Option<Spanned<WrittenAmount>>,
+    slower_by_at_most: Option<Spanned<WrittenAmount>>,
+    hosts: Option<Spanned<WrittenAmount>>,
 }
 
 /// From a claim as TOML has it to what it means.
-struct Reading<'a> {
+struct ClaimsReading<'a> {
     text: &'a str,
 }
 
-impl Reading<'_> {
-    fn place(&self, offset: usize) -> Place {
+impl ClaimsReading<'_> {
+    fn place(&self, offset: usize) -> TextPosition {
         let (line, column) = place(self.text, offset);
-        Place { line, column }
+        TextPosition { line, column }
     }
 
     fn located<T>(&self, found: Spanned<T>) -> Located<T> {
@@ -123,12 +124,12 @@ impl Reading<'_> {
                 format!("against a baseline the metric is a time, and {metric} is a rate; use wall");
             return Err(metric_place.error(message));
         }
-        let bound = |amount: Option<Spanned<Amount>>| -> Result<Option<Bound>, JobFileError> {
+        let bound = |amount: Option<Spanned<WrittenAmount>>| -> Result<Option<WrittenBound>, JobFileError> {
             let Some(amount) = amount.map(|amount| self.located(amount)) else { return Ok(None) };
             let ratio = !matches!(reference, Reference::Nothing);
             let value = if ratio { amount.value.ratio() } else { amount.value.of(metric) };
             let value = value.map_err(|message| amount.place.error(message))?;
-            Ok(Some(Bound { value, written: amount.value.to_string() }))
+            Ok(Some(WrittenBound { value, written: amount.value.to_string() }))
         };
         let mut at_most = bound(raw.at_most)?;
         let at_least = bound(raw.at_least)?;
@@ -143,7 +144,7 @@ impl Reading<'_> {
                     .error("slower_by_at_most and at_most bound the same; give one of them"));
             }
             let value = 1.0 + slower.value.proportion().map_err(|message| slower.place.error(message))?;
-            at_most = Some(Bound { value, written: format!("{}", (value * 1e6).round() / 1e6) });
+            at_most = Some(WrittenBound { value, written: format!("{}", (value * 1e6).round() / 1e6) });
         }
         if at_most.is_none() && at_least.is_none() {
             let one =
@@ -172,28 +173,28 @@ impl Reading<'_> {
 }
 
 /// One name or a list of them.
-struct Names(Vec<String>);
+struct OneOrMany(Vec<String>);
 
-impl<'de> Deserialize<'de> for Names {
+impl<'de> Deserialize<'de> for OneOrMany {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct NamesVisitor;
         impl<'de> Visitor<'de> for NamesVisitor {
-            type Value = Names;
+            type Value = OneOrMany;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("the name of a document, or a list of names")
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Names, E> {
-                Ok(Names(vec![text.to_owned()]))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<OneOrMany, E> {
+                Ok(OneOrMany(vec![text.to_owned()]))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Names, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMany, A::Error> {
                 let mut names = Vec::new();
                 while let Some(name) = list.next_element()? {
                     names.push(name);
                 }
-                Ok(Names(names))
+                Ok(OneOrMany(names))
             }
         }
         deserializer.deserialize_any(NamesVisitor)
@@ -220,7 +221,7 @@ mod tests {
         .unwrap();
         assert_eq!(file.job.budget, Some(std::time::Duration::from_secs(9)));
         let [first, second] = &file.claims[..] else { panic!("{file:?}") };
-        assert_eq!((first.place, first.text.as_deref()), (Place { line: 4, column: 1 }, Some("a")));
+        assert_eq!((first.place, first.text.as_deref()), (TextPosition { line: 4, column: 1 }, Some("a")));
         assert!(matches!(&first.reference, Reference::Cell(other) if other.place.line == 7));
         assert_eq!(first.at_most.as_ref().unwrap().value, 0.9);
         assert_eq!(second.place.line, 10);

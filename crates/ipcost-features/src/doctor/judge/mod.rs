@@ -13,25 +13,25 @@ mod tests;
 mod tools;
 
 use ipcost_lab::rules::Rule;
-use ipcost_model::facts::Facts;
+use ipcost_model::facts::MachineFacts;
 
 use crate::doctor::{Finding, State, Topic};
 
 /// One thing that is looked at.
 #[derive(Debug, Clone, Copy)]
-pub struct Check {
+pub struct DoctorCheck {
     /// The rule, which says what is looked at and why.
     pub rule: Rule,
     /// What the facts come to; nothing where they are not known.
-    judge: fn(&Facts) -> Vec<Answer>,
+    judge: fn(&MachineFacts) -> Vec<CheckResult>,
 }
 
-const fn check(rule: &Rule, judge: fn(&Facts) -> Vec<Answer>) -> Check {
-    Check { rule: *rule, judge }
+const fn check(rule: &Rule, judge: fn(&MachineFacts) -> Vec<CheckResult>) -> DoctorCheck {
+    DoctorCheck { rule: *rule, judge }
 }
 
 /// Every check with its topic, in the order of the report.
-pub fn checks() -> impl Iterator<Item = (Topic, &'static Check)> {
+pub fn checks() -> impl Iterator<Item = (Topic, &'static DoctorCheck)> {
     [
         (Topic::Processor, processor::CHECKS),
         (Topic::Scheduler, scheduler::CHECKS),
@@ -45,7 +45,7 @@ pub fn checks() -> impl Iterator<Item = (Topic, &'static Check)> {
 }
 
 /// What the facts come to, and the codes of what is not known.
-pub fn examine(facts: &Facts) -> (Vec<Finding>, Vec<String>) {
+pub fn examine(facts: &MachineFacts) -> (Vec<Finding>, Vec<String>) {
     let (mut findings, mut unknown) = (Vec::new(), Vec::new());
     for (topic, check) in checks() {
         let answers = (check.judge)(facts);
@@ -59,7 +59,7 @@ pub fn examine(facts: &Facts) -> (Vec<Finding>, Vec<String>) {
 
 /// What a check answers: a finding without what is the same for all machines.
 #[derive(Debug, Clone)]
-struct Answer {
+struct CheckResult {
     state: State,
     found: String,
     aside: Option<String>,
@@ -67,7 +67,7 @@ struct Answer {
     advice: Option<String>,
 }
 
-impl Answer {
+impl CheckResult {
     fn new(state: State, found: impl Into<String>) -> Self {
         Self { state, found: found.into(), aside: None, command: None, advice: None }
     }
@@ -96,7 +96,7 @@ impl Answer {
         Self { advice: Some(advice.into()), ..self }
     }
 
-    fn finding(self, topic: Topic, check: &Check) -> Finding {
+    fn finding(self, topic: Topic, check: &DoctorCheck) -> Finding {
         Finding {
             code: check.rule.code.to_owned(),
             topic,
@@ -110,13 +110,13 @@ impl Answer {
     }
 }
 
-impl From<Answer> for Vec<Answer> {
-    fn from(answer: Answer) -> Self {
+impl From<CheckResult> for Vec<CheckResult> {
+    fn from(answer: CheckResult) -> Self {
         vec![answer]
     }
 }
 
 /// A judge's answer from something that may not be known.
-fn known<T>(fact: Option<T>, judge: impl FnOnce(T) -> Answer) -> Vec<Answer> {
+fn known<T>(fact: Option<T>, judge: impl FnOnce(T) -> CheckResult) -> Vec<CheckResult> {
     fact.map(judge).into_iter().collect()
 }

@@ -3,9 +3,9 @@
 use ipcost_lab::rules;
 use ipcost_model::facts::Counting;
 
-use super::{Answer, Check, check, known};
+use super::{CheckResult, DoctorCheck, check, known};
 
-pub const CHECKS: &[Check] = &[
+pub const CHECKS: &[DoctorCheck] = &[
     check(&rules::PERFORMANCE_COUNTERS, |facts| {
         known(facts.permissions.counting, |counting| {
             counters(counting, facts.permissions.perf_event_paranoid)
@@ -13,20 +13,20 @@ pub const CHECKS: &[Check] = &[
     }),
     check(&rules::SYSTEM_CALL_TRACING, |facts| {
         known(facts.permissions.tracing, |works| match (works, facts.permissions.ptrace_scope) {
-            (true, _) => Answer::good("permitted"),
-            (false, Some(3..)) => Answer::missing("kernel.yama.ptrace_scope is 3, so nobody may trace")
+            (true, _) => CheckResult::good("permitted"),
+            (false, Some(3..)) => CheckResult::missing("kernel.yama.ptrace_scope is 3, so nobody may trace")
                 .advice("it cannot be lowered before the next boot"),
-            (false, Some(2)) => Answer::missing("kernel.yama.ptrace_scope is 2, so only root may trace")
+            (false, Some(2)) => CheckResult::missing("kernel.yama.ptrace_scope is 2, so only root may trace")
                 .command("sysctl -w kernel.yama.ptrace_scope=1"),
-            (false, _) => Answer::missing("strace is installed and may not trace")
+            (false, _) => CheckResult::missing("strace is installed and may not trace")
                 .advice("a container may forbid it; docker run --cap-add SYS_PTRACE permits it"),
         })
     }),
     check(&rules::NETWORK_NAMESPACE, |facts| {
         known(facts.permissions.network_namespace.as_ref(), |namespace| {
             match namespace {
-            Ok(()) => Answer::good("permitted"),
-            Err(reason) => Answer::missing(format!("not permitted: {reason}")).advice(
+            Ok(()) => CheckResult::good("permitted"),
+            Err(reason) => CheckResult::missing(format!("not permitted: {reason}")).advice(
                 "root may; for others see user.max_user_namespaces, kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns, as far as this kernel has them",
             ),
         }
@@ -34,24 +34,26 @@ pub const CHECKS: &[Check] = &[
     }),
     check(&rules::IO_URING, |facts| {
         known(facts.permissions.io_uring_disabled, |disabled| match disabled {
-            0 => Answer::good("permitted"),
-            1 => Answer::note("for one group only").command("sysctl -w kernel.io_uring_disabled=0"),
-            _ => Answer::note("forbidden").command("sysctl -w kernel.io_uring_disabled=0"),
+            0 => CheckResult::good("permitted"),
+            1 => CheckResult::note("for one group only").command("sysctl -w kernel.io_uring_disabled=0"),
+            _ => CheckResult::note("forbidden").command("sysctl -w kernel.io_uring_disabled=0"),
         })
     }),
 ];
 
-fn counters(counting: Counting, paranoid: Option<i64>) -> Answer {
+fn counters(counting: Counting, paranoid: Option<i64>) -> CheckResult {
     let level = paranoid.map_or_else(String::new, |level| format!("kernel.perf_event_paranoid is {level}: "));
     let permit = "sysctl -w kernel.perf_event_paranoid=1";
     match counting {
-        Counting::Kernel => Answer::good("instructions and cycles, the kernel's too"),
-        Counting::User => Answer::note(format!(
+        Counting::Kernel => CheckResult::good("instructions and cycles, the kernel's too"),
+        Counting::User => CheckResult::note(format!(
             "{level}your own programs can be counted, the kernel's work for them cannot"
         ))
         .command(permit),
-        Counting::Forbidden => Answer::missing(format!("{level}nothing can be counted")).command(permit),
-        Counting::Absent => Answer::missing("this processor shows no counters of instructions and cycles")
-            .advice("a virtual machine has them only where its host passes them on"),
+        Counting::Forbidden => CheckResult::missing(format!("{level}nothing can be counted")).command(permit),
+        Counting::Absent => {
+            CheckResult::missing("this processor shows no counters of instructions and cycles")
+                .advice("a virtual machine has them only where its host passes them on")
+        }
     }
 }

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use ipcost_lab::rules::{self, COARSE_CLOCK_NS, SLOW_CLOCK_NS, slow_clock};
-use ipcost_model::facts::{Facts, IdleState};
+use ipcost_model::facts::{IdleState, MachineFacts};
 
-use super::{Answer, Check, check, known};
+use super::{CheckResult, DoctorCheck, check, known};
 
 /// Idle states that take longer to leave stand out in a round trip, microseconds.
 const LONG_WAKE_UP_US: u64 = 10;
 
-pub const CHECKS: &[Check] = &[
+pub const CHECKS: &[DoctorCheck] = &[
     check(&rules::VIRTUAL_MACHINE, |facts| match facts.processor.hypervisor.as_deref() {
         None if facts.processor.processors == 0 => Vec::new(),
-        None => Answer::good("not a virtual machine").into(),
+        None => CheckResult::good("not a virtual machine").into(),
         Some("yes") => virtual_machine(String::new()).into(),
         Some(vendor) => virtual_machine(format!(" of {vendor}")).into(),
     }),
@@ -21,30 +21,32 @@ pub const CHECKS: &[Check] = &[
         let cores = facts.processor.physical_cores;
         match cores {
             0 => Vec::new(),
-            1 => Answer::note("one physical core")
+            1 => CheckResult::note("one physical core")
                 .advice("placement apart cannot be had here; results say nothing of machines with more cores")
                 .into(),
-            _ => Answer::good(format!("{cores} cores, {} processors", facts.processor.processors)).into(),
+            _ => {
+                CheckResult::good(format!("{cores} cores, {} processors", facts.processor.processors)).into()
+            }
         }
     }),
     check(&rules::UNLIKE_CORES, |facts| match facts.processor.core_kinds.is_empty() {
         true if facts.processor.processors == 0 => Vec::new(),
-        true => Answer::good("all alike").into(),
+        true => CheckResult::good("all alike").into(),
         false => unlike_cores(&facts.processor.core_kinds).into(),
     }),
     check(&rules::SMT, |facts| {
         let threads = facts.processor.processors > facts.processor.physical_cores;
         known(facts.processor.smt.as_deref(), |smt| match smt {
-            "on" if threads => Answer::note("on")
+            "on" if threads => CheckResult::note("on")
                 .command("echo off > /sys/devices/system/cpu/smt/control")
                 .advice("or tell the two cases apart with --placement together,apart"),
-            state => Answer::good(state),
+            state => CheckResult::good(state),
         })
     }),
     check(&rules::FREQUENCY_GOVERNOR, |facts| {
         known(facts.processor.governor.as_deref(), |governor| match governor {
-            "performance" | "userspace" => Answer::good(governor),
-            other => Answer::bends(other)
+            "performance" | "userspace" => CheckResult::good(governor),
+            other => CheckResult::bends(other)
                 .command("cpupower frequency-set -g performance")
                 .advice("on Debian cpupower is in the package linux-cpupower"),
         })
@@ -52,8 +54,8 @@ pub const CHECKS: &[Check] = &[
     check(&rules::BOOST, |facts| {
         known(facts.processor.boost, |boost| {
             match boost {
-                false => Answer::good("off"),
-                true => Answer::note("on").command(no_boost(facts.processor.frequency_driver.as_deref())).advice(
+                false => CheckResult::good("off"),
+                true => CheckResult::note("on").command(no_boost(facts.processor.frequency_driver.as_deref())).advice(
                     "ratios are taken within rounds and mostly hold; single costs are those of the frequency of the moment",
                 ),
             }
@@ -66,15 +68,15 @@ pub const CHECKS: &[Check] = &[
         known(facts.clock, |clock| {
             if clock.read_ns > SLOW_CLOCK_NS || clock.step_ns > COARSE_CLOCK_NS {
                 let cause = slow_clock(source, clock.read_ns, clock.step_ns);
-                return Answer::bends(cause.found).advice(cause.remedy);
+                return CheckResult::bends(cause.found).advice(cause.remedy);
             }
-            Answer::good(format!("{}, {} ns a reading", source.unwrap_or("no name"), clock.read_ns))
+            CheckResult::good(format!("{}, {} ns a reading", source.unwrap_or("no name"), clock.read_ns))
         })
     }),
     check(&rules::MEMORY_NODES, |facts| {
         known(facts.processor.memory_nodes, |nodes| match nodes {
-            0 | 1 => Answer::good("one"),
-            nodes => Answer::note(format!("{nodes} memory nodes"))
+            0 | 1 => CheckResult::good("one"),
+            nodes => CheckResult::note(format!("{nodes} memory nodes"))
                 .command("numactl --cpunodebind=0 --membind=0 ipcost")
                 .advice(
                     "placement free may cross nodes; hold the run to one of them, or expect several modes",
@@ -83,19 +85,19 @@ pub const CHECKS: &[Check] = &[
     }),
 ];
 
-fn virtual_machine(whose: String) -> Answer {
-    Answer::note(format!("a virtual machine{whose}"))
+fn virtual_machine(whose: String) -> CheckResult {
+    CheckResult::note(format!("a virtual machine{whose}"))
         .advice("results hold for this virtual machine; the same processor without a hypervisor gives others")
 }
 
-fn unlike_cores(kinds: &BTreeMap<String, String>) -> Answer {
+fn unlike_cores(kinds: &BTreeMap<String, String>) -> CheckResult {
     let list: Vec<String> = kinds.iter().map(|(kind, cpus)| format!("{kind}: {cpus}")).collect();
     let capacity = |kind: &str| kind.rsplit(' ').next().and_then(|number| number.parse::<u64>().ok());
     let best = kinds.get("cpu_core").or_else(|| {
         let fastest = kinds.iter().max_by_key(|(kind, _)| capacity(kind));
         fastest.map(|(_, cpus)| cpus)
     });
-    let answer = Answer::bends(format!("cores differ in kind ({})", list.join("; ")));
+    let answer = CheckResult::bends(format!("cores differ in kind ({})", list.join("; ")));
     match best {
         Some(cpus) => answer.command(format!("taskset --cpu-list {cpus} ipcost")),
         None => answer,
@@ -111,22 +113,22 @@ fn no_boost(driver: Option<&str>) -> &'static str {
     }
 }
 
-fn idle_states(facts: &Facts) -> Vec<Answer> {
+fn idle_states(facts: &MachineFacts) -> Vec<CheckResult> {
     let states = &facts.processor.idle_states;
     let enabled = states.iter().filter(|state| !state.disabled);
     match enabled.max_by_key(|state| state.latency_us) {
         Some(IdleState { name, latency_us, .. }) if *latency_us > LONG_WAKE_UP_US => {
-            Answer::bends(format!("{name} takes {latency_us} µs to leave"))
+            CheckResult::bends(format!("{name} takes {latency_us} µs to leave"))
                 .command(format!("cpupower idle-set --disable-by-latency {}", LONG_WAKE_UP_US + 1))
                 .advice("cpupower idle-set --enable-all undoes it; without it, compare with --placement together")
                 .into()
         }
-        Some(deepest) => Answer::good(format!("{} µs at most to leave", deepest.latency_us)).into(),
+        Some(deepest) => CheckResult::good(format!("{} µs at most to leave", deepest.latency_us)).into(),
         None => match (facts.processor.idle_driver.as_deref(), &facts.processor.hypervisor) {
-            (Some("none"), Some(_)) => Answer::note("an idle processor halts, and the hypervisor has to wake it up")
+            (Some("none"), Some(_)) => CheckResult::note("an idle processor halts, and the hypervisor has to wake it up")
                 .advice("compare with --placement together, where nobody falls asleep; booted with cpuidle_haltpoll.force=1, the guest waits a while before it halts")
                 .into(),
-            (Some("none"), None) => Answer::good("none are used").into(),
+            (Some("none"), None) => CheckResult::good("none are used").into(),
             _ => Vec::new(),
         },
     }
@@ -165,7 +167,7 @@ const DEAR: &[(&str, &str, &str)] = &[
     ("indirect_target_selection", "thunks", "indirect jumps in the kernel go through detours"),
 ];
 
-fn mitigations(active: &BTreeMap<String, String>) -> Answer {
+fn mitigations(active: &BTreeMap<String, String>) -> CheckResult {
     let is_active = |name: &str, mark: &str| active.get(name).is_some_and(|how| how.contains(mark));
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, _, reason) in DEAR.iter().filter(|(name, mark, _)| is_active(name, mark)) {
@@ -175,11 +177,11 @@ fn mitigations(active: &BTreeMap<String, String>) -> Answer {
         }
     }
     if reasons.is_empty() {
-        return Answer::good("none that adds much to a system call or a switch");
+        return CheckResult::good("none that adds much to a system call or a switch");
     }
     let list: Vec<String> =
         reasons.iter().map(|(reason, names)| format!("{reason} ({})", names.join(", "))).collect();
-    Answer::note(list.join("; ")).advice(
+    CheckResult::note(list.join("; ")).advice(
         "they belong to what a hop costs here; with other mitigations it costs something else. Booted with mitigations=off the machine shows how much, and is then no longer safe",
     )
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_lab::rules::Place;
+use ipcost_lab::rules::RuleSource;
 use ipcost_model::facts::{
-    BuiltInPeer, Counting, Facts, IdleState, LimitFacts, NetworkFacts, PermissionFacts, ProcessorFacts,
-    Reading, Sample, SchedulerFacts, ToolFacts, UnavailableTransport,
+    ActivitySample, BuiltInPeer, Counting, IdleState, LimitFacts, MachineFacts, NetworkFacts,
+    PermissionFacts, ProcessorFacts, Reading, SchedulerFacts, ToolFacts, UnavailableTransport,
 };
 use proptest::prelude::*;
 
@@ -13,8 +13,8 @@ use super::{checks, examine};
 use crate::doctor::{Finding, State};
 
 /// A machine of which everything is known, and all of it is good.
-fn clean() -> Facts {
-    Facts {
+fn clean() -> MachineFacts {
+    MachineFacts {
         processor: ProcessorFacts {
             processors: 4,
             physical_cores: 4,
@@ -78,7 +78,7 @@ fn clean() -> Facts {
             packet_tables: Some(Vec::new()),
             tracked_connections: None,
         },
-        sample: Some(Sample {
+        sample: Some(ActivitySample {
             quiet_s: 0.5,
             others: Some(0.01),
             busiest: Some(("sshd".into(), 7, 0.01)),
@@ -123,12 +123,12 @@ fn mitigated(name: &str, how: &str) -> Option<BTreeMap<String, String>> {
     Some(BTreeMap::from([(name.to_owned(), how.to_owned())]))
 }
 
-fn watched(facts: &mut Facts) -> &mut Sample {
+fn watched(facts: &mut MachineFacts) -> &mut ActivitySample {
     facts.sample.as_mut().expect("a clean machine was watched")
 }
 
 /// A code, what is changed on a clean machine, what that comes to, and what must be said.
-type Row = (&'static str, fn(&mut Facts), State, &'static [&'static str]);
+type Row = (&'static str, fn(&mut MachineFacts), State, &'static [&'static str]);
 
 const ROWS: &[Row] = &[
     ("virtual-machine", |f| f.processor.hypervisor = Some("QEMU".into()), State::Note, &["QEMU"]),
@@ -461,7 +461,7 @@ const ROWS: &[Row] = &[
     ("debug-build", |f| f.tools.debug_build = true, State::Bends, &["without optimisation", "--release"]),
 ];
 
-fn of(code: &str, facts: &Facts) -> Vec<Finding> {
+fn of(code: &str, facts: &MachineFacts) -> Vec<Finding> {
     examine(facts).0.into_iter().filter(|finding| finding.code == code).collect()
 }
 
@@ -507,7 +507,7 @@ fn what_is_wrong_is_found_with_its_value_and_its_remedy_and_nothing_else_is() {
 #[test]
 fn every_check_has_a_row_in_which_it_speaks_up() {
     for (_, check) in checks() {
-        assert!(check.rule.places.contains(&Place::Doctor), "{}", check.rule.code);
+        assert!(check.rule.places.contains(&RuleSource::Doctor), "{}", check.rule.code);
         let speaks = |row: &&Row| row.0 == check.rule.code && row.2 != State::Good;
         assert!(ROWS.iter().any(|row| speaks(&row)), "{}", check.rule.code);
         assert_eq!(
@@ -529,7 +529,7 @@ fn a_peer_that_no_package_brings_has_no_command() {
 
 #[test]
 fn what_is_not_known_is_not_judged() {
-    let (findings, unknown) = examine(&Facts::default());
+    let (findings, unknown) = examine(&MachineFacts::default());
     let codes: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
     assert_eq!(
         codes,

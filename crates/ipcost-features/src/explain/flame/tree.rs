@@ -15,18 +15,18 @@ const MOST_FRAMES: usize = 256;
 const LONGEST_NS: f64 = 1e18;
 
 /// Identifies a frame among its neighbours. A function may be named like a wait or a side.
-pub type Key = (FrameKind, String);
+pub type FrameKey = (FrameKind, String);
 
 /// A frame, with those that it calls.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Frame {
+pub struct TreeFrame {
     /// Its own time and that of all frames in it, nanoseconds per operation.
     pub ns: f64,
     /// The frames that it calls.
-    pub inner: BTreeMap<Key, Frame>,
+    pub inner: BTreeMap<FrameKey, TreeFrame>,
 }
 
-impl Frame {
+impl TreeFrame {
     /// The frames of a cell: its sides, in them what they do.
     pub fn of_cell(cell: &FlameCell) -> Result<Self, FlameError> {
         let mut whole = Self::default();
@@ -56,7 +56,7 @@ impl Frame {
     }
 
     /// Adds time to the frames of a stack, outermost first, but not to this frame.
-    fn add(&mut self, stack: impl IntoIterator<Item = Key>, ns: f64) {
+    fn add(&mut self, stack: impl IntoIterator<Item = FrameKey>, ns: f64) {
         let mut frame = self;
         for key in stack {
             frame = frame.inner.entry(key).or_default();
@@ -77,7 +77,12 @@ impl Frame {
     }
 }
 
-fn collect_lacking(side: &str, ours: Option<&Frame>, theirs: &Frame, lacking: &mut Vec<(String, f64)>) {
+fn collect_lacking(
+    side: &str,
+    ours: Option<&TreeFrame>,
+    theirs: &TreeFrame,
+    lacking: &mut Vec<(String, f64)>,
+) {
     for ((kind, name), their) in &theirs.inner {
         match ours.and_then(|ours| ours.inner.get(&(*kind, name.clone()))) {
             Some(our) => collect_lacking(side, Some(our), their, lacking),
@@ -86,7 +91,7 @@ fn collect_lacking(side: &str, ours: Option<&Frame>, theirs: &Frame, lacking: &m
     }
 }
 
-fn key(name: &str) -> Key {
+fn key(name: &str) -> FrameKey {
     match name.strip_suffix(KERNEL) {
         Some(name) => (FrameKind::Kernel, name.to_owned()),
         None => (FrameKind::User, name.to_owned()),

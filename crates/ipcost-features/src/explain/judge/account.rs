@@ -9,7 +9,7 @@ use ipcost_lab::system_calls::close;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Estimate, Manner};
 
-use super::kinds::{CallKind, Sum, by_kind};
+use super::kinds::{CallKind, CallSum, by_kind};
 use crate::explain::{
     Account, AccountItem, Act, Division, ExplainedCell, ExplainedDifference, Known, NamedCause, Part,
     PartDifference,
@@ -168,14 +168,14 @@ fn part_item(side: PeerRole, act: Act, ns: f64) -> AccountItem {
 fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountItem> {
     let (Some(of_a), Some(of_b)) = (by_kind(a, side), by_kind(b, side)) else { return Vec::new() };
     let kinds: BTreeSet<&CallKind> = of_a.keys().chain(of_b.keys()).collect();
-    let none = Sum::default();
+    let none = CallSum::default();
     let item = |kind: &CallKind| {
         let (in_a, in_b) = (of_a.get(kind).unwrap_or(&none), of_b.get(kind).unwrap_or(&none));
         let more = in_a.count - in_b.count;
         let dear = if more >= 0.0 { in_a } else { in_b };
         // What a call waits for the other side is that side's time, and told there.
         let own = !kind.waits_for_other() || waits_for_own(dear);
-        let took = |sum: &Sum| sum.took_ns.filter(|_| own).unwrap_or(0.0);
+        let took = |sum: &CallSum| sum.took_ns.filter(|_| own).unwrap_or(0.0);
         let is_more = !close(in_a.count, in_b.count) && more.abs() >= LEAST_MORE;
         // More calls do not take less: then it is the tracing that took long.
         let longer = took(in_a) - took(in_b);
@@ -195,7 +195,7 @@ fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIte
 }
 
 /// Whether calls that may wait for the other side wait for something of their own: until their time is over, or for a mutex.
-fn waits_for_own(sum: &Sum) -> bool {
+fn waits_for_own(sum: &CallSum) -> bool {
     let mutex = sum.in_manner(Manner::MutexWait);
     sum.timeouts >= LEAST_MORE || mutex >= LEAST_MORE && mutex >= sum.in_manner(Manner::WordWait)
 }

@@ -21,7 +21,7 @@ use ipcost_sys::transport::uses_tcp;
 use ipcost_sys::{counters, descriptor_table, idle, wake};
 
 use super::kinds::depends_on_pace;
-use crate::explain::{Missing, Sides, Wake};
+use crate::explain::{ExplainedWake, MissingEvidence, Sides};
 
 /// How long a traced batch may take, nanoseconds, as far as that can be foreseen.
 const TRACED_NS: f64 = 0.7e9;
@@ -42,7 +42,7 @@ const SAMPLED_NS: f64 = 1e9;
 
 /// What was seen of a cell; figures are for one operation.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Evidence {
+pub struct CellEvidence {
     /// System calls of each side; `None` where they could not be traced.
     pub calls: Option<Sides<SystemCalls>>,
     /// Calls whose number depends on how fast a side is, by name, counted while nothing traced it.
@@ -62,7 +62,7 @@ pub struct Evidence {
     /// Operations of the counted batch.
     pub counted_ops: u64,
     /// How long the cell's cores take to wake, where it has two.
-    pub wake: Option<Wake>,
+    pub wake: Option<ExplainedWake>,
     /// Sampled stacks of each side, where they were asked for and could be had.
     pub stacks: Option<Sides<Stacks>>,
 }
@@ -72,7 +72,7 @@ fn count_calls(
     [client, server]: [u32; 2],
     lengths: Lengths,
     mut batch: impl FnMut(u64) -> Result<(), EngineError>,
-    evidence: &mut Evidence,
+    evidence: &mut CellEvidence,
 ) -> Result<(), EngineError> {
     let Some(calls) = &evidence.calls else { return Ok(()) };
     let names = |side: PeerRole| -> BTreeSet<String> {
@@ -115,7 +115,7 @@ fn is_paced(name: &str) -> bool {
 }
 
 /// Whether each call whose number may depend on that was counted while nothing traced it.
-fn all_untraced(evidence: &Evidence) -> bool {
+fn all_untraced(evidence: &CellEvidence) -> bool {
     [PeerRole::Client, PeerRole::Server].into_iter().all(|side| {
         let records = evidence.calls.iter().flat_map(|calls| calls.of(side).records());
         let counted = evidence.untraced.of(side);
@@ -124,7 +124,7 @@ fn all_untraced(evidence: &Evidence) -> bool {
 }
 
 /// Where the kernel counts no calls for this user, the server may know how many of its own received something.
-fn take_received(received: Option<f64>, evidence: &mut Evidence) {
+fn take_received(received: Option<f64>, evidence: &mut CellEvidence) {
     let Some((received, calls)) = received.zip(evidence.calls.as_ref()) else { return };
     let records = calls.server.records();
     let mut receive = records.iter().filter(|call| {
@@ -140,7 +140,7 @@ pub struct Collector<'a> {
     setup: TraceSetup<'a>,
     namespace: Option<NetNamespace>,
     sampled: bool,
-    missing: Vec<Missing>,
+    missing: Vec<MissingEvidence>,
 }
 
 impl<'a> Collector<'a> {
@@ -151,7 +151,7 @@ impl<'a> Collector<'a> {
         match NetNamespace::start(namespace) {
             Ok(made) => {
                 if !made.lost().is_empty() {
-                    missing.push(Missing {
+                    missing.push(MissingEvidence {
                         what: "some network settings".to_owned(),
                         reason: format!(
                             "the network was counted in a namespace of its own, where these could not be kept: {}",
@@ -162,7 +162,7 @@ impl<'a> Collector<'a> {
                 }
                 own = Some(made);
             }
-            Err(error) => missing.push(Missing {
+            Err(error) => missing.push(MissingEvidence {
                 what: "a network of its own".to_owned(),
                 reason: format!("{error}; so other connections of this machine are counted along"),
                 remedy: "run as root, or allow user namespaces".to_owned(),
@@ -172,13 +172,13 @@ impl<'a> Collector<'a> {
     }
 
     /// What could not be had, each once.
-    pub fn missing(self) -> Vec<Missing> {
+    pub fn missing(self) -> Vec<MissingEvidence> {
         self.missing
     }
 
     /// Runs the passes of a cell whose operations take so long, nanoseconds, where that is known.
-    pub fn collect(&mut self, cell: usize, wall_ns: f64) -> Result<Evidence, EngineError> {
-        let mut evidence = Evidence { wake: self.wake(cell, wall_ns), ..Evidence::default() };
+    pub fn collect(&mut self, cell: usize, wall_ns: f64) -> Result<CellEvidence, EngineError> {
+        let mut evidence = CellEvidence { wake: self.wake(cell, wall_ns), ..CellEvidence::default() };
         match self.trace(cell) {
             Ok((calls, lengths)) => {
                 let [client, server] = <[SystemCalls; 2]>::try_from(calls).unwrap_or_default();
@@ -221,7 +221,7 @@ impl<'a> Collector<'a> {
     }
 
     /// How long the core of the server takes to wake after a rest as between operations, and after hardly any.
-    fn wake(&self, cell: usize, wall_ns: f64) -> Option<Wake> {
+    fn wake(&self, cell: usize, wall_ns: f64) -> Option<ExplainedWake> {
         let placement = self.setup.plan.cells[cell].placement;
         let cores =
             Topology::read().pair(if placement == Placement::Free { Placement::Apart } else { placement });
@@ -233,7 +233,7 @@ impl<'a> Collector<'a> {
             took.ok().map(|took| took.as_nanos() as f64)
         };
         let (rested_ns, awake_ns) = (after(rest_ns)?, after(SHORT_REST_NS)?);
-        Some(Wake { rest_ns, rested_ns, awake_ns, driver: idle::driver() })
+        Some(ExplainedWake { rest_ns, rested_ns, awake_ns, driver: idle::driver() })
     }
 
     /// The calls of both sides; as many operations as fit, equally many for every worker.
@@ -247,7 +247,7 @@ impl<'a> Collector<'a> {
     }
 
     /// One batch with counters around it, in the namespace if there is one.
-    fn count(&mut self, cell: usize, wall_ns: f64, evidence: &mut Evidence) -> Result<(), EngineError> {
+    fn count(&mut self, cell: usize, wall_ns: f64, evidence: &mut CellEvidence) -> Result<(), EngineError> {
         let TraceSetup { plan, programs, guard, interrupt, .. } = self.setup;
         let workers = u64::from(plan.cells[cell].cell.concurrency);
         let ops = ((COUNTED_NS / wall_ns / workers as f64) as u64).max(8) * workers;
@@ -380,7 +380,8 @@ impl<'a> Collector<'a> {
     }
 
     fn miss(&mut self, what: &str, reason: &str, remedy: &str) {
-        let missing = Missing { what: what.to_owned(), reason: reason.to_owned(), remedy: remedy.to_owned() };
+        let missing =
+            MissingEvidence { what: what.to_owned(), reason: reason.to_owned(), remedy: remedy.to_owned() };
         if !self.missing.contains(&missing) {
             self.missing.push(missing);
         }

@@ -62,7 +62,7 @@ impl CallKind {
     }
 
     /// Whether it is known how many of these a side makes while nothing traces it.
-    pub(crate) fn is_certain(&self, cell: &ExplainedCell, sum: Option<&Sum>) -> bool {
+    pub(crate) fn is_certain(&self, cell: &ExplainedCell, sum: Option<&CallSum>) -> bool {
         let paced = match self {
             Self::Receive | Self::Poll => true,
             // A look at what is not there yet.
@@ -95,7 +95,7 @@ pub(crate) fn depends_on_pace(point: &Point) -> bool {
 
 /// All calls of a kind, for one operation.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Sum {
+pub(crate) struct CallSum {
     /// The most frequent name.
     pub name: String,
     /// What that one is made on.
@@ -117,7 +117,7 @@ pub(crate) struct Sum {
     most: f64,
 }
 
-impl Sum {
+impl CallSum {
     /// The sum of one.
     pub(crate) fn of(call: &CallRecord) -> Self {
         let mut sum = Self::default();
@@ -155,7 +155,7 @@ impl Sum {
 }
 
 /// What the threads of a side call that move messages, by kind; `None` where that could not be traced.
-pub(crate) fn by_kind(cell: &ExplainedCell, side: PeerRole) -> Option<BTreeMap<CallKind, Sum>> {
+pub(crate) fn by_kind(cell: &ExplainedCell, side: PeerRole) -> Option<BTreeMap<CallKind, CallSum>> {
     kinds(cell, side, false)
 }
 
@@ -166,13 +166,13 @@ pub(crate) fn calls_are_certain(cell: &ExplainedCell, side: PeerRole) -> bool {
 }
 
 /// The same of the threads that move none.
-pub(crate) fn aside_by_kind(cell: &ExplainedCell, side: PeerRole) -> BTreeMap<CallKind, Sum> {
+pub(crate) fn aside_by_kind(cell: &ExplainedCell, side: PeerRole) -> BTreeMap<CallKind, CallSum> {
     kinds(cell, side, true).unwrap_or_default()
 }
 
-fn kinds(cell: &ExplainedCell, side: PeerRole, aside: bool) -> Option<BTreeMap<CallKind, Sum>> {
+fn kinds(cell: &ExplainedCell, side: PeerRole, aside: bool) -> Option<BTreeMap<CallKind, CallSum>> {
     let calls = cell.sides.of(side).system_calls.as_ref()?;
-    let mut kinds: BTreeMap<CallKind, Sum> = BTreeMap::new();
+    let mut kinds: BTreeMap<CallKind, CallSum> = BTreeMap::new();
     for call in calls.iter().filter(|call| call.aside == aside) {
         kinds.entry(CallKind::of(call, &cell.transport)).or_default().add(call);
     }

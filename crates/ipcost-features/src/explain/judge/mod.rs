@@ -17,8 +17,8 @@ pub mod parts;
 use std::time::Duration;
 
 use account::{account, settle};
-use causes::{Facts, causes};
-use evidence::Evidence;
+use causes::{CauseInputs, causes};
+use evidence::CellEvidence;
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::document::held_back;
 use ipcost_lab::layout_effect::layout_effects;
@@ -37,8 +37,8 @@ use parts::{Estimates, common, division, excludes_zero, parts_of};
 use super::MeasuredFloors;
 use crate::explain::kinds::calls_are_certain;
 use crate::explain::{
-    CountDifference, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation, Missing, Purpose,
-    SideEvidence, Sides,
+    CountDifference, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation, MissingEvidence,
+    Purpose, SideEvidence, Sides,
 };
 
 /// In shorter batches, ticks tell user from system time badly. The median of what ticks count is within ln 2 of a tick of
@@ -60,7 +60,7 @@ const SAME_EVENTS: f64 = 0.05;
 
 /// What is asked about the cells of a plan, as indices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Question {
+pub struct ExplainedQuestion {
     /// The cells that were asked about.
     pub asked: Vec<usize>,
     /// Pairs whose difference is asked for.
@@ -69,7 +69,7 @@ pub struct Question {
     pub twins: Vec<(usize, usize)>,
 }
 
-impl Question {
+impl ExplainedQuestion {
     /// How many intervals the answer has, which share alpha.
     pub fn intervals(&self) -> u32 {
         let differences = (self.pairs.len() + self.twins.len()) as u32;
@@ -100,7 +100,7 @@ impl Question {
     }
 }
 
-impl ipcost_lab::Question for Question {
+impl ipcost_lab::Question for ExplainedQuestion {
     /// A difference is answered once the intervals of all its parts are narrow.
     fn answered(&self, outcome: &Outcome) -> Answered {
         let batches = outcome.batches();
@@ -133,7 +133,7 @@ impl ipcost_lab::Question for Question {
 
 /// What the machine is and did, beside what the timed pass itself observed.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Machine {
+pub struct ObservedMachine {
     /// Physical cores that this program may use.
     pub cores: usize,
     /// How often idle states were entered during the timed pass.
@@ -147,11 +147,11 @@ pub struct Machine {
 /// Puts everything together. `evidence` is by cell of the plan.
 pub fn explain(
     outcome: &Outcome,
-    question: &Question,
-    evidence: &[Evidence],
-    machine: &Machine,
+    question: &ExplainedQuestion,
+    evidence: &[CellEvidence],
+    machine: &ObservedMachine,
     floors: Option<&MeasuredFloors>,
-    missing: Vec<Missing>,
+    missing: Vec<MissingEvidence>,
     debug_build: bool,
 ) -> Explanation {
     let plan = &outcome.plan;
@@ -191,7 +191,7 @@ pub fn explain(
     let usual: Vec<_> = shown.iter().map(|index| larger_by_default(&plan.cells[*index])).collect();
     let mut by_cell = layout_effects(plan, &batches);
     let layouts: Vec<_> = shown.iter().map(|index| by_cell[*index].take()).collect();
-    let facts = Facts {
+    let facts = CauseInputs {
         cells: &cells,
         incidents: &incidents,
         buffers: &buffers,
@@ -242,7 +242,7 @@ fn cell(
     purpose: Purpose,
     elapsed: &Estimates<'_>,
     others: &Estimates<'_>,
-    evidence: &Evidence,
+    evidence: &CellEvidence,
 ) -> ExplainedCell {
     let planned = &plan.cells[index];
     let division = division(planned);
@@ -381,7 +381,7 @@ fn larger_by_default(planned: &PlannedCell) -> Option<u64> {
     (now < usual).then_some(usual)
 }
 
-fn warnings(outcome: &Outcome, question: &Question, debug_build: bool) -> Vec<Warning> {
+fn warnings(outcome: &Outcome, question: &ExplainedQuestion, debug_build: bool) -> Vec<Warning> {
     let mut found = Vec::new();
     let mut warn = |code: &str, message: String| {
         found.push(Warning { code: code.to_owned(), message });

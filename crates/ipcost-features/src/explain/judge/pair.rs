@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_lab::strace::Tally;
+use ipcost_lab::strace::TraceSummary;
 use ipcost_lab::surroundings::Observed;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_model::facts::NetworkFacts;
 use ipcost_model::{Estimate, Incidents, Verdict};
 use ipcost_sys::firewall::Firewall;
 
-use super::causes::{Facts, causes};
+use super::causes::{CauseInputs, causes};
 use super::{counts, of_calls, settle};
 use crate::explain::{Account, ExplainedCell, ExplainedDifference, Explanation, Purpose, Sides};
 
@@ -19,7 +19,7 @@ pub struct PairSeen {
     /// What they are called: the client, then the server.
     pub names: [String; 2],
     /// The calls of each while it was traced.
-    pub calls: [Tally; 2],
+    pub calls: [TraceSummary; 2],
     /// Requests in that time.
     pub requests: u64,
     /// From a request to its answer while nothing was traced, nanoseconds, if that is known.
@@ -49,7 +49,7 @@ pub fn explain_pair(seen: &PairSeen, mut twin: Explanation) -> Explanation {
     let incidents = [Incidents::default(), Incidents::default()];
     let twins = [difference.clone()];
     let (observed, firewall, network) = (Observed::default(), Firewall::default(), NetworkFacts::default());
-    let facts = Facts {
+    let facts = CauseInputs {
         cells: &cells,
         incidents: &incidents,
         buffers: &[None, None],
@@ -76,8 +76,9 @@ pub fn explain_pair(seen: &PairSeen, mut twin: Explanation) -> Explanation {
 
 /// The pair as a cell: the twin's work, its own calls.
 fn cell_of(seen: &PairSeen, native: &ExplainedCell) -> ExplainedCell {
-    let side =
-        |tally: &Tally| of_calls(&SystemCalls::between(&Tally::default(), tally, seen.requests.max(1)));
+    let side = |tally: &TraceSummary| {
+        of_calls(&SystemCalls::between(&TraceSummary::default(), tally, seen.requests.max(1)))
+    };
     let [client, server] = &seen.names;
     ExplainedCell {
         id: format!("{client} → {server}"),
@@ -114,7 +115,7 @@ mod tests {
         let line = |call: &str| format!("7 {call} = 1 <0.000010>\n");
         let of = |calls: &[&str]| {
             let all: Vec<String> = calls.iter().map(|call| line(call)).collect();
-            Tally::of(&all.concat().repeat(100))
+            TraceSummary::of(&all.concat().repeat(100))
         };
         let usual = ["write(3<socket:[1]>, \"\"..., 64)", "read(3<socket:[1]>, \"\"..., 64)"];
         let more = [usual[0], "getpid()", "getpid()", "getpid()", usual[1]];
@@ -125,7 +126,7 @@ mod tests {
             round_trip_ns: Some(50_000.0),
         };
         let mut native = cell("tcp", Pattern::Rr, 10_000.0);
-        let calls = SystemCalls::between(&Tally::default(), &of(&usual), 100);
+        let calls = SystemCalls::between(&TraceSummary::default(), &of(&usual), 100);
         for side in [&mut native.sides.client, &mut native.sides.server] {
             side.system_calls = Some(calls.records());
         }

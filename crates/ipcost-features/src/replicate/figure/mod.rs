@@ -3,6 +3,6 @@
 mod spec;
 mod values;
 
-pub use spec::{Figure, PanelSpec, Point, Series};
+pub use spec::{FigurePoint, FigureSeries, FigureSpec, PanelSpec};
 pub(super) use values::published_costs;
 pub use values::{check, published_figure};

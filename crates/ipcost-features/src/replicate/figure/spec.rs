@@ -12,7 +12,7 @@ use crate::claims::Selector;
 /// The picture of a published experiment.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Figure {
+pub struct FigureSpec {
     pub title: String,
     /// How the article drew it, or would have.
     pub kind: FigureKind,
@@ -38,22 +38,22 @@ pub struct PanelSpec {
     pub unit: Option<FigureUnit>,
     /// Its places, from left to right.
     pub places: Vec<FigurePlace>,
-    pub series: Vec<Series>,
+    pub series: Vec<FigureSeries>,
 }
 
 /// Values that belong together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Series {
+pub struct FigureSeries {
     pub label: String,
     /// The systems on which it is shown; all where none is named.
     pub os: Vec<System>,
     /// A point for each place of the panel.
-    pub points: Vec<Point>,
+    pub points: Vec<FigurePoint>,
 }
 
 /// A value of a series.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
+pub struct FigurePoint {
     /// Where the published value is, as a JSON pointer into `results`: a number, or a list of repetitions, of which the
     /// median counts.
     pub published: Option<String>,
@@ -63,7 +63,7 @@ pub struct Point {
     pub operations_per_worker: Option<u64>,
 }
 
-impl Figure {
+impl FigureSpec {
     /// Keeps what belongs to a system.
     pub fn retain(&mut self, belongs: &impl Fn(&[System]) -> bool) {
         for panel in &mut self.panels {
@@ -140,14 +140,14 @@ impl TryFrom<PanelTable> for PanelSpec {
 }
 
 impl SeriesTable {
-    fn resolved(self, differ_in: Option<&str>, values: &[Value]) -> Result<Series, String> {
+    fn resolved(self, differ_in: Option<&str>, values: &[Value]) -> Result<FigureSeries, String> {
         let count = values.len().max(1);
         if let Some(Pointers::Each(pointers)) = &self.published
             && pointers.len() != count
         {
             return Err(format!("{}: {} pointers for {count} places", self.label, pointers.len()));
         }
-        let point = |index: usize| -> Result<Point, String> {
+        let point = |index: usize| -> Result<FigurePoint, String> {
             let mut cell = self.cell.clone();
             if let Some((key, value)) = differ_in.zip(values.get(index)) {
                 cell.insert(key.to_owned(), value.clone());
@@ -158,14 +158,14 @@ impl SeriesTable {
                 Some(Pointers::Each(pointers)) => pointers.get(index).cloned(),
                 None => None,
             };
-            Ok(Point {
+            Ok(FigurePoint {
                 published,
                 cell: cell.map_err(|error: serde_json::Error| format!("{}: {error}", self.label))?,
                 operations_per_worker: self.operations_per_worker,
             })
         };
         let points = (0..count).map(point).collect::<Result<_, _>>()?;
-        Ok(Series { label: self.label, os: self.os, points })
+        Ok(FigureSeries { label: self.label, os: self.os, points })
     }
 }
 

@@ -8,8 +8,8 @@ use ipcost_model::{
 };
 use serde_json::Value;
 
-use super::super::{Replication, ReplicationRun, Software, Source};
-use super::{Figure, PanelSpec, Point};
+use super::super::{Replication, ReplicationRun, Software, SourceFile};
+use super::{FigurePoint, FigureSpec, PanelSpec};
 use crate::claims::ClaimedValue;
 
 /// The figure of a replication with what its runs with the original software measured; `None` if it has no figure.
@@ -19,7 +19,7 @@ pub fn published_figure(
     replication: &Replication,
     runs: &[(Software, usize, Document)],
 ) -> Option<PublishedFigure> {
-    let Figure { title, kind, logarithmic, across, note, panels, unit } = replication.figure.as_ref()?;
+    let FigureSpec { title, kind, logarithmic, across, note, panels, unit } = replication.figure.as_ref()?;
     // Where no software of the article is at hand, this program's own peers stand for it.
     let has_original = replication.runs.iter().any(|run| run.software == Software::Original);
     let originals: Vec<(usize, &Document)> = runs
@@ -29,7 +29,7 @@ pub fn published_figure(
         .collect();
     let panel = |panel: &PanelSpec| {
         let unit = panel.unit.unwrap_or(*unit);
-        let value = |point: &Point| value(point, unit, &replication.results, &originals);
+        let value = |point: &FigurePoint| value(point, unit, &replication.results, &originals);
         let series = panel.series.iter().map(|series| FigureSeries {
             label: series.label.clone(),
             values: series.points.iter().map(value).collect(),
@@ -48,14 +48,19 @@ pub fn published_figure(
         across: across.clone(),
         panels: panels.iter().map(panel).collect(),
         note: note.clone(),
-        source: replication.source.as_ref().map(Source::citation),
+        source: replication.source.as_ref().map(SourceFile::citation),
         url: replication.source.as_ref().and_then(|source| source.url.clone()),
         published_on: replication.machine.clone(),
         alpha: originals.first().map_or(ALPHA, |(_, document)| document.analysis.alpha),
     })
 }
 
-fn value(point: &Point, unit: FigureUnit, results: &Value, documents: &[(usize, &Document)]) -> FigureValue {
+fn value(
+    point: &FigurePoint,
+    unit: FigureUnit,
+    results: &Value,
+    documents: &[(usize, &Document)],
+) -> FigureValue {
     let published = point.published.as_ref().and_then(|pointer| published(results, pointer).ok());
     let found: Vec<(&CellRecord, Option<Estimate>)> = documents
         .iter()
@@ -101,7 +106,7 @@ pub(in super::super) fn published_costs(
     found
 }
 
-fn quantity(point: &Point) -> Quantity {
+fn quantity(point: &FigurePoint) -> Quantity {
     point.cell.measure.clone().unwrap_or_default()
 }
 
@@ -139,7 +144,7 @@ fn measured(document: &Document, cell: usize, quantity: &Quantity) -> Option<Est
 }
 
 /// A measured value in the unit of the article. What a peer measures by itself has that unit already.
-fn in_unit(per_op: Estimate, unit: FigureUnit, point: &Point, cell: &CellRecord) -> Option<Estimate> {
+fn in_unit(per_op: Estimate, unit: FigureUnit, point: &FigurePoint, cell: &CellRecord) -> Option<Estimate> {
     if let Measure::Named(_) = quantity(point).measure {
         return Some(per_op);
     }

@@ -4,16 +4,16 @@ use serde_json::json;
 
 use super::*;
 use crate::history::RunSummary;
-use crate::trend::CellName;
+use crate::trend::TrendCellName;
 
 const PIPE: &str = "rr/pipe/64/c1";
 
 fn asked() -> TrendRequest {
-    TrendRequest { cell: CellName::new(PIPE), against: None, metric: Metric::Wall }
+    TrendRequest { cell: TrendCellName::new(PIPE), against: None, metric: Metric::Wall }
 }
 
 /// A run whose cell costs so many times as much.
-fn run(number: u32, factor: f64, change: impl Fn(&mut Document)) -> Gathered {
+fn run(number: u32, factor: f64, change: impl Fn(&mut Document)) -> TrendGathered {
     let mut document = fixture::document();
     document.host.more.insert("load_average".to_owned(), json!(number));
     let cell = document.cells.iter_mut().find(|cell| cell.id == PIPE).unwrap();
@@ -21,10 +21,10 @@ fn run(number: u32, factor: f64, change: impl Fn(&mut Document)) -> Gathered {
     change(&mut document);
     let summary =
         RunSummary::of(&document, &format!("20260101-000000-{number:04x}"), "2026-01-01T00:00:00Z", 1);
-    Gathered::of(&document, &summary, &asked()).unwrap()
+    TrendGathered::of(&document, &summary, &asked()).unwrap()
 }
 
-fn of(runs: Vec<Gathered>, like: Option<&str>) -> Trend {
+fn of(runs: Vec<TrendGathered>, like: Option<&str>) -> Trend {
     trend(runs, &asked(), like, usize::MAX, Tool::of_version("0.1.0")).unwrap()
 }
 
@@ -84,8 +84,9 @@ fn the_newest_are_taken_and_a_figure_is_needed() {
     assert_eq!((found.runs.len(), found.runs[0].id.as_str()), (3, "20260101-000000-0009"));
     assert!(found.too_few() && found.changes.is_empty());
     let summary = RunSummary::of(&fixture::document(), "x", "2026-01-01T00:00:00Z", 1);
-    let missing = TrendRequest { cell: CellName::new("rr/tcp6/64/c1"), against: None, metric: Metric::Wall };
-    assert!(Gathered::of(&fixture::document(), &summary, &missing).is_none());
+    let missing =
+        TrendRequest { cell: TrendCellName::new("rr/tcp6/64/c1"), against: None, metric: Metric::Wall };
+    assert!(TrendGathered::of(&fixture::document(), &summary, &missing).is_none());
 }
 
 #[test]
@@ -94,9 +95,12 @@ fn a_ratio_is_that_of_the_rounds() {
     let summary = RunSummary::of(&document, "x", "2026-01-01T00:00:00Z", 1);
     let [a, b] = [0, 1].map(|index| document.cells[index].id.clone());
     let ratio = |a: &str, b: &str| {
-        let asked =
-            TrendRequest { cell: CellName::new(a), against: Some(CellName::new(b)), metric: Metric::Wall };
-        Gathered::of(&document, &summary, &asked).unwrap().value.median
+        let asked = TrendRequest {
+            cell: TrendCellName::new(a),
+            against: Some(TrendCellName::new(b)),
+            metric: Metric::Wall,
+        };
+        TrendGathered::of(&document, &summary, &asked).unwrap().value.median
     };
     assert!((ratio(&a, &b) * ratio(&b, &a) - 1.0).abs() < 1e-9);
     assert!((ratio(&a, &a) - 1.0).abs() < 1e-9);

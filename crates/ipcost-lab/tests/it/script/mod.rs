@@ -9,12 +9,13 @@ use std::time::Duration;
 use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{
-    About, Answered, Contrasts, EngineError, HeldPorts, Outcome, Question, Settings, Snapshot, Surroundings,
-    document, plan, run,
+    About, Answered, Contrasts, EngineError, HeldPorts, MachineObserver, Outcome, PlanSettings, Question,
+    Snapshot, document, plan, run,
 };
 use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, Told};
 use ipcost_model::{
-    Capabilities, Document, Host, Job, Layout, Offers, Plan, Tool, TransportState, Usage, expand, parse_job,
+    BufferLayout, Capabilities, Document, Host, Job, Offers, Plan, Tool, TransportState, Usage, expand,
+    parse_job,
 };
 use ipcost_stats::{Histogram, Random};
 use ipcost_sys::clock::Quality;
@@ -53,7 +54,7 @@ pub struct Script {
     /// Softirq time of pinned cores in the next batch, nanoseconds: cell, the elapsed time of the batch.
     pub softirq: Box<dyn FnMut(usize, u64) -> Option<u64>>,
     /// Where buffers begin in an epoch.
-    pub layout: fn(u32) -> Option<Layout>,
+    pub layout: fn(u32) -> Option<BufferLayout>,
     /// How long the end of a batch waits unless it is pushed, nanoseconds; `None` if clients do not push.
     pub held_ns: Option<u64>,
     /// The batches by epoch and cell, and whether each was pushed.
@@ -174,7 +175,7 @@ pub struct Known {
     pub ports: Option<[u64; 3]>,
 }
 
-impl Surroundings for Known {
+impl MachineObserver for Known {
     fn snapshot(&mut self) -> Snapshot {
         let now = self.snapshots.get(self.asked).or(self.snapshots.last());
         self.asked += 1;
@@ -237,7 +238,7 @@ pub fn planned(job: &str) -> Plan {
         },
     )
     .unwrap();
-    plan(expanded, &Settings::of(&job, 1)).unwrap()
+    plan(expanded, &PlanSettings::of(&job, 1)).unwrap()
 }
 /// Gives up the last cell that can be measured, but never one of the first two.
 pub struct LastIsSpared;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::client::{Asker, Trouble};
 use super::kind::{Login, ServerKind};
 use crate::PeerError;
-use crate::adapters::at::At;
+use crate::adapters::at::ServerAddress;
 use crate::adapters::{refused, system};
 
 /// How long a client usually waits for its connection, and for its reply.
@@ -59,7 +59,7 @@ impl BurstOutcome {
 pub fn burst(
     kind: &ServerKind,
     login: &Login,
-    at: &At,
+    at: &ServerAddress,
     request: &str,
     clients: u32,
     patience: Duration,
@@ -108,7 +108,7 @@ fn one(asker: &mut Asker, to: Listens<'_>, patience: Duration) -> BurstOutcome {
 }
 
 /// How many connections may wait at a server's socket until it accepts them, as `ss` of iproute2 tells; `None` if it does not.
-pub fn backlog(at: &At) -> Option<u32> {
+pub fn backlog(at: &ServerAddress) -> Option<u32> {
     let port = at.port().map(|port| port.to_string());
     let words: Vec<&str> = match (at.path(), &port) {
         (Some(path), _) => vec!["-Hlx", "src", path],

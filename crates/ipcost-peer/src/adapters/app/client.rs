@@ -10,12 +10,12 @@ use ipcost_sys::driven::{EndsAt, await_reply, let_wait, shut};
 use ipcost_sys::transport::{Channel, Client, Connection};
 
 use super::kind::{Login, ServerKind, Speech};
-use crate::adapters::at::{At, end_in_time, limit};
+use crate::adapters::at::{ServerAddress, end_in_time, limit};
 use crate::adapters::beside;
 use crate::adapters::{refused, system};
 use crate::{
-    Crew, DescriptorTable, Meter, Metering, Order, Pacing, PeerError, Prepared, Report, Work, ended, metered,
-    send_all,
+    DescriptorTable, Meter, Metering, Order, Pacing, PeerError, Prepared, Report, Work, Workers, ended,
+    metered, send_all,
 };
 
 /// Before the path of a file that holds the request.
@@ -28,7 +28,7 @@ pub(super) fn prepare(
     kind: &ServerKind,
     (login, blocks): (&Login, bool),
     cell: &Cell,
-    at: &At,
+    at: &ServerAddress,
     address: &Address,
 ) -> Result<Prepared, PeerError> {
     let words = beside::reach(cell, address)?;
@@ -45,7 +45,7 @@ pub(super) fn prepare(
         asker.pacing = Pacing::of(cell, worker);
         Ok(Box::new(asker))
     };
-    beside::client(Crew::of_client(cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
+    beside::client(Workers::of_client(cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
 }
 
 /// One worker: a connection, and how it is spoken on.
@@ -78,7 +78,7 @@ impl Asker {
         kind: &ServerKind,
         login: &Login,
         cell: &Cell,
-        (at, client): (&At, Box<dyn Client>),
+        (at, client): (&ServerAddress, Box<dyn Client>),
     ) -> Result<Self, PeerError> {
         let request = cell.request.as_deref().unwrap_or(kind.least);
         let text = match request.strip_prefix(IN_A_FILE) {
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     /// A web server that closes each connection after a reply, and does not announce it.
-    fn closing(connections: usize) -> At {
+    fn closing(connections: usize) -> ServerAddress {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         thread::spawn(move || {
@@ -300,10 +300,10 @@ mod tests {
                 connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
             }
         });
-        At::of_port(Ipv4Addr::LOCALHOST.into(), port)
+        ServerAddress::of_port(Ipv4Addr::LOCALHOST.into(), port)
     }
 
-    fn asker(at: &At, request: &str) -> Asker {
+    fn asker(at: &ServerAddress, request: &str) -> Asker {
         let kind = super::super::find("http").unwrap();
         let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Rr, "tcp", 1) };
         let login = Login { writes: true, ..Login::default() };

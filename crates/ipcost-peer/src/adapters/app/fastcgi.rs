@@ -11,7 +11,7 @@ use super::kind::{
 };
 use super::look::hear;
 use crate::PeerError;
-use crate::adapters::at::At;
+use crate::adapters::at::ServerAddress;
 use crate::adapters::{refused, system};
 
 pub(super) const KIND: ServerKind = ServerKind {
@@ -146,7 +146,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
 }
 
 /// The version is in a header, also of the reply for a script that is missing.
-fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
+fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
     let mut scripts = Scripts::new(login, "ipcost-version.php", false)?;
     scripts.refuses = false;
     hear(&mut scripts, at)?;

@@ -8,7 +8,7 @@ use super::http;
 use super::kind::{ServerKind, Setup, Started};
 use super::service::held_port;
 use crate::PeerError;
-use crate::adapters::at::At;
+use crate::adapters::at::ServerAddress;
 use crate::adapters::refused;
 
 /// nginx, which opens a connection to PHP-FPM for each request, as it does unless `fastcgi_keep_conn` is set.
@@ -37,7 +37,7 @@ pub(super) const H2O: ServerKind = ServerKind {
 /// Where a front listens, and what it reaches from there.
 struct Leg {
     port: u16,
-    to: At,
+    to: ServerAddress,
 }
 
 /// Prepares the server behind and its front; writes the front's settings by a function, which returns its arguments.
@@ -50,9 +50,10 @@ fn start(
     let hidden = (behind.start)(&Setup { program: &program, ..*setup })?;
     let (held, unix) = held_port()?;
     let (also_held, tcp) = held_port()?;
-    let leg = |listens: &At, to: At| Leg { port: listens.port().unwrap_or_default(), to };
-    let at = |transport, address| At::of(transport, address).map_err(refused);
-    let of_port = At::of_port(std::net::Ipv4Addr::LOCALHOST.into(), setup.port);
+    let leg =
+        |listens: &ServerAddress, to: ServerAddress| Leg { port: listens.port().unwrap_or_default(), to };
+    let at = |transport, address| ServerAddress::of(transport, address).map_err(refused);
+    let of_port = ServerAddress::of_port(std::net::Ipv4Addr::LOCALHOST.into(), setup.port);
     let legs = [leg(&at("tcp", &unix)?, at("unix", &hidden.unix)?), leg(&at("tcp", &tcp)?, of_port)];
     Ok(Started {
         arguments: arguments(setup, &legs)?,

@@ -19,7 +19,7 @@ const MORE: usize = 4 * LONGEST_LINE;
 pub fn replies(bytes: &[u8]) {
     let Some((kind, step, bytes)) = chosen(bytes) else { return };
     let Some(mut speech) = speech(kind) else { return };
-    let mut server = Server::new(bytes, step);
+    let mut server = ScriptedServer::new(bytes, step);
     let mut waiting = Vec::new();
     let mut piece = [0; 4096];
     while let Ok(more @ 1..) = server.receive(&mut piece) {
@@ -45,7 +45,7 @@ pub fn replies(bytes: &[u8]) {
 pub fn logins(bytes: &[u8]) {
     let Some((kind, step, bytes)) = chosen(bytes) else { return };
     let Some(mut speech) = speech(kind) else { return };
-    let mut connection = Connection::Other(Box::new(Server::new(bytes, step)));
+    let mut connection = Connection::Other(Box::new(ScriptedServer::new(bytes, step)));
     if let Err(error) = speech.greet(&mut connection) {
         assert!(error.to_string().len() <= LONGEST_WAITING, "{} quotes without end", kind.name);
     }
@@ -64,7 +64,7 @@ fn speech(kind: &ServerKind) -> Option<Box<dyn Speech>> {
 }
 
 /// A server that sends what it was given, then, with some sizes of pieces, its end again and again, and then nothing.
-struct Server {
+struct ScriptedServer {
     bytes: Vec<u8>,
     step: usize,
     /// Where the end begins to be repeated, in large pieces.
@@ -75,7 +75,7 @@ struct Server {
 /// One in so many sizes of pieces has more.
 const HAS_MORE: usize = 10;
 
-impl Server {
+impl ScriptedServer {
     fn new(bytes: &[u8], step: usize) -> Self {
         let (mut bytes, given) = (bytes.to_vec(), bytes.len());
         if step.is_multiple_of(HAS_MORE) {
@@ -86,7 +86,7 @@ impl Server {
     }
 }
 
-impl Channel for Server {
+impl Channel for ScriptedServer {
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         assert!(bytes.len() <= LONGEST_WAITING, "{} bytes are sent", bytes.len());
         Ok(bytes.len())

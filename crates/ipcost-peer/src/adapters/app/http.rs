@@ -10,7 +10,7 @@ use super::kind::{
 };
 use super::look::hear;
 use crate::PeerError;
-use crate::adapters::at::At;
+use crate::adapters::at::ServerAddress;
 use crate::adapters::refused;
 
 pub(super) const KIND: ServerKind = ServerKind {
@@ -114,7 +114,7 @@ http {{
 }
 
 /// The version is in a header that servers may leave out.
-fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
+fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
     let mut requests = Requests::new(login, KIND.least, false)?;
     // Any reply has it, also that the path is missing.
     requests.refuses = false;
@@ -149,13 +149,13 @@ struct Requests {
     is_reading: bool,
     /// Whether a status of 400 or above is an error.
     refuses: bool,
-    part: ReplyPart,
+    part: HttpReplyPart,
     head: Head,
 }
 
 /// What comes next of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ReplyPart {
+enum HttpReplyPart {
     /// The status and the headers.
     Head,
     /// So many bytes.
@@ -217,7 +217,7 @@ impl Requests {
             is_kept,
             is_reading: READING.contains(&method),
             refuses: true,
-            part: ReplyPart::Head,
+            part: HttpReplyPart::Head,
             head: Head::default(),
         })
     }
@@ -226,27 +226,31 @@ impl Requests {
     fn whole(&mut self, bytes: &[u8]) -> Result<Parsed, String> {
         const LINE_END: &[u8] = b"\r\n";
         let parsed = match self.part {
-            ReplyPart::Head => return self.take_head(bytes),
-            ReplyPart::Chunk => match httparse::parse_chunk_size(bytes).map_err(|_| NOT_HTTP)? {
+            HttpReplyPart::Head => return self.take_head(bytes),
+            HttpReplyPart::Chunk => match httparse::parse_chunk_size(bytes).map_err(|_| NOT_HTTP)? {
                 Status::Complete((end, length)) => {
-                    self.part = if length == 0 { ReplyPart::Trailers } else { ReplyPart::InChunk(length) };
+                    self.part =
+                        if length == 0 { HttpReplyPart::Trailers } else { HttpReplyPart::InChunk(length) };
                     Some((end, false))
                 }
                 Status::Partial => None,
             },
-            ReplyPart::AfterChunk if bytes.starts_with(LINE_END) => {
-                self.part = ReplyPart::Chunk;
+            HttpReplyPart::AfterChunk if bytes.starts_with(LINE_END) => {
+                self.part = HttpReplyPart::Chunk;
                 Some((LINE_END.len(), false))
             }
-            ReplyPart::AfterChunk if LINE_END.starts_with(bytes) => None,
-            ReplyPart::Trailers => {
+            HttpReplyPart::AfterChunk if LINE_END.starts_with(bytes) => None,
+            HttpReplyPart::Trailers => {
                 let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
                 match httparse::parse_headers(bytes, &mut headers).map_err(|_| NOT_HTTP)? {
                     Status::Complete((end, _)) => Some((end, true)),
                     Status::Partial => None,
                 }
             }
-            ReplyPart::AfterChunk | ReplyPart::Body(_) | ReplyPart::Rest | ReplyPart::InChunk(_) => {
+            HttpReplyPart::AfterChunk
+            | HttpReplyPart::Body(_)
+            | HttpReplyPart::Rest
+            | HttpReplyPart::InChunk(_) => {
                 return Err(NOT_HTTP.to_owned());
             }
         };
@@ -297,15 +301,15 @@ impl Requests {
         self.part = match (status, is_chunked, length) {
             (101, ..) => return Err("it changes the protocol; give a request that HTTP answers".to_owned()),
             // The reply proper comes after it.
-            (100..200, ..) => ReplyPart::Head,
+            (100..200, ..) => HttpReplyPart::Head,
             (204 | 304, ..) => return Ok(true),
             _ if self.is_head => return Ok(true),
-            (_, true, _) => ReplyPart::Chunk,
+            (_, true, _) => HttpReplyPart::Chunk,
             (_, false, Some(0)) => return Ok(true),
-            (_, false, Some(length)) => ReplyPart::Body(length),
+            (_, false, Some(length)) => HttpReplyPart::Body(length),
             (_, false, None) => {
                 self.head.closes = true;
-                ReplyPart::Rest
+                HttpReplyPart::Rest
             }
         };
         Ok(false)
@@ -322,8 +326,8 @@ impl Speech for Requests {
         loop {
             let there = bytes.len() - at;
             match &mut self.part {
-                ReplyPart::Rest => return Ok(Taken { bytes: bytes.len(), complete: false }),
-                ReplyPart::Body(left) | ReplyPart::InChunk(left) => {
+                HttpReplyPart::Rest => return Ok(Taken { bytes: bytes.len(), complete: false }),
+                HttpReplyPart::Body(left) | HttpReplyPart::InChunk(left) => {
                     let taken = there.min(usize::try_from(*left).unwrap_or(usize::MAX));
                     at += taken;
                     *left -= taken as u64;
@@ -331,11 +335,14 @@ impl Speech for Requests {
                         return Ok(Taken { bytes: at, complete: false });
                     }
                     match self.part {
-                        ReplyPart::InChunk(_) => self.part = ReplyPart::AfterChunk,
+                        HttpReplyPart::InChunk(_) => self.part = HttpReplyPart::AfterChunk,
                         _ => return Ok(self.complete(at)),
                     }
                 }
-                ReplyPart::Head | ReplyPart::Chunk | ReplyPart::AfterChunk | ReplyPart::Trailers => {
+                HttpReplyPart::Head
+                | HttpReplyPart::Chunk
+                | HttpReplyPart::AfterChunk
+                | HttpReplyPart::Trailers => {
                     let Some((end, ends)) = self.whole(&bytes[at..])? else {
                         return match there > LONGEST_LINE {
                             true => Err(NOT_HTTP.to_owned()),
@@ -352,9 +359,9 @@ impl Speech for Requests {
     }
 
     fn ends_with_connection(&mut self) -> bool {
-        let ends = self.part == ReplyPart::Rest;
+        let ends = self.part == HttpReplyPart::Rest;
         if ends {
-            self.part = ReplyPart::Head;
+            self.part = HttpReplyPart::Head;
         }
         ends
     }
@@ -371,7 +378,7 @@ impl Speech for Requests {
 
 impl Requests {
     fn complete(&mut self, bytes: usize) -> Taken {
-        self.part = ReplyPart::Head;
+        self.part = HttpReplyPart::Head;
         Taken { bytes, complete: true }
     }
 }

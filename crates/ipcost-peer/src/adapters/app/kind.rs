@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ipcost_model::protocol::Address;
-use ipcost_sys::driven::{self, Driven};
+use ipcost_sys::driven::{self, DrivenProgram};
 use ipcost_sys::transport::Connection;
 use ipcost_sys::{Launch, User, programs};
 use serde::{Deserialize, Serialize};
 
-use super::{Tool, fastcgi, front, http, mariadb, memcached, postgres, redis};
+use super::{LoadTool, fastcgi, front, http, mariadb, memcached, postgres, redis};
 use crate::PeerError;
-use crate::adapters::at::{At, Given};
+use crate::adapters::at::{GivenAddress, ServerAddress};
 use crate::adapters::port::Port;
 use crate::adapters::{refused, system};
 
@@ -62,7 +62,7 @@ pub struct ServerKind {
     /// A login with a secret is that of a private server: it proves who asks with it, and with nothing that is the user's.
     pub(super) speech: fn(&Login, &str, bool) -> Spoken,
     /// The version, and how the connection is protected, as a greeted connection tells.
-    pub(super) facts: fn(&Login, &At) -> Result<ServerTold, PeerError>,
+    pub(super) facts: fn(&Login, &ServerAddress) -> Result<ServerTold, PeerError>,
 }
 
 /// How a server is made to listen: what its configuration needs, and the page about it.
@@ -235,7 +235,7 @@ impl Setup<'_> {
         input: Option<&Path>,
     ) -> Result<(), PeerError> {
         let input = input.map(fs::File::open).transpose().map_err(system("cannot open a file"))?;
-        let started = Driven::start(Launch {
+        let started = DrivenProgram::start(Launch {
             program: &program.to_string_lossy(),
             arguments,
             input: input.map(Into::into),
@@ -306,17 +306,17 @@ impl ServerKind {
     }
 
     /// The least that a server can be asked, the user's own or a private one.
-    pub fn least_for(&self, given: &Given) -> Option<&'static str> {
+    pub fn least_for(&self, given: &GivenAddress) -> Option<&'static str> {
         (given.is_empty() || self.least_anywhere).then_some(self.least)
     }
 
     /// What programs commonly ask a server, the user's own or a private one.
-    pub fn typical_for(&self, given: &Given) -> Option<&'static str> {
+    pub fn typical_for(&self, given: &GivenAddress) -> Option<&'static str> {
         if given.is_empty() { Some(self.typical) } else { self.typical_anywhere }
     }
 
     /// Who asks: as the user says of their own server; a private one knows one login.
-    pub fn login_for(&self, given: &Given, asked: &Login) -> Login {
+    pub fn login_for(&self, given: &GivenAddress, asked: &Login) -> Login {
         match given.is_empty() {
             true => Login { writes: asked.writes, tls: asked.tls, ..self.login() },
             false => Login { usual_owners: self.users, ..asked.clone() },
@@ -325,7 +325,7 @@ impl ServerKind {
 
     /// Why other users of this machine reach a private server while it is measured with a load tool or without: that is then kept
     /// from them by a network of its own. `None` if it and those who ask it keep them out.
-    pub fn is_open_to_all(&self, tool: Option<&Tool>) -> Option<&'static str> {
+    pub fn is_open_to_all(&self, tool: Option<&LoadTool>) -> Option<&'static str> {
         self.open_to_all.or_else(|| tool?.shows_secret)
     }
 
@@ -366,7 +366,7 @@ pub struct Login {
 
 impl Login {
     /// The same for the server at an address.
-    pub(super) fn at(&self, at: &At) -> Self {
+    pub(super) fn at(&self, at: &ServerAddress) -> Self {
         Self { secret: at.secret().map(str::to_owned), place: at.place(), ..self.clone() }
     }
 }
@@ -390,12 +390,12 @@ pub(super) struct Setup<'a> {
     /// The user it runs as, if not this process's.
     pub(super) user: Option<User>,
     /// How it is to differ from a usual one.
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a ServerSettings,
 }
 
 /// How a private server is to differ from a usual one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Settings {
+pub(super) struct ServerSettings {
     /// Which of its programs is started, if not the first that is there.
     pub(super) program: Option<&'static str>,
     /// How many connections may wait to be accepted.

@@ -9,7 +9,7 @@ use super::client::{Asker, Trouble};
 use super::kind::{Login, ServerKind, ServerTold, Speech};
 use super::server;
 use super::service::no_server;
-use crate::adapters::at::{At, no_reply};
+use crate::adapters::at::{ServerAddress, no_reply};
 use crate::adapters::refused;
 use crate::{PeerError, ended, send_all};
 
@@ -18,7 +18,7 @@ const TIMES: u64 = 25;
 
 /// What is known of a server over one socket.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Facts {
+pub struct ServerFacts {
     pub address: String,
     /// Whether it is reached over more than loopback.
     pub is_remote: bool,
@@ -37,7 +37,12 @@ pub struct AskedRequest {
     pub replied: u64,
 }
 
-pub fn look(kind: &ServerKind, login: &Login, at: &At, requests: &[String]) -> Result<Facts, PeerError> {
+pub fn look(
+    kind: &ServerKind,
+    login: &Login,
+    at: &ServerAddress,
+    requests: &[String],
+) -> Result<ServerFacts, PeerError> {
     let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
     drop({ client }.connect().map_err(|error| no_server(kind, at, &error))?);
     let side = if at.path().is_some() { "the Unix socket" } else { "TCP" };
@@ -45,7 +50,7 @@ pub fn look(kind: &ServerKind, login: &Login, at: &At, requests: &[String]) -> R
     let told = (kind.facts)(&login.at(at), at).map_err(wrong)?;
     let process = server::process(at)?;
     let asked = requests.iter().map(|request| asked(kind, login, at, request)).collect::<Result<_, _>>();
-    Ok(Facts {
+    Ok(ServerFacts {
         address: at.to_string(),
         is_remote: at.is_remote(),
         told,
@@ -54,7 +59,12 @@ pub fn look(kind: &ServerKind, login: &Login, at: &At, requests: &[String]) -> R
     })
 }
 
-fn asked(kind: &ServerKind, login: &Login, at: &At, request: &str) -> Result<AskedRequest, PeerError> {
+fn asked(
+    kind: &ServerKind,
+    login: &Login,
+    at: &ServerAddress,
+    request: &str,
+) -> Result<AskedRequest, PeerError> {
     let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Rr, at.transport, 1) };
     let mut asker = Asker::new(kind, login, &cell, (at, at.client(None, 0)?))?;
     let mut connection = asker.connect_patiently()?;
@@ -83,7 +93,7 @@ fn asked(kind: &ServerKind, login: &Login, at: &At, request: &str) -> Result<Ask
 }
 
 /// Asks once, on a connection for it alone; the reply as it came.
-pub(super) fn hear(speech: &mut dyn Speech, at: &At) -> Result<Vec<u8>, PeerError> {
+pub(super) fn hear(speech: &mut dyn Speech, at: &ServerAddress) -> Result<Vec<u8>, PeerError> {
     let mut connection = at.connect_patiently()?;
     speech.greet(&mut connection)?;
     let failed = |error: io::Error| refused(format!("there is no reply: {}", no_reply(&error)));

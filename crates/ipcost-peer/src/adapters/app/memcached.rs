@@ -8,7 +8,7 @@ use super::kind::{
 };
 use super::look::hear;
 use crate::PeerError;
-use crate::adapters::at::{At, be_let_in};
+use crate::adapters::at::{ServerAddress, be_let_in};
 use crate::adapters::refused;
 
 pub(super) const KIND: ServerKind = ServerKind {
@@ -36,7 +36,7 @@ pub(super) const KIND: ServerKind = ServerKind {
     burst: 600,
     most_clients: None,
     start,
-    speech: |login, request, _| Ok(Box::new(Commands::new(login, request)?)),
+    speech: |login, request, _| Ok(Box::new(MemcachedCommands::new(login, request)?)),
     facts,
 };
 
@@ -79,8 +79,8 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     })
 }
 
-fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
-    let reply = hear(&mut Commands::new(login, "version")?, at)?;
+fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
+    let reply = hear(&mut MemcachedCommands::new(login, "version")?, at)?;
     let version = String::from_utf8_lossy(&reply).trim_start_matches("VERSION").trim().to_owned();
     let how = if login.secret.is_some() { "a password" } else { NO_PASSWORD };
     Ok(ServerTold { login: how.to_owned(), ..ServerTold::open(version) })
@@ -88,7 +88,7 @@ fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
 
 /// One command, again and again.
 #[derive(Debug)]
-struct Commands {
+struct MemcachedCommands {
     request: Vec<u8>,
     /// What a private server is shown first on a connection.
     greeting: Option<Vec<u8>>,
@@ -98,7 +98,7 @@ struct Commands {
     is_last: bool,
 }
 
-impl Commands {
+impl MemcachedCommands {
     fn new(login: &Login, request: &str) -> Result<Self, PeerError> {
         let lines = request.replace("\\r\\n", "\n").replace("\\n", "\n").replace("\r\n", "\n");
         let (line, value) = match lines.split_once('\n') {
@@ -192,7 +192,7 @@ fn reads(words: &[&str]) -> bool {
     }
 }
 
-impl Speech for Commands {
+impl Speech for MemcachedCommands {
     fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
         let Some(greeting) = &self.greeting else { return Ok(()) };
         let rejected = "the private server refuses the password that it was started with";
@@ -232,13 +232,13 @@ mod tests {
     use super::super::kind::{LONGEST_LINE, taken_by};
     use super::*;
 
-    fn commands(request: &str) -> Result<Commands, String> {
-        Commands::new(&Login::default(), request).map_err(|error| error.to_string())
+    fn commands(request: &str) -> Result<MemcachedCommands, String> {
+        MemcachedCommands::new(&Login::default(), request).map_err(|error| error.to_string())
     }
 
-    fn writing(request: &str) -> Result<Commands, String> {
+    fn writing(request: &str) -> Result<MemcachedCommands, String> {
         let login = Login { writes: true, ..Login::default() };
-        Commands::new(&login, request).map_err(|error| error.to_string())
+        MemcachedCommands::new(&login, request).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -26,15 +26,15 @@ use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern};
 
 pub use self::burst::{BURST_PATIENCE, BurstOutcome, backlog, burst};
-use self::kind::Settings;
+use self::kind::ServerSettings;
 pub use self::kind::{
     ALIASES, Alias, KINDS, Listens, Login, NamedServer, ServerKind, ServerTold, aliases_of, find, find_any,
     find_named,
 };
-pub use self::look::{AskedRequest, Facts, look};
-pub use self::tool::Tool;
+pub use self::look::{AskedRequest, ServerFacts, look};
+pub use self::tool::LoadTool;
 pub use self::trust::UNKNOWN as UNKNOWN_OWNER;
-pub use crate::adapters::at::{At, Given};
+pub use crate::adapters::at::{GivenAddress, ServerAddress};
 use crate::adapters::{Adapter, allow_options, hello, refused};
 use crate::{Peer, PeerError, Prepared};
 
@@ -75,13 +75,13 @@ pub(crate) struct Arguments {
     kind: &'static ServerKind,
     /// Whether this process keeps a private server; otherwise it plays a role.
     is_service: bool,
-    given: Given,
+    given: GivenAddress,
     login: Login,
-    settings: Settings,
+    settings: ServerSettings,
     /// Whether the client waits for replies in `recv`.
     blocks: bool,
     /// What plays the client's role, if not this program.
-    tool: Option<&'static Tool>,
+    tool: Option<&'static LoadTool>,
 }
 
 impl Arguments {
@@ -91,9 +91,9 @@ impl Arguments {
         let mut read = Self {
             kind,
             is_service: false,
-            given: Given::default(),
+            given: GivenAddress::default(),
             login: Login::default(),
-            settings: Settings::default(),
+            settings: ServerSettings::default(),
             blocks: false,
             tool: None,
         };
@@ -112,15 +112,17 @@ impl Arguments {
             }
             let value = words.next().ok_or_else(|| refused(format!("{name} needs a value")))?;
             match name.as_str() {
-                "--unix" => read.given.unix = Some(At::of_path(value).map_err(refused)?),
+                "--unix" => read.given.unix = Some(ServerAddress::of_path(value).map_err(refused)?),
                 // Anyone who starts this peer has asked its user whether it may be elsewhere.
-                "--tcp" => read.given.tcp = Some(At::of_host_and_port(value, true).map_err(refused)?),
+                "--tcp" => {
+                    read.given.tcp = Some(ServerAddress::of_host_and_port(value, true).map_err(refused)?)
+                }
                 // As files of passwords name it.
                 "--host-name" => read.given.tcp = read.given.tcp.take().map(|at| at.named(value)),
                 "--user" => read.login.user = Some(value.clone()),
                 "--trust-owner" => read.login.trusted_owners.push(value.clone()),
                 "--database" => read.login.database = Some(value.clone()),
-                "--tool" => read.tool = Some(Tool::find(value, kind.name).map_err(refused)?),
+                "--tool" => read.tool = Some(LoadTool::find(value, kind.name).map_err(refused)?),
                 "--backlog" => read.settings.backlog = Some(number(name, value)?),
                 "--program" => {
                     let known = kind.programs.iter().find(|program| *program == value);
@@ -151,14 +153,14 @@ struct App(Arguments);
 
 impl App {
     /// The server of a cell: the user's own, or else the private one, whose address the engine knows.
-    fn at(&self, cell: &Cell, address: &Address) -> Result<At, PeerError> {
+    fn at(&self, cell: &Cell, address: &Address) -> Result<ServerAddress, PeerError> {
         let given = match cell.transport.as_str() {
             "unix" => &self.0.given.unix,
             _ => &self.0.given.tcp,
         };
         match given {
             Some(at) => Ok(at.clone()),
-            None => At::of(&cell.transport, address).map_err(refused),
+            None => ServerAddress::of(&cell.transport, address).map_err(refused),
         }
     }
 

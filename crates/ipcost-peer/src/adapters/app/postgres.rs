@@ -26,7 +26,7 @@ use super::kind::{
     passed,
 };
 use super::trust::Trust;
-use crate::adapters::at::{At, no_reply};
+use crate::adapters::at::{ServerAddress, no_reply};
 use crate::adapters::{refused, system};
 use crate::{PeerError, ended, receive_all, send_all};
 
@@ -55,7 +55,7 @@ pub(super) const KIND: ServerKind = ServerKind {
     burst: 0,
     most_clients: None,
     start,
-    speech: |login, request, _| Ok(Box::new(Queries::new(login, request)?)),
+    speech: |login, request, _| Ok(Box::new(PostgresQueries::new(login, request)?)),
     facts,
 };
 
@@ -146,8 +146,8 @@ fn run(setup: &Setup<'_>, program: &Path, words: &[&str], input: Option<&Path>) 
     setup.run(program, &arguments, input)
 }
 
-fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
-    let mut queries = Queries::new(login, "SELECT 1")?;
+fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
+    let mut queries = PostgresQueries::new(login, "SELECT 1")?;
     let mut connection = at.connect_patiently()?;
     queries.greet(&mut connection)?;
     let _ = send_all(&mut *connection, queries.farewell());
@@ -172,7 +172,7 @@ fn agrees_to_tls(connection: &mut Connection) -> Result<bool, PeerError> {
 }
 
 /// One query, again and again.
-struct Queries {
+struct PostgresQueries {
     user: String,
     database: String,
     /// The password of a private server's user; the user's own are never shown to one.
@@ -197,7 +197,7 @@ struct Queries {
     was_empty: bool,
 }
 
-impl Queries {
+impl PostgresQueries {
     fn new(login: &Login, query: &str) -> Result<Self, PeerError> {
         if query.contains('\0') {
             return Err(refused("a query cannot hold the character NUL; take it out"));
@@ -269,7 +269,7 @@ impl Queries {
         check_own(&file, &path).map_err(|why| wanted(&format!("; {} is not used: {why}", path.display())))?;
         let lines = io::read_to_string(file).unwrap_or_default();
         let (host, port) = self.place.clone().unwrap_or_default();
-        let who = Who { host: &host, port, database: &self.database, user: &self.user };
+        let who = PostgresLogin { host: &host, port, database: &self.database, user: &self.user };
         in_lines(&lines, &who).map(String::into_bytes).ok_or_else(|| wanted(""))
     }
 
@@ -339,7 +339,7 @@ fn password_file() -> Option<PathBuf> {
 }
 
 /// Whom a line of that file must be for.
-struct Who<'a> {
+struct PostgresLogin<'a> {
     /// As it was given, or the directory of the socket.
     host: &'a str,
     port: u16,
@@ -352,7 +352,7 @@ const USUAL: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
 
 /// The password in lines of host, port, database, user and password; a backslash escapes a colon. By the rules of libpq: the host
 /// must be the one that is asked, as it is named, and so must the port.
-fn in_lines(lines: &str, who: &Who<'_>) -> Option<String> {
+fn in_lines(lines: &str, who: &PostgresLogin<'_>) -> Option<String> {
     let port = who.port.to_string();
     lines.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let mut fields = vec![String::new()];
@@ -391,7 +391,7 @@ fn error_in(mut fields: ErrorFields<'_>) -> String {
     }
 }
 
-impl Speech for Queries {
+impl Speech for PostgresQueries {
     fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
         let failed = |error| {
             refused(format!("the server does not answer the greeting of PostgreSQL: {}", no_reply(&error)))
@@ -531,16 +531,17 @@ mod tests {
         assert_eq!(rounds(b"r=x,s=QSXCR+Q6sek8bf92,i=4096"), Some(4096));
         assert_eq!(rounds(b"r=i=7,s=x"), None);
         let login = Login { user: Some("me".to_owned()), ..Login::default() };
-        let mut queries = Queries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap();
+        let mut queries =
+            PostgresQueries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap();
         let mut scram = Some(ScramSha256::new(b"x", ChannelBinding::unsupported()));
         let first = asks(11, b"r=x,s=QSXCR+Q6sek8bf92,i=4294967295");
         let error = queries.authenticate(&first, &mut scram, false).unwrap_err().to_string();
         assert!(error.contains("more than 1000000 rounds"), "{error}");
     }
 
-    fn queries() -> Queries {
+    fn queries() -> PostgresQueries {
         let login = Login { user: Some("me".to_owned()), ..Login::default() };
-        Queries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap()
+        PostgresQueries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap()
     }
 
     fn asks(kind: u32, rest: &[u8]) -> Message {
@@ -590,7 +591,8 @@ mod tests {
     #[test]
     fn the_file_of_passwords_is_read_as_libpq_does() {
         let lines = "# none\nother:5432:*:me:no\nlocalhost:*:db:you:no\n/run:*:db:me:a\\:b\nlocalhost:5432:*:me:d\n*:*:shop:me:c\n";
-        let found = |host, port, database, user| in_lines(lines, &Who { host, port, database, user });
+        let found =
+            |host, port, database, user| in_lines(lines, &PostgresLogin { host, port, database, user });
         assert_eq!(found("/run", 5432, "db", "me").as_deref(), Some("a:b"));
         assert_eq!(found("127.0.0.1", 5432, "shop", "me").as_deref(), Some("c"));
         assert_eq!(found("/run", 5432, "shop", "nobody"), None);

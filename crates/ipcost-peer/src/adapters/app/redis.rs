@@ -11,7 +11,7 @@ use super::kind::{
 };
 use super::trust::Trust;
 use crate::PeerError;
-use crate::adapters::at::{At, be_let_in, end_in_time};
+use crate::adapters::at::{ServerAddress, be_let_in, end_in_time};
 use crate::adapters::redis::resp::command;
 use crate::adapters::redis::{ControlConnection, USER, WELCOME, access};
 use crate::adapters::refused;
@@ -41,7 +41,7 @@ pub(super) const KIND: ServerKind = ServerKind {
     burst: 600,
     most_clients: None,
     start,
-    speech: |login, request, _| Ok(Box::new(Commands::new(login, request)?)),
+    speech: |login, request, _| Ok(Box::new(RedisCommands::new(login, request)?)),
     facts,
 };
 
@@ -93,7 +93,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     })
 }
 
-fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
+fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
     let mut desk = ControlConnection::open(at, PATIENCE)?;
     let _ends = end_in_time(desk.connection())?;
     let proof = proof(login);
@@ -129,7 +129,7 @@ fn proof(login: &Login) -> Option<Vec<String>> {
 
 /// One command, again and again.
 #[derive(Debug)]
-struct Commands {
+struct RedisCommands {
     request: Vec<u8>,
     greeting: Option<Vec<u8>>,
     trust: Trust,
@@ -139,7 +139,7 @@ struct Commands {
     skip: usize,
 }
 
-impl Commands {
+impl RedisCommands {
     fn new(login: &Login, request: &str) -> Result<Self, PeerError> {
         let words = shlex::split(request).filter(|words| !words.is_empty()).ok_or_else(|| {
             refused(format!(
@@ -159,7 +159,7 @@ impl Commands {
     }
 }
 
-impl Speech for Commands {
+impl Speech for RedisCommands {
     fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
         let Some(greeting) = &self.greeting else { return Ok(()) };
         self.trust.look(connection)?;
@@ -198,7 +198,7 @@ impl Speech for Commands {
 
 const NOT_REDIS: &str = "it answers with something other than a reply of Redis; is it one?";
 
-impl Commands {
+impl RedisCommands {
     fn line(&mut self, line: &[u8]) -> Result<(), String> {
         let (kind, rest) = line.split_first().ok_or(NOT_REDIS)?;
         let number =
@@ -230,8 +230,8 @@ mod tests {
     use super::super::kind::{LONGEST_LINE, taken_by};
     use super::*;
 
-    fn commands(request: &str) -> Result<Commands, String> {
-        Commands::new(&Login::default(), request).map_err(|error| error.to_string())
+    fn commands(request: &str) -> Result<RedisCommands, String> {
+        RedisCommands::new(&Login::default(), request).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
         assert!(commands("SET a b").unwrap_err().contains("--writes"));
         assert!(commands("eval x").is_err() && commands("").is_err() && commands("GET 'a").is_err());
         let writing = Login { writes: true, ..Login::default() };
-        assert!(Commands::new(&writing, "SET a b").is_ok());
+        assert!(RedisCommands::new(&writing, "SET a b").is_ok());
     }
 
     #[test]

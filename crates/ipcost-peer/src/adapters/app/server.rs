@@ -3,13 +3,13 @@
 use ipcost_model::Cell;
 use ipcost_model::protocol::{PROCESSES, processes_of};
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::process_tree::Used;
+use ipcost_sys::process_tree::UsedByTree;
 use ipcost_sys::{driven, process_tree};
 
-use crate::adapters::at::At;
+use crate::adapters::at::ServerAddress;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::refused;
-use crate::{Gathering, Order, PeerError, Prepared, Role, RoleState, Together};
+use crate::{Gathering, JoinedReports, Order, PeerError, Prepared, Role, RoleState};
 
 struct Accounting {
     words: Words,
@@ -17,11 +17,11 @@ struct Accounting {
     processes: Vec<u32>,
     /// Whether it is a private server, which runs where this process may run.
     is_placed: bool,
-    before: Used,
+    before: UsedByTree,
 }
 
 /// Finds the server's processes, and waits for the client.
-pub(super) fn prepare(cell: &Cell, at: &At, is_private: bool) -> Result<Prepared, PeerError> {
+pub(super) fn prepare(cell: &Cell, at: &ServerAddress, is_private: bool) -> Result<Prepared, PeerError> {
     let mut processes = processes_of(&at.address);
     if !at.address.contains_key(PROCESSES) {
         processes.extend(process(at)?);
@@ -33,13 +33,13 @@ pub(super) fn prepare(cell: &Cell, at: &At, is_private: bool) -> Result<Prepared
     let server = beside::offer(cell, &mut told)?;
     let part = RoleState::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;
-        Ok(Box::new(Accounting { words, processes, is_placed: is_private, before: Used::default() }))
+        Ok(Box::new(Accounting { words, processes, is_placed: is_private, before: UsedByTree::default() }))
     }));
     Ok(Prepared { address: told, effective: Vec::new(), part })
 }
 
 /// The process that listens at an address.
-pub(super) fn process(at: &At) -> Result<Option<u32>, PeerError> {
+pub(super) fn process(at: &ServerAddress) -> Result<Option<u32>, PeerError> {
     if at.is_remote() {
         // Another machine's or container's, which this system does not tell about.
         return Ok(None);
@@ -65,7 +65,7 @@ impl Role for Accounting {
     }
 
     /// Waits for the client's message that it has finished.
-    fn run(&mut self, _order: Order) -> Result<Together, PeerError> {
+    fn run(&mut self, _order: Order) -> Result<JoinedReports, PeerError> {
         let began_ns = now_ns();
         if !self.words.hear() {
             // The client knows best why it is gone.
@@ -78,13 +78,13 @@ impl Role for Accounting {
         let wall_ns = now_ns() - began_ns;
         let after = self.used().ok_or_else(|| refused("the server ended in the middle of a batch"))?;
         let usage = after.since(&self.before);
-        Ok(Together { wall_ns, usage, ..Together::default() })
+        Ok(JoinedReports { wall_ns, usage, ..JoinedReports::default() })
     }
 }
 
 impl Accounting {
     /// What the server's processes have used; `None` if one of those that were started has ended.
-    fn used(&self) -> Option<Used> {
-        Used::now(&self.processes, &self.before)
+    fn used(&self) -> Option<UsedByTree> {
+        UsedByTree::now(&self.processes, &self.before)
     }
 }

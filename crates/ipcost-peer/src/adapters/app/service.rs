@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::Cell;
 use ipcost_model::protocol::{Address, Hello, PROCESSES, PeerRole, RUNS_AS};
-use ipcost_sys::driven::{self, Driven};
+use ipcost_sys::driven::{self, DrivenProgram};
 use ipcost_sys::process::{kill_group, spawn_guard};
 use ipcost_sys::transport::TransportError;
 use ipcost_sys::{Launch, unguessable};
@@ -20,10 +20,10 @@ use ipcost_sys::{Launch, unguessable};
 use super::client::{Asker, Trouble};
 use super::kind::{Ending, Login, ServerKind, Setup, Started};
 use super::{Arguments, PATTERNS, TRANSPORTS};
-use crate::adapters::at::{At, SECRET, no_reply, nobody_listens};
+use crate::adapters::at::{SECRET, ServerAddress, no_reply, nobody_listens};
 use crate::adapters::port::Port;
 use crate::adapters::{hello, refused, system};
-use crate::{Order, Peer, PeerError, Prepared, Role, RoleState, Together};
+use crate::{JoinedReports, Order, Peer, PeerError, Prepared, Role, RoleState};
 
 /// How long a server may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -53,7 +53,7 @@ impl Peer for Service {
             return Err(refused("a service is given a directory (dir), and plays no other role"));
         };
         let dirs = (Path::new(dir), Path::new(kept.unwrap_or(dir)));
-        let (private, address) = Private::start(&self.0, dirs)?;
+        let (private, address) = PrivateServer::start(&self.0, dirs)?;
         Ok(Prepared { address, effective: Vec::new(), part: RoleState::Playing(Box::new(private)) })
     }
 }
@@ -71,14 +71,14 @@ fn secret_in(kept: &Path) -> Result<String, PeerError> {
 }
 
 /// A server that is ended when this value is dropped.
-struct Private {
-    guard: Guard,
+struct PrivateServer {
+    guard: ServiceGuard,
     /// One process, or one for each socket: the Unix socket first.
-    programs: Vec<Driven>,
+    programs: Vec<DrivenProgram>,
     ending: Ending,
 }
 
-impl Private {
+impl PrivateServer {
     /// In a directory of its own, and one that servers of the same run have after one another.
     fn start(given: &Arguments, (dir, kept): (&Path, &Path)) -> Result<(Self, Address), PeerError> {
         let Arguments { kind, settings, login: Login { writes, .. }, .. } = given;
@@ -103,7 +103,7 @@ impl Private {
         driven::give_directory(room, user).map_err(made(room))?;
         let secret = &secret_in(kept)?;
         let (held, mut tcp) = held_port()?;
-        let port = At::of("tcp", &tcp).ok().and_then(|at| at.port()).unwrap_or_default();
+        let port = ServerAddress::of("tcp", &tcp).ok().and_then(|at| at.port()).unwrap_or_default();
         let (socket, writes) = (&room.join("s"), *writes);
         let program = &program;
         let setup = Setup { program, dir, room, kept, secret, writes, socket, port, user, settings };
@@ -113,7 +113,8 @@ impl Private {
         for address in [&mut started.unix, &mut tcp] {
             address.insert(SECRET.to_owned(), secret.clone().into());
         }
-        let mut private = Self { guard: Guard::start()?, programs: Vec::new(), ending: started.ending };
+        let mut private =
+            Self { guard: ServiceGuard::start()?, programs: Vec::new(), ending: started.ending };
         let began = Instant::now();
         if let Some((program, arguments)) = &started.behind {
             private.launch(program, arguments, &setup, &started)?;
@@ -121,7 +122,7 @@ impl Private {
         for arguments in [&started.arguments].into_iter().chain(&started.second) {
             private.launch(program, arguments, &setup, &started)?;
         }
-        let at = [At::of("unix", &started.unix), At::of("tcp", &tcp)];
+        let at = [ServerAddress::of("unix", &started.unix), ServerAddress::of("tcp", &tcp)];
         let at = at.into_iter().collect::<Result<Vec<_>, _>>().map_err(refused)?;
         for at in &at {
             private.await_answer(kind, at, user.map_or_else(driven::own_user, |user| user.id))?;
@@ -133,7 +134,7 @@ impl Private {
                 asked(kind, &writing, at, request)?;
             }
         }
-        let processes: Vec<u32> = private.programs.iter().map(Driven::id).collect();
+        let processes: Vec<u32> = private.programs.iter().map(DrivenProgram::id).collect();
         let address = [("unix", started.unix), ("tcp", tcp)].map(|(transport, mut address)| {
             if started.behind.is_some() {
                 address.insert(PROCESSES.to_owned(), processes.clone().into());
@@ -153,7 +154,7 @@ impl Private {
         setup: &Setup<'_>,
         started: &Started,
     ) -> Result<(), PeerError> {
-        let launched = Driven::start(Launch {
+        let launched = DrivenProgram::start(Launch {
             program: &program.to_string_lossy(),
             arguments,
             complains_on_output: true,
@@ -169,7 +170,7 @@ impl Private {
         Ok(())
     }
 
-    fn await_answer(&mut self, kind: &ServerKind, at: &At, user: u32) -> Result<(), PeerError> {
+    fn await_answer(&mut self, kind: &ServerKind, at: &ServerAddress, user: u32) -> Result<(), PeerError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(program) = self.programs.iter_mut().find(|program| program.has_ended()) {
@@ -194,7 +195,7 @@ impl Private {
     }
 }
 
-impl Drop for Private {
+impl Drop for PrivateServer {
     fn drop(&mut self) {
         for program in &self.programs {
             if self.ending != Ending::Killed {
@@ -211,9 +212,9 @@ impl Drop for Private {
 ///
 /// PHP-FPM does: the engine's guard does not know that group, and its processes outlive a first one that is killed. Other servers
 /// lead no group, so nothing of theirs is killed.
-struct Guard(Child);
+struct ServiceGuard(Child);
 
-impl Guard {
+impl ServiceGuard {
     fn start() -> Result<Self, PeerError> {
         let own = env::current_exe().map_err(system("cannot find the path of this program"))?;
         let command = [own.to_string_lossy().into_owned(), "guard".to_owned()];
@@ -240,7 +241,7 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for ServiceGuard {
     fn drop(&mut self) {
         self.end();
     }
@@ -248,12 +249,17 @@ impl Drop for Guard {
 
 /// A free port of loopback, which no one else gets while it is held.
 pub(super) fn held_port() -> Result<(Port, Address), PeerError> {
-    let mut address = At::of_port(Ipv4Addr::LOCALHOST.into(), 0).address;
+    let mut address = ServerAddress::of_port(Ipv4Addr::LOCALHOST.into(), 0).address;
     Ok((Port::hold(&mut address)?, address))
 }
 
 /// Asks once, on a connection for it alone; the bytes of the reply.
-pub(super) fn asked(kind: &ServerKind, login: &Login, at: &At, request: &str) -> Result<u64, PeerError> {
+pub(super) fn asked(
+    kind: &ServerKind,
+    login: &Login,
+    at: &ServerAddress,
+    request: &str,
+) -> Result<u64, PeerError> {
     let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
     let cell = Cell {
         request: Some(request.to_owned()),
@@ -272,7 +278,7 @@ pub(super) fn asked(kind: &ServerKind, login: &Login, at: &At, request: &str) ->
     })
 }
 
-pub(super) fn no_server(kind: &ServerKind, at: &At, error: &TransportError) -> PeerError {
+pub(super) fn no_server(kind: &ServerKind, at: &ServerAddress, error: &TransportError) -> PeerError {
     match nobody_listens(error) {
         true => refused(format!(
             "no server listens at {at}; start one there ({}), or give no address to have a private one started",
@@ -282,8 +288,8 @@ pub(super) fn no_server(kind: &ServerKind, at: &At, error: &TransportError) -> P
     }
 }
 
-impl Role for Private {
-    fn run(&mut self, _order: Order) -> Result<Together, PeerError> {
+impl Role for PrivateServer {
+    fn run(&mut self, _order: Order) -> Result<JoinedReports, PeerError> {
         Err(refused("a service runs no batch"))
     }
 }

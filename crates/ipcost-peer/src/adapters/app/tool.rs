@@ -7,17 +7,17 @@ use std::time::Instant;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern, Usage};
 use ipcost_sys::Launch;
-use ipcost_sys::driven::Driven;
+use ipcost_sys::driven::DrivenProgram;
 use ipcost_sys::programs;
 
 use super::kind::{Login, ServerKind};
-use crate::adapters::at::At;
+use crate::adapters::at::ServerAddress;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::{refused, system};
-use crate::{Order, PeerError, Prepared, Role, RoleState, Together, WorkKind};
+use crate::{JoinedReports, Order, PeerError, Prepared, Role, RoleState, WorkKind};
 
 /// What a load tool is to the rest.
-pub struct Tool {
+pub struct LoadTool {
     /// Its name in commands, and its program.
     pub name: &'static str,
     /// Debian's package with it.
@@ -34,12 +34,12 @@ pub struct Tool {
     /// What it reads from its standard input.
     input: fn(&Task<'_>) -> String,
     /// What it tells of a batch; `None` if that is not understood.
-    read: fn(&str, &Task<'_>) -> Option<Heard>,
+    read: fn(&str, &Task<'_>) -> Option<ToolOutput>,
 }
 
 /// What a tool is to do.
 struct Task<'a> {
-    at: &'a At,
+    at: &'a ServerAddress,
     login: &'a Login,
     request: &'a str,
     clients: u64,
@@ -52,7 +52,7 @@ struct Task<'a> {
 
 /// What a tool tells of a batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Heard {
+struct ToolOutput {
     /// How long it took; `None` if it does not tell.
     seconds: Option<f64>,
     /// Requests that were answered with an error, or not at all.
@@ -63,8 +63,8 @@ struct Heard {
 const BAD: &str = "bad_replies";
 
 /// Every tool, in the order of their servers.
-pub const TOOLS: &[Tool] = &[
-    Tool {
+pub const TOOLS: &[LoadTool] = &[
+    LoadTool {
         name: "pgbench",
         package: "postgresql-contrib",
         kinds: &["postgres"],
@@ -91,10 +91,10 @@ pub const TOOLS: &[Tool] = &[
         read: |output, task| {
             let rate = number_after(output, "tps = ")?;
             let bad = number_after(output, "number of failed transactions: ").unwrap_or_default();
-            Some(Heard { seconds: Some(task.ops as f64 / rate), bad })
+            Some(ToolOutput { seconds: Some(task.ops as f64 / rate), bad })
         },
     },
-    Tool {
+    LoadTool {
         name: "redis-benchmark",
         package: "redis-tools",
         kinds: &["redis"],
@@ -123,10 +123,10 @@ pub const TOOLS: &[Tool] = &[
             // The request, requests a second and latencies, each in quotes, below a line with their names.
             let line = output.lines().rfind(|line| line.starts_with('"'))?;
             let rate: f64 = line.split("\",\"").nth(1)?.trim_matches('"').parse().ok()?;
-            Some(Heard { seconds: Some(task.ops as f64 / rate), bad: 0.0 })
+            Some(ToolOutput { seconds: Some(task.ops as f64 / rate), bad: 0.0 })
         },
     },
-    Tool {
+    LoadTool {
         name: "sysbench",
         package: "sysbench",
         kinds: &["mariadb"],
@@ -146,13 +146,13 @@ pub const TOOLS: &[Tool] = &[
         input: |task| task.login.secret.iter().map(|secret| format!("mysql-password={secret}\n")).collect(),
         read: |output, _| {
             let seconds = number_after(output, "total time:")?;
-            Some(Heard {
+            Some(ToolOutput {
                 seconds: Some(seconds),
                 bad: number_after(output, "ignored errors:").unwrap_or_default(),
             })
         },
     },
-    Tool {
+    LoadTool {
         name: "mariadb-dump",
         package: "mariadb-client",
         kinds: &["mariadb"],
@@ -169,9 +169,9 @@ pub const TOOLS: &[Tool] = &[
             Ok(words)
         },
         input: |_| String::new(),
-        read: |_, _| Some(Heard { seconds: None, bad: 0.0 }),
+        read: |_, _| Some(ToolOutput { seconds: None, bad: 0.0 }),
     },
-    Tool {
+    LoadTool {
         name: "ab",
         package: "apache2-utils",
         kinds: &["http", "nginx-php", "h2o-nginx"],
@@ -198,7 +198,7 @@ pub const TOOLS: &[Tool] = &[
             // Pages that tell the time differ in length, which ab counts as failures, too.
             let bad =
                 count("Non-2xx responses:") + count("Connect: ") + count("Receive: ") + count("Exceptions: ");
-            Some(Heard { seconds: Some(number_after(output, "Time taken for tests:")?), bad })
+            Some(ToolOutput { seconds: Some(number_after(output, "Time taken for tests:")?), bad })
         },
     },
 ];
@@ -206,7 +206,7 @@ pub const TOOLS: &[Tool] = &[
 /// The rows that sysbench asks for, of those that the table has.
 const SYSBENCH_ROWS: u32 = 1000;
 
-impl Tool {
+impl LoadTool {
     /// Finds a tool by its name, for a kind of server.
     pub fn find(name: &str, kind: &str) -> Result<&'static Self, String> {
         let of_kind = || TOOLS.iter().filter(|tool| tool.kinds.contains(&kind));
@@ -234,7 +234,7 @@ fn number_after(text: &str, label: &str) -> Option<f64> {
 }
 
 /// A place as arguments: the flag of a path, or those of a host and a port.
-fn place(at: &At, [path, host, port]: [&str; 3]) -> Result<Vec<String>, PeerError> {
+fn place(at: &ServerAddress, [path, host, port]: [&str; 3]) -> Result<Vec<String>, PeerError> {
     match (at.path(), at.host(), at.port()) {
         (Some(socket), ..) => Ok(owned(&[path, socket])),
         (None, Some(name), Some(number)) => Ok(owned(&[host, name, port, &number.to_string()])),
@@ -243,7 +243,7 @@ fn place(at: &At, [path, host, port]: [&str; 3]) -> Result<Vec<String>, PeerErro
 }
 
 /// libpq names a Unix socket by its directory and a number at the end of its name.
-fn postgres_place(at: &At) -> Result<(String, String), PeerError> {
+fn postgres_place(at: &ServerAddress) -> Result<(String, String), PeerError> {
     let Some(path) = at.path().map(Path::new) else {
         let words = place(at, ["", "", ""])?;
         return Ok((words[1].clone(), words[3].clone()));
@@ -264,21 +264,21 @@ fn mysql_place(task: &Task<'_>) -> Result<Vec<String>, PeerError> {
 
 /// The client's role, played by a tool.
 struct Driving {
-    tool: &'static Tool,
+    tool: &'static LoadTool,
     login: Login,
     cell: Cell,
     request: String,
-    at: At,
+    at: ServerAddress,
     tls: bool,
     words: Words,
 }
 
 /// Connects to the server's side; the tool itself is started in each batch.
 pub(super) fn prepare(
-    tool: &'static Tool,
+    tool: &'static LoadTool,
     (kind, login, tls): (&ServerKind, &Login, bool),
     cell: &Cell,
-    at: &At,
+    at: &ServerAddress,
     address: &Address,
 ) -> Result<Prepared, PeerError> {
     if let Some((program, package)) = tool.missing() {
@@ -296,7 +296,7 @@ pub(super) fn prepare(
 }
 
 impl Role for Driving {
-    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+    fn run(&mut self, order: Order) -> Result<JoinedReports, PeerError> {
         let clients = u64::from(self.cell.concurrency);
         let (ops, times) = match self.tool.is_single {
             // Nothing that it says can be compared with anything, so once is enough to see that it works.
@@ -335,7 +335,7 @@ impl Role for Driving {
         let part = (order.ops as f64 / (ops * times) as f64).min(1.0);
         let wall_ns = (seconds * 1e9 * part) as u64;
         let measures = [(BAD.to_owned(), bad * part)];
-        Ok(Together { wall_ns, usage, measures: measures.into(), ..Together::default() })
+        Ok(JoinedReports { wall_ns, usage, measures: measures.into(), ..JoinedReports::default() })
     }
 }
 
@@ -351,7 +351,7 @@ impl Driving {
         let arguments = (self.tool.arguments)(task)?;
         let env: Vec<(&str, &str)> =
             self.tool.password.zip(self.login.secret.as_deref()).into_iter().collect();
-        let started = Driven::start(Launch {
+        let started = DrivenProgram::start(Launch {
             program: self.tool.name,
             arguments: &arguments,
             env: &env,
@@ -373,20 +373,20 @@ mod tests {
 
     use super::*;
 
-    fn task<'a>(at: &'a At, login: &'a Login, request: &'a str) -> Task<'a> {
+    fn task<'a>(at: &'a ServerAddress, login: &'a Login, request: &'a str) -> Task<'a> {
         Task { at, login, request, clients: 10, ops: 1000, pipeline: 16, keeps: true, tls: false }
     }
 
-    fn tool(name: &str) -> &'static Tool {
+    fn tool(name: &str) -> &'static LoadTool {
         TOOLS.iter().find(|tool| tool.name == name).unwrap()
     }
 
     #[test]
     fn what_tools_tell_is_read_from_what_they_print() {
-        let (at, login) = (At::of_port(Ipv4Addr::LOCALHOST.into(), 80), Login::default());
+        let (at, login) = (ServerAddress::of_port(Ipv4Addr::LOCALHOST.into(), 80), Login::default());
         let task = task(&at, &login, "");
         let heard = |name: &str, text: &str| (tool(name).read)(text, &task);
-        let takes = |seconds, bad| Some(Heard { seconds: Some(seconds), bad });
+        let takes = |seconds, bad| Some(ToolOutput { seconds: Some(seconds), bad });
         let pgbench =
             "number of failed transactions: 3 (0.300%)\nlatency average = 0.1 ms\ntps = 500.0 (without …)\n";
         assert_eq!(heard("pgbench", pgbench), takes(2.0, 3.0));
@@ -405,9 +405,9 @@ mod tests {
     fn tools_reach_both_sockets_with_the_load_that_was_asked_for() {
         let login =
             Login { user: Some("ipcost".to_owned()), database: Some("shop".to_owned()), ..Login::default() };
-        let port = At::of_port(Ipv4Addr::LOCALHOST.into(), 5432);
-        let path = At::of_path("/run/x/.s.PGSQL.5433").unwrap();
-        let words = |name: &str, at: &At, request: &str| {
+        let port = ServerAddress::of_port(Ipv4Addr::LOCALHOST.into(), 5432);
+        let path = ServerAddress::of_path("/run/x/.s.PGSQL.5433").unwrap();
+        let words = |name: &str, at: &ServerAddress, request: &str| {
             (tool(name).arguments)(&task(at, &login, request))
                 .map(|words| words.join(" "))
                 .map_err(|error| error.to_string())
@@ -427,6 +427,6 @@ mod tests {
         );
         assert!(words("ab", &port, "GET /a").unwrap().ends_with("-k http://127.0.0.1:5432/a"));
         assert!(words("ab", &path, "GET /a").unwrap_err().contains("no Unix sockets"));
-        assert!(Tool::find("ab", "postgres").is_err_and(|error| error.contains("pgbench")));
+        assert!(LoadTool::find("ab", "postgres").is_err_and(|error| error.contains("pgbench")));
     }
 }

@@ -7,16 +7,16 @@ use ipcost_sys::driven;
 use ipcost_sys::transport::{Channel, Client, Connection};
 
 use super::desk::{self, ControlConnection, WELCOME};
-use super::key::{Key, REPLY_BYTES};
+use super::key::{REPLY_BYTES, RedisKey};
 use super::private::PATIENCE;
 use super::resp::{Reply, command};
 use super::server::KEY;
-use crate::adapters::at::{At, be_let_in};
+use crate::adapters::at::{ServerAddress, be_let_in};
 use crate::adapters::beside;
 use crate::adapters::refused;
 use crate::{
-    Crew, DescriptorTable, Meter, Metering, Order, Pacing, PeerError, Prepared, Report, Unmetered, Work,
-    WorkKind, metered, send_all,
+    DescriptorTable, Meter, Metering, Order, Pacing, PeerError, Prepared, Report, Unmetered, Work, WorkKind,
+    Workers, metered, send_all,
 };
 
 /// The longest error that is shown, bytes.
@@ -29,8 +29,8 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
             "the server's address names no key, so it is not a redis peer; give --server redis",
         ));
     };
-    let key = Key::named(name, cell.size as usize)?;
-    let at = At::of(&cell.transport, address).map_err(refused)?;
+    let key = RedisKey::named(name, cell.size as usize)?;
+    let at = ServerAddress::of(&cell.transport, address).map_err(refused)?;
     let mut cell = cell.clone();
     let spreads = spreads_sources(&cell, &at)?;
     if cell.pattern == Pattern::Connect {
@@ -70,12 +70,12 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
         let pacing = Pacing::of(&cell, worker);
         Ok(Box::new(Incr { client, open, resolves, alone, request, greeted, reply, pacing }))
     };
-    beside::client(Crew::of_client(&cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
+    beside::client(Workers::of_client(&cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
 }
 
 /// A given server may refuse connections from addresses other than 127.0.0.1: protected mode does up to redis 7.0.
 /// Then all come from there, unless the option explicitly asks otherwise.
-fn spreads_sources(cell: &Cell, at: &At) -> Result<bool, PeerError> {
+fn spreads_sources(cell: &Cell, at: &ServerAddress) -> Result<bool, PeerError> {
     let asked = cell.options.bool("spread_sources");
     if at.transport == "tcp6" && asked == Some(true) {
         return Err(refused("::1 has no other addresses next to it; leave option spread_sources out"));
@@ -96,7 +96,7 @@ fn spreads_sources(cell: &Cell, at: &At) -> Result<bool, PeerError> {
 }
 
 /// The result must be the server's address, and so on loopback.
-fn check_resolving(at: &At) -> Result<(), PeerError> {
+fn check_resolving(at: &ServerAddress) -> Result<(), PeerError> {
     let found = driven::address_of_localhost().map(|address| address.to_string());
     if found.as_deref() == at.host().zip(at.port()).map(|(host, _)| host) && found.is_some() {
         return Ok(());

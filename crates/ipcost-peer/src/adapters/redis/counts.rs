@@ -4,13 +4,13 @@ use ipcost_model::Usage;
 use ipcost_sys::driven;
 
 use super::desk::ControlConnection;
-use super::key::Key;
+use super::key::RedisKey;
 use crate::PeerError;
 use crate::adapters::refused;
 
 /// All counters at one time.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Counts {
+pub struct RedisCounts {
     pub value: u64,
     /// Calls of `INCR`, and their time according to redis, microseconds.
     calls: u64,
@@ -21,11 +21,11 @@ pub struct Counts {
     cpu_ns: u64,
 }
 
-impl Counts {
+impl RedisCounts {
     /// Before a batch; requests that cost the server something come first.
     pub fn at_begin(
         desk: &mut ControlConnection,
-        key: &Key,
+        key: &RedisKey,
         process: Option<u32>,
     ) -> Result<Self, PeerError> {
         let mut counts = Self::default();
@@ -37,7 +37,11 @@ impl Counts {
     }
 
     /// After a batch; requests that cost the server something come last.
-    pub fn at_end(desk: &mut ControlConnection, key: &Key, process: Option<u32>) -> Result<Self, PeerError> {
+    pub fn at_end(
+        desk: &mut ControlConnection,
+        key: &RedisKey,
+        process: Option<u32>,
+    ) -> Result<Self, PeerError> {
         let mut counts = Self::default();
         counts.read_process(process);
         counts.ask_usage(desk)?;
@@ -46,7 +50,7 @@ impl Counts {
         Ok(counts)
     }
 
-    fn ask_value(&mut self, desk: &mut ControlConnection, key: &Key) -> Result<(), PeerError> {
+    fn ask_value(&mut self, desk: &mut ControlConnection, key: &RedisKey) -> Result<(), PeerError> {
         let value = desk.ask_text(&["GET", &key.padded])?.parse();
         let gone =
             |_| refused(format!("the key {} is gone from the redis server at {}", key.name, desk.server));

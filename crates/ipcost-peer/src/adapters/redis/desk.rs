@@ -9,7 +9,7 @@ use ipcost_sys::transport::{Channel, Client, Connection, TransportError};
 
 use super::resp::{self, Reply};
 use crate::PeerError;
-use crate::adapters::at::At;
+use crate::adapters::at::ServerAddress;
 use crate::adapters::refused;
 
 /// A connection's bytes, for the standard library's readers and writers.
@@ -39,12 +39,16 @@ pub struct ControlConnection {
 
 impl ControlConnection {
     /// Connects, and limits the wait for every reply.
-    pub fn open(at: &At, patience: Duration) -> Result<Self, TransportError> {
+    pub fn open(at: &ServerAddress, patience: Duration) -> Result<Self, TransportError> {
         Self::of(client(at, None, 0)?.connect()?, at, patience)
     }
 
     /// Uses an existing connection.
-    pub fn of(connection: Connection, at: &At, patience: Duration) -> Result<Self, TransportError> {
+    pub fn of(
+        connection: Connection,
+        at: &ServerAddress,
+        patience: Duration,
+    ) -> Result<Self, TransportError> {
         driven::limit_waits(&connection, patience)
             .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))?;
         let mut desk = Self { connection: BufReader::new(Bytes(connection)), server: at.to_string() };
@@ -132,13 +136,17 @@ pub const USER: &str = "ipcost";
 pub const WELCOME: &[u8; 5] = b"+OK\r\n";
 
 /// The command with which a private server lets its clients in.
-pub fn proof(at: &At) -> Option<[&str; 3]> {
+pub fn proof(at: &ServerAddress) -> Option<[&str; 3]> {
     at.secret().map(|secret| ["AUTH", USER, secret])
 }
 
 /// Connects with the cell's options, or without any; as in pattern `connect`, which alone accepts another user's
 /// server.
-pub fn client(at: &At, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+pub fn client(
+    at: &ServerAddress,
+    cell: Option<&Cell>,
+    worker: u32,
+) -> Result<Box<dyn Client>, TransportError> {
     let options = cell.map(|cell| cell.options.clone()).unwrap_or_default();
     // A redis-server sets TCP_NODELAY. The published client does not, so this one does only on request.
     let nodelay = options.bool("tcp_nodelay").unwrap_or(false);

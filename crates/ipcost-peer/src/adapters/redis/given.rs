@@ -9,10 +9,10 @@ use ipcost_sys::{SysError, driven};
 
 use super::PROGRAM;
 use super::desk::ControlConnection;
-use super::key::Key;
+use super::key::RedisKey;
 use super::resp::Reply;
 use crate::PeerError;
-use crate::adapters::at::At;
+use crate::adapters::at::ServerAddress;
 use crate::adapters::at::nobody_listens;
 use crate::adapters::refused;
 
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const KEEPERS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Connects to it, once it has answered like redis.
-pub fn open(at: &At) -> Result<ControlConnection, PeerError> {
+pub fn open(at: &ServerAddress) -> Result<ControlConnection, PeerError> {
     let mut desk = ControlConnection::open(at, PATIENCE).map_err(|error| no_server(at, error))?;
     let server = &desk.server.clone();
     match desk.exchange(&["PING"]) {
@@ -41,7 +41,7 @@ pub fn open(at: &At) -> Result<ControlConnection, PeerError> {
     }
 }
 
-fn no_server(at: &At, error: TransportError) -> PeerError {
+fn no_server(at: &ServerAddress, error: TransportError) -> PeerError {
     let how = match &error {
         TransportError::System(SysError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             "there is no such socket"
@@ -56,7 +56,7 @@ fn no_server(at: &At, error: TransportError) -> PeerError {
     refused(format!("cannot connect to the redis server at {at}: {error}"))
 }
 
-pub fn version(at: &At) -> Result<String, PeerError> {
+pub fn version(at: &ServerAddress) -> Result<String, PeerError> {
     let mut desk = open(at)?;
     desk.ask_info("server", "redis_version")?.ok_or_else(|| {
         refused(format!("the server at {at} does not tell a version of redis in INFO server; is it redis?"))
@@ -73,7 +73,7 @@ pub fn process(desk: &mut ControlConnection) -> Result<Option<u32>, PeerError> {
 }
 
 /// Starts a process that removes the key once this one has ended, even if killed.
-pub fn keep_clean(at: &At, key: &Key) -> Result<Keeper, PeerError> {
+pub fn keep_clean(at: &ServerAddress, key: &RedisKey) -> Result<Keeper, PeerError> {
     let (at, key) = (at.clone(), key.padded.clone());
     Ok(Keeper::start(move || {
         if let Ok(mut desk) = ControlConnection::open(&at, KEEPERS_PATIENCE) {

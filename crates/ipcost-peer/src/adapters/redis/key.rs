@@ -22,7 +22,7 @@ pub const REPLY_BYTES: usize = 13;
 
 /// A key: a name, padded so that a request has its size.
 #[derive(Debug, Clone)]
-pub struct Key {
+pub struct RedisKey {
     pub name: String,
     pub padded: String,
 }
@@ -57,7 +57,7 @@ pub fn length(request: usize) -> Result<usize, PeerError> {
     Ok(length)
 }
 
-impl Key {
+impl RedisKey {
     /// The key with a name from a server's address.
     pub fn named(name: &str, request: usize) -> Result<Self, PeerError> {
         let length = length(request)?;
@@ -102,13 +102,13 @@ mod tests {
     #[test]
     fn requests_have_the_size_that_is_asked_for_or_say_which_do() {
         for size in [32, 64, 120, 122, 1_000, 16_384] {
-            let key = Key::named("ipcost:ab12", size).unwrap();
+            let key = RedisKey::named("ipcost:ab12", size).unwrap();
             assert_eq!(key.request().len(), size);
         }
         for (size, part) in [(20, "32 or more"), (121, "120 or 122"), (1 << 30, "or less")] {
             let message = length(size).unwrap_err().to_string();
             assert!(message.contains(part), "{size}: {message}");
         }
-        assert!(Key::named("somebody's", 64).is_err());
+        assert!(RedisKey::named("somebody's", 64).is_err());
     }
 }

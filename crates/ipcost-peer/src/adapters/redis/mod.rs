@@ -16,7 +16,7 @@ use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern, SpeaksFirst};
 use ipcost_sys::programs;
 
-use crate::adapters::at::At;
+use crate::adapters::at::ServerAddress;
 use crate::adapters::{Adapter, allow_options, hello, refused};
 use crate::{Peer, PeerError, Prepared};
 
@@ -44,7 +44,7 @@ struct Redis {
     /// Whether the client looks up localhost before every connection.
     resolves: bool,
     /// The given server's addresses, by transport.
-    given: Vec<At>,
+    given: Vec<ServerAddress>,
     version: String,
 }
 
@@ -59,8 +59,8 @@ impl Redis {
             };
             match name.as_str() {
                 "--resolve" => resolves = true,
-                "--unix" => given.push(At::of_path(value()?).map_err(refused)?),
-                "--tcp" => given.push(At::of_host_and_port(value()?, false).map_err(refused)?),
+                "--unix" => given.push(ServerAddress::of_path(value()?).map_err(refused)?),
+                "--tcp" => given.push(ServerAddress::of_host_and_port(value()?, false).map_err(refused)?),
                 _ => {
                     return Err(refused(format!(
                         "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --resolve or none"

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::protocol::{Address, RUNS_AS};
 use ipcost_model::{Cell, Pattern};
-use ipcost_sys::driven::{self, Driven};
+use ipcost_sys::driven::{self, DrivenProgram};
 use ipcost_sys::{Launch, User, unguessable};
 use sha2::{Digest, Sha256};
 
 use super::desk::{ControlConnection, USER};
 use super::{PACKAGE, PROGRAM};
 use crate::PeerError;
-use crate::adapters::at::{At, SECRET, nobody_listens};
+use crate::adapters::at::{SECRET, ServerAddress, nobody_listens};
 use crate::adapters::port::Port;
 use crate::adapters::{refused, system};
 
@@ -35,16 +35,16 @@ pub fn access(secret: &str, allowed: &str) -> Vec<String> {
 }
 
 /// A server that is stopped when this value is dropped.
-pub struct Private {
-    program: Driven,
+pub struct PrivateRedis {
+    program: DrivenProgram,
     /// The directory of its socket.
     dir: Option<PathBuf>,
 }
 
-impl Private {
+impl PrivateRedis {
     /// Starts one at the engine's address, and waits until it answers.
-    pub fn start(cell: &Cell, address: &Address) -> Result<(Self, At), PeerError> {
-        let mut at = At::of(&cell.transport, address).map_err(refused)?;
+    pub fn start(cell: &Cell, address: &Address) -> Result<(Self, ServerAddress), PeerError> {
+        let mut at = ServerAddress::of(&cell.transport, address).map_err(refused)?;
         let user = driven::instead_of_root(&USERS);
         if user.is_none() && driven::is_root() {
             return Err(refused(format!(
@@ -73,10 +73,10 @@ impl Private {
 
     fn listening(
         cell: &Cell,
-        at: &At,
+        at: &ServerAddress,
         (dir, user): (Option<PathBuf>, Option<User>),
     ) -> Result<Self, PeerError> {
-        let started = Driven::start(Launch {
+        let started = DrivenProgram::start(Launch {
             program: PROGRAM,
             arguments: &arguments(cell, at),
             complains_on_output: true,
@@ -116,7 +116,7 @@ impl Private {
     }
 
     /// Whether this very process answers.
-    fn answers(&self, at: &At) -> Result<bool, PeerError> {
+    fn answers(&self, at: &ServerAddress) -> Result<bool, PeerError> {
         let mut desk = match ControlConnection::open(at, PATIENCE) {
             Ok(desk) => desk,
             Err(error) if nobody_listens(&error) => return Ok(false),
@@ -130,7 +130,7 @@ impl Private {
     }
 }
 
-impl Drop for Private {
+impl Drop for PrivateRedis {
     fn drop(&mut self) {
         if let Some(dir) = &self.dir {
             let _ = fs::remove_dir_all(dir);
@@ -147,7 +147,7 @@ const NOWHERE: &str = "/proc";
 /// Protected mode refuses clients from addresses other than 127.0.0.1, even from the rest of 127.0.0.0/8 (redis 7.0;
 /// later versions accept them). The server listens on loopback only either way, so turning it off admits no client
 /// that could not come from 127.0.0.1 just as well.
-fn arguments(cell: &Cell, at: &At) -> Vec<String> {
+fn arguments(cell: &Cell, at: &ServerAddress) -> Vec<String> {
     let spreads = cell.pattern == Pattern::Connect && cell.options.bool("spread_sources").unwrap_or(true);
     let protected = if cell.transport == "tcp" && spreads { "no" } else { "yes" };
     let mut words = vec!["--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", "."];

@@ -5,39 +5,39 @@ use ipcost_model::protocol::Address;
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::worker::Keeper;
 
-use super::counts::Counts;
+use super::counts::RedisCounts;
 use super::desk::ControlConnection;
 use super::given;
-use super::key::Key;
-use super::private::{PATIENCE, Private};
-use crate::adapters::at::At;
+use super::key::RedisKey;
+use super::private::{PATIENCE, PrivateRedis};
+use crate::adapters::at::ServerAddress;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::refused;
-use crate::{Gathering, Order, PeerError, Prepared, Role, RoleState, Together};
+use crate::{Gathering, JoinedReports, Order, PeerError, Prepared, Role, RoleState};
 
 /// The member of the address with the key's name.
 pub const KEY: &str = "key";
 
 /// The server's owner. A given server's key is removed at the end, once the desk is closed.
 enum Whose {
-    Private(Private),
+    Private(PrivateRedis),
     Given(#[allow(dead_code, reason = "it works once it is dropped")] Keeper),
 }
 
-struct Server {
+struct RedisServer {
     words: Words,
     desk: ControlConnection,
-    key: Key,
+    key: RedisKey,
     process: Option<u32>,
     whose: Whose,
-    before: Counts,
+    before: RedisCounts,
 }
 
 /// Starts a server, or uses the given one.
-pub fn prepare(given: &[At], cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
+pub fn prepare(given: &[ServerAddress], cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
     let size = cell.size as usize;
     let (mut desk, process, at, private) = if given.is_empty() {
-        let (private, at) = Private::start(cell, address)?;
+        let (private, at) = PrivateRedis::start(cell, address)?;
         (ControlConnection::open(&at, PATIENCE)?, Some(private.id()), at, Some(private))
     } else {
         if cell.options.int("backlog").is_some() {
@@ -52,7 +52,7 @@ pub fn prepare(given: &[At], cell: &Cell, address: &Address) -> Result<Prepared,
         let process = given::process(&mut desk)?;
         (desk, process, at, None)
     };
-    let key = Key::make(&mut desk, size)?;
+    let key = RedisKey::make(&mut desk, size)?;
     let whose = match private {
         Some(private) => Whose::Private(private),
         None => Whose::Given(given::keep_clean(&at, &key)?),
@@ -62,37 +62,38 @@ pub fn prepare(given: &[At], cell: &Cell, address: &Address) -> Result<Prepared,
     let server = beside::offer(cell, &mut told)?;
     let part = RoleState::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;
-        Ok(Box::new(Server { words, desk, key, process, whose, before: Counts::default() }))
+        Ok(Box::new(RedisServer { words, desk, key, process, whose, before: RedisCounts::default() }))
     }));
     Ok(Prepared { address: told, effective: Vec::new(), part })
 }
 
-impl Role for Server {
+impl Role for RedisServer {
     fn arm(&mut self, _order: Order) -> Result<(), PeerError> {
-        self.before = Counts::at_begin(&mut self.desk, &self.key, self.process)?;
+        self.before = RedisCounts::at_begin(&mut self.desk, &self.key, self.process)?;
         Ok(())
     }
 
     /// Waits for the client's message that it has finished: redis-server gets no requests within a batch.
-    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+    fn run(&mut self, order: Order) -> Result<JoinedReports, PeerError> {
         let began_ns = now_ns();
         if !self.words.hear() {
             return Err(self.without_client());
         }
         let wall_ns = now_ns() - began_ns;
-        let after = Counts::at_end(&mut self.desk, &self.key, self.process)?;
+        let after = RedisCounts::at_end(&mut self.desk, &self.key, self.process)?;
         let counted = after.value.wrapping_sub(self.before.value);
         if counted != order.ops {
             return Err(refused(format!("INCR counted {} of {} requests", counted.cast_signed(), order.ops)));
         }
-        let mut together = Together { wall_ns, usage: after.used_since(&self.before), ..Together::default() };
+        let mut together =
+            JoinedReports { wall_ns, usage: after.used_since(&self.before), ..JoinedReports::default() };
         let told = after.usec_per_call_since(&self.before);
         together.measures.extend(told.map(|usec| ("incr_usec_per_call".to_owned(), usec)));
         Ok(together)
     }
 }
 
-impl Server {
+impl RedisServer {
     /// The client knows best why it is gone, and so does a redis-server that is the cause: let them report first.
     fn without_client(&mut self) -> PeerError {
         beside::let_others_speak();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::Usage;
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::driven::{self, Driven};
+use ipcost_sys::driven::{self, DrivenProgram};
 use ipcost_sys::transport::{self, Connection, Server};
 use ipcost_sys::{Launch, Woken};
 
@@ -19,7 +19,9 @@ use super::sender::used_after;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::port::Port;
 use crate::adapters::{refused, system};
-use crate::{Checked, Gathering, Order, Payload, PeerError, Prepared, Role, RoleState, Together, WorkKind};
+use crate::{
+    CheckedPayload, Gathering, JoinedReports, Order, Payload, PeerError, Prepared, Role, RoleState, WorkKind,
+};
 
 /// How long a receiver may take to get ready.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -29,14 +31,14 @@ const CHECKED_BYTES: usize = 65_536;
 struct Receiver {
     route: Route,
     words: Words,
-    program: Option<Running>,
+    program: Option<RunningReceiver>,
     #[expect(dead_code, reason = "holding it is its use")]
-    place: Place,
+    place: ProgramAddress,
 }
 
 /// A receiver that waits for bytes.
-struct Running {
-    program: Driven,
+struct RunningReceiver {
+    program: DrivenProgram,
     /// Its output, if the payload is checked.
     payload: Option<PipeReader>,
     /// The usage of its start-up.
@@ -46,7 +48,7 @@ struct Running {
 }
 
 /// The address of the programs' own connection.
-enum Place {
+enum ProgramAddress {
     /// A port, held for the program.
     Port(#[expect(dead_code, reason = "holding it is its use")] Port),
     /// A socket's file, removed with this value.
@@ -55,7 +57,7 @@ enum Place {
     None,
 }
 
-impl Drop for Place {
+impl Drop for ProgramAddress {
     fn drop(&mut self) {
         if let Self::File(path) = self {
             // The program may have removed it already.
@@ -66,7 +68,7 @@ impl Drop for Place {
 
 /// Waits for the client.
 pub fn prepare(mut route: Route) -> Result<Prepared, PeerError> {
-    let place = if route.has_beside() { hold_place(&mut route)? } else { Place::None };
+    let place = if route.has_beside() { hold_place(&mut route)? } else { ProgramAddress::None };
     let mut address = route.address.clone();
     let (server, effective): (Box<dyn Server>, _) = if route.has_beside() {
         (beside::offer(&route.cell, &mut address)?, Vec::new())
@@ -87,15 +89,15 @@ pub fn prepare(mut route: Route) -> Result<Prepared, PeerError> {
 }
 
 /// Makes sure that the program's address is free, and stays free.
-fn hold_place(route: &mut Route) -> Result<Place, PeerError> {
+fn hold_place(route: &mut Route) -> Result<ProgramAddress, PeerError> {
     if route.cell.transport == "tcp" {
-        return Port::hold(&mut route.address).map(Place::Port);
+        return Port::hold(&mut route.address).map(ProgramAddress::Port);
     }
     let path = PathBuf::from(route.path());
     if path.exists() {
         return Err(refused(format!("{} exists already; give the socket a path of its own", path.display())));
     }
-    Ok(Place::File(path))
+    Ok(ProgramAddress::File(path))
 }
 
 impl Receiver {
@@ -110,7 +112,7 @@ impl Receiver {
     }
 
     /// Every receiver is started before the time begins: it must be equally ready over all transports.
-    fn await_readiness(&self, program: &Driven) -> Result<(), PeerError> {
+    fn await_readiness(&self, program: &DrivenProgram) -> Result<(), PeerError> {
         let deadline = Instant::now() + PATIENCE;
         // One that has ended reports why when it is awaited.
         while !self.is_ready(program)? && !program.has_ended() {
@@ -125,7 +127,7 @@ impl Receiver {
         Ok(())
     }
 
-    fn is_ready(&self, program: &Driven) -> Result<bool, PeerError> {
+    fn is_ready(&self, program: &DrivenProgram) -> Result<bool, PeerError> {
         let sleeps =
             driven::name_and_sleep(program.id()).is_some_and(|(name, sleeps)| name == PROGRAM && sleeps);
         if !sleeps || !self.route.has_beside() {
@@ -157,7 +159,7 @@ impl Receiver {
             while !rest.is_empty() {
                 let offset = received % size;
                 let (piece, after) = rest.split_at(rest.len().min((size - offset) as usize));
-                Checked.check(received / size, offset, piece)?;
+                CheckedPayload.check(received / size, offset, piece)?;
                 received += piece.len() as u64;
                 rest = after;
             }
@@ -180,7 +182,7 @@ impl Role for Receiver {
             true => driven::ends(&self.words.0).map_err(system("cannot lend an end"))?,
             false => None,
         };
-        let started = Driven::start(Launch {
+        let started = DrivenProgram::start(Launch {
             program: PROGRAM,
             arguments: &self.route.receiver(self.total(order), payload.is_some()),
             input: ends.map(|(read, _)| read.into()),
@@ -192,14 +194,14 @@ impl Role for Receiver {
         let before = driven::used_by(program.id()).filter(|_| self.route.started).unwrap_or_default();
         // The sender does not start before this side is armed.
         let read_before = driven::bytes_read(program.id()).filter(|_| self.route.has_beside()).unwrap_or(0);
-        self.program = Some(Running { program, payload, before, read_before });
+        self.program = Some(RunningReceiver { program, payload, before, read_before });
         Ok(())
     }
 
     /// Send the message first, since the client's clock waits for it; later checks can still fail.
-    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+    fn run(&mut self, order: Order) -> Result<JoinedReports, PeerError> {
         let began_ns = now_ns();
-        let Some(Running { mut program, payload, before, read_before }) = self.program.take() else {
+        let Some(RunningReceiver { mut program, payload, before, read_before }) = self.program.take() else {
             return Err(PeerError::Protocol("a batch that was not armed".to_owned()));
         };
         let total = self.total(order);
@@ -219,7 +221,7 @@ impl Role for Receiver {
             return Err(without_client());
         }
         let usage = if self.route.started { used_after(usage, before) } else { usage };
-        Ok(Together { wall_ns, usage, ..Together::default() })
+        Ok(JoinedReports { wall_ns, usage, ..JoinedReports::default() })
     }
 }
 

@@ -6,20 +6,22 @@ use std::process::Stdio;
 use ipcost_model::Usage;
 use ipcost_model::protocol::Address;
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::driven::{self, Driven};
+use ipcost_sys::driven::{self, DrivenProgram};
 use ipcost_sys::{Launch, transport};
 
 use super::PROGRAM;
 use super::command::Route;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::{refused, system};
-use crate::{Checked, Order, Payload, PeerError, Prepared, Role, RoleState, Together, WorkKind, ended};
+use crate::{
+    CheckedPayload, JoinedReports, Order, Payload, PeerError, Prepared, Role, RoleState, WorkKind, ended,
+};
 
 struct Sender {
     route: Route,
     words: Words,
     /// A paused sender, with the usage of its start-up.
-    held: Option<(Driven, (u64, Usage))>,
+    held: Option<(DrivenProgram, (u64, Usage))>,
 }
 
 /// Connects to the receiver's side.
@@ -43,7 +45,12 @@ pub fn prepare(route: Route) -> Result<Prepared, PeerError> {
 }
 
 impl Sender {
-    fn start(&self, order: Order, payload: Option<PipeReader>, held: bool) -> Result<Driven, PeerError> {
+    fn start(
+        &self,
+        order: Order,
+        payload: Option<PipeReader>,
+        held: bool,
+    ) -> Result<DrivenProgram, PeerError> {
         let bytes = payload.is_none().then_some(order.ops * self.route.cell.size);
         let output = match self.route.lends_ends() {
             true => driven::ends(&self.words.0).map_err(system("cannot lend an end"))?,
@@ -56,7 +63,7 @@ impl Sender {
             output: output.map(|(_, write)| write.into()),
             ..Launch::default()
         };
-        let started = if held { Driven::start_held(launch) } else { Driven::start(launch) };
+        let started = if held { DrivenProgram::start_held(launch) } else { DrivenProgram::start(launch) };
         started.map_err(system(format!("cannot start {PROGRAM}")))
     }
 }
@@ -73,7 +80,7 @@ impl Role for Sender {
 
     /// As published, the time runs from before the sender's start until the receiver has ended, which then has
     /// everything.
-    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+    fn run(&mut self, order: Order) -> Result<JoinedReports, PeerError> {
         let began_ns = now_ns();
         let usage = match self.held.take() {
             Some((mut program, before)) => {
@@ -94,7 +101,7 @@ impl Role for Sender {
             return Err(PeerError::Moving { operation: order.ops - 1, ops: order.ops, source: ended() });
         }
         let wall_ns = now_ns() - began_ns;
-        Ok(Together { wall_ns, sent_ns: Some(sent_ns), usage, ..Together::default() })
+        Ok(JoinedReports { wall_ns, sent_ns: Some(sent_ns), usage, ..JoinedReports::default() })
     }
 }
 
@@ -102,7 +109,7 @@ impl Role for Sender {
 fn feed(ops: u64, size: usize, mut to: PipeWriter) -> Result<(), PeerError> {
     let mut message = vec![0; size];
     for operation in 0..ops {
-        Checked.fill(operation, &mut message);
+        CheckedPayload.fill(operation, &mut message);
         // The program has ended, and reports best itself how.
         to.write_all(&message)
             .map_err(|_| refused(format!("{PROGRAM} ended after {operation} of {ops} messages")))?;

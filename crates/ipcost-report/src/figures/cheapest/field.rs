@@ -12,7 +12,7 @@ const MOST_NAMES: usize = 3;
 /// The least ratio that has digits.
 const LEAST_RATIO: f64 = 0.001;
 /// What is known about the cheapest of a table.
-pub struct Field {
+pub struct CheapestField {
     /// The work and where: `64 B round trip, one core`.
     pub work: String,
     pub standing: Standing,
@@ -41,14 +41,14 @@ pub enum Standing {
     NotCompared,
 }
 
-pub fn field(document: &Document, table: &WorkloadRecord) -> Field {
+pub fn field(document: &Document, table: &WorkloadRecord) -> CheapestField {
     let fastest = table.fastest.as_ref();
     let answer = summary::answer(document, table, fastest);
     let work = format!("{}, {}", summary::work(table), words::cores(table.placement));
     let Some(fastest) = fastest else {
         let (name, standing) = (answer.replace(" measured", ""), Standing::NotCompared);
         let (margin, brief) = (String::new(), String::new());
-        return Field { work, standing, slots: Vec::new(), name, margin, brief, answer };
+        return CheapestField { work, standing, slots: Vec::new(), name, margin, brief, answer };
     };
     let Contenders { equal, open, .. } = summary::contenders(document, table, fastest);
     let (_, all_open) = words::equals_and_open(fastest);
@@ -71,7 +71,7 @@ pub fn field(document: &Document, table: &WorkloadRecord) -> Field {
     };
     let is_open = standing == Standing::Open;
     let name = names(document, &equal, if is_open { &open } else { &[] });
-    Field {
+    CheapestField {
         work,
         standing,
         slots: if is_open { Vec::new() } else { slots(document, &equal) },

@@ -1,8 +1,8 @@
 use super::*;
 
-fn test(about: &str, known: ClaimVerdict, value: f64) -> Test {
+fn test(about: &str, known: ClaimVerdict, value: f64) -> FigureTest {
     let said = known.class();
-    Test {
+    FigureTest {
         about: about.into(),
         is_ratio: true,
         value: Some(value),
@@ -20,35 +20,35 @@ fn test(about: &str, known: ClaimVerdict, value: f64) -> Test {
     }
 }
 
-fn condition(name: &str, known: Option<ClaimVerdict>, tests: Vec<Test>) -> Condition {
+fn condition(name: &str, known: Option<ClaimVerdict>, tests: Vec<FigureTest>) -> FigureCondition {
     let said = known.map_or("decides nothing", ClaimVerdict::class).into();
-    Condition { name: name.into(), known, said, tests }
+    FigureCondition { name: name.into(), known, said, tests }
 }
 
-fn claim(number: usize, text: &str, known: ClaimVerdict, conditions: Vec<Condition>) -> Claim {
-    Claim { number, text: text.into(), known, said: known.class().into(), conditions }
+fn claim(number: usize, text: &str, known: ClaimVerdict, conditions: Vec<FigureCondition>) -> FigureClaim {
+    FigureClaim { number, text: text.into(), known, said: known.class().into(), conditions }
 }
 
 /// Claims with many sizes under three conditions, with a factor, with long names, and without ratios.
-pub(crate) fn claims() -> Claims {
-    let sizes = |values: [(ClaimVerdict, f64); 3]| -> Vec<Test> {
+pub(crate) fn claims() -> FigureClaims {
+    let sizes = |values: [(ClaimVerdict, f64); 3]| -> Vec<FigureTest> {
         let names = ["1 B", "1024 B", "262144 B"];
-        let mut all: Vec<Test> = names
+        let mut all: Vec<FigureTest> = names
             .iter()
             .zip(values)
             .map(|(size, (known, value))| test(&format!("unix over tcp, {size}"), known, value))
             .collect();
-        all.push(Test { decides: false, ..test("delivered, unix over tcp", ClaimVerdict::Open, 40.0) });
+        all.push(FigureTest { decides: false, ..test("delivered, unix over tcp", ClaimVerdict::Open, 40.0) });
         all
     };
     let (holds, fails, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);
-    let factor = Test {
+    let factor = FigureTest {
         above: Some(15.0),
         below: Some(24.0),
         claimed: "15 to 24".into(),
         ..test("processor time of the client", fails, 2.6)
     };
-    let nothing = Test {
+    let nothing = FigureTest {
         is_ratio: false,
         value: Some(0.0),
         lo: Some(0.0),
@@ -58,7 +58,7 @@ pub(crate) fn claims() -> Claims {
         here: "0".into(),
         ..test("bytes written to disk", fails, 1.0)
     };
-    Claims {
+    FigureClaims {
         question: "Which is faster?".into(),
         notes: vec!["Source: a blog".into()],
         claims: vec![
@@ -91,7 +91,7 @@ pub(crate) fn claims() -> Claims {
                     "as published",
                     Some(open),
                     vec![
-                        Test { lo: None, hi: None, ..test("fifo over unix, 1 000 000 B", open, 0.4) },
+                        FigureTest { lo: None, hi: None, ..test("fifo over unix, 1 000 000 B", open, 0.4) },
                         test("the time of the sender alone, pipe over tcp", holds, 0.5),
                     ],
                 )],
@@ -108,7 +108,7 @@ pub(crate) fn claims() -> Claims {
 }
 
 /// Claims with absurd values and texts.
-pub(crate) fn absurd() -> Vec<Claims> {
+pub(crate) fn absurd() -> Vec<FigureClaims> {
     const NUMBERS: [f64; 9] =
         [0.0, -1.0, f64::MIN_POSITIVE, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324, 1e-300];
     const HOSTILE: &str = "</svg><script>alert(1)</script>\"'&\u{1b}[41m\u{202e}\u{fffe}, ";
@@ -145,9 +145,9 @@ pub(crate) fn absurd() -> Vec<Claims> {
     let mut many = claims();
     let (condition, test) =
         (many.claims[0].conditions[1].clone(), many.claims[0].conditions[1].tests[0].clone());
-    many.claims[0].conditions = vec![Condition { tests: vec![test; 60], ..condition }; 20];
+    many.claims[0].conditions = vec![FigureCondition { tests: vec![test; 60], ..condition }; 20];
     all.push(many);
-    all.push(Claims { claims: Vec::new(), ..claims() });
+    all.push(FigureClaims { claims: Vec::new(), ..claims() });
     all
 }
 

@@ -5,7 +5,7 @@ use crate::figures::claims::tests::{absurd, claims};
 use crate::fixture::document as made;
 use crate::picture::ink;
 
-fn svg(claims: &Claims) -> String {
+fn svg(claims: &FigureClaims) -> String {
     draw(claims, &made(), Background::White).unwrap().svg()
 }
 
@@ -116,7 +116,7 @@ fn one_picture_as_a_whole() {
 
 #[test]
 fn claims_without_any_value_are_refused() {
-    let nothing = Claims { claims: claims().claims.split_off(3), ..claims() };
+    let nothing = FigureClaims { claims: claims().claims.split_off(3), ..claims() };
     assert!(matches!(draw(&nothing, &made(), Background::White), Err(PictureError::NoClaims)));
 }
 

@@ -1,7 +1,7 @@
 //! Names of marks, to their upper right, where the line does not go; moved up where they would hide each other, or down where there is no
 //! room above.
 
-use super::super::ink::{Anchor, Canvas, Point};
+use super::super::ink::{Anchor, Canvas, CanvasPoint};
 use super::super::text::{Face, shortened, width};
 use super::axes::Axes;
 
@@ -14,14 +14,14 @@ const LEAST: f64 = 84.0;
 const APART: f64 = 1.0;
 
 /// A rectangle, by its upper left and its lower right corner.
-type Area = (Point, Point);
+type Area = (CanvasPoint, CanvasPoint);
 
 /// The names of a panel.
 pub struct Labels {
     ends: (f64, f64),
     top: f64,
     taken: Vec<Area>,
-    names: Vec<(Point, &'static str, String)>,
+    names: Vec<(CanvasPoint, &'static str, String)>,
 }
 
 impl Labels {
@@ -30,12 +30,12 @@ impl Labels {
     }
 
     /// What no name may hide.
-    pub fn keep_free(&mut self, from: Point, to: Point) {
+    pub fn keep_free(&mut self, from: CanvasPoint, to: CanvasPoint) {
         self.taken.push((from, to));
     }
 
     /// Names a mark of some radius.
-    pub fn add(&mut self, at: Point, radius: f64, text: &str, colour: &'static str) {
+    pub fn add(&mut self, at: CanvasPoint, radius: f64, text: &str, colour: &'static str) {
         let x = at.0 + radius + GAP;
         // A name that is cut short hides less than one that is moved over the line.
         let text = shortened(text, (self.ends.1 - x).max(LEAST), FACE);

@@ -16,7 +16,7 @@ fn number(node: &Node<'_, '_>, attribute: &str) -> f64 {
     node.attribute(attribute).unwrap_or_else(|| panic!("{attribute}")).parse().unwrap()
 }
 
-fn corners(path: &Node<'_, '_>) -> Vec<Point> {
+fn corners(path: &Node<'_, '_>) -> Vec<CanvasPoint> {
     let outline = path.attribute("d").unwrap().trim_start_matches('M').trim_end_matches('Z');
     let point = |pair: &str| {
         let (x, y) = pair.split_once(' ').unwrap();

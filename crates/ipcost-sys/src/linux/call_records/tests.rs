@@ -21,7 +21,7 @@ fn sample(at_ns: u64, thread: u32, kind: u16, words: &[u64]) -> Vec<u8> {
 }
 
 fn calls(ring: &[Vec<u8>]) -> Vec<MovedCall> {
-    let layout = Layout::parse(ENTER, EXIT).unwrap();
+    let layout = CallTracepoints::parse(ENTER, EXIT).unwrap();
     let (mut pairing, mut found) = (Pairing::default(), Vec::new());
     parse(&ring.concat(), &mut |sample| {
         found.extend(record(sample, &layout).and_then(|record| pairing.take(record)));
@@ -39,10 +39,14 @@ fn exit(at_ns: u64, thread: u32, call: libc::c_long, result: i64) -> Vec<u8> {
 
 #[test]
 fn formats_are_read_or_refused() {
-    let layout = Layout::parse(ENTER, EXIT).unwrap();
+    let layout = CallTracepoints::parse(ENTER, EXIT).unwrap();
     assert_eq!((layout.enter, layout.exit, layout.arguments_at, layout.result_at), (443, 442, 16, 16));
-    assert_eq!(Layout::parse(EXIT, ENTER), None);
-    assert_eq!(Layout::parse(&ENTER.replace("size:48", "size:24"), EXIT), None, "a system of 32 bits");
+    assert_eq!(CallTracepoints::parse(EXIT, ENTER), None);
+    assert_eq!(
+        CallTracepoints::parse(&ENTER.replace("size:48", "size:24"), EXIT),
+        None,
+        "a system of 32 bits"
+    );
 }
 
 #[test]

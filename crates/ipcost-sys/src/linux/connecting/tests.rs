@@ -50,7 +50,7 @@ fn step(at_ns: u64, thread: u32, socket: u64, states: [i32; 2], ends: [SocketAdd
 }
 
 fn found(ring: &[Vec<u8>]) -> Vec<(u32, u32, String)> {
-    let layout = Layout::parse(FORMAT).unwrap();
+    let layout = StateTracepoint::parse(FORMAT).unwrap();
     let (mut pairing, mut found) = (Pairing::default(), Vec::new());
     parse(&ring.concat(), &mut |sample| {
         found.extend(layout.step(sample).and_then(|step| pairing.take(step)));
@@ -74,7 +74,7 @@ fn who_has_just_executed_a_program_has_its_name() {
             step(3 + later_ns, 7, 0xa, asks, ends),
             step(4 + later_ns, 7, 0xa, answers, ends),
         ];
-        let layout = Layout::parse(FORMAT).unwrap();
+        let layout = StateTracepoint::parse(FORMAT).unwrap();
         let (mut pairing, mut found) = (Pairing::default(), Vec::new());
         parse(&ring.concat(), &mut |sample| {
             found.extend(layout.step(sample).and_then(|step| pairing.take(step)));
@@ -128,12 +128,12 @@ fn without_a_pair_only_this_machine_is_guessed_at() {
 
 #[test]
 fn formats_are_read_or_refused_and_places_are_not_shown() {
-    assert!(Layout::parse(FORMAT).is_some());
+    assert!(StateTracepoint::parse(FORMAT).is_some());
     assert_eq!(
-        Layout::parse(&FORMAT.replace("skaddr;\toffset:8;\tsize:8", "skaddr;\toffset:8;\tsize:4")),
+        StateTracepoint::parse(&FORMAT.replace("skaddr;\toffset:8;\tsize:8", "skaddr;\toffset:8;\tsize:4")),
         None
     );
-    assert_eq!(format!("{:?}", Place(0xffff_8880_1234)), "Place");
+    assert_eq!(format!("{:?}", SocketPointer(0xffff_8880_1234)), "Place");
 }
 
 /// Opens connections to an address one after the other: which ends they had, and the thread that opened them.

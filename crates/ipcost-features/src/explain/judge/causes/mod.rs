@@ -27,7 +27,7 @@ const LEAST_SHARE: f64 = 0.1;
 
 /// Everything that causes are recognised from.
 #[derive(Debug, Clone)]
-pub struct Facts<'a> {
+pub struct CauseInputs<'a> {
     /// The cells, as in the explanation.
     pub cells: &'a [ExplainedCell],
     /// What happened beside their batches, by cell.
@@ -59,7 +59,7 @@ pub struct Facts<'a> {
 }
 
 /// What is recognised, what weighs most first.
-pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
+pub fn causes(facts: &CauseInputs<'_>) -> Vec<NamedCause> {
     let mut found: Vec<NamedCause> = Vec::new();
     for (index, cell) in facts.cells.iter().enumerate() {
         if cell.purpose == Purpose::Twin {
@@ -89,7 +89,7 @@ pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
 }
 
 /// What the run leaves behind.
-pub(super) fn left_in_time_wait(facts: &Facts<'_>) -> Option<Warning> {
+pub(super) fn left_in_time_wait(facts: &CauseInputs<'_>) -> Option<Warning> {
     network::left_in_time_wait(facts.cells, facts.network)
 }
 

@@ -7,7 +7,7 @@ use ipcost_sys::idle::IdleState;
 
 use ipcost_lab::rules;
 
-use super::{Facts, LEAST_SHARE, cause, count, nanoseconds, wall_ns};
+use super::{CauseInputs, LEAST_SHARE, cause, count, nanoseconds, wall_ns};
 use crate::explain::{AccountItem, Act, Division, ExplainedCell, ExplainedDifference, NamedCause, Part};
 
 /// Two processes that take so much of what others leave of a core fill it.
@@ -25,7 +25,10 @@ const SLOWER: f64 = 2.0;
 const OFTEN: f64 = 0.2;
 
 /// Two cells differ only in whether a side's descriptors are shared among threads, and its calls cost more for it.
-pub(super) fn descriptor_table(facts: &Facts<'_>, difference: &ExplainedDifference) -> Option<NamedCause> {
+pub(super) fn descriptor_table(
+    facts: &CauseInputs<'_>,
+    difference: &ExplainedDifference,
+) -> Option<NamedCause> {
     const NAME: &str = "descriptor_table";
     let cell = |id: &str| facts.cells.iter().find(|cell| cell.id == *id);
     let (a, b) = (cell(&difference.a)?, cell(&difference.b)?);
@@ -68,7 +71,7 @@ pub(super) fn descriptor_table(facts: &Facts<'_>, difference: &ExplainedDifferen
 }
 
 /// The peer does more of its own than the native one does in the same cell.
-pub(super) fn runtime(facts: &Facts<'_>, twin: &ExplainedDifference) -> Option<NamedCause> {
+pub(super) fn runtime(facts: &CauseInputs<'_>, twin: &ExplainedDifference) -> Option<NamedCause> {
     let cell = facts.cells.iter().find(|cell| cell.id == twin.a)?;
     let wall = wall_ns(cell)?;
     let own: Vec<_> = twin
@@ -126,7 +129,7 @@ pub(super) fn one_core(cell: &ExplainedCell, cores: usize, others: f64) -> Optio
 }
 
 /// The same exchange waits longer across cores than on one.
-pub(super) fn hand_over(facts: &Facts<'_>, difference: &ExplainedDifference) -> Option<NamedCause> {
+pub(super) fn hand_over(facts: &CauseInputs<'_>, difference: &ExplainedDifference) -> Option<NamedCause> {
     let find = |id: &str| facts.cells.iter().find(|cell| cell.id == id);
     let (a, b) = (find(&difference.a)?, find(&difference.b)?);
     let placed = |cell: &ExplainedCell| cell.placement == Placement::Together;

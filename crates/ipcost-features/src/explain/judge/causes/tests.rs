@@ -12,7 +12,7 @@ use ipcost_sys::others::Busy;
 use super::*;
 use crate::explain::judge::account::account;
 use crate::explain::record::usual;
-use crate::explain::{Account, Part, PartCost, PartDifference, SideEvidence, Sides, Wake};
+use crate::explain::{Account, ExplainedWake, Part, PartCost, PartDifference, SideEvidence, Sides};
 
 fn exactly(median: f64) -> Estimate {
     Estimate { median, lo: Some(median * 0.95), hi: Some(median * 1.05) }
@@ -95,7 +95,7 @@ struct Case {
 }
 
 fn found(cells: &[ExplainedCell], case: &Case) -> Vec<NamedCause> {
-    let facts = Facts {
+    let facts = CauseInputs {
         cells,
         incidents: &case.incidents,
         buffers: &[case.buffer],
@@ -635,7 +635,7 @@ fn cores_that_sleep_deeply() {
     let shallow = vec![IdleState { exit_us: 2, ..deep[0].clone() }];
     assert_eq!(found(&[cell.clone()], &Case { idle: shallow, ..Case::default() }), []);
     // Where the cell has two cores, what a wake takes is measured.
-    let wake = |rested_ns| Some(Wake { rest_ns: 1e5, rested_ns, awake_ns: 4_000.0, driver: None });
+    let wake = |rested_ns| Some(ExplainedWake { rest_ns: 1e5, rested_ns, awake_ns: 4_000.0, driver: None });
     cell.wake = wake(60_000.0);
     assert_only("idle-wakeups", cell.clone(), &Case::default());
     cell.wake = wake(6_000.0);

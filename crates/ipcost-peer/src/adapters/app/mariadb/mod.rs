@@ -21,7 +21,7 @@ use self::wire::{
 };
 use super::kind::{Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Speech, Taken, passed};
 use super::trust::Trust;
-use crate::adapters::at::At;
+use crate::adapters::at::ServerAddress;
 use crate::adapters::refused;
 use crate::{PeerError, send_all};
 
@@ -53,7 +53,7 @@ pub(super) const KIND: ServerKind = ServerKind {
     burst: 0,
     most_clients: None,
     start,
-    speech: |login, request, _| Ok(Box::new(Queries::new(login, request)?)),
+    speech: |login, request, _| Ok(Box::new(MariadbQueries::new(login, request)?)),
     facts,
 };
 
@@ -86,8 +86,8 @@ const NATIVE: &str = "mysql_native_password";
 const CACHING: &str = "caching_sha2_password";
 const ED25519: &str = "client_ed25519";
 
-fn facts(login: &Login, at: &At) -> Result<ServerTold, PeerError> {
-    let mut queries = Queries::new(login, "SELECT 1")?;
+fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
+    let mut queries = MariadbQueries::new(login, "SELECT 1")?;
     let mut connection = at.connect_patiently()?;
     queries.greet(&mut connection)?;
     let _ = send_all(&mut *connection, queries.farewell());
@@ -104,7 +104,7 @@ fn short(version: &str) -> String {
 }
 
 /// One query, again and again.
-struct Queries {
+struct MariadbQueries {
     user: String,
     /// Empty if there is none.
     password: String,
@@ -118,7 +118,7 @@ struct Queries {
     version: String,
     how: &'static str,
     offers_tls: bool,
-    part: ReplyPart,
+    part: MariadbReplyPart,
     /// Bytes of a packet that are still to come.
     skip: usize,
     /// Whether the next packet continues the one before.
@@ -131,13 +131,13 @@ struct Queries {
 
 /// What comes next in a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ReplyPart {
+enum MariadbReplyPart {
     First,
     Columns,
     Rows,
 }
 
-impl Queries {
+impl MariadbQueries {
     fn new(login: &Login, query: &str) -> Result<Self, PeerError> {
         let (options, unused) = match options() {
             Ok(options) => (options, None),
@@ -165,7 +165,7 @@ impl Queries {
             version: String::new(),
             how: NO_PASSWORD,
             offers_tls: false,
-            part: ReplyPart::First,
+            part: MariadbReplyPart::First,
             skip: 0,
             continues: false,
             rows: 0,
@@ -268,27 +268,27 @@ impl Queries {
     fn look_at(&mut self, packet: &[u8]) -> Result<bool, String> {
         let status = match (self.part, packet[0]) {
             (_, ERR) => return Err(format!("the query failed: {}", error_in(packet))),
-            (ReplyPart::First, OK) => {
+            (MariadbReplyPart::First, OK) => {
                 // After the rows changed and the last number given, integers of variable length.
                 let at = [(); 2].iter().fold(1, |at, ()| at + integer_bytes(packet.get(at)));
                 packet.get(at..)
             }
-            (ReplyPart::First, FILE) => {
+            (MariadbReplyPart::First, FILE) => {
                 return Err("it asks for a file, and none is sent; give a query without LOCAL".to_owned());
             }
-            (ReplyPart::First, _) => {
-                self.part = ReplyPart::Columns;
+            (MariadbReplyPart::First, _) => {
+                self.part = MariadbReplyPart::Columns;
                 return Ok(false);
             }
-            (ReplyPart::Columns, _) => {
-                self.part = ReplyPart::Rows;
+            (MariadbReplyPart::Columns, _) => {
+                self.part = MariadbReplyPart::Rows;
                 return Ok(false);
             }
             // After the number of warnings.
-            (ReplyPart::Rows, _) => packet.get(3..),
+            (MariadbReplyPart::Rows, _) => packet.get(3..),
         };
         let status = status.and_then(|bytes| bytes.first_chunk()).ok_or(NOT_MARIADB)?;
-        self.part = ReplyPart::First;
+        self.part = MariadbReplyPart::First;
         if u16::from_le_bytes(*status) & MORE_RESULTS != 0 {
             return Ok(false);
         }
@@ -304,7 +304,7 @@ fn nonce<'a>(method: &str, salt: &'a [u8]) -> &'a [u8] {
     &salt[..salt.len().min(bytes)]
 }
 
-impl Speech for Queries {
+impl Speech for MariadbQueries {
     fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
         self.trust.look(connection)?;
         let mut wire = Wire { connection, buffer: vec![0; 4096], have: 0, number: 0 };
@@ -346,7 +346,7 @@ impl Speech for Queries {
             if !self.continues {
                 let Some(kind) = rest.get(HEADER_BYTES) else { break };
                 let is_end = *kind == EOF && length < EOF_BELOW;
-                if self.part == ReplyPart::First || *kind == ERR || is_end {
+                if self.part == MariadbReplyPart::First || *kind == ERR || is_end {
                     if !(1..=LONGEST_LOOKED_AT).contains(&length) {
                         return Err(NOT_MARIADB.to_owned());
                     }
@@ -354,7 +354,7 @@ impl Speech for Queries {
                     if self.look_at(packet)? {
                         return Ok(Taken { bytes: at + HEADER_BYTES + length, complete: true });
                     }
-                } else if self.part == ReplyPart::Rows {
+                } else if self.part == MariadbReplyPart::Rows {
                     self.rows += 1;
                 }
             }
@@ -378,10 +378,10 @@ mod tests {
     use super::super::kind::taken_by;
     use super::*;
 
-    fn queries(password: &str) -> Queries {
+    fn queries(password: &str) -> MariadbQueries {
         let login = Login { user: Some("me".to_owned()), ..Login::default() };
-        let queries = Queries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap();
-        Queries { password: password.to_owned(), ..queries }
+        let queries = MariadbQueries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap();
+        MariadbQueries { password: password.to_owned(), ..queries }
     }
 
     fn reply(bodies: &[&[u8]]) -> Vec<u8> {

@@ -11,7 +11,7 @@ use super::waits::waits_for_storage;
 use super::{ActiveSide, NamedCalls, SLIGHT, SYNCING, of_bytes};
 use crate::explain::Act;
 use crate::explain::causes::count;
-use crate::explain::kinds::{CallKind, Sum};
+use crate::explain::kinds::{CallKind, CallSum};
 
 /// What receivers usually ask for, bytes.
 const USUAL_READ: f64 = 65_536.0;
@@ -91,7 +91,7 @@ pub(super) fn small_reads(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
 }
 
 /// What a call asks for, bytes.
-fn asked_each(sum: &Sum) -> f64 {
+fn asked_each(sum: &CallSum) -> f64 {
     sum.asked / sum.succeeded.max(f64::MIN_POSITIVE)
 }
 

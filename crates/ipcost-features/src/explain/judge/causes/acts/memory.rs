@@ -5,7 +5,7 @@ use ipcost_model::and_joined;
 
 use super::{ActiveSide, NamedCalls, OFTEN, total};
 use crate::explain::causes::count;
-use crate::explain::kinds::{CallKind, Sum};
+use crate::explain::kinds::{CallKind, CallSum};
 use crate::explain::{AccountItem, Act, ExplainedCell};
 
 /// Calls that get memory and give it back.
@@ -37,7 +37,7 @@ pub(super) fn allocation(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
         return None;
     }
     let gets = |kind: &CallKind| matches!(kind, CallKind::Other(name) if ALLOCATING.contains(&name.as_str()));
-    let seen: Vec<(&Sum, f64)> =
+    let seen: Vec<(&CallSum, f64)> =
         doing.often().filter(|(kind, _, _)| gets(kind)).map(|(_, sum, more)| (sum, more)).collect();
     // Advice alone gives pages back and keeps the memory: what it costs are the faults.
     let (most, more) =

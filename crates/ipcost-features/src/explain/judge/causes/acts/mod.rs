@@ -14,8 +14,8 @@ use ipcost_model::HeldBackRecord;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 
-use super::{Facts, SLIGHT, count, wall_ns};
-use crate::explain::kinds::{CallKind, Sum, by_kind};
+use super::{CauseInputs, SLIGHT, count, wall_ns};
+use crate::explain::kinds::{CallKind, CallSum, by_kind};
 use crate::explain::{Account, AccountItem, Act, ExplainedCell, ExplainedDifference, NamedCause};
 
 /// What happens less often for an operation is not its habit.
@@ -35,12 +35,12 @@ struct ActiveSide<'a> {
     side: PeerRole,
     /// Whether a buffer cuts its messages: they then take more calls.
     cut: bool,
-    kinds: BTreeMap<CallKind, Sum>,
+    kinds: BTreeMap<CallKind, CallSum>,
     /// What it does more than the cell it is compared with, the other way round where that is `b`; `None` without one.
     account: Option<(&'a Account, f64)>,
     reference: Option<&'a ExplainedCell>,
     /// What that one calls; nothing where there is none, or it could not be traced.
-    there: BTreeMap<CallKind, Sum>,
+    there: BTreeMap<CallKind, CallSum>,
     /// What has been recognised so far; the general rules come after those that know more.
     found: Vec<NamedCause>,
     /// The calls that this tells of.
@@ -55,7 +55,7 @@ impl ActiveSide<'_> {
 
     /// How many more of a kind there are; all of them where there is nothing to compare with.
     fn more(&self, kind: &CallKind) -> f64 {
-        let count = |kinds: &BTreeMap<CallKind, Sum>| kinds.get(kind).map_or(0.0, |sum| sum.count);
+        let count = |kinds: &BTreeMap<CallKind, CallSum>| kinds.get(kind).map_or(0.0, |sum| sum.count);
         count(&self.kinds) - count(&self.there)
     }
 
@@ -108,7 +108,7 @@ impl ActiveSide<'_> {
     }
 
     /// Sums of kinds of which there are often more, with how many.
-    fn often(&self) -> impl Iterator<Item = (&CallKind, &Sum, f64)> {
+    fn often(&self) -> impl Iterator<Item = (&CallKind, &CallSum, f64)> {
         self.kinds.iter().filter_map(|(kind, sum)| {
             let more = self.more(kind) - self.for_pieces(kind);
             let certain = self.reference.is_none_or(|there| {
@@ -145,7 +145,7 @@ fn total(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
 }
 
 /// Bytes in a sentence.
-fn of_bytes(sum: &Sum) -> String {
+fn of_bytes(sum: &CallSum) -> String {
     sum.bytes_each().map_or_else(String::new, |each| format!(" of {}", size_text(each.round() as u64)))
 }
 
@@ -174,7 +174,7 @@ const RULES: [fn(&ActiveSide<'_>) -> Option<NamedCalls>; 15] = [
 /// What the sides of a cell do, by the rules that know it; then what no rule knows.
 ///
 /// `cut` if a buffer that is told already cuts its messages.
-pub(super) fn of_cell(facts: &Facts<'_>, cell: &ExplainedCell, cut: bool) -> Vec<NamedCause> {
+pub(super) fn of_cell(facts: &CauseInputs<'_>, cell: &ExplainedCell, cut: bool) -> Vec<NamedCause> {
     let (account, reference) = reference(facts, cell);
     let mut found = Vec::new();
     for side in [PeerRole::Client, PeerRole::Server] {
@@ -210,7 +210,7 @@ pub(super) fn of_cell(facts: &Facts<'_>, cell: &ExplainedCell, cut: bool) -> Vec
 /// alone; with the sign that turns the account of the two to what this one does more. What both do is no difference between
 /// them.
 fn reference<'a>(
-    facts: &Facts<'a>,
+    facts: &CauseInputs<'a>,
     cell: &ExplainedCell,
 ) -> (Option<(&'a Account, f64)>, Option<&'a ExplainedCell>) {
     let find = |id: &str| facts.cells.iter().find(|known| known.id == id);

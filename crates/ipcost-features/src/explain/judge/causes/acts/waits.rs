@@ -8,7 +8,7 @@ use ipcost_model::{Object, Pattern};
 use super::{ActiveSide, IN_MEMORY, NamedCalls, OFTEN, STORAGE_BYTES, SYNCING, total};
 use crate::explain::Act;
 use crate::explain::causes::count;
-use crate::explain::kinds::{CallKind, Sum, aside_by_kind};
+use crate::explain::kinds::{CallKind, CallSum, aside_by_kind};
 
 /// A write to a file that takes longer than this waits for storage, nanoseconds.
 const SYNCED_WRITE_NS: f64 = 20_000.0;
@@ -20,7 +20,7 @@ const SYNCED_WRITE_BYTES: f64 = 4096.0;
 /// Whether a usual one of these writes waits for storage: it takes long, and where the kernel counts what goes to storage, each
 /// sends it a page. Their mean does not tell: it is also what a few of them met that the scheduler interrupted; on a machine
 /// that other work fills, that is half of them.
-pub(super) fn waits_for_storage(doing: &ActiveSide<'_>, sum: &Sum) -> bool {
+pub(super) fn waits_for_storage(doing: &ActiveSide<'_>, sum: &CallSum) -> bool {
     let takes_long = sum.median_ns.is_some_and(|ns| ns >= SYNCED_WRITE_NS);
     let written = doing.more_events("disk_bytes_written");
     takes_long && written.is_none_or(|bytes| bytes >= 0.5 * SYNCED_WRITE_BYTES * sum.count)
