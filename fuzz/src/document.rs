@@ -10,7 +10,7 @@ use ipcost_features::compare::{self, CompareSettings, PastRuns};
 use ipcost_features::fleet::{self, Gatherer};
 use ipcost_features::history::{self, RunSummary};
 use ipcost_features::replicate::{self, Ledger};
-use ipcost_features::trend::{self, CellName};
+use ipcost_features::trend::{self, TrendCellName};
 use ipcost_lab::{About, Outcome, document as drawn_up};
 use ipcost_model::{
     Document, Identity, Metric, Tool, check_document, escaped_but_styles, is_invisible, read_document,
@@ -131,11 +131,11 @@ fn listed(document: &Document) {
     };
     every_output("list", &history::page(&list, &[Duration::from_secs(1)]));
     let Some(cell) = document.cells.first() else { return };
-    let against = document.cells.get(1).map(|cell| CellName::new(&cell.id));
-    let asked = trend::TrendRequest { cell: CellName::new(&cell.id), against, metric: Metric::Wall };
+    let against = document.cells.get(1).map(|cell| TrendCellName::new(&cell.id));
+    let asked = trend::TrendRequest { cell: TrendCellName::new(&cell.id), against, metric: Metric::Wall };
     let run = |number: usize| {
         let summary = RunSummary { id: format!("20260101-000000-{number:04}"), ..summary.clone() };
-        trend::Gathered::of(document, &summary, &asked)
+        trend::TrendGathered::of(document, &summary, &asked)
     };
     let runs: Vec<_> = (0..12).filter_map(run).collect();
     if let Ok(found) = trend::trend(runs, &asked, None, usize::MAX, Tool::of_version("0")) {

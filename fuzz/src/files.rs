@@ -6,8 +6,8 @@ use ipcost_features::check::parse_claims;
 use ipcost_features::replicate as replications;
 use ipcost_features::replicate::{Replication, ReplicationRun};
 use ipcost_foreign::Manifest;
-use ipcost_lab::strace::Tally;
-use ipcost_lab::{Settings, plan};
+use ipcost_lab::strace::TraceSummary;
+use ipcost_lab::{PlanSettings, plan};
 use ipcost_model::{
     Expanded, Job, Offers, Placement, PlannedCell, TransportState, expand, parse_cell_id, parse_job,
 };
@@ -67,7 +67,7 @@ pub fn kernel_texts(bytes: &[u8]) {
 }
 
 pub fn trace(bytes: &[u8]) {
-    let _ = Tally::of(&String::from_utf8_lossy(bytes));
+    let _ = TraceSummary::of(&String::from_utf8_lossy(bytes));
 }
 
 fn expanded(job: &Job) -> Result<Expanded, ipcost_model::ExpandError> {
@@ -86,7 +86,7 @@ fn expanded(job: &Job) -> Result<Expanded, ipcost_model::ExpandError> {
 fn planned(job: &Job) {
     const SEED: u64 = 1;
     match expanded(job) {
-        Ok(expanded) => match plan(expanded, &Settings::of(job, SEED)) {
+        Ok(expanded) => match plan(expanded, &PlanSettings::of(job, SEED)) {
             Ok(plan) => drop(plan_text::render(&plan)),
             Err(error) => one_line(&error.to_string()),
         },

@@ -3,8 +3,8 @@
 use std::io::BufReader;
 use std::time::Duration;
 
-use ipcost_lab::account::{PacedBy, PeerRequest, check};
 use ipcost_lab::histograms;
+use ipcost_lab::plausibility::{PacedBy, PeerRequest, check};
 use ipcost_model::protocol::{FromPeer, MAX_LINE_BYTES, PeerRole};
 use ipcost_model::read_message;
 use ipcost_peer::adapters::app::fuzzing;

@@ -5,8 +5,8 @@ use ipcost_stats::{Placed, carry_over, mann_whitney, median, serial_correlation,
 
 use crate::batches::Batches;
 use crate::campaign::Outcome;
+use crate::machine_observer::Observed;
 use crate::rules::{self, AppliedRule, COARSE_CLOCK_NS, SLOW_CLOCK_NS};
-use crate::surroundings::Observed;
 use crate::warnings;
 
 /// The probability of a false alarm on a clean machine, for each kind of diagnostic.

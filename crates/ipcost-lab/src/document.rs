@@ -24,10 +24,10 @@ use crate::diagnostics::diagnose;
 use crate::estimate::{estimate, estimate_of_logs};
 use crate::floor::floor;
 use crate::layout_effect::layout_effects;
+use crate::machine_observer::Observed;
 use crate::percentiles::{Percentiles, log_ratios};
 use crate::planning::{ALPHA, epochs_for_contrasts};
 use crate::rules::{self, AppliedRule};
-use crate::surroundings::Observed;
 use crate::warnings;
 
 /// The least fixed part of batches worth reporting.

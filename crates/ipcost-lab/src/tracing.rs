@@ -10,8 +10,8 @@ use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::programs;
 
 use crate::bench::{BatchKind, Bench};
-use crate::conversation::PeerProgram;
 use crate::error::EngineError;
+use crate::peer_control::PeerProgram;
 use crate::processes::ProcessBench;
 use crate::strace::{TraceSummary, traced};
 use crate::system_calls::SystemCalls;

@@ -9,8 +9,8 @@ use ipcost_model::{
 };
 
 use crate::layout_effect;
+use crate::machine_observer::HeldPorts;
 use crate::rules::{self, AppliedRule, nanoseconds};
-use crate::surroundings::HeldPorts;
 
 /// The run was asked to stop.
 pub fn interrupted(epochs: u32) -> AppliedRule {

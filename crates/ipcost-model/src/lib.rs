@@ -11,7 +11,6 @@ mod arms;
 mod capabilities;
 mod cell;
 mod cell_id;
-mod census;
 mod claim;
 mod consistency;
 mod document;
@@ -19,12 +18,13 @@ mod expand;
 pub mod facts;
 mod figure;
 mod floor;
-mod hearing;
 pub mod job;
 pub mod job_file;
+mod json_scan;
 mod layout;
 mod lookup;
 mod measure;
+mod message;
 mod named;
 mod options;
 pub mod pace;
@@ -60,7 +60,6 @@ pub use figure::{
     FigureKind, FigurePanel, FigurePlace, FigureSeries, FigureUnit, FigureValue, PublishedFigure,
 };
 pub use floor::{FloorRecipe, FloorShare};
-pub use hearing::{MessageError, read_message};
 pub use ipcost_stats::Verdict;
 pub use job::{
     Job, Lasts, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, ServiceCommand, Size,
@@ -70,6 +69,7 @@ pub use job_file::{JobFileError, job_text, parse_job};
 pub use layout::{BufferLayout, Offsets, PAGE_BYTES, fixed_offset};
 pub use lookup::Lookup;
 pub use measure::{Measure, Quantity};
+pub use message::{MessageError, read_message};
 pub use options::{
     CATALOGUE, COMMON_CONGESTION, MOST_PIECES, OptionKind, OptionName, OptionSpec, OptionValue, Options,
     STEADY, TCP_CONGESTION, paces,

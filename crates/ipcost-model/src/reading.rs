@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::census::JsonScan;
 use crate::consistency;
 use crate::document::{Document, SCHEMA};
+use crate::json_scan::JsonScan;
 use crate::text::shortened;
 
 /// The largest document that is read, bytes: a thousand times a usual one.

@@ -10,7 +10,6 @@
 pub mod adapters;
 mod buffer;
 mod connect;
-mod crew;
 mod error;
 mod floor;
 mod library;
@@ -24,9 +23,9 @@ mod rr;
 mod session;
 mod stream;
 mod work;
+mod workers;
 
 pub use buffer::{Buffer, offsets_of};
-pub use crew::{DescriptorTable, JoinedReports, Workers};
 pub use error::{PeerError, ended};
 pub use library::Library;
 pub use meter::{Distribution, LatencyTally, Meter, Metering, Unmetered};
@@ -36,3 +35,4 @@ pub use pace::{Draws, Paced, Pacing};
 pub use payload::{CheckedPayload, Payload};
 pub use session::{Gathering, Peer, Prepared, Role, RoleState, run};
 pub use work::{Order, Report, Work, WorkKind};
+pub use workers::{DescriptorTable, JoinedReports, Workers};

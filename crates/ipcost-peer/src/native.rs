@@ -7,11 +7,11 @@ use ipcost_model::protocol::{Address, Hello, PROTOCOL, PeerRole};
 use ipcost_model::{CATALOGUE, Cell, NATIVE, OptionGroup, Pattern};
 use ipcost_sys::transport::{self, Transport};
 
-use crate::crew::{JoinedReports, Workers};
 use crate::error::PeerError;
 use crate::roles;
 use crate::session::{Gathering, Peer, Prepared, Role, RoleState};
 use crate::work::Order;
+use crate::workers::{JoinedReports, Workers};
 
 pub struct Native;
 

@@ -8,13 +8,13 @@ use ipcost_model::{Cell, Pattern};
 use ipcost_sys::transport::{Connection, Effective, Server, Transport};
 
 use crate::connect::{ConnectClient, ConnectServer};
-use crate::crew::{DescriptorTable, Workers};
 use crate::error::PeerError;
 use crate::floor;
 use crate::pace::Pacing;
 use crate::rr::{RrClient, RrServer};
 use crate::stream::{StreamClient, StreamServer};
 use crate::work::Work;
+use crate::workers::{DescriptorTable, Workers};
 
 /// Sets up a client: opens its connections, except in pattern `connect`.
 pub fn client(

@@ -8,9 +8,9 @@ use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, Hello, PeerRol
 use ipcost_sys::control::{ControlInput, Next};
 use ipcost_sys::transport::{Connection, Effective, Server};
 
-use crate::crew::JoinedReports;
 use crate::error::PeerError;
 use crate::work::{Order, WorkKind};
+use crate::workers::JoinedReports;
 
 /// A program that can play both roles of a cell: the built-in peer, or one that drives real programs.
 pub trait Peer {

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::system::{driven, user_dirs};
+use crate::system::{driven_program, user_dirs};
 
 /// The variable that names [`of_runs_at_work`] instead.
 const RUN_DIR: &str = "IPCOST_RUN_DIR";
@@ -18,7 +18,7 @@ pub fn of_user() -> Option<PathBuf> {
 /// For what runs at work have changed: `$IPCOST_RUN_DIR`, `/run/ipcost` for root, else with the saved runs.
 pub fn of_runs_at_work() -> Option<PathBuf> {
     let given = env::var_os(RUN_DIR).map(PathBuf::from).filter(|path| path.is_absolute());
-    let of_root = || driven::is_root().then(|| PathBuf::from("/run/ipcost"));
+    let of_root = || driven_program::is_root().then(|| PathBuf::from("/run/ipcost"));
     given.or_else(of_root).or_else(of_user)
 }
 

@@ -83,10 +83,10 @@ mod unix;
 mod unsupported;
 
 pub use system::{
-    call_counts, call_samples, connecting, control, descriptor_table, driven, file_writer, found_file,
-    interrupt, keys, limits, local_stream, measuring, net_namespace, pausing, perf, private_dir, process,
-    process_tree, programs, running, shared_word, sockets, tcp_ends, usage, user_dirs, wake, whole_command,
-    worker,
+    call_counts, call_samples, connecting, control, descriptor_table, driven_program, file_writer,
+    found_file, interrupt, keys, limits, local_stream, measuring, net_namespace, pausing, perf, private_dir,
+    process, process_tree, programs, running, shared_word, sockets, tcp_ends, usage, user_dirs, wake,
+    whole_command, worker,
 };
 
 use std::io;

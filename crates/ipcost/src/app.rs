@@ -18,7 +18,7 @@ use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{Contrasts, Lab, PlanSettings};
 use ipcost_model::units::duration_text;
 use ipcost_model::{Job, Lasts, Matrix, Placement, Plan, Purpose, and_joined};
-use ipcost_sys::driven;
+use ipcost_sys::driven_program;
 use ipcost_sys::placement::Topology;
 use serde_json::Value;
 
@@ -269,7 +269,7 @@ fn request(named: NamedServer, args: &AppArgs) -> anyhow::Result<AppRequest> {
 /// Users whose servers may learn the password.
 fn owners(names: &[String]) -> anyhow::Result<Vec<String>> {
     for name in names {
-        if name != UNKNOWN_OWNER && driven::user_number(name).is_none() {
+        if name != UNKNOWN_OWNER && driven_program::user_number(name).is_none() {
             bail!(
                 "--trust-owner {name}: this machine has no such user; give a name, a number, or {UNKNOWN_OWNER}"
             );

@@ -10,7 +10,7 @@ use ipcost_model::{Document, Warning, escaped_but_styles, escaped_lines};
 use ipcost_report::page::Page;
 use ipcost_report::picture::Picture;
 use ipcost_report::{json, run_page};
-use ipcost_sys::driven;
+use ipcost_sys::driven_program;
 use ipcost_sys::file_writer::{self, Output};
 use serde::Serialize;
 
@@ -111,7 +111,7 @@ static PRIVATE: AtomicBool = AtomicBool::new(false);
 /// Keeps the files that are written from now on for root alone, if this is root: they tell of other users' programs what `/proc` may hide.
 /// Whether it does.
 pub fn keep_private() -> bool {
-    let is_root = driven::is_root();
+    let is_root = driven_program::is_root();
     PRIVATE.store(is_root, Ordering::Relaxed);
     is_root
 }

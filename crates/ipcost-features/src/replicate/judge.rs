@@ -15,7 +15,7 @@ use crate::replicate::compared::Article;
 use crate::replicate::level::{ClaimField, DecidedFields, known};
 use crate::replicate::{
     ArticleClaim, ClaimTest, Compared, Condition, Fields, LedgerClaim, LedgerRun, LedgerTest, Replication,
-    ReplicationRun, Software, Stratum, retell, strata, telling,
+    ReplicationRun, Software, Stratum, claim_words, retell, strata,
 };
 use ipcost_model::ClaimVerdict;
 
@@ -371,7 +371,7 @@ fn why(claim: &ArticleClaim, measured: &[MeasuredSoftware<'_>], conditions: &[Co
     let test = claim.tests.iter().find(|test| run.takes(test) && test.decides && test.b.is_some())?;
     let [a, b, ..] = run.cells_of(test)?[..] else { return None };
     let mut parts = Vec::new();
-    if let Some((together, apart)) = run.mixture(&[a, b]).filter(|_| telling::differ(conditions)) {
+    if let Some((together, apart)) = run.mixture(&[a, b]).filter(|_| claim_words::differ(conditions)) {
         parts.push(format!(
             "as published the scheduler used one core in {:.0} % of batches, two in {:.0} %, and moved them in {:.0} %",
             together * 100.0,
@@ -388,11 +388,11 @@ fn why(claim: &ArticleClaim, measured: &[MeasuredSoftware<'_>], conditions: &[Co
         let epochs = run.batches.series(cell, |sample| measure.of(sample)).medians();
         ipcost_stats::median(&epochs)
     };
-    let evidence = telling::EVIDENCE.into_iter().filter(|_| names[0] != names[1]);
+    let evidence = claim_words::EVIDENCE.into_iter().filter(|_| names[0] != names[1]);
     for (measure, what) in evidence {
         let measure = Measure::named(measure);
         if let Some((of_a, of_b)) = median(a, &measure).zip(median(b, &measure)) {
-            parts.extend(telling::evidence(what, names, of_a, of_b));
+            parts.extend(claim_words::evidence(what, names, of_a, of_b));
         }
     }
     (!parts.is_empty()).then(|| format!("{} ({})", parts.join("; "), test.about))

@@ -2,6 +2,7 @@
 
 mod as_published;
 pub mod catalogue;
+mod claim_words;
 mod compared;
 pub mod figure;
 mod generalise;
@@ -12,13 +13,12 @@ pub mod needs;
 mod page;
 mod peers;
 pub mod published;
+mod reader_questions;
 mod record;
-mod right;
 mod run;
 mod source;
 mod strata;
 mod table;
-mod telling;
 mod tracing;
 pub(crate) mod words;
 
@@ -28,17 +28,17 @@ use ipcost_report::page::Page;
 use crate::answer::AnswerKind;
 
 pub use self::as_published::repeat;
+use self::claim_words::retell;
 pub use self::compared::Compared;
 pub use self::judge::*;
 pub use self::multiples::claims;
 pub use self::page::{overview, page, told};
 pub use self::peers::{Peers, RunPeer};
+pub use self::reader_questions::{ReaderQuestion, answers};
 pub use self::record::*;
-pub use self::right::{ReaderQuestion, answers};
 pub use self::run::{ReplicateRequest, cells_of_run, run, scale};
 pub use self::source::SourceFile;
 pub use self::strata::Stratum;
-use self::telling::retell;
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind =

@@ -9,11 +9,11 @@ use ipcost_report::picture::{
     plain_published, published_reading,
 };
 
+use super::claim_words::{line, measure_text, shown, value};
 use super::generalise::merged;
 use super::table::{ClaimTable, Part, Under, shown_under, span};
-use super::telling::{line, measure_text, shown, value};
 use super::words::{brief, congestion, counts, how, notes, remarks, word};
-use super::{Ledger, LedgerClaim, LedgerRun, LedgerTest, claims, right};
+use super::{Ledger, LedgerClaim, LedgerRun, LedgerTest, claims, reader_questions};
 use crate::answer::AnsweredRun;
 use ipcost_report::claims::FigureClaim as ClaimDrawn;
 
@@ -81,7 +81,7 @@ pub fn overview(ledgers: &[AnsweredRun<Ledger>]) -> Page<'_> {
         Section::new(&ledger.id, title).with_all(blocks).folded()
     });
     let mut page = Page::new("What was claimed, and what holds");
-    let questions = right::answers(ledgers).into_iter().map(|answer| {
+    let questions = reader_questions::answers(ledgers).into_iter().map(|answer| {
         let said = [answer.here, answer.articles].map(Paragraph::plain);
         Section::new("", answer.title).with(Block::List(said.into())).open()
     });

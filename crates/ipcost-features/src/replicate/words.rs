@@ -5,7 +5,7 @@ use std::ops::Deref;
 use ipcost_model::units::{counted, duration_of, duration_text};
 use ipcost_model::{Document, escaped};
 
-use crate::replicate::{Ledger, LedgerClaim, LedgerRun, telling};
+use crate::replicate::{Ledger, LedgerClaim, LedgerRun, claim_words};
 use ipcost_model::ClaimVerdict;
 
 /// What was run, how long it took, and where.
@@ -42,7 +42,7 @@ pub(super) fn remarks(claim: &LedgerClaim) -> Vec<String> {
 
 /// What is to be said of a claim besides what is known of it, each with what it is.
 pub(super) fn notes(claim: &LedgerClaim) -> Vec<(&'static str, String)> {
-    let factors: Vec<String> = claim.on.iter().map(|on| telling::factor_name(on)).collect();
+    let factors: Vec<String> = claim.on.iter().map(|on| claim_words::factor_name(on)).collect();
     let depends = if factors.len() > 1 { ipcost_model::and_joined(&factors) } else { String::new() };
     let is_undecided = claim.word.is_open() || claim.word == ClaimVerdict::NotTested;
     let all = [
@@ -71,7 +71,7 @@ pub(super) fn word(claim: &LedgerClaim) -> String {
 /// What is known of a claim, with what it depends on.
 pub(super) fn brief(claim: &LedgerClaim) -> String {
     match (claim.word, claim.size, claim.on.first()) {
-        (ClaimVerdict::Depends, _, Some(on)) => format!("depends on {}", telling::factor_name(on)),
+        (ClaimVerdict::Depends, _, Some(on)) => format!("depends on {}", claim_words::factor_name(on)),
         // Of two things that it asserts, one is so, and the other is not.
         (ClaimVerdict::Depends, _, None) => "holds in part".to_owned(),
         (ClaimVerdict::Holds, Some(size), _) if size != ClaimVerdict::Holds => {

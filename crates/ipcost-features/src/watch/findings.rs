@@ -7,11 +7,11 @@ use ipcost_model::facts::USUAL_PIPE_BYTES;
 use ipcost_model::units::{counted, percent};
 use ipcost_report::numbers::{rate, throughput};
 
+use super::conversation_figures::ConversationFigures;
 use super::conversation_state::{ConversationKey, ConversationState, Side, place};
 use super::evidence::FullQueue;
 use super::sampled::Moved;
 use super::state::WatchState;
-use super::tell::ConversationFigures;
 use super::{Conversation, Flow, Manner, Medium, Party, WatchFinding};
 
 /// The share of the time that a sender has to wait for its reader.
@@ -79,7 +79,7 @@ impl WatchState {
             let (client, server) = (Side::of(None), Side::of(server));
             let key = ConversationKey { network: 0, client, server, medium, address: address.into() };
             let told = self.told_of(&key, &ConversationState::default(), self.oldest());
-            super::tell::fits(&told, &self.request)
+            super::conversation_figures::fits(&told, &self.request)
         };
         for ((medium, address), queue) in &evidence.full {
             if fits(*medium, address, queue.owner.map(|owner| owner.pid)) {

@@ -1,5 +1,6 @@
 //! The programs that run on this machine, and what they say to each other: `ipcost watch`.
 
+mod conversation_figures;
 mod conversation_state;
 mod evidence;
 mod findings;
@@ -16,9 +17,9 @@ mod sampled;
 mod sampling;
 mod state;
 mod tcp_table;
-mod tell;
 mod what_if;
 
+pub use self::conversation_figures::ConversationFigures;
 pub use self::observation::{Beyond, Observation, WatchError};
 pub use self::observer::{WatchObserver, waits};
 pub use self::page::{CHOSEN, ConversationRow, page, rows, what_if_page};
@@ -26,7 +27,6 @@ pub use self::pair::{CLOSELY, PairError, TracedPair, look_closely, trace_calls};
 pub use self::record::*;
 pub use self::sampling::Window;
 pub use self::state::{Suspects, WatchState};
-pub use self::tell::ConversationFigures;
 pub use self::what_if::{WhatIf, WhatIfCell, WhatIfError, WhatIfRecord};
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use ipcost_lab::strace::TraceSummary;
 use ipcost_model::and_joined;
 use ipcost_sys::interrupt::Interrupt;
 
+use super::conversation_figures::ConversationFigures;
 use super::observation::WatchError;
 use super::observer::WatchObserver;
 use super::state::WatchState;
-use super::tell::ConversationFigures;
 use super::{Conversation, WatchRequest};
 
 /// How long they are looked at before anything slows them.

@@ -208,7 +208,7 @@ impl WatchState {
             return false;
         }
         let told = self.told_of(key, &ConversationState::default(), Moment::default());
-        super::tell::fits(&told, &self.request)
+        super::conversation_figures::fits(&told, &self.request)
     }
 
     fn see_udp(&mut self, sockets: &[UdpSocket]) {

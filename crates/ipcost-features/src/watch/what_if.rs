@@ -18,7 +18,7 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::running::{Depth, program_of};
 use serde::{Deserialize, Serialize};
 
-use super::tell::TICKS_PER_S;
+use super::conversation_figures::TICKS_PER_S;
 use super::{Conversation, Manner, Medium};
 
 /// How long the measurement may take.

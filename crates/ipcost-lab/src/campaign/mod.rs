@@ -23,10 +23,10 @@ pub use self::outcome::{NO_TIME, Outcome};
 use crate::bench::{BatchKind, Bench};
 use crate::calibration::{BatchEnd, Rate, alike, counts_of, each_ns, lengths, rate, rate_of_cold};
 use crate::error::EngineError;
+use crate::machine_observer::{HeldPorts, MachineObserver};
 use crate::planning::{EpochCost, fit, has_choice, looks};
 use crate::progress::{Observer, Phase, Progress};
 use crate::question::{Answered, Needed, Question};
-use crate::surroundings::{HeldPorts, MachineObserver};
 
 /// How far a run may exceed its budget if it would otherwise end without a finite interval.
 const OVERRUN: f64 = 0.25;

@@ -15,9 +15,9 @@ use serde_json::{Map, Value};
 
 use crate::batches::Batches;
 use crate::error::EngineError;
+use crate::machine_observer::{HeldPorts, Observed};
 use crate::percentiles::Percentiles;
 use crate::question::Answered;
-use crate::surroundings::{HeldPorts, Observed};
 
 /// Why a cell is not measured that the budget has no time for.
 pub const NO_TIME: &str = "with it, no cell of this run would have an interval: processes take longer to start here than was planned for";

@@ -2,12 +2,12 @@
 //!
 //! Every command that measures uses [`Lab`], so that all of them respect what the machine lacks or has no room for.
 
-mod calendar;
 mod peers;
 mod room;
 mod stalls;
 mod tool;
 mod transfers;
+mod wall_clock;
 
 pub use self::stalls::Stalls;
 
@@ -23,19 +23,19 @@ use ipcost_sys::net_namespace::{Entrance, NetNamespace};
 use ipcost_sys::placement::Topology;
 use ipcost_sys::{host, transport};
 
-pub use self::calendar::{fresh_seed, now};
 pub use self::tool::{set_tool, tool};
 use self::transfers::bursts_alone;
 pub use self::transfers::has_long_transfers;
+pub use self::wall_clock::{fresh_seed, now};
 use crate::campaign::{Outcome, resume, run};
-use crate::conversation::PeerProgram;
 use crate::document::About;
 use crate::error::EngineError;
+use crate::machine_observer::System;
+use crate::peer_control::PeerProgram;
 use crate::planning::{PlanError, PlanSettings, plan};
 use crate::processes::{ProcessBench, before};
 use crate::progress::Observer;
 use crate::question::Question;
-use crate::surroundings::System;
 use crate::tracing::TraceSetup;
 
 /// Why something cannot be measured here.

@@ -3,7 +3,7 @@
 use ipcost_model::{ArmName, Arms, Job, PeerCommand, PeerState};
 
 use super::command_of;
-use crate::conversation::PeerProgram;
+use crate::peer_control::PeerProgram;
 
 /// The state of the bundled peers, and the commands of all usable peers.
 pub(super) fn prepare(job: &Job, tell: &mut dyn FnMut(&str)) -> (Vec<PeerState>, Vec<PeerProgram>) {

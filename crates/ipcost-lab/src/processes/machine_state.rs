@@ -11,7 +11,7 @@ use ipcost_sys::whole_command;
 use serde::{Deserialize, Serialize};
 
 use super::arm_command::understand;
-use super::kept::{by_hand, holds, put_back, read, setting};
+use super::setting_files::{by_hand, holds, put_back, read, setting};
 use crate::error::EngineError;
 use crate::guard::Guard;
 use crate::journal::{Journal, JournalEntry};
@@ -315,7 +315,7 @@ fn kept(paths: impl Iterator<Item = String>) -> Result<Vec<KeptFile>, String> {
     let one = |path: String| {
         let text =
             read(&path).ok_or_else(|| format!("{path} cannot be read as text, so it cannot be put back"))?;
-        super::kept::open(&path).map_err(|error| {
+        super::setting_files::open(&path).map_err(|error| {
             let root = if error.kind() == std::io::ErrorKind::PermissionDenied {
                 "; it takes root: sudo ipcost ab …"
             } else {

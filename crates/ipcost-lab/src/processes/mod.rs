@@ -2,12 +2,12 @@
 
 mod arm_command;
 mod awake;
-mod drawing;
-mod kept;
+mod buffer_offsets;
 mod machine_state;
 mod needs;
 mod pair;
 mod services;
+mod setting_files;
 pub(crate) mod watching;
 mod whereabouts;
 
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use awake::WakeState;
-use drawing::DrawnOffsets;
+use buffer_offsets::DrawnOffsets;
 use ipcost_model::pace::PACER;
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole, Told, processes_of};
 use ipcost_model::{
@@ -29,21 +29,21 @@ use ipcost_sys::placement::{Topology, processors_online};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
 use ipcost_sys::transport::{self, Provision, Rendezvous, TransportError, uses_tcp};
-use ipcost_sys::{Context, driven, process_tree, quota};
-pub(crate) use kept::{holds, read, setting};
+use ipcost_sys::{Context, driven_program, process_tree, quota};
 use machine_state::MachineState;
 pub(crate) use machine_state::{Restoration, before};
 use needs::{Need, check_hello};
 use pair::{CLIENT, PeerPair, SERVER};
 use serde_json::{Map, Value};
 use services::{Services, user_in};
+pub(crate) use setting_files::{holds, read, setting};
 
-use crate::account::{self, PacedBy, PeerRequest};
 use crate::bench::{BatchKind, BatchOutcome, Bench};
-use crate::conversation::{Failure, Patience, PeerProgram, RunningPeer, await_message, fault, in_short};
 use crate::error::EngineError;
 use crate::guard::Guard;
 use crate::histograms;
+use crate::peer_control::{Failure, Patience, PeerProgram, RunningPeer, await_message, fault, in_short};
+use crate::plausibility::{self, PacedBy, PeerRequest};
 
 /// How long peers have to exit once asked to.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -188,7 +188,7 @@ impl ProcessBench {
 
     /// As which user each kind of process has run so far.
     pub fn ran_as(&self) -> BTreeMap<String, String> {
-        let own = driven::name_of(None);
+        let own = driven_program::name_of(None);
         let mut all = self.ran_as.clone();
         let peers = !self.programs.is_empty();
         let arms = self.state.is_some();
@@ -514,7 +514,7 @@ impl ProcessBench {
             (SERVER, &server, asked(PeerRole::Server, server_took)),
         ];
         for (from, done, asked) in told {
-            account::check(done, &asked).map_err(|reason| pair.peer(from).failed(fault(&reason)))?;
+            plausibility::check(done, &asked).map_err(|reason| pair.peer(from).failed(fault(&reason)))?;
         }
         Ok((client, server))
     }

@@ -9,10 +9,10 @@ use ipcost_sys::process_tree;
 use serde_json::{Map, Value, json};
 
 use super::needs::check_version;
-use crate::conversation::{
+use crate::error::EngineError;
+use crate::peer_control::{
     Failure, Patience, RunningPeer, await_message, expect_silence, fault, out_of_turn,
 };
-use crate::error::EngineError;
 
 pub(super) const SERVER: usize = 0;
 pub(super) const CLIENT: usize = 1;

@@ -11,9 +11,9 @@ use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::process::Spawn;
 use serde_json::{Value, json};
 
-use crate::conversation::{Failure, Patience, PeerProgram, RunningPeer, await_message, out_of_turn};
 use crate::error::EngineError;
 use crate::guard::Guard;
+use crate::peer_control::{Failure, Patience, PeerProgram, RunningPeer, await_message, out_of_turn};
 
 /// How long a server may take to start: some make a database first.
 const TIME_TO_START: Duration = Duration::from_secs(60);

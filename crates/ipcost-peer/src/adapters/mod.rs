@@ -4,10 +4,10 @@
 //! started, what it is sent, and how its usage is measured.
 
 pub mod app;
-mod at;
-mod beside;
 mod port;
 pub mod redis;
+mod server_address;
+mod side_channel;
 mod socat;
 
 use ipcost_model::protocol::{Hello, PROTOCOL, PeerRole};

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use ipcost_model::protocol::Address;
-use ipcost_sys::{Descriptor, driven};
+use ipcost_sys::{Descriptor, driven_program};
 
 use crate::PeerError;
 use crate::adapters::system;
@@ -17,7 +17,7 @@ impl Port {
         let host = address.get("host").and_then(|host| host.as_str()?.parse().ok());
         let host: IpAddr = host.unwrap_or(Ipv4Addr::LOCALHOST.into());
         let port = address.get("port").and_then(|port| port.as_u64()?.try_into().ok()).unwrap_or(0);
-        let held = driven::hold_port(SocketAddr::new(host, port));
+        let held = driven_program::hold_port(SocketAddr::new(host, port));
         let (held, port) = held.map_err(system("cannot reserve a port of the loopback address"))?;
         address.insert("port".to_owned(), port.into());
         Ok(Self(held))

@@ -17,12 +17,11 @@ pub mod counting;
 pub mod credentials;
 pub mod descriptor_table;
 pub mod directory;
-pub mod driven;
+pub mod driven_program;
 pub mod futex;
 pub mod kernel_texts;
 mod kernel_types;
 pub mod leftovers;
-pub mod lending;
 pub mod loopback;
 pub mod measuring;
 pub mod message_queue;
@@ -53,6 +52,7 @@ pub mod tcp_ends;
 #[cfg(test)]
 mod tests;
 mod tracefs;
+pub mod vmsplice;
 pub mod wake;
 pub mod whole_command;
 

@@ -8,7 +8,7 @@ use ipcost_model::Usage;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::system::driven;
+use crate::system::driven_program;
 
 use super::running::threads_of;
 
@@ -62,7 +62,7 @@ impl UsedByTree {
     pub fn now(roots: &[u32], known: &Self) -> Option<Self> {
         let mut all = Self::default();
         for root in roots {
-            driven::used_by(*root)?;
+            driven_program::used_by(*root)?;
             for process in of(*root) {
                 all.0.extend(times(process));
             }
@@ -108,7 +108,7 @@ fn times(process: u32) -> Option<(Started, ProcessTimes)> {
     };
     let (own, children, start) = (pair(11)?, pair(13)?, *fields.get(19)?);
     // One that has just ended has ticks, but no clock any more.
-    let (cpu_ns, switches) = driven::used_by(process).unwrap_or((own.cpu_ns(), Usage::default()));
+    let (cpu_ns, switches) = driven_program::used_by(process).unwrap_or((own.cpu_ns(), Usage::default()));
     Some(((process, start), ProcessTimes { cpu_ns, own: own + switches, children }))
 }
 

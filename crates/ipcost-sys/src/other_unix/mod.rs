@@ -17,7 +17,7 @@ pub use crate::unix::{
 };
 pub use crate::unsupported::{
     abstract_address, call_counts, call_samples, calling, congestion, connecting, counter, credentials,
-    descriptor_table, driven, futex, kernel_texts, lending, loopback, measuring, message_queue, more_sockets,
+    descriptor_table, driven_program, futex, kernel_texts, loopback, measuring, message_queue, more_sockets,
     net_namespace, npipe, other_memory, passed_memory, pausing, perf, permissions, pieces, process_tree,
-    running, shared_ring, sockets, suspension, tcp_ends, wake, whole_command,
+    running, shared_ring, sockets, suspension, tcp_ends, vmsplice, wake, whole_command,
 };

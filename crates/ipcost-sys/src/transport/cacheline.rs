@@ -8,7 +8,7 @@ use std::time::Duration;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
 
-use super::handing::{self, Signal};
+use super::hand_over::{self, Signal};
 use super::spinning::{LOOKS, spin_for};
 use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
 use crate::{control, shared_word};
@@ -33,11 +33,11 @@ impl Transport for Cacheline {
     }
 
     fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
-        handing::provision()
+        hand_over::provision()
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        handing::serve::<Spinning>(CAPABILITIES.name, address)
+        hand_over::serve::<Spinning>(CAPABILITIES.name, address)
     }
 
     fn reach(
@@ -46,7 +46,7 @@ impl Transport for Cacheline {
         _cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        handing::reach::<Spinning>(CAPABILITIES.name, address)
+        hand_over::reach::<Spinning>(CAPABILITIES.name, address)
     }
 }
 
@@ -109,5 +109,5 @@ pub(super) fn pair() -> [Box<dyn super::HandOver>; 2] {
         }
     }
 
-    handing::pair::<Patient>().unwrap()
+    hand_over::pair::<Patient>().unwrap()
 }

@@ -16,7 +16,7 @@ mod capacity;
 mod cma;
 mod eventfd;
 mod fifo;
-mod handing;
+mod hand_over;
 mod inherited;
 mod memcpy;
 mod memfd;
@@ -61,7 +61,7 @@ use crate::contract::{Join, Pieces};
 use crate::system::calling;
 use crate::system::channel::{PipePair, SocketChannel};
 pub use crate::system::descriptor::{Descriptor, Waitable};
-use crate::system::{lending, pieces};
+use crate::system::{pieces, vmsplice};
 use crate::{Context, SysError};
 
 /// Every transport, in the order of tables and help texts.
@@ -112,7 +112,7 @@ pub fn find(name: &str) -> Option<&'static dyn Transport> {
 pub fn fits(cell: &Cell) -> Result<(), String> {
     calling::probe(io_of(cell))?;
     fits_pieces(cell)?;
-    lending::probe(pipe_send_of(cell))?;
+    vmsplice::probe(pipe_send_of(cell))?;
     find(&cell.transport).map_or(Ok(()), |known| known.fits(cell))
 }
 
@@ -313,7 +313,7 @@ impl Connection {
                 calling::over(socket, io_of(cell))
             }
             (Self::Pipes(pipes), _) if pipe_send_of(cell) != WRITE => {
-                lending::over(pipes, pipe_send_of(cell))
+                vmsplice::over(pipes, pipe_send_of(cell))
             }
             (connection, _) => return Ok(connection),
         };

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
 
-use super::handing::{self, Signal};
+use super::hand_over::{self, Signal};
 use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
 use crate::system::futex;
 
@@ -30,11 +30,11 @@ impl Transport for Switch {
     }
 
     fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
-        handing::provision()
+        hand_over::provision()
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        handing::serve::<Sleeping>(CAPABILITIES.name, address)
+        hand_over::serve::<Sleeping>(CAPABILITIES.name, address)
     }
 
     fn reach(
@@ -43,7 +43,7 @@ impl Transport for Switch {
         _cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        handing::reach::<Sleeping>(CAPABILITIES.name, address)
+        hand_over::reach::<Sleeping>(CAPABILITIES.name, address)
     }
 }
 
@@ -64,5 +64,5 @@ impl Signal for Sleeping {
 
 #[cfg(test)]
 pub(super) fn pair() -> [Box<dyn super::HandOver>; 2] {
-    handing::pair::<Sleeping>().unwrap()
+    hand_over::pair::<Sleeping>().unwrap()
 }

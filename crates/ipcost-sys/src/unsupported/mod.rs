@@ -21,7 +21,7 @@ pub mod credentials;
 #[cfg(not(target_os = "linux"))]
 pub mod descriptor_table;
 #[cfg(not(target_os = "linux"))]
-pub mod driven;
+pub mod driven_program;
 #[cfg(windows)]
 pub mod fifo;
 #[cfg(not(target_os = "linux"))]
@@ -30,8 +30,6 @@ pub mod futex;
 pub mod kernel_texts;
 #[cfg(windows)]
 pub mod keys;
-#[cfg(not(target_os = "linux"))]
-pub mod lending;
 #[cfg(not(target_os = "linux"))]
 pub mod loopback;
 #[cfg(not(target_os = "linux"))]
@@ -68,6 +66,8 @@ pub mod sockets;
 pub mod suspension;
 #[cfg(not(target_os = "linux"))]
 pub mod tcp_ends;
+#[cfg(not(target_os = "linux"))]
+pub mod vmsplice;
 #[cfg(not(target_os = "linux"))]
 pub mod wake;
 #[cfg(not(target_os = "linux"))]

@@ -15,7 +15,7 @@ use ipcost_lab::Lab;
 use ipcost_model::units::duration_text;
 use ipcost_model::{job_text, unknown};
 use ipcost_sys::interrupt::Interrupt;
-use ipcost_sys::{driven, measuring, transport};
+use ipcost_sys::{driven_program, measuring, transport};
 use screen::{Pressed, Screen};
 use session::WatchSession;
 
@@ -47,7 +47,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         return Err(Problem::usage(anyhow!("--what-if: {}", unknown("transport", name, known))));
     }
     let is_any = args.pid.is_none() && args.port.is_none() && args.path.is_none() && args.command.is_none();
-    if args.trace && is_any && driven::is_root() {
+    if args.trace && is_any && driven_program::is_root() {
         return Err(Problem::usage(anyhow!(
             "--trace: root's strace would be attached to any program, init among them; name which with --pid, --port, --path or --command"
         )));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ipcost_lab::machine_observer::Observed;
 use ipcost_lab::strace::TraceSummary;
-use ipcost_lab::surroundings::Observed;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_model::facts::NetworkFacts;
 use ipcost_model::{Estimate, Incidents, Verdict};

@@ -6,14 +6,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ipcost_model::{Cell, Pattern};
-use ipcost_sys::driven::{connect_at_once, limit_waits};
+use ipcost_sys::driven_program::{connect_at_once, limit_waits};
 use ipcost_sys::{Listens, programs};
 use serde::{Deserialize, Serialize};
 
 use super::client::{Asker, Trouble};
 use super::kind::{Login, ServerKind};
 use crate::PeerError;
-use crate::adapters::at::ServerAddress;
+use crate::adapters::server_address::ServerAddress;
 use crate::adapters::{refused, system};
 
 /// How long a client usually waits for its connection, and for its reply.

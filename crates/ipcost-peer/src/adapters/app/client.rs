@@ -6,12 +6,12 @@ use std::io::{self, ErrorKind};
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::driven::{EndsAt, await_reply, let_wait, shut};
+use ipcost_sys::driven_program::{EndsAt, await_reply, let_wait, shut};
 use ipcost_sys::transport::{Channel, Client, Connection};
 
 use super::kind::{Login, ServerKind, Speech};
-use crate::adapters::at::{ServerAddress, end_in_time, limit};
-use crate::adapters::beside;
+use crate::adapters::server_address::{ServerAddress, end_in_time, limit};
+use crate::adapters::side_channel;
 use crate::adapters::{refused, system};
 use crate::{
     DescriptorTable, Meter, Metering, Order, Pacing, PeerError, Prepared, Report, Work, Workers, ended,
@@ -31,7 +31,7 @@ pub(super) fn prepare(
     at: &ServerAddress,
     address: &Address,
 ) -> Result<Prepared, PeerError> {
-    let words = beside::reach(cell, address)?;
+    let words = side_channel::reach(cell, address)?;
     let make = |worker| -> Result<Box<dyn Work>, PeerError> {
         let client = at.client(Some(cell), worker)?;
         let mut asker = Asker::new(kind, login, cell, (at, client))?;
@@ -45,7 +45,7 @@ pub(super) fn prepare(
         asker.pacing = Pacing::of(cell, worker);
         Ok(Box::new(asker))
     };
-    beside::client(Workers::of_client(cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
+    side_channel::client(Workers::of_client(cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
 }
 
 /// One worker: a connection, and how it is spoken on.

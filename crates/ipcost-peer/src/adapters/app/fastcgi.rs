@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::thread;
 
-use ipcost_sys::driven;
+use ipcost_sys::driven_program;
 
 use super::http::header_in;
 use super::kind::{
@@ -11,7 +11,7 @@ use super::kind::{
 };
 use super::look::hear;
 use crate::PeerError;
-use crate::adapters::at::ServerAddress;
+use crate::adapters::server_address::ServerAddress;
 use crate::adapters::{refused, system};
 
 pub(super) const KIND: ServerKind = ServerKind {
@@ -114,14 +114,14 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     let (room, socket, port) = (setup.room.to_string_lossy(), setup.socket.to_string_lossy(), setup.port);
     let (secret, scripts) = (setup.secret, setup.dir.join(setup.secret));
     let made = |path: &Path| system(format!("cannot make {}", path.display()));
-    driven::make_directory(&scripts, setup.user).map_err(made(&scripts))?;
+    driven_program::make_directory(&scripts, setup.user).map_err(made(&scripts))?;
     for (name, text) in [("least.php", LEAST), ("typical.php", TYPICAL), ("info.php", INFO)] {
         setup.file(&format!("{secret}/{}", hidden(name, secret)), text.as_bytes())?;
     }
     let mut open = format!("{}/", scripts.display());
     if let Some(script) = &setup.settings.script {
         let link = scripts.join(hidden(OWN, secret));
-        driven::make_link(script, &link).map_err(made(&link))?;
+        driven_program::make_link(script, &link).map_err(made(&link))?;
         open.extend(script.parent().map(|dir| format!(":{}/", dir.display())));
     }
     let dir = scripts.display();

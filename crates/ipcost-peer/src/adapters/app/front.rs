@@ -8,8 +8,8 @@ use super::http;
 use super::kind::{ServerKind, Setup, Started};
 use super::service::held_port;
 use crate::PeerError;
-use crate::adapters::at::ServerAddress;
 use crate::adapters::refused;
+use crate::adapters::server_address::ServerAddress;
 
 /// nginx, which opens a connection to PHP-FPM for each request, as it does unless `fastcgi_keep_conn` is set.
 pub(super) const NGINX: ServerKind = ServerKind {

@@ -10,8 +10,8 @@ use super::kind::{
 };
 use super::look::hear;
 use crate::PeerError;
-use crate::adapters::at::ServerAddress;
 use crate::adapters::refused;
+use crate::adapters::server_address::ServerAddress;
 
 pub(super) const KIND: ServerKind = ServerKind {
     name: "http",

@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ipcost_model::protocol::Address;
-use ipcost_sys::driven::{self, DrivenProgram};
+use ipcost_sys::driven_program::{self, DrivenProgram};
 use ipcost_sys::transport::Connection;
 use ipcost_sys::{Launch, User, programs};
 use serde::{Deserialize, Serialize};
 
 use super::{LoadTool, fastcgi, front, http, mariadb, memcached, postgres, redis};
 use crate::PeerError;
-use crate::adapters::at::{GivenAddress, ServerAddress};
 use crate::adapters::port::Port;
+use crate::adapters::server_address::{GivenAddress, ServerAddress};
 use crate::adapters::{refused, system};
 
 /// A kind of real server.
@@ -255,7 +255,7 @@ impl Setup<'_> {
             return Ok(());
         }
         make()?;
-        driven::make_file(&complete, b"", None)
+        driven_program::make_file(&complete, b"", None)
             .map_err(system(format!("cannot write {}", complete.display())))
     }
 
@@ -263,7 +263,7 @@ impl Setup<'_> {
     pub(super) fn data(&self) -> Result<PathBuf, PeerError> {
         let data = self.kept.join("data");
         if !data.exists() {
-            driven::give_directory(&data, self.user)
+            driven_program::give_directory(&data, self.user)
                 .map_err(system(format!("cannot make {}", data.display())))?;
         }
         Ok(data)
@@ -272,7 +272,7 @@ impl Setup<'_> {
     /// Writes a file that the server alone can read, into the directory that stays this process's.
     pub(super) fn file(&self, name: &str, content: &[u8]) -> Result<PathBuf, PeerError> {
         let path = self.dir.join(name);
-        driven::make_file(&path, content, self.user)
+        driven_program::make_file(&path, content, self.user)
             .map_err(system(format!("cannot write {}", path.display())))?;
         Ok(path)
     }

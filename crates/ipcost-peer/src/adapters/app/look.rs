@@ -9,8 +9,8 @@ use super::client::{Asker, Trouble};
 use super::kind::{Login, ServerKind, ServerTold, Speech};
 use super::server;
 use super::service::no_server;
-use crate::adapters::at::{ServerAddress, no_reply};
 use crate::adapters::refused;
+use crate::adapters::server_address::{ServerAddress, no_reply};
 use crate::{PeerError, ended, send_all};
 
 /// How often a request is asked: a server that keeps connections for few replies only is found out.

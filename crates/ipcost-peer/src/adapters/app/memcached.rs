@@ -8,8 +8,8 @@ use super::kind::{
 };
 use super::look::hear;
 use crate::PeerError;
-use crate::adapters::at::{ServerAddress, be_let_in};
 use crate::adapters::refused;
+use crate::adapters::server_address::{ServerAddress, be_let_in};
 
 pub(super) const KIND: ServerKind = ServerKind {
     name: "memcached",

@@ -34,7 +34,7 @@ pub use self::kind::{
 pub use self::look::{AskedRequest, ServerFacts, look};
 pub use self::tool::LoadTool;
 pub use self::trust::UNKNOWN as UNKNOWN_OWNER;
-pub use crate::adapters::at::{GivenAddress, ServerAddress};
+pub use crate::adapters::server_address::{GivenAddress, ServerAddress};
 use crate::adapters::{Adapter, allow_options, hello, refused};
 use crate::{Peer, PeerError, Prepared};
 

@@ -11,7 +11,7 @@ use fallible_iterator::FallibleIterator;
 use hmac::{Hmac, KeyInit, Mac};
 use ipcost_sys::private_dir::check_own;
 use ipcost_sys::transport::{Channel, Connection, tls};
-use ipcost_sys::{driven, found_file, programs, unguessable};
+use ipcost_sys::{driven_program, found_file, programs, unguessable};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::backend::{
@@ -26,7 +26,7 @@ use super::kind::{
     passed,
 };
 use super::trust::Trust;
-use crate::adapters::at::{ServerAddress, no_reply};
+use crate::adapters::server_address::{ServerAddress, no_reply};
 use crate::adapters::{refused, system};
 use crate::{PeerError, ended, receive_all, send_all};
 
@@ -397,7 +397,7 @@ impl Speech for PostgresQueries {
             refused(format!("the server does not answer the greeting of PostgreSQL: {}", no_reply(&error)))
         };
         self.trust.look(connection)?;
-        let is_local = driven::is_unix(connection);
+        let is_local = driven_program::is_unix(connection);
         if self.tls && !is_local && agrees_to_tls(connection)? {
             tls::encrypt(connection)?;
         }

@@ -11,10 +11,10 @@ use super::kind::{
 };
 use super::trust::Trust;
 use crate::PeerError;
-use crate::adapters::at::{ServerAddress, be_let_in, end_in_time};
 use crate::adapters::redis::resp::command;
 use crate::adapters::redis::{ControlConnection, USER, WELCOME, access};
 use crate::adapters::refused;
+use crate::adapters::server_address::{ServerAddress, be_let_in, end_in_time};
 
 pub(super) const KIND: ServerKind = ServerKind {
     name: "redis",

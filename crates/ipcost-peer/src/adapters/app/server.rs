@@ -4,11 +4,11 @@ use ipcost_model::Cell;
 use ipcost_model::protocol::{PROCESSES, processes_of};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::process_tree::UsedByTree;
-use ipcost_sys::{driven, process_tree};
+use ipcost_sys::{driven_program, process_tree};
 
-use crate::adapters::at::ServerAddress;
-use crate::adapters::beside::{self, Words};
 use crate::adapters::refused;
+use crate::adapters::server_address::ServerAddress;
+use crate::adapters::side_channel::{self, Words};
 use crate::{Gathering, JoinedReports, Order, PeerError, Prepared, Role, RoleState};
 
 struct Accounting {
@@ -30,7 +30,7 @@ pub(super) fn prepare(cell: &Cell, at: &ServerAddress, is_private: bool) -> Resu
     if !processes.is_empty() {
         told.insert(PROCESSES.to_owned(), processes.clone().into());
     }
-    let server = beside::offer(cell, &mut told)?;
+    let server = side_channel::offer(cell, &mut told)?;
     let part = RoleState::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;
         Ok(Box::new(Accounting { words, processes, is_placed: is_private, before: UsedByTree::default() }))
@@ -49,7 +49,7 @@ pub(super) fn process(at: &ServerAddress) -> Result<Option<u32>, PeerError> {
     }
     let connection = at.client(None, 0)?.connect()?;
     // In a container it may have another number there than here.
-    Ok(driven::listener(&connection).filter(|process| *process > 0))
+    Ok(driven_program::listener(&connection).filter(|process| *process > 0))
 }
 
 impl Role for Accounting {
@@ -69,7 +69,7 @@ impl Role for Accounting {
         let began_ns = now_ns();
         if !self.words.hear() {
             // The client knows best why it is gone.
-            beside::let_others_speak();
+            side_channel::let_others_speak();
             return Err(match self.used().is_none() {
                 true => refused("the server ended in the middle of a batch"),
                 false => refused("the client ended before the batch did"),

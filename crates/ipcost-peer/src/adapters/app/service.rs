@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::Cell;
 use ipcost_model::protocol::{Address, Hello, PROCESSES, PeerRole, RUNS_AS};
-use ipcost_sys::driven::{self, DrivenProgram};
+use ipcost_sys::driven_program::{self, DrivenProgram};
 use ipcost_sys::process::{kill_group, spawn_guard};
 use ipcost_sys::transport::TransportError;
 use ipcost_sys::{Launch, unguessable};
@@ -20,8 +20,8 @@ use ipcost_sys::{Launch, unguessable};
 use super::client::{Asker, Trouble};
 use super::kind::{Ending, Login, ServerKind, Setup, Started};
 use super::{Arguments, PATTERNS, TRANSPORTS};
-use crate::adapters::at::{SECRET, ServerAddress, no_reply, nobody_listens};
 use crate::adapters::port::Port;
+use crate::adapters::server_address::{SECRET, ServerAddress, no_reply, nobody_listens};
 use crate::adapters::{hello, refused, system};
 use crate::{JoinedReports, Order, Peer, PeerError, Prepared, Role, RoleState};
 
@@ -65,7 +65,7 @@ fn secret_in(kept: &Path) -> Result<String, PeerError> {
         return Ok(known);
     }
     let drawn = unguessable().map_err(system("cannot get random numbers"))?;
-    driven::make_file(&path, drawn.as_bytes(), None)
+    driven_program::make_file(&path, drawn.as_bytes(), None)
         .map_err(system(format!("cannot write {}", path.display())))?;
     Ok(drawn)
 }
@@ -85,8 +85,8 @@ impl PrivateServer {
         let program = settings.program.map_or_else(|| kind.found(), |program| kind.found_as(program));
         let program = program.ok_or_else(|| refused(kind.unavailable().unwrap_or_default()))?;
         let users: Vec<&str> = kind.users.iter().copied().chain([NOBODY]).collect();
-        let user = driven::instead_of_root(&users);
-        if user.is_none() && driven::is_root() {
+        let user = driven_program::instead_of_root(&users);
+        if user.is_none() && driven_program::is_root() {
             return Err(refused(format!(
                 "{} is not started as root, and there is neither a user {} nor one {NOBODY}; run as another user",
                 kind.title, kind.users[0]
@@ -97,10 +97,10 @@ impl PrivateServer {
             if dir == kept && dir.exists() {
                 continue;
             }
-            driven::make_directory(dir, user).map_err(made(dir))?;
+            driven_program::make_directory(dir, user).map_err(made(dir))?;
         }
         let room = &dir.join("w");
-        driven::give_directory(room, user).map_err(made(room))?;
+        driven_program::give_directory(room, user).map_err(made(room))?;
         let secret = &secret_in(kept)?;
         let (held, mut tcp) = held_port()?;
         let port = ServerAddress::of("tcp", &tcp).ok().and_then(|at| at.port()).unwrap_or_default();
@@ -125,7 +125,7 @@ impl PrivateServer {
         let at = [ServerAddress::of("unix", &started.unix), ServerAddress::of("tcp", &tcp)];
         let at = at.into_iter().collect::<Result<Vec<_>, _>>().map_err(refused)?;
         for at in &at {
-            private.await_answer(kind, at, user.map_or_else(driven::own_user, |user| user.id))?;
+            private.await_answer(kind, at, user.map_or_else(driven_program::own_user, |user| user.id))?;
         }
         started.held.clear();
         let writing = Login { writes: true, ..kind.login() };
@@ -142,7 +142,7 @@ impl PrivateServer {
             (transport.to_owned(), address.into())
         });
         let mut address = Address::from_iter(address);
-        address.insert(RUNS_AS.to_owned(), driven::name_of(user).into());
+        address.insert(RUNS_AS.to_owned(), driven_program::name_of(user).into());
         address.insert("start_ns".to_owned(), (began.elapsed().as_nanos() as u64).into());
         Ok((private, address))
     }
@@ -199,7 +199,7 @@ impl Drop for PrivateServer {
     fn drop(&mut self) {
         for program in &self.programs {
             if self.ending != Ending::Killed {
-                let _ = driven::ask_to_end(program, self.ending == Ending::Interrupted, FAREWELL);
+                let _ = driven_program::ask_to_end(program, self.ending == Ending::Interrupted, FAREWELL);
             }
             // Not yet waited for, so its number belongs to no other process. The guard would wait for just that.
             kill_group(program.id());

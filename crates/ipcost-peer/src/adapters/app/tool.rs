@@ -7,12 +7,12 @@ use std::time::Instant;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern, Usage};
 use ipcost_sys::Launch;
-use ipcost_sys::driven::DrivenProgram;
+use ipcost_sys::driven_program::DrivenProgram;
 use ipcost_sys::programs;
 
 use super::kind::{Login, ServerKind};
-use crate::adapters::at::ServerAddress;
-use crate::adapters::beside::{self, Words};
+use crate::adapters::server_address::ServerAddress;
+use crate::adapters::side_channel::{self, Words};
 use crate::adapters::{refused, system};
 use crate::{JoinedReports, Order, PeerError, Prepared, Role, RoleState, WorkKind};
 
@@ -284,7 +284,7 @@ pub(super) fn prepare(
     if let Some((program, package)) = tool.missing() {
         return Err(refused(format!("{program} is not installed ({}: {package})", programs::INSTALL)));
     }
-    let words = beside::reach(cell, address)?;
+    let words = side_channel::reach(cell, address)?;
     let request = cell.request.clone().unwrap_or_else(|| kind.least.to_owned());
     let driving =
         Driving { tool, login: login.at(at), cell: cell.clone(), request, at: at.clone(), tls, words };

@@ -3,7 +3,7 @@
 use std::env;
 
 use ipcost_sys::transport::Connection;
-use ipcost_sys::{ListenerOwner, User, driven};
+use ipcost_sys::{ListenerOwner, User, driven_program};
 
 use super::Login;
 use crate::PeerError;
@@ -33,7 +33,7 @@ impl Trust {
     /// Looks who listens at the other end: once, since every call on each connection would be measured.
     pub(super) fn look(&mut self, connection: &Connection) -> Result<(), PeerError> {
         if self.refusal.is_none() {
-            let owner = driven::listener_owner(connection)
+            let owner = driven_program::listener_owner(connection)
                 .map_err(system("cannot find out whose server listens there"))?;
             self.refusal = Some(self.judge(owner));
         }
@@ -56,7 +56,7 @@ impl Trust {
             ListenerOwner::User(owner) if self.may_own(owner) => Ok(()),
             ListenerOwner::Unknown if self.named.iter().any(|name| name == UNKNOWN) => Ok(()),
             ListenerOwner::User(owner) => {
-                let name = driven::name_of(Some(User { id: owner, group: owner }));
+                let name = driven_program::name_of(Some(User { id: owner, group: owner }));
                 Err(format!(
                     "the server belongs to user {name}, and gets no password: that is neither you, nor root, nor {}; if it is your server, give --trust-owner {name}",
                     self.usual.join(" or ")
@@ -69,11 +69,11 @@ impl Trust {
     }
 
     fn may_own(&self, owner: u32) -> bool {
-        let own = driven::own_user();
+        let own = driven_program::own_user();
         // Who has become root by sudo.
         let before = env::var("SUDO_UID").ok().filter(|_| own == 0).and_then(|number| number.parse().ok());
         let names = self.usual.iter().copied().chain(self.named.iter().map(String::as_str));
-        let known = names.filter_map(driven::user_number);
+        let known = names.filter_map(driven_program::user_number);
         [0, own].into_iter().chain(before).chain(known).any(|known| known == owner)
     }
 }
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn a_password_goes_to_the_user_root_the_usual_account_and_who_is_named() {
-        let own = driven::own_user();
-        let daemon = driven::user_number("daemon").unwrap();
+        let own = driven_program::own_user();
+        let daemon = driven_program::user_number("daemon").unwrap();
         for owner in [0, own, daemon] {
             assert_eq!(trust(&[]).judge(ListenerOwner::User(owner)), Ok(()), "{owner}");
         }

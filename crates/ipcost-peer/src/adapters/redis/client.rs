@@ -3,17 +3,17 @@
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, OptionValue, Pattern};
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::driven;
+use ipcost_sys::driven_program;
 use ipcost_sys::transport::{Channel, Client, Connection};
 
-use super::desk::{self, ControlConnection, WELCOME};
+use super::control::{self, ControlConnection, WELCOME};
 use super::key::{REPLY_BYTES, RedisKey};
 use super::private::PATIENCE;
 use super::resp::{Reply, command};
 use super::server::KEY;
-use crate::adapters::at::{ServerAddress, be_let_in};
-use crate::adapters::beside;
 use crate::adapters::refused;
+use crate::adapters::server_address::{ServerAddress, be_let_in};
+use crate::adapters::side_channel;
 use crate::{
     DescriptorTable, Meter, Metering, Order, Pacing, PeerError, Prepared, Report, Unmetered, Work, WorkKind,
     Workers, metered, send_all,
@@ -41,10 +41,10 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
     if resolves {
         check_resolving(&at)?;
     }
-    let words = beside::reach(&cell, address)?;
+    let words = side_channel::reach(&cell, address)?;
     let make = |worker| -> Result<Box<dyn Work>, PeerError> {
-        let mut client = desk::client(&at, Some(&cell), worker)?;
-        let greeting = desk::proof(&at).map(|words| command(&words)).unwrap_or_default();
+        let mut client = control::client(&at, Some(&cell), worker)?;
+        let greeting = control::proof(&at).map(|words| command(&words)).unwrap_or_default();
         let mut open = match cell.pattern {
             Pattern::Rr => Some(client.connect()?),
             _ => None,
@@ -70,7 +70,7 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
         let pacing = Pacing::of(&cell, worker);
         Ok(Box::new(Incr { client, open, resolves, alone, request, greeted, reply, pacing }))
     };
-    beside::client(Workers::of_client(&cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
+    side_channel::client(Workers::of_client(&cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
 }
 
 /// A given server may refuse connections from addresses other than 127.0.0.1: protected mode does up to redis 7.0.
@@ -83,7 +83,7 @@ fn spreads_sources(cell: &Cell, at: &ServerAddress) -> Result<bool, PeerError> {
     if at.transport != "tcp" || cell.pattern != Pattern::Connect || asked == Some(false) {
         return Ok(false);
     }
-    let mut desk = ControlConnection::of(desk::client(at, Some(cell), 0)?.connect()?, at, PATIENCE)?;
+    let mut desk = ControlConnection::of(control::client(at, Some(cell), 0)?.connect()?, at, PATIENCE)?;
     // A server that refuses may say so before any request, and close.
     match desk.exchange(&["PING"]) {
         Ok(reply) if !matches!(reply, Reply::Error(_)) => Ok(true),
@@ -97,7 +97,7 @@ fn spreads_sources(cell: &Cell, at: &ServerAddress) -> Result<bool, PeerError> {
 
 /// The result must be the server's address, and so on loopback.
 fn check_resolving(at: &ServerAddress) -> Result<(), PeerError> {
-    let found = driven::address_of_localhost().map(|address| address.to_string());
+    let found = driven_program::address_of_localhost().map(|address| address.to_string());
     if found.as_deref() == at.host().zip(at.port()).map(|(host, _)| host) && found.is_some() {
         return Ok(());
     }
@@ -135,7 +135,7 @@ impl Incr {
                     ask(connection, (&self.request, self.greeted), &mut self.reply, operation, ops)?
                 }
                 None => {
-                    if self.resolves && driven::address_of_localhost().is_none() {
+                    if self.resolves && driven_program::address_of_localhost().is_none() {
                         let reason = "gethostbyname finds no address of localhost; name it in /etc/hosts";
                         return Err(refused(reason));
                     }

@@ -1,9 +1,9 @@
 //! Counters and usage of a redis-server, which is asked only between batches.
 
 use ipcost_model::Usage;
-use ipcost_sys::driven;
+use ipcost_sys::driven_program;
 
-use super::desk::ControlConnection;
+use super::control::ControlConnection;
 use super::key::RedisKey;
 use crate::PeerError;
 use crate::adapters::refused;
@@ -85,7 +85,7 @@ impl RedisCounts {
     /// Its clock counts nanoseconds, and reading it costs the server nothing: a request costs it some 30
     /// microseconds.
     fn read_process(&mut self, process: Option<u32>) {
-        if let Some((cpu_ns, switches)) = process.and_then(driven::used_by) {
+        if let Some((cpu_ns, switches)) = process.and_then(driven_program::used_by) {
             self.cpu_ns = cpu_ns;
             self.usage.voluntary_switches = switches.voluntary_switches;
             self.usage.involuntary_switches = switches.involuntary_switches;

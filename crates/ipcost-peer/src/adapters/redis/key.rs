@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::iter;
 
-use super::desk::ControlConnection;
+use super::control::ControlConnection;
 use super::resp::{Reply, command};
 use crate::PeerError;
 use crate::adapters::refused;

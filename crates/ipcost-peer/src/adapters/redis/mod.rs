@@ -1,22 +1,22 @@
 //! Drives a real redis-server: the server side starts one, or uses a given one; the client sends `INCR`.
 
 mod client;
+mod control;
 mod counts;
-mod desk;
-mod given;
+mod existing;
 mod key;
 mod private;
 pub mod resp;
 mod server;
 
-pub(in crate::adapters) use self::desk::{ControlConnection, USER, WELCOME};
+pub(in crate::adapters) use self::control::{ControlConnection, USER, WELCOME};
 pub(in crate::adapters) use self::private::access;
 
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern, SpeaksFirst};
 use ipcost_sys::programs;
 
-use crate::adapters::at::ServerAddress;
+use crate::adapters::server_address::ServerAddress;
 use crate::adapters::{Adapter, allow_options, hello, refused};
 use crate::{Peer, PeerError, Prepared};
 
@@ -70,7 +70,7 @@ impl Redis {
         }
         let version = match given.first() {
             // A given server may have another version than the installed one, if any.
-            Some(at) => given::version(at)?,
+            Some(at) => existing::version(at)?,
             None => installed_version()?,
         };
         Ok(Self { resolves, given, version })

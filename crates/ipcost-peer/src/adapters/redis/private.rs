@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::protocol::{Address, RUNS_AS};
 use ipcost_model::{Cell, Pattern};
-use ipcost_sys::driven::{self, DrivenProgram};
+use ipcost_sys::driven_program::{self, DrivenProgram};
 use ipcost_sys::{Launch, User, unguessable};
 use sha2::{Digest, Sha256};
 
-use super::desk::{ControlConnection, USER};
+use super::control::{ControlConnection, USER};
 use super::{PACKAGE, PROGRAM};
 use crate::PeerError;
-use crate::adapters::at::{SECRET, ServerAddress, nobody_listens};
 use crate::adapters::port::Port;
+use crate::adapters::server_address::{SECRET, ServerAddress, nobody_listens};
 use crate::adapters::{refused, system};
 
 /// How long it may take to start listening, and to answer.
@@ -45,8 +45,8 @@ impl PrivateRedis {
     /// Starts one at the engine's address, and waits until it answers.
     pub fn start(cell: &Cell, address: &Address) -> Result<(Self, ServerAddress), PeerError> {
         let mut at = ServerAddress::of(&cell.transport, address).map_err(refused)?;
-        let user = driven::instead_of_root(&USERS);
-        if user.is_none() && driven::is_root() {
+        let user = driven_program::instead_of_root(&USERS);
+        if user.is_none() && driven_program::is_root() {
             return Err(refused(format!(
                 "{PROGRAM} is not started as root, and there is none of the users {}; run as another user",
                 USERS.join(", ")
@@ -58,14 +58,14 @@ impl PrivateRedis {
         let dir = at.path().map(|path| PathBuf::from(format!("{path}.d")));
         let held = match &dir {
             Some(dir) => {
-                driven::give_directory(dir, user)
+                driven_program::give_directory(dir, user)
                     .map_err(system(format!("cannot make {}", dir.display())))?;
                 at.address.insert("path".to_owned(), dir.join(SOCKET).to_string_lossy().into());
                 None
             }
             None => Some(Port::hold(&mut at.address)?),
         };
-        at.address.insert(RUNS_AS.to_owned(), driven::name_of(user).into());
+        at.address.insert(RUNS_AS.to_owned(), driven_program::name_of(user).into());
         let server = Self::listening(cell, &at, (dir, user))?;
         drop(held);
         Ok((server, at))
@@ -89,7 +89,7 @@ impl PrivateRedis {
             started.map_err(system(format!("cannot start {PROGRAM} of Debian's package {PACKAGE}")))?;
         let mut server = Self { program, dir };
         let deadline = Instant::now() + PATIENCE;
-        let user = user.map_or_else(driven::own_user, |user| user.id);
+        let user = user.map_or_else(driven_program::own_user, |user| user.id);
         while at.is_listened_on_by(user).is_err() || !server.answers(at)? {
             server.check_alive("before it listened")?;
             if Instant::now() > deadline {

@@ -5,14 +5,14 @@ use ipcost_model::protocol::Address;
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::worker::Keeper;
 
+use super::control::ControlConnection;
 use super::counts::RedisCounts;
-use super::desk::ControlConnection;
-use super::given;
+use super::existing;
 use super::key::RedisKey;
 use super::private::{PATIENCE, PrivateRedis};
-use crate::adapters::at::ServerAddress;
-use crate::adapters::beside::{self, Words};
 use crate::adapters::refused;
+use crate::adapters::server_address::ServerAddress;
+use crate::adapters::side_channel::{self, Words};
 use crate::{Gathering, JoinedReports, Order, PeerError, Prepared, Role, RoleState};
 
 /// The member of the address with the key's name.
@@ -48,18 +48,18 @@ pub fn prepare(given: &[ServerAddress], cell: &Cell, address: &Address) -> Resul
         // A peer without a server for a transport has not listed it in hello.
         let at = given.iter().find(|at| at.transport.trim_end_matches('6') == cell.transport);
         let at = at.ok_or_else(|| refused("this peer has no redis server there"))?.clone();
-        let mut desk = given::open(&at)?;
-        let process = given::process(&mut desk)?;
+        let mut desk = existing::open(&at)?;
+        let process = existing::process(&mut desk)?;
         (desk, process, at, None)
     };
     let key = RedisKey::make(&mut desk, size)?;
     let whose = match private {
         Some(private) => Whose::Private(private),
-        None => Whose::Given(given::keep_clean(&at, &key)?),
+        None => Whose::Given(existing::keep_clean(&at, &key)?),
     };
     let mut told = at.address;
     told.insert(KEY.to_owned(), key.name.clone().into());
-    let server = beside::offer(cell, &mut told)?;
+    let server = side_channel::offer(cell, &mut told)?;
     let part = RoleState::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;
         Ok(Box::new(RedisServer { words, desk, key, process, whose, before: RedisCounts::default() }))
@@ -96,7 +96,7 @@ impl Role for RedisServer {
 impl RedisServer {
     /// The client knows best why it is gone, and so does a redis-server that is the cause: let them report first.
     fn without_client(&mut self) -> PeerError {
-        beside::let_others_speak();
+        side_channel::let_others_speak();
         let alive = match &mut self.whose {
             Whose::Private(server) => server.check_alive("in the middle of a batch"),
             Whose::Given(_) => Ok(()),

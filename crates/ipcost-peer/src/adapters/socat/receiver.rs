@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::Usage;
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::driven::{self, DrivenProgram};
+use ipcost_sys::driven_program::{self, DrivenProgram};
 use ipcost_sys::transport::{self, Connection, Server};
 use ipcost_sys::{Launch, Woken};
 
 use super::PROGRAM;
 use super::command::Route;
 use super::sender::used_after;
-use crate::adapters::beside::{self, Words};
 use crate::adapters::port::Port;
+use crate::adapters::side_channel::{self, Words};
 use crate::adapters::{refused, system};
 use crate::{
     CheckedPayload, Gathering, JoinedReports, Order, Payload, PeerError, Prepared, Role, RoleState, WorkKind,
@@ -71,7 +71,7 @@ pub fn prepare(mut route: Route) -> Result<Prepared, PeerError> {
     let place = if route.has_beside() { hold_place(&mut route)? } else { ProgramAddress::None };
     let mut address = route.address.clone();
     let (server, effective): (Box<dyn Server>, _) = if route.has_beside() {
-        (beside::offer(&route.cell, &mut address)?, Vec::new())
+        (side_channel::offer(&route.cell, &mut address)?, Vec::new())
     } else {
         let name = &route.cell.transport;
         let transport =
@@ -128,22 +128,23 @@ impl Receiver {
     }
 
     fn is_ready(&self, program: &DrivenProgram) -> Result<bool, PeerError> {
-        let sleeps =
-            driven::name_and_sleep(program.id()).is_some_and(|(name, sleeps)| name == PROGRAM && sleeps);
+        let sleeps = driven_program::name_and_sleep(program.id())
+            .is_some_and(|(name, sleeps)| name == PROGRAM && sleeps);
         if !sleeps || !self.route.has_beside() {
             return Ok(sleeps);
         }
         // A trial connection would be taken for the sender's; the kernel tells as well.
         let listens = match self.route.cell.transport.as_str() {
-            "unix" => driven::path_listens(self.route.path()),
-            _ => driven::port_listens(self.route.host_and_port().1),
+            "unix" => driven_program::path_listens(self.route.path()),
+            _ => driven_program::port_listens(self.route.host_and_port().1),
         };
         listens.map_err(system("cannot tell who listens"))
     }
 
     /// Reads what the program writes to its end.
     fn check_payload(&self, total: u64, mut from: PipeReader) -> Result<(), PeerError> {
-        let woken = driven::await_input(&from, self.beside()).map_err(system("cannot wait for bytes"))?;
+        let woken =
+            driven_program::await_input(&from, self.beside()).map_err(system("cannot wait for bytes"))?;
         if woken == Woken::OtherGone {
             return Err(without_client());
         }
@@ -179,7 +180,7 @@ impl Role for Receiver {
         };
         let (payload, output) = pipe.unzip();
         let ends = match self.route.lends_ends() {
-            true => driven::ends(&self.words.0).map_err(system("cannot lend an end"))?,
+            true => driven_program::ends(&self.words.0).map_err(system("cannot lend an end"))?,
             false => None,
         };
         let started = DrivenProgram::start(Launch {
@@ -191,9 +192,10 @@ impl Role for Receiver {
         });
         let program = started.map_err(system(format!("cannot start {PROGRAM}")))?;
         self.await_readiness(&program)?;
-        let before = driven::used_by(program.id()).filter(|_| self.route.started).unwrap_or_default();
+        let before = driven_program::used_by(program.id()).filter(|_| self.route.started).unwrap_or_default();
         // The sender does not start before this side is armed.
-        let read_before = driven::bytes_read(program.id()).filter(|_| self.route.has_beside()).unwrap_or(0);
+        let read_before =
+            driven_program::bytes_read(program.id()).filter(|_| self.route.has_beside()).unwrap_or(0);
         self.program = Some(RunningReceiver { program, payload, before, read_before });
         Ok(())
     }
@@ -214,7 +216,7 @@ impl Role for Receiver {
         }
         let was_heard = self.words.say();
         let wall_ns = now_ns() - began_ns;
-        let received = driven::bytes_read(program.id());
+        let received = driven_program::bytes_read(program.id());
         let usage = program.finish().map_err(refused)?;
         // It succeeds at the end of its input, even if that comes too early.
         if !was_heard || received.is_some_and(|received| received.saturating_sub(read_before) < total) {
@@ -227,6 +229,6 @@ impl Role for Receiver {
 
 /// The client, or its sender, is gone.
 fn without_client() -> PeerError {
-    beside::let_others_speak();
+    side_channel::let_others_speak();
     refused("the client or its socat ended before all bytes had come")
 }

@@ -6,12 +6,12 @@ use std::process::Stdio;
 use ipcost_model::Usage;
 use ipcost_model::protocol::Address;
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::driven::{self, DrivenProgram};
+use ipcost_sys::driven_program::{self, DrivenProgram};
 use ipcost_sys::{Launch, transport};
 
 use super::PROGRAM;
 use super::command::Route;
-use crate::adapters::beside::{self, Words};
+use crate::adapters::side_channel::{self, Words};
 use crate::adapters::{refused, system};
 use crate::{
     CheckedPayload, JoinedReports, Order, Payload, PeerError, Prepared, Role, RoleState, WorkKind, ended,
@@ -26,13 +26,13 @@ struct Sender {
 
 /// Connects to the receiver's side.
 pub fn prepare(route: Route) -> Result<Prepared, PeerError> {
-    if route.connects() && beside::is_offered(&route.address) != route.has_beside() {
+    if route.connects() && side_channel::is_offered(&route.address) != route.has_beside() {
         return Err(refused(
             "the server is not a socat peer of the same kind; give both the same command, with --started or without",
         ));
     }
     let (words, effective) = if route.has_beside() {
-        (beside::reach(&route.cell, &route.address)?, Vec::new())
+        (side_channel::reach(&route.cell, &route.address)?, Vec::new())
     } else {
         let name = &route.cell.transport;
         let transport =
@@ -53,7 +53,7 @@ impl Sender {
     ) -> Result<DrivenProgram, PeerError> {
         let bytes = payload.is_none().then_some(order.ops * self.route.cell.size);
         let output = match self.route.lends_ends() {
-            true => driven::ends(&self.words.0).map_err(system("cannot lend an end"))?,
+            true => driven_program::ends(&self.words.0).map_err(system("cannot lend an end"))?,
             false => None,
         };
         let launch = Launch {
@@ -72,7 +72,7 @@ impl Role for Sender {
     fn arm(&mut self, order: Order) -> Result<(), PeerError> {
         if self.route.started && order.kind != WorkKind::Verify {
             let program = self.start(order, None, true)?;
-            let before = driven::used_by(program.id()).unwrap_or_default();
+            let before = driven_program::used_by(program.id()).unwrap_or_default();
             self.held = Some((program, before));
         }
         Ok(())

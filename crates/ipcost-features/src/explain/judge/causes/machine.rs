@@ -1,6 +1,6 @@
 //! What the machine does to all cells alike: quotas, the hypervisor, neighbours.
 
-use ipcost_lab::surroundings::Observed;
+use ipcost_lab::machine_observer::Observed;
 
 use crate::explain::NamedCause;
 

@@ -11,8 +11,8 @@ mod processor;
 #[cfg(test)]
 mod tests;
 
+use ipcost_lab::machine_observer::Observed;
 use ipcost_lab::rules::{Rule, nanoseconds};
-use ipcost_lab::surroundings::Observed;
 use ipcost_model::facts::NetworkFacts;
 use ipcost_model::{Incidents, LayoutEffect, Warning};
 use ipcost_sys::firewall::Firewall;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::env;
 
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
-use ipcost_sys::driven;
+use ipcost_sys::driven_program;
 use ipcost_sys::transport::Connection;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
@@ -21,8 +21,8 @@ use self::wire::{
 };
 use super::kind::{Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Speech, Taken, passed};
 use super::trust::Trust;
-use crate::adapters::at::ServerAddress;
 use crate::adapters::refused;
+use crate::adapters::server_address::ServerAddress;
 use crate::{PeerError, send_all};
 
 pub(super) const KIND: ServerKind = ServerKind {
@@ -144,7 +144,7 @@ impl MariadbQueries {
             Err(why) => (BTreeMap::new(), Some(why)),
         };
         let own = || env::var("USER").or_else(|_| env::var("LOGNAME")).ok();
-        let root = || driven::is_root().then(|| "root".to_owned());
+        let root = || driven_program::is_root().then(|| "root".to_owned());
         let user = login.user.clone().or_else(|| options.get("user").cloned()).or_else(own).or_else(root);
         let user = user.ok_or_else(|| refused("no user is named; give --user NAME"))?;
         if user.contains('\0') || login.database.as_ref().is_some_and(|name| name.contains('\0')) {
@@ -241,7 +241,7 @@ impl MariadbQueries {
                 }
                 // The server has the password's hash in its memory.
                 Some((&MORE, [3])) => {}
-                Some((&MORE, [4])) if driven::is_unix(wire.connection) => {
+                Some((&MORE, [4])) if driven_program::is_unix(wire.connection) => {
                     // No one else hears it there.
                     wire.send(&[self.password.as_bytes(), &[0]].concat())?;
                 }

@@ -3,8 +3,8 @@
 use ipcost_sys::transport::{Channel, Connection};
 
 use super::{CACHING, COM_QUERY, ED25519, ERR, NATIVE, OK, SALT_BYTES};
-use crate::adapters::at::no_reply;
 use crate::adapters::refused;
+use crate::adapters::server_address::no_reply;
 use crate::{PeerError, ended, send_all};
 
 /// The bytes before a packet's content: its length, and its number in an exchange.

@@ -4,13 +4,13 @@ use std::io::{self, BufReader, Read, Write};
 use std::time::Duration;
 
 use ipcost_model::{Cell, Pattern};
-use ipcost_sys::driven;
+use ipcost_sys::driven_program;
 use ipcost_sys::transport::{Channel, Client, Connection, TransportError};
 
 use super::resp::{self, Reply};
 use crate::PeerError;
-use crate::adapters::at::ServerAddress;
 use crate::adapters::refused;
+use crate::adapters::server_address::ServerAddress;
 
 /// A connection's bytes, for the standard library's readers and writers.
 struct Bytes(Connection);
@@ -49,7 +49,7 @@ impl ControlConnection {
         at: &ServerAddress,
         patience: Duration,
     ) -> Result<Self, TransportError> {
-        driven::limit_waits(&connection, patience)
+        driven_program::limit_waits(&connection, patience)
             .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))?;
         let mut desk = Self { connection: BufReader::new(Bytes(connection)), server: at.to_string() };
         if let Some(words) = proof(at) {
@@ -64,7 +64,7 @@ impl ControlConnection {
 
     /// The listening process, if the system tells.
     pub fn listener(&self) -> Option<u32> {
-        driven::listener(self.connection())
+        driven_program::listener(self.connection())
     }
 
     /// Sends a command in one write: pieces would cost the server as many calls, and TCP might hold them back.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Options, Pattern};
-use ipcost_sys::driven;
+use ipcost_sys::driven_program;
 use ipcost_sys::transport::{self, Connection, Rendezvous, Server, Transport};
 
 use crate::adapters::{refused, system};
@@ -85,7 +85,7 @@ impl Words {
     pub fn of_client(channels: Vec<Connection>) -> Result<Self, PeerError> {
         let Self(connection) = Self::over(channels)?;
         let action = "cannot tell who has connected";
-        if driven::is_a_strangers(&connection).map_err(system(action))? {
+        if driven_program::is_a_strangers(&connection).map_err(system(action))? {
             return Err(refused("another user has connected instead of the client"));
         }
         Ok(Self(connection))

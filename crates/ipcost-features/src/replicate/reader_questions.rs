@@ -5,11 +5,11 @@ use std::ops::Deref;
 
 use ipcost_model::{Measure, Pattern, and_joined};
 
+use super::claim_words::{factor_name, measure_text, said_of, shown};
 use super::compared::{Compared, ConditionSettings};
 use super::generalise::{FieldGrid, FieldRange, factors};
 use super::judge::SAME;
 use super::table::{ClaimTable, Part, Under};
-use super::telling::{factor_name, measure_text, said_of, shown};
 use super::{Ledger, LedgerClaim, LedgerTest};
 use crate::claims::{Bounded, ClaimBounds};
 use ipcost_model::ClaimVerdict;

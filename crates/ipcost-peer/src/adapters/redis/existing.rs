@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use ipcost_sys::transport::TransportError;
 use ipcost_sys::worker::Keeper;
-use ipcost_sys::{SysError, driven};
+use ipcost_sys::{SysError, driven_program};
 
 use super::PROGRAM;
-use super::desk::ControlConnection;
+use super::control::ControlConnection;
 use super::key::RedisKey;
 use super::resp::Reply;
 use crate::PeerError;
-use crate::adapters::at::ServerAddress;
-use crate::adapters::at::nobody_listens;
 use crate::adapters::refused;
+use crate::adapters::server_address::ServerAddress;
+use crate::adapters::server_address::nobody_listens;
 
 const PATIENCE: Duration = Duration::from_secs(3);
 const KEEPERS_PATIENCE: Duration = Duration::from_secs(1);
@@ -69,7 +69,7 @@ pub fn process(desk: &mut ControlConnection) -> Result<Option<u32>, PeerError> {
         return Ok(Some(listener));
     }
     let told = desk.ask_info("server", "process_id")?.and_then(|id| id.parse().ok());
-    Ok(told.filter(|id| driven::name_and_sleep(*id).is_some_and(|(name, _)| name == PROGRAM)))
+    Ok(told.filter(|id| driven_program::name_and_sleep(*id).is_some_and(|(name, _)| name == PROGRAM)))
 }
 
 /// Starts a process that removes the key once this one has ended, even if killed.

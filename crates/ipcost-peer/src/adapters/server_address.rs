@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, OptionValue, Options, Pattern};
-use ipcost_sys::driven::{self, EndsAt};
+use ipcost_sys::driven_program::{self, EndsAt};
 use ipcost_sys::private_dir::MAX_SOCKET_PATH;
 use ipcost_sys::tcp_ends::TcpEnds;
 use ipcost_sys::transport::{self, Client, Connection, TransportError};
@@ -221,11 +221,11 @@ impl ServerAddress {
     /// learn the secret. A Unix socket is in a directory that no other user enters.
     pub fn is_listened_on_by(&self, user: u32) -> Result<(), PeerError> {
         let Some(at) = self.socket() else { return Ok(()) };
-        match driven::owner_at(at).map_err(system("cannot find out who listens"))? {
+        match driven_program::owner_at(at).map_err(system("cannot find out who listens"))? {
             ListenerOwner::User(owner) if owner == user => Ok(()),
             ListenerOwner::User(owner) => Err(refused(format!(
                 "another user ({}) listens at {self} in place of the private server; try again",
-                driven::name_of(Some(User { id: owner, group: owner }))
+                driven_program::name_of(Some(User { id: owner, group: owner }))
             ))),
             _ => Err(refused(format!("no server listens at {self}"))),
         }
@@ -340,13 +340,13 @@ impl DerefMut for LimitedConnection {
 
 /// Ends a connection before it has taken longer than any answer before a measurement does.
 pub fn end_in_time(connection: &Connection) -> Result<EndsAt, TransportError> {
-    driven::end_after(connection, MOST_PATIENCE)
+    driven_program::end_after(connection, MOST_PATIENCE)
         .map_err(|error| TransportError::Refused(format!("cannot limit a connection: {error}")))
 }
 
 /// Limits how long calls on a connection may wait.
 pub fn limit(connection: &Connection) -> Result<(), TransportError> {
-    driven::limit_waits(connection, PATIENCE)
+    driven_program::limit_waits(connection, PATIENCE)
         .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))
 }
 
@@ -445,14 +445,14 @@ mod tests {
         let mut connection = at.client(None, 0).unwrap().connect().unwrap();
         let mut server = listener.accept().unwrap().0;
         let sends = std::thread::spawn(move || while std::io::Write::write_all(&mut server, b"x").is_ok() {});
-        let _ends = driven::end_after(&connection, Duration::from_millis(50)).unwrap();
+        let _ends = driven_program::end_after(&connection, Duration::from_millis(50)).unwrap();
         let mut buffer = [0; 4096];
         while connection.receive(&mut buffer).is_ok_and(|bytes| bytes > 0) {}
         drop(connection);
         sends.join().unwrap();
         // One that is dropped before ends nothing.
         let mut connection = at.client(None, 0).unwrap().connect().unwrap();
-        drop(driven::end_after(&connection, Duration::from_millis(50)).unwrap());
+        drop(driven_program::end_after(&connection, Duration::from_millis(50)).unwrap());
         let server = listener.accept().unwrap().0;
         std::thread::sleep(Duration::from_millis(100));
         std::io::Write::write_all(&mut &server, b"x").unwrap();
@@ -464,11 +464,11 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let at = ServerAddress::of_port(Ipv4Addr::LOCALHOST.into(), listener.local_addr().unwrap().port());
         let listened = |user: u32| at.is_listened_on_by(user).map_err(|error| error.to_string());
-        assert_eq!(listened(driven::own_user()), Ok(()));
-        let error = listened(driven::own_user() + 1).unwrap_err();
+        assert_eq!(listened(driven_program::own_user()), Ok(()));
+        let error = listened(driven_program::own_user() + 1).unwrap_err();
         assert!(error.contains("listens at 127.0.0.1:") && error.contains("in place of"), "{error}");
         drop(listener);
-        assert!(listened(driven::own_user()).unwrap_err().contains("no server listens"));
+        assert!(listened(driven_program::own_user()).unwrap_err().contains("no server listens"));
     }
 
     #[test]
