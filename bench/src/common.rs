@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use ipcost_lab::bench::{BatchKind, Bench};
 use ipcost_lab::{PeerProgram, PlanSettings, ProcessBench, plan};
-use ipcost_model::protocol::Told;
+use ipcost_model::protocol::LatencyKind;
 use ipcost_model::{Offers, Placement, expand, parse_job};
 use ipcost_stats::{Histogram, Interval, Random, epoch_interval, median};
 use ipcost_sys::interrupt::Interrupt;
@@ -60,15 +60,15 @@ impl BenchCells {
     /// The latencies of a batch's operations, nanoseconds, after a warm-up batch.
     pub fn latencies(&mut self, cell: usize, warm: u64, ops: u64) -> Result<Histogram> {
         self.bench.batch(cell, warm, BatchKind::Plain)?;
-        let mut told = self.bench.batch(cell, ops, BatchKind::Latency)?.told;
-        told.remove(&Told::Latency).context("a batch told no latencies")
+        let mut latencies = self.bench.batch(cell, ops, BatchKind::Latency)?.latencies;
+        latencies.remove(&LatencyKind::Latency).context("a batch told no latencies")
     }
 
     /// The same at the pace of the cell.
     pub fn paced(&mut self, cell: usize, warm: u64, ops: u64) -> Result<Histogram> {
         self.bench.batch(cell, warm, BatchKind::Paced(1))?;
-        let mut told = self.bench.batch(cell, ops, BatchKind::Paced(2))?.told;
-        told.remove(&Told::Latency).context("a batch told no latencies")
+        let mut latencies = self.bench.batch(cell, ops, BatchKind::Paced(2))?.latencies;
+        latencies.remove(&LatencyKind::Latency).context("a batch told no latencies")
     }
 
     /// Where a cell's buffers begin in this epoch, as plain programs take it in `OFFSETS`.

@@ -1,15 +1,15 @@
 //! docs/ledgers.md, from what `ipcost replicate --all --json` wrote on several machines.
 
 use ipcost_features::answer::AnsweredRun;
-use ipcost_features::replicate::{Ledger, ReaderQuestion, answers, told};
+use ipcost_features::replicate::{ReplicationRecord, ReaderQuestion, answers, claims_in_lines};
 use ipcost_model::Document;
 use ipcost_report::words::capitalised;
 
 /// The ledgers of each machine: what one found may be in several files.
 pub fn by_machine(
-    files: impl IntoIterator<Item = Vec<AnsweredRun<Ledger>>>,
-) -> Vec<Vec<AnsweredRun<Ledger>>> {
-    let mut machines: Vec<Vec<AnsweredRun<Ledger>>> = Vec::new();
+    files: impl IntoIterator<Item = Vec<AnsweredRun<ReplicationRecord>>>,
+) -> Vec<Vec<AnsweredRun<ReplicationRecord>>> {
+    let mut machines: Vec<Vec<AnsweredRun<ReplicationRecord>>> = Vec::new();
     for ledgers in files {
         match machines.iter_mut().find(|known| machine(known) == machine(&ledgers)) {
             Some(known) => known.extend(ledgers),
@@ -20,7 +20,7 @@ pub fn by_machine(
 }
 
 /// The machine of some ledgers: one is named where congestion control differs only.
-fn machine(ledgers: &[AnsweredRun<Ledger>]) -> String {
+fn machine(ledgers: &[AnsweredRun<ReplicationRecord>]) -> String {
     let Document { host, tool, .. } = &ledgers[0].document;
     format!(
         "{}, {} cores, {} {}{}, ipcost {}",
@@ -33,7 +33,7 @@ fn machine(ledgers: &[AnsweredRun<Ledger>]) -> String {
     )
 }
 
-pub fn page(machines: &[Vec<AnsweredRun<Ledger>>]) -> String {
+pub fn page(machines: &[Vec<AnsweredRun<ReplicationRecord>>]) -> String {
     let mut out = String::from(
         "# Ledgers\n\nWhat holds of the claims of published experiments, on these machines: a line for each claim and machine, written by \
          `cargo xtask figures` from documents of `ipcost replicate --json`. On your machine the answers may differ: run the command.\n\n\
@@ -65,7 +65,7 @@ pub fn page(machines: &[Vec<AnsweredRun<Ledger>>]) -> String {
     out
 }
 
-fn experiment(machines: &[Vec<AnsweredRun<Ledger>>], first: &Ledger) -> String {
+fn experiment(machines: &[Vec<AnsweredRun<ReplicationRecord>>], first: &ReplicationRecord) -> String {
     let mut out = format!("\n## {}\n\n{}\n", first.id, first.question);
     if let Some(source) = &first.source {
         out.push_str(&format!("Source: {source}. Published on: {}.\n", first.machine));
@@ -79,7 +79,7 @@ fn experiment(machines: &[Vec<AnsweredRun<Ledger>>], first: &Ledger) -> String {
                 String::new()
             };
             let found = ledgers.iter().find(|ledger| ledger.id == first.id);
-            let said = found.and_then(|ledger| told(ledger).into_iter().nth(number));
+            let said = found.and_then(|ledger| claims_in_lines(ledger).into_iter().nth(number));
             let (word, said) = said.unwrap_or_else(|| (String::new(), "not run".to_owned()));
             out.push_str(&format!("| {} | {letter} | {word} | {} |\n", cell(&text), cell(&said)));
         }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_machine_stands_before_every_verdict() {
-        let ledgers = |cpu: &str, word: &str| -> Vec<AnsweredRun<Ledger>> {
+        let ledgers = |cpu: &str, word: &str| -> Vec<AnsweredRun<ReplicationRecord>> {
             let answer = serde_json::from_value(json!({
                 "schema": "ipcost-replication/1", "id": "mine", "question": "Which?", "machine": "a laptop", "differs": null, "runs": [],
                 "claims": [{"text": "A is | faster.", "published": "2 x", "word": word, "sentence": "x 0.50 × y", "behind": null, "tests": [{

@@ -19,7 +19,7 @@ const BUDGET: &str = "45s";
 struct PairTally {
     comparisons: u64,
     /// Comparisons in which a group, everything or a cell was found different.
-    told: u64,
+    different: u64,
     /// Comparisons in which TCP was named as slower relative to the rest.
     named: u64,
     /// Those in which nothing else was named at the level of groups.
@@ -65,7 +65,7 @@ impl PairTally {
         let is_tcp = |group: &&&Value| group["group"] == tcp && group["ratio"].as_f64() > Some(1.0);
         let named = found.iter().any(|group| is_tcp(&group));
         self.comparisons += 1;
-        self.told += u64::from(!found.is_empty() || everything || cells.filter(known).count() > 0);
+        self.different += u64::from(!found.is_empty() || everything || cells.filter(known).count() > 0);
         self.named += u64::from(named);
         self.alone += u64::from(named && found.len() == 1);
     }
@@ -142,8 +142,8 @@ fn show(lines: &[(usize, PairTally, PairTally)]) {
     println!("| runs a side | equal builds differ | TCP slower by {PLANTED} %: named | named alone |");
     println!("|---|---|---|---|");
     for (size, equal, slower) in lines {
-        let told = rate(equal.told, equal.comparisons);
+        let different = rate(equal.different, equal.comparisons);
         let (named, alone) = (rate(slower.named, slower.comparisons), rate(slower.alone, slower.comparisons));
-        println!("| {size} | {told} | {named} | {alone} |");
+        println!("| {size} | {different} | {named} | {alone} |");
     }
 }

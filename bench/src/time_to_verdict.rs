@@ -24,7 +24,7 @@ const LEVEL: f64 = 0.05;
 /// The results of one method, over all repetitions of one question.
 #[derive(Default)]
 struct MethodResults {
-    told: u64,
+    answered: u64,
     wrong_way: u64,
     seconds: Vec<f64>,
 }
@@ -54,7 +54,7 @@ pub fn bench(times: u32) -> Result<()> {
 
 impl MethodResults {
     fn add(&mut self, (decision, took): (Decision, Duration)) {
-        self.told += u64::from(decision.is_some());
+        self.answered += u64::from(decision.is_some());
         self.wrong_way += u64::from(decision == Some(false));
         self.seconds.push(took.as_secs_f64());
     }
@@ -139,7 +139,7 @@ fn show(ways: &[[MethodResults; 2]]) {
         print!("| {slowdown} %");
         for way in ways {
             let of = way.seconds.len() as u64;
-            let (lo, hi) = clopper_pearson(way.told, of, 0.95);
+            let (lo, hi) = clopper_pearson(way.answered, of, 0.95);
             let wrong = if way.wrong_way > 0 && *slowdown > 0 {
                 format!(", {} the wrong way", way.wrong_way)
             } else {
@@ -147,7 +147,7 @@ fn show(ways: &[[MethodResults; 2]]) {
             };
             print!(
                 " | {} of {of} ({:.0}–{:.0} %){wrong} | {:.1} s",
-                way.told,
+                way.answered,
                 lo * 100.0,
                 hi * 100.0,
                 median(&way.seconds).unwrap_or_default()

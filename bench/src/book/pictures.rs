@@ -5,7 +5,7 @@ use anstyle_svg::Term;
 use anyhow::{Context, Result};
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::app::{App, page as page_of_app};
-use ipcost_features::replicate::{Ledger, page as page_of_ledger};
+use ipcost_features::replicate::{ReplicationRecord, page as page_of_ledger};
 use ipcost_model::{ContrastRecord, Document, Pattern, Placement, WorkloadRecord};
 use ipcost_report::forest::{Forest, ForestGroup, ForestRow};
 use ipcost_report::numbers::ratio;
@@ -42,7 +42,7 @@ pub fn all(shelf: &Shelf) -> Result<Vec<(&'static str, String)>> {
 }
 
 /// A ledger among those of all files.
-fn ledger(shelf: &Shelf, id: &str) -> Result<AnsweredRun<Ledger>> {
+fn ledger(shelf: &Shelf, id: &str) -> Result<AnsweredRun<ReplicationRecord>> {
     let found = shelf.ledgers()?.into_iter().flatten().find(|ledger| ledger.id == id);
     found.with_context(|| format!("no ledger of {id}"))
 }

@@ -14,7 +14,7 @@ use flate2::write::GzEncoder;
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::answers::answered_as;
 use ipcost_features::app::App;
-use ipcost_features::replicate::Ledger;
+use ipcost_features::replicate::ReplicationRecord;
 use ipcost_model::{Document, and_joined, read_documents};
 
 const PACKED: &str = ".json.gz";
@@ -77,12 +77,12 @@ impl Shelf {
     }
 
     /// The ledgers of every file that holds nothing else, those of a machine together.
-    pub fn ledgers(&self) -> Result<Vec<Vec<AnsweredRun<Ledger>>>> {
+    pub fn ledgers(&self) -> Result<Vec<Vec<AnsweredRun<ReplicationRecord>>>> {
         let mut found = Vec::new();
         for (name, _) in documents(&self.dir)? {
             let documents = self.all(&name)?;
             let ledgers = documents.iter().map(|it| Ok(answered_as(it.clone())?));
-            let ledgers: Option<Vec<AnsweredRun<Ledger>>> = ledgers.collect::<Result<_>>()?;
+            let ledgers: Option<Vec<AnsweredRun<ReplicationRecord>>> = ledgers.collect::<Result<_>>()?;
             found.extend(ledgers.filter(|ledgers| !ledgers.is_empty()));
         }
         Ok(crate::ledgers::by_machine(found))

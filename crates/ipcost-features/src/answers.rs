@@ -126,7 +126,7 @@ mod tests {
         let document = redacted_document(document, &identity).unwrap();
         let answer = answer_as::<Sockets>(&document).unwrap().expect("it is of this type");
         assert!(!answer.host.contains("ann"), "{answer:?}");
-        assert!(answer_as::<crate::replicate::Ledger>(&document).unwrap().is_none());
+        assert!(answer_as::<crate::replicate::ReplicationRecord>(&document).unwrap().is_none());
         let page = answer.page(&document);
         let outputs = [page.terminal(false, 80), page.markdown(), whole(&document, Some(&*answer)).html()];
         outputs.iter().for_each(|output| assert!(output.contains("41 are open."), "{output}"));

@@ -53,8 +53,8 @@ pub fn python() -> Result<Toolchain, Unavailable> {
                        sys.exit(sys.version_info < (3, 9))";
     let output =
         run(&["python3".to_owned()], &["-c", ASK]).map_err(|error| absent("python3", &error, "python3"))?;
-    let told = told(&output);
-    match <[String; 2]>::try_from(told) {
+    let lines = output_lines(&output);
+    match <[String; 2]>::try_from(lines) {
         Ok([executable, version]) if output.status.success() => {
             Ok(Toolchain { command: vec![executable], version })
         }
@@ -74,7 +74,7 @@ pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Toolchain, Unavailable> {
         );
         let words = [flags, ["-e", "$stdout.sync = true", "-e", &script].as_slice()].concat();
         let output = run(&["ruby".to_owned()], &words).map_err(|error| absent("ruby", &error, package))?;
-        match <[String; 2]>::try_from(told(&output)) {
+        match <[String; 2]>::try_from(output_lines(&output)) {
             Ok([executable, version]) => {
                 let flags = flags.iter().map(|flag| (*flag).to_owned());
                 return Ok(Toolchain {
@@ -130,7 +130,7 @@ fn first_line(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).lines().next().unwrap_or_default().to_owned()
 }
 
-fn told(output: &Output) -> Vec<String> {
+fn output_lines(output: &Output) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 

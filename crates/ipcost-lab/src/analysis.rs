@@ -154,7 +154,7 @@ impl<'a> Judge<'a> {
             let found = self.since_it_changed(level, Metric::Wall, planned.a, planned.b);
             found.is_some_and(|found| found.verdict != Verdict::Undecided)
         };
-        let told = answered_together(all, |many| {
+        let discovered = answered_together(all, |many| {
             let level = share(plan.alpha, many, all);
             plan.all_contrasts().filter(|planned| has_verdict(planned, level)).count()
         });
@@ -167,7 +167,7 @@ impl<'a> Judge<'a> {
             };
             self.compared.iter().filter(is_told).count()
         });
-        let level = share(plan.alpha, told, all);
+        let level = share(plan.alpha, discovered, all);
         // Means are asked for where medians are the same.
         let is_same = |planned: &&PlannedContrast| {
             let found = self.since_it_changed(level, Metric::Wall, planned.a, planned.b);
@@ -177,7 +177,7 @@ impl<'a> Judge<'a> {
         Self {
             level,
             level_of_means: share(plan.alpha, same, all),
-            discoveries: told as u32,
+            discoveries: discovered as u32,
             level_of_cheapest: share(plan.alpha, tables, pairs),
             ..self
         }
@@ -272,11 +272,11 @@ impl<'a> Judge<'a> {
                     let found = self.judged(level, *a, *b, logs, &Start::ALWAYS);
                     found.is_some_and(|found| found.verdict != Verdict::Undecided)
                 };
-                let at = |told: usize| self.plan.alpha * told.max(1) as f64 / many as f64;
-                let told = answered_together(many, |told| {
-                    all.iter().filter(|one| has_verdict(at(told), one)).count()
+                let at = |discovered: usize| self.plan.alpha * discovered.max(1) as f64 / many as f64;
+                let discovered = answered_together(many, |discovered| {
+                    all.iter().filter(|one| has_verdict(at(discovered), one)).count()
                 });
-                at(told)
+                at(discovered)
             }
         };
         all.iter().map(|(a, b, logs)| self.judged(level, *a, *b, logs, &Start::ALWAYS)).collect()

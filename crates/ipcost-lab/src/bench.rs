@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ipcost_model::protocol::Told;
+use ipcost_model::protocol::LatencyKind;
 use ipcost_model::{BatchOperations, BufferLayout, Usage, WatchedBatches, Whereabouts};
 use ipcost_stats::Histogram;
 
@@ -82,7 +82,7 @@ pub struct BatchOutcome {
     /// The server's resource usage.
     pub server: Usage,
     /// What is told of each operation, such as its latency; nanoseconds.
-    pub told: BTreeMap<Told, Histogram>,
+    pub latencies: BTreeMap<LatencyKind, Histogram>,
     /// Connections retried because the listener's queue was full.
     pub retries: u64,
     /// Other measures, by name.

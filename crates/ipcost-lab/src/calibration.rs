@@ -11,7 +11,7 @@ use crate::campaign::retry_if_suspended;
 use crate::error::EngineError;
 
 /// Shorter batches say little about the rate.
-const TELLING: Duration = Duration::from_millis(4);
+const ENOUGH_TIME: Duration = Duration::from_millis(4);
 /// The target of the next attempt.
 const AIM: Duration = Duration::from_millis(10);
 /// The most by which one attempt may exceed the one before.
@@ -63,7 +63,7 @@ pub fn rate(bench: &mut dyn Bench, cell: usize, workers: u64, may_wait: bool) ->
     let mut time = |ops: u64| -> Result<f64, EngineError> {
         Ok(retry_if_suspended(bench, cell, ops, kind)?.0.wall_ns.max(1) as f64)
     };
-    let (telling, aim) = (TELLING.as_nanos() as f64, AIM.as_nanos() as f64);
+    let (telling, aim) = (ENOUGH_TIME.as_nanos() as f64, AIM.as_nanos() as f64);
     let (mut ops, mut took) = (workers, time(workers)?);
     let mut before = None;
     while took < telling {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_model::pace::Pause;
-use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, Told, UNSENT};
+use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, LatencyKind, UNSENT};
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, HeldBack,
     HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, Lookup, MeanContrast,
@@ -102,7 +102,7 @@ fn judged(
 ) -> Document {
     let plan = &outcome.plan;
     let About { tool, host, job, started, .. } = about.clone();
-    let told = JudgedCells { outcome, judge, is_final, percentiles: of_percentiles(outcome, judge) };
+    let judged = JudgedCells { outcome, judge, is_final, percentiles: of_percentiles(outcome, judge) };
     Document {
         schema: SCHEMA.to_owned(),
         tool,
@@ -135,9 +135,9 @@ fn judged(
             longer: if is_final { longer(outcome, judge, &about.host) } else { None },
         },
         cells: cells(outcome, batches, about),
-        workloads: workloads(&told),
-        contrasts: contrasts(&told),
-        over_pace: over_pace(&told),
+        workloads: workloads(&judged),
+        contrasts: contrasts(&judged),
+        over_pace: over_pace(&judged),
         pause_parts: pause_parts(outcome, batches, judge.level()),
         samples: Vec::new(),
         warnings: Vec::new(),
@@ -268,8 +268,8 @@ fn pace(outcome: &Outcome, batches: &Batches<'_>, index: usize, alpha: f64) -> O
     if !pace.is_paced() {
         return None;
     }
-    let told = |told| {
-        let (all, epochs) = outcome.told.get(&(index, told))?;
+    let latencies = |kind| {
+        let (all, epochs) = outcome.latencies.get(&(index, kind))?;
         summary(all, epochs, alpha)
     };
     let over_epochs = |of: &dyn Fn(&Sample) -> Option<f64>| median(&batches.series(index, of).medians());
@@ -280,8 +280,8 @@ fn pace(outcome: &Outcome, batches: &Batches<'_>, index: usize, alpha: f64) -> O
         open: pace.is_open(),
         offered_per_s: pace.offered_per_s().map(|per_s| per_s as f64),
         achieved_per_s: over_epochs(&achieved),
-        late_ns: told(Told::Late),
-        send_ns: told(Told::Send),
+        late_ns: latencies(LatencyKind::Late),
+        send_ns: latencies(LatencyKind::Send),
         queued: named(QUEUED),
         unsent: named(UNSENT),
         pacer_ns_per_op: named(PACER_NS),
@@ -391,19 +391,19 @@ struct JudgedCells<'a> {
     percentiles: OfPercentiles,
 }
 
-fn contrasts(told: &JudgedCells<'_>) -> Vec<ContrastRecord> {
+fn contrasts(judged: &JudgedCells<'_>) -> Vec<ContrastRecord> {
     let of_metric = |metric| {
-        let planned = told.outcome.plan.contrasts.iter();
-        let found = planned.filter_map(move |planned| told.judge.contrast(metric, planned.a, planned.b));
-        found.map(move |found| told.contrast(metric, found))
+        let planned = judged.outcome.plan.contrasts.iter();
+        let found = planned.filter_map(move |planned| judged.judge.contrast(metric, planned.a, planned.b));
+        found.map(move |found| judged.contrast(metric, found))
     };
     Metric::ALL.iter().flat_map(|metric| of_metric(*metric)).collect()
 }
 
-fn over_pace(told: &JudgedCells<'_>) -> Vec<ContrastRecord> {
-    let planned = told.outcome.plan.over_pace.iter();
-    let found = planned.filter_map(|planned| told.judge.contrast(Metric::Wall, planned.a, planned.b));
-    found.map(|found| told.contrast(Metric::Wall, found)).collect()
+fn over_pace(judged: &JudgedCells<'_>) -> Vec<ContrastRecord> {
+    let planned = judged.outcome.plan.over_pace.iter();
+    let found = planned.filter_map(|planned| judged.judge.contrast(Metric::Wall, planned.a, planned.b));
+    found.map(|found| judged.contrast(Metric::Wall, found)).collect()
 }
 
 /// What the longest pause of each row costs more than the shortest, and what other cells tell of it: with processors kept awake, and with
@@ -525,8 +525,8 @@ fn within(judge: &Judge<'_>, a: usize, b: usize) -> Vec<ContrastWithin> {
     [Ran::Together, Ran::Apart].iter().filter_map(record).collect()
 }
 
-fn workloads(told: &JudgedCells<'_>) -> Vec<WorkloadRecord> {
-    let JudgedCells { outcome, judge, .. } = told;
+fn workloads(judged: &JudgedCells<'_>) -> Vec<WorkloadRecord> {
+    let JudgedCells { outcome, judge, .. } = judged;
     let plan = &outcome.plan;
     let record = |table: &Workload| {
         let Some([long, bursts]) = table.long_and_bursts(&plan.cells) else {
@@ -534,7 +534,7 @@ fn workloads(told: &JudgedCells<'_>) -> Vec<WorkloadRecord> {
         };
         let cells = bursts.cells.iter().filter(|cell| Some(**cell) != bursts.baseline);
         let found = cells.filter_map(|cell| judge.pair(*cell, bursts.baseline?));
-        let contrasts = found.map(|found| told.contrast(Metric::Wall, found));
+        let contrasts = found.map(|found| judged.contrast(Metric::Wall, found));
         let bursts = WorkloadRecord { contrasts: contrasts.collect(), ..workload(plan, judge, &bursts) };
         WorkloadRecord {
             cells: table.cells.iter().map(|cell| plan.cells[*cell].id.clone()).collect(),

@@ -41,23 +41,23 @@ impl Guard {
 
     /// Names the directory to remove, which may not exist yet.
     pub fn watch_dir(&mut self, dir: &Path) {
-        self.tell(&format!("dir {}", dir.display()));
+        self.send(&format!("dir {}", dir.display()));
     }
 
     /// Starts a process that sends the guard its own process group.
     pub fn watch<T, E>(&mut self, start: impl FnOnce(Option<GuardLine<'_>>) -> Result<T, E>) -> Result<T, E> {
-        self.tell("start");
+        self.send("start");
         let started = start(self.input.as_ref().map(guard_line));
         if started.is_err() {
             // Its ID may soon belong to another process.
-            self.tell("failed");
+            self.send("failed");
         }
         started
     }
 
     /// Removes process groups that have ended.
     pub fn forget(&mut self, groups: &[u32]) {
-        self.tell(&format!("forget {}", list(groups)));
+        self.send(&format!("forget {}", list(groups)));
     }
 
     /// As [`Guard::watch`], for a process that ends by itself once its standard input does, and everything it has started with it.
@@ -65,9 +65,9 @@ impl Guard {
         &mut self,
         start: impl FnOnce(Option<GuardLine<'_>>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.tell("command");
+        self.send("command");
         let started = start(self.input.as_ref().map(guard_line));
-        self.tell(if started.is_ok() { "started" } else { "failed" });
+        self.send(if started.is_ok() { "started" } else { "failed" });
         started
     }
 
@@ -75,15 +75,15 @@ impl Guard {
     pub(crate) fn restores(&mut self, restoration: &Restoration, journal: &Path) {
         // JSON has no line breaks of its own.
         let text = serde_json::to_string(&(restoration, journal)).expect("plain data");
-        self.tell(&format!("restore {text}"));
+        self.send(&format!("restore {text}"));
     }
 
     /// The machine has been put back.
     pub(crate) fn restored(&mut self) {
-        self.tell("restored");
+        self.send("restored");
     }
 
-    fn tell(&mut self, line: &str) {
+    fn send(&mut self, line: &str) {
         if let Some(input) = &mut self.input {
             // The run goes on without a guard; it is needed only if the engine is killed.
             let _ = writeln!(input, "{line}");

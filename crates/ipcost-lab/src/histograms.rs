@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
-use ipcost_model::protocol::{Done, Told};
+use ipcost_model::protocol::{Done, LatencyKind};
 use ipcost_stats::Histogram;
 
 /// Where the number of significant digits stands in the encoding: after the cookie, the length and the offset, four bytes each.
@@ -12,14 +12,14 @@ const DIGITS: std::ops::Range<usize> = 12..16;
 const MOST_DIGITS: u32 = 3;
 
 /// What a peer tells of each operation, as a list, a histogram, or both; so many operations have it at the most.
-pub fn told(done: &Done, told: Told, most: u64) -> Result<Histogram, String> {
-    let mut histogram = Histogram::of(done.values(told).to_vec());
-    if let Some(text) = done.histograms.get(told.name()) {
-        let more = read(text).map_err(|reason| format!("sent a histogram {told} that {reason}"))?;
+pub fn reported(done: &Done, kind: LatencyKind, most: u64) -> Result<Histogram, String> {
+    let mut histogram = Histogram::of(done.values(kind).to_vec());
+    if let Some(text) = done.histograms.get(kind.name()) {
+        let more = read(text).map_err(|reason| format!("sent a histogram {kind} that {reason}"))?;
         // What is too much to be counted must not be added up.
         if more.count() > most {
             return Err(format!(
-                "sent a histogram {told} of {} operations, and {most} were asked for",
+                "sent a histogram {kind} of {} operations, and {most} were asked for",
                 more.count()
             ));
         }
@@ -72,13 +72,13 @@ mod tests {
             ..Done::default()
         };
         let done = of(text(3, &[1, 7, 7]));
-        assert_eq!(told(&done, Told::Late, 4).unwrap().count(), 4);
-        assert_eq!(told(&done, Told::Latency, 4).unwrap().count(), 0);
+        assert_eq!(reported(&done, LatencyKind::Late, 4).unwrap().count(), 4);
+        assert_eq!(reported(&done, LatencyKind::Latency, 4).unwrap().count(), 0);
         for most in [0, 2] {
-            let error = told(&done, Told::Late, most).unwrap_err();
+            let error = reported(&done, LatencyKind::Late, most).unwrap_err();
             assert_eq!(error, format!("sent a histogram late_ns of 3 operations, and {most} were asked for"));
         }
-        assert!(told(&of("%%".to_owned()), Told::Late, 4).unwrap_err().contains("not Base64"));
+        assert!(reported(&of("%%".to_owned()), LatencyKind::Late, 4).unwrap_err().contains("not Base64"));
     }
 
     #[test]

@@ -440,12 +440,12 @@ mod tests {
     #[test]
     fn the_one_that_died_is_blamed_and_not_the_one_that_noticed() {
         // On a busy machine it may die too late, but not every time.
-        let told = (0..20).map(|_| {
+        let faults = (0..20).map(|_| {
             let mut noticed = peer(r#"echo '{"type":"error","message":"the other side closed"}'; sleep 9"#);
             let mut died = peer("sleep 0.05; exit 7");
             failure(&mut [&mut noticed, &mut died], 0, LONG)
         });
-        let blamed = told.into_iter().find(|(guilty, _)| *guilty == 1);
+        let blamed = faults.into_iter().find(|(guilty, _)| *guilty == 1);
         let (_, reason) = blamed.expect("the one that died is blamed");
         assert!(reason.contains("exit status: 7"), "{reason}");
     }

@@ -151,9 +151,9 @@ fn operations(done: &Done, asked: &PeerRequest) -> Result<(), String> {
     if !asked.paced.is_some_and(|paced| paced.tells) {
         return Ok(());
     }
-    let told =
+    let reported =
         |name: &str| done.measures.get(name).copied().filter(|value| value.is_finite() && *value > 0.0);
-    let (Some(count), Some(ns)) = (told(OPERATIONS), told(OPERATIONS_NS)) else {
+    let (Some(count), Some(ns)) = (reported(OPERATIONS), reported(OPERATIONS_NS)) else {
         return Err(format!(
             "did not tell the time of its operations, though its cell has a pace: measures {OPERATIONS} and {OPERATIONS_NS}"
         ));
@@ -253,17 +253,17 @@ mod tests {
                 &PeerRequest { latency: false, paced: Some(PacedBy { tells: true, overlaps }), ..ASKED },
             )
         };
-        let told = |count: f64, ns: f64| Done {
+        let reported = |count: f64, ns: f64| Done {
             measures: [(OPERATIONS.to_owned(), count), (OPERATIONS_NS.to_owned(), ns)].into(),
             ..honest()
         };
-        assert_eq!(paced(told(100.0, 30_000_000.0), false), Ok(()));
-        assert_eq!(paced(told(100.0, 1_500_000_000.0), true), Ok(()), "all wait from the begin to the end");
+        assert_eq!(paced(reported(100.0, 30_000_000.0), false), Ok(()));
+        assert_eq!(paced(reported(100.0, 1_500_000_000.0), true), Ok(()), "all wait from the begin to the end");
         let late = Done {
             wall_ns: 1_000_000,
             sent_ns: None,
             latency_ns: vec![15_000_000; 100],
-            ..told(100.0, 1_500_000_000.0)
+            ..reported(100.0, 1_500_000_000.0)
         };
         let server = PeerRequest {
             role: PeerRole::Server,
@@ -273,9 +273,9 @@ mod tests {
         assert_eq!(check(&late, &server), Ok(()), "it came late to its loop");
         for (done, says) in [
             (honest(), "did not tell the time of its operations"),
-            (told(101.0, 1.0), "101 operations of 100"),
-            (told(100.0, 1_500_000_000.0), "do not fit into its batch"),
-            (told(100.0, f64::NAN), "did not tell"),
+            (reported(101.0, 1.0), "101 operations of 100"),
+            (reported(100.0, 1_500_000_000.0), "do not fit into its batch"),
+            (reported(100.0, f64::NAN), "did not tell"),
         ] {
             let reason = paced(done, false).unwrap_err();
             assert!(reason.contains(says), "{reason}");

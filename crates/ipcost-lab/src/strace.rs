@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub use ipcost_model::{Manner, Object};
+pub use ipcost_model::{CallMode, Object};
 pub(crate) use lines::{Parts, TraceLine, each_line};
 
 /// Files and addresses used for name resolution.
@@ -69,8 +69,8 @@ pub struct TracedCalls {
     pub timeouts: u64,
     /// How long they asked to sleep, nanoseconds, where that is a length of time.
     pub sleep_ns: u64,
-    /// How often with which [`Manner`].
-    pub manners: BTreeMap<Manner, u64>,
+    /// How often with which [`CallMode`].
+    pub manners: BTreeMap<CallMode, u64>,
 }
 
 /// A whole trace, counted.
@@ -271,25 +271,25 @@ pub const POLLS: [&str; 7] =
 /// The value of a mutex that is taken and waited for, in glibc, musl and Rust's standard library.
 const CONTENDED: &str = ", 2,";
 
-fn manner(name: &str, arguments: &str, asked: Option<u64>, to_standard_error: bool) -> Option<Manner> {
+fn manner(name: &str, arguments: &str, asked: Option<u64>, to_standard_error: bool) -> Option<CallMode> {
     match name {
-        "futex" if arguments.contains("_WAKE") => Some(Manner::WordWake),
-        "futex" if arguments.contains("FUTEX_LOCK_PI") => Some(Manner::MutexWait),
+        "futex" if arguments.contains("_WAKE") => Some(CallMode::WordWake),
+        "futex" if arguments.contains("FUTEX_LOCK_PI") => Some(CallMode::MutexWait),
         "futex" if arguments.contains("FUTEX_WAIT") => {
             let after = arguments.split_once("FUTEX_WAIT").map_or("", |(_, rest)| rest);
-            Some(if after.contains(CONTENDED) { Manner::MutexWait } else { Manner::WordWait })
+            Some(if after.contains(CONTENDED) { CallMode::MutexWait } else { CallMode::WordWait })
         }
-        "flock" => Some(Manner::FileLock),
-        "fcntl" if arguments.contains("SETLKW") => Some(Manner::FileLock),
-        "poll" | "ppoll" if arguments.starts_with("NULL, 0") => Some(Manner::TimeOnly),
+        "flock" => Some(CallMode::FileLock),
+        "fcntl" if arguments.contains("SETLKW") => Some(CallMode::FileLock),
+        "poll" | "ppoll" if arguments.starts_with("NULL, 0") => Some(CallMode::TimeOnly),
         "select" | "pselect6"
             if arguments.starts_with("0, ") || arguments.contains(", NULL, NULL, NULL, {") =>
         {
-            Some(Manner::TimeOnly)
+            Some(CallMode::TimeOnly)
         }
         _ => match Direction::of(name)? {
-            Direction::Read if asked == Some(5) => Some(Manner::RecordHeader),
-            Direction::Write if to_standard_error => Some(Manner::StandardError),
+            Direction::Read if asked == Some(5) => Some(CallMode::RecordHeader),
+            Direction::Write if to_standard_error => Some(CallMode::StandardError),
             _ => None,
         },
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::strace::{Direction, Manner, Object, TraceSummary, TracedCall, TracedCalls};
+use crate::strace::{Direction, CallMode, Object, TraceSummary, TracedCall, TracedCalls};
 
 /// System calls caused by clocks and locks, which differ from run to run.
 const INCIDENTAL: [&str; 6] =
@@ -15,7 +15,7 @@ const RARE: f64 = 0.02;
 /// Numbers that differ by less count as equal.
 const CLOSE: f64 = 0.05;
 /// So many calls of a kind tell how long one takes at least while it is traced.
-const TELLING_CALLS: usize = 8;
+const ENOUGH_CALLS: usize = 8;
 /// What happens less often in an operation is not how it sends its messages.
 const OFTEN: f64 = 0.2;
 /// A thread that makes fewer calls for an operation has no part in it.
@@ -60,7 +60,7 @@ pub struct CallRecord {
     pub sleep_ns: f64,
     /// How often it was made in a manner that tells what it is for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub manners: BTreeMap<Manner, f64>,
+    pub manners: BTreeMap<CallMode, f64>,
 }
 
 impl CallRecord {
@@ -77,7 +77,7 @@ impl CallRecord {
     }
 
     /// How often it was made in this manner.
-    pub fn in_manner(&self, manner: Manner) -> f64 {
+    pub fn in_manner(&self, manner: CallMode) -> f64 {
         self.manners.get(&manner).copied().unwrap_or(0.0)
     }
 }
@@ -113,7 +113,7 @@ impl TracingCost {
     /// That of the kind of call whose median is least.
     fn of(tally: &TraceSummary) -> Option<Self> {
         let calls = tally.calls();
-        let telling = calls.values().filter(|calls| calls.took_ns.len() >= TELLING_CALLS);
+        let telling = calls.values().filter(|calls| calls.took_ns.len() >= ENOUGH_CALLS);
         let of_kind = telling.map(|calls| {
             let took = sorted(&calls.took_ns);
             let (median, slow) = (took[took.len() / 2], took[took.len() * 9 / 10]);
@@ -154,7 +154,7 @@ impl SystemCalls {
                       now: &TracedCalls| {
             let before = before.get(call).unwrap_or(&none);
             let moves = Direction::of(&call.name).is_some();
-            let manner = |(manner, count): (&Manner, &u64)| {
+            let manner = |(manner, count): (&CallMode, &u64)| {
                 let rate = each(*count, before.manners.get(manner).copied().unwrap_or(0));
                 (rate > RARE).then_some((*manner, rate))
             };

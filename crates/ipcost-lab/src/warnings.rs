@@ -147,21 +147,21 @@ pub fn fixed_wait(cell: &str, wait_ns: f64, held_back: bool) -> AppliedRule {
 /// Sides that hold something back until the other acknowledges, which that one delays, where it is a good part of the time: each once,
 /// whatever the placement.
 pub fn held_back(cells: &[CellRecord]) -> Vec<AppliedRule> {
-    let mut told: Vec<(&CellRecord, &HeldBackRecord)> = Vec::new();
+    let mut warned: Vec<(&CellRecord, &HeldBackRecord)> = Vec::new();
     let anywhere = |cell: &CellRecord| Point { placement: Placement::Free, ..cell.point.clone() };
     for cell in cells {
         for held in cell.held_back.iter().filter(|held| rules::weighs(held)) {
-            let known = told
+            let known = warned
                 .iter_mut()
                 .find(|(known, other)| other.side == held.side && anywhere(known) == anywhere(cell));
             match known {
                 Some(known) if known.1.share < held.share => *known = (cell, held),
                 Some(_) => {}
-                None => told.push((cell, held)),
+                None => warned.push((cell, held)),
             }
         }
     }
-    told.into_iter().map(|(cell, held)| one_held_back(cell, held)).collect()
+    warned.into_iter().map(|(cell, held)| one_held_back(cell, held)).collect()
 }
 
 fn one_held_back(cell: &CellRecord, held: &HeldBackRecord) -> AppliedRule {

@@ -338,8 +338,8 @@ pub struct Estimate {
 impl Document {
     /// What waits for delayed acknowledgements, in sentences: it is told with the answer, before any advice.
     pub fn held_back(&self) -> impl Iterator<Item = &str> {
-        let told = self.warnings.iter().filter(|warning| warning.code == HELD_BACK);
-        told.map(|warning| warning.message.as_str())
+        let held_back = self.warnings.iter().filter(|warning| warning.code == HELD_BACK);
+        held_back.map(|warning| warning.message.as_str())
     }
 }
 

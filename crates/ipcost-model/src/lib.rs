@@ -85,6 +85,6 @@ pub use samples_file::{
 };
 pub use samples_reading::{SamplesError, read_samples};
 pub use suggest::{nearest, unknown};
-pub use system_call::{Manner, Object};
+pub use system_call::{CallMode, Object};
 pub use text::{and_joined, escaped, escaped_but_styles, escaped_lines, first_few, is_invisible};
 pub use workload::{DEFAULT_BASELINE, Workload};

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use crate::protocol::{Address, Done, FromPeer, Hello, MAX_LATENCY_VALUES, Told};
+use crate::protocol::{Address, Done, FromPeer, Hello, MAX_LATENCY_VALUES, LatencyKind};
 use crate::text::shortened;
 
 /// The most names in a message's `effective` or `measures`, and in a list of a `hello`.
@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 64;
 /// The longest text kept, bytes: a version, a runtime, an option's effective value.
 const LONGEST_TEXT: usize = 512;
 /// The most characters of an error that are shown.
-const MOST_TOLD: usize = 200;
+const LONGEST_ERROR: usize = 200;
 
 /// Why the engine rejects a line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -31,7 +31,7 @@ pub enum MessageError {
 pub fn read_message(line: &[u8]) -> Result<FromPeer, MessageError> {
     let no_message = |error: serde_json::Error| {
         // It may quote the line, which may hold anything.
-        MessageError::NoMessage(shortened(&error.to_string(), MOST_TOLD))
+        MessageError::NoMessage(shortened(&error.to_string(), LONGEST_ERROR))
     };
     let text =
         std::str::from_utf8(line).map_err(|error| MessageError::NoMessage(format!("not UTF-8: {error}")))?;
@@ -42,7 +42,7 @@ pub fn read_message(line: &[u8]) -> Result<FromPeer, MessageError> {
         FromPeer::Done(done) => check_done(done),
         FromPeer::Armed { .. } | FromPeer::Error { .. } => Ok(()),
     };
-    checked.map(|()| message).map_err(|reason| MessageError::Forbidden(shortened(&reason, MOST_TOLD)))
+    checked.map(|()| message).map_err(|reason| MessageError::Forbidden(shortened(&reason, LONGEST_ERROR)))
 }
 
 /// Looks at the type first, so that the rest of a line can be skipped in place. Read as [`FromPeer`], all of it would
@@ -122,10 +122,10 @@ fn check_effective(effective: &Map<String, Value>) -> Result<(), String> {
 }
 
 fn check_done(done: &Done) -> Result<(), String> {
-    for told in Told::ALL {
-        let values = done.values(*told).len();
+    for kind in LatencyKind::ALL {
+        let values = done.values(*kind).len();
         if values > MAX_LATENCY_VALUES {
-            return Err(format!("\"{told}\" holds {values} values; send at most {MAX_LATENCY_VALUES}"));
+            return Err(format!("\"{kind}\" holds {values} values; send at most {MAX_LATENCY_VALUES}"));
         }
     }
     check_count("measures", done.measures.len())?;
@@ -163,7 +163,7 @@ mod tests {
 
     fn error(message: &Value) -> String {
         let error = read_message(message.to_string().as_bytes()).unwrap_err().to_string();
-        assert!(error.chars().count() < 2 * MOST_TOLD && !error.contains('\n'), "{error}");
+        assert!(error.chars().count() < 2 * LONGEST_ERROR && !error.contains('\n'), "{error}");
         error
     }
 

@@ -890,7 +890,7 @@ mod tests {
     #[cfg(debug_assertions)]
     fn a_getter_of_another_kind_is_a_bug_that_is_told() {
         let options = Options::default();
-        let told = |get: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(get)).is_err();
+        let panics = |get: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(get)).is_err();
         for spec in CATALOGUE {
             let right = match spec.kind {
                 OptionKind::Bool => "bool",
@@ -903,10 +903,10 @@ mod tests {
                 OptionKind::Offset(_) => "offset",
             };
             let panics = [
-                ("bool", told(&|| _ = options.bool(spec.name))),
-                ("int", told(&|| _ = options.int(spec.name))),
-                ("text", told(&|| _ = options.text(spec.name))),
-                ("offset", told(&|| _ = options.offset(spec.name))),
+                ("bool", panics(&|| _ = options.bool(spec.name))),
+                ("int", panics(&|| _ = options.int(spec.name))),
+                ("text", panics(&|| _ = options.text(spec.name))),
+                ("offset", panics(&|| _ = options.offset(spec.name))),
             ];
             for (kind, panicked) in panics {
                 assert_eq!(panicked, kind != right, "{} read as {kind}", spec.name);

@@ -151,7 +151,7 @@ pub const PACER_NS: &str = "pacer_ns";
 
 named! {
     /// What is told of each operation of a batch, nanoseconds.
-    Told, "distribution" {
+    LatencyKind, "distribution" {
         /// How long it took.
         Latency = "latency_ns",
         /// How late it began.
@@ -239,20 +239,20 @@ pub struct Done {
 
 impl Done {
     /// The list of a distribution.
-    pub fn values(&self, told: Told) -> &[u64] {
-        match told {
-            Told::Latency => &self.latency_ns,
-            Told::Late => &self.late_ns,
-            Told::Send => &self.send_ns,
+    pub fn values(&self, kind: LatencyKind) -> &[u64] {
+        match kind {
+            LatencyKind::Latency => &self.latency_ns,
+            LatencyKind::Late => &self.late_ns,
+            LatencyKind::Send => &self.send_ns,
         }
     }
 
     /// The same, to be changed.
-    pub fn values_mut(&mut self, told: Told) -> &mut Vec<u64> {
-        match told {
-            Told::Latency => &mut self.latency_ns,
-            Told::Late => &mut self.late_ns,
-            Told::Send => &mut self.send_ns,
+    pub fn values_mut(&mut self, kind: LatencyKind) -> &mut Vec<u64> {
+        match kind {
+            LatencyKind::Latency => &mut self.latency_ns,
+            LatencyKind::Late => &mut self.late_ns,
+            LatencyKind::Send => &mut self.send_ns,
         }
     }
 }

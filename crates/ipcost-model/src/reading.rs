@@ -13,7 +13,7 @@ use crate::text::shortened;
 pub const MAX_DOCUMENT_BYTES: u64 = 1 << 28;
 
 /// The most characters of an error.
-const MOST_TOLD: usize = 300;
+const LONGEST_ERROR: usize = 300;
 
 /// Why something is not a document that can be shown.
 #[derive(Debug, Error)]
@@ -102,7 +102,7 @@ fn census(bytes: &[u8]) -> Result<JsonScan, ReadError> {
     if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
         return Err(ReadError::TooLarge { bytes: bytes.len() as u64 });
     }
-    serde_json::from_slice(bytes).map_err(|error| ReadError::NotJson(told(error)))
+    serde_json::from_slice(bytes).map_err(|error| ReadError::NotJson(error_text(error)))
 }
 
 fn bounded<T: DeserializeOwned>(
@@ -113,21 +113,21 @@ fn bounded<T: DeserializeOwned>(
     if let Some((key, most)) = census.excess(lists_are_typed) {
         return Err(ReadError::TooMany { key, most });
     }
-    let record = serde_json::from_slice(bytes).map_err(|error| ReadError::Shape(told(error)))?;
+    let record = serde_json::from_slice(bytes).map_err(|error| ReadError::Shape(error_text(error)))?;
     match census.flaw() {
-        Some(flaw) => Err(ReadError::Number(told(flaw))),
+        Some(flaw) => Err(ReadError::Number(error_text(flaw))),
         None => Ok(record),
     }
 }
 
 /// Whether the parts of a document fit together, regardless of its source.
 pub fn check_document(document: &Document) -> Result<(), ReadError> {
-    consistency::check(document).map_err(|flaw| ReadError::Inconsistent(told(flaw)))
+    consistency::check(document).map_err(|flaw| ReadError::Inconsistent(error_text(flaw)))
 }
 
 /// The error in one line: it may quote the document, which may hold anything.
-fn told(error: impl ToString) -> String {
-    shortened(&error.to_string(), MOST_TOLD)
+fn error_text(error: impl ToString) -> String {
+    shortened(&error.to_string(), LONGEST_ERROR)
 }
 
 fn other_schema(schema: &str) -> ReadError {

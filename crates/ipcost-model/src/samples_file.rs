@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::document::{Host, Resumed, Sample, Timing, Tool};
 use crate::job::Job;
 use crate::plan::Plan;
-use crate::protocol::Told;
+use crate::protocol::LatencyKind;
 
 /// The version of the samples file.
 pub const SAMPLES_SCHEMA: &str = "ipcost-samples/1";
@@ -146,8 +146,8 @@ pub struct EpochRecord {
 pub struct CellLatency {
     /// The cell, as an index.
     pub cell: u32,
-    #[serde(default = "CellLatency::usual", skip_serializing_if = "CellLatency::is_usual")]
-    pub told: Told,
+    #[serde(rename = "told", default = "CellLatency::usual", skip_serializing_if = "CellLatency::is_usual")]
+    pub kind: LatencyKind,
     /// The largest, nanoseconds.
     pub max_ns: u64,
     /// How often values occurred, as `ipcost_stats::Histogram::bins`: for every non-empty bin, its distance from the
@@ -156,12 +156,12 @@ pub struct CellLatency {
 }
 
 impl CellLatency {
-    fn usual() -> Told {
-        Told::Latency
+    fn usual() -> LatencyKind {
+        LatencyKind::Latency
     }
 
-    fn is_usual(told: &Told) -> bool {
-        *told == Told::Latency
+    fn is_usual(kind: &LatencyKind) -> bool {
+        *kind == LatencyKind::Latency
     }
 }
 

@@ -11,7 +11,7 @@ use crate::text::shortened;
 /// The longest line that is read, bytes: ten times an epoch of ten thousand cells.
 const MAX_LINE_BYTES: u64 = 1 << 28;
 /// The most characters of an error.
-const MOST_TOLD: usize = 300;
+const LONGEST_ERROR: usize = 300;
 
 /// Why something is not a samples file.
 #[derive(Debug, Error)]
@@ -34,7 +34,7 @@ pub enum SamplesError {
 pub fn read_samples(mut from: impl BufRead) -> Result<Samples, SamplesError> {
     let first =
         next_line(&mut from)?.ok_or_else(|| SamplesError::Foreign("it has no complete line".to_owned()))?;
-    let foreign = |reason: String| SamplesError::Foreign(shortened(&reason, MOST_TOLD));
+    let foreign = |reason: String| SamplesError::Foreign(shortened(&reason, LONGEST_ERROR));
     let begun = match read_measured(&first) {
         Ok(SamplesLine::Begun(begun)) if begun.schema == SAMPLES_SCHEMA => begun,
         Ok(SamplesLine::Begun(begun)) => return Err(foreign(format!("its schema is {:?}", begun.schema))),

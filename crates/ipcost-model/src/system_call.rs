@@ -20,7 +20,7 @@ named! {
 
 named! {
     /// In which manner a call is made, where that tells what it is for.
-    Manner, "manner" {
+    CallMode, "manner" {
         /// Reads the five bytes that precede every record of TLS.
         RecordHeader = "record-header",
         /// Waits for a mutex that another thread holds.

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
-use ipcost_model::protocol::{Done, MAX_LATENCY_VALUES, Told};
+use ipcost_model::protocol::{Done, MAX_LATENCY_VALUES, LatencyKind};
 use ipcost_sys::clock::now_ns;
 use serde::{Deserialize, Serialize};
 
@@ -126,10 +126,10 @@ impl Distribution {
     }
 
     /// Puts it into a message: each time by itself, ascending, or as a histogram where there are more than a message may have.
-    pub fn tell(&self, told: Told, done: &mut Done) {
+    pub fn write_to(&self, kind: LatencyKind, done: &mut Done) {
         if self.count() <= MAX_LATENCY_VALUES as u64 {
             let each = self.0.iter().flat_map(|(ns, count)| std::iter::repeat_n(*ns, *count as usize));
-            done.values_mut(told).extend(each);
+            done.values_mut(kind).extend(each);
             return;
         }
         let mut histogram =
@@ -137,7 +137,7 @@ impl Distribution {
         self.0.iter().for_each(|(ns, count)| histogram.saturating_record_n(*ns, *count));
         let mut bytes = Vec::new();
         V2Serializer::new().serialize(&histogram, &mut bytes).expect("memory takes what is written");
-        done.histograms.insert(told.name().to_owned(), STANDARD.encode(bytes));
+        done.histograms.insert(kind.name().to_owned(), STANDARD.encode(bytes));
     }
 }
 
@@ -191,9 +191,9 @@ impl Metering {
         match self {
             Self::Plain(_) | Self::Clocked(_) => {}
             Self::Latency(meter) => {
-                report.told.insert(Told::Latency, meter.tally.into());
+                report.latencies.insert(LatencyKind::Latency, meter.tally.into());
             }
-            Self::Paced(paced) => paced.tell(report),
+            Self::Paced(paced) => paced.add_to(report),
         }
     }
 }
@@ -221,19 +221,19 @@ macro_rules! metered {
 mod tests {
     use super::*;
 
-    fn told(values: impl IntoIterator<Item = u64>) -> Done {
+    fn done_with(values: impl IntoIterator<Item = u64>) -> Done {
         let mut tally = LatencyTally::of(0);
         values.into_iter().for_each(|value| tally.record(value));
         let mut done = Done::default();
-        Distribution::from(tally).tell(Told::Latency, &mut done);
+        Distribution::from(tally).write_to(LatencyKind::Latency, &mut done);
         done
     }
 
     #[test]
     fn few_times_come_back_one_by_one_and_many_as_a_histogram() {
-        assert_eq!(told([5, 3, 5, 1]).latency_ns, [1, 3, 5, 5]);
-        assert_eq!(told([]), Done::default());
-        let many = told((1..=MAX_LATENCY_VALUES as u64 + 1).map(|ns| ns % 1_000 + 1));
+        assert_eq!(done_with([5, 3, 5, 1]).latency_ns, [1, 3, 5, 5]);
+        assert_eq!(done_with([]), Done::default());
+        let many = done_with((1..=MAX_LATENCY_VALUES as u64 + 1).map(|ns| ns % 1_000 + 1));
         assert!(many.latency_ns.is_empty());
         let bytes = STANDARD.decode(&many.histograms["latency_ns"]).unwrap();
         let read: Histogram<u64> =

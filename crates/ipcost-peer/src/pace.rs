@@ -3,7 +3,7 @@
 use std::hint::{black_box, spin_loop};
 
 use ipcost_model::pace::{Arrivals, CPU_DMA_LATENCY, PACER, POLLUTE, Pace, TIMER_SLACK};
-use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, PACER_NS, QUEUED, Told, UNSENT};
+use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, PACER_NS, QUEUED, LatencyKind, UNSENT};
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::pausing::{self, IdleStateLimit};
@@ -34,7 +34,7 @@ pub struct Pacing {
     /// The longest that processors may take to leave an idle state, nanoseconds.
     awake_ns: Option<u64>,
     /// What the time from the begin of an operation to its end is.
-    told: Told,
+    kind: LatencyKind,
 }
 
 impl Pacing {
@@ -49,7 +49,7 @@ impl Pacing {
             slack_ns: cell.options.int(TIMER_SLACK).unwrap_or(LEAST_SLACK_NS),
             awake_ns: cell.options.int(CPU_DMA_LATENCY),
             polluted_bytes: bytes(cell.options.int(POLLUTE).unwrap_or(0)),
-            told: if cell.pattern == Pattern::Stream { Told::Send } else { Told::Latency },
+            kind: if cell.pattern == Pattern::Stream { LatencyKind::Send } else { LatencyKind::Latency },
         })
     }
 
@@ -81,7 +81,7 @@ impl Pacing {
             spins: self.spins,
             margin_ns: FIRST_MARGIN_NS,
             pollution: vec![1; self.polluted_bytes],
-            told: self.told,
+            kind: self.kind,
             took: LatencyTally::of(if self.pace.is_open() { order.ops } else { 0 }),
             late: LatencyTally::of(0),
             queued: 0,
@@ -173,7 +173,7 @@ pub struct Paced {
     spins: bool,
     margin_ns: u64,
     pollution: Vec<u8>,
-    told: Told,
+    kind: LatencyKind,
     took: LatencyTally,
     late: LatencyTally,
     queued: u64,
@@ -220,8 +220,8 @@ impl Paced {
     }
 
     /// Adds what it has seen to a report.
-    pub fn tell(self, report: &mut Report) {
-        let is_latency = self.told == Told::Latency;
+    pub fn add_to(self, report: &mut Report) {
+        let is_latency = self.kind == LatencyKind::Latency;
         let all = [
             (OPERATIONS, self.took.count() as f64, is_latency),
             (OPERATIONS_NS, self.took.sum() as f64, is_latency),
@@ -234,8 +234,8 @@ impl Paced {
                 .filter(|(_, _, is_told)| *is_told)
                 .map(|(name, value, _)| (name.to_owned(), value)),
         );
-        report.told.insert(self.told, self.took.into());
-        report.told.insert(Told::Late, self.late.into());
+        report.latencies.insert(self.kind, self.took.into());
+        report.latencies.insert(LatencyKind::Late, self.late.into());
     }
 }
 
@@ -280,7 +280,7 @@ impl Meter for Paced {
     fn end(&mut self) {
         self.ended = now_ns();
         // Where no one waits for an answer, a send takes as long as its call does.
-        let since = if self.told == Told::Send { self.begun } else { self.due };
+        let since = if self.kind == LatencyKind::Send { self.begun } else { self.due };
         self.took.record(self.ended - since);
     }
 }
@@ -298,7 +298,7 @@ mod tests {
             slack_ns: 1,
             polluted_bytes: 1_000,
             awake_ns: None,
-            told: Told::Latency,
+            kind: LatencyKind::Latency,
         }
     }
 
@@ -360,9 +360,9 @@ mod tests {
         }
         assert!(now_ns() - began >= 10_000_000, "it slept");
         let mut report = Report::default();
-        paced.tell(&mut report);
+        paced.add_to(&mut report);
         assert_eq!(report.measures[OPERATIONS], 5.0);
-        assert_eq!((report.told[&Told::Latency].count(), report.told[&Told::Late].count()), (5, 5));
+        assert_eq!((report.latencies[&LatencyKind::Latency].count(), report.latencies[&LatencyKind::Late].count()), (5, 5));
         assert!(!report.measures.contains_key(QUEUED));
     }
 
@@ -379,7 +379,7 @@ mod tests {
             paced.end();
         }
         let mut report = Report::default();
-        paced.tell(&mut report);
+        paced.add_to(&mut report);
         // The first tenth is not recorded; the second operation was due 0.1 ms after the first, which took 5 ms.
         assert_eq!(report.measures[OPERATIONS], 9.0);
         assert!(report.measures[OPERATIONS_NS] >= 9.0 * 4_000_000.0, "{report:?}");

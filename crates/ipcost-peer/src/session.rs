@@ -173,9 +173,9 @@ impl Session {
         if self.role == PeerRole::Server {
             say(&FromPeer::Armed { id })?;
         }
-        let JoinedReports { wall_ns, sent_ns, usage, told, retries, measures } = playing.run(order)?;
+        let JoinedReports { wall_ns, sent_ns, usage, latencies, retries, measures } = playing.run(order)?;
         let mut done = Done { id, ops, wall_ns, sent_ns, usage, retries, measures, ..Done::default() };
-        told.iter().for_each(|(told, values)| values.tell(*told, &mut done));
+        latencies.iter().for_each(|(kind, values)| values.write_to(*kind, &mut done));
         say(&FromPeer::Done(done))
     }
 }

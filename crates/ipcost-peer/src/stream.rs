@@ -2,7 +2,7 @@
 
 use ipcost_model::Cell;
 use ipcost_model::pace::STAMP_BYTES;
-use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, RECEIVES, Told};
+use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, RECEIVES, LatencyKind};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Channel, Connection};
 
@@ -150,10 +150,10 @@ impl Arriving {
         }
     }
 
-    fn tell(self, report: &mut Report) {
+    fn add_to(self, report: &mut Report) {
         let all = [(OPERATIONS, self.took.count()), (OPERATIONS_NS, self.took.sum())];
         report.measures.extend(all.map(|(name, value)| (name.to_owned(), value as f64)));
-        report.told.insert(Told::Latency, self.took.into());
+        report.latencies.insert(LatencyKind::Latency, self.took.into());
     }
 }
 
@@ -242,7 +242,7 @@ impl Work for StreamServer {
         let measures = [(RECEIVES.to_owned(), receives as f64)].into();
         let mut report = Report { began_ns, ended_ns: now_ns(), measures, ..Report::default() };
         if let Some(arriving) = arriving {
-            arriving.tell(&mut report);
+            arriving.add_to(&mut report);
         }
         Ok(report)
     }

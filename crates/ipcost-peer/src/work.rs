@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-use ipcost_model::protocol::Told;
+use ipcost_model::protocol::LatencyKind;
 use ipcost_model::{Cell, Usage};
 use ipcost_sys::clock::now_ns;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ pub struct Report {
     /// What it used; only worker processes fill it in.
     pub usage: Usage,
     /// What is told of each operation, if asked for.
-    pub told: BTreeMap<Told, Distribution>,
+    pub latencies: BTreeMap<LatencyKind, Distribution>,
     /// Connections that were retried.
     pub retries: u64,
     /// Other measures by name; those of all workers are added up.

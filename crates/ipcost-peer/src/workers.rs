@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use ipcost_model::protocol::Told;
+use ipcost_model::protocol::LatencyKind;
 use ipcost_model::{Cell, Usage};
 use ipcost_sys::worker::{self, Link, Worker};
 use ipcost_sys::{descriptor_table, usage};
@@ -71,7 +71,7 @@ pub struct JoinedReports {
     pub sent_ns: Option<u64>,
     /// Of this process and its workers.
     pub usage: Usage,
-    pub told: BTreeMap<Told, Distribution>,
+    pub latencies: BTreeMap<LatencyKind, Distribution>,
     pub retries: u64,
     /// Other measurements of all workers, by name.
     pub measures: BTreeMap<String, f64>,
@@ -137,7 +137,7 @@ fn together(reports: Vec<Report>, own: Usage) -> JoinedReports {
     for report in reports {
         all.usage = all.usage + report.usage;
         all.retries += report.retries;
-        report.told.into_iter().for_each(|(told, own)| all.told.entry(told).or_default().add(own));
+        report.latencies.into_iter().for_each(|(kind, own)| all.latencies.entry(kind).or_default().add(own));
         for (name, value) in report.measures {
             *all.measures.entry(name).or_default() += value;
         }

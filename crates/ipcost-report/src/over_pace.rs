@@ -167,11 +167,11 @@ fn parts(document: &Document, cell: &CellRecord) -> Option<String> {
         let bytes = control(part).map_or(0, |cell| hurry(cell).polluted);
         of(&format!("Cold caches, as after {} of other data", size_text(bytes)), part)
     });
-    let told: Vec<String> = idle.into_iter().chain(caches).collect();
+    let parts: Vec<String> = idle.into_iter().chain(caches).collect();
     Some(format!(
         "The pause adds {}. {} The rest, such as the processor's frequency, is not separated.",
         time(whole.ns.median),
-        told.join(" ")
+        parts.join(" ")
     ))
 }
 

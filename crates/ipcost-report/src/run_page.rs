@@ -93,12 +93,12 @@ pub fn promise(document: &Document) -> Block<'static> {
 /// How it was measured, where, what distorts it, and how to measure it again.
 pub fn notes(document: &Document, warnings: &[Warning]) -> Vec<Block<'static>> {
     let mut notes: Vec<Block<'static>> = Vec::new();
-    let told =
-        |told: &[Warning]| Block::List(told.iter().map(|one| Paragraph::plain(&one.message)).collect());
+    let list =
+        |warnings: &[Warning]| Block::List(warnings.iter().map(|one| Paragraph::plain(&one.message)).collect());
     if !warnings.is_empty() {
         let says = if warnings.len() == 1 { "says" } else { "say" };
         let title = format!("{} {says} what distorts it", counted(warnings.len() as u64, "warning"));
-        notes.push(Section::new("warnings", title).with(told(warnings)).folded());
+        notes.push(Section::new("warnings", title).with(list(warnings)).folded());
     }
     let missing: BTreeSet<String> = document.cells.iter().filter_map(reason).collect();
     if !missing.is_empty() {
@@ -106,7 +106,7 @@ pub fn notes(document: &Document, warnings: &[Warning]) -> Vec<Block<'static>> {
         notes.push(Section::new("", "What could not be measured").with(list).folded());
     }
     if !document.notes.is_empty() {
-        notes.push(Section::new("", "Notes").with(told(&document.notes)).folded());
+        notes.push(Section::new("", "Notes").with(list(&document.notes)).folded());
     }
     let machine = Section::new("", "The machine and the method").with(facts(document));
     notes.push(machine.folded());

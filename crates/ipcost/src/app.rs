@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use crate::args::{AppArgs, OutputArgs, ServerArgs, Waiting};
 use crate::consent::ask_to_load;
-use crate::exit::{Problem, note, teller, warn};
+use crate::exit::{Problem, note, step_printer, warn};
 use crate::explain::explained;
 use crate::finish::{Finished, Outputs, finish};
 use crate::output::print;
@@ -57,7 +57,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     if let Some(substitute) = named.substitute().filter(|_| request.given.is_empty() && !args.quiet) {
         note(&substitute);
     }
-    let lab = Lab::open(&job, &mut teller(args.quiet))?;
+    let lab = Lab::open(&job, &mut step_printer(args.quiet))?;
     let settings = PlanSettings { ports_to: ports_to(&request), ..PlanSettings::of(&job, fresh_seed()) };
     let plan = lab.plan(lab.cells(&job)?, &settings)?;
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
@@ -106,7 +106,7 @@ pub fn resume(
     let others = guarded(kind, &request, request.others == Some(Others::Admitted))?;
     let request = AppRequest { others, ..request };
     let begun = &killed.samples.begun;
-    let lab = Lab::open(&begun.job, &mut teller(outputs.quiet))?;
+    let lab = Lab::open(&begun.job, &mut step_printer(outputs.quiet))?;
     lab.check(begun)?;
     let interrupt = begin_measuring(outputs.quiet, waiting)?;
     let mut bench = lab.bench(&begun.plan, &interrupt)?;

@@ -8,7 +8,7 @@ use ipcost_lab::lab::{command_of, own_command};
 use ipcost_model::{NATIVE, unknown};
 
 use crate::args::ConformanceArgs;
-use crate::exit::{FAILED, INTERRUPTED, Problem, teller};
+use crate::exit::{FAILED, INTERRUPTED, Problem, step_printer};
 use crate::job::named_command;
 use crate::output::print;
 use crate::run::listen;
@@ -56,7 +56,7 @@ fn subject(args: &ConformanceArgs) -> Result<ExaminedPeer, Problem> {
         let unknown = unknown("peer", &args.peer, known);
         return Err(Problem::usage(anyhow!("{unknown}; give one of your own as NAME=COMMAND")));
     };
-    let command = command_of(built_in, &mut teller(args.quiet))
+    let command = command_of(built_in, &mut step_printer(args.quiet))
         .with_context(|| format!("peer {}", built_in.name))
         .map_err(Problem::failed)?;
     Ok(ExaminedPeer {

@@ -7,7 +7,7 @@ use ipcost_features::doctor::{examination, page};
 
 use crate::args::{DoctorArgs, RecordFiles};
 use crate::exit::Problem;
-use crate::output::{room, tell};
+use crate::output::{room, print_error};
 use crate::record_files;
 use crate::run::meet_others;
 
@@ -19,7 +19,7 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
         // A signal ends it at once.
         meet_others(args.quiet, args.waiting, &|| false)?;
     }
-    let told = |text: &str| tell(&format!("{text}\n"));
+    let told = |text: &str| print_error(&format!("{text}\n"));
     let quietly = |_: &str| ();
     let is_shown = !args.quiet && std::io::stderr().is_terminal();
     let measuring: &dyn Fn(&str) = if is_shown { &told } else { &quietly };

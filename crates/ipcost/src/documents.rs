@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use flate2::read::MultiGzDecoder;
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::answers::answered_as;
-use ipcost_features::replicate::Ledger;
+use ipcost_features::replicate::ReplicationRecord;
 use ipcost_model::{Document, MAX_DOCUMENT_BYTES, read_document, read_documents};
 use ipcost_sys::found_file;
 
@@ -30,7 +30,7 @@ pub fn load(name: &str) -> anyhow::Result<Document> {
 pub enum NamedRun {
     One(Box<Document>),
     /// Several experiments, in a file that `ipcost replicate --json` wrote.
-    Experiments(Vec<AnsweredRun<Ledger>>),
+    Experiments(Vec<AnsweredRun<ReplicationRecord>>),
 }
 
 /// The same, or several experiments in a file.

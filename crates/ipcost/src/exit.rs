@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use ipcost_lab::{EngineError, LabError};
 use ipcost_model::escaped_lines;
 
-use crate::output::tell;
+use crate::output::print_error;
 
 pub const FAILED: u8 = 1;
 /// The command line or a job is wrong; nothing was measured.
@@ -37,7 +37,7 @@ impl Problem {
         Self { status: FAILED, error }
     }
 
-    pub fn tell(&self) {
+    pub fn print(&self) {
         complain(&self.text());
     }
 
@@ -69,13 +69,13 @@ impl From<LabError> for Problem {
 /// The end of a command that met these problems: all but the last one are told, which is the reason for the status.
 pub fn ended(mut problems: Vec<Problem>) -> Result<ExitCode, Problem> {
     let Some(last) = problems.pop() else { return Ok(ExitCode::SUCCESS) };
-    problems.iter().for_each(Problem::tell);
+    problems.iter().for_each(Problem::print);
     Err(last)
 }
 
 /// Tells standard error, and gives the status to exit with.
 pub fn report(problem: &Problem) -> ExitCode {
-    problem.tell();
+    problem.print();
     ExitCode::from(problem.status)
 }
 
@@ -92,11 +92,11 @@ fn in_full(error: &anyhow::Error) -> String {
 
 /// Tells standard error something that is worth knowing.
 pub fn note(message: &str) {
-    tell(&format!("note: {}\n", escaped_lines(message)));
+    print_error(&format!("note: {}\n", escaped_lines(message)));
 }
 
 /// Prints notes about builds that take time, unless quiet.
-pub fn teller(quiet: bool) -> impl FnMut(&str) {
+pub fn step_printer(quiet: bool) -> impl FnMut(&str) {
     move |what| {
         if !quiet {
             note(what);
@@ -107,13 +107,13 @@ pub fn teller(quiet: bool) -> impl FnMut(&str) {
 /// Writes a warning the way all warnings look.
 pub fn warn(message: &str) {
     let style = anstyle::AnsiColor::Yellow.on_default();
-    tell(&format!("{style}warning:{style:#} {}\n", escaped_lines(message)));
+    print_error(&format!("{style}warning:{style:#} {}\n", escaped_lines(message)));
 }
 
 /// Writes an error the way all errors look.
 pub fn complain(message: &str) {
     let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
-    tell(&format!("{style}error:{style:#} {}\n", escaped_lines(message)));
+    print_error(&format!("{style}error:{style:#} {}\n", escaped_lines(message)));
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
 
 use crate::args::ExplainArgs;
-use crate::exit::{Problem, note, teller};
+use crate::exit::{Problem, note, step_printer};
 use crate::finish::{Finished, Outputs, OwnOutput, finish};
 use crate::job::{job as job_of, place_as_usual};
 use crate::output::{is_standard_output, write_text};
@@ -29,7 +29,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
         return running(args, &outputs);
     }
     let asked = request(args).map_err(Problem::usage)?;
-    let lab = Lab::open(&asked.job, &mut teller(args.common.quiet))?;
+    let lab = Lab::open(&asked.job, &mut step_printer(args.common.quiet))?;
     explained(
         &asked,
         &lab,
@@ -57,7 +57,7 @@ fn running(args: &ExplainArgs, outputs: &Outputs<'_>) -> Result<ExitCode, Proble
     // Not even a quiet run makes a program slower in silence.
     let pair = look_closely((a, b), &interrupt, &mut |text| note(text));
     let pair = pair.map_err(|error| Problem::usage(error.into()))?;
-    let what_if = WhatIf::of(&pair.told, &[]).map_err(|error| Problem::usage(error.into()))?;
+    let what_if = WhatIf::of(&pair.figures, &[]).map_err(|error| Problem::usage(error.into()))?;
     what_if.notes.iter().filter(|_| !args.common.quiet).for_each(|text| note(text));
     // Only the way they talk now: a connection for each request, or one that is kept.
     let cells = what_if.job.cells.into_iter().take(1).collect();
@@ -69,16 +69,16 @@ fn running(args: &ExplainArgs, outputs: &Outputs<'_>) -> Result<ExitCode, Proble
         trial: false,
         seed: args.measuring.seed,
     };
-    let lab = Lab::open(&asked.job, &mut teller(args.common.quiet))?;
+    let lab = Lab::open(&asked.job, &mut step_printer(args.common.quiet))?;
     let Examined { explanation, document, .. } = examined(&asked, &lab, &interrupt, args.common.quiet)?;
     let shown = |side: &Party| side.pid.filter(|_| !args.common.redacting.redact);
     let name =
         |side: &Party| shown(side).map_or_else(|| side.name.clone(), |pid| format!("{} {pid}", side.name));
     let seen = PairSeen {
-        names: [name(&pair.told.client), name(&pair.told.server)],
+        names: [name(&pair.figures.client), name(&pair.figures.server)],
         calls: pair.calls,
         requests: pair.requests,
-        round_trip_ns: pair.told.waits_ns(),
+        round_trip_ns: pair.figures.waits_ns(),
     };
     let explanation = explain_pair(&seen, explanation);
     let document = answered(document, &explanation);

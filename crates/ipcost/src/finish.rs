@@ -9,7 +9,7 @@ use ipcost_model::{Document, Stopped};
 use crate::args::{Common, OutputArgs};
 use crate::exit::{INTERRUPTED, Problem, complain, ended};
 use crate::history::{self, SamplesFile};
-use crate::output::{Showing, is_standard_output, show, tell};
+use crate::output::{Showing, is_standard_output, show, print_error};
 use crate::outputs;
 use crate::redact::Redacting;
 
@@ -94,7 +94,7 @@ pub fn finish<'a>(
         problems = write(outputs, &document, has_something, &own.into_iter().collect::<Vec<_>>());
     }
     if let Some(saved) = saved.filter(|_| !outputs.quiet) {
-        tell(&saved);
+        print_error(&saved);
     }
     let mut runs = std::iter::once(&document).chain(&document.runs);
     if runs.any(|run| run.stopped == Stopped::Interrupted) && failure.is_none() {
@@ -102,7 +102,7 @@ pub fn finish<'a>(
             complain("interrupted before the first epoch was complete; nothing was measured");
         }
         // A terminal that is closed interrupts, and then shows nothing: that is no other ending.
-        problems.iter().for_each(Problem::tell);
+        problems.iter().for_each(Problem::print);
         return Ok(ExitCode::from(INTERRUPTED));
     }
     // What ended it is the reason for the status.

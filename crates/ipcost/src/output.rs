@@ -46,7 +46,7 @@ pub fn show(document: &Document, answer: Option<&dyn Answer>, showing: Showing<'
     };
     print(&page.terminal(showing.wide, if showing.wide { room() } else { room().min(most) }))?;
     if !showing.quiet {
-        tell(&run_page::warnings(&warnings_of(document, answer), showing.texts, room_on_standard_error()));
+        print_error(&run_page::warnings(&warnings_of(document, answer), showing.texts, room_on_standard_error()));
     }
     Ok(())
 }
@@ -66,7 +66,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 
 /// Writes to standard error; nothing else does while the program runs. Whatever a text quotes, a terminal obeys only the program's own
 /// styles.
-pub fn tell(text: &str) {
+pub fn print_error(text: &str) {
     // Where standard error is gone there is no one left to tell.
     let _ = anstream::stderr().lock().write_all(escaped_but_styles(text).as_bytes());
 }

@@ -7,7 +7,7 @@ use anyhow::{anyhow, ensure};
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::replicate::needs::Needs;
 use ipcost_features::replicate::{
-    Ledger, ReplicateRequest, Replication, catalogue, cells_of_run, check, figure, overview, published,
+    ReplicationRecord, ReplicateRequest, Replication, catalogue, cells_of_run, check, figure, overview, published,
     repeat, run as measure, scale,
 };
 use ipcost_model::Document;
@@ -81,11 +81,11 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
 
 /// What holds of an experiment.
 struct Decided {
-    run: AnsweredRun<Ledger>,
+    run: AnsweredRun<ReplicationRecord>,
     interrupted: bool,
 }
 
-fn nothing_measured(ledger: &Ledger, reasons: &[String]) -> Problem {
+fn nothing_measured(ledger: &ReplicationRecord, reasons: &[String]) -> Problem {
     Problem::failed(anyhow!("{}: nothing was measured: {}", ledger.id, reasons.join("; ")))
 }
 
@@ -112,7 +112,7 @@ fn several(
     // Each is shown and saved once it is decided; the file is of all.
     let none = OutputArgs { wide: args.common.outputs.wide, ..OutputArgs::default() };
     let each = Outputs { files: &none, shown: !taken, ..*outputs };
-    let mut all: Vec<AnsweredRun<Ledger>> = Vec::new();
+    let mut all: Vec<AnsweredRun<ReplicationRecord>> = Vec::new();
     let (mut left_out, mut problems) = (Vec::new(), Vec::new());
     let mut status = ExitCode::SUCCESS;
     let counted = |one: &&Replication| !args.full || one.as_published.is_some();
@@ -121,7 +121,7 @@ fn several(
             Ok(decided) => decided,
             // The others are as they are without it.
             Err(problem) => {
-                problem.tell();
+                problem.print();
                 left_out.push(problem);
                 continue;
             }
@@ -136,7 +136,7 @@ fn several(
             Err(problem) if is_measured => problems.push(problem),
             // The others are as they are without it.
             Err(problem) => {
-                problem.tell();
+                problem.print();
                 left_out.push(problem);
             }
         }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::answers::answer_of;
-use ipcost_features::replicate::{Ledger, overview};
+use ipcost_features::replicate::{ReplicationRecord, overview};
 use ipcost_model::Document;
 
 use crate::args::{RecordFiles, ReportArgs};
@@ -25,7 +25,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
         NamedRun::One(document) => *document,
         NamedRun::Experiments(all) => {
             let all = all.into_iter().map(|one| args.redacting.apply_to_answered(one));
-            let all: Vec<AnsweredRun<Ledger>> = all.collect::<Result<_, _>>()?;
+            let all: Vec<AnsweredRun<ReplicationRecord>> = all.collect::<Result<_, _>>()?;
             let documents: Vec<&Document> = all.iter().map(|one| &one.document).collect();
             let files = RecordFiles::of(&args.outputs).map_err(Problem::usage)?;
             record_files::write(&documents, &files, &overview(&all), None, args.outputs.wide)?;

@@ -9,7 +9,7 @@ use ipcost_model::{Begun, Resumed, Samples};
 
 use crate::app;
 use crate::args::ResumeArgs;
-use crate::exit::{Problem, note, teller};
+use crate::exit::{Problem, note, step_printer};
 use crate::finish::{Finished, Outputs, finish};
 use crate::history::{self, SamplesFile};
 use crate::run::{RunRecorder, begin_measuring, finished};
@@ -30,7 +30,7 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
         return app::resume(request, killed, args.waiting, &outputs);
     }
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
-    let lab = Lab::open(&killed.samples.begun.job, &mut teller(args.quiet))?;
+    let lab = Lab::open(&killed.samples.begun.job, &mut step_printer(args.quiet))?;
     lab.check(&killed.samples.begun)?;
     let question = ab::question(&killed.samples.begun.job);
     let finished = killed.go_on(args.quiet, |samples, resumed, recorder| {

@@ -20,7 +20,7 @@ use ipcost_sys::{Neighbour, measuring};
 use serde_json::Value;
 
 use crate::args::{RunArgs, Waiting};
-use crate::exit::{Problem, note, teller, warn};
+use crate::exit::{Problem, note, step_printer, warn};
 use crate::finish::{Finished, Outputs, finish};
 use crate::history::{self, SamplesFile};
 use crate::job::{job, one_core_note, usual_budget};
@@ -37,7 +37,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
 pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
     outputs.check(None).map_err(Problem::usage)?;
-    let lab = Lab::open(&job, &mut teller(args.quiet))?;
+    let lab = Lab::open(&job, &mut step_printer(args.quiet))?;
     let mut asked = job;
     // Before anything is tried: what is refused starts nothing.
     let (mut job, mut plan) = planned(&lab, asked.clone())?;

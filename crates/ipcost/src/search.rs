@@ -8,7 +8,7 @@ use ipcost_lab::{About, LabError};
 use ipcost_sys::interrupt::Interrupt;
 
 use crate::args::SearchArgs;
-use crate::exit::{Problem, teller};
+use crate::exit::{Problem, step_printer};
 use crate::finish::{Finished, Outputs, finish};
 use crate::run::{RunRecorder, begin_measuring};
 
@@ -26,7 +26,7 @@ pub fn search(
     outputs.check(None).map_err(Problem::usage)?;
     let interrupt = begin_measuring(quiet, args.common.waiting)?;
     let mut observer = |about: About| -> Box<dyn Observer> { Box::new(RunRecorder::new(quiet, about, None)) };
-    let Searched { document, failure } = look(&interrupt, &mut teller(quiet), &mut observer)?;
+    let Searched { document, failure } = look(&interrupt, &mut step_printer(quiet), &mut observer)?;
     let failure = failure.map(Problem::from);
     match document {
         Some(document) => finish(&outputs, Finished { document, failure, samples: None }, None),

@@ -24,7 +24,7 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
     let budget = args.budget.unwrap_or(DEFAULT_BUDGET);
     let request = SelfTestRequest { budget, noise: args.noise.unwrap_or(Noise::Quiet), seed: args.seed };
     let progress = bar(args.quiet, STEPS, "{msg}");
-    let mut tell = |tally: &SelftestTally, elapsed| tell(&progress, tally, elapsed, budget);
+    let mut tell = |tally: &SelftestTally, elapsed| show_progress(&progress, tally, elapsed, budget);
     let interrupt = begin_measuring(args.quiet, args.waiting)?;
     let (test, interrupted) = measure(request, &interrupt, &mut tell)?;
     progress.finish_and_clear();
@@ -39,7 +39,7 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
 }
 
 /// The early answer, drawn between campaigns only.
-fn tell(bar: &ProgressBar, tally: &SelftestTally, elapsed: Duration, budget: Duration) {
+fn show_progress(bar: &ProgressBar, tally: &SelftestTally, elapsed: Duration, budget: Duration) {
     if bar.is_hidden() {
         return;
     }

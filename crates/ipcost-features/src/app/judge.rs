@@ -44,7 +44,7 @@ pub fn judge(kind: &'static ServerKind, asked: &AppRequest, seen: &SeenServer, d
         schema: APP_SCHEMA.to_owned(),
         server: kind.name.to_owned(),
         title: asked.named(kind).title(asked.given.is_empty()).to_owned(),
-        version: known.map(|facts| facts.told.version.clone()).unwrap_or_default(),
+        version: known.map(|facts| facts.reported.version.clone()).unwrap_or_default(),
         private: seen.lasts,
         others: seen.lasts.and(asked.others),
         unix,
@@ -198,15 +198,15 @@ fn same_work(asked: &AppRequest, (unix, tcp): (&ServerFacts, &ServerFacts)) -> V
     let process =
         |facts: &ServerFacts| facts.process.map_or("not known".to_owned(), |process| process.to_string());
     let mut all = vec![
-        checked("version", &|facts| facts.told.version.clone()),
+        checked("version", &|facts| facts.reported.version.clone()),
         checked("server process", &process),
-        checked(LOGIN, &|facts| facts.told.login.clone()),
+        checked(LOGIN, &|facts| facts.reported.login.clone()),
     ];
     let way = |facts: &ServerFacts| {
         if facts.is_remote { "beyond loopback" } else { "within this machine" }.to_owned()
     };
     all.extend(Some(checked("way", &way)).filter(|way| !way.same));
-    let encrypts = |facts: &ServerFacts| asked.login.tls && facts.told.offers_tls;
+    let encrypts = |facts: &ServerFacts| asked.login.tls && facts.reported.offers_tls;
     all.push(checked("encryption", &|facts| if encrypts(facts) { "TLS" } else { "none" }.to_owned()));
     for (index, request) in asked.requests.iter().enumerate() {
         all.push(checked(&format!("reply to {request}"), &|facts| {
@@ -215,7 +215,7 @@ fn same_work(asked: &AppRequest, (unix, tcp): (&ServerFacts, &ServerFacts)) -> V
         }));
     }
     let offers =
-        |facts: &ServerFacts| if facts.told.offers_tls { "offered" } else { "not offered" }.to_owned();
+        |facts: &ServerFacts| if facts.reported.offers_tls { "offered" } else { "not offered" }.to_owned();
     let tls = checked("TLS", &offers);
     if !tls.same && !asked.login.tls {
         let made_equal =

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::judge::{MeasuredCells, decide_at, prepare, recorded_cells, together};
 use super::{Baselines, CheckedClaim, CheckedTest, ClaimsFile, Questions, Reference, View};
-use crate::check::words::telling;
+use crate::check::words::deciding_test;
 use crate::claims::{ClaimCounts, needed, over_hosts};
 use crate::fleet::{FleetFiles, HostKey, Skipped, names};
 use ipcost_model::ClaimVerdict;
@@ -188,7 +188,7 @@ impl Deciding {
             };
             self.level = self.level.min(questions.level() / for_it.max(against) as f64);
             self.counts[place].add(decided.word);
-            if let Some(test) = telling(&decided) {
+            if let Some(test) = deciding_test(&decided) {
                 self.tests.insert((place, host), CheckedTest { word: decided.word, ..test.clone() });
             }
             if self.claims.len() == place {

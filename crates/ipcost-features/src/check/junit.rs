@@ -6,7 +6,7 @@
 
 use ipcost_report::xml::{attribute, text};
 
-use crate::check::words::{advice, figures, place, telling};
+use crate::check::words::{advice, figures, place, deciding_test};
 use crate::check::{CheckedClaim, CheckedTest, View};
 use ipcost_model::ClaimVerdict;
 
@@ -57,7 +57,7 @@ fn case(check: &View<'_>, claim: &CheckedClaim) -> String {
     match element(claim) {
         None => format!("{head}>\n      <system-out>{measured}</system-out>\n    </testcase>\n"),
         Some(element) => {
-            let message = advice(claim).or_else(|| telling(claim).map(figures)).unwrap_or_default();
+            let message = advice(claim).or_else(|| deciding_test(claim).map(figures)).unwrap_or_default();
             let place = text(&format!("{}:{}", check.file, claim.line));
             format!(
                 "{head}>\n      <{element} type=\"{}\" message=\"{}\">{place}\n{measured}</{element}>\n    </testcase>\n",

@@ -4,7 +4,7 @@ use ipcost_model::{Document, Warning};
 use ipcost_report::page::{Block, ClaimBlock, Column, Field, FieldValue, Page, Paragraph, Table, Tone};
 
 use crate::answer::Answer;
-use crate::check::words::{advice, figures, place, summary, telling, text};
+use crate::check::words::{advice, figures, place, summary, deciding_test, text};
 use crate::check::{Check, CheckedClaim, CheckedTest, View};
 use ipcost_model::ClaimVerdict;
 
@@ -40,7 +40,7 @@ impl Answer for Check {
 }
 
 fn of_claim<'a>(check: &View<'_>, claim: &CheckedClaim) -> Option<Block<'a>> {
-    let test = telling(claim)?;
+    let test = deciding_test(claim)?;
     let rest = claim.tests.iter().filter(|other| {
         (&other.host, &other.cell) != (&test.host, &test.cell) && other.word != ClaimVerdict::Holds
     });

@@ -15,7 +15,7 @@ const LONGEST_ADVICE: Duration = Duration::from_secs(3600);
 
 /// A claim in words; of one about several cells also of how many it holds, and which one [`telling`] shows.
 pub(crate) fn text(claim: &CheckedClaim) -> String {
-    let Some(test) = telling(claim) else { return claim.text.clone() };
+    let Some(test) = deciding_test(claim) else { return claim.text.clone() };
     let (text, all) = (&claim.text, claim.tests.len());
     let held = claim.tests.iter().filter(|test| test.word == ClaimVerdict::Holds).count();
     match test.host {
@@ -27,7 +27,7 @@ pub(crate) fn text(claim: &CheckedClaim) -> String {
 
 /// The test that says most of a claim: one that decides it against, else one that is open, else the one nearest to its
 /// bound. A group of cells says more than one of them.
-pub(crate) fn telling(claim: &CheckedClaim) -> Option<&CheckedTest> {
+pub(crate) fn deciding_test(claim: &CheckedClaim) -> Option<&CheckedTest> {
     let room = |test: &CheckedTest| {
         let above = test.at_most.zip(test.hi).map(|(bound, hi)| bound / hi);
         let below = test.at_least.zip(test.lo).map(|(bound, lo)| lo / bound);
@@ -102,7 +102,7 @@ fn exactly(test: &CheckedTest, bound: f64) -> String {
 
 /// What to do about a claim that does not hold.
 pub(crate) fn advice(claim: &CheckedClaim) -> Option<String> {
-    let test = telling(claim)?;
+    let test = deciding_test(claim)?;
     match claim.word {
         ClaimVerdict::Holds => None,
         ClaimVerdict::Fails | ClaimVerdict::Depends => Some(failed(test)),

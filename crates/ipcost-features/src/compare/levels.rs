@@ -65,7 +65,7 @@ pub(crate) fn levels(
     margin: f64,
 ) -> Levels {
     let all = evidence.cells();
-    let groups = tellable(groups, evidence);
+    let groups = judgeable(groups, evidence);
     let sides: Vec<Vec<CellSet>> = groups.iter().map(AskedGroup::sides).collect();
     let (of_groups, of_everything) = shares(groups.len(), all);
     let each = ALPHA * of_groups / groups.len().max(1) as f64;
@@ -141,7 +141,7 @@ pub(crate) fn cell_level(cells: &[&Point]) -> f64 {
 }
 
 /// The groups that are large enough to be told from the rest: the others would take from the share of alpha in vain.
-fn tellable(mut groups: Vec<AskedGroup>, evidence: &impl Evidence) -> Vec<AskedGroup> {
+fn judgeable(mut groups: Vec<AskedGroup>, evidence: &impl Evidence) -> Vec<AskedGroup> {
     let (all, fewest) = (evidence.cells(), evidence.fewest_in_group());
     groups.retain(|group| (fewest..=all.saturating_sub(fewest)).contains(&group.first().set.cells.len()));
     groups

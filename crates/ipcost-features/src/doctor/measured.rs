@@ -35,11 +35,11 @@ pub(super) fn congestion() -> Result<String, LabError> {
     let never = Interrupt::never().map_err(|error| LabError::Failed(error.to_string()))?;
     let (outcome, _) = lab.run(plan, &Contrasts, &never, |_| Silent)?;
     let nothing = || LabError::Failed("nothing was compared".to_owned());
-    told(&document(outcome, about(&job, seed))).ok_or_else(nothing)
+    sentence(&document(outcome, about(&job, seed))).ok_or_else(nothing)
 }
 
 /// Each placement in words; `None` if there is none.
-fn told(document: &Document) -> Option<String> {
+fn sentence(document: &Document) -> Option<String> {
     let of = |contrast: &ContrastRecord| {
         let cell = document.cell(&contrast.a)?;
         let bounds = bounds(contrast.ratio, (contrast.lo, contrast.hi), None);

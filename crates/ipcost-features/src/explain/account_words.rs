@@ -23,7 +23,7 @@ pub fn account_sentence(
     let sign = direction(difference, wall.median);
     let dear = if sign > 0.0 { a } else { b };
     let account = &difference.account;
-    let turned = account.items.iter().filter(|item| told(item)).map(|item| AccountItem {
+    let turned = account.items.iter().filter(|item| is_explained(item)).map(|item| AccountItem {
         more: sign * item.more,
         ns: item.ns.map(|ns| sign * ns),
         ..item.clone()
@@ -53,7 +53,7 @@ pub fn account_sentence(
 }
 
 /// Whether an item is told on its own: parts are in the sentence before, and switches without a time follow from others.
-pub(super) fn told(item: &AccountItem) -> bool {
+pub(super) fn is_explained(item: &AccountItem) -> bool {
     match item.act {
         Act::UserTime | Act::SystemTime => false,
         Act::Switches => item.ns.is_some(),

@@ -85,7 +85,7 @@ fn causes(explanation: &Explanation) -> Block<'_> {
         return Paragraph::plain("None of the causes that have a name here was recognised.").into();
     }
     // A cause that holds on one core and on two is told once, as where it weighs more.
-    let mut told: Vec<&NamedCause> = Vec::new();
+    let mut named: Vec<&NamedCause> = Vec::new();
     for cause in &explanation.causes {
         let place =
             |cause: &NamedCause| explanation.cells.iter().find(|cell| Some(&cell.id) == cause.cell.as_ref());
@@ -96,15 +96,15 @@ fn causes(explanation: &Explanation) -> Block<'_> {
                 place(known).zip(place(cause)).is_some_and(|(a, b)| a.label == b.label && a.id != b.id);
             alike && labels
         };
-        if told.iter().find(again).is_none() {
-            told.push(cause);
+        if named.iter().find(again).is_none() {
+            named.push(cause);
         }
     }
     let item = |NamedCause { code, sentence, remedy, tried, .. }: &NamedCause| {
         let tried = tried.as_ref().map_or_else(String::new, tried_text);
         Paragraph::plain(format!("{code}: {sentence}. What to do: {remedy}.{tried}"))
     };
-    let list = Block::List(told.into_iter().map(item).collect());
+    let list = Block::List(named.into_iter().map(item).collect());
     let untried = (explanation.tried == Some(0))
         .then(|| Paragraph::plain("No remedy is an option of this program, so none was tried."));
     Section::new("causes", "Causes").with(list).with_all(untried).open()

@@ -6,7 +6,7 @@ use ipcost_model::{Estimate, Pattern, Placement, Verdict, and_joined};
 use ipcost_report::numbers::{per_operation, ratio, three_digits, time, time_interval};
 use ipcost_report::words::capitalised;
 
-use super::account_words::told;
+use super::account_words::is_explained;
 use crate::explain::{
     CountDifference, Division, ExplainedCell, ExplainedDifference, ExplainedFloor, Part, PartDifference,
 };
@@ -280,7 +280,7 @@ fn parts_text(
         clauses.push("no part differs by more than noise".to_owned());
     }
     // Where one does something more, the next sentence tells it, and the table what is no more.
-    if !difference.account.items.iter().any(told) {
+    if !difference.account.items.iter().any(is_explained) {
         if !said.is_empty() || !less.is_empty() {
             clauses.extend((!same.is_empty()).then(|| none_more(&same)));
         }
@@ -314,7 +314,7 @@ fn instructions(part: Part, dear: &ExplainedCell, cheap: &ExplainedCell) -> Stri
 
 /// System calls and switches: those that differ with their figures, the others as no more.
 fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut named = Vec::new();
     let mut equal = Vec::new();
     for what in ["system calls", "voluntary switches"] {
         let of: Vec<&CountDifference> = difference.counts.iter().filter(|count| count.what == what).collect();
@@ -334,13 +334,13 @@ fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
         match (of.is_empty(), changed.is_empty()) {
             (true, _) => {}
             (false, true) => equal.push(what),
-            (false, false) => told.push(format!("{what}: {}", and_joined(&changed))),
+            (false, false) => named.push(format!("{what}: {}", and_joined(&changed))),
         }
     }
     if !equal.is_empty() {
-        told.push(none_more(&equal));
+        named.push(none_more(&equal));
     }
-    told
+    named
 }
 
 #[cfg(test)]

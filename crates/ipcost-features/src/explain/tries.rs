@@ -227,10 +227,10 @@ mod tests {
             cause("small-buffer", "stream/pipe/65536/c1/pipe_size=4096"),
         ];
         let trials = trials(&causes);
-        let told: Vec<(&str, &[usize])> =
+        let tried: Vec<(&str, &[usize])> =
             trials.iter().map(|trial| (trial.setting.as_str(), trial.causes.as_slice())).collect();
         assert_eq!(
-            told,
+            tried,
             [
                 ("tcp_nodelay=true", &[1, 3][..]),
                 ("recv_buffer=65536", &[2]),

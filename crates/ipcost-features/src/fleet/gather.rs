@@ -16,7 +16,7 @@ use super::record::{FleetCondition, HostGroup, Standing};
 use crate::answers::{answer_of, kind};
 use crate::check::{Check, CheckedClaim};
 use crate::history::AlikeRuns;
-use crate::replicate::{Ledger, Software};
+use crate::replicate::{ReplicationRecord, Software};
 use ipcost_model::ClaimVerdict;
 
 #[derive(Debug)]
@@ -195,7 +195,7 @@ impl Gatherer {
             return self.run(document, Vec::new());
         };
         let answer: &dyn Any = &*answer;
-        if let Some(ledger) = answer.downcast_ref::<Ledger>() {
+        if let Some(ledger) = answer.downcast_ref::<ReplicationRecord>() {
             return self.ledger(ledger);
         }
         if let Some(check) = answer.downcast_ref::<Check>() {
@@ -222,7 +222,7 @@ impl Gatherer {
         }
     }
 
-    fn ledger(&mut self, ledger: &Ledger) -> Result<FleetQuestion, String> {
+    fn ledger(&mut self, ledger: &ReplicationRecord) -> Result<FleetQuestion, String> {
         if let Some(reasons) = ledger.unmeasured() {
             return Err(format!("nothing was measured: {}", reasons.join("; ")));
         }

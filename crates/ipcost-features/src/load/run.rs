@@ -364,12 +364,12 @@ impl LoadRun<'_> {
         }
         let job = self.job(self.at_rates(&rates)?, self.left());
         let found = self.lab.stalls(&job, self.interrupt)?;
-        let told = |Stalls { transport, every, longest }| Stalling {
+        let stalling = |Stalls { transport, every, longest }| Stalling {
             transport,
             every_s: every.as_secs_f64(),
             longest_ns: longest.as_nanos() as u64,
         };
-        Ok(found.into_iter().map(told).collect())
+        Ok(found.into_iter().map(stalling).collect())
     }
 
     /// Measures rates; `false` if the time is too short for them.

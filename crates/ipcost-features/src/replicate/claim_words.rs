@@ -6,7 +6,7 @@ use ipcost_report::numbers::ratio;
 
 use super::generalise::{FieldGrid, FieldRange, Segment, Statement, factors, statements, word_of};
 use super::table::{ClaimTable, Part, Under, direction};
-use super::{Condition, LedgerClaim, LedgerRun, LedgerTest};
+use super::{ClaimCondition, ReplicatedClaim, ReplicatedRun, ReplicatedTest};
 use ipcost_model::ClaimVerdict;
 
 /// What the cells of a test are compared by, to say what differs: measures of one operation, in words.
@@ -54,7 +54,7 @@ pub(super) fn evidence(what: EvidenceUnit, [a, b]: [&String; 2], of_a: f64, of_b
 }
 
 /// Whether conditions say different things, or the published one nothing.
-pub(super) fn differ(conditions: &[Condition]) -> bool {
+pub(super) fn differ(conditions: &[ClaimCondition]) -> bool {
     let Some(published) = conditions.first() else { return true };
     published.word.is_open() || conditions.iter().any(|condition| condition.word != published.word)
 }
@@ -80,10 +80,10 @@ fn advice(on: &[String]) -> Option<String> {
 
 /// Tells a claim again from its tests: what is known under each condition and of all of it, what that depends on, and in which
 /// words.
-pub(super) fn retell(claim: &mut LedgerClaim, runs: &[LedgerRun]) {
+pub(super) fn retell(claim: &mut ReplicatedClaim, runs: &[ReplicatedRun]) {
     let table = ClaimTable::of(claim, runs);
     let settings = table.settings();
-    let fields = |of: &dyn Fn(&LedgerTest) -> ClaimVerdict, under: Option<usize>| -> Vec<Vec<FieldRange>> {
+    let fields = |of: &dyn Fn(&ReplicatedTest) -> ClaimVerdict, under: Option<usize>| -> Vec<Vec<FieldRange>> {
         let of_part = |part: &Part<'_>| {
             let rows = part.grid(of).rows.into_iter().map(|mut row| {
                 let is_placed = |at: &str| {
@@ -111,13 +111,13 @@ pub(super) fn retell(claim: &mut LedgerClaim, runs: &[LedgerRun]) {
         (together(word_of(&fields(&direction, under)), size), size)
     };
     let grids: Vec<FieldGrid> = table.parts.iter().map(|part| part.grid(direction)).collect();
-    let conditions: Vec<Condition> = (0..table.columns.len())
+    let conditions: Vec<ClaimCondition> = (0..table.columns.len())
         .filter(|column| fields(&direction, Some(*column)).iter().any(|part| !part.is_empty()))
         .map(|column| {
             let Under { stratum, software, .. } = table.columns[column].clone();
             let (word, size) = known(Some(column));
             let figures = ClaimSentences::of(&table, Some(column)).whole();
-            Condition { stratum, software, word, size, figures }
+            ClaimCondition { stratum, software, word, size, figures }
         })
         .collect();
     let (word, size) = known(None);
@@ -149,7 +149,7 @@ fn together(word: ClaimVerdict, size: Option<ClaimVerdict>) -> ClaimVerdict {
 }
 
 /// A claim in a line of so many letters, complete in itself: the longest form that fits.
-pub(super) fn line(claim: &LedgerClaim, runs: &[LedgerRun], room: usize) -> String {
+pub(super) fn line(claim: &ReplicatedClaim, runs: &[ReplicatedRun], room: usize) -> String {
     let said = ClaimSentences::of(&ClaimTable::of(claim, runs), None);
     let forms = said.forms();
     let fits = |form: &&String| form.chars().count() <= room;
@@ -613,8 +613,8 @@ mod tests {
     }
 
     /// A claim that TCP costs less than a Unix socket, by size: what is known, and the ratio.
-    fn claim(rows: &[(Option<&str>, u64, ClaimVerdict, f64)]) -> LedgerClaim {
-        let test = |(stratum, size, word, value): &(Option<&str>, u64, ClaimVerdict, f64)| LedgerTest {
+    fn claim(rows: &[(Option<&str>, u64, ClaimVerdict, f64)]) -> ReplicatedClaim {
+        let test = |(stratum, size, word, value): &(Option<&str>, u64, ClaimVerdict, f64)| ReplicatedTest {
             about: "tcp over unix".to_owned(),
             stratum: stratum.map(str::to_owned),
             value: Some(*value),
@@ -629,9 +629,9 @@ mod tests {
                 real_server: false,
                 published: None,
             }),
-            ..LedgerTest::known_as(*word)
+            ..ReplicatedTest::known_as(*word)
         };
-        let mut claim = LedgerClaim::of("TCP costs less");
+        let mut claim = ReplicatedClaim::of("TCP costs less");
         claim.tests = rows.iter().map(test).collect();
         retell(&mut claim, &[]);
         claim
@@ -695,7 +695,7 @@ mod tests {
         let one = claim.tests[0].clone();
         claim.tests.extend((0..20_000).map(|number| {
             let compared = one.compared.clone().map(|it| Compared { a: format!("a{number}"), ..it });
-            LedgerTest { compared, stratum: Some(format!("s{}", number % 50)), ..one.clone() }
+            ReplicatedTest { compared, stratum: Some(format!("s{}", number % 50)), ..one.clone() }
         }));
         retell(&mut claim, &[]);
         assert_eq!(claim.conditions.len(), 51);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{cells_of, quantity_of};
 use super::table::{about_size, load_text};
-use super::{ClaimTest, Replication, Stratum, figure};
+use super::{ClaimTest, Replication, Condition, figure};
 use crate::claims::Selector;
 
 /// What a test compares: two sides under the same load, or one alone.
@@ -35,7 +35,7 @@ pub struct Compared {
 pub type ConditionSettings = BTreeMap<String, String>;
 
 /// What the condition of a claim sets.
-pub(super) fn settings(stratum: &Stratum) -> ConditionSettings {
+pub(super) fn settings(stratum: &Condition) -> ConditionSettings {
     let placement = stratum.placement.map(|placement| ("placement".to_owned(), placement.to_string()));
     let options = stratum.options.iter().map(|(name, value)| (name.to_string(), value.to_string()));
     let peers: Vec<&str> = stratum.peers.values().map(String::as_str).collect();

@@ -14,8 +14,8 @@ use crate::explain::Sides;
 use crate::replicate::compared::Article;
 use crate::replicate::level::{ClaimField, DecidedFields, known};
 use crate::replicate::{
-    ArticleClaim, ClaimTest, Compared, Condition, Fields, LedgerClaim, LedgerRun, LedgerTest, Replication,
-    ReplicationRun, Software, Stratum, claim_words, retell, strata,
+    ArticleClaim, ClaimTest, Compared, ClaimCondition, Fields, ReplicatedClaim, ReplicatedRun, ReplicatedTest, Replication,
+    ReplicationRun, Software, Condition, claim_words, retell, conditions,
 };
 use ipcost_model::ClaimVerdict;
 
@@ -32,7 +32,7 @@ pub(super) const SAME: f64 = 0.05;
 pub struct MeasuredSoftware<'a> {
     pub software: Software,
     /// The condition; `None` as published.
-    pub stratum: Option<&'a Stratum>,
+    pub stratum: Option<&'a Condition>,
     /// The published cells, which tests name.
     published: &'a [PlannedCell],
     /// The cells that were measured.
@@ -50,13 +50,13 @@ pub type TracedLevel = BTreeMap<usize, Sides<SystemCalls>>;
 impl<'a> MeasuredSoftware<'a> {
     /// What was measured as published, then under each condition.
     pub fn each(
-        (software, published, strata): (Software, &'a [PlannedCell], &[&'a Stratum]),
+        (software, published, strata): (Software, &'a [PlannedCell], &[&'a Condition]),
         plan: &'a Plan,
         batches: &'a Batches<'a>,
         system_calls: &'a TracedLevel,
     ) -> Vec<Self> {
         let (cells, start) = (&plan.cells[..], plan.looks.of_all());
-        let under = strata::published_and(strata);
+        let under = conditions::published_and(strata);
         let of = |stratum| Self { software, stratum, published, cells, batches, start, system_calls };
         under.map(of).collect()
     }
@@ -66,8 +66,8 @@ impl<'a> MeasuredSoftware<'a> {
         match self.stratum {
             None => test.is_for(self.software),
             Some(stratum) => {
-                strata::is_conditional(test, self.software)
-                    && strata::cells_under(stratum, test, self.published).is_some()
+                conditions::is_conditional(test, self.software)
+                    && conditions::cells_under(stratum, test, self.published).is_some()
             }
         }
     }
@@ -76,7 +76,7 @@ impl<'a> MeasuredSoftware<'a> {
     fn cells_of(&self, test: &ClaimTest) -> Option<Vec<usize>> {
         let published = cells_of(test, self.published)?;
         let find = |index: usize| {
-            let point = strata::point_under(self.stratum, &self.published[index].point);
+            let point = conditions::point_under(self.stratum, &self.published[index].point);
             let mut all = self.cells.iter();
             all.position(|cell| cell.point == point && cell.unavailable.is_none())
         };
@@ -110,12 +110,12 @@ pub fn check(
     replication: &Replication,
     cells_of: &dyn Fn(&ReplicationRun) -> Result<Vec<PlannedCell>, String>,
 ) -> Result<(), String> {
-    strata::check(replication)?;
+    conditions::check(replication)?;
     for run in &replication.runs {
         let cells = cells_of(run)?;
         for stratum in &replication.strata {
             if run.software == Software::Original {
-                strata::cells(replication, stratum, run.software, &cells)?;
+                conditions::cells(replication, stratum, run.software, &cells)?;
             }
         }
         for effect in replication.effects.iter().filter(|effect| is_of(effect, run.software)) {
@@ -181,13 +181,13 @@ pub fn sender_timed(replication: &Replication, cells: &[PlannedCell]) -> Vec<usi
 /// Those cells as they are measured, as published and under conditions.
 pub(super) fn timed_by_sender(
     replication: &Replication,
-    (published, strata): (&[PlannedCell], &[&Stratum]),
+    (published, strata): (&[PlannedCell], &[&Condition]),
     cells: &[PlannedCell],
 ) -> Vec<usize> {
     let timed = sender_timed(replication, published);
     let under =
-        |stratum| timed.iter().map(move |index| strata::point_under(stratum, &published[*index].point));
-    let points = strata::published_and(strata).flat_map(under);
+        |stratum| timed.iter().map(move |index| conditions::point_under(stratum, &published[*index].point));
+    let points = conditions::published_and(strata).flat_map(under);
     let mut found: Vec<usize> =
         points.filter_map(|point| cells.iter().position(|cell| cell.point == point)).collect();
     found.sort_unstable();
@@ -227,26 +227,26 @@ pub fn traced_cells(replication: &Replication, software: Software, cells: &[Plan
 pub fn decide(
     replication: &Replication,
     measured: &[MeasuredSoftware<'_>],
-    runs: &[LedgerRun],
-) -> (Vec<LedgerClaim>, Fields) {
+    runs: &[ReplicatedRun],
+) -> (Vec<ReplicatedClaim>, Fields) {
     let articles: Vec<Article<'_>> =
         measured.iter().map(|run| Article::of(replication, run.published)).collect();
     let asked = asked(replication, measured);
     let judged = JudgedTest::of(&asked, family(replication, measured, &asked));
-    let mut claims: Vec<LedgerClaim> = replication
+    let mut claims: Vec<ReplicatedClaim> = replication
         .claims
         .iter()
-        .map(|claim| LedgerClaim {
+        .map(|claim| ReplicatedClaim {
             published: claim.published.clone(),
             behind: claim.behind.clone(),
             limit: claim.limit_on.values().next().cloned(),
             takes: claim.takes.clone(),
-            ..LedgerClaim::of(&claim.text)
+            ..ReplicatedClaim::of(&claim.text)
         })
         .collect();
     for (index, asked) in asked.iter().enumerate() {
         let compared = Compared::of(asked.test, &articles[asked.run]);
-        claims[asked.claim].tests.push(LedgerTest { compared, ..judged.test(index) });
+        claims[asked.claim].tests.push(ReplicatedTest { compared, ..judged.test(index) });
     }
     for (claim, decided) in replication.claims.iter().zip(&mut claims) {
         retell(decided, runs);
@@ -344,7 +344,7 @@ impl<'a> JudgedTest<'a> {
     }
 
     /// A test with its figures: of a field, those of the epochs that decided it.
-    fn test(&self, index: usize) -> LedgerTest {
+    fn test(&self, index: usize) -> ReplicatedTest {
         let Asked { test, measured, epochs, .. } = &self.asked[index];
         let beside = || epochs.as_ref().map(|epochs| field_of(test, measured.start, epochs.clone()));
         let found = match self.places[index] {
@@ -366,7 +366,7 @@ fn is_for_native_alone(claim: &ArticleClaim) -> bool {
 }
 
 /// What differs between the cells of the test that tells most: where they ran, how often they slept, what they took.
-fn why(claim: &ArticleClaim, measured: &[MeasuredSoftware<'_>], conditions: &[Condition]) -> Option<String> {
+fn why(claim: &ArticleClaim, measured: &[MeasuredSoftware<'_>], conditions: &[ClaimCondition]) -> Option<String> {
     let run = measured.iter().find(|run| run.stratum.is_none())?;
     let test = claim.tests.iter().find(|test| run.takes(test) && test.decides && test.b.is_some())?;
     let [a, b, ..] = run.cells_of(test)?[..] else { return None };
@@ -404,7 +404,7 @@ pub struct ClaimsOfRun<'a> {
     /// The software of the run.
     pub software: Software,
     /// The conditions under which cells are measured besides the published ones.
-    pub strata: &'a [&'a Stratum],
+    pub strata: &'a [&'a Condition],
     /// The published cells, which tests name.
     pub published: &'a [PlannedCell],
     /// System calls of both processes, by published cell, as far as they were traced.
@@ -425,11 +425,11 @@ impl Question for ClaimsOfRun<'_> {
 
     /// The cells of the last condition that has some of its own.
     fn spared(&self, plan: &Plan) -> Vec<usize> {
-        let points = |stratum: Option<&Stratum>| -> Vec<Point> {
-            self.published.iter().map(|cell| strata::point_under(stratum, &cell.point)).collect()
+        let points = |stratum: Option<&Condition>| -> Vec<Point> {
+            self.published.iter().map(|cell| conditions::point_under(stratum, &cell.point)).collect()
         };
         let own = |last: usize| -> Vec<usize> {
-            let before: Vec<Point> = strata::published_and(&self.strata[..last]).flat_map(points).collect();
+            let before: Vec<Point> = conditions::published_and(&self.strata[..last]).flat_map(points).collect();
             let under = points(Some(self.strata[last]));
             let is_own = |cell: &usize| {
                 let point = &plan.cells[*cell].point;
@@ -468,7 +468,7 @@ fn answered(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> Ans
 }
 
 /// What preferences of this tool change, with the software that was published; at 5 % for all of them together.
-pub fn effects(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> Vec<LedgerTest> {
+pub fn effects(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> Vec<ReplicatedTest> {
     let alpha = ALPHA / replication.effects.len().max(1) as f64;
     let published = measured.iter().filter(|run| run.stratum.is_none());
     let all = published.flat_map(|run| replication.effects.iter().map(move |test| (run, test)));
@@ -497,9 +497,9 @@ fn field_of(test: &ClaimTest, start: &Start, epochs: Vec<(u32, f64)>) -> ClaimFi
 }
 
 /// A test with what its figures say.
-fn ledger_test(run: &MeasuredSoftware<'_>, test: &ClaimTest, found: Option<ClaimedValue>) -> LedgerTest {
+fn ledger_test(run: &MeasuredSoftware<'_>, test: &ClaimTest, found: Option<ClaimedValue>) -> ReplicatedTest {
     let measure = quantity_of(test, &test.a).to_string();
-    let mut ledger = LedgerTest {
+    let mut ledger = ReplicatedTest {
         about: test.about.clone(),
         software: run.software,
         stratum: run.stratum.map(|stratum| stratum.name.clone()),
@@ -662,7 +662,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::replicate::{Ledger, catalogue};
+    use crate::replicate::{ReplicationRecord, catalogue};
 
     /// What is known of "the first is faster" once it is known, or at the end, in so many runs out of 100.
     fn told(truth: f64, noise: f64, epochs: usize, seed: u64) -> BTreeMap<&'static str, u32> {
@@ -708,7 +708,7 @@ mod tests {
     }
 
     /// Five experiments on two cores, each condition in a run of its own: what decides, and how much of it is known.
-    fn five() -> Vec<(String, Vec<bool>, Vec<LedgerTest>, Fields)> {
+    fn five() -> Vec<(String, Vec<bool>, Vec<ReplicatedTest>, Fields)> {
         use std::io::Read;
 
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/five-intel");
@@ -718,11 +718,11 @@ mod tests {
             let file = std::fs::File::open(folder.join(format!("{name}.json.gz"))).unwrap();
             flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
             let document = ipcost_model::read_document(&bytes).unwrap();
-            let ledger = crate::answers::answered_as::<Ledger>(document).unwrap().unwrap();
+            let ledger = crate::answers::answered_as::<ReplicationRecord>(document).unwrap().unwrap();
             let replication =
                 catalogue::all().unwrap().into_iter().find(|it| it.id == *name).unwrap().on("linux");
             let mut documents = std::iter::once(&ledger.document).chain(&ledger.document.runs);
-            let runs: Vec<&LedgerRun> = ledger.runs.iter().filter(|run| run.epochs > 0).collect();
+            let runs: Vec<&ReplicatedRun> = ledger.runs.iter().filter(|run| run.epochs > 0).collect();
             let cells: Vec<Vec<PlannedCell>> = documents.clone().map(crate::check::recorded_cells).collect();
             let batches: Vec<Batches<'_>> =
                 documents.by_ref().map(|it| Batches::new(&it.samples, it.cells.len())).collect();

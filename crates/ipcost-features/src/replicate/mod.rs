@@ -17,7 +17,7 @@ mod reader_questions;
 mod record;
 mod run;
 mod source;
-mod strata;
+mod conditions;
 mod table;
 mod tracing;
 pub(crate) mod words;
@@ -32,19 +32,19 @@ use self::claim_words::retell;
 pub use self::compared::Compared;
 pub use self::judge::*;
 pub use self::multiples::claims;
-pub use self::page::{overview, page, told};
+pub use self::page::{overview, page, claims_in_lines};
 pub use self::peers::{Peers, RunPeer};
 pub use self::reader_questions::{ReaderQuestion, answers};
 pub use self::record::*;
 pub use self::run::{ReplicateRequest, cells_of_run, run, scale};
 pub use self::source::SourceFile;
-pub use self::strata::Stratum;
+pub use self::conditions::Condition;
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind =
-    AnswerKind::of::<Ledger>(LEDGER_SCHEMA, "replicate").told_apart_by("/id");
+    AnswerKind::of::<ReplicationRecord>(REPLICATION_SCHEMA, "replicate").told_apart_by("/id");
 
-impl crate::answer::Answer for Ledger {
+impl crate::answer::Answer for ReplicationRecord {
     fn page<'a>(&'a self, document: &'a Document) -> Page<'a> {
         page(self, document)
     }

@@ -5,10 +5,10 @@ use ipcost_report::claims::{FigureClaim, FigureClaims, FigureCondition, FigureTe
 use ipcost_report::numbers::bounds;
 use ipcost_report::page::FieldValue;
 
-use super::{Ledger, LedgerClaim, LedgerTest, Software, words};
+use super::{ReplicationRecord, ReplicatedClaim, ReplicatedTest, Software, words};
 use ipcost_model::ClaimVerdict;
 
-pub fn claims(ledger: &Ledger, document: &Document) -> FigureClaims {
+pub fn claims(ledger: &ReplicationRecord, document: &Document) -> FigureClaims {
     let source = ledger.source.iter().map(|source| format!("Source: {source}"));
     let published = [format!("Published on: {}", ledger.machine)];
     let differs = ledger.differs.iter().map(|differs| format!("What differs here: {differs}"));
@@ -28,7 +28,7 @@ pub fn claims(ledger: &Ledger, document: &Document) -> FigureClaims {
     }
 }
 
-fn card(number: usize, claim: &LedgerClaim) -> FigureClaim {
+fn card(number: usize, claim: &ReplicatedClaim) -> FigureClaim {
     FigureClaim {
         number,
         text: claim.text.clone(),
@@ -39,8 +39,8 @@ fn card(number: usize, claim: &LedgerClaim) -> FigureClaim {
 }
 
 /// The tests of a claim by the condition under which they were made, in the order of the ledger.
-fn conditions(claim: &LedgerClaim) -> Vec<FigureCondition> {
-    let mut groups: Vec<(&Option<String>, Software, Vec<&LedgerTest>)> = Vec::new();
+fn conditions(claim: &ReplicatedClaim) -> Vec<FigureCondition> {
+    let mut groups: Vec<(&Option<String>, Software, Vec<&ReplicatedTest>)> = Vec::new();
     for test in &claim.tests {
         match groups
             .iter_mut()
@@ -50,7 +50,7 @@ fn conditions(claim: &LedgerClaim) -> Vec<FigureCondition> {
             None => groups.push((&test.stratum, test.software, vec![test])),
         }
     }
-    let condition = |(stratum, software, tests): (&Option<String>, Software, Vec<&LedgerTest>)| {
+    let condition = |(stratum, software, tests): (&Option<String>, Software, Vec<&ReplicatedTest>)| {
         let mut all = claim.conditions.iter();
         let found = all.find(|it| (&it.stratum, it.software) == (stratum, software));
         FigureCondition {
@@ -86,7 +86,7 @@ fn under(word: ClaimVerdict, size: Option<ClaimVerdict>) -> String {
     }
 }
 
-fn test(test: &LedgerTest) -> FigureTest {
+fn test(test: &ReplicatedTest) -> FigureTest {
     let said = match (test.decides, test.value, &test.detail) {
         (false, ..) => NOTHING.to_owned(),
         (true, None, None) => "not measured".to_owned(),

@@ -13,7 +13,7 @@ use super::claim_words::{line, measure_text, shown, value};
 use super::generalise::merged;
 use super::table::{ClaimTable, Part, Under, shown_under, span};
 use super::words::{brief, congestion, counts, how, notes, remarks, word};
-use super::{Ledger, LedgerClaim, LedgerRun, LedgerTest, claims, reader_questions};
+use super::{ReplicationRecord, ReplicatedClaim, ReplicatedRun, ReplicatedTest, claims, reader_questions};
 use crate::answer::AnsweredRun;
 use ipcost_report::claims::FigureClaim as ClaimDrawn;
 
@@ -25,13 +25,13 @@ const LINE: usize = 100;
 const GAP: usize = 2;
 
 /// What is known of the claims of an experiment, and every test.
-pub fn page<'a>(ledger: &'a Ledger, document: &'a Document) -> Page<'a> {
+pub fn page<'a>(ledger: &'a ReplicationRecord, document: &'a Document) -> Page<'a> {
     let mut page = Page::new(format!("{}: {}", ledger.id, ledger.question));
     page.about.extend(ledger.source.iter().map(|source| format!("Source: {source}")));
     page.about.extend(congestion(ledger, document));
     page.answer.push(Paragraph { text: counts(&[ledger]), tone: Tone::Strong }.into());
-    let is_whole = |run: &&LedgerRun| run.missing.is_empty();
-    let (whole, missing): (Vec<&LedgerRun>, Vec<&LedgerRun>) = ledger.runs.iter().partition(is_whole);
+    let is_whole = |run: &&ReplicatedRun| run.missing.is_empty();
+    let (whole, missing): (Vec<&ReplicatedRun>, Vec<&ReplicatedRun>) = ledger.runs.iter().partition(is_whole);
     let lines = missing.into_iter().flat_map(|run| {
         let missing = run.missing.iter().map(|missing| Paragraph::plain(format!("missing: {missing}")));
         std::iter::once(Paragraph::plain(how(run))).chain(missing)
@@ -41,7 +41,7 @@ pub fn page<'a>(ledger: &'a Ledger, document: &'a Document) -> Page<'a> {
     page.blocks.push(measured(ledger, &whole).folded());
     let all_drawn = claims(ledger, document);
     let mut unread = true;
-    let of_claim = |((number, claim), drawn): ((usize, &LedgerClaim), &ClaimDrawn)| {
+    let of_claim = |((number, claim), drawn): ((usize, &ReplicatedClaim), &ClaimDrawn)| {
         let tested = tested(claim).map(Section::folded);
         let section = Section::new(&format!("claim-{number}"), "").with(asserted(number, claim));
         let table = table(claim, &ledger.runs);
@@ -75,7 +75,7 @@ pub fn page<'a>(ledger: &'a Ledger, document: &'a Document) -> Page<'a> {
 }
 
 /// What is known of the claims of several experiments, and who was right of articles that contradict one another.
-pub fn overview(ledgers: &[AnsweredRun<Ledger>]) -> Page<'_> {
+pub fn overview(ledgers: &[AnsweredRun<ReplicationRecord>]) -> Page<'_> {
     let each = ledgers.iter().map(|ledger| {
         let Page { title, blocks, .. } = page(ledger, &ledger.document);
         Section::new(&ledger.id, title).with_all(blocks).folded()
@@ -94,25 +94,25 @@ pub fn overview(ledgers: &[AnsweredRun<Ledger>]) -> Page<'_> {
 }
 
 /// What is known of each claim of an experiment, in a word or two, and what is so here, in a sentence.
-pub fn told(ledger: &Ledger) -> Vec<(String, String)> {
+pub fn claims_in_lines(ledger: &ReplicationRecord) -> Vec<(String, String)> {
     ledger.claims.iter().map(|claim| (word(claim), claim.sentence.clone())).collect()
 }
 
 /// A line a claim, each complete in itself.
-fn summary(ledgers: &[AnsweredRun<Ledger>]) -> Table {
+fn summary(ledgers: &[AnsweredRun<ReplicationRecord>]) -> Table {
     let columns = [Column::text("claim"), Column::text(""), Column::text("here")];
     let all = || {
         ledgers.iter().flat_map(|ledger| {
             (1..).zip(&ledger.claims).map(move |(number, claim)| (&**ledger, number, claim))
         })
     };
-    let name = |ledger: &Ledger, number: i32| format!("{} {number}", ledger.id);
-    let longest = |of: &dyn Fn((&Ledger, i32, &LedgerClaim)) -> String| {
+    let name = |ledger: &ReplicationRecord, number: i32| format!("{} {number}", ledger.id);
+    let longest = |of: &dyn Fn((&ReplicationRecord, i32, &ReplicatedClaim)) -> String| {
         all().map(of).map(|text| text.chars().count()).max().unwrap_or_default()
     };
     let taken = longest(&|(ledger, number, _)| name(ledger, number)) + longest(&|(.., claim)| brief(claim));
     let room = LINE.saturating_sub(taken + 2 * GAP);
-    let row = |(ledger, number, claim): (&Ledger, i32, &LedgerClaim)| {
+    let row = |(ledger, number, claim): (&ReplicationRecord, i32, &ReplicatedClaim)| {
         let verdict = Field::from(FieldValue::Name(brief(claim))).toned(claim.word);
         let said = line(claim, &ledger.runs, room);
         vec![FieldValue::Name(name(ledger, number)).into(), verdict, FieldValue::Name(said).into()]
@@ -121,7 +121,7 @@ fn summary(ledgers: &[AnsweredRun<Ledger>]) -> Table {
 }
 
 /// The table of a claim: a row for each load, a column for each condition.
-fn table(claim: &LedgerClaim, runs: &[LedgerRun]) -> Option<Table> {
+fn table(claim: &ReplicatedClaim, runs: &[ReplicatedRun]) -> Option<Table> {
     let ClaimTable { columns, parts } = ClaimTable::of(claim, runs);
     let parts: Vec<Part<'_>> =
         parts.into_iter().filter(|part| part.tests.iter().flatten().any(Option::is_some)).collect();
@@ -164,7 +164,7 @@ fn table(claim: &LedgerClaim, runs: &[LedgerRun]) -> Option<Table> {
 
 /// What is known of each row, of the direction and of all of it, by condition.
 fn known(part: &Part<'_>) -> Vec<Vec<impl PartialEq + use<>>> {
-    let of_row = |row: &Vec<Option<&LedgerTest>>| {
+    let of_row = |row: &Vec<Option<&ReplicatedTest>>| {
         row.iter().map(|test| test.map(|test| (test.word, test.direction))).collect()
     };
     part.tests.iter().map(of_row).collect()
@@ -172,7 +172,7 @@ fn known(part: &Part<'_>) -> Vec<Vec<impl PartialEq + use<>>> {
 
 /// What was measured for neighbouring rows under a condition, and what is known of the claim there.
 fn field(part: &Part<'_>, (first, last): (usize, usize), column: usize) -> Field {
-    let tests: Vec<&LedgerTest> = (first..=last).filter_map(|row| part.tests[row][column]).collect();
+    let tests: Vec<&ReplicatedTest> = (first..=last).filter_map(|row| part.tests[row][column]).collect();
     let Some(test) = tests.iter().find(|test| test.value.is_some() || test.detail.is_some()) else {
         return Field::default();
     };
@@ -189,7 +189,7 @@ fn bare(part: &Part<'_>, values: (f64, f64)) -> String {
 }
 
 /// Where it was published, and how it was measured here.
-fn measured<'a>(ledger: &Ledger, runs: &[&LedgerRun]) -> Section<'a> {
+fn measured<'a>(ledger: &ReplicationRecord, runs: &[&ReplicatedRun]) -> Section<'a> {
     let published = [format!("Published on: {}", ledger.machine)].into_iter();
     let differs = ledger.differs.iter().map(|differs| format!("What differs here: {differs}"));
     let lines = published.chain(differs).chain(runs.iter().map(|run| how(run)));
@@ -210,7 +210,7 @@ fn noted((what, note): (&str, String)) -> String {
     format!("{what}: {note}")
 }
 
-fn asserted(number: usize, claim: &LedgerClaim) -> ClaimBlock {
+fn asserted(number: usize, claim: &ReplicatedClaim) -> ClaimBlock {
     ClaimBlock {
         text: format!("{number}. “{}”", claim.text),
         known: claim.word,
@@ -221,7 +221,7 @@ fn asserted(number: usize, claim: &LedgerClaim) -> ClaimBlock {
 }
 
 /// What else is to be said of a claim, and its tests.
-fn tested<'a>(claim: &LedgerClaim) -> Option<Section<'a>> {
+fn tested<'a>(claim: &ReplicatedClaim) -> Option<Section<'a>> {
     let more = notes(claim).into_iter().filter(|(what, _)| !FIRST.contains(what)).map(noted);
     let more: Vec<Paragraph> = more.map(Paragraph::plain).collect();
     let section = match more.is_empty() {
@@ -236,7 +236,7 @@ fn tested<'a>(claim: &LedgerClaim) -> Option<Section<'a>> {
     (!section.blocks.is_empty()).then_some(section)
 }
 
-fn tests(tests: &[LedgerTest]) -> Table {
+fn tests(tests: &[ReplicatedTest]) -> Table {
     const COLUMNS: [Column; 6] = [
         Column::text("condition"),
         Column::text("compared"),
@@ -246,8 +246,8 @@ fn tests(tests: &[LedgerTest]) -> Table {
         Column::text(""),
     ];
     // A row without an interval says nothing, and calls have lines of their own.
-    let is_shown = |test: &&LedgerTest| test.lo.is_some() || test.hi.is_some() || test.range.is_some();
-    let row = |test: &LedgerTest| {
+    let is_shown = |test: &&ReplicatedTest| test.lo.is_some() || test.hi.is_some() || test.range.is_some();
+    let row = |test: &ReplicatedTest| {
         let held = test.value.map(|value| match test.range {
             Some((least, most)) if test.lo.is_none() || test.hi.is_none() => {
                 FieldValue::Range(value, least, most)
@@ -315,7 +315,7 @@ fn numbers<'a>(panel: &FigurePanel) -> Block<'a> {
 }
 
 /// Every test of every claim, for other programs.
-fn data(ledger: &Ledger) -> Table {
+fn data(ledger: &ReplicationRecord) -> Table {
     const COLUMNS: [Column; 12] = [
         Column::number("claim"),
         Column::text("condition"),
@@ -330,7 +330,7 @@ fn data(ledger: &Ledger) -> Table {
         Column::text("decides"),
         Column::text("verdict"),
     ];
-    let row = |number: u64, test: &LedgerTest| {
+    let row = |number: u64, test: &ReplicatedTest| {
         let maybe = |number: Option<f64>| Field::maybe(number.map(FieldValue::Number));
         let (above, below) = (test.above, test.below);
         vec![
@@ -360,10 +360,10 @@ mod tests {
 
     use super::*;
     use crate::answers::answered_as;
-    use crate::replicate::{LEDGER_SCHEMA, Software, SourceFile};
+    use crate::replicate::{REPLICATION_SCHEMA, Software, SourceFile};
 
     /// Five articles that contradict one another, measured on an idle machine of two cores.
-    fn five() -> Vec<AnsweredRun<Ledger>> {
+    fn five() -> Vec<AnsweredRun<ReplicationRecord>> {
         let documents = read_documents(include_bytes!("../../tests/fixtures/five-amd.json")).unwrap();
         documents.into_iter().map(|document| answered_as(document).unwrap().unwrap()).collect()
     }
@@ -395,7 +395,7 @@ mod tests {
 
     #[test]
     fn a_ledger_shows_what_was_published_and_what_holds() {
-        let test = |software, value: Option<f64>, word, decides| LedgerTest {
+        let test = |software, value: Option<f64>, word, decides| ReplicatedTest {
             stratum: None,
             compared: None,
             direction: None,
@@ -416,7 +416,7 @@ mod tests {
             seconds: None,
             contradicted: None,
         };
-        let run = |software, epochs, missing: &[&str]| LedgerRun {
+        let run = |software, epochs, missing: &[&str]| ReplicatedRun {
             stratum: None,
             sets: Default::default(),
             software,
@@ -426,8 +426,8 @@ mod tests {
             missing: missing.iter().map(|text| (*text).to_owned()).collect(),
             own_network: false,
         };
-        let ledger = Ledger {
-            schema: LEDGER_SCHEMA.into(),
+        let ledger = ReplicationRecord {
+            schema: REPLICATION_SCHEMA.into(),
             id: "celluloid-connect".into(),
             question: "Which is faster?".into(),
             machine: "a laptop".into(),
@@ -441,7 +441,7 @@ mod tests {
             differs: Some("Ruby is newer.".into()),
             fields: None,
             figure: None,
-            effects: vec![LedgerTest {
+            effects: vec![ReplicatedTest {
                 about: "placement apart against free".into(),
                 claimed: String::new(),
                 ..test(Software::Original, Some(1.02), ClaimVerdict::Open, false)
@@ -450,7 +450,7 @@ mod tests {
                 run(Software::Original, 0, &["ruby is not installed (package ruby)"]),
                 run(Software::Native, 25, &[]),
             ],
-            claims: vec![LedgerClaim {
+            claims: vec![ReplicatedClaim {
                 text: "The difference measured was a factor of 19.".into(),
                 published: Some("48.27 against 2.53".into()),
                 word: ClaimVerdict::Holds,

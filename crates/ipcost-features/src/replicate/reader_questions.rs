@@ -10,7 +10,7 @@ use super::compared::{Compared, ConditionSettings};
 use super::generalise::{FieldGrid, FieldRange, factors};
 use super::judge::SAME;
 use super::table::{ClaimTable, Part, Under};
-use super::{Ledger, LedgerClaim, LedgerTest};
+use super::{ReplicationRecord, ReplicatedClaim, ReplicatedTest};
 use crate::claims::{Bounded, ClaimBounds};
 use ipcost_model::ClaimVerdict;
 
@@ -100,7 +100,7 @@ pub struct ReaderQuestion {
 }
 
 /// The questions of a Unix socket and TCP, and those that articles answer differently.
-pub fn answers(ledgers: &[impl Deref<Target = Ledger>]) -> Vec<ReaderQuestion> {
+pub fn answers(ledgers: &[impl Deref<Target = ReplicationRecord>]) -> Vec<ReaderQuestion> {
     let of = |by_size: bool| -> Vec<Saying<'_>> {
         ledgers.iter().flat_map(|ledger| sayings(ledger, by_size)).collect()
     };
@@ -123,7 +123,7 @@ pub fn answers(ledgers: &[impl Deref<Target = Ledger>]) -> Vec<ReaderQuestion> {
             .chain(whole.iter().filter(|it| matches!(it.load, LoadKind::RoundTrip | LoadKind::Stream)));
         let mine: Vec<&Saying<'_>> = both.filter(|it| (it.load, &it.sides) == (load, sides)).collect();
         let is_main = sides.0 == "tcp" && sides.1 == "unix";
-        (is_main || contradict(&mine)).then(|| told(load, &mine))
+        (is_main || contradict(&mine)).then(|| question(load, &mine))
     };
     keys.into_iter().filter_map(answer).collect()
 }
@@ -143,8 +143,8 @@ fn contradict(all: &[&Saying<'_>]) -> bool {
 }
 
 /// What the claims of an experiment say of costs.
-fn sayings<'a>(ledger: &'a Ledger, by_size: bool) -> Vec<Saying<'a>> {
-    let of_claim = |claim: &'a LedgerClaim| {
+fn sayings<'a>(ledger: &'a ReplicationRecord, by_size: bool) -> Vec<Saying<'a>> {
+    let of_claim = |claim: &'a ReplicatedClaim| {
         let ClaimTable { columns, parts } = ClaimTable::of(claim, &ledger.runs);
         parts.into_iter().flat_map(|part| split(ledger, &columns, &part, by_size)).collect::<Vec<_>>()
     };
@@ -152,7 +152,7 @@ fn sayings<'a>(ledger: &'a Ledger, by_size: bool) -> Vec<Saying<'a>> {
 }
 
 /// A part of a table by kinds of load, if it compares costs of two transports.
-fn split<'a>(ledger: &'a Ledger, columns: &[Under], part: &Part<'a>, by_size: bool) -> Vec<Saying<'a>> {
+fn split<'a>(ledger: &'a ReplicationRecord, columns: &[Under], part: &Part<'a>, by_size: bool) -> Vec<Saying<'a>> {
     let ([a], [b]) = (&part.sides.0[..], &part.sides.1[..]) else {
         return Vec::new();
     };
@@ -199,14 +199,14 @@ fn split<'a>(ledger: &'a Ledger, columns: &[Under], part: &Part<'a>, by_size: bo
 }
 
 /// The range of a claim; turned over with its ratio.
-fn bounds(test: &LedgerTest, turned: bool) -> (f64, f64) {
+fn bounds(test: &ReplicatedTest, turned: bool) -> (f64, f64) {
     let (above, below) = (test.above, test.below);
     let (above, below) = (above.unwrap_or(0.0), below.unwrap_or(f64::INFINITY));
     if turned { (below.recip(), above.recip()) } else { (above, below) }
 }
 
 /// On which side of 1 the ratio of a test lies, whatever is claimed of it: its whole interval, or both ends next to 1.
-fn side_of_1(test: &LedgerTest, turned: bool) -> Option<FieldRange> {
+fn side_of_1(test: &ReplicatedTest, turned: bool) -> Option<FieldRange> {
     let turn = |value: f64| if turned { value.recip() } else { value };
     let value = turn(test.value?);
     let interval = test.lo.zip(test.hi);
@@ -226,7 +226,7 @@ fn claimed_side((above, below): (f64, f64)) -> Option<ClaimVerdict> {
     }
 }
 
-fn told(load: LoadKind, all: &[&Saying<'_>]) -> ReaderQuestion {
+fn question(load: LoadKind, all: &[&Saying<'_>]) -> ReaderQuestion {
     let (a, b) = (shown(&all[0].sides.0), shown(&all[0].sides.1));
     let has = |word: ClaimVerdict| all.iter().any(|it| it.words().any(|known| known == word));
     let turns = turns_on(all);
@@ -367,7 +367,7 @@ mod tests {
         (a, b): (&str, &str),
         claimed: &str,
         measured: &[(u64, f64)],
-    ) -> Ledger {
+    ) -> ReplicationRecord {
         let number = |text: &str| text.trim_matches(['<', '>', ' ']).parse::<f64>().unwrap();
         let range = match claimed.split_once(" to ") {
             Some((above, below)) => number(above)..number(below),
@@ -399,7 +399,7 @@ mod tests {
         .unwrap()
     }
 
-    fn told(ledgers: &[Ledger]) -> Vec<[String; 3]> {
+    fn told(ledgers: &[ReplicationRecord]) -> Vec<[String; 3]> {
         answers(&ledgers.iter().collect::<Vec<_>>())
             .into_iter()
             .map(|it| [it.title, it.here, it.articles])

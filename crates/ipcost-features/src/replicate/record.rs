@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::figure::FigureSpec;
-use super::{Compared, Peers, SourceFile, Stratum};
+use super::{Compared, Peers, SourceFile, Condition};
 use crate::claims::Selector;
 use ipcost_model::ClaimVerdict;
 use ipcost_model::job::duration;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The version of the ledger.
-pub const LEDGER_SCHEMA: &str = "ipcost-replication/1";
+pub const REPLICATION_SCHEMA: &str = "ipcost-replication/1";
 
 named! {
     /// With which software a run measures.
@@ -66,7 +66,7 @@ pub struct Replication {
     pub differs_on: BTreeMap<System, String>,
     /// Conditions that the article left open or fixed, set otherwise.
     #[serde(default)]
-    pub strata: Vec<Stratum>,
+    pub strata: Vec<Condition>,
     /// What is measured here.
     pub runs: Vec<ReplicationRun>,
     /// What this tool prefers to the article's own settings, and what each preference changes; none of them decides.
@@ -283,7 +283,7 @@ pub struct PublishedCell {
 /// What was decided of every claim of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Ledger {
+pub struct ReplicationRecord {
     /// [`LEDGER_SCHEMA`].
     pub schema: String,
     /// The experiment.
@@ -298,12 +298,12 @@ pub struct Ledger {
     /// What could not be as it was.
     pub differs: Option<String>,
     /// What was measured.
-    pub runs: Vec<LedgerRun>,
+    pub runs: Vec<ReplicatedRun>,
     /// What this tool prefers to the article's own settings, and what that changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub effects: Vec<LedgerTest>,
+    pub effects: Vec<ReplicatedTest>,
     /// What was claimed, and what holds.
-    pub claims: Vec<LedgerClaim>,
+    pub claims: Vec<ReplicatedClaim>,
     /// How many fields of its tables are decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fields: Option<Fields>,
@@ -324,7 +324,7 @@ pub struct Fields {
     pub level: f64,
 }
 
-impl Ledger {
+impl ReplicationRecord {
     /// Why nothing could be measured, where nothing was: of each run the first reason.
     pub fn unmeasured(&self) -> Option<Vec<String>> {
         let nothing = self.runs.iter().all(|run| run.epochs == 0);
@@ -336,7 +336,7 @@ impl Ledger {
 /// A run of a replication.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LedgerRun {
+pub struct ReplicatedRun {
     /// With which software.
     pub software: Software,
     /// What it is.
@@ -361,7 +361,7 @@ pub struct LedgerRun {
 /// A claim and what holds of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LedgerClaim {
+pub struct ReplicatedClaim {
     /// In words.
     pub text: String,
     /// The figure that was published for it.
@@ -385,7 +385,7 @@ pub struct LedgerClaim {
     pub advice: Option<String>,
     /// As published, then under each condition.
     #[serde(default)]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<ClaimCondition>,
     /// What lies behind it.
     pub behind: Option<String>,
     /// What the word is limited to, where what is measured here is not what the claim is about.
@@ -395,13 +395,13 @@ pub struct LedgerClaim {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes: Option<String>,
     /// What it rests on.
-    pub tests: Vec<LedgerTest>,
+    pub tests: Vec<ReplicatedTest>,
 }
 
 /// What is known of a claim under one condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Condition {
+pub struct ClaimCondition {
     /// The condition in words; null as published.
     pub stratum: Option<String>,
     /// With which software.
@@ -418,7 +418,7 @@ pub struct Condition {
 /// A test and its figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LedgerTest {
+pub struct ReplicatedTest {
     /// What it compares.
     pub about: String,
     /// With which software.
@@ -468,7 +468,7 @@ pub struct LedgerTest {
     pub contradicted: Option<String>,
 }
 
-impl LedgerClaim {
+impl ReplicatedClaim {
     /// A claim without tests.
     pub(crate) fn of(text: &str) -> Self {
         Self {
@@ -490,7 +490,7 @@ impl LedgerClaim {
 }
 
 #[cfg(test)]
-impl LedgerTest {
+impl ReplicatedTest {
     /// A deciding test of which nothing but its verdict is known.
     pub(crate) fn known_as(word: ClaimVerdict) -> Self {
         Self {

@@ -21,8 +21,8 @@ use super::compared::settings;
 use super::figure::published_figure;
 use super::level::PLANNED;
 use super::{
-    ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, MeasuredSoftware, Peers, Replication, ReplicationRun,
-    Software, Stratum, TracedLevel, decide, effects, needs_native, only_traced, peers, strata,
+    ClaimsOfRun, REPLICATION_SCHEMA, ReplicationRecord, ReplicatedRun, MeasuredSoftware, Peers, Replication, ReplicationRun,
+    Software, Condition, TracedLevel, decide, effects, needs_native, only_traced, peers, conditions,
     timed_by_sender, tracing,
 };
 use crate::answer::{AnsweredRun, answered, of_runs};
@@ -83,7 +83,7 @@ pub fn run(
     replication: &Replication,
     interrupt: &Interrupt,
     observer: &mut dyn Observer,
-) -> (AnsweredRun<Ledger>, bool) {
+) -> (AnsweredRun<ReplicationRecord>, bool) {
     let seed = request.seed.unwrap_or_else(fresh_seed);
     let begun = about(&Job::default(), seed);
     let mut experiment =
@@ -99,8 +99,8 @@ pub fn run(
     let measured: Vec<MeasuredSoftware<'_>> =
         taken.iter().zip(&batches).flat_map(|(run, batches)| run.under_each(batches)).collect();
     let (claims, fields) = decide(replication, &measured, &runs);
-    let mut ledger = Ledger {
-        schema: LEDGER_SCHEMA.to_owned(),
+    let mut ledger = ReplicationRecord {
+        schema: REPLICATION_SCHEMA.to_owned(),
         id: replication.id.clone(),
         question: replication.question.clone(),
         machine: replication.machine.clone(),
@@ -128,14 +128,14 @@ struct Experiment<'a> {
     replication: &'a Replication,
     seed: u64,
     interrupt: &'a Interrupt,
-    runs: Vec<LedgerRun>,
+    runs: Vec<ReplicatedRun>,
     measured: Vec<MeasuredRun<'a>>,
 }
 
 /// A run that has measured something.
 struct MeasuredRun<'a> {
     software: Software,
-    strata: Vec<&'a Stratum>,
+    strata: Vec<&'a Condition>,
     outcome: Outcome,
     /// The published cells, which tests name.
     published: Vec<PlannedCell>,
@@ -165,9 +165,9 @@ struct Planned<'a> {
     plan: Plan,
     job: Job,
     /// The conditions for which there is time.
-    strata: Vec<&'a Stratum>,
+    strata: Vec<&'a Condition>,
     /// Those for which there is none, each with the reason.
-    left_out: Vec<(&'a Stratum, String)>,
+    left_out: Vec<(&'a Condition, String)>,
 }
 
 impl<'a> Experiment<'a> {
@@ -193,9 +193,9 @@ impl<'a> Experiment<'a> {
     }
 
     /// Measures one run, as published and under each condition.
-    fn measure(&mut self, run: &ReplicationRun, strata: Vec<&'a Stratum>, observer: &mut dyn Observer) {
+    fn measure(&mut self, run: &ReplicationRun, strata: Vec<&'a Condition>, observer: &mut dyn Observer) {
         observer.note(&format!("{}: {}: {}", self.replication.id, run.software, run.about));
-        let of = |stratum: Option<&Stratum>, missing: Vec<String>| LedgerRun {
+        let of = |stratum: Option<&Condition>, missing: Vec<String>| ReplicatedRun {
             software: run.software,
             about: run.about.clone(),
             stratum: stratum.map(|stratum| stratum.name.clone()),
@@ -209,9 +209,9 @@ impl<'a> Experiment<'a> {
         match self.measured_run(run, strata, observer) {
             Ok(Finished { run: measured, left_out, mut missing, own_network }) => {
                 let batches = measured.outcome.batches();
-                let under = strata::published_and(&measured.strata);
+                let under = conditions::published_and(&measured.strata);
                 let shares = time_of_each(&measured, &batches);
-                self.runs.extend(under.zip(shares).map(|(stratum, (share, epochs))| LedgerRun {
+                self.runs.extend(under.zip(shares).map(|(stratum, (share, epochs))| ReplicatedRun {
                     elapsed_s: at.elapsed().as_secs_f64() * share,
                     epochs,
                     own_network,
@@ -225,7 +225,7 @@ impl<'a> Experiment<'a> {
             }
             Err(error) => {
                 let elapsed_s = at.elapsed().as_secs_f64();
-                self.runs.push(LedgerRun { elapsed_s, ..of(None, vec![self.reason(run, &error)]) });
+                self.runs.push(ReplicatedRun { elapsed_s, ..of(None, vec![self.reason(run, &error)]) });
             }
         }
     }
@@ -234,7 +234,7 @@ impl<'a> Experiment<'a> {
     fn measured_run(
         &self,
         run: &ReplicationRun,
-        strata: Vec<&'a Stratum>,
+        strata: Vec<&'a Condition>,
         observer: &mut dyn Observer,
     ) -> Result<Finished<'a>, LabError> {
         let Self { request, replication, interrupt, .. } = *self;
@@ -266,14 +266,14 @@ impl<'a> Experiment<'a> {
         };
         let outcome = ask(&lab, plan, &question, interrupt, &mut missing, observer)?;
         // Those whose own cells had no time after all.
-        let has_time = |stratum: &&Stratum| {
+        let has_time = |stratum: &&Condition| {
             let own = published.iter().map(|cell| stratum.of(&cell.point));
             let is_spared = |cell: &PlannedCell| cell.unavailable.as_deref() == Some(NO_TIME);
             let spared: Vec<&Point> =
                 outcome.plan.cells.iter().filter(|cell| is_spared(cell)).map(|cell| &cell.point).collect();
             !own.into_iter().any(|point| spared.contains(&&point))
         };
-        let (kept, spared): (Vec<&Stratum>, Vec<&Stratum>) = strata.iter().copied().partition(has_time);
+        let (kept, spared): (Vec<&Condition>, Vec<&Condition>) = strata.iter().copied().partition(has_time);
         left_out.extend(
             spared.into_iter().map(|stratum| (stratum, format!("{NO_TIME}; give a larger --budget"))),
         );
@@ -312,7 +312,7 @@ impl<'a> Experiment<'a> {
     fn planned(
         &self,
         run: &ReplicationRun,
-        mut strata: Vec<&'a Stratum>,
+        mut strata: Vec<&'a Condition>,
         published: &[PlannedCell],
         observer: &mut dyn Observer,
     ) -> Result<Planned<'a>, LabError> {
@@ -343,7 +343,7 @@ impl<'a> Experiment<'a> {
             let mut cells = timed.clone();
             cells.iter_mut().for_each(|matrix| matrix.batch = longest);
             for stratum in &strata {
-                let own = strata::cells(replication, stratum, run.software, published);
+                let own = conditions::cells(replication, stratum, run.software, published);
                 let own = own.map_err(LabError::Refused)?;
                 cells.extend(own.into_iter().map(|matrix| Matrix { batch: stratum.batch, ..matrix }));
             }
@@ -406,11 +406,11 @@ fn budget_that_does(whole: Duration, part: Duration, enough: Duration) -> String
 fn time_of_each(run: &MeasuredRun<'_>, batches: &Batches<'_>) -> Vec<(f64, u32)> {
     let cells = &run.outcome.plan.cells;
     let mut is_taken = vec![false; cells.len()];
-    let found: Vec<(f64, u32)> = strata::published_and(&run.strata)
+    let found: Vec<(f64, u32)> = conditions::published_and(&run.strata)
         .map(|stratum| {
             let mut sum = (0.0, 0);
             for published in &run.published {
-                let point = strata::point_under(stratum, &published.point);
+                let point = conditions::point_under(stratum, &published.point);
                 let Some(cell) = cells.iter().position(|cell| cell.point == point) else { continue };
                 let samples = batches.of(cell);
                 let mut epochs: Vec<u32> = samples.iter().map(|sample| sample.epoch).collect();
@@ -430,12 +430,12 @@ fn time_of_each(run: &MeasuredRun<'_>, batches: &Batches<'_>) -> Vec<(f64, u32)>
 
 /// Whether a condition sets the congestion control that this machine uses anyway, and another sets all else that it does, or it sets nothing
 /// else.
-fn is_measured_by_others(stratum: &Stratum, all: &[Stratum], own: &Option<String>) -> bool {
+fn is_measured_by_others(stratum: &Condition, all: &[Condition], own: &Option<String>) -> bool {
     let set = stratum.options.iter().find(|(name, _)| name.spec().name == TCP_CONGESTION);
     let Some((name, OptionValue::Text(control))) = set else { return false };
     let mut others = stratum.options.clone();
     others.remove(name);
-    let is_like = |other: &Stratum| {
+    let is_like = |other: &Condition| {
         (&other.placement, &other.peers, &other.options) == (&stratum.placement, &stratum.peers, &others)
     };
     let sets_more = stratum.placement.is_some() || !stratum.peers.is_empty() || !others.is_empty();
@@ -464,7 +464,7 @@ fn ask(
 /// A run that has ended.
 struct Finished<'a> {
     run: MeasuredRun<'a>,
-    left_out: Vec<(&'a Stratum, String)>,
+    left_out: Vec<(&'a Condition, String)>,
     missing: Vec<String>,
     own_network: bool,
 }

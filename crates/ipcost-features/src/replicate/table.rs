@@ -7,7 +7,7 @@ use ipcost_model::units::size_text;
 
 use super::compared::ConditionSettings;
 use super::generalise::{FieldGrid, FieldRange};
-use super::{LedgerClaim, LedgerRun, LedgerTest, Software};
+use super::{ReplicatedClaim, ReplicatedRun, ReplicatedTest, Software};
 use ipcost_model::ClaimVerdict;
 
 /// What orders the rows of a table, if several of it vary: the first.
@@ -46,16 +46,16 @@ pub(super) struct Part<'a> {
     pub(super) factor: &'static str,
     pub(super) loads: Vec<u64>,
     /// The tests by row, then by column.
-    pub(super) tests: Vec<Vec<Option<&'a LedgerTest>>>,
+    pub(super) tests: Vec<Vec<Option<&'a ReplicatedTest>>>,
 }
 
 impl<'a> ClaimTable<'a> {
     /// Of the tests that decide a claim; the native peer's only where the original software decides nothing.
-    pub(super) fn of(claim: &'a LedgerClaim, runs: &[LedgerRun]) -> Self {
+    pub(super) fn of(claim: &'a ReplicatedClaim, runs: &[ReplicatedRun]) -> Self {
         let decides = deciding(&claim.tests);
         let tests = claim.tests.iter().filter(|test| decides(test));
         let mut columns: Vec<Under> = Vec::new();
-        let mut keyed: Vec<(PartKey<'a>, Vec<(usize, &'a LedgerTest)>)> = Vec::new();
+        let mut keyed: Vec<(PartKey<'a>, Vec<(usize, &'a ReplicatedTest)>)> = Vec::new();
         // A stranger's file may have many.
         let mut places: BTreeMap<PartKey<'a>, usize> = BTreeMap::new();
         for test in tests {
@@ -80,10 +80,10 @@ impl<'a> ClaimTable<'a> {
         let mut parts: Vec<Part<'_>> =
             keyed.into_iter().flat_map(|(key, tests)| key.parts(&tests, columns.len())).collect();
         let mut alike: BTreeMap<_, usize> = BTreeMap::new();
-        let told =
+        let named =
             |part: &Part<'_>| (part.sides.clone(), part.measure.to_owned(), part.pattern, part.loads.clone());
-        parts.iter().for_each(|part| *alike.entry(told(part)).or_default() += 1);
-        parts.iter_mut().for_each(|part| part.is_by_about = alike[&told(part)] > 1);
+        parts.iter().for_each(|part| *alike.entry(named(part)).or_default() += 1);
+        parts.iter_mut().for_each(|part| part.is_by_about = alike[&named(part)] > 1);
         Self { columns, parts }
     }
 
@@ -104,7 +104,7 @@ struct PartKey<'a> {
 }
 
 impl<'a> PartKey<'a> {
-    fn of(test: &'a LedgerTest) -> Self {
+    fn of(test: &'a ReplicatedTest) -> Self {
         let measure = test.measure.as_str();
         match &test.compared {
             Some(it) if it.b.is_some() => {
@@ -116,8 +116,8 @@ impl<'a> PartKey<'a> {
     }
 
     /// One part for each of the loads besides the one that orders the rows; another where two tests would share a field.
-    fn parts(&self, tests: &[(usize, &'a LedgerTest)], columns: usize) -> Vec<Part<'a>> {
-        let load = |test: &LedgerTest, factor: &str| test.compared.as_ref()?.load.get(factor).copied();
+    fn parts(&self, tests: &[(usize, &'a ReplicatedTest)], columns: usize) -> Vec<Part<'a>> {
+        let load = |test: &ReplicatedTest, factor: &str| test.compared.as_ref()?.load.get(factor).copied();
         let varies = |factor: &&str| {
             let mut all = tests.iter().filter_map(|(_, test)| load(test, factor));
             all.next().is_some_and(|first| all.any(|other| other != first))
@@ -165,7 +165,7 @@ impl<'a> PartKey<'a> {
 }
 
 /// Which of these tests decide: the native peer stands in for software that is not here, and decides nothing beside it.
-pub(super) fn deciding(tests: &[LedgerTest]) -> impl Fn(&LedgerTest) -> bool + use<> {
+pub(super) fn deciding(tests: &[ReplicatedTest]) -> impl Fn(&ReplicatedTest) -> bool + use<> {
     let original = tests.iter().any(|test| test.decides && test.software == Software::Original);
     move |test| test.decides && (!original || test.software == Software::Original)
 }
@@ -177,14 +177,14 @@ pub(super) fn span(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> 
 }
 
 /// What is known of the direction of a test, where it also names a factor; else of all of it.
-pub(super) fn direction(test: &LedgerTest) -> ClaimVerdict {
+pub(super) fn direction(test: &ReplicatedTest) -> ClaimVerdict {
     test.direction.unwrap_or(test.word)
 }
 
 impl Part<'_> {
     /// What is known, field by field. Calls that are compared by name have no value.
-    pub(super) fn grid(&self, word: impl Fn(&LedgerTest) -> ClaimVerdict) -> FieldGrid {
-        let field = |test: &Option<&LedgerTest>| {
+    pub(super) fn grid(&self, word: impl Fn(&ReplicatedTest) -> ClaimVerdict) -> FieldGrid {
+        let field = |test: &Option<&ReplicatedTest>| {
             let test = (*test)?;
             let value = test.value.or(test.detail.is_some().then_some(f64::NAN))?;
             let word = word(test);
@@ -197,7 +197,7 @@ impl Part<'_> {
     }
 
     /// A test of a row, whichever is first.
-    pub(super) fn of_row(&self, row: usize) -> Option<&LedgerTest> {
+    pub(super) fn of_row(&self, row: usize) -> Option<&ReplicatedTest> {
         self.tests[row].iter().flatten().next().copied()
     }
 
@@ -214,7 +214,7 @@ impl Part<'_> {
 
     /// Whether a row has a load of its own.
     pub(super) fn has_load(&self, row: usize) -> bool {
-        let compared = |test: &LedgerTest| Some(test.compared.as_ref()?.load.contains_key(self.factor));
+        let compared = |test: &ReplicatedTest| Some(test.compared.as_ref()?.load.contains_key(self.factor));
         self.of_row(row).and_then(compared).unwrap_or_default()
     }
 
@@ -289,7 +289,7 @@ mod tests {
     use super::super::compared::Compared;
     use super::*;
 
-    fn test(about: &str, sides: (&str, &str), size: u64, stratum: Option<&str>) -> LedgerTest {
+    fn test(about: &str, sides: (&str, &str), size: u64, stratum: Option<&str>) -> ReplicatedTest {
         let compared = Compared {
             a: sides.0.to_owned(),
             b: Some(sides.1.to_owned()),
@@ -298,23 +298,23 @@ mod tests {
             real_server: false,
             published: (size > 64).then_some(2.0),
         };
-        LedgerTest {
+        ReplicatedTest {
             about: about.to_owned(),
             stratum: stratum.map(str::to_owned),
             value: Some(1.5),
             compared: Some(compared),
-            ..LedgerTest::known_as(ClaimVerdict::Holds)
+            ..ReplicatedTest::known_as(ClaimVerdict::Holds)
         }
     }
 
     #[test]
     fn tests_are_rows_by_load_and_columns_by_condition() {
-        let mut claim = LedgerClaim::of("tcp is dearer");
+        let mut claim = ReplicatedClaim::of("tcp is dearer");
         for stratum in [None, Some("on one core")] {
             claim.tests.extend([1024, 64, 1].map(|size| test("x", ("tcp", "unix"), size, stratum)));
         }
         claim.tests.push(test("y", ("tcp", "pipe"), 64, None));
-        claim.tests.push(LedgerTest { decides: false, ..test("z", ("a", "b"), 1, None) });
+        claim.tests.push(ReplicatedTest { decides: false, ..test("z", ("a", "b"), 1, None) });
         let table = ClaimTable::of(&claim, &[]);
         assert_eq!(table.columns.len(), 2);
         let [sockets, pipe] = &table.parts[..] else { panic!("{table:?}") };
@@ -327,12 +327,12 @@ mod tests {
 
     #[test]
     fn two_tests_never_share_a_field_and_what_says_nothing_stands_alone() {
-        let mut claim = LedgerClaim::of("x");
+        let mut claim = ReplicatedClaim::of("x");
         claim.tests = vec![test("x", ("a", "b"), 1, None), test("y", ("a", "b"), 1, None)];
-        claim.tests.push(LedgerTest { compared: None, ..test("calls", ("", ""), 1, None) });
+        claim.tests.push(ReplicatedTest { compared: None, ..test("calls", ("", ""), 1, None) });
         let table = ClaimTable::of(&claim, &[]);
-        let told: Vec<(&str, bool)> = table.parts.iter().map(|part| (part.about, part.is_by_about)).collect();
-        assert_eq!(told, [("x", true), ("y", true), ("calls", false)]);
+        let named: Vec<(&str, bool)> = table.parts.iter().map(|part| (part.about, part.is_by_about)).collect();
+        assert_eq!(named, [("x", true), ("y", true), ("calls", false)]);
         assert!(!table.parts[2].is_ratio());
     }
 

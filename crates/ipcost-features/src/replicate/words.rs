@@ -5,11 +5,11 @@ use std::ops::Deref;
 use ipcost_model::units::{counted, duration_of, duration_text};
 use ipcost_model::{Document, escaped};
 
-use crate::replicate::{Ledger, LedgerClaim, LedgerRun, claim_words};
+use crate::replicate::{ReplicationRecord, ReplicatedClaim, ReplicatedRun, claim_words};
 use ipcost_model::ClaimVerdict;
 
 /// What was run, how long it took, and where.
-pub(super) fn how(run: &LedgerRun) -> String {
+pub(super) fn how(run: &ReplicatedRun) -> String {
     let under = run.stratum.as_ref().map_or_else(String::new, |stratum| format!(", {stratum}"));
     if run.epochs == 0 {
         return format!("{}: {}{under}; not measured", run.software, run.about);
@@ -20,7 +20,7 @@ pub(super) fn how(run: &LedgerRun) -> String {
 }
 
 /// Which congestion control TCP uses here, where a claim is about TCP: streams turn on it.
-pub(super) fn congestion(ledger: &Ledger, document: &Document) -> Option<String> {
+pub(super) fn congestion(ledger: &ReplicationRecord, document: &Document) -> Option<String> {
     let mut tests = ledger.claims.iter().flat_map(|claim| &claim.tests);
     let about_tcp = tests.any(|test| test.about.to_lowercase().contains("tcp"));
     let name = document.host.tcp_congestion().filter(|_| about_tcp)?;
@@ -28,7 +28,7 @@ pub(super) fn congestion(ledger: &Ledger, document: &Document) -> Option<String>
 }
 
 /// What a table of tests has no room for: why a test decides nothing, and system calls by name.
-pub(super) fn remarks(claim: &LedgerClaim) -> Vec<String> {
+pub(super) fn remarks(claim: &ReplicatedClaim) -> Vec<String> {
     let contradicted = claim.tests.iter().filter_map(|test| {
         let otherwise = test.contradicted.as_ref()?;
         Some(format!("{} decides nothing: the article's own method says otherwise, {otherwise}", test.about))
@@ -41,7 +41,7 @@ pub(super) fn remarks(claim: &LedgerClaim) -> Vec<String> {
 }
 
 /// What is to be said of a claim besides what is known of it, each with what it is.
-pub(super) fn notes(claim: &LedgerClaim) -> Vec<(&'static str, String)> {
+pub(super) fn notes(claim: &ReplicatedClaim) -> Vec<(&'static str, String)> {
     let factors: Vec<String> = claim.on.iter().map(|on| claim_words::factor_name(on)).collect();
     let depends = if factors.len() > 1 { ipcost_model::and_joined(&factors) } else { String::new() };
     let is_undecided = claim.word.is_open() || claim.word == ClaimVerdict::NotTested;
@@ -61,7 +61,7 @@ pub(super) fn notes(claim: &LedgerClaim) -> Vec<(&'static str, String)> {
 }
 
 /// What is known of a claim, with what it depends on and what that is limited to.
-pub(super) fn word(claim: &LedgerClaim) -> String {
+pub(super) fn word(claim: &ReplicatedClaim) -> String {
     let is_known = !matches!(claim.word, ClaimVerdict::Open | ClaimVerdict::NotTested);
     let limit = claim.limit.as_deref().filter(|_| is_known);
     let limit = limit.map_or_else(String::new, |limit| format!(" {limit}"));
@@ -69,7 +69,7 @@ pub(super) fn word(claim: &LedgerClaim) -> String {
 }
 
 /// What is known of a claim, with what it depends on.
-pub(super) fn brief(claim: &LedgerClaim) -> String {
+pub(super) fn brief(claim: &ReplicatedClaim) -> String {
     match (claim.word, claim.size, claim.on.first()) {
         (ClaimVerdict::Depends, _, Some(on)) => format!("depends on {}", claim_words::factor_name(on)),
         // Of two things that it asserts, one is so, and the other is not.
@@ -82,7 +82,7 @@ pub(super) fn brief(claim: &LedgerClaim) -> String {
 }
 
 /// How many claims hold, fail and so on, and how long that took.
-pub(super) fn counts(ledgers: &[impl Deref<Target = Ledger>]) -> String {
+pub(super) fn counts(ledgers: &[impl Deref<Target = ReplicationRecord>]) -> String {
     let claims = || ledgers.iter().flat_map(|ledger| &ledger.claims);
     let count = |verdict: ClaimVerdict| claims().filter(|claim| claim.word == verdict).count();
     let counts: Vec<String> = ClaimVerdict::ALL

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Subject;
 use crate::compare::{COMPARISON_SCHEMA, Comparison};
 use crate::fleet::{FLEET_SCHEMA, Fleet};
-use crate::replicate::{LEDGER_SCHEMA, Ledger};
+use crate::replicate::{REPLICATION_SCHEMA, ReplicationRecord};
 use crate::selftest::{SELFTEST_SCHEMA, SelfTest};
 use crate::trend::{TREND_SCHEMA, Trend};
 
@@ -24,8 +24,8 @@ pub fn derive(subject: Subject) -> Value {
             schema
         }
         Subject::Replication => {
-            let mut schema = of::<Ledger>("The ledger of a published experiment");
-            schema["properties"]["schema"]["const"] = LEDGER_SCHEMA.into();
+            let mut schema = of::<ReplicationRecord>("The ledger of a published experiment");
+            schema["properties"]["schema"]["const"] = REPLICATION_SCHEMA.into();
             schema
         }
         Subject::Fleet => {

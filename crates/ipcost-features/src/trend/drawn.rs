@@ -10,7 +10,7 @@ pub fn timeline(trend: &Trend) -> Timeline {
     let mark = |change: &super::TrendChange| ChangeMark {
         at: change.at as usize,
         ratio: change.ratio,
-        told: sentence(trend, change),
+        sentence: sentence(trend, change),
     };
     Timeline {
         title: title(trend),

@@ -116,7 +116,7 @@ fn table(trend: &Trend, lines: usize) -> Table {
             }
         };
         let run = &trend.runs[index];
-        let told = |same: bool, of: fn(&TrendRun) -> String| match last {
+        let shown = |same: bool, of: fn(&TrendRun) -> String| match last {
             _ if same => Field::default(),
             Some(last) if of(last) == of(run) => Field::default(),
             _ => FieldValue::Name(of(run)).into(),
@@ -130,8 +130,8 @@ fn table(trend: &Trend, lines: usize) -> Table {
             Field::from(FieldValue::Name(minute(run))).toned(Tone::Quiet),
             FieldValue::Name(run.id.clone()).into(),
             Field::maybe(run.name.clone().map(FieldValue::Name)),
-            told(same_tool, TrendRun::tool),
-            told(same_kernel, kernel),
+            shown(same_tool, TrendRun::tool),
+            shown(same_kernel, kernel),
             cost.into(),
             within.into(),
             change_of(trend, index),
@@ -207,7 +207,7 @@ fn causes(differences: &[Difference], last: &TrendRun, first: &TrendRun) -> Opti
     let place = |what: &str| FIRST.iter().position(|(known, _)| *known == what).unwrap_or(FIRST.len());
     let mut sorted: Vec<&Difference> = differences.iter().collect();
     sorted.sort_by_key(|difference| place(&difference.what));
-    let told = |difference: &&Difference| {
+    let shown = |difference: &&Difference| {
         let known = FIRST.iter().find(|(known, _)| *known == difference.what).map(|(_, name)| *name);
         let name = known.map_or_else(|| difference.what.replace('_', " "), str::to_owned);
         let [a, b] = match difference.what == TOOL && last.tool() != first.tool() {
@@ -216,7 +216,7 @@ fn causes(differences: &[Difference], last: &TrendRun, first: &TrendRun) -> Opti
         };
         format!("{name} changed from {a} to {b}")
     };
-    let all: Vec<String> = sorted.iter().map(told).collect();
+    let all: Vec<String> = sorted.iter().map(shown).collect();
     match all.len() {
         0 => None,
         1..=MOST_NAMED => Some(and_joined(&all)),

@@ -15,7 +15,7 @@ use super::proc_table::{ProcState, ProcTotals};
 use super::sampled::{CallSamples, KeptSamples, SampledEnd, SampledEstimate, estimate, messages_per_call};
 use super::state::{Moment, WatchState};
 use super::{
-    Conversation, Flow, Known, Manner, Medium, Party, SampleRecord, Spread, TcpState, TraceRecord, Unseen,
+    Conversation, Flow, Known, ConversationPattern, WatchedTransport, Party, SampleRecord, Spread, TcpState, TraceRecord, Unseen,
     WatchRequest,
 };
 
@@ -79,12 +79,12 @@ impl WatchState {
     /// The conversations that fit the request, those that move most first: since the first observation, or in the last few seconds.
     pub fn conversations(&self, lately: Option<Duration>) -> Vec<ConversationFigures> {
         let since = self.moment(lately);
-        let told = self.conversations.iter().map(|(key, state)| ConversationFigures {
-            conversation: self.told_of(key, state, since),
+        let figures = self.conversations.iter().map(|(key, state)| ConversationFigures {
+            conversation: self.describe(key, state, since),
             key: key.clone(),
         });
         let mut found: Vec<ConversationFigures> =
-            told.filter(|told| fits(&told.conversation, &self.request)).collect();
+            figures.filter(|figures| fits(&figures.conversation, &self.request)).collect();
         if lately.is_some() {
             found.retain(|it| it.conversation.connections > 0 || it.conversation.opened > 0);
         }
@@ -108,8 +108,8 @@ impl WatchState {
     }
 
     /// Requests of a conversation that were sampled or traced.
-    pub fn requests_seen(&self, told: &ConversationFigures) -> SeenRequests {
-        let Some(state) = self.conversations.get(&told.key) else { return SeenRequests::default() };
+    pub fn requests_seen(&self, figures: &ConversationFigures) -> SeenRequests {
+        let Some(state) = self.conversations.get(&figures.key) else { return SeenRequests::default() };
         let [client, server] = &state.sampled;
         let messages = client.given.messages.max(server.taken.messages);
         SeenRequests { messages, calls: client.given.call_sizes.count() }
@@ -122,11 +122,11 @@ impl WatchState {
             let known = self.procs.named(*id).and_then(|id| self.procs.get(id));
             known.is_some_and(|known| known.program.held.is_some())
         };
-        let all = self.conversations(None).into_iter().map(|told| told.conversation);
-        let uncounted = all.filter(|told| {
-            told.medium != Medium::Shm && (told.medium != Medium::Tcp || !self.request.is_any())
+        let all = self.conversations(None).into_iter().map(|figures| figures.conversation);
+        let uncounted = all.filter(|figures| {
+            figures.medium != WatchedTransport::Shm && (figures.medium != WatchedTransport::Tcp || !self.request.is_any())
         });
-        let both = uncounted.flat_map(|told| [told.client.pid, told.server.pid]).flatten();
+        let both = uncounted.flat_map(|figures| [figures.client.pid, figures.server.pid]).flatten();
         let mut found: Vec<u32> = both.filter(is_own).collect();
         found.sort_unstable();
         found.dedup();
@@ -151,7 +151,7 @@ impl WatchState {
         for (key, state) in &self.conversations {
             let Some(open) = &state.open else { continue };
             let writers = match key.medium {
-                Medium::Pipe | Medium::Fifo => [Some(&key.client), None],
+                WatchedTransport::Pipe | WatchedTransport::Fifo => [Some(&key.client), None],
                 // Who waits for room has filled the other's queue.
                 medium if medium.is_unix() && open.waiting != (0, 0) => {
                     [Some(&key.client), Some(&key.server)]
@@ -167,7 +167,7 @@ impl WatchState {
     }
 
     /// What is told of a conversation since a moment.
-    pub(super) fn told_of(
+    pub(super) fn describe(
         &self,
         key: &ConversationKey,
         state: &ConversationState,
@@ -192,7 +192,7 @@ impl WatchState {
                 Party { name, processes: Some(count), ..Party::default() }
             }
         };
-        let mut told = Conversation {
+        let mut figures = Conversation {
             client: party(true),
             server: party(false),
             medium: key.medium,
@@ -212,18 +212,18 @@ impl WatchState {
             waiting: now.waiting,
         };
         match key.medium {
-            Medium::Tcp => {
+            WatchedTransport::Tcp => {
                 let (manner, requests) = manner(sum);
                 let mut rtts = now.rtts;
                 rtts.sort_unstable();
                 let held_up = |amount: FlowAmount| {
                     amount.held_up_us as f64 / 1e6 / seconds / f64::from(now.connections.max(1))
                 };
-                told.there = Some(flow(sum.there));
-                told.back = Some(flow(sum.back));
-                told.manner = Some(manner);
-                told.requests_per_s = requests.map(|requests| requests as f64 / seconds);
-                told.tcp = Some(TcpState {
+                figures.there = Some(flow(sum.there));
+                figures.back = Some(flow(sum.back));
+                figures.manner = Some(manner);
+                figures.requests_per_s = requests.map(|requests| requests as f64 / seconds);
+                figures.tcp = Some(TcpState {
                     congestion: now.congestion.unwrap_or_default(),
                     rtt_us: rtts.get(rtts.len() / 2).copied().unwrap_or_default(),
                     retransmitted: sum.there.retransmitted + sum.back.retransmitted,
@@ -231,27 +231,27 @@ impl WatchState {
                     back_held_up: held_up(sum.back),
                 });
             }
-            Medium::Pipe | Medium::Fifo => {
-                told.there = self
+            WatchedTransport::Pipe | WatchedTransport::Fifo => {
+                figures.there = self
                     .through_pipe(key, since)
                     .map(|bytes| Flow { known: Known::Estimated, ..counted_flow(bytes, seconds) });
-                let idle = |there: Flow| if there.bytes > 0 { Manner::Stream } else { Manner::Idle };
-                told.manner = told.there.map(idle);
+                let idle = |there: Flow| if there.bytes > 0 { ConversationPattern::Stream } else { ConversationPattern::Idle };
+                figures.manner = figures.there.map(idle);
             }
             _ => {}
         }
-        self.tell_samples(key, state, since, seconds, &mut told);
-        told
+        self.add_samples(key, state, since, seconds, &mut figures);
+        figures
     }
 
     /// Adds what samples show to what is counted, or puts it in its place where nothing is.
-    fn tell_samples(
+    fn add_samples(
         &self,
         key: &ConversationKey,
         state: &ConversationState,
         since: Moment,
         seconds: f64,
-        told: &mut Conversation,
+        figures: &mut Conversation,
     ) {
         if !self.counts_calls && self.samples.windows == 0 {
             return;
@@ -293,37 +293,37 @@ impl WatchState {
             flow.messages_per_s = (estimate.messages > 0.0).then_some(estimate.messages / seconds);
             flow.message_bytes = sizes;
         };
-        if key.medium != Medium::Shm {
-            fill(&mut told.there, there, sizes(client, server));
+        if key.medium != WatchedTransport::Shm {
+            fill(&mut figures.there, there, sizes(client, server));
         }
-        if !key.is_pipe() && key.medium != Medium::Shm {
-            fill(&mut told.back, back, sizes(server, client));
+        if !key.is_pipe() && key.medium != WatchedTransport::Shm {
+            fill(&mut figures.back, back, sizes(server, client));
         }
-        told.slowed = is_traced;
-        told.round_trip_us = spread_us(&client.answers_ns);
-        told.think_us = spread_us(&client.pauses_ns);
-        told.service_us = spread_us(&server.pauses_ns);
-        if key.medium != Medium::Tcp && key.medium != Medium::Shm {
+        figures.slowed = is_traced;
+        figures.round_trip_us = spread_us(&client.answers_ns);
+        figures.think_us = spread_us(&client.pauses_ns);
+        figures.service_us = spread_us(&server.pauses_ns);
+        if key.medium != WatchedTransport::Tcp && key.medium != WatchedTransport::Shm {
             let asks = there.messages.min(back.messages);
             let accepted = server.accepted - before.accepted;
-            if accepted > told.opened as f64 {
-                (told.opened, told.opened_per_s) = (accepted.round() as u64, accepted / seconds);
+            if accepted > figures.opened as f64 {
+                (figures.opened, figures.opened_per_s) = (accepted.round() as u64, accepted / seconds);
             }
             let moves = there.bytes.max(back.bytes) > 0.0 || there.unsized_calls + back.unsized_calls > 0;
             let (manner, requests) = match moves {
                 _ if accepted > 1.5 && asks <= FEW_MESSAGES as f64 * accepted => {
-                    (Manner::Connections, accepted)
+                    (ConversationPattern::Connections, accepted)
                 }
-                false => (Manner::Idle, 0.0),
-                true if asks > 0.0 => (Manner::Requests, asks),
-                true => (Manner::Stream, 0.0),
+                false => (ConversationPattern::Idle, 0.0),
+                true if asks > 0.0 => (ConversationPattern::Requests, asks),
+                true => (ConversationPattern::Stream, 0.0),
             };
-            told.manner = Some(manner);
-            told.requests_per_s = (requests > 0.0).then_some(requests / seconds);
+            figures.manner = Some(manner);
+            figures.requests_per_s = (requests > 0.0).then_some(requests / seconds);
         }
         // Of a stream nothing tells where a message ends but the call that gives it.
-        if told.manner == Some(Manner::Stream) {
-            let flows = [(&mut told.there, client, server), (&mut told.back, server, client)];
+        if figures.manner == Some(ConversationPattern::Stream) {
+            let flows = [(&mut figures.there, client, server), (&mut figures.back, server, client)];
             for (flow, giver, taker) in flows {
                 let sizes = || spread(&giver.given.call_sizes).or_else(|| spread(&taker.taken.call_sizes));
                 if let Some(flow) = flow.as_mut().filter(|flow| flow.message_bytes.is_none()) {
@@ -379,7 +379,7 @@ impl WatchState {
         let hidden = self.procs.live().filter(|(_, program)| program.held.is_none()).count() as u64;
         let beyond = &self.beyond;
         let needs_samples = |ConversationFigures { conversation, .. }: &ConversationFigures| {
-            conversation.there.is_none() && conversation.medium != Medium::Shm
+            conversation.there.is_none() && conversation.medium != WatchedTransport::Shm
         };
         let mut found = Vec::new();
         let mut add = |is_so: bool, what: String, why: &str, remedy: &str| {

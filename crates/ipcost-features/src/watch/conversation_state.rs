@@ -11,7 +11,7 @@ use ipcost_model::HeldBack;
 use super::history::History;
 use super::proc_table::ProcId;
 use super::sampled::{MovedSum, SampledEnd};
-use super::{Manner, Medium};
+use super::{ConversationPattern, WatchedTransport};
 
 /// Where one direction has so much more of the segments than the other, it is a stream.
 const ONE_WAY: f64 = 8.0;
@@ -45,7 +45,7 @@ pub(super) struct ConversationKey {
     pub network: u64,
     pub client: Side,
     pub server: Side,
-    pub medium: Medium,
+    pub medium: WatchedTransport,
     pub address: Arc<str>,
 }
 
@@ -55,7 +55,7 @@ impl ConversationKey {
     }
 
     pub fn is_pipe(&self) -> bool {
-        matches!(self.medium, Medium::Pipe | Medium::Fifo)
+        matches!(self.medium, WatchedTransport::Pipe | WatchedTransport::Fifo)
     }
 }
 
@@ -233,18 +233,18 @@ pub(super) struct EndCounts {
 }
 
 /// How a conversation over TCP goes, and how many requests it had.
-pub(super) fn manner(sum: FlowSum) -> (Manner, Option<u64>) {
+pub(super) fn manner(sum: FlowSum) -> (ConversationPattern, Option<u64>) {
     let (sent, answered) = (sum.there.segments, sum.back.segments);
     let (less, more) = (sent.min(answered), sent.max(answered));
     if more == 0 && sum.opened == 0 {
-        return (Manner::Idle, None);
+        return (ConversationPattern::Idle, None);
     }
     if sum.opened > 1 && sent.min(answered) <= FEW_MESSAGES * sum.opened {
-        return (Manner::Connections, Some(sum.opened));
+        return (ConversationPattern::Connections, Some(sum.opened));
     }
     match less == 0 || more as f64 >= ONE_WAY * less as f64 {
-        true => (Manner::Stream, None),
+        true => (ConversationPattern::Stream, None),
         // A request is a segment or more, and so is its answer.
-        false => (Manner::Requests, Some(less)),
+        false => (ConversationPattern::Requests, Some(less)),
     }
 }

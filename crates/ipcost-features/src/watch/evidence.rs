@@ -7,7 +7,7 @@ use ipcost_sys::observed::TcpState::{Listening, TimeWait};
 use ipcost_sys::observed::{Held, Program, TcpSocket, UnixKind};
 use ipcost_sys::sockets::LocalPorts;
 
-use super::Medium;
+use super::WatchedTransport;
 use super::conversation_state::{ConversationKey, place};
 use super::observation::Observation;
 use super::proc_table::{ProcId, ProcTable};
@@ -37,7 +37,7 @@ pub(super) type TimeWaits = (u64, IpAddr, SocketAddr);
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedEvidence {
     /// By medium and address.
-    pub full: BTreeMap<(Medium, String), FullQueue>,
+    pub full: BTreeMap<(WatchedTransport, String), FullQueue>,
     /// Datagrams for a process that were dropped since the first observation.
     pub dropped: HashMap<ProcId, u64>,
     /// Those that had been dropped at the last observation, by socket.
@@ -65,11 +65,11 @@ impl SharedEvidence {
         };
         // The kernel takes one more than the program asked for.
         for socket in seen.tcp.iter().filter(|it| it.state == Listening && it.waiting > it.outstanding) {
-            full(Medium::Tcp, socket.local.to_string(), socket.inode, socket.waiting, socket.outstanding);
+            full(WatchedTransport::Tcp, socket.local.to_string(), socket.inode, socket.waiting, socket.outstanding);
         }
         for socket in seen.unix.iter().filter(|it| it.is_listening && it.waiting > it.outstanding) {
             let name = socket.name.clone().unwrap_or_default();
-            full(Medium::Unix, name, socket.inode, socket.waiting, socket.outstanding);
+            full(WatchedTransport::Unix, name, socket.inode, socket.waiting, socket.outstanding);
         }
         keep_most(&mut self.full, |queue| u64::from(queue.waiting));
         let before = std::mem::take(&mut self.dropped_before);
@@ -182,11 +182,11 @@ fn pipe_pages(seen: &Observation, procs: &ProcTable) -> HashMap<u32, (u64, ProcI
     found
 }
 
-fn places_of(medium: Medium) -> &'static [&'static str] {
+fn places_of(medium: WatchedTransport) -> &'static [&'static str] {
     match medium {
-        Medium::Pipe | Medium::Fifo => &PLACES[..3],
-        Medium::Unix | Medium::Socketpair | Medium::UnixSeqpacket => &PLACES[3..5],
-        Medium::UnixDgram => &PLACES[3..],
+        WatchedTransport::Pipe | WatchedTransport::Fifo => &PLACES[..3],
+        WatchedTransport::Unix | WatchedTransport::Socketpair | WatchedTransport::UnixSeqpacket => &PLACES[3..5],
+        WatchedTransport::UnixDgram => &PLACES[3..],
         _ => &[],
     }
 }

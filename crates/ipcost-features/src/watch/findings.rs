@@ -12,7 +12,7 @@ use super::conversation_state::{ConversationKey, ConversationState, Side, place}
 use super::evidence::FullQueue;
 use super::sampled::Moved;
 use super::state::WatchState;
-use super::{Conversation, Flow, Manner, Medium, Party, WatchFinding};
+use super::{Conversation, Flow, ConversationPattern, WatchedTransport, Party, WatchFinding};
 
 /// The share of the time that a sender has to wait for its reader.
 const WAITS: f64 = 0.5;
@@ -67,9 +67,9 @@ impl WatchState {
     /// most comes first, then what will break.
     pub fn findings(&self, all: &[ConversationFigures]) -> Vec<WatchFinding> {
         let mut found: Vec<Found> = Vec::new();
-        for told in all {
-            let Some(state) = self.conversations.get(&told.key) else { continue };
-            found.extend(self.of_one(&told.key, state, &told.conversation));
+        for figures in all {
+            let Some(state) = self.conversations.get(&figures.key) else { continue };
+            found.extend(self.of_one(&figures.key, state, &figures.conversation));
         }
         found.extend(self.of_processes());
         let mut found = one_of_each(found);
@@ -78,8 +78,8 @@ impl WatchState {
             let server = owner.and_then(|pid| self.procs.named(pid));
             let (client, server) = (Side::of(None), Side::of(server));
             let key = ConversationKey { network: 0, client, server, medium, address: address.into() };
-            let told = self.told_of(&key, &ConversationState::default(), self.oldest());
-            super::conversation_figures::fits(&told, &self.request)
+            let figures = self.describe(&key, &ConversationState::default(), self.oldest());
+            super::conversation_figures::fits(&figures, &self.request)
         };
         for ((medium, address), queue) in &evidence.full {
             if fits(*medium, address, queue.owner.map(|owner| owner.pid)) {
@@ -89,15 +89,15 @@ impl WatchState {
         let overflows = evidence.overflows.1 - evidence.overflows.0.unwrap_or(evidence.overflows.1);
         if overflows > 0
             && self.request.is_any()
-            && !evidence.full.keys().any(|(medium, _)| *medium == Medium::Tcp)
+            && !evidence.full.keys().any(|(medium, _)| *medium == WatchedTransport::Tcp)
         {
-            let told = format!(
+            let figures = format!(
                 "{} could not wait to be accepted (ListenOverflows)",
                 counted(overflows, "connection")
             );
             let remedy =
                 "accept faster, or give listen() a longer queue; the table shows who opens many connections";
-            found.push(finding(&rules::BACKLOG, None, None, told, remedy));
+            found.push(finding(&rules::BACKLOG, None, None, figures, remedy));
         }
         for ((network, ip, server), count) in &evidence.time_wait {
             let Some(ports) = evidence.ports.get(network).filter(|ports| !ports.are_reused(server.ip()))
@@ -105,7 +105,7 @@ impl WatchState {
                 continue;
             };
             let is_much = *count as f64 >= f64::from(ports.count) * PORTS_SHARE;
-            if is_much && fits(Medium::Tcp, &server.to_string(), None) {
+            if is_much && fits(WatchedTransport::Tcp, &server.to_string(), None) {
                 let said = format!(
                     "{} from {ip} to {server} are in TIME_WAIT, of {} local ports",
                     counted(*count, "connection"),
@@ -119,10 +119,10 @@ impl WatchState {
                         "keep connections open; or give the client more local ports (net.ipv4.ip_local_port_range) or addresses, or set net.ipv4.tcp_tw_reuse=1"
                     }
                 };
-                let its = |told: &&ConversationFigures| {
-                    told.key.network == *network && told.conversation.address == server.to_string()
+                let its = |figures: &&ConversationFigures| {
+                    figures.key.network == *network && figures.conversation.address == server.to_string()
                 };
-                let client = all.iter().find(its).and_then(|told| told.conversation.client.pid);
+                let client = all.iter().find(its).and_then(|figures| figures.conversation.client.pid);
                 found.push(finding(&rules::TIME_WAIT, client, Some(server.to_string()), said, remedy));
             }
         }
@@ -134,7 +134,7 @@ impl WatchState {
         let mut found = Vec::new();
         let seconds = self.elapsed().as_secs_f64().max(1e-9);
         for (id, program) in self.procs.live() {
-            let told = Party { pid: Some(id.pid), name: program.name.clone(), ..Party::default() };
+            let figures = Party { pid: Some(id.pid), name: program.name.clone(), ..Party::default() };
             let has = |text: &String| {
                 let words = std::iter::once(&program.name).chain(&program.command);
                 words.into_iter().any(|word| word.contains(text.as_str()))
@@ -147,14 +147,14 @@ impl WatchState {
             let Some(known) = self.procs.get(id).filter(|_| is_asked) else { continue };
             let sampled = &known.sampled;
             let mut add = |rule: &Rule, lost: f64, text: String, remedy: &str| {
-                let finding = finding(rule, told.pid, None, text, remedy);
+                let finding = finding(rule, figures.pid, None, text, remedy);
                 found.push(Found { side: Side::Proc(id), lost, finding });
             };
             if sampled.no_port >= 1.0 {
                 let share = percent(sampled.no_port / sampled.connects.max(1.0));
                 let text = format!(
                     "{share} of the connections of {} got no local port (EADDRNOTAVAIL)",
-                    name(&told)
+                    name(&figures)
                 );
                 let remedy = "keep connections open; or give it more local ports (net.ipv4.ip_local_port_range) or addresses";
                 add(&rules::PORTS, 1.0, text, remedy);
@@ -162,7 +162,7 @@ impl WatchState {
             if sampled.vain_polls >= 1.0 && sampled.vain_polls >= VAIN_SHARE * sampled.connects {
                 let text = format!(
                     "{} waits {:.1} ms in a poll for a connection that is there already, until its time is over",
-                    name(&told),
+                    name(&figures),
                     sampled.vain_ns / sampled.vain_polls / 1e6
                 );
                 let remedy =
@@ -177,7 +177,7 @@ impl WatchState {
                 let whose = if whose.is_empty() { "another program".to_owned() } else { whose.join(" or ") };
                 let text = format!(
                     "{} finds no room for {} of the datagrams that it sends, {}, in the queue of {whose}; what it does not send again is lost",
-                    name(&told),
+                    name(&figures),
                     percent(refused),
                     rate(sampled.refused_sends / seconds)
                 );
@@ -188,29 +188,29 @@ impl WatchState {
         found
     }
 
-    fn of_one(&self, key: &ConversationKey, state: &ConversationState, told: &Conversation) -> Vec<Found> {
-        let (client, server) = (name(&told.client), name(&told.server));
-        let address = Some(told.address.clone());
+    fn of_one(&self, key: &ConversationKey, state: &ConversationState, figures: &Conversation) -> Vec<Found> {
+        let (client, server) = (name(&figures.client), name(&figures.server));
+        let address = Some(figures.address.clone());
         let mut found = Vec::new();
         let mut add = |rule: &Rule, is_client: bool, lost: f64, text: String, remedy: &str| {
-            let side = if is_client { &told.client } else { &told.server };
+            let side = if is_client { &figures.client } else { &figures.server };
             let finding = finding(rule, side.pid, address.clone(), text, remedy);
             found.push(Found { side: key.side(is_client).clone(), lost, finding });
         };
-        if told.manner == Some(Manner::Connections) && told.opened_per_s >= CONNECTIONS_PER_S {
+        if figures.manner == Some(ConversationPattern::Connections) && figures.opened_per_s >= CONNECTIONS_PER_S {
             let text = format!(
                 "{client} opens connections to {server}, {}, and asks little over each",
-                rate(told.opened_per_s)
+                rate(figures.opened_per_s)
             );
             add(
                 &rules::CONNECTION_EACH,
                 true,
-                told.opened_per_s * CONNECTION_S,
+                figures.opened_per_s * CONNECTION_S,
                 text,
                 "keep connections open and use them again (a pool, keep-alive)",
             );
         }
-        if let Some(tcp) = &told.tcp {
+        if let Some(tcp) = &figures.tcp {
             let sides =
                 [(tcp.there_held_up, &client, &server, false), (tcp.back_held_up, &server, &client, true)];
             for (share, writer, reader, is_client) in sides {
@@ -219,12 +219,12 @@ impl WatchState {
                 }
             }
             let moved = |flow: Option<Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
-            let bytes_per_s = moved(told.there).max(moved(told.back));
+            let bytes_per_s = moved(figures.there).max(moved(figures.back));
             // Where the reader is slow, it is not the pacing that holds a stream up.
             let is_held_up = tcp.there_held_up.max(tcp.back_held_up) >= WAITS;
-            let is_stream = told.manner == Some(Manner::Stream) && bytes_per_s >= STREAM_BYTES_PER_S;
+            let is_stream = figures.manner == Some(ConversationPattern::Stream) && bytes_per_s >= STREAM_BYTES_PER_S;
             if tcp.congestion == "bbr" && is_stream && !is_held_up {
-                let is_client = moved(told.there) > moved(told.back);
+                let is_client = moved(figures.there) > moved(figures.back);
                 let text = format!(
                     "bbr paces what {} sends over loopback, {}",
                     if is_client { &client } else { &server },
@@ -235,7 +235,7 @@ impl WatchState {
                 add(&rules::CONGESTION_CONTROL, is_client, WAITS, text, remedy);
             }
         }
-        let small_pipe = self.small_pipe(key, state, told);
+        let small_pipe = self.small_pipe(key, state, figures);
         let is_small_pipe = small_pipe.is_some();
         if let Some(text) = small_pipe {
             let remedy =
@@ -249,7 +249,7 @@ impl WatchState {
         };
         for (is_client, writer, reader) in [(true, &client, &server), (false, &server, &client)] {
             let waited = share(is_client);
-            if told.medium == Medium::UnixDgram && waited >= WAITS_FOR_QUEUE {
+            if figures.medium == WatchedTransport::UnixDgram && waited >= WAITS_FOR_QUEUE {
                 let text = format!(
                     "{writer} waits {} of the time for room in the queue of {reader}",
                     percent(waited)
@@ -260,9 +260,9 @@ impl WatchState {
                 add(&rules::SLOW_READER, !is_client, waited, waits_for(writer, reader, waited), READ_FASTER);
             }
         }
-        found.extend(nagle(key, state, told));
-        found.extend(self.dropped(key, told));
-        let by_samples = self.by_samples(key, state, told).into_iter();
+        found.extend(nagle(key, state, figures));
+        found.extend(self.dropped(key, figures));
+        let by_samples = self.by_samples(key, state, figures).into_iter();
         // A pipe gives no more than it holds.
         found.extend(
             by_samples.filter(|found| !is_small_pipe || found.finding.code != rules::SMALL_READS.code),
@@ -275,18 +275,18 @@ impl WatchState {
         &self,
         key: &ConversationKey,
         state: &ConversationState,
-        told: &Conversation,
+        figures: &Conversation,
     ) -> Option<String> {
         let bytes = state.open.as_ref()?.pipe_bytes.filter(|bytes| *bytes < USUAL_PIPE_BYTES)?;
         let limit = self.evidence.pipe_pages_limit?;
-        let moves = told.there.is_some_and(|there| there.bytes > 0);
+        let moves = figures.there.is_some_and(|there| there.bytes > 0);
         let user = self.procs.get(key.client.process()?)?.program.user;
         let (pages, most, of_most) = *self.evidence.pipe_pages.get(&user)?;
         (moves && pages as f64 >= NEAR_LIMIT * limit as f64).then(|| {
             format!(
                 "the pipe from {} to {} holds {bytes} B at a time in place of 64 KiB: their user has {pages} pages in pipes, {of_most} of them {}, and fs.pipe-user-pages-soft allows {limit}",
-                name(&told.client),
-                name(&told.server),
+                name(&figures.client),
+                name(&figures.server),
                 self.name(most.pid)
             )
         })
@@ -297,17 +297,17 @@ impl WatchState {
         &self,
         key: &ConversationKey,
         state: &ConversationState,
-        told: &Conversation,
+        figures: &Conversation,
     ) -> Vec<Found> {
         let mut found = Vec::new();
         let of = |rule: &Rule, is_client: bool, lost: f64, text: String, remedy: &str| {
-            let side = if is_client { &told.client } else { &told.server };
-            let finding = finding(rule, side.pid, Some(told.address.clone()), text, remedy);
+            let side = if is_client { &figures.client } else { &figures.server };
+            let finding = finding(rule, side.pid, Some(figures.address.clone()), text, remedy);
             Found { side: key.side(is_client).clone(), lost, finding }
         };
         let seconds = self.elapsed().as_secs_f64().max(1e-9);
         for (is_client, side, other) in
-            [(true, &told.client, &told.server), (false, &told.server, &told.client)]
+            [(true, &figures.client, &figures.server), (false, &figures.server, &figures.client)]
         {
             let mut add = |rule: &Rule, calls_per_s: f64, text: String, remedy: &str| {
                 found.push(of(rule, is_client, calls_per_s * CALL_S, text, remedy));
@@ -341,13 +341,13 @@ impl WatchState {
             }
             // A sample of very many calls misses some; where all are counted, it is not asked.
             let counted = state.counted[place(is_client)].given;
-            let is_counted = self.counts_calls && told.medium != Medium::Tcp && counted.calls > 0;
+            let is_counted = self.counts_calls && figures.medium != WatchedTransport::Tcp && counted.calls > 0;
             let (written, calls_per_s) = match is_counted {
                 true => (counted.bytes as f64 / counted.calls as f64, counted.calls as f64 / seconds),
                 false => (mean(given), given.sum.calls / seconds),
             };
             let is_many = given.call_sizes.count() >= LEAST_CALLS && calls_per_s >= SMALL_WRITES_PER_S;
-            if told.manner == Some(Manner::Stream) && is_many && written <= SMALL_WRITE {
+            if figures.manner == Some(ConversationPattern::Stream) && is_many && written <= SMALL_WRITE {
                 let text = format!(
                     "{} writes {written:.0} B at a time to {}, {}; a buffer of 64 KiB would make that {}",
                     name(side),
@@ -363,10 +363,10 @@ impl WatchState {
                 );
             }
             let reads = taken.call_sizes.count();
-            if told.medium == Medium::Tcp
+            if figures.medium == WatchedTransport::Tcp
                 && reads >= LEAST_CALLS
                 && taken.headers as f64 >= HEADERS_SHARE * reads as f64
-                && is_loopback(&told.address)
+                && is_loopback(&figures.address)
             {
                 let text = format!(
                     "{} speaks TLS with {} over loopback: {} of its reads ask for the 5 B of a record's header",
@@ -382,14 +382,14 @@ impl WatchState {
                 );
             }
         }
-        let asks = told.requests_per_s.unwrap_or_default();
-        if told.medium == Medium::Udp && told.address.ends_with(DOMAIN) && asks >= 1.0 {
-            let text = format!("{} looks names up, {} at {}", name(&told.client), rate(asks), told.address);
+        let asks = figures.requests_per_s.unwrap_or_default();
+        if figures.medium == WatchedTransport::Udp && figures.address.ends_with(DOMAIN) && asks >= 1.0 {
+            let text = format!("{} looks names up, {} at {}", name(&figures.client), rate(asks), figures.address);
             found.push(of(&rules::NAME_RESOLUTION, true, asks * LOOKUP_S, text, ONE_LOOKUP));
         }
         let anywhere =
             |found: Found| Found { finding: WatchFinding { address: None, ..found.finding }, ..found };
-        for (is_client, side) in [(true, &told.client), (false, &told.server)] {
+        for (is_client, side) in [(true, &figures.client), (false, &figures.server)] {
             let Some(known) = key.side(is_client).process().and_then(|id| self.procs.get(id)) else {
                 continue;
             };
@@ -422,24 +422,24 @@ impl WatchState {
         found
     }
 
-    fn dropped(&self, key: &ConversationKey, told: &Conversation) -> Option<Found> {
-        if told.medium != Medium::Udp {
+    fn dropped(&self, key: &ConversationKey, figures: &Conversation) -> Option<Found> {
+        if figures.medium != WatchedTransport::Udp {
             return None;
         }
         let dropped = *self.evidence.dropped.get(&key.server.process()?)?;
         let text = format!(
             "{} for {} were dropped, since it reads more slowly than they come",
             counted(dropped, "datagram"),
-            name(&told.server)
+            name(&figures.server)
         );
         let remedy = "read faster, or give the socket a larger buffer (SO_RCVBUF, net.core.rmem_max)";
-        let address = Some(told.address.clone());
-        let finding = finding(&rules::DATAGRAM_QUEUE, told.server.pid, address, text, remedy);
+        let address = Some(figures.address.clone());
+        let finding = finding(&rules::DATAGRAM_QUEUE, figures.server.pid, address, text, remedy);
         // What is lost has to be sent again, or is missed.
         Some(Found { side: key.server.clone(), lost: WAITS, finding })
     }
 
-    fn backlog(&self, medium: Medium, address: &str, queue: FullQueue) -> WatchFinding {
+    fn backlog(&self, medium: WatchedTransport, address: &str, queue: FullQueue) -> WatchFinding {
         let owner = queue.owner.map(|owner| owner.pid);
         let who = owner.map_or_else(|| "a program".to_owned(), |pid| self.name(pid));
         let text = format!(
@@ -447,7 +447,7 @@ impl WatchState {
             queue.waiting, queue.limit
         );
         let what = match medium {
-            Medium::Tcp => {
+            WatchedTransport::Tcp => {
                 "accept faster, or give listen() a longer queue (and net.core.somaxconn); a client whose SYN finds it full waits a second"
             }
             _ => {
@@ -459,13 +459,13 @@ impl WatchState {
 }
 
 /// Less than a segment that waits for a delayed acknowledgement, as `explain` recognises it.
-fn nagle(key: &ConversationKey, state: &ConversationState, told: &Conversation) -> Option<Found> {
+fn nagle(key: &ConversationKey, state: &ConversationState, figures: &Conversation) -> Option<Found> {
     let seconds = state.watched_for.as_secs_f64();
     let [by_client, by_server] = &state.held_back;
     let is_client = by_client.ns >= by_server.ns;
     let (held, side, what) = match is_client {
-        true => (by_client, &told.client, "request"),
-        false => (by_server, &told.server, "reply"),
+        true => (by_client, &figures.client, "request"),
+        false => (by_server, &figures.server, "reply"),
     };
     let share = held.ns as f64 / 1e9 / seconds.max(1e-9);
     if held.waits == 0 || share < rules::LEAST_HELD_BACK {
@@ -473,10 +473,10 @@ fn nagle(key: &ConversationKey, state: &ConversationState, told: &Conversation) 
     }
     let ms = held.ns as f64 / held.waits as f64 / 1e6;
     // Where few wait, that is what the others do not show.
-    let all = told.requests_per_s.unwrap_or_default() * seconds;
+    let all = figures.requests_per_s.unwrap_or_default() * seconds;
     let each = all / held.waits as f64;
     let of = if each >= 2.0 { format!(", one {what} of {each:.0}") } else { String::new() };
-    let moved = if is_client { told.there } else { told.back };
+    let moved = if is_client { figures.there } else { figures.back };
     let sizes = moved.and_then(|flow| flow.message_bytes);
     let sizes = sizes.map_or_else(String::new, |sizes| {
         format!(
@@ -491,7 +491,7 @@ fn nagle(key: &ConversationKey, state: &ConversationState, told: &Conversation) 
         counted(held.waits, "time"),
     );
     let remedy = format!("set TCP_NODELAY in {}, or write each {what} with one call", name(side));
-    let address = Some(told.address.clone());
+    let address = Some(figures.address.clone());
     let finding = finding(&rules::NAGLE, side.pid, address, text, &remedy);
     Some(Found { side: key.side(is_client).clone(), lost: share, finding })
 }

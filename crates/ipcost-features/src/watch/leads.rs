@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ipcost_sys::observed::{CallDirection, Held};
 
-use super::Medium;
+use super::WatchedTransport;
 use super::conversation_state::{ConversationKey, Holders, Side};
 use super::proc_table::{ProcId, ProcTable};
 
@@ -89,7 +89,7 @@ pub(super) fn pipes(procs: &ProcTable) -> Vec<PipeLead> {
         };
         let (writing, reading) = (only(writers, readers), only(readers, writers));
         let address: Arc<str> = path.map_or_else(|| format!("pipe {inode}").into(), Arc::from);
-        let medium = if path.is_some() { Medium::Fifo } else { Medium::Pipe };
+        let medium = if path.is_some() { WatchedTransport::Fifo } else { WatchedTransport::Pipe };
         let key =
             |client, server| ConversationKey { network: 0, client, server, medium, address: address.clone() };
         let is_shared =
@@ -139,7 +139,7 @@ pub(super) fn shared(procs: &ProcTable) -> Vec<(ConversationKey, Option<Holders>
             network: 0,
             client,
             server,
-            medium: Medium::Shm,
+            medium: WatchedTransport::Shm,
             address: path.into(),
         };
         let Some((first, others)) = sharers.split_first() else { continue };

@@ -7,7 +7,7 @@ use ipcost_model::units::{counted, duration_of, duration_text, percent};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
 use ipcost_report::page::{Block, Column, Field, FieldValue, Page, Paragraph, Section, Table};
 
-use super::{Conversation, Flow, Known, Manner, Medium, Party, Unseen, WatchFinding, Watched, WhatIfRecord};
+use super::{Conversation, Flow, Known, ConversationPattern, WatchedTransport, Party, Unseen, WatchFinding, Watched, WhatIfRecord};
 
 /// The most letters of an address in a table.
 const MOST: usize = 36;
@@ -27,13 +27,13 @@ pub struct ConversationRow<'a>(Vec<&'a Conversation>);
 pub fn rows(watched: &Watched, whole: bool) -> Vec<ConversationRow<'_>> {
     let all = &watched.conversations;
     if whole {
-        return all.iter().map(|told| ConversationRow(vec![told])).collect();
+        return all.iter().map(|conversation| ConversationRow(vec![conversation])).collect();
     }
     let mut found: Vec<ConversationRow<'_>> = Vec::new();
-    for told in all.iter().filter(|told| moves(told)) {
-        match found.iter_mut().find(|row| row.holds(told)) {
-            Some(row) => row.0.push(told),
-            None => found.push(ConversationRow(vec![told])),
+    for conversation in all.iter().filter(|conversation| moves(conversation)) {
+        match found.iter_mut().find(|row| row.holds(conversation)) {
+            Some(row) => row.0.push(conversation),
+            None => found.push(ConversationRow(vec![conversation])),
         }
     }
     found
@@ -46,36 +46,36 @@ impl<'a> ConversationRow<'a> {
     }
 
     /// Whether it tells of this conversation.
-    pub fn tells_of(&self, told: &Conversation) -> bool {
-        self.0.iter().any(|known| known.is_same(told))
+    pub fn concerns(&self, conversation: &Conversation) -> bool {
+        self.0.iter().any(|known| known.is_same(conversation))
     }
 
     /// Whether a conversation belongs here.
-    fn holds(&self, told: &Conversation) -> bool {
+    fn holds(&self, conversation: &Conversation) -> bool {
         let most = self.most();
         let is_known = |side: &Party| !side.name.is_empty();
-        let place = |told: &Conversation| {
-            (told.medium, told.address.clone(), told.client.name.clone(), told.server.name.clone())
+        let place = |conversation: &Conversation| {
+            (conversation.medium, conversation.address.clone(), conversation.client.name.clone(), conversation.server.name.clone())
         };
         // What another run of this program measures is one thing.
-        let is_run = |told: &Conversation| [&told.client, &told.server].iter().all(|side| side.name == OWN);
-        let is_place = [&most.client, &most.server, &told.client, &told.server].into_iter().all(is_known)
-            && !told.address.is_empty()
-            && place(most) == place(told);
-        is_place || (is_run(most) && is_run(told))
+        let is_run = |conversation: &Conversation| [&conversation.client, &conversation.server].iter().all(|side| side.name == OWN);
+        let is_place = [&most.client, &most.server, &conversation.client, &conversation.server].into_iter().all(is_known)
+            && !conversation.address.is_empty()
+            && place(most) == place(conversation);
+        is_place || (is_run(most) && is_run(conversation))
     }
 
     /// Over what they talk; of several things, that which moves most.
     fn over(&self) -> String {
         let most = over(self.most());
-        let mut all: Vec<String> = self.0.iter().map(|told| over(told)).collect();
+        let mut all: Vec<String> = self.0.iter().map(|conversation| over(conversation)).collect();
         all.sort_unstable();
         all.dedup();
         if all.len() == 1 { most } else { format!("{most} and {} more", all.len() - 1) }
     }
 
     fn side(&self, of: fn(&Conversation) -> &Party) -> (String, Option<f64>) {
-        let all: BTreeMap<Option<u32>, &Party> = self.0.iter().map(|told| (of(told).pid, of(told))).collect();
+        let all: BTreeMap<Option<u32>, &Party> = self.0.iter().map(|conversation| (of(conversation).pid, of(conversation))).collect();
         let cpu = all.values().filter_map(|side| side.cpu).reduce(|a, b| a + b);
         // Clients that end and come again are one row, under the name of those that live.
         let live: Vec<&Party> = all.values().copied().filter(|side| side.pid.is_some()).collect();
@@ -91,13 +91,13 @@ impl<'a> ConversationRow<'a> {
         let all = self
             .0
             .iter()
-            .filter_map(|told| of(told))
+            .filter_map(|conversation| of(conversation))
             .map(|flow| (flow.bytes_per_s, flow.known == Known::Counted));
         all.reduce(|a, b| (a.0 + b.0, a.1 && b.1))
     }
 
     fn sum(&self, of: fn(&Conversation) -> Option<f64>) -> Option<f64> {
-        self.0.iter().filter_map(|told| of(told)).reduce(|a, b| a + b)
+        self.0.iter().filter_map(|conversation| of(conversation)).reduce(|a, b| a + b)
     }
 }
 
@@ -181,37 +181,37 @@ fn saving(title: &str, what_if: &WhatIfRecord) -> Block<'static> {
 }
 
 /// Whether anything is known to have moved, or may have.
-fn moves(told: &Conversation) -> bool {
+fn moves(conversation: &Conversation) -> bool {
     let moved = |flow: &Option<Flow>| flow.is_some_and(|flow| flow.bytes > 0);
-    let is_known = told.there.is_some() || told.back.is_some();
+    let is_known = conversation.there.is_some() || conversation.back.is_some();
     let busy =
-        || [&told.client, &told.server].into_iter().all(|side| side.cpu.is_some_and(|cpu| cpu >= 0.005));
-    told.opened > 0
-        || moved(&told.there)
-        || moved(&told.back)
-        || (!is_known && told.medium.is_unix() && busy())
+        || [&conversation.client, &conversation.server].into_iter().all(|side| side.cpu.is_some_and(|cpu| cpu >= 0.005));
+    conversation.opened > 0
+        || moved(&conversation.there)
+        || moved(&conversation.back)
+        || (!is_known && conversation.medium.is_unix() && busy())
 }
 
 /// Who moves most, and how much there is to mend.
 fn answer(watched: &Watched) -> String {
     let count = rows(watched, false).len() as u64;
-    let most = watched.conversations.first().filter(|told| moves(told));
+    let most = watched.conversations.first().filter(|conversation| moves(conversation));
     let first = match most {
         None => "Nothing was seen to move between two programs here".to_owned(),
-        Some(told) => {
-            let rate = match told.requests_per_s {
+        Some(conversation) => {
+            let rate = match conversation.requests_per_s {
                 Some(requests) => format!("requests at {}", rate(requests)),
                 None => {
                     let bytes = |flow: &Option<Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
-                    throughput(bytes(&told.there) + bytes(&told.back))
+                    throughput(bytes(&conversation.there) + bytes(&conversation.back))
                 }
             };
             format!(
                 "{} at work; the busiest: {} → {} over {}, {rate}",
                 counted(count, "conversation"),
-                name(&told.client),
-                name(&told.server),
-                over(told)
+                name(&conversation.client),
+                name(&conversation.server),
+                over(conversation)
             )
         }
     };
@@ -300,16 +300,16 @@ fn fields(row: &ConversationRow<'_>, is_chosen: Option<bool>) -> Vec<Field> {
     };
     let most = row.most();
     let ((client, of_client), (server, of_server)) =
-        (row.side(|told| &told.client), row.side(|told| &told.server));
-    let (there, back) = (row.flow(|told| told.there), row.flow(|told| told.back));
+        (row.side(|conversation| &conversation.client), row.side(|conversation| &conversation.server));
+    let (there, back) = (row.flow(|conversation| conversation.there), row.flow(|conversation| conversation.back));
     let per_s = |count: f64| FieldValue::Text(rate(count));
-    let requests = row.sum(|told| told.requests_per_s);
+    let requests = row.sum(|conversation| conversation.requests_per_s);
     let each = requests.filter(|requests| *requests > 0.0).and_then(|requests| {
         let bytes = |flow: Option<(f64, bool)>| Some((flow?.0 / requests).round() as u64);
         Some(format!("{} / {} B", bytes(there)?, bytes(back)?))
     });
     let cpu = |share: Option<f64>| share.map_or_else(|| "?".to_owned(), percent);
-    let opened = row.sum(|told| Some(told.opened_per_s));
+    let opened = row.sum(|conversation| Some(conversation.opened_per_s));
     let flow = |flow: Option<(f64, bool)>| {
         Field::maybe(flow.map(|(bytes_per_s, is_counted)| {
             let about = if is_counted { "" } else { "≈ " };
@@ -320,7 +320,7 @@ fn fields(row: &ConversationRow<'_>, is_chosen: Option<bool>) -> Vec<Field> {
         FieldValue::Text(format!("{mark}{client}")).into(),
         FieldValue::Text(server).into(),
         FieldValue::Text(row.over()).into(),
-        FieldValue::Count(row.0.iter().map(|told| u64::from(told.connections)).sum()).into(),
+        FieldValue::Count(row.0.iter().map(|conversation| u64::from(conversation.connections)).sum()).into(),
         Field::maybe(opened.filter(|opened| *opened > 0.0).map(per_s)),
         flow(there),
         flow(back),
@@ -352,17 +352,17 @@ fn over(conversation: &Conversation) -> String {
         false => address.clone(),
     };
     match conversation.medium {
-        Medium::Pipe => shown,
+        WatchedTransport::Pipe => shown,
         medium if shown.is_empty() => medium.name().to_owned(),
         medium => format!("{medium} {shown}"),
     }
 }
 
-fn words(manner: Manner) -> &'static str {
+fn words(manner: ConversationPattern) -> &'static str {
     match manner {
-        Manner::Requests => "requests and replies",
-        Manner::Stream => "stream",
-        Manner::Connections => "a connection each",
-        Manner::Idle => "idle",
+        ConversationPattern::Requests => "requests and replies",
+        ConversationPattern::Stream => "stream",
+        ConversationPattern::Connections => "a connection each",
+        ConversationPattern::Idle => "idle",
     }
 }

@@ -42,7 +42,7 @@ pub enum PairError {
 #[derive(Debug, Clone)]
 pub struct TracedPair {
     /// Their conversation, before anything slowed it where that is known.
-    pub told: Conversation,
+    pub figures: Conversation,
     /// Requests while they were traced.
     pub requests: u64,
     /// The calls of the client and of the server in that time.
@@ -84,8 +84,8 @@ pub fn look_closely(
     // Calls that strace makes slow are not to be sampled.
     observer.stop_sampling("strace is attached instead");
     let between = |state: &WatchState| -> Option<ConversationFigures> {
-        let is_other = |told: &ConversationFigures| {
-            let sides = [&told.conversation.client, &told.conversation.server];
+        let is_other = |figures: &ConversationFigures| {
+            let sides = [&figures.conversation.client, &figures.conversation.server];
             sides.iter().any(|side| side.pid == Some(b))
         };
         state.conversations(None).into_iter().find(is_other)
@@ -104,6 +104,6 @@ pub fn look_closely(
     }
     let mut calls = |id: u32| traced.by_process.remove(&id).unwrap_or_default();
     let calls = [calls(client), calls(server)];
-    let told = if before.conversation.requests_per_s.is_some() { before } else { after };
-    Ok(TracedPair { told: told.conversation, requests, calls })
+    let figures = if before.conversation.requests_per_s.is_some() { before } else { after };
+    Ok(TracedPair { figures: figures.conversation, requests, calls })
 }

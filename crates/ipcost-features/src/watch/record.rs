@@ -100,7 +100,7 @@ pub struct Unseen {
 
 named! {
     /// What two programs talk over.
-    Medium, "medium" {
+    WatchedTransport, "medium" {
         /// TCP.
         Tcp = "tcp",
         /// UDP.
@@ -122,7 +122,7 @@ named! {
     }
 }
 
-impl Medium {
+impl WatchedTransport {
     /// Whether its addresses are of the network.
     pub fn is_inet(self) -> bool {
         matches!(self, Self::Tcp | Self::Udp)
@@ -136,7 +136,7 @@ impl Medium {
 
 named! {
     /// How a conversation goes.
-    Manner, "manner of a conversation" {
+    ConversationPattern, "manner of a conversation" {
         /// One asks, the other answers.
         Requests = "requests",
         /// One sends, the other takes.
@@ -170,7 +170,7 @@ pub struct Conversation {
     /// Who was connected to, or reads.
     pub server: Party,
     /// What they talk over.
-    pub medium: Medium,
+    pub medium: WatchedTransport,
     /// Where: `127.0.0.1:6379`, `/run/redis.sock`, `pipe 4711`.
     pub address: String,
     /// Connections that were open at the last look.
@@ -187,7 +187,7 @@ pub struct Conversation {
     pub back: Option<Flow>,
     /// How it goes, where that can be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub manner: Option<Manner>,
+    pub manner: Option<ConversationPattern>,
     /// Requests a second, of one that asks and answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_s: Option<f64>,
@@ -220,7 +220,7 @@ impl Conversation {
     pub fn is_same(&self, other: &Self) -> bool {
         let side =
             |party: &Party| (party.pid, if party.pid.is_none() { party.name.clone() } else { String::new() });
-        let place = |told: &Self| (side(&told.client), side(&told.server), told.medium, told.address.clone());
+        let place = |conversation: &Self| (side(&conversation.client), side(&conversation.server), conversation.medium, conversation.address.clone());
         place(self) == place(other)
     }
 }

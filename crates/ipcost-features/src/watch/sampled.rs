@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use derive_more::{Add, AddAssign, Sub};
 use ipcost_sys::observed::{CallDirection, Held, MovedCall};
 
-use super::Medium;
+use super::WatchedTransport;
 use super::conversation_state::{ConversationKey, ConversationState, Side, Totals, place};
 use super::leads::Leads;
 use super::proc_table::{ProcId, ProcTable, ProcTotals};
@@ -316,7 +316,7 @@ impl CallSamples {
             // What has no conversation is a socket that is closed by now.
             let may_be_datagram = match &ends[..] {
                 [] => known.is_none(),
-                ends => ends.iter().any(|(key, _)| key.medium == Medium::UnixDgram),
+                ends => ends.iter().any(|(key, _)| key.medium == WatchedTransport::UnixDgram),
             };
             if may_be_datagram
                 && call.direction == CallDirection::Out

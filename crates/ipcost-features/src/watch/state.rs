@@ -23,7 +23,7 @@ use super::proc_table::{ProcId, ProcTable};
 use super::sampled::{CallSamples, Resolver};
 use super::sampling::Window;
 use super::tcp_table::{TcpContext, TcpTable};
-use super::{Medium, WatchRequest};
+use super::{WatchedTransport, WatchRequest};
 
 /// So many conversations are kept apart although their programs have ended.
 const MOST_ENDED: usize = 300;
@@ -207,8 +207,8 @@ impl WatchState {
         if self.request.is_any() {
             return false;
         }
-        let told = self.told_of(key, &ConversationState::default(), Moment::default());
-        super::conversation_figures::fits(&told, &self.request)
+        let conversation = self.describe(key, &ConversationState::default(), Moment::default());
+        super::conversation_figures::fits(&conversation, &self.request)
     }
 
     fn see_udp(&mut self, sockets: &[UdpSocket]) {
@@ -231,7 +231,7 @@ impl WatchState {
                 network: socket.network,
                 client: Side::of(client),
                 server: Side::of(server),
-                medium: Medium::Udp,
+                medium: WatchedTransport::Udp,
                 address: remote.to_string().into(),
             };
             self.leads.sockets.insert(socket.inode, (key.clone(), true));
@@ -254,7 +254,7 @@ impl WatchState {
             let (Some(server), Some(address)) = (self.procs.owner_of(socket.inode), &socket.name) else {
                 continue;
             };
-            let medium = if socket.kind == UnixKind::Packet { Medium::UnixSeqpacket } else { Medium::Unix };
+            let medium = if socket.kind == UnixKind::Packet { WatchedTransport::UnixSeqpacket } else { WatchedTransport::Unix };
             // Who connects is seen where an observation meets the connection.
             let key = key(Side::of(None), Side::Proc(server), medium, address);
             self.leads.sockets.insert(socket.inode, (key, false));
@@ -274,10 +274,10 @@ impl WatchState {
                 continue;
             }
             let medium = match (socket.kind, &peer.name) {
-                (UnixKind::Datagram, _) => Medium::UnixDgram,
-                (_, None) => Medium::Socketpair,
-                (UnixKind::Stream, _) => Medium::Unix,
-                (UnixKind::Packet, _) => Medium::UnixSeqpacket,
+                (UnixKind::Datagram, _) => WatchedTransport::UnixDgram,
+                (_, None) => WatchedTransport::Socketpair,
+                (UnixKind::Stream, _) => WatchedTransport::Unix,
+                (UnixKind::Packet, _) => WatchedTransport::UnixSeqpacket,
             };
             let address = peer.name.as_deref().unwrap_or_default();
             let key = key(Side::of(client), Side::of(server), medium, address);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ipcost_sys::observed::{Connected, TcpCounts, TcpSocket, TcpState as SocketState};
 
-use super::Medium;
+use super::WatchedTransport;
 use super::conversation_state::{ConversationKey, FlowAmount, Side};
 use super::leads::Leads;
 use super::observation::Observation;
@@ -40,7 +40,7 @@ struct Opener {
     connected: Connected,
     /// Its network namespace, where that is known.
     network: Option<u64>,
-    told: u32,
+    at: u32,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -79,11 +79,11 @@ impl TcpTable {
         for connected in &seen.connected {
             let process = procs.named(connected.process).and_then(|id| procs.get(id));
             let network = process.and_then(|known| seen.network_of(&known.program));
-            let opener = Opener { connected: connected.clone(), network, told: now };
+            let opener = Opener { connected: connected.clone(), network, at: now };
             self.openers.entry((connected.local, connected.remote)).or_default().push(opener);
         }
         self.openers.retain(|_, openers| {
-            openers.retain(|opener| opener.told >= oldest);
+            openers.retain(|opener| opener.at >= oldest);
             !openers.is_empty()
         });
         // An end that is new here may be the other one's of an end that was counted already.
@@ -209,7 +209,7 @@ impl TcpTable {
             network: server.0,
             client: of_client,
             server: Side::of(of_server),
-            medium: Medium::Tcp,
+            medium: WatchedTransport::Tcp,
             address: server.1.to_string().into(),
         })
     }

@@ -19,7 +19,7 @@ use ipcost_sys::running::{Depth, program_of};
 use serde::{Deserialize, Serialize};
 
 use super::conversation_figures::TICKS_PER_S;
-use super::{Conversation, Manner, Medium};
+use super::{Conversation, ConversationPattern, WatchedTransport};
 
 /// How long the measurement may take.
 const BUDGET: Duration = Duration::from_secs(15);
@@ -91,27 +91,27 @@ pub struct WhatIfCell {
 
 impl WhatIf {
     /// The nearest cells to a conversation, over its transport and these.
-    pub fn of(told: &Conversation, transports: &[String]) -> Result<Self, WhatIfError> {
+    pub fn of(conversation: &Conversation, transports: &[String]) -> Result<Self, WhatIfError> {
         let unlike = |why| {
-            let both = format!("{} and {}", told.client.name, told.server.name);
-            WhatIfError::Unlike(both, told.medium.to_string(), why)
+            let both = format!("{} and {}", conversation.client.name, conversation.server.name);
+            WhatIfError::Unlike(both, conversation.medium.to_string(), why)
         };
-        let manner = told.manner.ok_or_else(|| unlike("nothing tells how much they say"))?;
-        if told.medium == Medium::Shm {
+        let manner = conversation.manner.ok_or_else(|| unlike("nothing tells how much they say"))?;
+        if conversation.medium == WatchedTransport::Shm {
             return Err(unlike("nothing tells when they touch their shared memory"));
         }
         let mut notes = Vec::new();
-        let (sent, answered) = sizes(told);
+        let (sent, answered) = sizes(conversation);
         let pattern = match manner {
-            Manner::Requests => Pattern::Rr,
-            Manner::Connections => Pattern::Connect,
-            Manner::Stream => Pattern::Stream,
-            Manner::Idle => return Err(unlike("it moved nothing while it was looked at")),
+            ConversationPattern::Requests => Pattern::Rr,
+            ConversationPattern::Connections => Pattern::Connect,
+            ConversationPattern::Stream => Pattern::Stream,
+            ConversationPattern::Idle => return Err(unlike("it moved nothing while it was looked at")),
         };
-        let present = told.medium.name().to_owned();
+        let present = conversation.medium.name().to_owned();
         let mut all = vec![present.clone()];
         all.extend(transports.iter().filter(|transport| **transport != present).cloned());
-        let at_once = at_once(told);
+        let at_once = at_once(conversation);
         let mut matrix = Matrix {
             transport: all.into(),
             pattern: vec![pattern].into(),
@@ -129,8 +129,8 @@ impl WhatIf {
                     matrix.options.0.insert(steady, vec![OptionValue::Bool(true)]);
                 }
                 // The direction is turned round where the server is the one that sends.
-                if told.back.map_or(0.0, |flow| flow.bytes_per_s)
-                    > told.there.map_or(0.0, |flow| flow.bytes_per_s)
+                if conversation.back.map_or(0.0, |flow| flow.bytes_per_s)
+                    > conversation.there.map_or(0.0, |flow| flow.bytes_per_s)
                 {
                     notes.push("the server's stream is measured as one of the client".to_owned());
                 }
@@ -143,7 +143,7 @@ impl WhatIf {
             }
         }
         if pattern == Pattern::Rr
-            && let Some(pause) = pause(told, at_once)
+            && let Some(pause) = pause(conversation, at_once)
         {
             let shown = pause.min(LONGEST_PAUSE);
             if shown < pause {
@@ -158,13 +158,13 @@ impl WhatIf {
                 matrix.options.0.insert(name, vec![value]);
             }
         }
-        if told.slowed {
+        if conversation.slowed {
             notes.push("the pace was seen while strace made the calls slower".to_owned());
         }
-        if told.connections > at_once {
+        if conversation.connections > at_once {
             notes.push(format!(
                 "of {}, {at_once} are taken to ask at once",
-                counted(told.connections, "connection")
+                counted(conversation.connections, "connection")
             ));
         }
         let mut cells = vec![matrix.clone()];
@@ -180,7 +180,7 @@ impl WhatIf {
     /// Measures the cells and says what they show of the conversation.
     pub fn measure(
         self,
-        told: &Conversation,
+        conversation: &Conversation,
         lab: &Lab,
         interrupt: &Interrupt,
         observer: &mut dyn Observer,
@@ -188,16 +188,16 @@ impl WhatIf {
         let seed = fresh_seed();
         let plan = lab.plan_job(&self.job, seed)?;
         let about = about(&self.job, seed);
-        let began = (Instant::now(), ticks(told));
+        let began = (Instant::now(), ticks(conversation));
         let (outcome, _) = lab.run(plan, &Contrasts, interrupt, |_| observer).map_err(LabError::from)?;
-        let took_s = ticks(told).saturating_sub(began.1) as f64 / TICKS_PER_S;
+        let took_s = ticks(conversation).saturating_sub(began.1) as f64 / TICKS_PER_S;
         let beside_load = took_s >= BUSY * began.0.elapsed().as_secs_f64();
-        Ok(self.say(told, &document(outcome, about), beside_load))
+        Ok(self.say(conversation, &document(outcome, about), beside_load))
     }
 
-    fn say(self, told: &Conversation, document: &Document, beside_load: bool) -> WhatIfRecord {
+    fn say(self, conversation: &Conversation, document: &Document, beside_load: bool) -> WhatIfRecord {
         let present = |pattern| {
-            document.cells.iter().find(|cell| cell.transport == told.medium.name() && cell.pattern == pattern)
+            document.cells.iter().find(|cell| cell.transport == conversation.medium.name() && cell.pattern == pattern)
         };
         let cells: Vec<WhatIfCell> = document
             .cells
@@ -216,9 +216,9 @@ impl WhatIf {
             })
             .collect();
         let at_once = self.job.cells[0].concurrency.0.first().copied().unwrap_or(1);
-        let sentences = sentences(told, at_once, &cells, beside_load);
+        let sentences = sentences(conversation, at_once, &cells, beside_load);
         WhatIfRecord {
-            conversation: between(told),
+            conversation: between(conversation),
             job: self.job,
             notes: self.notes,
             beside_load,
@@ -229,9 +229,9 @@ impl WhatIf {
 }
 
 /// The processor time that both sides have taken so far, ticks. One that has ended takes none.
-fn ticks(told: &Conversation) -> u64 {
+fn ticks(conversation: &Conversation) -> u64 {
     let sides =
-        [&told.client, &told.server].into_iter().filter_map(|side| program_of(side.pid?, Depth::Counts));
+        [&conversation.client, &conversation.server].into_iter().filter_map(|side| program_of(side.pid?, Depth::Counts));
     sides.map(|program| program.ticks).sum()
 }
 
@@ -248,19 +248,19 @@ fn against(
     Some((Estimate { median: found.ratio, lo: found.lo, hi: found.hi }, found.verdict))
 }
 
-fn sentences(told: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_load: bool) -> Vec<String> {
-    let connects = told.manner == Some(Manner::Connections);
-    let present = cells.iter().find(|cell| cell.transport == told.medium.name() && cell.connects == connects);
+fn sentences(conversation: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_load: bool) -> Vec<String> {
+    let connects = conversation.manner == Some(ConversationPattern::Connections);
+    let present = cells.iter().find(|cell| cell.transport == conversation.medium.name() && cell.connects == connects);
     let Some((present, wall)) = present.and_then(|cell| Some((cell, cell.wall_ns?))) else {
         return vec!["The present transport could not be measured, so that nothing can be said.".to_owned()];
     };
-    let what = match told.manner {
-        Some(Manner::Stream) => "a message",
-        Some(Manner::Connections) => "a request with its connection",
+    let what = match conversation.manner {
+        Some(ConversationPattern::Stream) => "a message",
+        Some(ConversationPattern::Connections) => "a request with its connection",
         _ => "a request",
     };
     // With several at once, the time of an operation is not what one waits.
-    let waits_ns = told.waits_ns().filter(|_| at_once == 1);
+    let waits_ns = conversation.waits_ns().filter(|_| at_once == 1);
     // What is part of something cannot cost more than all of it.
     if let Some(whole) = waits_ns.filter(|ns| *ns <= wall.median) {
         let times =
@@ -275,9 +275,9 @@ fn sentences(told: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_loa
         let beside = if beside_load { " beside the load of these programs" } else { "" };
         let no_answer = format!(
             "{}: {what} took {} over {}{beside}, more than the {} that the client was seen to wait in all: what the hop costs it is not known; measure again when the machine is quiet.",
-            between(told),
+            between(conversation),
             time(wall.median),
-            told.medium,
+            conversation.medium,
             time(whole),
         );
         return std::iter::once(no_answer).chain(times).collect();
@@ -289,13 +289,13 @@ fn sentences(told: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_loa
     };
     let mut said = vec![format!(
         "{}: over {} the hop costs {what} {}{}{whole}.",
-        between(told),
-        told.medium,
+        between(conversation),
+        conversation.medium,
         time(wall.median),
         interval_of(wall),
     )];
     let others = cells.iter().filter(|cell| cell.transport != present.transport && cell.connects == connects);
-    said.extend(others.map(|cell| other(told, cell, present, wall, waits_ns)));
+    said.extend(others.map(|cell| other(conversation, cell, present, wall, waits_ns)));
     let kept = cells.iter().find(|cell| connects && cell.transport == present.transport && !cell.connects);
     if let Some(kept) = kept.and_then(|cell| cell.wall_ns) {
         let saved = time(wall.median - kept.median);
@@ -314,7 +314,7 @@ fn sentences(told: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_loa
 
 /// What another transport would change.
 fn other(
-    told: &Conversation,
+    conversation: &Conversation,
     cell: &WhatIfCell,
     present: &WhatIfCell,
     wall: Estimate,
@@ -348,7 +348,7 @@ fn other(
     }
     let share = waits_ns
         .map_or_else(String::new, |ns| format!(", {} of what the client waits", percent(changed_ns / ns)));
-    let per_s = told.requests_per_s.unwrap_or_default();
+    let per_s = conversation.requests_per_s.unwrap_or_default();
     let processor =
         cell.cpu_ns.zip(present.cpu_ns).map(|(now, before)| (before.median - now.median) * per_s / 1e9);
     let processor =
@@ -364,16 +364,16 @@ fn interval_of(estimate: Estimate) -> String {
     within.map_or_else(String::new, |(lo, hi)| format!(" ({}–{})", time(lo), time(hi)))
 }
 
-fn between(told: &Conversation) -> String {
-    let address = if told.address.is_empty() { String::new() } else { format!(" ({})", told.address) };
+fn between(conversation: &Conversation) -> String {
+    let address = if conversation.address.is_empty() { String::new() } else { format!(" ({})", conversation.address) };
     let name =
         |side: &super::Party| if side.name.is_empty() { "a program".to_owned() } else { side.name.clone() };
-    format!("{} → {}{address}", name(&told.client), name(&told.server))
+    format!("{} → {}{address}", name(&conversation.client), name(&conversation.server))
 }
 
 /// Bytes of a request and of its answer; of a stream, of a message and 0.
-fn sizes(told: &Conversation) -> (u64, u64) {
-    let requests = told.requests_per_s.filter(|per_s| *per_s > 0.0);
+fn sizes(conversation: &Conversation) -> (u64, u64) {
+    let requests = conversation.requests_per_s.filter(|per_s| *per_s > 0.0);
     let of = |flow: &Option<super::Flow>| {
         let flow = flow.as_ref()?;
         let sampled = flow.message_bytes.map(|spread| spread.median);
@@ -382,32 +382,32 @@ fn sizes(told: &Conversation) -> (u64, u64) {
             flow.segments.filter(|count| *count > 0).map(|count| flow.bytes as f64 / count as f64);
         sampled.or(mean).or(by_segment).map(|bytes| bytes.round() as u64)
     };
-    match told.manner {
-        Some(Manner::Stream) => (of(&told.there).max(of(&told.back)).unwrap_or(UNKNOWN_BYTES), 0),
-        _ => (of(&told.there).unwrap_or(UNKNOWN_BYTES), of(&told.back).unwrap_or(UNKNOWN_BYTES)),
+    match conversation.manner {
+        Some(ConversationPattern::Stream) => (of(&conversation.there).max(of(&conversation.back)).unwrap_or(UNKNOWN_BYTES), 0),
+        _ => (of(&conversation.there).unwrap_or(UNKNOWN_BYTES), of(&conversation.back).unwrap_or(UNKNOWN_BYTES)),
     }
 }
 
 /// How many connections ask at once: by the law of Little, what is under way at a time.
-fn at_once(told: &Conversation) -> u32 {
-    let most = told.connections.clamp(1, MOST_AT_ONCE);
-    if told.manner == Some(Manner::Stream) {
+fn at_once(conversation: &Conversation) -> u32 {
+    let most = conversation.connections.clamp(1, MOST_AT_ONCE);
+    if conversation.manner == Some(ConversationPattern::Stream) {
         return most;
     }
-    let waits_s = told.round_trip_us.map(|spread| spread.median / 1e6);
-    let under_way = told.requests_per_s.zip(waits_s).map(|(per_s, waits_s)| per_s * waits_s);
+    let waits_s = conversation.round_trip_us.map(|spread| spread.median / 1e6);
+    let under_way = conversation.requests_per_s.zip(waits_s).map(|(per_s, waits_s)| per_s * waits_s);
     // Where nothing tells how long one takes, they are all taken to.
     under_way.map_or(most, |count| (count.ceil() as u32).clamp(1, most))
 }
 
 /// From an answer to the next request over the same of these connections; `None` where they follow at once.
-fn pause(told: &Conversation, at_once: u32) -> Option<Duration> {
-    let per_s = told.requests_per_s.filter(|per_s| *per_s > 0.0)?;
+fn pause(conversation: &Conversation, at_once: u32) -> Option<Duration> {
+    let per_s = conversation.requests_per_s.filter(|per_s| *per_s > 0.0)?;
     let each_s = f64::from(at_once) / per_s;
-    let waits_s = told.round_trip_us.map_or(0.0, |spread| spread.median / 1e6);
+    let waits_s = conversation.round_trip_us.map_or(0.0, |spread| spread.median / 1e6);
     let pause = Duration::from_secs_f64((each_s - waits_s).max(0.0));
     // Without samples, a round trip is part of it: only what is longer than any of those is a pause.
-    let least = if told.round_trip_us.is_some() { SHORTEST_PAUSE } else { SHORTEST_PAUSE * 10 };
+    let least = if conversation.round_trip_us.is_some() { SHORTEST_PAUSE } else { SHORTEST_PAUSE * 10 };
     (pause >= least).then_some(pause)
 }
 
@@ -435,14 +435,14 @@ mod tests {
         Conversation {
             client: party("asker"),
             server: party("answerer"),
-            medium: Medium::Udp,
+            medium: WatchedTransport::Udp,
             address: "127.0.0.1:53".to_owned(),
             connections: 1,
             opened: 0,
             opened_per_s: 0.0,
             there: Some(flow(64_000)),
             back: Some(flow(if answers { 200_000 } else { 0 })),
-            manner: Some(if answers { Manner::Requests } else { Manner::Connections }),
+            manner: Some(if answers { ConversationPattern::Requests } else { ConversationPattern::Connections }),
             requests_per_s: Some(1_000.0),
             round_trip_us: Some(Spread { median: waits_us, p99: 2.0 * waits_us }),
             think_us: None,
@@ -508,8 +508,8 @@ mod tests {
     #[test]
     fn a_stream_is_measured_as_it_goes_on_where_that_differs() {
         let pipe = Conversation {
-            medium: Medium::Pipe,
-            manner: Some(Manner::Stream),
+            medium: WatchedTransport::Pipe,
+            manner: Some(ConversationPattern::Stream),
             back: None,
             requests_per_s: None,
             ..pair(40.0, true)
@@ -529,7 +529,7 @@ mod tests {
         let what_if = WhatIf::of(&pair(40.0, false), &["unix-dgram".to_owned()]).unwrap();
         assert_eq!(what_if.job.cells[0].reply.0, [Size(1)]);
         assert!(what_if.notes.iter().any(|note| note.contains("a reply of a byte")), "{:?}", what_if.notes);
-        let idle = Conversation { manner: Some(Manner::Idle), ..pair(40.0, false) };
+        let idle = Conversation { manner: Some(ConversationPattern::Idle), ..pair(40.0, false) };
         let why = WhatIf::of(&idle, &[]).unwrap_err().to_string();
         assert!(why.contains("asker and answerer") && why.contains("moved nothing"), "{why}");
     }

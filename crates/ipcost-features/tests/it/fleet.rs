@@ -1,7 +1,7 @@
 //! Fleets of planted hosts: what was planted is found, and nothing else.
 
 use ipcost_features::fleet::{Fleet, FleetContrast, Gatherer, Otherwise, Standing, page, words};
-use ipcost_features::replicate::LEDGER_SCHEMA;
+use ipcost_features::replicate::REPLICATION_SCHEMA;
 use ipcost_model::{Document, Metric, Sample, Tool, Verdict};
 use ipcost_report::fixture;
 use ipcost_stats::{Random, median, sign_interval};
@@ -250,7 +250,7 @@ fn ledger(name: &str, holds: bool, kernel: &str) -> Document {
     let word = |holds| if holds { "holds" } else { "fails" };
     let condition = |stratum: Option<&str>, holds| json!({"stratum": stratum, "software": "original", "word": word(holds), "figures": "0.5"});
     document.answer = Some(json!({
-        "schema": LEDGER_SCHEMA, "tool": document.tool, "host": document.host, "started": document.started,
+        "schema": REPLICATION_SCHEMA, "tool": document.tool, "host": document.host, "started": document.started,
         "id": "an-article", "question": "Which is cheaper?", "machine": "a laptop", "differs": null, "seed": 7,
         "runs": [{"software": "original", "about": "x", "elapsed_s": 1.0, "epochs": 20, "missing": []}],
         "claims": [{

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ipcost_model::protocol::Told;
+use ipcost_model::protocol::LatencyKind;
 use ipcost_model::{BatchOperations, Cell, CellLatency, EpochRecord, LatencyMode, Sample};
 use ipcost_stats::{Histogram, Random};
 
@@ -12,7 +12,7 @@ use crate::bench::{BatchKind, BatchOutcome, Bench};
 use crate::error::EngineError;
 
 /// What is told of each operation, by cell, in one epoch.
-type Seen = BTreeMap<(u32, Told), Histogram>;
+type Seen = BTreeMap<(u32, LatencyKind), Histogram>;
 
 /// The most bytes a verification moves in each direction, and the most operations it does.
 const VERIFY_BYTES: u64 = 1 << 20;
@@ -52,9 +52,9 @@ impl Campaign<'_> {
         }
         epoch.machine = self.surroundings.snapshot().since(&before);
         epoch.random = self.random.state();
-        let in_bins = |((cell, told), histogram): ((u32, Told), Histogram)| CellLatency {
+        let in_bins = |((cell, kind), histogram): ((u32, LatencyKind), Histogram)| CellLatency {
             cell,
-            told,
+            kind,
             max_ns: histogram.max(),
             bins: histogram.bins(),
         };
@@ -106,7 +106,7 @@ impl Campaign<'_> {
                     epoch.timing.tails_s += seconds(tail.wall_ns);
                     note(epoch, latency, *cell, &tail);
                 }
-                self.tell_measuring();
+                self.report_measuring();
             }
         }
         for cell in &order {
@@ -154,8 +154,8 @@ impl Campaign<'_> {
             };
             epoch.timing.lead_ins_s += seconds(lead_in.wall_ns);
             // At a pace each operation tells its time, and those of a lead-in are not asked about.
-            let told = if counts.paced { BTreeMap::new() } else { lead_in.told.clone() };
-            note(epoch, latency, cell, &BatchOutcome { told, ..lead_in.clone() });
+            let latencies = if counts.paced { BTreeMap::new() } else { lead_in.latencies.clone() };
+            note(epoch, latency, cell, &BatchOutcome { latencies, ..lead_in.clone() });
             let (batch, suspended) =
                 retry_if_suspended(self.bench, cell, counts.batch, kind(clocked == LatencyMode::Inline))?;
             epoch.timing.batches_s += seconds(batch.wall_ns);
@@ -274,8 +274,8 @@ pub fn retry_if_suspended(
 /// Records everything about a batch except its sample.
 fn note(epoch: &mut EpochRecord, latency: &mut Seen, cell: usize, batch: &BatchOutcome) {
     let index = cell as u32;
-    for (told, histogram) in batch.told.iter().filter(|(_, histogram)| histogram.count() > 0) {
-        latency.entry((index, *told)).or_default().add(histogram);
+    for (kind, histogram) in batch.latencies.iter().filter(|(_, histogram)| histogram.count() > 0) {
+        latency.entry((index, *kind)).or_default().add(histogram);
     }
     if batch.retries > 0 || !batch.troubles.is_empty() {
         let incidents = epoch.incidents.entry(index).or_default();

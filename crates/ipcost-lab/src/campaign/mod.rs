@@ -283,7 +283,7 @@ impl Campaign<'_> {
     /// Uncounted epochs: they find operation counts, the cost of starting processes here, and how contrasts vary.
     fn calibrate(&mut self) -> Result<Calibrated, EngineError> {
         let (clock, clock_source) = (self.surroundings.clock(), self.surroundings.clock_source());
-        self.tell(Phase::Calibrating);
+        self.report(Phase::Calibrating);
         let mut rates = BTreeMap::new();
         let mut starting = Duration::ZERO;
         let mut pilots = vec![self.no_pilot()];
@@ -295,7 +295,7 @@ impl Campaign<'_> {
             for cell in &group {
                 let found = self.rate_of(*cell)?;
                 rates.insert(*cell, found);
-                self.tell(Phase::Calibrating);
+                self.report(Phase::Calibrating);
             }
             self.check_rates(&rates)?;
             self.count_operations(&rates);
@@ -484,7 +484,7 @@ impl Campaign<'_> {
                 let wall_ns = retry_if_suspended(self.bench, *cell, ops, kind)?.0.wall_ns;
                 log_costs[*cell] = (wall_ns.max(1) as f64 / ops as f64).ln();
             }
-            self.tell(Phase::Calibrating);
+            self.report(Phase::Calibrating);
         }
         Ok(())
     }
@@ -514,13 +514,13 @@ impl Campaign<'_> {
         (self.epoch > 0 && next > most).then_some(Stopped::Budget)
     }
 
-    fn tell_measuring(&mut self) {
+    fn report_measuring(&mut self) {
         let Answered { resolved, of: questions, .. } = self.answered;
         let of = self.outcome.plan.epochs_expected.max(self.epoch);
-        self.tell(Phase::Measuring { epoch: self.epoch, of, resolved, questions });
+        self.report(Phase::Measuring { epoch: self.epoch, of, resolved, questions });
     }
 
-    fn tell(&mut self, phase: Phase) {
+    fn report(&mut self, phase: Phase) {
         let elapsed = self.elapsed();
         let plan = &self.outcome.plan;
         let whole = match (plan.epochs_exact, self.epoch) {

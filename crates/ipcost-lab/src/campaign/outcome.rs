@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ipcost_model::protocol::Told;
+use ipcost_model::protocol::LatencyKind;
 use ipcost_model::units::duration_of;
 use ipcost_model::{
     ArmsRecord, Calibrated, EpochRecord, Incidents, Plan, Resumed, Sample, Samples, Stopped, Timing,
@@ -37,7 +37,7 @@ pub struct Outcome {
     /// Percentiles of latency of every cell, one set per complete epoch.
     pub percentiles: Vec<Vec<Percentiles>>,
     /// What else is told of each operation, by cell: of all epochs together, and percentiles of each.
-    pub told: BTreeMap<(usize, Told), (Histogram, Vec<Percentiles>)>,
+    pub latencies: BTreeMap<(usize, LatencyKind), (Histogram, Vec<Percentiles>)>,
     /// Effective option values, by cell, role and name.
     pub effective: Vec<Map<String, Value>>,
     /// Events besides the samples, by cell.
@@ -76,7 +76,7 @@ impl Outcome {
             out_of_ports: BTreeMap::new(),
             latency: vec![Histogram::default(); cells],
             percentiles: vec![Vec::new(); cells],
-            told: BTreeMap::new(),
+            latencies: BTreeMap::new(),
             effective: vec![Map::new(); cells],
             incidents: vec![Incidents::default(); cells],
             observed: Observed::default(),
@@ -144,12 +144,12 @@ impl Outcome {
             let cell = latency.cell as usize;
             // One that contradicts itself comes from a tampered samples file, and counts as empty.
             let histogram = Histogram::from_bins(&latency.bins, latency.max_ns).unwrap_or_default();
-            if latency.told == Told::Latency {
+            if latency.kind == LatencyKind::Latency {
                 let over_limit = self.plan.limit_ns.map(|limit| histogram.above(limit));
                 of_epoch[cell] = Percentiles { over_limit, ..Percentiles::of(epoch.epoch, &histogram) };
                 self.latency[cell].add(&histogram);
             } else {
-                let (all, epochs) = self.told.entry((cell, latency.told)).or_default();
+                let (all, epochs) = self.latencies.entry((cell, latency.kind)).or_default();
                 all.add(&histogram);
                 epochs.push(Percentiles::of(epoch.epoch, &histogram));
             }

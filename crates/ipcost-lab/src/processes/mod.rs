@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use awake::WakeState;
 use buffer_offsets::DrawnOffsets;
 use ipcost_model::pace::PACER;
-use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole, Told, processes_of};
+use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole, LatencyKind, processes_of};
 use ipcost_model::{
     ArmName, ArmsRecord, BufferLayout, Cell, Lasts, OptionGroup, OptionValue, Pattern, Placement, Plan,
     PlannedCell, ServiceCommand, WatchedBatches,
@@ -509,11 +509,11 @@ impl ProcessBench {
             passed,
             processors: self.processors,
         };
-        let told = [
+        let reports = [
             (CLIENT, &client, asked(PeerRole::Client, client_took)),
             (SERVER, &server, asked(PeerRole::Server, server_took)),
         ];
-        for (from, done, asked) in told {
+        for (from, done, asked) in reports {
             plausibility::check(done, &asked).map_err(|reason| pair.peer(from).failed(fault(&reason)))?;
         }
         Ok((client, server))
@@ -672,20 +672,20 @@ impl Bench for ProcessBench {
         // Where messages carry when they were sent, the server tells how long they took.
         let at_server = seed.is_some() && self.cells[cell].cell.pattern == Pattern::Stream;
         let most = if latency || seed.is_some() { self.cells[cell].cell.work_for(ops) } else { 0 };
-        let mut told = BTreeMap::new();
-        for kind in Told::ALL {
+        let mut latencies = BTreeMap::new();
+        for kind in LatencyKind::ALL {
             let (from, done) =
-                if at_server && *kind == Told::Latency { (SERVER, &server) } else { (CLIENT, &client) };
-            let histogram = histograms::told(done, *kind, most).map_err(|reason| {
+                if at_server && *kind == LatencyKind::Latency { (SERVER, &server) } else { (CLIENT, &client) };
+            let histogram = histograms::reported(done, *kind, most).map_err(|reason| {
                 self.pairs[cell]
                     .as_mut()
                     .expect("an epoch has been started")
                     .peer(from)
                     .failed(fault(&reason))
             })?;
-            told.insert(*kind, histogram);
+            latencies.insert(*kind, histogram);
         }
-        told.retain(|_, histogram| histogram.count() > 0);
+        latencies.retain(|_, histogram| histogram.count() > 0);
         let mut measures = client.measures;
         measures.extend(server.measures);
         if let Some(before) = counts {
@@ -697,7 +697,7 @@ impl Bench for ProcessBench {
             sent_ns: client.sent_ns,
             client: client.usage,
             server: server.usage,
-            told,
+            latencies,
             retries: client.retries,
             troubles: watched.iter().filter_map(rose).collect(),
             softirq_ns,

@@ -72,18 +72,18 @@ fn what_a_descriptor_is_and_how_long_a_call_took_are_read() {
     let of = |name: &str, on| calls(&tally, name, on);
     assert_eq!(tally.lookups, BTreeMap::from([("/etc/hosts".to_owned(), 1)]), "opened once");
     assert_eq!(of("read", Some(Object::File)).took_ns, [4_000]);
-    assert_eq!(of("read", Some(Object::Socket)).manners, BTreeMap::from([(Manner::RecordHeader, 1)]));
+    assert_eq!(of("read", Some(Object::Socket)).manners, BTreeMap::from([(CallMode::RecordHeader, 1)]));
     assert_eq!((of("write", Some(Object::File)).moved, of("write", Some(Object::File)).asked), (9, 0));
-    assert_eq!(of("write", Some(Object::Pipe)).manners, BTreeMap::from([(Manner::StandardError, 1)]));
+    assert_eq!(of("write", Some(Object::Pipe)).manners, BTreeMap::from([(CallMode::StandardError, 1)]));
     assert_eq!(of("write", Some(Object::Device)).count, 1);
     let futex = of("futex", None);
-    let waits = [(Manner::MutexWait, 1), (Manner::WordWait, 1), (Manner::WordWake, 1)];
+    let waits = [(CallMode::MutexWait, 1), (CallMode::WordWait, 1), (CallMode::WordWake, 1)];
     assert_eq!(futex.manners, BTreeMap::from(waits));
     assert_eq!(futex.took_ns.iter().sum::<u32>(), 239_000);
     let sleep = of("clock_nanosleep", None);
     assert_eq!((sleep.count, sleep.sleep_ns), (2, 200_000), "a point in time is no length");
     let poll = of("poll", None);
-    assert_eq!((poll.timeouts, poll.manners[&Manner::TimeOnly]), (2, 1));
+    assert_eq!((poll.timeouts, poll.manners[&CallMode::TimeOnly]), (2, 1));
 }
 
 proptest::proptest! {

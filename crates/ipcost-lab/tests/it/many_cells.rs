@@ -7,7 +7,7 @@ use std::time::Duration;
 use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{Contrasts, EngineError, run};
-use ipcost_model::protocol::Told;
+use ipcost_model::protocol::LatencyKind;
 use ipcost_model::{Calibrated, EpochRecord, SamplesLine, Usage};
 use ipcost_stats::Histogram;
 use serde_json::{Map, Value};
@@ -50,7 +50,7 @@ impl Bench for Steady {
         Ok(BatchOutcome {
             wall_ns,
             client,
-            told: [(Told::Latency, Histogram::of(latency_ns))].into(),
+            latencies: [(LatencyKind::Latency, Histogram::of(latency_ns))].into(),
             ..BatchOutcome::default()
         })
     }

@@ -6,7 +6,7 @@ use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{Contrasts, EngineError, run};
 use ipcost_model::Usage;
-use ipcost_model::protocol::Told;
+use ipcost_model::protocol::LatencyKind;
 use ipcost_stats::Histogram;
 use serde_json::{Map, Value};
 
@@ -37,7 +37,7 @@ impl Bench for Steady {
         Ok(BatchOutcome {
             wall_ns,
             client,
-            told: [(Told::Latency, Histogram::of(latency_ns))].into(),
+            latencies: [(LatencyKind::Latency, Histogram::of(latency_ns))].into(),
             ..BatchOutcome::default()
         })
     }

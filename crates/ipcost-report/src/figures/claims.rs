@@ -92,7 +92,7 @@ pub struct TestRow<'a> {
     /// The value and what is known.
     pub figures: String,
     /// All of it, in a sentence.
-    pub told: String,
+    pub sentence: String,
     /// Whether its value can be drawn on the axis.
     pub is_drawn: bool,
     pub test: &'a FigureTest,
@@ -132,7 +132,7 @@ impl FigureClaim {
                     label: names.label(&test.about),
                     // A figure that decides nothing has no verdict.
                     figures: joined([test.here.as_str(), if test.decides { &test.said } else { "" }], " "),
-                    told: sentence(test),
+                    sentence: sentence(test),
                     is_drawn: is_drawn(test),
                     test,
                 })

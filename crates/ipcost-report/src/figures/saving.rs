@@ -63,7 +63,7 @@ impl Curves {
 
 impl MeasuredSaving {
     /// `GET user:17: saves 23 % (17 % to 25 %) with 320 ns of work`.
-    pub fn told(&self) -> String {
+    pub fn label(&self) -> String {
         let held = match self.interval().as_str() {
             "" => String::new(),
             held => format!(" ({held})"),

@@ -37,5 +37,5 @@ pub struct ChangeMark {
     /// The new level over the old one.
     pub ratio: f64,
     /// The change as a sentence.
-    pub told: String,
+    pub sentence: String,
 }

@@ -225,7 +225,7 @@ impl ClaimColumns {
 
     fn row(&self, row: &TestRow<'_>, scale: &Scale, (left, top): CanvasPoint) -> Canvas {
         let mut canvas = Canvas::of("test");
-        canvas.title(&row.told);
+        canvas.title(&row.sentence);
         let bottom = top + self.row_height();
         let middle = bottom - ROW / 2.0;
         let base = middle + LABEL.size * TO_BASE;

@@ -235,7 +235,7 @@ fn curve(panel: &PlacementPanel, axes: &Axes) -> Canvas {
 
 fn point(request: &MeasuredSaving, axes: &Axes, labels: &mut Labels) -> Canvas {
     let mut canvas = Canvas::of("request");
-    canvas.title(&request.told());
+    canvas.title(&request.label());
     canvas.data("work", request.work_ns.max(0.0));
     canvas.data("share", request.share.median);
     let at = (axes.work(request.work_ns), axes.share.place(request.share.median));

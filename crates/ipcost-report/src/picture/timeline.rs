@@ -41,7 +41,7 @@ pub fn draw(timeline: &Timeline, background: Background) -> Result<Picture, Pict
     y = paragraph(&mut canvas, &timeline.about, LEAD, QUIET, y + 3.0);
     y = paragraph(&mut canvas, READING, LEAD, QUIET, y) + 8.0;
     y = plot(timeline, &mut canvas, y)?;
-    let changes = timeline.marks.iter().map(|mark| format!("{}.", crate::words::capitalised(&mark.told)));
+    let changes = timeline.marks.iter().map(|mark| format!("{}.", crate::words::capitalised(&mark.sentence)));
     for note in changes.chain(timeline.notes.iter().cloned()) {
         y = paragraph(&mut canvas, &note, LEAD, INK, y);
     }
@@ -108,7 +108,7 @@ impl<'a> Plot<'a> {
         }
         let mut free_from = f64::NEG_INFINITY;
         for mark in &self.timeline.marks {
-            canvas.add(self.change(mark.at, mark.ratio, &mark.told, &mut free_from));
+            canvas.add(self.change(mark.at, mark.ratio, &mark.sentence, &mut free_from));
         }
         let edges = self.timeline.marks.iter().map(|mark| mark.at);
         let edges: Vec<usize> = std::iter::once(0).chain(edges).chain([self.timeline.points.len()]).collect();
@@ -152,9 +152,9 @@ impl<'a> Plot<'a> {
         }
     }
 
-    fn change(&self, at: usize, ratio_of: f64, told: &str, free_from: &mut f64) -> Canvas {
+    fn change(&self, at: usize, ratio_of: f64, sentence: &str, free_from: &mut f64) -> Canvas {
         let mut canvas = Canvas::of("change");
-        canvas.title(told);
+        canvas.title(sentence);
         canvas.data("at", at as f64);
         canvas.data("ratio", ratio_of);
         let x = self.across(at as f64 - 0.5);
@@ -228,7 +228,7 @@ mod tests {
             about: "on lab".to_owned(),
             is_ratio: false,
             points: (0..points).map(point).collect(),
-            marks: vec![ChangeMark { at: points / 2, ratio: 1.12, told: "from then on 1.12 ×".to_owned() }],
+            marks: vec![ChangeMark { at: points / 2, ratio: 1.12, sentence: "from then on 1.12 ×".to_owned() }],
             notes: vec!["1 change.".to_owned()],
             how: "somehow".to_owned(),
         }

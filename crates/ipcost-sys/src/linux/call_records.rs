@@ -91,8 +91,8 @@ pub enum CallEvent {
 
 /// What a sample tells of calls; `None` if it is of no call that matters here.
 pub fn record(sample: SampledRecord<'_>, layout: &CallTracepoints) -> Option<Record> {
-    let SampledRecord { at_ns, process, thread, told } = sample;
-    let what = match told {
+    let SampledRecord { at_ns, process, thread, kind } = sample;
+    let what = match kind {
         RecordKind::Fields(fields) => layout.what(fields)?,
         RecordKind::Lost(count) => CallEvent::Lost(count),
         RecordKind::Named(_) => return None,

@@ -123,7 +123,7 @@ impl StateTracepoint {
                 what,
             })
         };
-        let data = match sample.told {
+        let data = match sample.kind {
             RecordKind::Fields(data) => data,
             RecordKind::Lost(_) => return step(SocketPointer(0), ConnectEvent::Missed),
             RecordKind::Named(name) => {

@@ -7,7 +7,7 @@ use rustix::net::sockopt;
 use crate::system::socket::Endpoint;
 
 /// Linux reports the peer's credentials.
-pub const TELLS_WHO: bool = true;
+pub const KNOWS_PEER: bool = true;
 
 /// Whether the other end belongs to this user or root: for an accepted connection, the process that connected;
 /// otherwise, the one that listened.

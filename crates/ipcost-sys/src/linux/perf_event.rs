@@ -17,7 +17,7 @@ pub const WITHOUT_HYPERVISOR: u64 = 1 << 6;
 /// Also records when a task takes the name of a program that it executes.
 pub const NAMES: u64 = 1 << 9;
 /// Records other than samples have a process, a thread and a time as well.
-const TELLS_ALL: u64 = 1 << 18;
+const WITH_ALL: u64 = 1 << 18;
 /// Times are those of a clock that is named.
 const USES_CLOCK: u64 = 1 << 25;
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
@@ -90,7 +90,7 @@ pub fn sample(tracepoint: u64, processor: i32, flags: u64) -> io::Result<OwnedFd
         config: tracepoint,
         sample_period: 1,
         sample_type: WHO_WHEN_AND_WHAT,
-        flags: DISABLED | TELLS_ALL | USES_CLOCK | flags,
+        flags: DISABLED | WITH_ALL | USES_CLOCK | flags,
         clock: libc::CLOCK_MONOTONIC,
         ..PerfEventAttr::default()
     };

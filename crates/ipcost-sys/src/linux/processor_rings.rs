@@ -78,7 +78,7 @@ impl ProcessorRings {
             let was_full = processor.ring.drain(&mut self.buffer);
             let mut lost = 0;
             parse(&self.buffer, &mut |sample| {
-                if let RecordKind::Lost(count) = sample.told {
+                if let RecordKind::Lost(count) = sample.kind {
                     lost += count;
                 }
                 take(sample);

@@ -16,7 +16,7 @@ pub struct SampledRecord<'a> {
     pub process: u32,
     /// The thread that ran; of no meaning for losses.
     pub thread: u32,
-    pub told: RecordKind<'a>,
+    pub kind: RecordKind<'a>,
 }
 
 /// What a record tells.
@@ -41,7 +41,7 @@ pub fn parse(mut ring: &[u8], take: &mut dyn FnMut(SampledRecord<'_>)) {
             // Older kernels take the time of a loss after that of the record for which they tell it.
             take(SampledRecord { at_ns: lost.at_ns.min(sample.at_ns), ..lost });
         }
-        match sample.told {
+        match sample.kind {
             RecordKind::Lost(_) => lost = Some(sample),
             RecordKind::Fields(_) | RecordKind::Named(_) => take(sample),
         }
@@ -60,7 +60,7 @@ fn read(record: &[u8]) -> Option<SampledRecord<'_>> {
             let (process, thread, at_ns) = (short(HEADER)?, short(HEADER + 4)?, long(HEADER + 8)?);
             let data = record.get(HEADER + 20..)?;
             let data = data.get(..short(HEADER + 16)? as usize)?;
-            Some(SampledRecord { at_ns, process, thread, told: RecordKind::Fields(data) })
+            Some(SampledRecord { at_ns, process, thread, kind: RecordKind::Fields(data) })
         }
         // A process, a thread, a name that ends with zeros, then both again and a time.
         NAME => {
@@ -69,13 +69,13 @@ fn read(record: &[u8]) -> Option<SampledRecord<'_>> {
             let name =
                 record.get(HEADER + 8..record.len().checked_sub(16)?)?.split(|byte| *byte == 0).next()?;
             let is_executed = bytes(record, 4).map(u16::from_ne_bytes)? & EXECUTED != 0;
-            let told = RecordKind::Named(name);
-            (is_executed && process == thread).then_some(SampledRecord { at_ns, process, thread, told })
+            let kind = RecordKind::Named(name);
+            (is_executed && process == thread).then_some(SampledRecord { at_ns, process, thread, kind })
         }
         // An event's number and a count, then a process, a thread and a time.
         LOST => {
             let (lost, at_ns) = (long(HEADER + 8)?, long(HEADER + 24)?);
-            Some(SampledRecord { at_ns, process: 0, thread: 0, told: RecordKind::Lost(lost) })
+            Some(SampledRecord { at_ns, process: 0, thread: 0, kind: RecordKind::Lost(lost) })
         }
         _ => None,
     }

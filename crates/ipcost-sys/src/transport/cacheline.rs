@@ -58,7 +58,7 @@ struct Spinning;
 
 impl Signal for Spinning {
     #[inline]
-    fn tell(_word: &AtomicU32) -> io::Result<()> {
+    fn signal(_word: &AtomicU32) -> io::Result<()> {
         Ok(())
     }
 
@@ -100,8 +100,8 @@ pub(super) fn pair() -> [Box<dyn super::HandOver>; 2] {
     struct Patient;
 
     impl Signal for Patient {
-        fn tell(word: &AtomicU32) -> io::Result<()> {
-            Spinning::tell(word)
+        fn signal(word: &AtomicU32) -> io::Result<()> {
+            Spinning::signal(word)
         }
 
         fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {

@@ -16,7 +16,7 @@ use crate::shared_word::{self, SharedWord};
 /// How one side signals that the other has the word, and waits for it.
 pub trait Signal: Send + Sync + 'static {
     /// Signals that the word has just been written.
-    fn tell(word: &AtomicU32) -> io::Result<()>;
+    fn signal(word: &AtomicU32) -> io::Result<()>;
 
     /// Waits until the word is no longer `seen`; returns its new value.
     fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32>;
@@ -78,7 +78,7 @@ impl<S: Signal> HandOver for Hands<S> {
     fn give(&mut self, number: u32) -> io::Result<()> {
         self.last = number;
         self.word.store(number, Ordering::Release);
-        S::tell(&self.word)
+        S::signal(&self.word)
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use ipcost_model::protocol::Address;
 
 use super::{Connection, Effective, Server, TransportError, Waitable};
 use crate::system::channel::SocketChannel;
-use crate::system::credentials::{TELLS_WHO, is_of_this_user};
+use crate::system::credentials::{KNOWS_PEER, is_of_this_user};
 use crate::system::descriptor::waitable;
 use crate::system::socket::{
     Endpoint, KEPT_TWICE, SocketAddress, accept, bind, has_visitor, listen, receive_buffer, send_buffer,
@@ -93,7 +93,7 @@ impl SocketListener {
         let address = name(&socket).context(|| format!("cannot determine the address of {shown}"))?;
         let is_unix = inherits == Inherits::Nothing;
         let each = (is_unix && !effective.is_empty()).then(|| cell.clone());
-        Ok(Self { socket, address, effective, each, tells_who: TELLS_WHO && is_unix })
+        Ok(Self { socket, address, effective, each, tells_who: KNOWS_PEER && is_unix })
     }
 
     #[inline]

@@ -52,7 +52,7 @@ struct Sleeping;
 
 impl Signal for Sleeping {
     #[inline]
-    fn tell(word: &AtomicU32) -> io::Result<()> {
+    fn signal(word: &AtomicU32) -> io::Result<()> {
         futex::wake(word)
     }
 

@@ -16,7 +16,7 @@ use super::{
 use crate::Context;
 use crate::private_dir::MAX_SOCKET_PATH;
 use crate::system::channel::SocketChannel;
-use crate::system::credentials::{TELLS_WHO, is_of_this_user};
+use crate::system::credentials::{KNOWS_PEER, is_of_this_user};
 use crate::system::socket::{
     AddressFamily, Endpoint, UnixAddress, connect_patiently, probe_unix, stream_socket, unix_address,
 };
@@ -174,7 +174,7 @@ impl Client for UnixClient {
             .context(|| format!("cannot connect to {}", self.shown))?;
         if self.cell.pattern != Pattern::Connect {
             // Once a server is gone, any process may bind its name.
-            let known = !TELLS_WHO
+            let known = !KNOWS_PEER
                 || is_of_this_user(&socket)
                     .context(|| format!("cannot determine who listens at {}", self.shown))?;
             if !known {

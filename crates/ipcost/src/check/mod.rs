@@ -17,7 +17,7 @@ use ipcost_model::{Document, Job, Plan, Warning};
 
 use crate::args::{CheckArgs, OutputArgs};
 use crate::consent;
-use crate::exit::{FAILED, Problem, UNDECIDED, note, teller, warn};
+use crate::exit::{FAILED, Problem, UNDECIDED, note, step_printer, warn};
 use crate::finish::{Finished, Outputs, finish};
 use crate::output::print;
 use crate::progress::ProgressLine;
@@ -114,7 +114,7 @@ fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<PreparedCheck> {
     job.budget = args.budget.or(job.budget);
     job.seed = args.seed.or(job.seed);
     let job = claims.job.clone();
-    let lab = Lab::open(&job, &mut teller(args.common.quiet))?;
+    let lab = Lab::open(&job, &mut step_printer(args.common.quiet))?;
     let expanded = lab.cells(&job).context(file.clone())?;
     let settings = PlanSettings::of(&job, fresh_seed());
     // A baseline that is yet to be recorded need not be there.

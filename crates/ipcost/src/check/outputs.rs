@@ -14,7 +14,7 @@ use ipcost_sys::file_writer::open_to_append;
 use crate::args::{CheckArgs, RecordFiles};
 use crate::exit::{Problem, ended};
 use crate::finish::OwnOutput;
-use crate::output::{is_standard_output, print, tell, write_text};
+use crate::output::{is_standard_output, print, print_error, write_text};
 use crate::record_files;
 
 /// The outputs that only claims have.
@@ -70,7 +70,7 @@ fn annotate(check: &View<'_>, standard_output_is_taken: bool) -> anyhow::Result<
     let annotations = github::annotations(check, &from_the_root(Path::new(check.file)));
     if standard_output_is_taken {
         // Workflow commands are understood on either.
-        tell(&annotations);
+        print_error(&annotations);
     } else {
         print(&annotations)?;
     }

@@ -61,7 +61,7 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
     if total > limit && !is_file {
         note(&format!("{} older ones are not listed; --all lists them", total - limit));
     }
-    tell(&list.unreadable, args.verbose, &store);
+    warn_of_unreadable(&list.unreadable, args.verbose, &store);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -72,7 +72,7 @@ fn usual() -> usize {
 }
 
 /// Warns of what cannot be read.
-pub(super) fn tell(unreadable: &[UnreadableRun], verbose: bool, store: &Store) {
+pub(super) fn warn_of_unreadable(unreadable: &[UnreadableRun], verbose: bool, store: &Store) {
     if verbose || unreadable.len() <= MOST_UNASKED {
         for file in unreadable {
             warn(&format!("{} is skipped: {}", escaped(&file.file), file.reason));

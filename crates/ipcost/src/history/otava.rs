@@ -10,7 +10,7 @@ use ipcost_report::otava::OtavaRow;
 
 use super::ended;
 use super::find::find;
-use super::list::tell;
+use super::list::warn_of_unreadable;
 use super::store::{RunFile, Store};
 use super::summary::Summaries;
 use crate::args::ListArgs;
@@ -57,7 +57,7 @@ pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
             "{others} runs of another host, job, build or length of batches are left out; --like RUN follows those"
         ));
     }
-    tell(&all.unreadable(), args.verbose, &store);
+    warn_of_unreadable(&all.unreadable(), args.verbose, &store);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,7 +9,7 @@ use ipcost_features::trend::{TrendCellName, TrendError, TrendGathered, TrendRequ
 use ipcost_model::{Document, RunState};
 
 use super::find::find;
-use super::list::tell;
+use super::list::warn_of_unreadable;
 use super::store::Store;
 use super::summary::Summaries;
 use super::{ended, read};
@@ -51,7 +51,7 @@ pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
         page(&found, lines).terminal(true, room())
     };
     record_files::write_and_show(&found, &files, &page(&found, usize::MAX), None, &terminal)?;
-    tell(&all.unreadable(), args.verbose, &store);
+    warn_of_unreadable(&all.unreadable(), args.verbose, &store);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -13,7 +13,7 @@ use ipcost_model::Job;
 use serde::Serialize;
 
 use crate::args::{OneRunArgs, SweepArgs, SweepOver};
-use crate::exit::{Problem, teller};
+use crate::exit::{Problem, step_printer};
 use crate::finish::{Outputs, finish};
 use crate::run::{begin_measuring, carry_out};
 
@@ -32,7 +32,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
 fn run_one(args: &OneRunArgs, job: &Job, answer: &impl Serialize) -> Result<ExitCode, Problem> {
     let outputs = Outputs::of(&args.common);
     outputs.check(None).map_err(Problem::usage)?;
-    let lab = Lab::open(job, &mut teller(args.common.quiet))?;
+    let lab = Lab::open(job, &mut step_printer(args.common.quiet))?;
     let plan = lab.plan_job(job, fresh_seed())?;
     let interrupt = begin_measuring(args.common.quiet, args.common.waiting)?;
     let answer = serde_json::to_value(answer).map_err(|error| Problem::failed(error.into()))?;

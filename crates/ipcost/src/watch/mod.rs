@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use ipcost_features::watch::{
-    Conversation, Manner, Medium, WatchError, WatchRequest, Watched, WhatIf, WhatIfError, WhatIfRecord, page,
+    Conversation, ConversationPattern, WatchedTransport, WatchError, WatchRequest, Watched, WhatIf, WhatIfError, WhatIfRecord, page,
     what_if_page,
 };
 use ipcost_lab::Lab;
@@ -20,7 +20,7 @@ use screen::{Pressed, Screen};
 use session::WatchSession;
 
 use crate::args::{RecordFiles, Waiting, WatchArgs};
-use crate::exit::{Problem, note, teller};
+use crate::exit::{Problem, note, step_printer};
 use crate::output::{is_standard_output, keep_private, room, write_text};
 use crate::progress::ProgressLine;
 use crate::record_files;
@@ -134,44 +134,44 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
 
 /// Measures what other transports would save the conversation that moves most.
 fn what_if(args: &WatchArgs, watched: &Watched, interrupt: &Interrupt) -> Result<WhatIfRecord, Problem> {
-    let moves = |told: &&Conversation| told.requests_per_s.is_some() || told.manner == Some(Manner::Stream);
-    let told = watched.conversations.iter().find(moves).ok_or(WhatIfError::Nothing);
-    let told = told.map_err(|error| Problem::usage(error.into()))?;
-    let what_if = WhatIf::of(told, &args.what_if).map_err(|error| Problem::usage(error.into()))?;
+    let moves = |conversation: &&Conversation| conversation.requests_per_s.is_some() || conversation.manner == Some(ConversationPattern::Stream);
+    let conversation = watched.conversations.iter().find(moves).ok_or(WhatIfError::Nothing);
+    let conversation = conversation.map_err(|error| Problem::usage(error.into()))?;
+    let what_if = WhatIf::of(conversation, &args.what_if).map_err(|error| Problem::usage(error.into()))?;
     if let Some(path) = &args.job {
         let text = job_text(&what_if.job).context("this job fits into no file").map_err(Problem::failed)?;
         write_text(&text, path).map_err(Problem::failed)?;
     }
-    measured(what_if, told, args.quiet, interrupt)
+    measured(what_if, conversation, args.quiet, interrupt)
 }
 
 fn measured(
     what_if: WhatIf,
-    told: &Conversation,
+    conversation: &Conversation,
     quiet: bool,
     interrupt: &Interrupt,
 ) -> Result<WhatIfRecord, Problem> {
-    let lab = Lab::open(&what_if.job, &mut teller(quiet))?;
+    let lab = Lab::open(&what_if.job, &mut step_printer(quiet))?;
     meet_others(quiet, Waiting::default(), &|| interrupt.asked())?;
     let mut line = ProgressLine::new(quiet);
-    let record = what_if.measure(told, &lab, interrupt, &mut line);
+    let record = what_if.measure(conversation, &lab, interrupt, &mut line);
     line.clear();
     Ok(record?)
 }
 
 /// Measures the row that is chosen over the transport that people ask for first, and shows it until a key is pressed.
 fn what_if_of_row(screen: &mut Screen, interrupt: &Interrupt) -> Option<WhatIfRecord> {
-    let told = screen.chosen()?.clone();
-    let other = match told.medium {
-        Medium::Unix | Medium::Socketpair | Medium::UnixSeqpacket => "tcp",
-        Medium::Udp => "unix-dgram",
-        Medium::UnixDgram => "udp",
+    let conversation = screen.chosen()?.clone();
+    let other = match conversation.medium {
+        WatchedTransport::Unix | WatchedTransport::Socketpair | WatchedTransport::UnixSeqpacket => "tcp",
+        WatchedTransport::Udp => "unix-dgram",
+        WatchedTransport::UnixDgram => "udp",
         _ => "unix",
     };
-    screen.text(&format!("Measuring it over {} and {other}, some 15 s …", told.medium), "Ctrl-C ends all");
-    let record = WhatIf::of(&told, &[other.to_owned()])
+    screen.text(&format!("Measuring it over {} and {other}, some 15 s …", conversation.medium), "Ctrl-C ends all");
+    let record = WhatIf::of(&conversation, &[other.to_owned()])
         .map_err(|error| Problem::usage(error.into()))
-        .and_then(|what_if| measured(what_if, &told, true, interrupt));
+        .and_then(|what_if| measured(what_if, &conversation, true, interrupt));
     // Others wait for those that measure, and this goes on for hours, perhaps.
     measuring::unmark();
     let text = match &record {

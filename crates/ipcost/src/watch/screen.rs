@@ -52,7 +52,7 @@ impl Screen {
     pub fn show(&mut self, watched: Watched) {
         let shown = rows(&watched, self.wide);
         // Rows change their order with what they move; the one that is chosen stays chosen.
-        let again = self.chosen().and_then(|chosen| shown.iter().position(|row| row.tells_of(chosen)));
+        let again = self.chosen().and_then(|chosen| shown.iter().position(|row| row.concerns(chosen)));
         self.selected = again.unwrap_or(self.selected).min(shown.len().saturating_sub(1));
         self.shown = Some(watched);
         self.draw_again();

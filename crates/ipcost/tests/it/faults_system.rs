@@ -64,7 +64,7 @@ fn a_disk_that_fills_up_while_it_measures() {
     let told = assert_shown(&output);
     assert!(told.contains("cannot write") && told.contains("No space left"), "{told}");
     assert!(told.contains("the run goes on") && told.contains("could not be saved"), "{told}");
-    // Told once, not with every epoch.
+    // LatencyKind once, not with every epoch.
     assert_eq!(told.matches("the run goes on").count(), 1, "{told}");
     place.assert_clean();
 }

@@ -34,7 +34,7 @@ fn unix() -> FlameCell {
 /// A frame of the picture.
 #[derive(Debug, Clone)]
 struct Drawn {
-    told: String,
+    title: String,
     x: f64,
     y: f64,
     width: f64,
@@ -44,7 +44,7 @@ struct Drawn {
 
 impl Drawn {
     fn is(&self, name: &str) -> bool {
-        self.told.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', ' ']))
+        self.title.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', ' ']))
     }
 }
 
@@ -63,7 +63,7 @@ fn of_frame(frame: Node<'_, '_>) -> Drawn {
         (bar.attribute("fill").unwrap().to_owned(), share)
     };
     Drawn {
-        told: frame.first_element_child().unwrap().text().unwrap().to_owned(),
+        title: frame.first_element_child().unwrap().text().unwrap().to_owned(),
         x: number("x"),
         y: number("y"),
         width: number("width"),
@@ -101,7 +101,7 @@ fn widths_are_times_per_operation() {
     assert_ratio(&frames, "waits in fdatasync", "server", 0.6 / 2.0);
     assert_ratio(&frames, "work", "recv", 1.0);
     assert!(
-        named(&frames, "tcp_sendmsg").told.contains("(kernel): 3000 ns per operation, 50.0 % of its side")
+        named(&frames, "tcp_sendmsg").title.contains("(kernel): 3000 ns per operation, 50.0 % of its side")
     );
     let said = words(&svg);
     assert!(said.contains("rr/tcp/64/c1/free: ns per operation"), "{said}");
@@ -130,8 +130,8 @@ fn differences_are_coloured_on_one_scale() {
     assert_eq!([client.1, sent.1, work.1, sync.1], [1.0, 0.75, 0.05, 0.0]);
     assert_eq!(client.0, sent.0);
     assert_ne!(client.0, work.0);
-    assert!(named(&frames, "work").told.ends_with("200 ns less than in rr/unix/64/c1/free"));
-    assert!(named(&frames, "client").told.ends_with("4000 ns more than in rr/unix/64/c1/free"));
+    assert!(named(&frames, "work").title.ends_with("200 ns less than in rr/unix/64/c1/free"));
+    assert!(named(&frames, "client").title.ends_with("4000 ns more than in rr/unix/64/c1/free"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use ipcost_lab::system_calls::close;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Estimate, Manner};
+use ipcost_model::{Estimate, CallMode};
 
 use super::kinds::{CallKind, CallSum, by_kind};
 use crate::explain::{
@@ -20,7 +20,7 @@ const LEAST_MORE: f64 = 0.1;
 /// Fewer bytes of storage for an operation are none of its own.
 const LEAST_BYTES: f64 = 64.0;
 /// Calls as these come with the time of others, and are not told on their own.
-const UNTOLD: [&str; 4] = ["restart_syscall", "rt_sigreturn", "clock_gettime", "getrusage"];
+const NEVER_SHOWN: [&str; 4] = ["restart_syscall", "rt_sigreturn", "clock_gettime", "getrusage"];
 /// A page fault costs about this many times what a short call costs.
 const CALLS_PER_FAULT: f64 = 2.0;
 /// A move to another core wakes a thread there and lets it run.
@@ -180,7 +180,7 @@ fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIte
         // More calls do not take less: then it is the tracing that took long.
         let longer = took(in_a) - took(in_b);
         let ns = if is_more && longer * more < 0.0 { 0.0 } else { longer };
-        let untold = UNTOLD.contains(&dear.name.as_str());
+        let untold = NEVER_SHOWN.contains(&dear.name.as_str());
         ((is_more || ns != 0.0) && !untold).then(|| AccountItem {
             call: Some(dear.name.clone()),
             on: dear.on,
@@ -196,8 +196,8 @@ fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIte
 
 /// Whether calls that may wait for the other side wait for something of their own: until their time is over, or for a mutex.
 fn waits_for_own(sum: &CallSum) -> bool {
-    let mutex = sum.in_manner(Manner::MutexWait);
-    sum.timeouts >= LEAST_MORE || mutex >= LEAST_MORE && mutex >= sum.in_manner(Manner::WordWait)
+    let mutex = sum.in_manner(CallMode::MutexWait);
+    sum.timeouts >= LEAST_MORE || mutex >= LEAST_MORE && mutex >= sum.in_manner(CallMode::WordWait)
 }
 
 /// How much longer one of them waits for delayed acknowledgements.

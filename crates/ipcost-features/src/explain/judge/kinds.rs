@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_lab::strace::{Direction, Manner, POLLS, SLEEPS};
+use ipcost_lab::strace::{Direction, CallMode, POLLS, SLEEPS};
 use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Object, Pattern, Point};
@@ -46,7 +46,7 @@ impl CallKind {
             return Self::Other(call.name.clone());
         }
         // Standard error is a pipe to the program that started the peer.
-        let to_standard_error = call.in_manner(Manner::StandardError) > 0.5 * call.count;
+        let to_standard_error = call.in_manner(CallMode::StandardError) > 0.5 * call.count;
         match (Direction::of(&call.name), aside) {
             (Some(Direction::Write), _) if to_standard_error => Self::WriteTo(Object::Pipe),
             (Some(Direction::Read), None) => Self::Receive,
@@ -54,7 +54,7 @@ impl CallKind {
             (Some(Direction::Read), Some(on)) => Self::ReadOf(on),
             (Some(Direction::Write), Some(on)) => Self::WriteTo(on),
             (None, _) if POLLS.contains(&call.name.as_str()) => {
-                if call.in_manner(Manner::TimeOnly) > 0.5 * call.count { Self::Sleep } else { Self::Poll }
+                if call.in_manner(CallMode::TimeOnly) > 0.5 * call.count { Self::Sleep } else { Self::Poll }
             }
             (None, _) if SLEEPS.contains(&call.name.as_str()) => Self::Sleep,
             (None, _) => Self::Other(call.name.clone()),
@@ -111,7 +111,7 @@ pub(crate) struct CallSum {
     pub median_ns: Option<f64>,
     pub timeouts: f64,
     pub sleep_ns: f64,
-    pub manners: BTreeMap<Manner, f64>,
+    pub manners: BTreeMap<CallMode, f64>,
     /// How many of them were counted in no other batch than traced ones.
     pub only_traced: f64,
     most: f64,
@@ -149,7 +149,7 @@ impl CallSum {
         self.moved.filter(|_| self.succeeded > 0.0).map(|moved| moved / self.succeeded)
     }
 
-    pub(crate) fn in_manner(&self, manner: Manner) -> f64 {
+    pub(crate) fn in_manner(&self, manner: CallMode) -> f64 {
         self.manners.get(&manner).copied().unwrap_or(0.0)
     }
 }

@@ -44,7 +44,7 @@ use crate::explain::{
 /// In shorter batches, ticks tell user from system time badly. The median of what ticks count is within ln 2 of a tick of
 /// the mean (Hamza, "The smallest uniform upper bound on the distance between the mean and the median of the binomial
 /// and Poisson distributions", 1995). With ticks of 4 ms, that is 3 % of such a batch.
-const TELLING_BATCH: Duration = Duration::from_millis(100);
+const ENOUGH_BATCH: Duration = Duration::from_millis(100);
 /// Intervals of a difference: its ratio, its elapsed time, its parts.
 const INTERVALS_OF_DIFFERENCE: u32 = 7;
 /// Those of them that say whether there is one, and how large it is: its ratio and its elapsed time.
@@ -401,7 +401,7 @@ fn warnings(outcome: &Outcome, question: &ExplainedQuestion, debug_build: bool) 
             warn("unavailable", format!("{} cannot be measured here: {reason}", cell.id));
         }
     }
-    if epochs > 0 && outcome.plan.batch < TELLING_BATCH {
+    if epochs > 0 && outcome.plan.batch < ENOUGH_BATCH {
         warn(
             "rough-parts",
             format!(

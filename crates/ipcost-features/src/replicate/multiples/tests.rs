@@ -34,7 +34,7 @@ fn ledger() -> Value {
     })
 }
 
-fn read(ledger: Value) -> Ledger {
+fn read(ledger: Value) -> ReplicationRecord {
     serde_json::from_value(ledger).unwrap()
 }
 
@@ -102,7 +102,7 @@ fn every_place_with_every_absurd_value_is_refused_or_drawn() {
         ] {
             let mut value = whole.clone();
             *value.pointer_mut(place).unwrap() = new;
-            let Ok(ledger) = serde_json::from_value::<Ledger>(value) else { continue };
+            let Ok(ledger) = serde_json::from_value::<ReplicationRecord>(value) else { continue };
             let claims = claims(&ledger, &document);
             let page = crate::replicate::page(&ledger, &document).html();
             assert!(!page.contains("<script>alert") && !page.contains('\u{1b}'), "{place}");

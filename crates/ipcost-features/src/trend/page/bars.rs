@@ -35,6 +35,6 @@ pub fn line(trend: &Trend, room: usize) -> Paragraph {
         let share = (value / least).ln() / range;
         bars.push(BARS[((share * BARS.len() as f64) as usize).min(BARS.len() - 1)]);
     }
-    let told = |value: f64| if trend.against.is_some() { ratio(value) } else { time(value) };
-    Paragraph { text: format!("{bars}  {} to {}", told(least), told(largest)), tone: Tone::Strong }
+    let shown = |value: f64| if trend.against.is_some() { ratio(value) } else { time(value) };
+    Paragraph { text: format!("{bars}  {} to {}", shown(least), shown(largest)), tone: Tone::Strong }
 }

@@ -193,7 +193,7 @@ fn calls_that_tell_no_bytes_are_told() {
     };
     let found = seen(&[observed(0, 0), observed(1, 40)]);
     let [one] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((one.there.unwrap().unsized_calls, one.manner), (40, Some(Manner::Stream)));
+    assert_eq!((one.there.unwrap().unsized_calls, one.manner), (40, Some(ConversationPattern::Stream)));
 }
 
 #[test]

@@ -61,14 +61,14 @@ fn look(seconds: u64, tcp: Vec<TcpSocket>, closed: Vec<TcpSocket>) -> Observatio
     }
 }
 
-fn told(state: &WatchState) -> Vec<Conversation> {
-    state.conversations(None).into_iter().map(|told| told.conversation).collect()
+fn figures(state: &WatchState) -> Vec<Conversation> {
+    state.conversations(None).into_iter().map(|figures| figures.conversation).collect()
 }
 
 fn seen(looks: &[Observation]) -> Vec<Conversation> {
     let mut state = WatchState::default();
     looks.iter().for_each(|look| state.observe(look.clone()));
-    told(&state)
+    figures(&state)
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn bytes_count_from_the_first_look_and_the_listener_is_the_server() {
     assert_eq!((one.client.name.as_str(), one.server.name.as_str()), ("worker", "redis-server"));
     assert_eq!(one.address, "127.0.0.1:6379");
     assert_eq!((one.there.unwrap().bytes, one.back.unwrap().bytes), (1_000, 20_000));
-    assert_eq!((one.manner, one.requests_per_s), (Some(Manner::Requests), Some(10.0)));
+    assert_eq!((one.manner, one.requests_per_s), (Some(ConversationPattern::Requests), Some(10.0)));
     assert_eq!((one.connections, one.opened_per_s), (1, 0.0));
 }
 
@@ -107,7 +107,7 @@ fn connections_that_close_between_looks_count_and_belong_to_who_opened_them() {
         assert_eq!((of(pid).there.unwrap().bytes, of(pid).back.unwrap().bytes), (1_750, 750));
         assert_eq!(
             (of(pid).manner, of(pid).opened, of(pid).requests_per_s),
-            (Some(Manner::Connections), 25, Some(2.5))
+            (Some(ConversationPattern::Connections), 25, Some(2.5))
         );
     }
 }
@@ -128,10 +128,10 @@ fn programs_that_live_between_looks_have_the_name_that_they_executed() {
         })
         .collect();
     let found = seen(&[look(0, vec![listener(6379, 1)], vec![]), second]);
-    let mut told: Vec<_> =
+    let mut figures: Vec<_> =
         found.iter().map(|one| (one.client.name.as_str(), one.client.pid, one.opened)).collect();
-    told.sort();
-    assert_eq!(told, [("", None, 5), ("curl", None, 5)]);
+    figures.sort();
+    assert_eq!(figures, [("", None, 5), ("curl", None, 5)]);
 }
 
 #[test]
@@ -192,9 +192,9 @@ fn pipes_and_shared_memory_have_two_sides() {
     };
     let found = seen(&[at(0, 100), at(2, 1_100)]);
     let [pipe, memory] = found.as_slice() else { panic!("{found:?}") };
-    assert_eq!((pipe.medium, pipe.client.pid, pipe.server.pid), (Medium::Pipe, Some(1), Some(2)));
+    assert_eq!((pipe.medium, pipe.client.pid, pipe.server.pid), (WatchedTransport::Pipe, Some(1), Some(2)));
     assert_eq!(pipe.there.unwrap().bytes_per_s, 500.0);
-    assert_eq!((memory.medium, memory.address.as_str()), (Medium::Shm, "/dev/shm/ring"));
+    assert_eq!((memory.medium, memory.address.as_str()), (WatchedTransport::Shm, "/dev/shm/ring"));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn processes_of_one_name_share_a_row_unless_all_is_shown() {
         traced: None,
         counts_calls: false,
         sampled: None,
-        conversations: told(&state),
+        conversations: figures(&state),
         findings: Vec::new(),
         unseen: Vec::new(),
         what_if: None,
@@ -256,7 +256,7 @@ fn processes_of_one_name_share_a_row_unless_all_is_shown() {
     assert!(text.contains("2.00 kB/s") && text.contains("4.00 kB/s"), "{text}");
     let [row] = &rows(&watched, false)[..] else { panic!("{text}") };
     assert!(
-        watched.conversations.iter().all(|told| row.tells_of(told)) && row.most().server.pid == Some(102)
+        watched.conversations.iter().all(|figures| row.concerns(figures)) && row.most().server.pid == Some(102)
     );
 }
 
@@ -277,7 +277,7 @@ fn a_long_watch_keeps_what_went_and_not_every_program_that_ended() {
     }
     let kept = state.conversations.len();
     assert!(state.procs.len() < 400 && kept < 400, "{kept}");
-    let all = told(&state);
+    let all = figures(&state);
     let bytes: u64 = all.iter().filter_map(|one| one.there).map(|there| there.bytes).sum();
     // Those of the first look had been there before.
     assert_eq!(bytes, 999 * 10);

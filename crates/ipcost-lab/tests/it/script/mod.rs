@@ -12,7 +12,7 @@ use ipcost_lab::{
     About, Answered, Contrasts, EngineError, HeldPorts, MachineObserver, Outcome, PlanSettings, Question,
     Snapshot, document, plan, run,
 };
-use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, Told};
+use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, LatencyKind};
 use ipcost_model::{
     BufferLayout, Capabilities, Document, Host, Job, Offers, Plan, Tool, TransportState, Usage, expand,
     parse_job,
@@ -139,7 +139,7 @@ impl Bench for Script {
         Ok(BatchOutcome {
             wall_ns,
             client: used,
-            told: [(Told::Latency, Histogram::of(latency_ns))].into(),
+            latencies: [(LatencyKind::Latency, Histogram::of(latency_ns))].into(),
             measures,
             suspended,
             softirq_ns,

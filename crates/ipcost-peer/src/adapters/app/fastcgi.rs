@@ -7,7 +7,7 @@ use ipcost_sys::driven_program;
 
 use super::http::header_in;
 use super::kind::{
-    Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
+    Listens, Login, NO_PASSWORD, ServerKind, ReportedFacts, Setup, Speech, Started, Taken, address_of,
 };
 use super::look::hear;
 use crate::PeerError;
@@ -146,13 +146,13 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
 }
 
 /// The version is in a header, also of the reply for a script that is missing.
-fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
+fn facts(login: &Login, at: &ServerAddress) -> Result<ReportedFacts, PeerError> {
     let mut scripts = Scripts::new(login, "ipcost-version.php", false)?;
     scripts.refuses = false;
     hear(&mut scripts, at)?;
     let version = scripts.header("x-powered-by").unwrap_or_else(|| "not told".to_owned());
     let how = if login.secret.is_some() { "names that only it knows" } else { NO_PASSWORD };
-    Ok(ServerTold { login: how.to_owned(), ..ServerTold::open(version) })
+    Ok(ReportedFacts { login: how.to_owned(), ..ReportedFacts::open(version) })
 }
 
 /// One script, again and again.

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use httparse::{Header, ParserConfig, Response, Status};
 
 use super::kind::{
-    LONGEST_LINE, Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken,
+    LONGEST_LINE, Listens, Login, NO_PASSWORD, ServerKind, ReportedFacts, Setup, Speech, Started, Taken,
     address_of,
 };
 use super::look::hear;
@@ -114,14 +114,14 @@ http {{
 }
 
 /// The version is in a header that servers may leave out.
-fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
+fn facts(login: &Login, at: &ServerAddress) -> Result<ReportedFacts, PeerError> {
     let mut requests = Requests::new(login, KIND.least, false)?;
     // Any reply has it, also that the path is missing.
     requests.refuses = false;
     let reply = hear(&mut requests, at)?;
     let version = header_in(&reply, "server").unwrap_or_else(|| "not told".to_owned());
     let how = if login.secret.is_some() { "a path that only it knows" } else { NO_PASSWORD };
-    Ok(ServerTold { login: how.to_owned(), ..ServerTold::open(version) })
+    Ok(ReportedFacts { login: how.to_owned(), ..ReportedFacts::open(version) })
 }
 
 /// The value of a header in the head of a reply, whose first line may be a status.

@@ -62,7 +62,7 @@ pub struct ServerKind {
     /// A login with a secret is that of a private server: it proves who asks with it, and with nothing that is the user's.
     pub(super) speech: fn(&Login, &str, bool) -> Spoken,
     /// The version, and how the connection is protected, as a greeted connection tells.
-    pub(super) facts: fn(&Login, &ServerAddress) -> Result<ServerTold, PeerError>,
+    pub(super) facts: fn(&Login, &ServerAddress) -> Result<ReportedFacts, PeerError>,
 }
 
 /// How a server is made to listen: what its configuration needs, and the page about it.
@@ -446,7 +446,7 @@ pub(super) enum Ending {
 
 /// What a server tells of itself and of a connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ServerTold {
+pub struct ReportedFacts {
     pub version: String,
     /// How it knows who asks: `no password`, `scram-sha-256`.
     pub login: String,
@@ -454,7 +454,7 @@ pub struct ServerTold {
     pub offers_tls: bool,
 }
 
-impl ServerTold {
+impl ReportedFacts {
     /// Of a server that lets everyone in and knows no TLS.
     pub(super) fn open(version: String) -> Self {
         Self { version, login: NO_PASSWORD.to_owned(), offers_tls: false }

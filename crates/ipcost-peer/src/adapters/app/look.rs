@@ -6,7 +6,7 @@ use ipcost_model::{Cell, Pattern};
 use ipcost_sys::transport::Channel;
 
 use super::client::{Asker, Trouble};
-use super::kind::{Login, ServerKind, ServerTold, Speech};
+use super::kind::{Login, ServerKind, ReportedFacts, Speech};
 use super::server;
 use super::service::no_server;
 use crate::adapters::refused;
@@ -23,7 +23,7 @@ pub struct ServerFacts {
     /// Whether it is reached over more than loopback.
     pub is_remote: bool,
     /// What it tells of itself.
-    pub told: ServerTold,
+    pub reported: ReportedFacts,
     /// The process that listens, if the system tells.
     pub process: Option<u32>,
     /// For each request, the bytes of it and of its reply.
@@ -47,13 +47,13 @@ pub fn look(
     drop({ client }.connect().map_err(|error| no_server(kind, at, &error))?);
     let side = if at.path().is_some() { "the Unix socket" } else { "TCP" };
     let wrong = |error: PeerError| refused(format!("over {side}: {error}"));
-    let told = (kind.facts)(&login.at(at), at).map_err(wrong)?;
+    let reported = (kind.facts)(&login.at(at), at).map_err(wrong)?;
     let process = server::process(at)?;
     let asked = requests.iter().map(|request| asked(kind, login, at, request)).collect::<Result<_, _>>();
     Ok(ServerFacts {
         address: at.to_string(),
         is_remote: at.is_remote(),
-        told,
+        reported,
         process,
         requests: asked.map_err(wrong)?,
     })

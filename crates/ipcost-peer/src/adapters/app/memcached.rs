@@ -3,7 +3,7 @@
 use ipcost_sys::transport::Connection;
 
 use super::kind::{
-    Ending, LINE_END, Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken,
+    Ending, LINE_END, Listens, Login, NO_PASSWORD, ServerKind, ReportedFacts, Setup, Speech, Started, Taken,
     address_of, line, passed,
 };
 use super::look::hear;
@@ -79,11 +79,11 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     })
 }
 
-fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
+fn facts(login: &Login, at: &ServerAddress) -> Result<ReportedFacts, PeerError> {
     let reply = hear(&mut MemcachedCommands::new(login, "version")?, at)?;
     let version = String::from_utf8_lossy(&reply).trim_start_matches("VERSION").trim().to_owned();
     let how = if login.secret.is_some() { "a password" } else { NO_PASSWORD };
-    Ok(ServerTold { login: how.to_owned(), ..ServerTold::open(version) })
+    Ok(ReportedFacts { login: how.to_owned(), ..ReportedFacts::open(version) })
 }
 
 /// One command, again and again.

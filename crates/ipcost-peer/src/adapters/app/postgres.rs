@@ -22,7 +22,7 @@ use postgres_protocol::message::frontend;
 use sha2::{Digest, Sha256};
 
 use super::kind::{
-    Ending, Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
+    Ending, Listens, Login, NO_PASSWORD, ServerKind, ReportedFacts, Setup, Speech, Started, Taken, address_of,
     passed,
 };
 use super::trust::Trust;
@@ -146,13 +146,13 @@ fn run(setup: &Setup<'_>, program: &Path, words: &[&str], input: Option<&Path>) 
     setup.run(program, &arguments, input)
 }
 
-fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
+fn facts(login: &Login, at: &ServerAddress) -> Result<ReportedFacts, PeerError> {
     let mut queries = PostgresQueries::new(login, "SELECT 1")?;
     let mut connection = at.connect_patiently()?;
     queries.greet(&mut connection)?;
     let _ = send_all(&mut *connection, queries.farewell());
     let version = queries.version.split(' ').next().unwrap_or_default().to_owned();
-    Ok(ServerTold {
+    Ok(ReportedFacts {
         version,
         login: queries.how.to_owned(),
         offers_tls: agrees_to_tls(&mut *at.connect_patiently()?)?,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ipcost_sys::transport::Connection;
 
 use super::kind::{
-    LINE_END, Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Setup, Speech, Started, Taken, address_of,
+    LINE_END, Listens, Login, NO_PASSWORD, ServerKind, ReportedFacts, Setup, Speech, Started, Taken, address_of,
     line, passed,
 };
 use super::trust::Trust;
@@ -93,7 +93,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     })
 }
 
-fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
+fn facts(login: &Login, at: &ServerAddress) -> Result<ReportedFacts, PeerError> {
     let mut desk = ControlConnection::open(at, PATIENCE)?;
     let _ends = end_in_time(desk.connection())?;
     let proof = proof(login);
@@ -106,16 +106,16 @@ fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
     let names = ["valkey_version", "redis_version"];
     let mut version = None;
     for name in names {
-        let told = desk.ask_info("server", name).map_err(|error| match error.to_string() {
+        let value = desk.ask_info("server", name).map_err(|error| match error.to_string() {
             text if text.contains("NOAUTH") => {
                 refused(format!("the server wants a password; set it in {PASSWORD}"))
             }
             text => refused(text),
         });
-        version = version.or(told?);
+        version = version.or(value?);
     }
     let login = if proof.is_some() { "a password" } else { NO_PASSWORD };
-    Ok(ServerTold { version: version.unwrap_or_default(), login: login.to_owned(), offers_tls: false })
+    Ok(ReportedFacts { version: version.unwrap_or_default(), login: login.to_owned(), offers_tls: false })
 }
 
 /// The command that proves who asks, if anything does: the secret of a private server, or the user's own password.

@@ -26,16 +26,16 @@ pub(super) fn prepare(cell: &Cell, at: &ServerAddress, is_private: bool) -> Resu
     if !at.address.contains_key(PROCESSES) {
         processes.extend(process(at)?);
     }
-    let mut told = at.address.clone();
+    let mut address = at.address.clone();
     if !processes.is_empty() {
-        told.insert(PROCESSES.to_owned(), processes.clone().into());
+        address.insert(PROCESSES.to_owned(), processes.clone().into());
     }
-    let server = side_channel::offer(cell, &mut told)?;
+    let server = side_channel::offer(cell, &mut address)?;
     let part = RoleState::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;
         Ok(Box::new(Accounting { words, processes, is_placed: is_private, before: UsedByTree::default() }))
     }));
-    Ok(Prepared { address: told, effective: Vec::new(), part })
+    Ok(Prepared { address, effective: Vec::new(), part })
 }
 
 /// The process that listens at an address.

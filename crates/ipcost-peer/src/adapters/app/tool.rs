@@ -325,8 +325,8 @@ impl Role for Driving {
                 refused(format!("what {} says is not understood: {last}", self.tool.name))
             })?;
             // In a batch of very few, a tool may tell no time at all.
-            let told = heard.seconds.filter(|seconds| seconds.is_normal());
-            seconds += told.unwrap_or_else(|| began.elapsed().as_secs_f64());
+            let own = heard.seconds.filter(|seconds| seconds.is_normal());
+            seconds += own.unwrap_or_else(|| began.elapsed().as_secs_f64());
             bad += heard.bad;
             usage = usage + used;
         }
@@ -344,7 +344,7 @@ impl Driving {
     fn once(&self, task: &Task<'_>) -> Result<(Usage, String), PeerError> {
         let failed = |what| system(format!("cannot {what} {}", self.tool.name));
         let (input, mut fed) = pipe().map_err(failed("speak to"))?;
-        let (mut told, output) = pipe().map_err(failed("listen to"))?;
+        let (mut printed, output) = pipe().map_err(failed("listen to"))?;
         // Shorter than a pipe holds.
         fed.write_all((self.tool.input)(task).as_bytes()).map_err(failed("speak to"))?;
         drop(fed);
@@ -361,7 +361,7 @@ impl Driving {
         });
         let mut program = started.map_err(failed("start"))?;
         let mut text = Vec::new();
-        told.read_to_end(&mut text).map_err(failed("listen to"))?;
+        printed.read_to_end(&mut text).map_err(failed("listen to"))?;
         let usage = program.finish().map_err(refused)?;
         Ok((usage, String::from_utf8_lossy(&text).into_owned()))
     }

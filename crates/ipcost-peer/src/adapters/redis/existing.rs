@@ -68,8 +68,8 @@ pub fn process(desk: &mut ControlConnection) -> Result<Option<u32>, PeerError> {
     if let Some(listener) = desk.listener() {
         return Ok(Some(listener));
     }
-    let told = desk.ask_info("server", "process_id")?.and_then(|id| id.parse().ok());
-    Ok(told.filter(|id| driven_program::name_and_sleep(*id).is_some_and(|(name, _)| name == PROGRAM)))
+    let process = desk.ask_info("server", "process_id")?.and_then(|id| id.parse().ok());
+    Ok(process.filter(|id| driven_program::name_and_sleep(*id).is_some_and(|(name, _)| name == PROGRAM)))
 }
 
 /// Starts a process that removes the key once this one has ended, even if killed.

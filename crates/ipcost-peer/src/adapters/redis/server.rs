@@ -57,14 +57,14 @@ pub fn prepare(given: &[ServerAddress], cell: &Cell, address: &Address) -> Resul
         Some(private) => Whose::Private(private),
         None => Whose::Given(existing::keep_clean(&at, &key)?),
     };
-    let mut told = at.address;
-    told.insert(KEY.to_owned(), key.name.clone().into());
-    let server = side_channel::offer(cell, &mut told)?;
+    let mut address = at.address;
+    address.insert(KEY.to_owned(), key.name.clone().into());
+    let server = side_channel::offer(cell, &mut address)?;
     let part = RoleState::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;
         Ok(Box::new(RedisServer { words, desk, key, process, whose, before: RedisCounts::default() }))
     }));
-    Ok(Prepared { address: told, effective: Vec::new(), part })
+    Ok(Prepared { address, effective: Vec::new(), part })
 }
 
 impl Role for RedisServer {
@@ -87,8 +87,8 @@ impl Role for RedisServer {
         }
         let mut together =
             JoinedReports { wall_ns, usage: after.used_since(&self.before), ..JoinedReports::default() };
-        let told = after.usec_per_call_since(&self.before);
-        together.measures.extend(told.map(|usec| ("incr_usec_per_call".to_owned(), usec)));
+        let usec_per_call = after.usec_per_call_since(&self.before);
+        together.measures.extend(usec_per_call.map(|usec| ("incr_usec_per_call".to_owned(), usec)));
         Ok(together)
     }
 }

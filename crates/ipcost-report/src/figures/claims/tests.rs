@@ -162,7 +162,7 @@ fn rows_are_named_by_what_differs_and_what_decides_nothing_is_left_to_the_table(
         multiples.panels[1].rows.iter().map(|row| (row.label.as_str(), row.figures.as_str())).collect();
     assert_eq!(rows, [("1 B", "0.80 holds"), ("1024 B", "0.70 holds"), ("262144 B", "1.30 fails")]);
     assert_eq!(
-        multiples.panels[1].rows[2].told,
+        multiples.panels[1].rows[2].sentence,
         "unix over tcp, 262144 B: 1.30 (1.17–1.43), claimed < 1: fails"
     );
 }

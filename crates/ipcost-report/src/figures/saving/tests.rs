@@ -85,10 +85,10 @@ pub(crate) fn absurd() -> Vec<Curves> {
 fn shares_are_short_and_a_request_that_takes_no_longer_has_no_work() {
     assert_eq!([0.2345, 0.0512, 0.0, -0.021, 1.0].map(per_cent), ["23 %", "5.1 %", "0 %", "−2.1 %", "100 %"]);
     let curves = curves();
-    assert_eq!(curves.panels[0].requests[1].told(), "SELECT 2: saves 39 % (36 % to 42 %) without work");
+    assert_eq!(curves.panels[0].requests[1].label(), "SELECT 2: saves 39 % (36 % to 42 %) without work");
     assert_eq!(
-        curves.panels[1].requests[0].told(),
+        curves.panels[1].requests[0].label(),
         "SELECT name FROM account: saves 1 % (−2 % to 4 %) with 140 µs of work"
     );
-    assert_eq!(curves.panels[1].requests[1].told(), "SELECT 2: saves 3 % with 20.0 ns of work");
+    assert_eq!(curves.panels[1].requests[1].label(), "SELECT 2: saves 3 % with 20.0 ns of work");
 }

@@ -154,7 +154,7 @@ pub(super) fn hand_over(facts: &CauseInputs<'_>, difference: &ExplainedDifferenc
 pub(super) fn idle_wakeups(cell: &ExplainedCell, idle: &[IdleState], ops: u64) -> Option<NamedCause> {
     let waiting = cell.parts.iter().find(|part| part.part == Part::Waiting)?;
     let wall = wall_ns(cell)?;
-    let (sentence, ns) = measured_wakes(cell).or_else(|| told_wakes(idle, ops))?;
+    let (sentence, ns) = measured_wakes(cell).or_else(|| wakes_in_words(idle, ops))?;
     let share = (ns / wall).min(waiting.share);
     (share >= LEAST_SHARE).then(|| {
         let sentence = format!("{sentence}; {} of the time is waiting", percent(waiting.share));
@@ -184,7 +184,7 @@ fn measured_wakes(cell: &ExplainedCell) -> Option<(String, f64)> {
     })
 }
 
-fn told_wakes(idle: &[IdleState], ops: u64) -> Option<(String, f64)> {
+fn wakes_in_words(idle: &[IdleState], ops: u64) -> Option<(String, f64)> {
     let deep: Vec<&IdleState> =
         idle.iter().filter(|state| state.exit_us >= DEEP_US && state.entered > 0).collect();
     let per_op = |state: &&IdleState| state.entered as f64 / ops.max(1) as f64;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{
-    Estimate, HeldBackRecord, LayoutPlace, Manner, Object, OptionValue, Pattern, Placement, ProcessorTimes,
+    Estimate, HeldBackRecord, LayoutPlace, CallMode, Object, OptionValue, Pattern, Placement, ProcessorTimes,
     Throttling, Verdict,
 };
 use ipcost_sys::others::Busy;
@@ -347,17 +347,17 @@ fn what_a_side_does_more_is_named_with_what_it_takes() {
     assert_first("logging", "write", &[waits(log(), 90_000.0)], Part::Waiting, 90_000.0);
     let slept = CallRecord { sleep_ns: 200_000.0, ..waits(plain("clock_nanosleep", 1.0), 260_000.0) };
     assert_first("sleep", "clock_nanosleep", &[slept], Part::Waiting, 260_000.0);
-    let idle = CallRecord { timeouts: 1.0, ..manner(waits(plain("poll", 1.0), 1e6), Manner::TimeOnly, 1.0) };
+    let idle = CallRecord { timeouts: 1.0, ..manner(waits(plain("poll", 1.0), 1e6), CallMode::TimeOnly, 1.0) };
     assert_first("sleep", "poll", &[idle], Part::Waiting, 1e6);
     assert_first("logging", "write", &[log()], Part::ClientSystem, 1_000.0);
-    let complaint = manner(on(call("write", 1.0, 9.0, 9.0), Object::Pipe), Manner::StandardError, 1.0);
+    let complaint = manner(on(call("write", 1.0, 9.0, 9.0), Object::Pipe), CallMode::StandardError, 1.0);
     assert_first("logging", "write", &[complaint], Part::ClientSystem, 1_000.0);
     assert_first("event-loop", "epoll_wait", &[plain("epoll_wait", 1.0)], Part::ClientSystem, 800.0);
     let maps = [plain("mmap", 1.0), plain("munmap", 1.0)];
     assert_first("allocation", "munmap", &maps, Part::ClientSystem, 5_000.0);
-    let locked = manner(waits(plain("futex", 1.2), 50_000.0), Manner::MutexWait, 1.0);
+    let locked = manner(waits(plain("futex", 1.2), 50_000.0), CallMode::MutexWait, 1.0);
     assert_first("lock-contention", "futex", &[locked], Part::Waiting, 50_000.0);
-    let file_lock = manner(waits(on(plain("flock", 2.0), Object::File), 50_000.0), Manner::FileLock, 2.0);
+    let file_lock = manner(waits(on(plain("flock", 2.0), Object::File), 50_000.0), CallMode::FileLock, 2.0);
     assert_first("lock-contention", "flock", &[file_lock], Part::Waiting, 50_000.0);
     assert_first("more-calls", "getppid", &[plain("getppid", 50.0)], Part::ClientSystem, 4_000.0);
 }
@@ -417,7 +417,7 @@ fn what_calls_take_is_told_from_timed_batches() {
 #[test]
 fn an_operation_that_passes_between_threads() {
     let futex = CallRecord {
-        manners: BTreeMap::from([(Manner::WordWait, 2.0), (Manner::WordWake, 2.0)]),
+        manners: BTreeMap::from([(CallMode::WordWait, 2.0), (CallMode::WordWake, 2.0)]),
         ..plain("futex", 4.0)
     };
     let (mut cell, native, mut case) = planted(&[futex], Part::Waiting, 20_000.0);
@@ -527,7 +527,7 @@ fn what_a_traced_side_reads_more_often_is_no_more_calls() {
 fn records_of_tls() {
     let mut cell = clean(Pattern::Rr, "unix", 64);
     let header = CallRecord {
-        manners: BTreeMap::from([(Manner::RecordHeader, 1.0)]),
+        manners: BTreeMap::from([(CallMode::RecordHeader, 1.0)]),
         ..call("recvfrom", 2.0, 43.0, 43.0)
     };
     cell.sides.client.system_calls = Some(vec![call("sendto", 1.0, 86.0, 86.0), header]);

@@ -19,7 +19,7 @@ use self::wire::{
     HEADER_BYTES, Handshake, LONGEST_LOOKED_AT, LONGEST_PACKET, NOT_MARIADB, Wire, error_in, handshake,
     integer_bytes, known, length, packets, text, until_nul, xor,
 };
-use super::kind::{Listens, Login, NO_PASSWORD, ServerKind, ServerTold, Speech, Taken, passed};
+use super::kind::{Listens, Login, NO_PASSWORD, ServerKind, ReportedFacts, Speech, Taken, passed};
 use super::trust::Trust;
 use crate::adapters::refused;
 use crate::adapters::server_address::ServerAddress;
@@ -86,14 +86,14 @@ const NATIVE: &str = "mysql_native_password";
 const CACHING: &str = "caching_sha2_password";
 const ED25519: &str = "client_ed25519";
 
-fn facts(login: &Login, at: &ServerAddress) -> Result<ServerTold, PeerError> {
+fn facts(login: &Login, at: &ServerAddress) -> Result<ReportedFacts, PeerError> {
     let mut queries = MariadbQueries::new(login, "SELECT 1")?;
     let mut connection = at.connect_patiently()?;
     queries.greet(&mut connection)?;
     let _ = send_all(&mut *connection, queries.farewell());
     // Servers offer it over both sockets; the clients of both take it unasked over TCP alone.
     let offers_tls = queries.offers_tls && at.path().is_none();
-    Ok(ServerTold { version: short(&queries.version), login: queries.how.to_owned(), offers_tls })
+    Ok(ReportedFacts { version: short(&queries.version), login: queries.how.to_owned(), offers_tls })
 }
 
 /// `10.11.19-MariaDB` of `5.5.5-10.11.19-MariaDB-0+deb12u1`: servers put a version before their own that old clients accept.
@@ -430,15 +430,15 @@ mod tests {
 
     #[test]
     fn an_error_is_told_with_what_to_do_and_no_file_is_sent() {
-        let told = |reply: &[u8]| queries("").take(reply).unwrap_err();
+        let refusal = |reply: &[u8]| queries("").take(reply).unwrap_err();
         let error = reply(&[b"\xff\x00\x07#25006Cannot execute statement in a READ ONLY transaction"]);
-        assert!(told(&error).contains("READ ONLY transaction; give --writes"));
-        assert!(told(&reply(&[b"\xfb/etc/passwd"])).contains("none is sent"));
+        assert!(refusal(&error).contains("READ ONLY transaction; give --writes"));
+        assert!(refusal(&reply(&[b"\xfb/etc/passwd"])).contains("none is sent"));
         assert_eq!(
             error_in(b"\xff\x6a\x04Host 'x' is not allowed"),
             "Host 'x' is not allowed; create a user who may come from there"
         );
-        assert_eq!(told(b"HTTP/1.1 400 Bad Request\r\n"), NOT_MARIADB);
+        assert_eq!(refusal(b"HTTP/1.1 400 Bad Request\r\n"), NOT_MARIADB);
         assert!(handshake(b"\x0a10.11").is_none() && handshake(b"").is_none());
     }
 

@@ -1,7 +1,7 @@
 //! What a side writes elsewhere, and how much it moves at a time.
 
 use ipcost_lab::rules;
-use ipcost_lab::strace::Manner;
+use ipcost_lab::strace::CallMode;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 use ipcost_model::{Delivery, Object, Pattern};
@@ -40,7 +40,7 @@ pub(super) fn logging(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let to = match kind {
         CallKind::WriteTo(Object::File) => "a file",
         CallKind::WriteTo(Object::Device) => "a device",
-        _ if sum.in_manner(Manner::StandardError) > 0.0 => "standard error",
+        _ if sum.in_manner(CallMode::StandardError) > 0.0 => "standard error",
         CallKind::WriteTo(Object::Pipe) => "a pipe",
         _ => "a socket",
     };
@@ -105,7 +105,7 @@ pub(super) fn tls(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let records = |message: f64| (message / TLS_RECORD_BYTES).ceil().max(1.0);
     let added = (doing.kinds.get(&CallKind::Send)?.moved? - message) / records(message);
     let received = doing.kinds.get(&CallKind::Receive);
-    let headers = received.map_or(0.0, |sum| sum.in_manner(Manner::RecordHeader));
+    let headers = received.map_or(0.0, |sum| sum.in_manner(CallMode::RecordHeader));
     let own = doing.ns_where(|item| item.act == Act::UserTime);
     // Who reads records in larger pieces is known by the same addition in both directions, and by the work for it.
     let other = if doing.side == PeerRole::Client { cell.reply } else { cell.size } as f64;

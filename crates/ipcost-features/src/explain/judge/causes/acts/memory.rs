@@ -56,8 +56,8 @@ pub(super) fn allocation(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     );
     let remedy =
         "reuse buffers, or let the allocator keep memory (glibc: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD)";
-    let told = names.iter().map(|name| (*name).to_owned()).collect();
-    Some((doing.cause(rules::ALLOCATION, &most.name, more, ns, said, remedy), told))
+    let covered = names.iter().map(|name| (*name).to_owned()).collect();
+    Some((doing.cause(rules::ALLOCATION, &most.name, more, ns, said, remedy), covered))
 }
 
 pub(super) fn page_faults(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
@@ -70,6 +70,6 @@ pub(super) fn page_faults(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let ns = doing.ns_where(|item| item.act == Act::PageFaults || advice(item));
     let said = format!("touches {} pages an operation that it has to be given first", count(more));
     let remedy = "reuse memory that was touched before; get it ahead of time (MAP_POPULATE, mlock)";
-    let told = vec![ADVICE.to_owned()];
-    Some((doing.cause(rules::PAGE_FAULTS, "page_faults", more, ns, said, remedy), told))
+    let covered = vec![ADVICE.to_owned()];
+    Some((doing.cause(rules::PAGE_FAULTS, "page_faults", more, ns, said, remedy), covered))
 }

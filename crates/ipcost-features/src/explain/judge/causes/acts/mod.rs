@@ -44,7 +44,7 @@ struct ActiveSide<'a> {
     /// What has been recognised so far; the general rules come after those that know more.
     found: Vec<NamedCause>,
     /// The calls that this tells of.
-    told: Vec<String>,
+    covered: Vec<String>,
 }
 
 impl ActiveSide<'_> {
@@ -189,12 +189,12 @@ pub(super) fn of_cell(facts: &CauseInputs<'_>, cell: &ExplainedCell, cut: bool) 
             reference,
             there,
             found: Vec::new(),
-            told: Vec::new(),
+            covered: Vec::new(),
         };
         for rule in RULES {
             if let Some((cause, calls)) = rule(&doing) {
                 doing.found.push(cause);
-                doing.told.extend(calls);
+                doing.covered.extend(calls);
             }
         }
         if reference.is_some() {
@@ -237,7 +237,7 @@ fn reference<'a>(
 fn more_calls(doing: &ActiveSide<'_>) -> Vec<NamedCause> {
     let untold = doing
         .often()
-        .filter(|(_, sum, _)| !doing.told.contains(&sum.name) && !OF_THE_MOMENT.contains(&sum.name.as_str()));
+        .filter(|(_, sum, _)| !doing.covered.contains(&sum.name) && !OF_THE_MOMENT.contains(&sum.name.as_str()));
     untold
         .map(|(_, sum, more)| {
             let said = format!("makes {} more `{}`{} an operation", count(more), sum.name, of_bytes(sum));
@@ -250,9 +250,9 @@ fn more_calls(doing: &ActiveSide<'_>) -> Vec<NamedCause> {
 /// Storage and migrations, where no cause tells of them.
 fn counted(doing: &ActiveSide<'_>) -> Vec<NamedCause> {
     let mut more = Vec::new();
-    let told = [rules::SYNC_WRITES, rules::LOGGING, rules::STORAGE].into_iter().any(|rule| doing.has(rule));
+    let covered = [rules::SYNC_WRITES, rules::LOGGING, rules::STORAGE].into_iter().any(|rule| doing.has(rule));
     for (event, verb) in [("disk_bytes_written", "writes"), ("disk_bytes_read", "reads")] {
-        let bytes = doing.more_events(event).filter(|bytes| *bytes >= STORAGE_BYTES && !told);
+        let bytes = doing.more_events(event).filter(|bytes| *bytes >= STORAGE_BYTES && !covered);
         let Some(bytes) = bytes else { continue };
         let said = format!("{verb} {} of storage an operation", size_text(bytes.round() as u64));
         more.push(doing.cause(rules::STORAGE, event, bytes, None, said, IN_MEMORY));

@@ -1,7 +1,7 @@
 //! Calls in which a side waits for something of its own: storage, a time, a lock, another of its threads.
 
 use ipcost_lab::rules::{self, nanoseconds};
-use ipcost_lab::strace::Manner;
+use ipcost_lab::strace::CallMode;
 use ipcost_model::units::size_text;
 use ipcost_model::{Object, Pattern};
 
@@ -36,9 +36,9 @@ pub(super) fn sync_writes(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let ns = doing.ns_of(&[&sum.name]);
     let said = format!("waits for storage in {} `{}` an operation", count(more), sum.name);
     let remedy = "let several operations share one sync (group commit), sync from another thread, or do not sync where losing the last moments is allowed";
-    let mut told = vec![sum.name.clone()];
-    told.extend(doing.kinds.iter().filter(|(kind, _)| to_file(kind)).map(|(_, sum)| sum.name.clone()));
-    Some((doing.cause(rules::SYNC_WRITES, &sum.name, more, ns, said, remedy), told))
+    let mut covered = vec![sum.name.clone()];
+    covered.extend(doing.kinds.iter().filter(|(kind, _)| to_file(kind)).map(|(_, sum)| sum.name.clone()));
+    Some((doing.cause(rules::SYNC_WRITES, &sum.name, more, ns, said, remedy), covered))
 }
 
 /// Reads that come from storage rather than from memory.
@@ -72,14 +72,14 @@ pub(super) fn connect_poll(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     (timeouts >= OFTEN).then(|| {
         let ns = sum.took_ns;
         let asks = ["fcntl", "getsockopt", "getpeername", "getsockname", "ioctl"];
-        let told = asks.iter().map(|name| (*name).to_owned()).chain([sum.name.clone()]).collect();
+        let covered = asks.iter().map(|name| (*name).to_owned()).chain([sum.name.clone()]).collect();
         let said = format!(
             "waits in {} `{}` a connection until the time given is over, and nothing came",
             count(timeouts),
             sum.name
         );
         let remedy = "poll for writing (POLLOUT), which is what a connection that becomes ready reports, or connect with a blocking socket";
-        (doing.cause(rules::CONNECT_POLL, &sum.name, timeouts, ns, said, remedy), told)
+        (doing.cause(rules::CONNECT_POLL, &sum.name, timeouts, ns, said, remedy), covered)
     })
 }
 
@@ -92,14 +92,14 @@ pub(super) fn thread_hand_over(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let by_all = [doing.kinds.get(&futex), aside.get(&futex)];
     let manner = |manner| by_all.iter().flatten().map(|sum| sum.in_manner(manner)).sum::<f64>();
     // A condition or a word of memory is waited for; what wakes it comes with that.
-    let words = manner(Manner::WordWait);
+    let words = manner(CallMode::WordWait);
     let both = |on: Object| {
         let (reads, writes) = (doing.more(&CallKind::ReadOf(on)), doing.more(&CallKind::WriteTo(on)));
         reads.min(writes).max(0.0)
     };
     let by_descriptor = both(Object::Event) + both(Object::Pipe);
     let hands = words + by_descriptor;
-    if threads < 2 || threads <= there || hands < OFTEN || manner(Manner::MutexWait) > hands {
+    if threads < 2 || threads <= there || hands < OFTEN || manner(CallMode::MutexWait) > hands {
         return None;
     }
     let names: &[&str] = if words >= by_descriptor { &["futex"] } else { &["read", "write"] };
@@ -110,19 +110,19 @@ pub(super) fn thread_hand_over(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
         count(hands)
     );
     let remedy = "handle a message in the thread that receives it, or hand over several at once";
-    let told = names.iter().map(|name| (*name).to_owned()).collect();
-    Some((doing.cause(rules::THREAD_HAND_OVER, subject, hands, ns, said, remedy), told))
+    let covered = names.iter().map(|name| (*name).to_owned()).collect();
+    Some((doing.cause(rules::THREAD_HAND_OVER, subject, hands, ns, said, remedy), covered))
 }
 
 pub(super) fn lock_contention(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     let futex = doing.kinds.get(&CallKind::Other("futex".to_owned()));
-    let waits = futex.map_or(0.0, |sum| sum.in_manner(Manner::MutexWait));
+    let waits = futex.map_or(0.0, |sum| sum.in_manner(CallMode::MutexWait));
     let file_lock = || {
-        doing.often().find(|(_, sum, _)| sum.in_manner(Manner::FileLock) >= OFTEN && sum.took_ns.is_some())
+        doing.often().find(|(_, sum, _)| sum.in_manner(CallMode::FileLock) >= OFTEN && sum.took_ns.is_some())
     };
     let remedy = "hold the lock for less, or give each thread data of its own";
     // Who hands over by a condition takes its mutex, too.
-    let hands_over = futex.is_some_and(|sum| sum.in_manner(Manner::WordWait) >= waits);
+    let hands_over = futex.is_some_and(|sum| sum.in_manner(CallMode::WordWait) >= waits);
     if waits >= OFTEN / 4.0 && !hands_over {
         let ns = doing.ns_of(&["futex"]);
         let said =
@@ -153,6 +153,6 @@ pub(super) fn event_loop(doing: &ActiveSide<'_>) -> Option<NamedCalls> {
     );
     let ns = doing.ns_of(&[&sum.name]);
     let remedy = "read first and poll only when there was nothing; or handle several messages for each poll";
-    let told = vec![sum.name.clone(), "epoll_ctl".to_owned()];
-    Some((doing.cause(rules::EVENT_LOOP, &sum.name, more, ns, said, remedy), told))
+    let covered = vec![sum.name.clone(), "epoll_ctl".to_owned()];
+    Some((doing.cause(rules::EVENT_LOOP, &sum.name, more, ns, said, remedy), covered))
 }

@@ -13,7 +13,7 @@ use super::{ClaimTest, Replication, Software, System};
 /// A condition under which cells are measured besides what was published.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Stratum {
+pub struct Condition {
     /// In words that follow a verdict, such as `on one core`.
     pub name: String,
     /// Where the processes run, if the article let the scheduler choose.
@@ -33,7 +33,7 @@ pub struct Stratum {
     pub os: Vec<System>,
 }
 
-impl Stratum {
+impl Condition {
     /// The published cell under this condition.
     pub fn of(&self, published: &Point) -> Point {
         let mut point = published.clone();
@@ -67,12 +67,12 @@ impl Stratum {
 }
 
 /// As published, which is `None`, then under each condition.
-pub(super) fn published_and<'a>(strata: &[&'a Stratum]) -> impl Iterator<Item = Option<&'a Stratum>> {
+pub(super) fn published_and<'a>(strata: &[&'a Condition]) -> impl Iterator<Item = Option<&'a Condition>> {
     std::iter::once(None).chain(strata.iter().copied().map(Some))
 }
 
 /// A published cell as it was published, or under a condition.
-pub(super) fn point_under(stratum: Option<&Stratum>, published: &Point) -> Point {
+pub(super) fn point_under(stratum: Option<&Condition>, published: &Point) -> Point {
     stratum.map_or_else(|| published.clone(), |stratum| stratum.of(published))
 }
 
@@ -85,7 +85,7 @@ pub(super) fn is_conditional(test: &ClaimTest, software: Software) -> bool {
 /// The cells of a test among the published ones, if the condition changes one of them, and an option of it, if it has any, acts on one:
 /// what it does besides, such as to place them, another condition does alone.
 pub(super) fn cells_under<'a>(
-    stratum: &Stratum,
+    stratum: &Condition,
     test: &ClaimTest,
     published: &'a [PlannedCell],
 ) -> Option<Vec<&'a PlannedCell>> {
@@ -101,7 +101,7 @@ pub(super) fn cells_under<'a>(
 /// The cells that a condition needs for the claims of a replication, each as a matrix of its own.
 pub fn cells(
     replication: &Replication,
-    stratum: &Stratum,
+    stratum: &Condition,
     software: Software,
     published: &[PlannedCell],
 ) -> Result<Vec<Matrix>, String> {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_condition_puts_peers_in_the_place_of_others() {
-        let stratum: Stratum =
+        let stratum: Condition =
             toml::from_str("name = \"with a longer queue\"\npeers = { a = \"b\" }").unwrap();
         let published = Point {
             client: "a".to_owned(),
