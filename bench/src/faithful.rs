@@ -270,14 +270,14 @@ impl FaithfulTurns<'_> {
             let plain: Vec<f64> =
                 self.figures.iter().filter_map(|turn| turn[index].as_ref()?.get("wall").copied()).collect();
             let own = outcome.samples.iter().filter(|sample| sample.cell as usize == index);
-            let ledger: Vec<f64> = own.map(|sample| sample.wall_ns as f64 / sample.ops as f64).collect();
+            let record: Vec<f64> = own.map(|sample| sample.wall_ns as f64 / sample.ops as f64).collect();
             let shown =
                 |values: &[f64]| median(values).map_or_else(|| "–".to_owned(), |ns| format!("{ns:.0}"));
             eprintln!(
                 "xtask: {}: plainly {} ns, in the ledger {} ns",
                 cell.id,
                 shown(&plain),
-                shown(&ledger)
+                shown(&record)
             );
         }
     }
@@ -293,8 +293,8 @@ enum Agreement {
 }
 
 /// Of the intervals of both sides, and the logarithm of their quotient.
-fn agreement(ledger: &Interval, plain: &Interval, apart: f64) -> Agreement {
-    match (ledger.bounds, plain.bounds) {
+fn agreement(record: &Interval, plain: &Interval, apart: f64) -> Agreement {
+    match (record.bounds, plain.bounds) {
         (Some((lo, hi)), Some((plain_lo, plain_hi))) => {
             let overlap = lo <= plain_hi && plain_lo <= hi;
             if overlap && apart.abs() <= MOST.ln_1p() { Agreement::Agrees } else { Agreement::Differs }
@@ -326,9 +326,9 @@ fn show(
     let alpha = ALPHA / comparable.len().max(1) as f64;
     let interval = |values: &[f64]| epoch_interval(values, alpha).map(|found| found.interval);
     let mut rows = Rows::default();
-    for (test, ledger, plain) in &comparable {
-        let quotient: Vec<f64> = ledger.iter().zip(plain).map(|(ledger, plain)| ledger - plain).collect();
-        let (Some(of_ledger), Some(of_plain)) = (interval(ledger), interval(plain)) else { continue };
+    for (test, record, plain) in &comparable {
+        let quotient: Vec<f64> = record.iter().zip(plain).map(|(record, plain)| record - plain).collect();
+        let (Some(of_ledger), Some(of_plain)) = (interval(record), interval(plain)) else { continue };
         let Some(apart) = median(&quotient) else { continue };
         let agreement = agreement(&of_ledger, &of_plain, apart);
         // Tests marked as contradicted in the ledger decide nothing there.

@@ -9,7 +9,7 @@ use ipcost_features::check::{self, Check, View, github, junit};
 use ipcost_features::compare::{self, CompareSettings, PastRuns};
 use ipcost_features::fleet::{self, Gatherer};
 use ipcost_features::history::{self, RunSummary};
-use ipcost_features::replicate::{self, Ledger};
+use ipcost_features::replicate::{self, ReplicationRecord};
 use ipcost_features::trend::{self, TrendCellName};
 use ipcost_lab::{About, Outcome, document as drawn_up};
 use ipcost_model::{
@@ -23,9 +23,9 @@ use ipcost_report::{benchfmt, csv, json, otava, run_page};
 /// A file of several experiments.
 pub fn answers(bytes: &[u8]) {
     let documents = read_documents(bytes).unwrap_or_default();
-    let ledgers: Vec<AnsweredRun<Ledger>> =
+    let records: Vec<AnsweredRun<ReplicationRecord>> =
         documents.iter().filter_map(|document| answered_as(document.clone()).ok().flatten()).collect();
-    every_output("overview", &replicate::overview(&ledgers));
+    every_output("overview", &replicate::overview(&records));
     together(&documents);
     documents.into_iter().for_each(use_all);
 }

@@ -28,8 +28,8 @@ pub fn all(shelf: &Shelf) -> Result<Vec<(&'static str, String)>> {
     let redis = shelf.app("app-redis")?;
     let requests = table_of(&redis, ROOM, str::to_owned)?;
     let of_ledger = |id: &str, place| {
-        let ledger = ledger(shelf, id)?;
-        drawn(&page_of_ledger(&ledger, &ledger.document), place)
+        let record = record(shelf, id)?;
+        drawn(&page_of_ledger(&record, &record.document), place)
     };
     Ok(vec![
         ("terminal.svg", terminal("ipcost", &summary(&default, NARROW))),
@@ -42,8 +42,8 @@ pub fn all(shelf: &Shelf) -> Result<Vec<(&'static str, String)>> {
 }
 
 /// A ledger among those of all files.
-fn ledger(shelf: &Shelf, id: &str) -> Result<AnsweredRun<ReplicationRecord>> {
-    let found = shelf.ledgers()?.into_iter().flatten().find(|ledger| ledger.id == id);
+fn record(shelf: &Shelf, id: &str) -> Result<AnsweredRun<ReplicationRecord>> {
+    let found = shelf.records()?.into_iter().flatten().find(|record| record.id == id);
     found.with_context(|| format!("no ledger of {id}"))
 }
 

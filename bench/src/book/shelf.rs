@@ -77,15 +77,15 @@ impl Shelf {
     }
 
     /// The ledgers of every file that holds nothing else, those of a machine together.
-    pub fn ledgers(&self) -> Result<Vec<Vec<AnsweredRun<ReplicationRecord>>>> {
+    pub fn records(&self) -> Result<Vec<Vec<AnsweredRun<ReplicationRecord>>>> {
         let mut found = Vec::new();
         for (name, _) in documents(&self.dir)? {
             let documents = self.all(&name)?;
-            let ledgers = documents.iter().map(|it| Ok(answered_as(it.clone())?));
-            let ledgers: Option<Vec<AnsweredRun<ReplicationRecord>>> = ledgers.collect::<Result<_>>()?;
-            found.extend(ledgers.filter(|ledgers| !ledgers.is_empty()));
+            let records = documents.iter().map(|it| Ok(answered_as(it.clone())?));
+            let records: Option<Vec<AnsweredRun<ReplicationRecord>>> = records.collect::<Result<_>>()?;
+            found.extend(records.filter(|records| !records.is_empty()));
         }
-        Ok(crate::ledgers::by_machine(found))
+        Ok(crate::records::by_machine(found))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_model::pace::Pause;
-use ipcost_model::protocol::{PACER_NS, PeerRole, QUEUED, LatencyKind, UNSENT};
+use ipcost_model::protocol::{LatencyKind, PACER_NS, PeerRole, QUEUED, UNSENT};
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, HeldBack,
     HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, Lookup, MeanContrast,

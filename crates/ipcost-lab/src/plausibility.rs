@@ -258,7 +258,11 @@ mod tests {
             ..honest()
         };
         assert_eq!(paced(reported(100.0, 30_000_000.0), false), Ok(()));
-        assert_eq!(paced(reported(100.0, 1_500_000_000.0), true), Ok(()), "all wait from the begin to the end");
+        assert_eq!(
+            paced(reported(100.0, 1_500_000_000.0), true),
+            Ok(()),
+            "all wait from the begin to the end"
+        );
         let late = Done {
             wall_ns: 1_000_000,
             sent_ns: None,

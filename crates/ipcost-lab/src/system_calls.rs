@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::strace::{Direction, CallMode, Object, TraceSummary, TracedCall, TracedCalls};
+use crate::strace::{CallMode, Direction, Object, TraceSummary, TracedCall, TracedCalls};
 
 /// System calls caused by clocks and locks, which differ from run to run.
 const INCIDENTAL: [&str; 6] =

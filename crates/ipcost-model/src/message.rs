@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use crate::protocol::{Address, Done, FromPeer, Hello, MAX_LATENCY_VALUES, LatencyKind};
+use crate::protocol::{Address, Done, FromPeer, Hello, LatencyKind, MAX_LATENCY_VALUES};
 use crate::text::shortened;
 
 /// The most names in a message's `effective` or `measures`, and in a list of a `hello`.

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
-use ipcost_model::protocol::{Done, MAX_LATENCY_VALUES, LatencyKind};
+use ipcost_model::protocol::{Done, LatencyKind, MAX_LATENCY_VALUES};
 use ipcost_sys::clock::now_ns;
 use serde::{Deserialize, Serialize};
 

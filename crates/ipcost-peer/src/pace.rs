@@ -3,7 +3,7 @@
 use std::hint::{black_box, spin_loop};
 
 use ipcost_model::pace::{Arrivals, CPU_DMA_LATENCY, PACER, POLLUTE, Pace, TIMER_SLACK};
-use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, PACER_NS, QUEUED, LatencyKind, UNSENT};
+use ipcost_model::protocol::{LatencyKind, OPERATIONS, OPERATIONS_NS, PACER_NS, QUEUED, UNSENT};
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::pausing::{self, IdleStateLimit};
@@ -362,7 +362,10 @@ mod tests {
         let mut report = Report::default();
         paced.add_to(&mut report);
         assert_eq!(report.measures[OPERATIONS], 5.0);
-        assert_eq!((report.latencies[&LatencyKind::Latency].count(), report.latencies[&LatencyKind::Late].count()), (5, 5));
+        assert_eq!(
+            (report.latencies[&LatencyKind::Latency].count(), report.latencies[&LatencyKind::Late].count()),
+            (5, 5)
+        );
         assert!(!report.measures.contains_key(QUEUED));
     }
 

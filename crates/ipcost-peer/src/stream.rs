@@ -2,7 +2,7 @@
 
 use ipcost_model::Cell;
 use ipcost_model::pace::STAMP_BYTES;
-use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, RECEIVES, LatencyKind};
+use ipcost_model::protocol::{LatencyKind, OPERATIONS, OPERATIONS_NS, RECEIVES};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Channel, Connection};
 

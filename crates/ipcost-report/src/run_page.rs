@@ -93,8 +93,9 @@ pub fn promise(document: &Document) -> Block<'static> {
 /// How it was measured, where, what distorts it, and how to measure it again.
 pub fn notes(document: &Document, warnings: &[Warning]) -> Vec<Block<'static>> {
     let mut notes: Vec<Block<'static>> = Vec::new();
-    let list =
-        |warnings: &[Warning]| Block::List(warnings.iter().map(|one| Paragraph::plain(&one.message)).collect());
+    let list = |warnings: &[Warning]| {
+        Block::List(warnings.iter().map(|one| Paragraph::plain(&one.message)).collect())
+    };
     if !warnings.is_empty() {
         let says = if warnings.len() == 1 { "says" } else { "say" };
         let title = format!("{} {says} what distorts it", counted(warnings.len() as u64, "warning"));

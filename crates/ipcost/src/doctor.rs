@@ -7,7 +7,7 @@ use ipcost_features::doctor::{examination, page};
 
 use crate::args::{DoctorArgs, RecordFiles};
 use crate::exit::Problem;
-use crate::output::{room, print_error};
+use crate::output::{print_error, room};
 use crate::record_files;
 use crate::run::meet_others;
 

@@ -9,7 +9,7 @@ use ipcost_model::{Document, Stopped};
 use crate::args::{Common, OutputArgs};
 use crate::exit::{INTERRUPTED, Problem, complain, ended};
 use crate::history::{self, SamplesFile};
-use crate::output::{Showing, is_standard_output, show, print_error};
+use crate::output::{Showing, is_standard_output, print_error, show};
 use crate::outputs;
 use crate::redact::Redacting;
 

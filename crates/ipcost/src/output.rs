@@ -46,7 +46,11 @@ pub fn show(document: &Document, answer: Option<&dyn Answer>, showing: Showing<'
     };
     print(&page.terminal(showing.wide, if showing.wide { room() } else { room().min(most) }))?;
     if !showing.quiet {
-        print_error(&run_page::warnings(&warnings_of(document, answer), showing.texts, room_on_standard_error()));
+        print_error(&run_page::warnings(
+            &warnings_of(document, answer),
+            showing.texts,
+            room_on_standard_error(),
+        ));
     }
     Ok(())
 }

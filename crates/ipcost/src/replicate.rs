@@ -7,8 +7,8 @@ use anyhow::{anyhow, ensure};
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::replicate::needs::Needs;
 use ipcost_features::replicate::{
-    ReplicationRecord, ReplicateRequest, Replication, catalogue, cells_of_run, check, figure, overview, published,
-    repeat, run as measure, scale,
+    ReplicateRequest, Replication, ReplicationRecord, catalogue, cells_of_run, check, figure, overview,
+    published, repeat, run as measure, scale,
 };
 use ipcost_model::Document;
 use ipcost_sys::host;
@@ -85,8 +85,8 @@ struct Decided {
     interrupted: bool,
 }
 
-fn nothing_measured(ledger: &ReplicationRecord, reasons: &[String]) -> Problem {
-    Problem::failed(anyhow!("{}: nothing was measured: {}", ledger.id, reasons.join("; ")))
+fn nothing_measured(record: &ReplicationRecord, reasons: &[String]) -> Problem {
+    Problem::failed(anyhow!("{}: nothing was measured: {}", record.id, reasons.join("; ")))
 }
 
 impl Decided {

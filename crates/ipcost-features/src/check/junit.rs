@@ -6,7 +6,7 @@
 
 use ipcost_report::xml::{attribute, text};
 
-use crate::check::words::{advice, figures, place, deciding_test};
+use crate::check::words::{advice, deciding_test, figures, place};
 use crate::check::{CheckedClaim, CheckedTest, View};
 use ipcost_model::ClaimVerdict;
 

@@ -4,7 +4,7 @@ use ipcost_model::{Document, Warning};
 use ipcost_report::page::{Block, ClaimBlock, Column, Field, FieldValue, Page, Paragraph, Table, Tone};
 
 use crate::answer::Answer;
-use crate::check::words::{advice, figures, place, summary, deciding_test, text};
+use crate::check::words::{advice, deciding_test, figures, place, summary, text};
 use crate::check::{Check, CheckedClaim, CheckedTest, View};
 use ipcost_model::ClaimVerdict;
 

@@ -195,8 +195,8 @@ impl Gatherer {
             return self.run(document, Vec::new());
         };
         let answer: &dyn Any = &*answer;
-        if let Some(ledger) = answer.downcast_ref::<ReplicationRecord>() {
-            return self.ledger(ledger);
+        if let Some(record) = answer.downcast_ref::<ReplicationRecord>() {
+            return self.record(record);
         }
         if let Some(check) = answer.downcast_ref::<Check>() {
             let claims = check.claims.iter().map(|claim| self.checked(claim)).collect();
@@ -222,28 +222,28 @@ impl Gatherer {
         }
     }
 
-    fn ledger(&mut self, ledger: &ReplicationRecord) -> Result<FleetQuestion, String> {
-        if let Some(reasons) = ledger.unmeasured() {
+    fn record(&mut self, record: &ReplicationRecord) -> Result<FleetQuestion, String> {
+        if let Some(reasons) = record.unmeasured() {
             return Err(format!("nothing was measured: {}", reasons.join("; ")));
         }
         let mut claims = Vec::new();
-        for claim in &ledger.claims {
+        for claim in &record.claims {
             let text = || ClaimText {
-                of: ledger.id.clone(),
+                of: record.id.clone(),
                 text: claim.text.clone(),
                 published: claim.published.clone(),
                 names_size: claim.size.is_some(),
             };
             let original = claim.conditions.iter().filter(|under| under.software == Software::Original);
             claims.push(ClaimOnHost {
-                claim: self.claims.number(&format!("{}\n{}", ledger.id, claim.text), text),
+                claim: self.claims.number(&format!("{}\n{}", record.id, claim.text), text),
                 word: claim.word,
                 size: claim.size,
                 sentence: claim.sentence.clone(),
-                conditions: original.map(|under| (under.stratum.clone(), under.word)).collect(),
+                conditions: original.map(|under| (under.condition.clone(), under.word)).collect(),
             });
         }
-        Ok(FleetQuestion::Ledger { id: ledger.id.clone(), claims })
+        Ok(FleetQuestion::Ledger { id: record.id.clone(), claims })
     }
 
     fn run(&mut self, document: &Document, claims: Vec<ClaimOnHost>) -> Result<FleetQuestion, String> {

@@ -83,7 +83,9 @@ fn advice(on: &[String]) -> Option<String> {
 pub(super) fn retell(claim: &mut ReplicatedClaim, runs: &[ReplicatedRun]) {
     let table = ClaimTable::of(claim, runs);
     let settings = table.settings();
-    let fields = |of: &dyn Fn(&ReplicatedTest) -> ClaimVerdict, under: Option<usize>| -> Vec<Vec<FieldRange>> {
+    let fields = |of: &dyn Fn(&ReplicatedTest) -> ClaimVerdict,
+                  under: Option<usize>|
+     -> Vec<Vec<FieldRange>> {
         let of_part = |part: &Part<'_>| {
             let rows = part.grid(of).rows.into_iter().map(|mut row| {
                 let is_placed = |at: &str| {
@@ -114,10 +116,10 @@ pub(super) fn retell(claim: &mut ReplicatedClaim, runs: &[ReplicatedRun]) {
     let conditions: Vec<ClaimCondition> = (0..table.columns.len())
         .filter(|column| fields(&direction, Some(*column)).iter().any(|part| !part.is_empty()))
         .map(|column| {
-            let Under { stratum, software, .. } = table.columns[column].clone();
+            let Under { condition, software, .. } = table.columns[column].clone();
             let (word, size) = known(Some(column));
             let figures = ClaimSentences::of(&table, Some(column)).whole();
-            ClaimCondition { stratum, software, word, size, figures }
+            ClaimCondition { condition, software, word, size, figures }
         })
         .collect();
     let (word, size) = known(None);
@@ -521,7 +523,7 @@ fn by_condition(
 ) -> Option<Vec<String>> {
     let [row] = &grid.rows[..] else { return None };
     let (least, most) = statement.segments.first()?.values;
-    let set = |column: &&usize| under[**column].stratum.is_some();
+    let set = |column: &&usize| under[**column].condition.is_some();
     let columns: Vec<usize> = match statement.columns.iter().filter(set).count() {
         0 | 1 => statement.columns.clone(),
         _ => statement.columns.iter().filter(set).copied().collect(),
@@ -561,7 +563,8 @@ fn conditions_name(columns: &[Under], these: &[usize], all: &[usize]) -> String 
             return format!(" {said}");
         }
     }
-    let name = |column: &usize| columns[*column].stratum.clone().unwrap_or_else(|| "as published".to_owned());
+    let name =
+        |column: &usize| columns[*column].condition.clone().unwrap_or_else(|| "as published".to_owned());
     let named = if mine.is_empty() { these } else { &mine };
     format!(" {}", ipcost_model::and_joined(&named.iter().map(name).collect::<Vec<_>>()))
 }
@@ -614,9 +617,9 @@ mod tests {
 
     /// A claim that TCP costs less than a Unix socket, by size: what is known, and the ratio.
     fn claim(rows: &[(Option<&str>, u64, ClaimVerdict, f64)]) -> ReplicatedClaim {
-        let test = |(stratum, size, word, value): &(Option<&str>, u64, ClaimVerdict, f64)| ReplicatedTest {
+        let test = |(condition, size, word, value): &(Option<&str>, u64, ClaimVerdict, f64)| ReplicatedTest {
             about: "tcp over unix".to_owned(),
-            stratum: stratum.map(str::to_owned),
+            condition: condition.map(str::to_owned),
             value: Some(*value),
             lo: Some(value * 0.9),
             hi: Some(value * 1.1),
@@ -695,7 +698,7 @@ mod tests {
         let one = claim.tests[0].clone();
         claim.tests.extend((0..20_000).map(|number| {
             let compared = one.compared.clone().map(|it| Compared { a: format!("a{number}"), ..it });
-            ReplicatedTest { compared, stratum: Some(format!("s{}", number % 50)), ..one.clone() }
+            ReplicatedTest { compared, condition: Some(format!("s{}", number % 50)), ..one.clone() }
         }));
         retell(&mut claim, &[]);
         assert_eq!(claim.conditions.len(), 51);

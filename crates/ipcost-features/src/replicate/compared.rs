@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{cells_of, quantity_of};
 use super::table::{about_size, load_text};
-use super::{ClaimTest, Replication, Condition, figure};
+use super::{ClaimTest, Condition, Replication, figure};
 use crate::claims::Selector;
 
 /// What a test compares: two sides under the same load, or one alone.
@@ -35,10 +35,10 @@ pub struct Compared {
 pub type ConditionSettings = BTreeMap<String, String>;
 
 /// What the condition of a claim sets.
-pub(super) fn settings(stratum: &Condition) -> ConditionSettings {
-    let placement = stratum.placement.map(|placement| ("placement".to_owned(), placement.to_string()));
-    let options = stratum.options.iter().map(|(name, value)| (name.to_string(), value.to_string()));
-    let peers: Vec<&str> = stratum.peers.values().map(String::as_str).collect();
+pub(super) fn settings(condition: &Condition) -> ConditionSettings {
+    let placement = condition.placement.map(|placement| ("placement".to_owned(), placement.to_string()));
+    let options = condition.options.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+    let peers: Vec<&str> = condition.peers.values().map(String::as_str).collect();
     let peers = (!peers.is_empty()).then(|| ("peers".to_owned(), peers.join(", ")));
     placement.into_iter().chain(options).chain(peers).collect()
 }

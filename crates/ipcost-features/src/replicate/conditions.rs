@@ -67,13 +67,13 @@ impl Condition {
 }
 
 /// As published, which is `None`, then under each condition.
-pub(super) fn published_and<'a>(strata: &[&'a Condition]) -> impl Iterator<Item = Option<&'a Condition>> {
-    std::iter::once(None).chain(strata.iter().copied().map(Some))
+pub(super) fn published_and<'a>(conditions: &[&'a Condition]) -> impl Iterator<Item = Option<&'a Condition>> {
+    std::iter::once(None).chain(conditions.iter().copied().map(Some))
 }
 
 /// A published cell as it was published, or under a condition.
-pub(super) fn point_under(stratum: Option<&Condition>, published: &Point) -> Point {
-    stratum.map_or_else(|| published.clone(), |stratum| stratum.of(published))
+pub(super) fn point_under(condition: Option<&Condition>, published: &Point) -> Point {
+    condition.map_or_else(|| published.clone(), |condition| condition.of(published))
 }
 
 /// Whether a test is decided under conditions, too: system calls are the same under each, and what decides nothing is
@@ -85,7 +85,7 @@ pub(super) fn is_conditional(test: &ClaimTest, software: Software) -> bool {
 /// The cells of a test among the published ones, if the condition changes one of them, and an option of it, if it has any, acts on one:
 /// what it does besides, such as to place them, another condition does alone.
 pub(super) fn cells_under<'a>(
-    stratum: &Condition,
+    condition: &Condition,
     test: &ClaimTest,
     published: &'a [PlannedCell],
 ) -> Option<Vec<&'a PlannedCell>> {
@@ -93,15 +93,15 @@ pub(super) fn cells_under<'a>(
         .sides()
         .map(|side| side.find(published).ok().map(|index| &published[index]))
         .collect::<Option<_>>()?;
-    let changes = cells.iter().any(|cell| stratum.of(&cell.point) != cell.point);
-    let acts = stratum.options.is_empty() || cells.iter().any(|cell| stratum.acts_on(&cell.point));
+    let changes = cells.iter().any(|cell| condition.of(&cell.point) != cell.point);
+    let acts = condition.options.is_empty() || cells.iter().any(|cell| condition.acts_on(&cell.point));
     (changes && acts).then_some(cells)
 }
 
 /// The cells that a condition needs for the claims of a replication, each as a matrix of its own.
 pub fn cells(
     replication: &Replication,
-    stratum: &Condition,
+    condition: &Condition,
     software: Software,
     published: &[PlannedCell],
 ) -> Result<Vec<Matrix>, String> {
@@ -110,8 +110,8 @@ pub fn cells(
         if !is_conditional(test, software) {
             continue;
         }
-        for cell in cells_under(stratum, test, published).into_iter().flatten() {
-            let point = stratum.of(&cell.point);
+        for cell in cells_under(condition, test, published).into_iter().flatten() {
+            let point = condition.of(&cell.point);
             let matrix = Matrix { lead_in: cell.lead_in, ..parse_cell_id(&point.id())? };
             if !found.contains(&matrix) {
                 found.push(matrix);
@@ -120,8 +120,8 @@ pub fn cells(
     }
     if found.is_empty() {
         return Err(format!(
-            "stratum \"{}\" changes no cell that a claim names; set a placement, for cells that have none, an option that acts on them, or peers that they have",
-            stratum.name
+            "condition \"{}\" changes no cell that a claim names; set a placement, for cells that have none, an option that acts on them, or peers that they have",
+            condition.name
         ));
     }
     Ok(found)
@@ -129,18 +129,18 @@ pub fn cells(
 
 /// Checks the conditions of a replication by themselves.
 pub(super) fn check(replication: &Replication) -> Result<(), String> {
-    for (index, stratum) in replication.strata.iter().enumerate() {
-        let name = &stratum.name;
-        if stratum.placement.is_none() && stratum.options.is_empty() && stratum.peers.is_empty() {
+    for (index, condition) in replication.conditions.iter().enumerate() {
+        let name = &condition.name;
+        if condition.placement.is_none() && condition.options.is_empty() && condition.peers.is_empty() {
             return Err(format!(
-                "stratum \"{name}\" sets neither a placement nor an option nor peers; set one"
+                "condition \"{name}\" sets neither a placement nor an option nor peers; set one"
             ));
         }
-        for (option, value) in &stratum.options {
-            option.spec().check(value.clone()).map_err(|reason| format!("stratum \"{name}\": {reason}"))?;
+        for (option, value) in &condition.options {
+            option.spec().check(value.clone()).map_err(|reason| format!("condition \"{name}\": {reason}"))?;
         }
-        if replication.strata[..index].iter().any(|other| other.name == *name) {
-            return Err(format!("two strata are named \"{name}\"; give one of them another name"));
+        if replication.conditions[..index].iter().any(|other| other.name == *name) {
+            return Err(format!("two conditions are named \"{name}\"; give one of them another name"));
         }
     }
     Ok(())
@@ -158,12 +158,12 @@ mod tests {
         let cells = ipcost_lab::lab::cells_anywhere(&job.unwrap(), &[]).unwrap().cells;
         let cubic = "options = { tcp_congestion = \"cubic\" }";
         let is_under = |options: &str, a: &str| {
-            let stratum = format!("name = \"x\"\nplacement = \"together\"\n{options}");
+            let condition = format!("name = \"x\"\nplacement = \"together\"\n{options}");
             let test = format!(
                 "about = \"\"\nbelow = 1.0\na = {{ transport = \"{a}\" }}\nb = {{ transport = \"unix\" }}"
             );
-            let (stratum, test) = (toml::from_str(&stratum).unwrap(), toml::from_str(&test).unwrap());
-            cells_under(&stratum, &test, &cells).is_some()
+            let (condition, test) = (toml::from_str(&condition).unwrap(), toml::from_str(&test).unwrap());
+            cells_under(&condition, &test, &cells).is_some()
         };
         assert!(is_under("", "pipe") && is_under("", "tcp") && is_under(cubic, "tcp"));
         assert!(!is_under(cubic, "pipe"), "both are measured on one core without it");
@@ -171,14 +171,14 @@ mod tests {
 
     #[test]
     fn a_condition_puts_peers_in_the_place_of_others() {
-        let stratum: Condition =
+        let condition: Condition =
             toml::from_str("name = \"with a longer queue\"\npeers = { a = \"b\" }").unwrap();
         let published = Point {
             client: "a".to_owned(),
             server: "c".to_owned(),
             ..Point::free(ipcost_model::Cell::new(ipcost_model::Pattern::Rr, "unix", 1))
         };
-        let under = stratum.of(&published);
+        let under = condition.of(&published);
         assert_eq!((under.client.as_str(), under.server.as_str()), ("b", "c"));
     }
 }

@@ -14,8 +14,8 @@ use crate::explain::Sides;
 use crate::replicate::compared::Article;
 use crate::replicate::level::{ClaimField, DecidedFields, known};
 use crate::replicate::{
-    ArticleClaim, ClaimTest, Compared, ClaimCondition, Fields, ReplicatedClaim, ReplicatedRun, ReplicatedTest, Replication,
-    ReplicationRun, Software, Condition, claim_words, retell, conditions,
+    ArticleClaim, ClaimCondition, ClaimTest, Compared, Condition, Fields, ReplicatedClaim, ReplicatedRun,
+    ReplicatedTest, Replication, ReplicationRun, Software, claim_words, conditions, retell,
 };
 use ipcost_model::ClaimVerdict;
 
@@ -32,7 +32,7 @@ pub(super) const SAME: f64 = 0.05;
 pub struct MeasuredSoftware<'a> {
     pub software: Software,
     /// The condition; `None` as published.
-    pub stratum: Option<&'a Condition>,
+    pub condition: Option<&'a Condition>,
     /// The published cells, which tests name.
     published: &'a [PlannedCell],
     /// The cells that were measured.
@@ -50,24 +50,24 @@ pub type TracedLevel = BTreeMap<usize, Sides<SystemCalls>>;
 impl<'a> MeasuredSoftware<'a> {
     /// What was measured as published, then under each condition.
     pub fn each(
-        (software, published, strata): (Software, &'a [PlannedCell], &[&'a Condition]),
+        (software, published, conditions): (Software, &'a [PlannedCell], &[&'a Condition]),
         plan: &'a Plan,
         batches: &'a Batches<'a>,
         system_calls: &'a TracedLevel,
     ) -> Vec<Self> {
         let (cells, start) = (&plan.cells[..], plan.looks.of_all());
-        let under = conditions::published_and(strata);
-        let of = |stratum| Self { software, stratum, published, cells, batches, start, system_calls };
+        let under = conditions::published_and(conditions);
+        let of = |condition| Self { software, condition, published, cells, batches, start, system_calls };
         under.map(of).collect()
     }
 
     /// Whether a test is decided here.
     fn takes(&self, test: &ClaimTest) -> bool {
-        match self.stratum {
+        match self.condition {
             None => test.is_for(self.software),
-            Some(stratum) => {
+            Some(condition) => {
                 conditions::is_conditional(test, self.software)
-                    && conditions::cells_under(stratum, test, self.published).is_some()
+                    && conditions::cells_under(condition, test, self.published).is_some()
             }
         }
     }
@@ -76,7 +76,7 @@ impl<'a> MeasuredSoftware<'a> {
     fn cells_of(&self, test: &ClaimTest) -> Option<Vec<usize>> {
         let published = cells_of(test, self.published)?;
         let find = |index: usize| {
-            let point = conditions::point_under(self.stratum, &self.published[index].point);
+            let point = conditions::point_under(self.condition, &self.published[index].point);
             let mut all = self.cells.iter();
             all.position(|cell| cell.point == point && cell.unavailable.is_none())
         };
@@ -113,9 +113,9 @@ pub fn check(
     conditions::check(replication)?;
     for run in &replication.runs {
         let cells = cells_of(run)?;
-        for stratum in &replication.strata {
+        for condition in &replication.conditions {
             if run.software == Software::Original {
-                conditions::cells(replication, stratum, run.software, &cells)?;
+                conditions::cells(replication, condition, run.software, &cells)?;
             }
         }
         for effect in replication.effects.iter().filter(|effect| is_of(effect, run.software)) {
@@ -181,13 +181,14 @@ pub fn sender_timed(replication: &Replication, cells: &[PlannedCell]) -> Vec<usi
 /// Those cells as they are measured, as published and under conditions.
 pub(super) fn timed_by_sender(
     replication: &Replication,
-    (published, strata): (&[PlannedCell], &[&Condition]),
+    (published, conditions): (&[PlannedCell], &[&Condition]),
     cells: &[PlannedCell],
 ) -> Vec<usize> {
     let timed = sender_timed(replication, published);
-    let under =
-        |stratum| timed.iter().map(move |index| conditions::point_under(stratum, &published[*index].point));
-    let points = conditions::published_and(strata).flat_map(under);
+    let under = |condition| {
+        timed.iter().map(move |index| conditions::point_under(condition, &published[*index].point))
+    };
+    let points = conditions::published_and(conditions).flat_map(under);
     let mut found: Vec<usize> =
         points.filter_map(|point| cells.iter().position(|cell| cell.point == point)).collect();
     found.sort_unstable();
@@ -366,8 +367,12 @@ fn is_for_native_alone(claim: &ArticleClaim) -> bool {
 }
 
 /// What differs between the cells of the test that tells most: where they ran, how often they slept, what they took.
-fn why(claim: &ArticleClaim, measured: &[MeasuredSoftware<'_>], conditions: &[ClaimCondition]) -> Option<String> {
-    let run = measured.iter().find(|run| run.stratum.is_none())?;
+fn why(
+    claim: &ArticleClaim,
+    measured: &[MeasuredSoftware<'_>],
+    conditions: &[ClaimCondition],
+) -> Option<String> {
+    let run = measured.iter().find(|run| run.condition.is_none())?;
     let test = claim.tests.iter().find(|test| run.takes(test) && test.decides && test.b.is_some())?;
     let [a, b, ..] = run.cells_of(test)?[..] else { return None };
     let mut parts = Vec::new();
@@ -404,7 +409,7 @@ pub struct ClaimsOfRun<'a> {
     /// The software of the run.
     pub software: Software,
     /// The conditions under which cells are measured besides the published ones.
-    pub strata: &'a [&'a Condition],
+    pub conditions: &'a [&'a Condition],
     /// The published cells, which tests name.
     pub published: &'a [PlannedCell],
     /// System calls of both processes, by published cell, as far as they were traced.
@@ -415,7 +420,7 @@ impl Question for ClaimsOfRun<'_> {
     fn answered(&self, so_far: &Outcome) -> Answered {
         let batches = so_far.batches();
         let measured = MeasuredSoftware::each(
-            (self.software, self.published, self.strata),
+            (self.software, self.published, self.conditions),
             &so_far.plan,
             &batches,
             self.system_calls,
@@ -425,19 +430,20 @@ impl Question for ClaimsOfRun<'_> {
 
     /// The cells of the last condition that has some of its own.
     fn spared(&self, plan: &Plan) -> Vec<usize> {
-        let points = |stratum: Option<&Condition>| -> Vec<Point> {
-            self.published.iter().map(|cell| conditions::point_under(stratum, &cell.point)).collect()
+        let points = |condition: Option<&Condition>| -> Vec<Point> {
+            self.published.iter().map(|cell| conditions::point_under(condition, &cell.point)).collect()
         };
         let own = |last: usize| -> Vec<usize> {
-            let before: Vec<Point> = conditions::published_and(&self.strata[..last]).flat_map(points).collect();
-            let under = points(Some(self.strata[last]));
+            let before: Vec<Point> =
+                conditions::published_and(&self.conditions[..last]).flat_map(points).collect();
+            let under = points(Some(self.conditions[last]));
             let is_own = |cell: &usize| {
                 let point = &plan.cells[*cell].point;
                 under.contains(point) && !before.contains(point)
             };
             plan.measurable().filter(is_own).collect()
         };
-        (0..self.strata.len()).rev().map(own).find(|cells| !cells.is_empty()).unwrap_or_default()
+        (0..self.conditions.len()).rev().map(own).find(|cells| !cells.is_empty()).unwrap_or_default()
     }
 }
 
@@ -470,7 +476,7 @@ fn answered(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> Ans
 /// What preferences of this tool change, with the software that was published; at 5 % for all of them together.
 pub fn effects(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> Vec<ReplicatedTest> {
     let alpha = ALPHA / replication.effects.len().max(1) as f64;
-    let published = measured.iter().filter(|run| run.stratum.is_none());
+    let published = measured.iter().filter(|run| run.condition.is_none());
     let all = published.flat_map(|run| replication.effects.iter().map(move |test| (run, test)));
     all.filter(|(run, test)| is_of(test, run.software))
         .map(|(run, test)| {
@@ -499,10 +505,10 @@ fn field_of(test: &ClaimTest, start: &Start, epochs: Vec<(u32, f64)>) -> ClaimFi
 /// A test with what its figures say.
 fn ledger_test(run: &MeasuredSoftware<'_>, test: &ClaimTest, found: Option<ClaimedValue>) -> ReplicatedTest {
     let measure = quantity_of(test, &test.a).to_string();
-    let mut ledger = ReplicatedTest {
+    let mut record = ReplicatedTest {
         about: test.about.clone(),
         software: run.software,
-        stratum: run.stratum.map(|stratum| stratum.name.clone()),
+        condition: run.condition.map(|condition| condition.name.clone()),
         compared: None,
         measure,
         value: None,
@@ -526,19 +532,19 @@ fn ledger_test(run: &MeasuredSoftware<'_>, test: &ClaimTest, found: Option<Claim
         if let Some([a, b, ..]) = cells_of(test, run.published).as_deref()
             && let Some((a, b)) = calls(*a).zip(calls(*b))
         {
-            ledger.word = if a.same_as(b) { ClaimVerdict::Holds } else { ClaimVerdict::Fails };
-            ledger.detail = Some(format!("{a} against {b}"));
+            record.word = if a.same_as(b) { ClaimVerdict::Holds } else { ClaimVerdict::Fails };
+            record.detail = Some(format!("{a} against {b}"));
         }
-        return ledger;
+        return record;
     }
-    let Some(found) = found else { return ledger };
-    (ledger.value, ledger.range) = (Some(found.value), found.range);
-    (ledger.lo, ledger.hi) = found.interval.unzip();
+    let Some(found) = found else { return record };
+    (record.value, record.range) = (Some(found.value), found.range);
+    (record.lo, record.hi) = found.interval.unzip();
     if test.contradicted.is_none() {
-        ledger.word = bounds(test).decide(found.interval);
-        ledger.direction = direction_of(test).map(|bounds| bounds.decide(found.interval));
+        record.word = bounds(test).decide(found.interval);
+        record.direction = direction_of(test).map(|bounds| bounds.decide(found.interval));
     }
-    ledger
+    record
 }
 
 /// The cells that a test takes its figures from, as indices, in the order of [`Test::sides`].
@@ -718,24 +724,27 @@ mod tests {
             let file = std::fs::File::open(folder.join(format!("{name}.json.gz"))).unwrap();
             flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
             let document = ipcost_model::read_document(&bytes).unwrap();
-            let ledger = crate::answers::answered_as::<ReplicationRecord>(document).unwrap().unwrap();
+            let record = crate::answers::answered_as::<ReplicationRecord>(document).unwrap().unwrap();
             let replication =
                 catalogue::all().unwrap().into_iter().find(|it| it.id == *name).unwrap().on("linux");
-            let mut documents = std::iter::once(&ledger.document).chain(&ledger.document.runs);
-            let runs: Vec<&ReplicatedRun> = ledger.runs.iter().filter(|run| run.epochs > 0).collect();
+            let mut documents = std::iter::once(&record.document).chain(&record.document.runs);
+            let runs: Vec<&ReplicatedRun> = record.runs.iter().filter(|run| run.epochs > 0).collect();
             let cells: Vec<Vec<PlannedCell>> = documents.clone().map(crate::check::recorded_cells).collect();
             let batches: Vec<Batches<'_>> =
                 documents.by_ref().map(|it| Batches::new(&it.samples, it.cells.len())).collect();
             let (untraced, looks) = (TracedLevel::new(), ipcost_stats::Looks::NONE);
             let published = |software: Software| {
-                runs.iter().position(|run| run.software == software && run.stratum.is_none()).unwrap()
+                runs.iter().position(|run| run.software == software && run.condition.is_none()).unwrap()
             };
             let measured: Vec<MeasuredSoftware<'_>> = runs
                 .iter()
                 .enumerate()
                 .map(|(index, run)| MeasuredSoftware {
                     software: run.software,
-                    stratum: replication.strata.iter().find(|it| Some(&it.name) == run.stratum.as_ref()),
+                    condition: replication
+                        .conditions
+                        .iter()
+                        .find(|it| Some(&it.name) == run.condition.as_ref()),
                     published: &cells[published(run.software)],
                     cells: &cells[index],
                     batches: &batches[index],

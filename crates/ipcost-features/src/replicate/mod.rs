@@ -4,6 +4,7 @@ mod as_published;
 pub mod catalogue;
 mod claim_words;
 mod compared;
+mod conditions;
 pub mod figure;
 mod generalise;
 mod judge;
@@ -17,7 +18,6 @@ mod reader_questions;
 mod record;
 mod run;
 mod source;
-mod conditions;
 mod table;
 mod tracing;
 pub(crate) mod words;
@@ -30,15 +30,15 @@ use crate::answer::AnswerKind;
 pub use self::as_published::repeat;
 use self::claim_words::retell;
 pub use self::compared::Compared;
+pub use self::conditions::Condition;
 pub use self::judge::*;
 pub use self::multiples::claims;
-pub use self::page::{overview, page, claims_in_lines};
+pub use self::page::{claims_in_lines, overview, page};
 pub use self::peers::{Peers, RunPeer};
 pub use self::reader_questions::{ReaderQuestion, answers};
 pub use self::record::*;
 pub use self::run::{ReplicateRequest, cells_of_run, run, scale};
 pub use self::source::SourceFile;
-pub use self::conditions::Condition;
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind =

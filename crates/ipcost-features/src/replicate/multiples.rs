@@ -5,26 +5,26 @@ use ipcost_report::claims::{FigureClaim, FigureClaims, FigureCondition, FigureTe
 use ipcost_report::numbers::bounds;
 use ipcost_report::page::FieldValue;
 
-use super::{ReplicationRecord, ReplicatedClaim, ReplicatedTest, Software, words};
+use super::{ReplicatedClaim, ReplicatedTest, ReplicationRecord, Software, words};
 use ipcost_model::ClaimVerdict;
 
-pub fn claims(ledger: &ReplicationRecord, document: &Document) -> FigureClaims {
-    let source = ledger.source.iter().map(|source| format!("Source: {source}"));
-    let published = [format!("Published on: {}", ledger.machine)];
-    let differs = ledger.differs.iter().map(|differs| format!("What differs here: {differs}"));
-    let missing = ledger.runs.iter().flat_map(|run| {
-        let name = name(run.stratum.as_deref(), run.software);
+pub fn claims(record: &ReplicationRecord, document: &Document) -> FigureClaims {
+    let source = record.source.iter().map(|source| format!("Source: {source}"));
+    let published = [format!("Published on: {}", record.machine)];
+    let differs = record.differs.iter().map(|differs| format!("What differs here: {differs}"));
+    let missing = record.runs.iter().flat_map(|run| {
+        let name = name(run.condition.as_deref(), run.software);
         run.missing.iter().map(move |missing| format!("Missing, {name}: {missing}"))
     });
     FigureClaims {
-        question: ledger.question.clone(),
+        question: record.question.clone(),
         notes: source
-            .chain(words::congestion(ledger, document))
+            .chain(words::congestion(record, document))
             .chain(published)
             .chain(differs)
             .chain(missing)
             .collect(),
-        claims: (1..).zip(&ledger.claims).map(|(number, claim)| card(number, claim)).collect(),
+        claims: (1..).zip(&record.claims).map(|(number, claim)| card(number, claim)).collect(),
     }
 }
 
@@ -44,17 +44,17 @@ fn conditions(claim: &ReplicatedClaim) -> Vec<FigureCondition> {
     for test in &claim.tests {
         match groups
             .iter_mut()
-            .find(|(stratum, software, _)| (*stratum, *software) == (&test.stratum, test.software))
+            .find(|(condition, software, _)| (*condition, *software) == (&test.condition, test.software))
         {
             Some((_, _, tests)) => tests.push(test),
-            None => groups.push((&test.stratum, test.software, vec![test])),
+            None => groups.push((&test.condition, test.software, vec![test])),
         }
     }
-    let condition = |(stratum, software, tests): (&Option<String>, Software, Vec<&ReplicatedTest>)| {
+    let condition = |(condition, software, tests): (&Option<String>, Software, Vec<&ReplicatedTest>)| {
         let mut all = claim.conditions.iter();
-        let found = all.find(|it| (&it.stratum, it.software) == (stratum, software));
+        let found = all.find(|it| (&it.condition, it.software) == (condition, software));
         FigureCondition {
-            name: name(stratum.as_deref(), software),
+            name: name(condition.as_deref(), software),
             known: found.map(|it| it.word),
             said: found.map_or_else(|| NOTHING.to_owned(), |it| under(it.word, it.size)),
             tests: tests.into_iter().map(test).collect(),
@@ -67,11 +67,11 @@ fn conditions(claim: &ReplicatedClaim) -> Vec<FigureCondition> {
 const NOTHING: &str = "decides nothing";
 
 /// `on one core`; with the native peer, if it was measured instead of the article's software or beside it.
-fn name(stratum: Option<&str>, software: Software) -> String {
-    let stratum = stratum.unwrap_or("as published");
+fn name(condition: Option<&str>, software: Software) -> String {
+    let condition = condition.unwrap_or("as published");
     match software {
-        Software::Original => stratum.to_owned(),
-        Software::Native => format!("{stratum}, native peer"),
+        Software::Original => condition.to_owned(),
+        Software::Native => format!("{condition}, native peer"),
     }
 }
 

@@ -13,7 +13,7 @@ use super::claim_words::{line, measure_text, shown, value};
 use super::generalise::merged;
 use super::table::{ClaimTable, Part, Under, shown_under, span};
 use super::words::{brief, congestion, counts, how, notes, remarks, word};
-use super::{ReplicationRecord, ReplicatedClaim, ReplicatedRun, ReplicatedTest, claims, reader_questions};
+use super::{ReplicatedClaim, ReplicatedRun, ReplicatedTest, ReplicationRecord, claims, reader_questions};
 use crate::answer::AnsweredRun;
 use ipcost_report::claims::FigureClaim as ClaimDrawn;
 
@@ -25,26 +25,26 @@ const LINE: usize = 100;
 const GAP: usize = 2;
 
 /// What is known of the claims of an experiment, and every test.
-pub fn page<'a>(ledger: &'a ReplicationRecord, document: &'a Document) -> Page<'a> {
-    let mut page = Page::new(format!("{}: {}", ledger.id, ledger.question));
-    page.about.extend(ledger.source.iter().map(|source| format!("Source: {source}")));
-    page.about.extend(congestion(ledger, document));
-    page.answer.push(Paragraph { text: counts(&[ledger]), tone: Tone::Strong }.into());
+pub fn page<'a>(record: &'a ReplicationRecord, document: &'a Document) -> Page<'a> {
+    let mut page = Page::new(format!("{}: {}", record.id, record.question));
+    page.about.extend(record.source.iter().map(|source| format!("Source: {source}")));
+    page.about.extend(congestion(record, document));
+    page.answer.push(Paragraph { text: counts(&[record]), tone: Tone::Strong }.into());
     let is_whole = |run: &&ReplicatedRun| run.missing.is_empty();
-    let (whole, missing): (Vec<&ReplicatedRun>, Vec<&ReplicatedRun>) = ledger.runs.iter().partition(is_whole);
+    let (whole, missing): (Vec<&ReplicatedRun>, Vec<&ReplicatedRun>) = record.runs.iter().partition(is_whole);
     let lines = missing.into_iter().flat_map(|run| {
         let missing = run.missing.iter().map(|missing| Paragraph::plain(format!("missing: {missing}")));
         std::iter::once(Paragraph::plain(how(run))).chain(missing)
     });
     let lines: Vec<Paragraph> = lines.collect();
     page.blocks.extend((!lines.is_empty()).then_some(Block::List(lines)));
-    page.blocks.push(measured(ledger, &whole).folded());
-    let all_drawn = claims(ledger, document);
+    page.blocks.push(measured(record, &whole).folded());
+    let all_drawn = claims(record, document);
     let mut unread = true;
     let of_claim = |((number, claim), drawn): ((usize, &ReplicatedClaim), &ClaimDrawn)| {
         let tested = tested(claim).map(Section::folded);
         let section = Section::new(&format!("claim-{number}"), "").with(asserted(number, claim));
-        let table = table(claim, &ledger.runs);
+        let table = table(claim, &record.runs);
         // Below the first table.
         let legend = (number == 1 && table.is_some()).then(|| Paragraph::quiet(LEGEND));
         let section = match drawn.multiples().is_some() {
@@ -60,9 +60,9 @@ pub fn page<'a>(ledger: &'a ReplicationRecord, document: &'a Document) -> Page<'
         };
         section.with_all(legend).with_all(tested).open()
     };
-    let all = (1..).zip(&ledger.claims).zip(&all_drawn.claims).map(of_claim);
+    let all = (1..).zip(&record.claims).zip(&all_drawn.claims).map(of_claim);
     page.blocks.push(Section::new("claims", "What was claimed, and what holds").with_all(all).open());
-    page.blocks.extend(ledger.figure.as_ref().map(|figure| published(figure, document).open()));
+    page.blocks.extend(record.figure.as_ref().map(|figure| published(figure, document).open()));
     // A page has the chart of each claim beneath it.
     let figure = PageFigure::new("", move |frame| match frame {
         Frame::Page => Err(PictureError::NoClaims),
@@ -70,52 +70,52 @@ pub fn page<'a>(ledger: &'a ReplicationRecord, document: &'a Document) -> Page<'
     });
     page.blocks.push(figure.named(Chart::Claims).into());
     page.hint = "ipcost show RUN --wide shows every test.";
-    page.data = Some(data(ledger));
+    page.data = Some(data(record));
     page
 }
 
 /// What is known of the claims of several experiments, and who was right of articles that contradict one another.
-pub fn overview(ledgers: &[AnsweredRun<ReplicationRecord>]) -> Page<'_> {
-    let each = ledgers.iter().map(|ledger| {
-        let Page { title, blocks, .. } = page(ledger, &ledger.document);
-        Section::new(&ledger.id, title).with_all(blocks).folded()
+pub fn overview(records: &[AnsweredRun<ReplicationRecord>]) -> Page<'_> {
+    let each = records.iter().map(|record| {
+        let Page { title, blocks, .. } = page(record, &record.document);
+        Section::new(&record.id, title).with_all(blocks).folded()
     });
     let mut page = Page::new("What was claimed, and what holds");
-    let questions = reader_questions::answers(ledgers).into_iter().map(|answer| {
+    let questions = reader_questions::answers(records).into_iter().map(|answer| {
         let said = [answer.here, answer.articles].map(Paragraph::plain);
         Section::new("", answer.title).with(Block::List(said.into())).open()
     });
-    page.answer.push(Paragraph { text: counts(ledgers), tone: Tone::Strong }.into());
+    page.answer.push(Paragraph { text: counts(records), tone: Tone::Strong }.into());
     page.answer.push(Section::new("right", "Who was right").with_all(questions).open());
-    page.blocks.push(Section::new("claims", "").with(summary(ledgers)).open());
+    page.blocks.push(Section::new("claims", "").with(summary(records)).open());
     page.blocks.push(Section::new("experiments", "Claim by claim").with_all(each).open());
     page.hint = "--details shows every claim, with its table.";
     page
 }
 
 /// What is known of each claim of an experiment, in a word or two, and what is so here, in a sentence.
-pub fn claims_in_lines(ledger: &ReplicationRecord) -> Vec<(String, String)> {
-    ledger.claims.iter().map(|claim| (word(claim), claim.sentence.clone())).collect()
+pub fn claims_in_lines(record: &ReplicationRecord) -> Vec<(String, String)> {
+    record.claims.iter().map(|claim| (word(claim), claim.sentence.clone())).collect()
 }
 
 /// A line a claim, each complete in itself.
-fn summary(ledgers: &[AnsweredRun<ReplicationRecord>]) -> Table {
+fn summary(records: &[AnsweredRun<ReplicationRecord>]) -> Table {
     let columns = [Column::text("claim"), Column::text(""), Column::text("here")];
     let all = || {
-        ledgers.iter().flat_map(|ledger| {
-            (1..).zip(&ledger.claims).map(move |(number, claim)| (&**ledger, number, claim))
+        records.iter().flat_map(|record| {
+            (1..).zip(&record.claims).map(move |(number, claim)| (&**record, number, claim))
         })
     };
-    let name = |ledger: &ReplicationRecord, number: i32| format!("{} {number}", ledger.id);
+    let name = |record: &ReplicationRecord, number: i32| format!("{} {number}", record.id);
     let longest = |of: &dyn Fn((&ReplicationRecord, i32, &ReplicatedClaim)) -> String| {
         all().map(of).map(|text| text.chars().count()).max().unwrap_or_default()
     };
-    let taken = longest(&|(ledger, number, _)| name(ledger, number)) + longest(&|(.., claim)| brief(claim));
+    let taken = longest(&|(record, number, _)| name(record, number)) + longest(&|(.., claim)| brief(claim));
     let room = LINE.saturating_sub(taken + 2 * GAP);
-    let row = |(ledger, number, claim): (&ReplicationRecord, i32, &ReplicatedClaim)| {
+    let row = |(record, number, claim): (&ReplicationRecord, i32, &ReplicatedClaim)| {
         let verdict = Field::from(FieldValue::Name(brief(claim))).toned(claim.word);
-        let said = line(claim, &ledger.runs, room);
-        vec![FieldValue::Name(name(ledger, number)).into(), verdict, FieldValue::Name(said).into()]
+        let said = line(claim, &record.runs, room);
+        vec![FieldValue::Name(name(record, number)).into(), verdict, FieldValue::Name(said).into()]
     };
     Table::new(&columns).rows(all().map(row))
 }
@@ -189,16 +189,16 @@ fn bare(part: &Part<'_>, values: (f64, f64)) -> String {
 }
 
 /// Where it was published, and how it was measured here.
-fn measured<'a>(ledger: &ReplicationRecord, runs: &[&ReplicatedRun]) -> Section<'a> {
-    let published = [format!("Published on: {}", ledger.machine)].into_iter();
-    let differs = ledger.differs.iter().map(|differs| format!("What differs here: {differs}"));
+fn measured<'a>(record: &ReplicationRecord, runs: &[&ReplicatedRun]) -> Section<'a> {
+    let published = [format!("Published on: {}", record.machine)].into_iter();
+    let differs = record.differs.iter().map(|differs| format!("What differs here: {differs}"));
     let lines = published.chain(differs).chain(runs.iter().map(|run| how(run)));
     let lines = Block::List(lines.map(Paragraph::plain).collect());
     let section = Section::new("", "How it was published, and how it was measured here").with(lines);
-    match ledger.effects.is_empty() {
+    match record.effects.is_empty() {
         true => section,
         false => section.with(
-            Section::new("", "Not as published, and what it changes").with(tests(&ledger.effects)).open(),
+            Section::new("", "Not as published, and what it changes").with(tests(&record.effects)).open(),
         ),
     }
 }
@@ -259,7 +259,7 @@ fn tests(tests: &[ReplicatedTest]) -> Table {
             false => Field::from("not deciding").toned(Tone::Quiet),
         };
         vec![
-            Field::from(test.stratum.as_deref().unwrap_or("as published")).toned(Tone::Quiet),
+            Field::from(test.condition.as_deref().unwrap_or("as published")).toned(Tone::Quiet),
             test.about.clone().into(),
             Field::maybe(test.value.map(FieldValue::Ratio)),
             Field::maybe(held),
@@ -315,7 +315,7 @@ fn numbers<'a>(panel: &FigurePanel) -> Block<'a> {
 }
 
 /// Every test of every claim, for other programs.
-fn data(ledger: &ReplicationRecord) -> Table {
+fn data(record: &ReplicationRecord) -> Table {
     const COLUMNS: [Column; 12] = [
         Column::number("claim"),
         Column::text("condition"),
@@ -335,7 +335,7 @@ fn data(ledger: &ReplicationRecord) -> Table {
         let (above, below) = (test.above, test.below);
         vec![
             FieldValue::Count(number).into(),
-            test.stratum.as_deref().unwrap_or("as published").into(),
+            test.condition.as_deref().unwrap_or("as published").into(),
             test.software.to_string().into(),
             test.about.clone().into(),
             test.measure.clone().into(),
@@ -348,7 +348,7 @@ fn data(ledger: &ReplicationRecord) -> Table {
             test.word.name().into(),
         ]
     };
-    let claims = (1..).zip(&ledger.claims);
+    let claims = (1..).zip(&record.claims);
     Table::new(&COLUMNS)
         .rows(claims.flat_map(|(number, claim)| claim.tests.iter().map(move |test| row(number, test))))
 }
@@ -370,8 +370,8 @@ mod tests {
 
     #[test]
     fn five_articles_are_told_in_a_line_a_claim_and_a_screen() {
-        let ledgers = five();
-        let shown = overview(&ledgers).terminal(false, LINE);
+        let records = five();
+        let shown = overview(&records).terminal(false, LINE);
         let shown = anstream::adapter::strip_str(&shown).to_string();
         insta::assert_snapshot!("five", shown);
         let (claims, right) = shown.split_once("Who was right").expect("a heading");
@@ -385,10 +385,10 @@ mod tests {
     fn each_claim_has_a_table() {
         let plain =
             |page: Page<'_>, room| anstream::adapter::strip_str(&page.terminal(false, room)).to_string();
-        for ledger in &five() {
+        for record in &five() {
             insta::assert_snapshot!(
-                format!("table-{}", ledger.id),
-                plain(page(ledger, &ledger.document), LINE)
+                format!("table-{}", record.id),
+                plain(page(record, &record.document), LINE)
             );
         }
     }
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn a_ledger_shows_what_was_published_and_what_holds() {
         let test = |software, value: Option<f64>, word, decides| ReplicatedTest {
-            stratum: None,
+            condition: None,
             compared: None,
             direction: None,
             about: "client CPU, tcp over unix".into(),
@@ -417,7 +417,7 @@ mod tests {
             contradicted: None,
         };
         let run = |software, epochs, missing: &[&str]| ReplicatedRun {
-            stratum: None,
+            condition: None,
             sets: Default::default(),
             software,
             about: "Ruby".into(),
@@ -426,7 +426,7 @@ mod tests {
             missing: missing.iter().map(|text| (*text).to_owned()).collect(),
             own_network: false,
         };
-        let ledger = ReplicationRecord {
+        let record = ReplicationRecord {
             schema: REPLICATION_SCHEMA.into(),
             id: "celluloid-connect".into(),
             question: "Which is faster?".into(),
@@ -472,13 +472,13 @@ mod tests {
         };
         let plain =
             |page: Page<'_>, details| anstream::adapter::strip_str(&page.terminal(details, 100)).to_string();
-        let ledger = AnsweredRun { document: fixture::document(), answer: ledger };
-        let page = || page(&ledger, &ledger.document);
+        let record = AnsweredRun { document: fixture::document(), answer: record };
+        let page = || page(&record, &record.document);
         insta::assert_snapshot!("brief", plain(page(), false));
         insta::assert_snapshot!("whole", plain(page(), true));
         insta::assert_snapshot!("markdown", page().markdown());
         insta::assert_snapshot!("csv", page().csv());
-        insta::assert_snapshot!("overview", plain(overview(std::slice::from_ref(&ledger)), false));
+        insta::assert_snapshot!("overview", plain(overview(std::slice::from_ref(&record)), false));
         let html = page().html();
         assert!(
             html.contains("What was claimed, and what holds") && html.contains("<g class=\"test\""),

@@ -10,7 +10,7 @@ use super::compared::{Compared, ConditionSettings};
 use super::generalise::{FieldGrid, FieldRange, factors};
 use super::judge::SAME;
 use super::table::{ClaimTable, Part, Under};
-use super::{ReplicationRecord, ReplicatedClaim, ReplicatedTest};
+use super::{ReplicatedClaim, ReplicatedTest, ReplicationRecord};
 use crate::claims::{Bounded, ClaimBounds};
 use ipcost_model::ClaimVerdict;
 
@@ -100,9 +100,9 @@ pub struct ReaderQuestion {
 }
 
 /// The questions of a Unix socket and TCP, and those that articles answer differently.
-pub fn answers(ledgers: &[impl Deref<Target = ReplicationRecord>]) -> Vec<ReaderQuestion> {
+pub fn answers(records: &[impl Deref<Target = ReplicationRecord>]) -> Vec<ReaderQuestion> {
     let of = |by_size: bool| -> Vec<Saying<'_>> {
-        ledgers.iter().flat_map(|ledger| sayings(ledger, by_size)).collect()
+        records.iter().flat_map(|record| sayings(record, by_size)).collect()
     };
     let (whole, parts) = (of(false), of(true));
     let mut keys: Vec<(LoadKind, &(String, String))> = parts
@@ -143,16 +143,21 @@ fn contradict(all: &[&Saying<'_>]) -> bool {
 }
 
 /// What the claims of an experiment say of costs.
-fn sayings<'a>(ledger: &'a ReplicationRecord, by_size: bool) -> Vec<Saying<'a>> {
+fn sayings<'a>(record: &'a ReplicationRecord, by_size: bool) -> Vec<Saying<'a>> {
     let of_claim = |claim: &'a ReplicatedClaim| {
-        let ClaimTable { columns, parts } = ClaimTable::of(claim, &ledger.runs);
-        parts.into_iter().flat_map(|part| split(ledger, &columns, &part, by_size)).collect::<Vec<_>>()
+        let ClaimTable { columns, parts } = ClaimTable::of(claim, &record.runs);
+        parts.into_iter().flat_map(|part| split(record, &columns, &part, by_size)).collect::<Vec<_>>()
     };
-    ledger.claims.iter().flat_map(of_claim).collect()
+    record.claims.iter().flat_map(of_claim).collect()
 }
 
 /// A part of a table by kinds of load, if it compares costs of two transports.
-fn split<'a>(ledger: &'a ReplicationRecord, columns: &[Under], part: &Part<'a>, by_size: bool) -> Vec<Saying<'a>> {
+fn split<'a>(
+    record: &'a ReplicationRecord,
+    columns: &[Under],
+    part: &Part<'a>,
+    by_size: bool,
+) -> Vec<Saying<'a>> {
     let ([a], [b]) = (&part.sides.0[..], &part.sides.1[..]) else {
         return Vec::new();
     };
@@ -180,7 +185,7 @@ fn split<'a>(ledger: &'a ReplicationRecord, columns: &[Under], part: &Part<'a>, 
                 ..part.clone()
             };
             found.push(Saying {
-                experiment: &ledger.id,
+                experiment: &record.id,
                 load,
                 sides: sides.clone(),
                 bounds,
@@ -361,7 +366,7 @@ mod tests {
 
     /// An experiment with one claim on the ratio of two transports: a pattern, the bound as it is written, and the ratio measured at
     /// each size.
-    fn ledger(
+    fn record(
         id: &str,
         pattern: &str,
         (a, b): (&str, &str),
@@ -399,8 +404,8 @@ mod tests {
         .unwrap()
     }
 
-    fn told(ledgers: &[ReplicationRecord]) -> Vec<[String; 3]> {
-        answers(&ledgers.iter().collect::<Vec<_>>())
+    fn told(records: &[ReplicationRecord]) -> Vec<[String; 3]> {
+        answers(&records.iter().collect::<Vec<_>>())
             .into_iter()
             .map(|it| [it.title, it.here, it.articles])
             .collect()
@@ -409,8 +414,8 @@ mod tests {
     #[test]
     fn of_two_articles_that_exclude_one_another_one_is_right() {
         let sizes = [(64, 1.25), (65_536, 1.5)];
-        let one = ledger("one", "stream", ("tcp", "unix"), "< 1", &sizes);
-        let other = ledger("other", "stream", ("unix", "tcp"), "< 1", &[(64, 0.8)]);
+        let one = record("one", "stream", ("tcp", "unix"), "< 1", &sizes);
+        let other = record("other", "stream", ("unix", "tcp"), "< 1", &[(64, 0.8)]);
         assert_eq!(
             told(&[one, other]),
             [[
@@ -424,7 +429,7 @@ mod tests {
     #[test]
     fn loads_are_told_by_size_where_size_decides() {
         let sizes = [(64, 0.7), (1024, 0.8), (65_536, 1.5)];
-        let found = told(&[ledger("one", "stream", ("tcp", "unix"), "< 1", &sizes)]);
+        let found = told(&[record("one", "stream", ("tcp", "unix"), "< 1", &sizes)]);
         assert_eq!(
             found.iter().map(|[title, ..]| title.as_str()).collect::<Vec<_>>(),
             [
@@ -438,7 +443,7 @@ mod tests {
 
     #[test]
     fn other_pairs_are_told_where_articles_contradict_one_another() {
-        let pipe = |id, claimed, ratio| ledger(id, "rr", ("pipe", "fifo"), claimed, &[(64, ratio)]);
+        let pipe = |id, claimed, ratio| record(id, "rr", ("pipe", "fifo"), claimed, &[(64, ratio)]);
         assert!(told(&[pipe("one", "< 1", 0.9)]).is_empty());
         assert!(told(&[pipe("one", "< 1", 0.9), pipe("two", "< 0.8", 0.9)]).is_empty(), "both may be right");
         let found = told(&[pipe("one", "< 1", 0.9), pipe("two", "1.3 to 2", 1.4)]);
@@ -448,7 +453,7 @@ mod tests {
 
     #[test]
     fn a_real_server_is_a_question_of_its_own_and_what_is_open_is_said() {
-        let unix = |id, ratio| ledger(id, "rr", ("tcp", "unix"), "> 1", &[(64, ratio)]);
+        let unix = |id, ratio| record(id, "rr", ("tcp", "unix"), "> 1", &[(64, ratio)]);
         let found = told(&[unix("bare", 1.5), unix("server", 1.001)]);
         assert_eq!(
             found.iter().map(|[title, ..]| title.as_str()).collect::<Vec<_>>(),

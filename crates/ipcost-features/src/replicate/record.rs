@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::figure::FigureSpec;
-use super::{Compared, Peers, SourceFile, Condition};
+use super::{Compared, Condition, Peers, SourceFile};
 use crate::claims::Selector;
 use ipcost_model::ClaimVerdict;
 use ipcost_model::job::duration;
@@ -65,8 +65,8 @@ pub struct Replication {
     #[serde(default)]
     pub differs_on: BTreeMap<System, String>,
     /// Conditions that the article left open or fixed, set otherwise.
-    #[serde(default)]
-    pub strata: Vec<Condition>,
+    #[serde(rename = "strata", default)]
+    pub conditions: Vec<Condition>,
     /// What is measured here.
     pub runs: Vec<ReplicationRun>,
     /// What this tool prefers to the article's own settings, and what each preference changes; none of them decides.
@@ -149,7 +149,7 @@ impl Replication {
             claim.limit_on.retain(|on, _| system == Some(*on));
         }
         self.effects.retain(|effect| belongs(&effect.os));
-        self.strata.retain(|stratum| belongs(&stratum.os));
+        self.conditions.retain(|condition| belongs(&condition.os));
         if let Some(figure) = &mut self.figure {
             figure.retain(&belongs);
         }
@@ -343,7 +343,8 @@ pub struct ReplicatedRun {
     pub about: String,
     /// The condition; null as published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stratum: Option<String>,
+    #[serde(rename = "stratum")]
+    pub condition: Option<String>,
     /// What the condition sets, by name: `placement`, options, `peers`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sets: BTreeMap<String, String>,
@@ -403,7 +404,8 @@ pub struct ReplicatedClaim {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimCondition {
     /// The condition in words; null as published.
-    pub stratum: Option<String>,
+    #[serde(rename = "stratum")]
+    pub condition: Option<String>,
     /// With which software.
     pub software: Software,
     /// What is known; of the direction, if the claim also names a factor.
@@ -425,7 +427,8 @@ pub struct ReplicatedTest {
     pub software: Software,
     /// The condition; null as published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stratum: Option<String>,
+    #[serde(rename = "stratum")]
+    pub condition: Option<String>,
     /// The sides and the load; null where system calls are compared, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<Compared>,
@@ -496,7 +499,7 @@ impl ReplicatedTest {
         Self {
             about: String::new(),
             software: Software::Original,
-            stratum: None,
+            condition: None,
             compared: None,
             measure: "wall".to_owned(),
             value: None,

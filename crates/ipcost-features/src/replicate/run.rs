@@ -21,9 +21,9 @@ use super::compared::settings;
 use super::figure::published_figure;
 use super::level::PLANNED;
 use super::{
-    ClaimsOfRun, REPLICATION_SCHEMA, ReplicationRecord, ReplicatedRun, MeasuredSoftware, Peers, Replication, ReplicationRun,
-    Software, Condition, TracedLevel, decide, effects, needs_native, only_traced, peers, conditions,
-    timed_by_sender, tracing,
+    ClaimsOfRun, Condition, MeasuredSoftware, Peers, REPLICATION_SCHEMA, ReplicatedRun, Replication,
+    ReplicationRecord, ReplicationRun, Software, TracedLevel, conditions, decide, effects, needs_native,
+    only_traced, peers, timed_by_sender, tracing,
 };
 use crate::answer::{AnsweredRun, answered, of_runs};
 use crate::app::no_network;
@@ -99,7 +99,7 @@ pub fn run(
     let measured: Vec<MeasuredSoftware<'_>> =
         taken.iter().zip(&batches).flat_map(|(run, batches)| run.under_each(batches)).collect();
     let (claims, fields) = decide(replication, &measured, &runs);
-    let mut ledger = ReplicationRecord {
+    let mut record = ReplicationRecord {
         schema: REPLICATION_SCHEMA.to_owned(),
         id: replication.id.clone(),
         question: replication.question.clone(),
@@ -116,10 +116,10 @@ pub fn run(
         .into_iter()
         .map(|run| (run.software, run.timed(), document(run.outcome, about(&run.job, seed))))
         .collect();
-    ledger.figure = published_figure(replication, &documents);
+    record.figure = published_figure(replication, &documents);
     let documents = documents.into_iter().map(|(.., document)| document).collect();
     let document = of_runs(documents).unwrap_or_else(|| unmeasured(begun));
-    (AnsweredRun { document: answered(document, &ledger), answer: ledger }, interrupted)
+    (AnsweredRun { document: answered(document, &record), answer: record }, interrupted)
 }
 
 /// One experiment under way.
@@ -135,7 +135,7 @@ struct Experiment<'a> {
 /// A run that has measured something.
 struct MeasuredRun<'a> {
     software: Software,
-    strata: Vec<&'a Condition>,
+    conditions: Vec<&'a Condition>,
     outcome: Outcome,
     /// The published cells, which tests name.
     published: Vec<PlannedCell>,
@@ -154,8 +154,8 @@ impl<'a> MeasuredRun<'a> {
 
     /// As published, then under each condition.
     fn under_each<'m>(&'m self, batches: &'m Batches<'m>) -> Vec<MeasuredSoftware<'m>> {
-        let Self { software, strata, outcome, published, system_calls, .. } = self;
-        MeasuredSoftware::each((*software, published, strata), &outcome.plan, batches, system_calls)
+        let Self { software, conditions, outcome, published, system_calls, .. } = self;
+        MeasuredSoftware::each((*software, published, conditions), &outcome.plan, batches, system_calls)
     }
 }
 
@@ -165,7 +165,7 @@ struct Planned<'a> {
     plan: Plan,
     job: Job,
     /// The conditions for which there is time.
-    strata: Vec<&'a Condition>,
+    conditions: Vec<&'a Condition>,
     /// Those for which there is none, each with the reason.
     left_out: Vec<(&'a Condition, String)>,
 }
@@ -174,7 +174,7 @@ impl<'a> Experiment<'a> {
     /// Every run, each with its conditions.
     fn measure_all(&mut self, observer: &mut dyn Observer) {
         let own = ipcost_sys::facts::network().tcp_congestion_control;
-        let all = &self.replication.strata[..];
+        let all = &self.replication.conditions[..];
         for run in &self.replication.runs {
             // The native peer is asked where the original software is not here, or cannot decide.
             let asked = run.software == Software::Original
@@ -183,41 +183,42 @@ impl<'a> Experiment<'a> {
             if !asked || self.interrupt.asked() {
                 continue;
             }
-            let strata = match run.software {
+            let conditions = match run.software {
                 Software::Native if !self.measured.is_empty() => &[][..],
                 _ => all,
             };
-            let strata = strata.iter().filter(|stratum| !is_measured_by_others(stratum, all, &own)).collect();
-            self.measure(run, strata, observer);
+            let conditions =
+                conditions.iter().filter(|condition| !is_measured_by_others(condition, all, &own)).collect();
+            self.measure(run, conditions, observer);
         }
     }
 
     /// Measures one run, as published and under each condition.
-    fn measure(&mut self, run: &ReplicationRun, strata: Vec<&'a Condition>, observer: &mut dyn Observer) {
+    fn measure(&mut self, run: &ReplicationRun, conditions: Vec<&'a Condition>, observer: &mut dyn Observer) {
         observer.note(&format!("{}: {}: {}", self.replication.id, run.software, run.about));
-        let of = |stratum: Option<&Condition>, missing: Vec<String>| ReplicatedRun {
+        let of = |condition: Option<&Condition>, missing: Vec<String>| ReplicatedRun {
             software: run.software,
             about: run.about.clone(),
-            stratum: stratum.map(|stratum| stratum.name.clone()),
-            sets: stratum.map(settings).unwrap_or_default(),
+            condition: condition.map(|condition| condition.name.clone()),
+            sets: condition.map(settings).unwrap_or_default(),
             elapsed_s: 0.0,
             epochs: 0,
             missing,
             own_network: false,
         };
         let at = Instant::now();
-        match self.measured_run(run, strata, observer) {
+        match self.measured_run(run, conditions, observer) {
             Ok(Finished { run: measured, left_out, mut missing, own_network }) => {
                 let batches = measured.outcome.batches();
-                let under = conditions::published_and(&measured.strata);
+                let under = conditions::published_and(&measured.conditions);
                 let shares = time_of_each(&measured, &batches);
-                self.runs.extend(under.zip(shares).map(|(stratum, (share, epochs))| ReplicatedRun {
+                self.runs.extend(under.zip(shares).map(|(condition, (share, epochs))| ReplicatedRun {
                     elapsed_s: at.elapsed().as_secs_f64() * share,
                     epochs,
                     own_network,
-                    ..of(stratum, std::mem::take(&mut missing))
+                    ..of(condition, std::mem::take(&mut missing))
                 }));
-                self.runs.extend(left_out.into_iter().map(|(stratum, why)| of(Some(stratum), vec![why])));
+                self.runs.extend(left_out.into_iter().map(|(condition, why)| of(Some(condition), vec![why])));
                 drop(batches);
                 if measured.outcome.epochs > 0 {
                     self.measured.push(measured);
@@ -234,18 +235,18 @@ impl<'a> Experiment<'a> {
     fn measured_run(
         &self,
         run: &ReplicationRun,
-        strata: Vec<&'a Condition>,
+        conditions: Vec<&'a Condition>,
         observer: &mut dyn Observer,
     ) -> Result<Finished<'a>, LabError> {
         let Self { request, replication, interrupt, .. } = *self;
         let published = cells_of_run(run)?;
-        let Planned { lab, plan, job, mut strata, mut left_out } = match request.full {
+        let Planned { lab, plan, job, mut conditions, mut left_out } = match request.full {
             Some(divide) => {
                 let (lab, plan) = full(request, replication, divide, interrupt, observer)?;
                 let job = job_of(&run.cells, &run.peers)?;
-                Planned { lab, plan, job, strata, left_out: Vec::new() }
+                Planned { lab, plan, job, conditions, left_out: Vec::new() }
             }
-            None => self.planned(run, strata, &published, observer)?,
+            None => self.planned(run, conditions, &published, observer)?,
         };
         plan.notes.iter().for_each(|text| observer.note(text));
         let mut missing = unavailable(&plan.cells);
@@ -260,27 +261,28 @@ impl<'a> Experiment<'a> {
         let question = ClaimsOfRun {
             replication,
             software: run.software,
-            strata: &strata,
+            conditions: &conditions,
             published: &published,
             system_calls: &system_calls,
         };
         let outcome = ask(&lab, plan, &question, interrupt, &mut missing, observer)?;
         // Those whose own cells had no time after all.
-        let has_time = |stratum: &&Condition| {
-            let own = published.iter().map(|cell| stratum.of(&cell.point));
+        let has_time = |condition: &&Condition| {
+            let own = published.iter().map(|cell| condition.of(&cell.point));
             let is_spared = |cell: &PlannedCell| cell.unavailable.as_deref() == Some(NO_TIME);
             let spared: Vec<&Point> =
                 outcome.plan.cells.iter().filter(|cell| is_spared(cell)).map(|cell| &cell.point).collect();
             !own.into_iter().any(|point| spared.contains(&&point))
         };
-        let (kept, spared): (Vec<&Condition>, Vec<&Condition>) = strata.iter().copied().partition(has_time);
+        let (kept, spared): (Vec<&Condition>, Vec<&Condition>) =
+            conditions.iter().copied().partition(has_time);
         left_out.extend(
-            spared.into_iter().map(|stratum| (stratum, format!("{NO_TIME}; give a larger --budget"))),
+            spared.into_iter().map(|condition| (condition, format!("{NO_TIME}; give a larger --budget"))),
         );
-        strata = kept;
+        conditions = kept;
         let own_network = lab.has_own_network();
         let job = Job { seed: Some(self.seed), ..job };
-        let run = MeasuredRun { software: run.software, strata, outcome, published, system_calls, job };
+        let run = MeasuredRun { software: run.software, conditions, outcome, published, system_calls, job };
         Ok(Finished { run, left_out, missing, own_network })
     }
 
@@ -312,7 +314,7 @@ impl<'a> Experiment<'a> {
     fn planned(
         &self,
         run: &ReplicationRun,
-        mut strata: Vec<&'a Condition>,
+        mut conditions: Vec<&'a Condition>,
         published: &[PlannedCell],
         observer: &mut dyn Observer,
     ) -> Result<Planned<'a>, LabError> {
@@ -331,43 +333,43 @@ impl<'a> Experiment<'a> {
         }
         let mut left_out = Vec::new();
         loop {
-            let batch = run.batch.map(|batch| match strata.is_empty() {
+            let batch = run.batch.map(|batch| match conditions.is_empty() {
                 true => batch,
                 false => batch.min(LONGEST_BATCH),
             });
-            let longest = run.batch.filter(|_| !strata.is_empty()).map(|batch| {
+            let longest = run.batch.filter(|_| !conditions.is_empty()).map(|batch| {
                 let epochs = f64::from(planned_epochs_to_expect(PLANNED)) * ROOM;
                 let part = whole.mul_f64(PUBLISHED_SHARE / epochs / published.len().max(1) as f64);
                 part.clamp(batch.min(LONGEST_BATCH), batch)
             });
             let mut cells = timed.clone();
             cells.iter_mut().for_each(|matrix| matrix.batch = longest);
-            for stratum in &strata {
-                let own = conditions::cells(replication, stratum, run.software, published);
+            for condition in &conditions {
+                let own = conditions::cells(replication, condition, run.software, published);
                 let own = own.map_err(LabError::Refused)?;
-                cells.extend(own.into_iter().map(|matrix| Matrix { batch: stratum.batch, ..matrix }));
+                cells.extend(own.into_iter().map(|matrix| Matrix { batch: condition.batch, ..matrix }));
             }
             let job = Job { batch, ..job_of(&peers::usable(&cells, &run.peers)?, &run.peers)? };
             let expanded = lab.cells(&job)?;
             let settings = PlanSettings {
                 budget: Some(whole),
                 batch,
-                batch_least: batch.filter(|_| !strata.is_empty()).map(|batch| batch.min(SHORTEST_BATCH)),
+                batch_least: batch.filter(|_| !conditions.is_empty()).map(|batch| batch.min(SHORTEST_BATCH)),
                 counted: true,
                 margin: NO_MARGIN,
                 level: Some(PLANNED),
-                sender_timed: timed_by_sender(replication, (published, &strata), &expanded.cells),
+                sender_timed: timed_by_sender(replication, (published, &conditions), &expanded.cells),
                 // No claim is about a percentile.
                 latency: LatencyMode::Off,
                 ..PlanSettings::of(&job, self.seed)
             };
-            match (lab.plan(expanded, &settings), strata.last()) {
+            match (lab.plan(expanded, &settings), conditions.last()) {
                 // Rather one condition with intervals than all without.
                 (Err(error @ LabError::Plan(PlanError::BudgetTooSmall { .. })), Some(last)) => {
                     left_out.push((*last, self.reason(run, &error)));
-                    strata.pop();
+                    conditions.pop();
                 }
-                (plan, _) => return Ok(Planned { plan: plan?, lab, job, strata, left_out }),
+                (plan, _) => return Ok(Planned { plan: plan?, lab, job, conditions, left_out }),
             }
         }
     }
@@ -406,11 +408,11 @@ fn budget_that_does(whole: Duration, part: Duration, enough: Duration) -> String
 fn time_of_each(run: &MeasuredRun<'_>, batches: &Batches<'_>) -> Vec<(f64, u32)> {
     let cells = &run.outcome.plan.cells;
     let mut is_taken = vec![false; cells.len()];
-    let found: Vec<(f64, u32)> = conditions::published_and(&run.strata)
-        .map(|stratum| {
+    let found: Vec<(f64, u32)> = conditions::published_and(&run.conditions)
+        .map(|condition| {
             let mut sum = (0.0, 0);
             for published in &run.published {
-                let point = conditions::point_under(stratum, &published.point);
+                let point = conditions::point_under(condition, &published.point);
                 let Some(cell) = cells.iter().position(|cell| cell.point == point) else { continue };
                 let samples = batches.of(cell);
                 let mut epochs: Vec<u32> = samples.iter().map(|sample| sample.epoch).collect();
@@ -430,15 +432,15 @@ fn time_of_each(run: &MeasuredRun<'_>, batches: &Batches<'_>) -> Vec<(f64, u32)>
 
 /// Whether a condition sets the congestion control that this machine uses anyway, and another sets all else that it does, or it sets nothing
 /// else.
-fn is_measured_by_others(stratum: &Condition, all: &[Condition], own: &Option<String>) -> bool {
-    let set = stratum.options.iter().find(|(name, _)| name.spec().name == TCP_CONGESTION);
+fn is_measured_by_others(condition: &Condition, all: &[Condition], own: &Option<String>) -> bool {
+    let set = condition.options.iter().find(|(name, _)| name.spec().name == TCP_CONGESTION);
     let Some((name, OptionValue::Text(control))) = set else { return false };
-    let mut others = stratum.options.clone();
+    let mut others = condition.options.clone();
     others.remove(name);
     let is_like = |other: &Condition| {
-        (&other.placement, &other.peers, &other.options) == (&stratum.placement, &stratum.peers, &others)
+        (&other.placement, &other.peers, &other.options) == (&condition.placement, &condition.peers, &others)
     };
-    let sets_more = stratum.placement.is_some() || !stratum.peers.is_empty() || !others.is_empty();
+    let sets_more = condition.placement.is_some() || !condition.peers.is_empty() || !others.is_empty();
     own.as_ref() == Some(control) && (!sets_more || all.iter().any(is_like))
 }
 

@@ -25,7 +25,7 @@ pub(super) struct ClaimTable<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Under {
     /// Its name; `None` as published.
-    pub(super) stratum: Option<String>,
+    pub(super) condition: Option<String>,
     pub(super) software: Software,
     pub(super) sets: ConditionSettings,
 }
@@ -59,12 +59,12 @@ impl<'a> ClaimTable<'a> {
         // A stranger's file may have many.
         let mut places: BTreeMap<PartKey<'a>, usize> = BTreeMap::new();
         for test in tests {
-            let is_mine = |it: &Under| (&it.stratum, it.software) == (&test.stratum, test.software);
+            let is_mine = |it: &Under| (&it.condition, it.software) == (&test.condition, test.software);
             let column = columns.iter().position(is_mine).unwrap_or_else(|| {
                 let mut all = runs.iter();
-                let run = all.find(|run| (&run.stratum, run.software) == (&test.stratum, test.software));
+                let run = all.find(|run| (&run.condition, run.software) == (&test.condition, test.software));
                 columns.push(Under {
-                    stratum: test.stratum.clone(),
+                    condition: test.condition.clone(),
                     software: test.software,
                     sets: run.map(|run| run.sets.clone()).unwrap_or_default(),
                 });
@@ -252,7 +252,7 @@ pub(super) fn shown_under(under: &Under) -> String {
         ("tcp_congestion", control) => control.to_owned(),
         (name, value) => format!("{name}={value}"),
     };
-    match &under.stratum {
+    match &under.condition {
         None => "as published".to_owned(),
         Some(name) if under.sets.is_empty() || under.sets.contains_key("peers") => name.clone(),
         Some(_) => under.sets.iter().map(short).collect::<Vec<_>>().join(", "),
@@ -289,7 +289,7 @@ mod tests {
     use super::super::compared::Compared;
     use super::*;
 
-    fn test(about: &str, sides: (&str, &str), size: u64, stratum: Option<&str>) -> ReplicatedTest {
+    fn test(about: &str, sides: (&str, &str), size: u64, condition: Option<&str>) -> ReplicatedTest {
         let compared = Compared {
             a: sides.0.to_owned(),
             b: Some(sides.1.to_owned()),
@@ -300,7 +300,7 @@ mod tests {
         };
         ReplicatedTest {
             about: about.to_owned(),
-            stratum: stratum.map(str::to_owned),
+            condition: condition.map(str::to_owned),
             value: Some(1.5),
             compared: Some(compared),
             ..ReplicatedTest::known_as(ClaimVerdict::Holds)
@@ -310,8 +310,8 @@ mod tests {
     #[test]
     fn tests_are_rows_by_load_and_columns_by_condition() {
         let mut claim = ReplicatedClaim::of("tcp is dearer");
-        for stratum in [None, Some("on one core")] {
-            claim.tests.extend([1024, 64, 1].map(|size| test("x", ("tcp", "unix"), size, stratum)));
+        for condition in [None, Some("on one core")] {
+            claim.tests.extend([1024, 64, 1].map(|size| test("x", ("tcp", "unix"), size, condition)));
         }
         claim.tests.push(test("y", ("tcp", "pipe"), 64, None));
         claim.tests.push(ReplicatedTest { decides: false, ..test("z", ("a", "b"), 1, None) });
@@ -331,7 +331,8 @@ mod tests {
         claim.tests = vec![test("x", ("a", "b"), 1, None), test("y", ("a", "b"), 1, None)];
         claim.tests.push(ReplicatedTest { compared: None, ..test("calls", ("", ""), 1, None) });
         let table = ClaimTable::of(&claim, &[]);
-        let named: Vec<(&str, bool)> = table.parts.iter().map(|part| (part.about, part.is_by_about)).collect();
+        let named: Vec<(&str, bool)> =
+            table.parts.iter().map(|part| (part.about, part.is_by_about)).collect();
         assert_eq!(named, [("x", true), ("y", true), ("calls", false)]);
         assert!(!table.parts[2].is_ratio());
     }

@@ -5,12 +5,12 @@ use std::ops::Deref;
 use ipcost_model::units::{counted, duration_of, duration_text};
 use ipcost_model::{Document, escaped};
 
-use crate::replicate::{ReplicationRecord, ReplicatedClaim, ReplicatedRun, claim_words};
+use crate::replicate::{ReplicatedClaim, ReplicatedRun, ReplicationRecord, claim_words};
 use ipcost_model::ClaimVerdict;
 
 /// What was run, how long it took, and where.
 pub(super) fn how(run: &ReplicatedRun) -> String {
-    let under = run.stratum.as_ref().map_or_else(String::new, |stratum| format!(", {stratum}"));
+    let under = run.condition.as_ref().map_or_else(String::new, |condition| format!(", {condition}"));
     if run.epochs == 0 {
         return format!("{}: {}{under}; not measured", run.software, run.about);
     }
@@ -20,8 +20,8 @@ pub(super) fn how(run: &ReplicatedRun) -> String {
 }
 
 /// Which congestion control TCP uses here, where a claim is about TCP: streams turn on it.
-pub(super) fn congestion(ledger: &ReplicationRecord, document: &Document) -> Option<String> {
-    let mut tests = ledger.claims.iter().flat_map(|claim| &claim.tests);
+pub(super) fn congestion(record: &ReplicationRecord, document: &Document) -> Option<String> {
+    let mut tests = record.claims.iter().flat_map(|claim| &claim.tests);
     let about_tcp = tests.any(|test| test.about.to_lowercase().contains("tcp"));
     let name = document.host.tcp_congestion().filter(|_| about_tcp)?;
     Some(format!("TCP here: under {}, unless a condition says otherwise.", escaped(name)))
@@ -82,8 +82,8 @@ pub(super) fn brief(claim: &ReplicatedClaim) -> String {
 }
 
 /// How many claims hold, fail and so on, and how long that took.
-pub(super) fn counts(ledgers: &[impl Deref<Target = ReplicationRecord>]) -> String {
-    let claims = || ledgers.iter().flat_map(|ledger| &ledger.claims);
+pub(super) fn counts(records: &[impl Deref<Target = ReplicationRecord>]) -> String {
+    let claims = || records.iter().flat_map(|record| &record.claims);
     let count = |verdict: ClaimVerdict| claims().filter(|claim| claim.word == verdict).count();
     let counts: Vec<String> = ClaimVerdict::ALL
         .iter()
@@ -91,7 +91,7 @@ pub(super) fn counts(ledgers: &[impl Deref<Target = ReplicationRecord>]) -> Stri
         .filter(|(count, _)| *count > 0)
         .map(|(count, verdict)| verdict.counted(count))
         .collect();
-    let fields = || ledgers.iter().filter_map(|ledger| ledger.fields);
+    let fields = || records.iter().filter_map(|record| record.fields);
     let (decided, of) = fields().fold((0, 0), |sum, it| (sum.0 + it.decided, sum.1 + it.of));
     let decided = match of {
         0 => String::new(),
@@ -99,7 +99,7 @@ pub(super) fn counts(ledgers: &[impl Deref<Target = ReplicationRecord>]) -> Stri
             format!("{decided} of {of} comparisons decided, of which at most 5 % are expected to be wrong; ")
         }
     };
-    let took: f64 = ledgers.iter().flat_map(|ledger| &ledger.runs).map(|run| run.elapsed_s).sum();
+    let took: f64 = records.iter().flat_map(|record| &record.runs).map(|run| run.elapsed_s).sum();
     format!(
         "{}: {}; {decided}measured in {}.",
         counted(claims().count() as u64, "claim"),

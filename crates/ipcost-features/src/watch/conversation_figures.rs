@@ -15,8 +15,8 @@ use super::proc_table::{ProcState, ProcTotals};
 use super::sampled::{CallSamples, KeptSamples, SampledEnd, SampledEstimate, estimate, messages_per_call};
 use super::state::{Moment, WatchState};
 use super::{
-    Conversation, Flow, Known, ConversationPattern, WatchedTransport, Party, SampleRecord, Spread, TcpState, TraceRecord, Unseen,
-    WatchRequest,
+    Conversation, ConversationPattern, Flow, Known, Party, SampleRecord, Spread, TcpState, TraceRecord,
+    Unseen, WatchRequest, WatchedTransport,
 };
 
 /// Processor time is counted in ticks of so many a second (`USER_HZ`).
@@ -124,7 +124,8 @@ impl WatchState {
         };
         let all = self.conversations(None).into_iter().map(|figures| figures.conversation);
         let uncounted = all.filter(|figures| {
-            figures.medium != WatchedTransport::Shm && (figures.medium != WatchedTransport::Tcp || !self.request.is_any())
+            figures.medium != WatchedTransport::Shm
+                && (figures.medium != WatchedTransport::Tcp || !self.request.is_any())
         });
         let both = uncounted.flat_map(|figures| [figures.client.pid, figures.server.pid]).flatten();
         let mut found: Vec<u32> = both.filter(is_own).collect();
@@ -235,7 +236,9 @@ impl WatchState {
                 figures.there = self
                     .through_pipe(key, since)
                     .map(|bytes| Flow { known: Known::Estimated, ..counted_flow(bytes, seconds) });
-                let idle = |there: Flow| if there.bytes > 0 { ConversationPattern::Stream } else { ConversationPattern::Idle };
+                let idle = |there: Flow| {
+                    if there.bytes > 0 { ConversationPattern::Stream } else { ConversationPattern::Idle }
+                };
                 figures.manner = figures.there.map(idle);
             }
             _ => {}

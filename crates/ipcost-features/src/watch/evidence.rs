@@ -65,7 +65,13 @@ impl SharedEvidence {
         };
         // The kernel takes one more than the program asked for.
         for socket in seen.tcp.iter().filter(|it| it.state == Listening && it.waiting > it.outstanding) {
-            full(WatchedTransport::Tcp, socket.local.to_string(), socket.inode, socket.waiting, socket.outstanding);
+            full(
+                WatchedTransport::Tcp,
+                socket.local.to_string(),
+                socket.inode,
+                socket.waiting,
+                socket.outstanding,
+            );
         }
         for socket in seen.unix.iter().filter(|it| it.is_listening && it.waiting > it.outstanding) {
             let name = socket.name.clone().unwrap_or_default();
@@ -185,7 +191,9 @@ fn pipe_pages(seen: &Observation, procs: &ProcTable) -> HashMap<u32, (u64, ProcI
 fn places_of(medium: WatchedTransport) -> &'static [&'static str] {
     match medium {
         WatchedTransport::Pipe | WatchedTransport::Fifo => &PLACES[..3],
-        WatchedTransport::Unix | WatchedTransport::Socketpair | WatchedTransport::UnixSeqpacket => &PLACES[3..5],
+        WatchedTransport::Unix | WatchedTransport::Socketpair | WatchedTransport::UnixSeqpacket => {
+            &PLACES[3..5]
+        }
         WatchedTransport::UnixDgram => &PLACES[3..],
         _ => &[],
     }

@@ -12,7 +12,7 @@ use super::conversation_state::{ConversationKey, ConversationState, Side, place}
 use super::evidence::FullQueue;
 use super::sampled::Moved;
 use super::state::WatchState;
-use super::{Conversation, Flow, ConversationPattern, WatchedTransport, Party, WatchFinding};
+use super::{Conversation, ConversationPattern, Flow, Party, WatchFinding, WatchedTransport};
 
 /// The share of the time that a sender has to wait for its reader.
 const WAITS: f64 = 0.5;
@@ -197,7 +197,9 @@ impl WatchState {
             let finding = finding(rule, side.pid, address.clone(), text, remedy);
             found.push(Found { side: key.side(is_client).clone(), lost, finding });
         };
-        if figures.manner == Some(ConversationPattern::Connections) && figures.opened_per_s >= CONNECTIONS_PER_S {
+        if figures.manner == Some(ConversationPattern::Connections)
+            && figures.opened_per_s >= CONNECTIONS_PER_S
+        {
             let text = format!(
                 "{client} opens connections to {server}, {}, and asks little over each",
                 rate(figures.opened_per_s)
@@ -222,7 +224,8 @@ impl WatchState {
             let bytes_per_s = moved(figures.there).max(moved(figures.back));
             // Where the reader is slow, it is not the pacing that holds a stream up.
             let is_held_up = tcp.there_held_up.max(tcp.back_held_up) >= WAITS;
-            let is_stream = figures.manner == Some(ConversationPattern::Stream) && bytes_per_s >= STREAM_BYTES_PER_S;
+            let is_stream =
+                figures.manner == Some(ConversationPattern::Stream) && bytes_per_s >= STREAM_BYTES_PER_S;
             if tcp.congestion == "bbr" && is_stream && !is_held_up {
                 let is_client = moved(figures.there) > moved(figures.back);
                 let text = format!(
@@ -341,7 +344,8 @@ impl WatchState {
             }
             // A sample of very many calls misses some; where all are counted, it is not asked.
             let counted = state.counted[place(is_client)].given;
-            let is_counted = self.counts_calls && figures.medium != WatchedTransport::Tcp && counted.calls > 0;
+            let is_counted =
+                self.counts_calls && figures.medium != WatchedTransport::Tcp && counted.calls > 0;
             let (written, calls_per_s) = match is_counted {
                 true => (counted.bytes as f64 / counted.calls as f64, counted.calls as f64 / seconds),
                 false => (mean(given), given.sum.calls / seconds),
@@ -384,7 +388,8 @@ impl WatchState {
         }
         let asks = figures.requests_per_s.unwrap_or_default();
         if figures.medium == WatchedTransport::Udp && figures.address.ends_with(DOMAIN) && asks >= 1.0 {
-            let text = format!("{} looks names up, {} at {}", name(&figures.client), rate(asks), figures.address);
+            let text =
+                format!("{} looks names up, {} at {}", name(&figures.client), rate(asks), figures.address);
             found.push(of(&rules::NAME_RESOLUTION, true, asks * LOOKUP_S, text, ONE_LOOKUP));
         }
         let anywhere =

@@ -7,7 +7,10 @@ use ipcost_model::units::{counted, duration_of, duration_text, percent};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
 use ipcost_report::page::{Block, Column, Field, FieldValue, Page, Paragraph, Section, Table};
 
-use super::{Conversation, Flow, Known, ConversationPattern, WatchedTransport, Party, Unseen, WatchFinding, Watched, WhatIfRecord};
+use super::{
+    Conversation, ConversationPattern, Flow, Known, Party, Unseen, WatchFinding, Watched, WatchedTransport,
+    WhatIfRecord,
+};
 
 /// The most letters of an address in a table.
 const MOST: usize = 36;
@@ -55,11 +58,20 @@ impl<'a> ConversationRow<'a> {
         let most = self.most();
         let is_known = |side: &Party| !side.name.is_empty();
         let place = |conversation: &Conversation| {
-            (conversation.medium, conversation.address.clone(), conversation.client.name.clone(), conversation.server.name.clone())
+            (
+                conversation.medium,
+                conversation.address.clone(),
+                conversation.client.name.clone(),
+                conversation.server.name.clone(),
+            )
         };
         // What another run of this program measures is one thing.
-        let is_run = |conversation: &Conversation| [&conversation.client, &conversation.server].iter().all(|side| side.name == OWN);
-        let is_place = [&most.client, &most.server, &conversation.client, &conversation.server].into_iter().all(is_known)
+        let is_run = |conversation: &Conversation| {
+            [&conversation.client, &conversation.server].iter().all(|side| side.name == OWN)
+        };
+        let is_place = [&most.client, &most.server, &conversation.client, &conversation.server]
+            .into_iter()
+            .all(is_known)
             && !conversation.address.is_empty()
             && place(most) == place(conversation);
         is_place || (is_run(most) && is_run(conversation))
@@ -75,7 +87,8 @@ impl<'a> ConversationRow<'a> {
     }
 
     fn side(&self, of: fn(&Conversation) -> &Party) -> (String, Option<f64>) {
-        let all: BTreeMap<Option<u32>, &Party> = self.0.iter().map(|conversation| (of(conversation).pid, of(conversation))).collect();
+        let all: BTreeMap<Option<u32>, &Party> =
+            self.0.iter().map(|conversation| (of(conversation).pid, of(conversation))).collect();
         let cpu = all.values().filter_map(|side| side.cpu).reduce(|a, b| a + b);
         // Clients that end and come again are one row, under the name of those that live.
         let live: Vec<&Party> = all.values().copied().filter(|side| side.pid.is_some()).collect();
@@ -184,8 +197,11 @@ fn saving(title: &str, what_if: &WhatIfRecord) -> Block<'static> {
 fn moves(conversation: &Conversation) -> bool {
     let moved = |flow: &Option<Flow>| flow.is_some_and(|flow| flow.bytes > 0);
     let is_known = conversation.there.is_some() || conversation.back.is_some();
-    let busy =
-        || [&conversation.client, &conversation.server].into_iter().all(|side| side.cpu.is_some_and(|cpu| cpu >= 0.005));
+    let busy = || {
+        [&conversation.client, &conversation.server]
+            .into_iter()
+            .all(|side| side.cpu.is_some_and(|cpu| cpu >= 0.005))
+    };
     conversation.opened > 0
         || moved(&conversation.there)
         || moved(&conversation.back)
@@ -301,7 +317,8 @@ fn fields(row: &ConversationRow<'_>, is_chosen: Option<bool>) -> Vec<Field> {
     let most = row.most();
     let ((client, of_client), (server, of_server)) =
         (row.side(|conversation| &conversation.client), row.side(|conversation| &conversation.server));
-    let (there, back) = (row.flow(|conversation| conversation.there), row.flow(|conversation| conversation.back));
+    let (there, back) =
+        (row.flow(|conversation| conversation.there), row.flow(|conversation| conversation.back));
     let per_s = |count: f64| FieldValue::Text(rate(count));
     let requests = row.sum(|conversation| conversation.requests_per_s);
     let each = requests.filter(|requests| *requests > 0.0).and_then(|requests| {

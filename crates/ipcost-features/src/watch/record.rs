@@ -220,7 +220,14 @@ impl Conversation {
     pub fn is_same(&self, other: &Self) -> bool {
         let side =
             |party: &Party| (party.pid, if party.pid.is_none() { party.name.clone() } else { String::new() });
-        let place = |conversation: &Self| (side(&conversation.client), side(&conversation.server), conversation.medium, conversation.address.clone());
+        let place = |conversation: &Self| {
+            (
+                side(&conversation.client),
+                side(&conversation.server),
+                conversation.medium,
+                conversation.address.clone(),
+            )
+        };
         place(self) == place(other)
     }
 }

@@ -23,7 +23,7 @@ use super::proc_table::{ProcId, ProcTable};
 use super::sampled::{CallSamples, Resolver};
 use super::sampling::Window;
 use super::tcp_table::{TcpContext, TcpTable};
-use super::{WatchedTransport, WatchRequest};
+use super::{WatchRequest, WatchedTransport};
 
 /// So many conversations are kept apart although their programs have ended.
 const MOST_ENDED: usize = 300;
@@ -254,7 +254,11 @@ impl WatchState {
             let (Some(server), Some(address)) = (self.procs.owner_of(socket.inode), &socket.name) else {
                 continue;
             };
-            let medium = if socket.kind == UnixKind::Packet { WatchedTransport::UnixSeqpacket } else { WatchedTransport::Unix };
+            let medium = if socket.kind == UnixKind::Packet {
+                WatchedTransport::UnixSeqpacket
+            } else {
+                WatchedTransport::Unix
+            };
             // Who connects is seen where an observation meets the connection.
             let key = key(Side::of(None), Side::Proc(server), medium, address);
             self.leads.sockets.insert(socket.inode, (key, false));

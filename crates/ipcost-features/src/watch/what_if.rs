@@ -197,7 +197,10 @@ impl WhatIf {
 
     fn say(self, conversation: &Conversation, document: &Document, beside_load: bool) -> WhatIfRecord {
         let present = |pattern| {
-            document.cells.iter().find(|cell| cell.transport == conversation.medium.name() && cell.pattern == pattern)
+            document
+                .cells
+                .iter()
+                .find(|cell| cell.transport == conversation.medium.name() && cell.pattern == pattern)
         };
         let cells: Vec<WhatIfCell> = document
             .cells
@@ -230,8 +233,9 @@ impl WhatIf {
 
 /// The processor time that both sides have taken so far, ticks. One that has ended takes none.
 fn ticks(conversation: &Conversation) -> u64 {
-    let sides =
-        [&conversation.client, &conversation.server].into_iter().filter_map(|side| program_of(side.pid?, Depth::Counts));
+    let sides = [&conversation.client, &conversation.server]
+        .into_iter()
+        .filter_map(|side| program_of(side.pid?, Depth::Counts));
     sides.map(|program| program.ticks).sum()
 }
 
@@ -248,9 +252,15 @@ fn against(
     Some((Estimate { median: found.ratio, lo: found.lo, hi: found.hi }, found.verdict))
 }
 
-fn sentences(conversation: &Conversation, at_once: u32, cells: &[WhatIfCell], beside_load: bool) -> Vec<String> {
+fn sentences(
+    conversation: &Conversation,
+    at_once: u32,
+    cells: &[WhatIfCell],
+    beside_load: bool,
+) -> Vec<String> {
     let connects = conversation.manner == Some(ConversationPattern::Connections);
-    let present = cells.iter().find(|cell| cell.transport == conversation.medium.name() && cell.connects == connects);
+    let present =
+        cells.iter().find(|cell| cell.transport == conversation.medium.name() && cell.connects == connects);
     let Some((present, wall)) = present.and_then(|cell| Some((cell, cell.wall_ns?))) else {
         return vec!["The present transport could not be measured, so that nothing can be said.".to_owned()];
     };
@@ -365,7 +375,8 @@ fn interval_of(estimate: Estimate) -> String {
 }
 
 fn between(conversation: &Conversation) -> String {
-    let address = if conversation.address.is_empty() { String::new() } else { format!(" ({})", conversation.address) };
+    let address =
+        if conversation.address.is_empty() { String::new() } else { format!(" ({})", conversation.address) };
     let name =
         |side: &super::Party| if side.name.is_empty() { "a program".to_owned() } else { side.name.clone() };
     format!("{} → {}{address}", name(&conversation.client), name(&conversation.server))
@@ -383,8 +394,13 @@ fn sizes(conversation: &Conversation) -> (u64, u64) {
         sampled.or(mean).or(by_segment).map(|bytes| bytes.round() as u64)
     };
     match conversation.manner {
-        Some(ConversationPattern::Stream) => (of(&conversation.there).max(of(&conversation.back)).unwrap_or(UNKNOWN_BYTES), 0),
-        _ => (of(&conversation.there).unwrap_or(UNKNOWN_BYTES), of(&conversation.back).unwrap_or(UNKNOWN_BYTES)),
+        Some(ConversationPattern::Stream) => {
+            (of(&conversation.there).max(of(&conversation.back)).unwrap_or(UNKNOWN_BYTES), 0)
+        }
+        _ => (
+            of(&conversation.there).unwrap_or(UNKNOWN_BYTES),
+            of(&conversation.back).unwrap_or(UNKNOWN_BYTES),
+        ),
     }
 }
 
@@ -442,7 +458,11 @@ mod tests {
             opened_per_s: 0.0,
             there: Some(flow(64_000)),
             back: Some(flow(if answers { 200_000 } else { 0 })),
-            manner: Some(if answers { ConversationPattern::Requests } else { ConversationPattern::Connections }),
+            manner: Some(if answers {
+                ConversationPattern::Requests
+            } else {
+                ConversationPattern::Connections
+            }),
             requests_per_s: Some(1_000.0),
             round_trip_us: Some(Spread { median: waits_us, p99: 2.0 * waits_us }),
             think_us: None,

@@ -243,12 +243,12 @@ fn one_host_twice_other_jobs_and_other_documents_are_named_and_not_counted() {
 }
 
 /// A replication's document: one claim, which holds as published and, with Nagle, not.
-fn ledger(name: &str, holds: bool, kernel: &str) -> Document {
+fn record(name: &str, holds: bool, kernel: &str) -> Document {
     let mut document = fixture::document();
     document.host.more.insert("name".to_owned(), name.into());
     document.host.kernel = kernel.to_owned();
     let word = |holds| if holds { "holds" } else { "fails" };
-    let condition = |stratum: Option<&str>, holds| json!({"stratum": stratum, "software": "original", "word": word(holds), "figures": "0.5"});
+    let condition = |condition: Option<&str>, holds| json!({"stratum": condition, "software": "original", "word": word(holds), "figures": "0.5"});
     document.answer = Some(json!({
         "schema": REPLICATION_SCHEMA, "tool": document.tool, "host": document.host, "started": document.started,
         "id": "an-article", "question": "Which is cheaper?", "machine": "a laptop", "differs": null, "seed": 7,
@@ -265,7 +265,7 @@ fn ledger(name: &str, holds: bool, kernel: &str) -> Document {
 #[test]
 fn a_claim_says_on_how_many_hosts_it_holds_and_under_which_condition() {
     let documents: Vec<Document> = (0..30)
-        .map(|place| ledger(&format!("h{place:02}"), place < 28, if place < 28 { "6.1.0" } else { "5.4.0" }))
+        .map(|place| record(&format!("h{place:02}"), place < 28, if place < 28 { "6.1.0" } else { "5.4.0" }))
         .collect();
     let fleet = fleet(&documents);
     let [claim] = &fleet.claims[..] else { panic!("{:?}", fleet.claims) };
@@ -301,7 +301,7 @@ fn whatever_stands_in_documents_every_output_can_be_written() {
     }
     documents[2].contrasts[0].ratio = 1e308;
     documents[2].samples.clear();
-    documents.push(ledger(evil, true, evil));
+    documents.push(record(evil, true, evil));
     let mut fleet = fleet(&documents);
     fleet.skipped.push(ipcost_features::fleet::Skipped { file: evil.to_owned(), reason: evil.to_owned() });
     fleet.skipped_files = 1;

@@ -49,7 +49,9 @@ impl Lab {
                 let at = bench.elapsed() - began;
                 let seed = batches.len() as u64 + 1;
                 let (batch, _) = retry_if_suspended(&mut bench, cell, ops, BatchKind::Paced(seed))?;
-                if let Some(times) = batch.latencies.get(&LatencyKind::Latency).filter(|times| times.count() > 0) {
+                if let Some(times) =
+                    batch.latencies.get(&LatencyKind::Latency).filter(|times| times.count() > 0)
+                {
                     batches.push((at, times.value_at(0.5), times.max()));
                 }
             }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use awake::WakeState;
 use buffer_offsets::DrawnOffsets;
 use ipcost_model::pace::PACER;
-use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole, LatencyKind, processes_of};
+use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, LatencyKind, PeerRole, processes_of};
 use ipcost_model::{
     ArmName, ArmsRecord, BufferLayout, Cell, Lasts, OptionGroup, OptionValue, Pattern, Placement, Plan,
     PlannedCell, ServiceCommand, WatchedBatches,
@@ -674,8 +674,11 @@ impl Bench for ProcessBench {
         let most = if latency || seed.is_some() { self.cells[cell].cell.work_for(ops) } else { 0 };
         let mut latencies = BTreeMap::new();
         for kind in LatencyKind::ALL {
-            let (from, done) =
-                if at_server && *kind == LatencyKind::Latency { (SERVER, &server) } else { (CLIENT, &client) };
+            let (from, done) = if at_server && *kind == LatencyKind::Latency {
+                (SERVER, &server)
+            } else {
+                (CLIENT, &client)
+            };
             let histogram = histograms::reported(done, *kind, most).map_err(|reason| {
                 self.pairs[cell]
                     .as_mut()

@@ -228,7 +228,11 @@ mod tests {
             about: "on lab".to_owned(),
             is_ratio: false,
             points: (0..points).map(point).collect(),
-            marks: vec![ChangeMark { at: points / 2, ratio: 1.12, sentence: "from then on 1.12 ×".to_owned() }],
+            marks: vec![ChangeMark {
+                at: points / 2,
+                ratio: 1.12,
+                sentence: "from then on 1.12 ×".to_owned(),
+            }],
             notes: vec!["1 change.".to_owned()],
             how: "somehow".to_owned(),
         }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use ipcost_features::watch::{
-    Conversation, ConversationPattern, WatchedTransport, WatchError, WatchRequest, Watched, WhatIf, WhatIfError, WhatIfRecord, page,
-    what_if_page,
+    Conversation, ConversationPattern, WatchError, WatchRequest, Watched, WatchedTransport, WhatIf,
+    WhatIfError, WhatIfRecord, page, what_if_page,
 };
 use ipcost_lab::Lab;
 use ipcost_model::units::duration_text;
@@ -134,7 +134,9 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
 
 /// Measures what other transports would save the conversation that moves most.
 fn what_if(args: &WatchArgs, watched: &Watched, interrupt: &Interrupt) -> Result<WhatIfRecord, Problem> {
-    let moves = |conversation: &&Conversation| conversation.requests_per_s.is_some() || conversation.manner == Some(ConversationPattern::Stream);
+    let moves = |conversation: &&Conversation| {
+        conversation.requests_per_s.is_some() || conversation.manner == Some(ConversationPattern::Stream)
+    };
     let conversation = watched.conversations.iter().find(moves).ok_or(WhatIfError::Nothing);
     let conversation = conversation.map_err(|error| Problem::usage(error.into()))?;
     let what_if = WhatIf::of(conversation, &args.what_if).map_err(|error| Problem::usage(error.into()))?;
@@ -168,7 +170,10 @@ fn what_if_of_row(screen: &mut Screen, interrupt: &Interrupt) -> Option<WhatIfRe
         WatchedTransport::UnixDgram => "udp",
         _ => "unix",
     };
-    screen.text(&format!("Measuring it over {} and {other}, some 15 s …", conversation.medium), "Ctrl-C ends all");
+    screen.text(
+        &format!("Measuring it over {} and {other}, some 15 s …", conversation.medium),
+        "Ctrl-C ends all",
+    );
     let record = WhatIf::of(&conversation, &[other.to_owned()])
         .map_err(|error| Problem::usage(error.into()))
         .and_then(|what_if| measured(what_if, &conversation, true, interrupt));

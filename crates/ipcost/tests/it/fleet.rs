@@ -186,8 +186,8 @@ fn ledgers_and_checks_count_as_their_commands_write_them() {
     let of_directory = fleet(&["fleet"]);
     let document: Value =
         serde_json::from_slice(&fs::read(place.file("fleet/ledger.json")).unwrap()).unwrap();
-    let ledger = &document["answer"];
-    let claims = ledger["claims"].as_array().unwrap();
+    let record = &document["answer"];
+    let claims = record["claims"].as_array().unwrap();
     let counted = of_directory["claims"].as_array().unwrap();
     assert_eq!(
         counted.iter().map(|claim| &claim["text"]).collect::<Vec<_>>(),
@@ -196,7 +196,7 @@ fn ledgers_and_checks_count_as_their_commands_write_them() {
     assert!(counted.iter().all(|claim| claim["hosts"].as_array().unwrap().len() == 1), "{of_directory}");
     assert_eq!((&of_directory["files"], &of_directory["skipped_files"]), (&json!(7), &json!(0)));
     // Several in a file before others, ledgers alone among them: claims are decided on the hosts of the other files all the same.
-    let three = Value::Array(vec![ledger.clone(), document.clone(), ledger.clone()]);
+    let three = Value::Array(vec![record.clone(), document.clone(), record.clone()]);
     place.write("fleet/ledger.json", &three.to_string());
     place.write("together.toml", &claims_text.replace("\"free\"", "\"together\""));
     let of_cells = ["check", "together.toml", "--fleet", "fleet", "--benchfmt", "cells.txt"];

@@ -57,13 +57,13 @@ fn claims_are_decided_by_what_is_measured() {
     place.write("mine.toml", MINE);
     let output = place.run(&["replicate", "mine.toml", "--json", "ledger.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let ledger = answer(&std::fs::read(place.file("ledger.json")).unwrap());
-    assert_eq!(ledger["schema"], "ipcost-replication/1");
-    assert_schema("replication", &ledger);
+    let record = answer(&std::fs::read(place.file("ledger.json")).unwrap());
+    assert_eq!(record["schema"], "ipcost-replication/1");
+    assert_schema("replication", &record);
     let words: Vec<&str> =
-        ledger["claims"].as_array().unwrap().iter().map(|claim| claim["word"].as_str().unwrap()).collect();
+        record["claims"].as_array().unwrap().iter().map(|claim| claim["word"].as_str().unwrap()).collect();
     assert_eq!(words, ["holds", "fails", "fails"], "{}", text(&output.stdout));
-    let test = &ledger["claims"][0]["tests"][0];
+    let test = &record["claims"][0]["tests"][0];
     let (lo, value, hi) = (&test["lo"], &test["value"], &test["hi"]);
     assert!(
         lo.as_f64() <= value.as_f64() && value.as_f64() <= hi.as_f64() && lo.as_f64() > Some(1.2),
@@ -121,37 +121,37 @@ fn a_budget_in_which_nothing_can_be_measured_is_an_error_that_says_what_would_do
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("mine: nothing was measured") && said.contains("give --budget "), "{said}");
     assert!(!place.file("mine.svg").exists(), "there is nothing to draw");
-    let ledger = answer(&std::fs::read(place.file("mine.json")).unwrap());
-    assert_eq!(ledger["claims"][0]["word"], "not tested");
+    let record = answer(&std::fs::read(place.file("mine.json")).unwrap());
+    assert_eq!(record["claims"][0]["word"], "not tested");
     place.assert_clean();
 }
 
 #[test]
 fn claims_are_decided_under_each_condition_too() {
     let place = Place::new();
-    let strata = "[[strata]]\nname = \"on one core\"\nplacement = \"together\"\n[[strata]]\nname = \"with a small buffer\"\n\
+    let conditions = "[[strata]]\nname = \"on one core\"\nplacement = \"together\"\n[[strata]]\nname = \"with a small buffer\"\n\
                   placement = \"together\"\noptions = { so_sndbuf = 4096 }\n[[runs]]\n";
     let mine = MINE
         .replace("software = \"native\"", "software = \"original\"")
         .replace("placement = \"together\"", "placement = \"free\"")
-        .replacen("[[runs]]\n", strata, 1);
+        .replacen("[[runs]]\n", conditions, 1);
     place.write("mine.toml", &mine);
     let output = place.run(&["replicate", "mine.toml", "--quiet", "--json", "ledger.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let ledger = answer(&std::fs::read(place.file("ledger.json")).unwrap());
-    assert_schema("replication", &ledger);
+    let record = answer(&std::fs::read(place.file("ledger.json")).unwrap());
+    assert_schema("replication", &record);
     let names = |list: &Value| -> Vec<Value> {
         list.as_array().unwrap().iter().map(|one| one["stratum"].clone()).collect()
     };
     let all = [Value::Null, json!("on one core"), json!("with a small buffer")];
-    assert_eq!(names(&ledger["runs"]), all);
-    let claims = ledger["claims"].as_array().unwrap();
+    assert_eq!(names(&record["runs"]), all);
+    let claims = record["claims"].as_array().unwrap();
     for (claim, word) in claims.iter().zip(["holds", "fails", "fails"]) {
         assert_eq!(claim["word"], word, "{claim}");
         assert_eq!(names(&claim["conditions"]), all, "{claim}");
     }
     assert!(claims[0]["sentence"].as_str().unwrap().starts_with("large "), "{}", claims[0]);
-    assert_eq!(ledger["runs"][2]["sets"], json!({"placement": "together", "so_sndbuf": "4096"}), "{ledger}");
+    assert_eq!(record["runs"][2]["sets"], json!({"placement": "together", "so_sndbuf": "4096"}), "{record}");
     let page = place.run(&["report", "last", "--html", "page.html"]);
     assert!(page.status.success(), "{}", text(&page.stderr));
     for (from, to, part) in [
@@ -177,8 +177,8 @@ fn what_the_articles_own_method_contradicts_decides_nothing_and_ends_the_run() {
                 b = { label = \"small\" }\nabove = 1.2\ncontradicted = \"1.1 (1.0–1.2) in 20 turns\"\n";
     place.write("mine.toml", &format!("{}{open}", &MINE[..claims]));
     let output = place.run(&["replicate", "mine.toml", "--details", "--json", "ledger.json"]);
-    let ledger = answer(&std::fs::read(place.file("ledger.json")).unwrap());
-    let claim = &ledger["claims"][0];
+    let record = answer(&std::fs::read(place.file("ledger.json")).unwrap());
+    let claim = &record["claims"][0];
     assert_eq!((&claim["word"], &claim["tests"][0]["word"]), (&json!("open"), &json!("open")));
     assert!(claim["tests"][0]["lo"].as_f64() > Some(1.2), "it is measured and shown: {claim}");
     let shown = text(&output.stdout);
@@ -200,9 +200,9 @@ fn system_calls_are_compared_by_name_and_number() {
         &format!("{head}{cells}{}{}", test("as in tcp", "rr"), test("as in a stream", "stream")),
     );
     let output = place.run(&["replicate", "calls.toml", "--quiet", "--json", "-"]);
-    let ledger = answer(&output.stdout);
-    let claims = ledger["claims"].as_array().unwrap();
-    assert_eq!((&claims[0]["word"], &claims[1]["word"]), (&"holds".into(), &"fails".into()), "{ledger}");
+    let record = answer(&output.stdout);
+    let claims = record["claims"].as_array().unwrap();
+    assert_eq!((&claims[0]["word"], &claims[1]["word"]), (&"holds".into(), &"fails".into()), "{record}");
     // A round trip is a send and a receive.
     assert!(
         claims[0]["tests"][0]["detail"].as_str().unwrap().contains("(2.0 an operation)"),
@@ -253,9 +253,9 @@ fn what_this_machine_cannot_place_is_missing_and_decides_nothing() {
     place.write("apart.toml", &format!("{head}{cells}{}{itself}", claim("apart costs something", "apart")));
     let output = place.run_on_one_processor(&["replicate", "apart.toml", "--quiet", "--json", "-"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let ledger = answer(&output.stdout);
-    assert_schema("replication", &ledger);
-    let (run, claims) = (&ledger["runs"][0], &ledger["claims"]);
+    let record = answer(&output.stdout);
+    assert_schema("replication", &record);
+    let (run, claims) = (&record["runs"][0], &record["claims"]);
     assert_eq!(
         run["missing"],
         json!([
@@ -288,11 +288,11 @@ fn what_the_system_has_no_room_for_is_missing_with_the_remedy() {
         value.map(|value| command.env(name, value));
     }
     let output = command.args(["-c", &line]).current_dir(place.files.path()).output().unwrap();
-    let ledger = answer(&output.stdout);
-    assert_schema("replication", &ledger);
-    let missing = ledger["runs"][0]["missing"][0].as_str().unwrap();
+    let record = answer(&output.stdout);
+    assert_schema("replication", &record);
+    let missing = record["runs"][0]["missing"][0].as_str().unwrap();
     assert!(missing.contains("open descriptors, and the limit is 1024"), "{missing}");
-    assert_eq!(ledger["claims"][0]["word"], "not tested");
+    assert_eq!(record["claims"][0]["word"], "not tested");
     place.assert_clean();
 }
 
@@ -434,21 +434,21 @@ fn servers_are_loaded_by_their_own_tools_and_leave_nothing() {
         std::fs::write(&file, text_of).unwrap();
         let output = place.run(&["replicate", argument(&file), "--quiet", "--json", "-"]);
         // Where nothing could be measured, the ledger stands alone.
-        let ledger: Value = match output.status.success() {
+        let record: Value = match output.status.success() {
             true => answer(&output.stdout),
             false => {
                 serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
             }
         };
-        let run = &ledger["runs"][0];
+        let run = &record["runs"][0];
         if run["missing"].to_string().contains("is not installed") {
             missing(package_of(app), &run["missing"].to_string());
             continue;
         }
         assert_eq!(run["missing"], json!([]), "{app}");
         let words: Vec<&str> =
-            ledger["claims"].as_array().unwrap().iter().map(|it| it["word"].as_str().unwrap()).collect();
-        assert_eq!(words, ["holds", "fails"], "{app}: {ledger}");
+            record["claims"].as_array().unwrap().iter().map(|it| it["word"].as_str().unwrap()).collect();
+        assert_eq!(words, ["holds", "fails"], "{app}: {record}");
         place.assert_clean();
     }
 }
@@ -461,13 +461,13 @@ fn without_the_original_software_the_native_peer_decides_what_it_can() {
     let output =
         command.env("PATH", "/nonexistent").env("XDG_CACHE_HOME", place.files.path()).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let ledger = answer(&output.stdout);
-    let runs = ledger["runs"].as_array().unwrap();
+    let record = answer(&output.stdout);
+    let runs = record["runs"].as_array().unwrap();
     assert_eq!((&runs[0]["software"], &runs[0]["epochs"]), (&"original".into(), &0.into()));
     assert!(runs[0]["missing"].to_string().contains("apt-get install ruby"), "{}", runs[0]);
-    let claims = ledger["claims"].as_array().unwrap();
+    let claims = record["claims"].as_array().unwrap();
     let software = |claim: &Value| claim["conditions"][0]["software"].clone();
-    assert!(claims.iter().all(|claim| software(claim) == "native"), "{ledger}");
+    assert!(claims.iter().all(|claim| software(claim) == "native"), "{record}");
     place.assert_clean();
 }
 

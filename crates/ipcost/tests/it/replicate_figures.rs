@@ -48,9 +48,9 @@ fn figures_are_drawn_saved_and_on_the_page() {
         "mine.png",
     ]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let ledger = answer(&std::fs::read(place.file("ledger.json")).unwrap());
-    assert_schema("replication", &ledger);
-    let figure = &ledger["figure"];
+    let record = answer(&std::fs::read(place.file("ledger.json")).unwrap());
+    assert_schema("replication", &record);
+    let figure = &record["figure"];
     assert_eq!(figure["source"], "A. Author, \"Sizes\", a blog, 1998");
     let values: Vec<&Value> =
         figure["panels"][0]["series"].as_array().unwrap().iter().map(|series| &series["values"][0]).collect();

@@ -89,7 +89,7 @@ fn of_a_directory_only_regular_files_are_opened() {
 #[test]
 fn a_pipe_that_the_user_names_is_read() {
     let place = Place::new();
-    let (document, ledgers) = (seed("document/ledger.json"), seed("answers/ledgers.json"));
+    let (document, records) = (seed("document/ledger.json"), seed("answers/ledgers.json"));
     let read = |args: &[&str], content: &str| -> Output {
         let mut child = place.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(content.as_bytes()).unwrap();
@@ -101,7 +101,7 @@ fn a_pipe_that_the_user_names_is_read() {
     }
     // Answers, too, which are tried after a document: they can be read only once.
     let path = fifo(&place, "named");
-    let writer = std::thread::spawn(move || fs::write(path, ledgers));
+    let writer = std::thread::spawn(move || fs::write(path, records));
     let output = place.run(&["fleet", "named", "--json", "-"]);
     writer.join().unwrap().unwrap();
     let fleet: Value = serde_json::from_slice(&output.stdout).unwrap();

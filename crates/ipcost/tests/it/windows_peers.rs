@@ -149,13 +149,13 @@ fn the_article_is_measured_as_it_was_and_its_claims_are_decided_as_far_as_can_be
     let output = run(&place, &["replicate", "article.toml", "--budget", budget, "--json", "ledger.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr).contains("is not Windows"), !is_windows(), "{}", text(&output.stderr));
-    let ledger = answer(&std::fs::read(place.file("ledger.json")).unwrap());
-    assert_schema("replication", &ledger);
-    let ledger = &ledger;
-    let runs = ledger["runs"].as_array().unwrap();
+    let record = answer(&std::fs::read(place.file("ledger.json")).unwrap());
+    assert_schema("replication", &record);
+    let record = &record;
+    let runs = record["runs"].as_array().unwrap();
     assert!(runs[0]["stratum"].is_null() && runs[0]["epochs"].as_u64() > Some(0), "{runs:?}");
     let measured = runs.iter().filter(|run| run["epochs"].as_u64() > Some(0)).count();
-    let tests = |claim: usize| ledger["claims"][claim]["tests"].as_array().unwrap();
+    let tests = |claim: usize| record["claims"][claim]["tests"].as_array().unwrap();
     let about = |claim: usize, what: &str| {
         tests(claim).iter().filter(|test| test["about"].as_str().unwrap().contains(what)).count()
     };

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use ipcost_lab::system_calls::close;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Estimate, CallMode};
+use ipcost_model::{CallMode, Estimate};
 
 use super::kinds::{CallKind, CallSum, by_kind};
 use crate::explain::{

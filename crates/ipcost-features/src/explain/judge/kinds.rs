@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_lab::strace::{Direction, CallMode, POLLS, SLEEPS};
+use ipcost_lab::strace::{CallMode, Direction, POLLS, SLEEPS};
 use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Object, Pattern, Point};

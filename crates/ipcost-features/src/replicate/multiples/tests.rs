@@ -4,18 +4,18 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn test(about: &str, stratum: Option<&str>, word: &str, decides: bool) -> Value {
+fn test(about: &str, condition: Option<&str>, word: &str, decides: bool) -> Value {
     json!({
-        "about": about, "software": "original", "stratum": stratum, "measure": "wall", "value": 0.8, "lo": 0.7, "hi": 0.9,
+        "about": about, "software": "original", "stratum": condition, "measure": "wall", "value": 0.8, "lo": 0.7, "hi": 0.9,
         "claimed": "< 1", "below": 1.0, "word": word, "decides": decides, "detail": null
     })
 }
 
 /// A claim with two conditions and with the native peer beside them.
-fn ledger() -> Value {
+fn record() -> Value {
     let mut native = test("unix over tcp, 1 B", None, "fails", true);
     native["software"] = json!("native");
-    let condition = |stratum: Option<&str>, word: &str, size: Value| json!({"stratum": stratum, "software": "original", "word": word, "size": size, "figures": ""});
+    let condition = |condition: Option<&str>, word: &str, size: Value| json!({"stratum": condition, "software": "original", "word": word, "size": size, "figures": ""});
     json!({
         "schema": "ipcost-replication/1",
         "id": "mine", "question": "Which is faster?", "machine": "a laptop", "differs": "Ruby is newer.",
@@ -34,13 +34,13 @@ fn ledger() -> Value {
     })
 }
 
-fn read(ledger: Value) -> ReplicationRecord {
-    serde_json::from_value(ledger).unwrap()
+fn read(record: Value) -> ReplicationRecord {
+    serde_json::from_value(record).unwrap()
 }
 
 #[test]
 fn tests_are_grouped_by_condition_and_software() {
-    let claims = claims(&read(ledger()), &fixture::document());
+    let claims = claims(&read(record()), &fixture::document());
     let claim = &claims.claims[0];
     let groups: Vec<(&str, Option<ClaimVerdict>, &str, usize)> = claim
         .conditions
@@ -86,7 +86,7 @@ fn places(value: &Value, at: &str, out: &mut Vec<String>) {
 #[test]
 fn every_place_with_every_absurd_value_is_refused_or_drawn() {
     const HOSTILE: &str = "</svg><script>alert(1)</script>\u{1b}[41m\u{202e}\\\"'";
-    let (whole, document) = (ledger(), fixture::document());
+    let (whole, document) = (record(), fixture::document());
     let mut all = Vec::new();
     places(&whole, "", &mut all);
     let mut drawn = 0;
@@ -102,9 +102,9 @@ fn every_place_with_every_absurd_value_is_refused_or_drawn() {
         ] {
             let mut value = whole.clone();
             *value.pointer_mut(place).unwrap() = new;
-            let Ok(ledger) = serde_json::from_value::<ReplicationRecord>(value) else { continue };
-            let claims = claims(&ledger, &document);
-            let page = crate::replicate::page(&ledger, &document).html();
+            let Ok(record) = serde_json::from_value::<ReplicationRecord>(value) else { continue };
+            let claims = claims(&record, &document);
+            let page = crate::replicate::page(&record, &document).html();
             assert!(!page.contains("<script>alert") && !page.contains('\u{1b}'), "{place}");
             if let Ok(picture) = draw_claims(&claims, &document, Background::White) {
                 let svg = picture.svg();

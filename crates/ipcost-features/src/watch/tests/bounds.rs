@@ -59,14 +59,14 @@ fn of_too_many_conversations_those_are_kept_that_move_most_and_those_that_are_as
         state
     };
     let any = kept(WatchRequest::default());
-    let all = conversation(&any);
+    let all = conversations(&any);
     assert_eq!((all.len(), any.left_out), (2_000, 3_000));
     let least = all.iter().map(|one| one.there.unwrap().bytes).min();
     assert_eq!(least, Some(3_000));
     let unseen = any.unseen(&[], None);
     assert!(unseen.iter().any(|one| one.what == "3000 conversations"), "{unseen:?}");
     let still = kept(WatchRequest { pid: Some(100), ..WatchRequest::default() });
-    assert_eq!(conversation(&still).len(), 1, "what moves least was asked for");
+    assert_eq!(conversations(&still).len(), 1, "what moves least was asked for");
 }
 
 #[test]

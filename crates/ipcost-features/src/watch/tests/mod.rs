@@ -61,14 +61,14 @@ fn look(seconds: u64, tcp: Vec<TcpSocket>, closed: Vec<TcpSocket>) -> Observatio
     }
 }
 
-fn figures(state: &WatchState) -> Vec<Conversation> {
+fn conversations(state: &WatchState) -> Vec<Conversation> {
     state.conversations(None).into_iter().map(|figures| figures.conversation).collect()
 }
 
 fn seen(looks: &[Observation]) -> Vec<Conversation> {
     let mut state = WatchState::default();
     looks.iter().for_each(|look| state.observe(look.clone()));
-    figures(&state)
+    conversations(&state)
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn processes_of_one_name_share_a_row_unless_all_is_shown() {
         traced: None,
         counts_calls: false,
         sampled: None,
-        conversations: figures(&state),
+        conversations: conversations(&state),
         findings: Vec::new(),
         unseen: Vec::new(),
         what_if: None,
@@ -256,7 +256,8 @@ fn processes_of_one_name_share_a_row_unless_all_is_shown() {
     assert!(text.contains("2.00 kB/s") && text.contains("4.00 kB/s"), "{text}");
     let [row] = &rows(&watched, false)[..] else { panic!("{text}") };
     assert!(
-        watched.conversations.iter().all(|figures| row.concerns(figures)) && row.most().server.pid == Some(102)
+        watched.conversations.iter().all(|figures| row.concerns(figures))
+            && row.most().server.pid == Some(102)
     );
 }
 
@@ -277,7 +278,7 @@ fn a_long_watch_keeps_what_went_and_not_every_program_that_ended() {
     }
     let kept = state.conversations.len();
     assert!(state.procs.len() < 400 && kept < 400, "{kept}");
-    let all = figures(&state);
+    let all = conversations(&state);
     let bytes: u64 = all.iter().filter_map(|one| one.there).map(|there| there.bytes).sum();
     // Those of the first look had been there before.
     assert_eq!(bytes, 999 * 10);

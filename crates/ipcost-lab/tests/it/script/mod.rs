@@ -12,7 +12,7 @@ use ipcost_lab::{
     About, Answered, Contrasts, EngineError, HeldPorts, MachineObserver, Outcome, PlanSettings, Question,
     Snapshot, document, plan, run,
 };
-use ipcost_model::protocol::{OPERATIONS, OPERATIONS_NS, LatencyKind};
+use ipcost_model::protocol::{LatencyKind, OPERATIONS, OPERATIONS_NS};
 use ipcost_model::{
     BufferLayout, Capabilities, Document, Host, Job, Offers, Plan, Tool, TransportState, Usage, expand,
     parse_job,

@@ -7,7 +7,7 @@ use ipcost_sys::driven_program;
 
 use super::http::header_in;
 use super::kind::{
-    Listens, Login, NO_PASSWORD, ServerKind, ReportedFacts, Setup, Speech, Started, Taken, address_of,
+    Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken, address_of,
 };
 use super::look::hear;
 use crate::PeerError;

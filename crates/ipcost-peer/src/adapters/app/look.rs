@@ -6,7 +6,7 @@ use ipcost_model::{Cell, Pattern};
 use ipcost_sys::transport::Channel;
 
 use super::client::{Asker, Trouble};
-use super::kind::{Login, ServerKind, ReportedFacts, Speech};
+use super::kind::{Login, ReportedFacts, ServerKind, Speech};
 use super::server;
 use super::service::no_server;
 use crate::adapters::refused;

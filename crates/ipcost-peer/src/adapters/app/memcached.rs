@@ -3,7 +3,7 @@
 use ipcost_sys::transport::Connection;
 
 use super::kind::{
-    Ending, LINE_END, Listens, Login, NO_PASSWORD, ServerKind, ReportedFacts, Setup, Speech, Started, Taken,
+    Ending, LINE_END, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken,
     address_of, line, passed,
 };
 use super::look::hear;

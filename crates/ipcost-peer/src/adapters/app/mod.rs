@@ -28,8 +28,8 @@ use ipcost_model::{Cell, Pattern};
 pub use self::burst::{BURST_PATIENCE, BurstOutcome, backlog, burst};
 use self::kind::ServerSettings;
 pub use self::kind::{
-    ALIASES, Alias, KINDS, Listens, Login, NamedServer, ServerKind, ReportedFacts, aliases_of, find, find_any,
-    find_named,
+    ALIASES, Alias, KINDS, Listens, Login, NamedServer, ReportedFacts, ServerKind, aliases_of, find,
+    find_any, find_named,
 };
 pub use self::look::{AskedRequest, ServerFacts, look};
 pub use self::tool::LoadTool;

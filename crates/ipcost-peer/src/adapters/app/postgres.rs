@@ -22,8 +22,8 @@ use postgres_protocol::message::frontend;
 use sha2::{Digest, Sha256};
 
 use super::kind::{
-    Ending, Listens, Login, NO_PASSWORD, ServerKind, ReportedFacts, Setup, Speech, Started, Taken, address_of,
-    passed,
+    Ending, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken,
+    address_of, passed,
 };
 use super::trust::Trust;
 use crate::adapters::server_address::{ServerAddress, no_reply};

@@ -6,8 +6,8 @@ use std::time::Duration;
 use ipcost_sys::transport::Connection;
 
 use super::kind::{
-    LINE_END, Listens, Login, NO_PASSWORD, ServerKind, ReportedFacts, Setup, Speech, Started, Taken, address_of,
-    line, passed,
+    LINE_END, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken,
+    address_of, line, passed,
 };
 use super::trust::Trust;
 use crate::PeerError;

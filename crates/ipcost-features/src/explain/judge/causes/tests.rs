@@ -4,7 +4,7 @@ use std::time::Duration;
 use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{
-    Estimate, HeldBackRecord, LayoutPlace, CallMode, Object, OptionValue, Pattern, Placement, ProcessorTimes,
+    CallMode, Estimate, HeldBackRecord, LayoutPlace, Object, OptionValue, Pattern, Placement, ProcessorTimes,
     Throttling, Verdict,
 };
 use ipcost_sys::others::Busy;
@@ -347,7 +347,8 @@ fn what_a_side_does_more_is_named_with_what_it_takes() {
     assert_first("logging", "write", &[waits(log(), 90_000.0)], Part::Waiting, 90_000.0);
     let slept = CallRecord { sleep_ns: 200_000.0, ..waits(plain("clock_nanosleep", 1.0), 260_000.0) };
     assert_first("sleep", "clock_nanosleep", &[slept], Part::Waiting, 260_000.0);
-    let idle = CallRecord { timeouts: 1.0, ..manner(waits(plain("poll", 1.0), 1e6), CallMode::TimeOnly, 1.0) };
+    let idle =
+        CallRecord { timeouts: 1.0, ..manner(waits(plain("poll", 1.0), 1e6), CallMode::TimeOnly, 1.0) };
     assert_first("sleep", "poll", &[idle], Part::Waiting, 1e6);
     assert_first("logging", "write", &[log()], Part::ClientSystem, 1_000.0);
     let complaint = manner(on(call("write", 1.0, 9.0, 9.0), Object::Pipe), CallMode::StandardError, 1.0);

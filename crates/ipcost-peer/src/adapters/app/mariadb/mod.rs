@@ -19,7 +19,7 @@ use self::wire::{
     HEADER_BYTES, Handshake, LONGEST_LOOKED_AT, LONGEST_PACKET, NOT_MARIADB, Wire, error_in, handshake,
     integer_bytes, known, length, packets, text, until_nul, xor,
 };
-use super::kind::{Listens, Login, NO_PASSWORD, ServerKind, ReportedFacts, Speech, Taken, passed};
+use super::kind::{Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Speech, Taken, passed};
 use super::trust::Trust;
 use crate::adapters::refused;
 use crate::adapters::server_address::ServerAddress;

@@ -235,9 +235,9 @@ fn reference<'a>(
 
 /// Calls of which there are more, and which no rule tells of.
 fn more_calls(doing: &ActiveSide<'_>) -> Vec<NamedCause> {
-    let untold = doing
-        .often()
-        .filter(|(_, sum, _)| !doing.covered.contains(&sum.name) && !OF_THE_MOMENT.contains(&sum.name.as_str()));
+    let untold = doing.often().filter(|(_, sum, _)| {
+        !doing.covered.contains(&sum.name) && !OF_THE_MOMENT.contains(&sum.name.as_str())
+    });
     untold
         .map(|(_, sum, more)| {
             let said = format!("makes {} more `{}`{} an operation", count(more), sum.name, of_bytes(sum));
@@ -250,7 +250,8 @@ fn more_calls(doing: &ActiveSide<'_>) -> Vec<NamedCause> {
 /// Storage and migrations, where no cause tells of them.
 fn counted(doing: &ActiveSide<'_>) -> Vec<NamedCause> {
     let mut more = Vec::new();
-    let covered = [rules::SYNC_WRITES, rules::LOGGING, rules::STORAGE].into_iter().any(|rule| doing.has(rule));
+    let covered =
+        [rules::SYNC_WRITES, rules::LOGGING, rules::STORAGE].into_iter().any(|rule| doing.has(rule));
     for (event, verb) in [("disk_bytes_written", "writes"), ("disk_bytes_read", "reads")] {
         let bytes = doing.more_events(event).filter(|bytes| *bytes >= STORAGE_BYTES && !covered);
         let Some(bytes) = bytes else { continue };

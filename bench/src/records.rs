@@ -1,7 +1,7 @@
 //! docs/ledgers.md, from what `ipcost replicate --all --json` wrote on several machines.
 
 use ipcost_features::answer::AnsweredRun;
-use ipcost_features::replicate::{ReplicationRecord, ReaderQuestion, answers, claims_in_lines};
+use ipcost_features::replicate::{ReaderQuestion, ReplicationRecord, answers, claims_in_lines};
 use ipcost_model::Document;
 use ipcost_report::words::capitalised;
 
@@ -10,18 +10,18 @@ pub fn by_machine(
     files: impl IntoIterator<Item = Vec<AnsweredRun<ReplicationRecord>>>,
 ) -> Vec<Vec<AnsweredRun<ReplicationRecord>>> {
     let mut machines: Vec<Vec<AnsweredRun<ReplicationRecord>>> = Vec::new();
-    for ledgers in files {
-        match machines.iter_mut().find(|known| machine(known) == machine(&ledgers)) {
-            Some(known) => known.extend(ledgers),
-            None => machines.push(ledgers),
+    for records in files {
+        match machines.iter_mut().find(|known| machine(known) == machine(&records)) {
+            Some(known) => known.extend(records),
+            None => machines.push(records),
         }
     }
     machines
 }
 
 /// The machine of some ledgers: one is named where congestion control differs only.
-fn machine(ledgers: &[AnsweredRun<ReplicationRecord>]) -> String {
-    let Document { host, tool, .. } = &ledgers[0].document;
+fn machine(records: &[AnsweredRun<ReplicationRecord>]) -> String {
+    let Document { host, tool, .. } = &records[0].document;
     format!(
         "{}, {} cores, {} {}{}, ipcost {}",
         cell(&host.cpu),
@@ -40,26 +40,26 @@ pub fn page(machines: &[Vec<AnsweredRun<ReplicationRecord>>]) -> String {
          A ratio is what the first costs relative to the second, over all loads and conditions that decide. [Published experiments](replications.md) says what \
          the words mean; `ipcost show FILE --details` has the tables and every test.\n\n| | machine |\n|---|---|\n",
     );
-    for (letter, ledgers) in ('A'..).zip(machines) {
-        out.push_str(&format!("| {letter} | {} |\n", machine(ledgers)));
+    for (letter, records) in ('A'..).zip(machines) {
+        out.push_str(&format!("| {letter} | {} |\n", machine(records)));
     }
-    for (letter, ledgers) in ('A'..).zip(machines) {
+    for (letter, records) in ('A'..).zip(machines) {
         let title = if machines.len() > 1 {
             format!("Who was right, on {letter}")
         } else {
             "Who was right".to_owned()
         };
         out.push_str(&format!("\n## {title}\n\n"));
-        for ReaderQuestion { title, here, articles } in answers(ledgers) {
+        for ReaderQuestion { title, here, articles } in answers(records) {
             out.push_str(&format!("- **{title}.** {here}. {}.\n", capitalised(&articles)));
         }
     }
     // In the order of the first machine that ran them.
     let mut seen: Vec<&str> = Vec::new();
-    for ledger in machines.iter().flatten() {
-        if !seen.contains(&ledger.id.as_str()) {
-            seen.push(&ledger.id);
-            out.push_str(&experiment(machines, ledger));
+    for record in machines.iter().flatten() {
+        if !seen.contains(&record.id.as_str()) {
+            seen.push(&record.id);
+            out.push_str(&experiment(machines, record));
         }
     }
     out
@@ -72,14 +72,14 @@ fn experiment(machines: &[Vec<AnsweredRun<ReplicationRecord>>], first: &Replicat
     }
     out.push_str("\n| claim | machine | verdict | here |\n|---|---|---|---|\n");
     for number in 0..first.claims.len() {
-        for (letter, ledgers) in ('A'..).zip(machines) {
+        for (letter, records) in ('A'..).zip(machines) {
             let text = if letter == 'A' {
                 format!("{}. “{}”", number + 1, first.claims[number].text)
             } else {
                 String::new()
             };
-            let found = ledgers.iter().find(|ledger| ledger.id == first.id);
-            let said = found.and_then(|ledger| claims_in_lines(ledger).into_iter().nth(number));
+            let found = records.iter().find(|record| record.id == first.id);
+            let said = found.and_then(|record| claims_in_lines(record).into_iter().nth(number));
             let (word, said) = said.unwrap_or_else(|| (String::new(), "not run".to_owned()));
             out.push_str(&format!("| {} | {letter} | {word} | {} |\n", cell(&text), cell(&said)));
         }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_machine_stands_before_every_verdict() {
-        let ledgers = |cpu: &str, word: &str| -> Vec<AnsweredRun<ReplicationRecord>> {
+        let records = |cpu: &str, word: &str| -> Vec<AnsweredRun<ReplicationRecord>> {
             let answer = serde_json::from_value(json!({
                 "schema": "ipcost-replication/1", "id": "mine", "question": "Which?", "machine": "a laptop", "differs": null, "runs": [],
                 "claims": [{"text": "A is | faster.", "published": "2 x", "word": word, "sentence": "x 0.50 × y", "behind": null, "tests": [{
@@ -113,7 +113,7 @@ mod tests {
             let document = Document { host, ..Document::default() };
             vec![AnsweredRun { document, answer: answer.unwrap() }]
         };
-        let page = page(&[ledgers("AMD", "holds"), ledgers("Intel", "fails")]);
+        let page = page(&[records("AMD", "holds"), records("Intel", "fails")]);
         assert!(page.contains("| A | AMD, 2 cores,  , ipcost  |\n"), "{page}");
         assert!(
             page.contains(
