@@ -6,6 +6,7 @@ mod causes;
 mod common;
 mod faithful;
 mod figures;
+mod glyphs;
 mod habits;
 mod latencies;
 mod overhead;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
 fn run(words: &[&str]) -> Result<()> {
     let (bench, rest) = match words {
         ["figures", rest @ ..] => return book::run(rest),
+        ["glyphs"] => return glyphs::write(),
         ["tables"] => {
             tables::print();
             return Ok(());

@@ -1,13 +1,8 @@
-//! Writes the sources under `peers/` for embedding in the binary, compressed, with a table of them; and the golden
-//! transcripts.
+//! Lists the sources under `peers/` and the golden transcripts, which travel with the program.
 
 use std::fmt::Write;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
-
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
 
 /// Suffixes of a peer's sources; all other files (built programs, notes, caches of tools) stay out.
 const ENDINGS: [&str; 7] = ["c", "h", "go", "mod", "sum", "py", "rb"];
@@ -18,10 +13,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={}", peers.display());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    let mut all = Vec::new();
-    let table = sources(&peers, &mut all);
-    fs::write(out.join("sources.rs"), table).expect("the output directory can be written");
-    fs::write(out.join("sources.deflate"), deflated(&all)).expect("the output directory can be written");
+    fs::write(out.join("sources.rs"), sources(&peers)).expect("the output directory can be written");
     let transcripts = manifest.join("conformance");
     println!("cargo::rerun-if-changed={}", transcripts.display());
     fs::write(out.join("transcripts.rs"), texts(&transcripts)).expect("the output directory can be written");
@@ -36,15 +28,8 @@ fn texts(dir: &Path) -> String {
     format!("&[\n{}]\n", entries(dir).into_iter().map(entry).collect::<String>())
 }
 
-/// Compressed: a third of a megabyte of text takes a quarter of that.
-fn deflated(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).expect("memory");
-    encoder.finish().expect("memory")
-}
-
-/// The table of sources, by directory; `all` takes their bytes, one after the other.
-fn sources(peers: &Path, all: &mut Vec<u8>) -> String {
+/// The table of sources, by directory.
+fn sources(peers: &Path) -> String {
     let mut table = String::from("&[\n");
     for dir in entries(peers).into_iter().filter(|path| path.is_dir()) {
         let mut files = Vec::new();
@@ -55,12 +40,8 @@ fn sources(peers: &Path, all: &mut Vec<u8>) -> String {
         writeln!(table, "    Directory {{ name: {:?}, files: &[", name(&dir)).expect("memory");
         for file in files {
             let path = file.strip_prefix(&dir).expect("it was found there");
-            let path = path.to_str().expect("plain names");
-            let bytes = fs::read(&file).expect("a source can be read");
-            let (start, end) = (all.len(), all.len() + bytes.len());
-            all.extend(bytes);
-            let content = format!("Content::Packed({start}, {end})");
-            writeln!(table, "        File {{ path: {path:?}, content: {content} }},").expect("memory");
+            writeln!(table, "        File {{ path: {path:?}, bytes: include_bytes!({file:?}) }},")
+                .expect("memory");
         }
         table.push_str("    ] },\n");
     }

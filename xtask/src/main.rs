@@ -47,6 +47,7 @@ usage: cargo xtask <command>
                    named, or if something absent is blamed
   figures [DIR]    every figure, table and picture of README and docs/, from the documents in DIR, which are kept in docs/figures; with
                    --check it writes nothing, and fails if one is not as those documents have it
+  glyphs           the tables of letters of pictures, from their typefaces
   tables           the simulated table of docs/statistics.md
   dist [--twice] [--profile NAME] [--out DIR] [PART ...]
                    packages of all kinds in target/packages, with checksums; only these: x86_64, aarch64, windows, deb, npm,
@@ -65,7 +66,7 @@ fn main() -> ExitCode {
         ["soak"] => soak::run(20),
         ["soak", times] => repetitions(times).and_then(soak::run),
         ["miri"] => miri::run(),
-        ["bench" | "figures" | "tables", ..] => bench(&words),
+        ["bench" | "figures" | "glyphs" | "tables", ..] => bench(&words),
         ["dist", words @ ..] => dist::DistOptions::read(words).and_then(|options| dist::run(&options)),
         ["--help" | "-h" | "help"] => {
             println!("{USAGE}");

@@ -17,7 +17,7 @@ use crate::tally::TestTally;
 /// When to give up, in seconds since 1970: anyone who ends this program from outside learns nothing about the tests.
 const DEADLINE: &str = "IPCOST_DEADLINE";
 /// What is a feature of the build is tested with the rest, as one build; packages and the program for Windows are without some.
-pub const FEATURES: [&str; 2] = ["--features", "ipcost/tls"];
+pub const FEATURES: [&str; 2] = ["--features", "ipcost/man,ipcost/png,ipcost/tls"];
 /// How often to look whether a test has ended.
 const POLL: Duration = Duration::from_millis(10);
 /// A test that takes longer hangs: the longest take two minutes, and ten every night.

@@ -184,7 +184,7 @@ impl Recipe {
         for directory in &self.directories {
             parts.push(directory.name.as_bytes());
             for file in directory.files {
-                parts.extend([file.path.as_bytes(), file.bytes()]);
+                parts.extend([file.path.as_bytes(), file.bytes]);
             }
         }
         parts.extend(self.build.iter().flatten().map(String::as_bytes));
@@ -201,7 +201,7 @@ impl Recipe {
             directory
                 .files
                 .iter()
-                .all(|file| manifest.has(&format!("{}/{}", directory.name, file.path), file.bytes()))
+                .all(|file| manifest.has(&format!("{}/{}", directory.name, file.path), file.bytes))
         });
         all_sources && Manifest::of(place).is_ok_and(|found| found == manifest)
     }
@@ -223,7 +223,7 @@ impl Recipe {
             for file in directory.files {
                 let path = place.join(directory.name).join(file.path);
                 fs::create_dir_all(path.parent().unwrap_or(place))?;
-                create_private(&path)?.write_all(file.bytes())?;
+                create_private(&path)?.write_all(file.bytes)?;
             }
         }
         Ok(())

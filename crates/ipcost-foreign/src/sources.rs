@@ -1,17 +1,4 @@
-//! The sources embedded in the binary, compressed, with their paths under `peers/`.
-
-use std::io::Read;
-use std::sync::LazyLock;
-
-use flate2::read::DeflateDecoder;
-
-/// The sources, one after the other.
-static ALL: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let mut all = Vec::new();
-    let packed: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.deflate"));
-    DeflateDecoder::new(packed).read_to_end(&mut all).expect("the build packed them");
-    all
-});
+//! The sources embedded in the binary, with their paths under `peers/`.
 
 /// A directory under `peers/`.
 #[derive(Debug, Clone, Copy)]
@@ -25,27 +12,7 @@ pub struct Directory {
 pub struct File {
     /// Its path in its directory.
     pub path: &'static str,
-    pub(crate) content: Content,
-}
-
-/// Where the content of a source is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Content {
-    /// Among all sources, from here to there.
-    Packed(usize, usize),
-    /// Of a toy in tests.
-    #[cfg(test)]
-    Plain(&'static [u8]),
-}
-
-impl File {
-    pub fn bytes(&self) -> &'static [u8] {
-        match self.content {
-            Content::Packed(start, end) => &ALL[start..end],
-            #[cfg(test)]
-            Content::Plain(bytes) => bytes,
-        }
-    }
+    pub bytes: &'static [u8],
 }
 
 /// Every directory, in order of name.
@@ -71,7 +38,7 @@ mod tests {
         assert!(paths("python").contains(&"peer/session.py"));
         for file in DIRECTORIES.iter().flat_map(|directory| directory.files) {
             assert!(
-                !file.path.contains("__pycache__") && !file.bytes().starts_with(b"\x7fELF"),
+                !file.path.contains("__pycache__") && !file.bytes.starts_with(b"\x7fELF"),
                 "{}",
                 file.path
             );

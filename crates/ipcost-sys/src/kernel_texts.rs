@@ -1,6 +1,6 @@
 //! Every parser of text from the kernel and its tools, for tests and fuzzers: none fails on any input.
 
-use crate::{control_group, counters, facts, firewall, idle, others, quota, system, whereabouts};
+use crate::{control_group, counters, facts, firewall, idle, process_stat, quota, system, whereabouts};
 
 /// Parses bytes as each kind of text in turn; drops the results.
 pub fn read_as_each(bytes: &[u8]) {
@@ -11,7 +11,7 @@ pub fn read_as_each(bytes: &[u8]) {
     facts::read_text(&text);
     firewall::read_text(&text);
     idle::read_text(&text);
-    others::read_text(&text);
+    process_stat::read_text(&text);
     control_group::read_text(&text);
     quota::read_text(&text);
     whereabouts::read_text(&text);

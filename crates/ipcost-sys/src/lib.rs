@@ -62,6 +62,7 @@ pub mod observed;
 pub mod others;
 pub mod placement;
 mod private_name;
+mod process_stat;
 pub mod quota;
 pub mod relations;
 pub mod shell;

@@ -1,9 +1,8 @@
 //! Other processes on the machine, as far as they are visible.
 
 use std::collections::BTreeMap;
-use std::fs;
 
-use crate::system::kernel_files;
+use crate::process_stat::{self, ProcessStat};
 
 pub type Processes = BTreeMap<u32, OtherProcess>;
 
@@ -31,11 +30,12 @@ pub struct Busy {
 
 /// All current processes; empty if the system does not list them.
 pub fn processes() -> Processes {
-    let Ok(entries) = kernel_files::read_dir("/proc") else { return Processes::new() };
-    let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
-    let with_stat =
-        |id: u32| Some((id, parse(&kernel_files::read_to_string(format!("/proc/{id}/stat")).ok()?)?));
-    entries.flatten().filter_map(number).filter_map(with_stat).collect()
+    let of = |id: u32| {
+        let ProcessStat { name, flags, ticks, .. } = ProcessStat::of(id)?;
+        let is_kernel = flags & KERNEL_THREAD != 0;
+        Some((id, OtherProcess { name, ticks: ticks.iter().sum(), is_kernel }))
+    };
+    process_stat::all().filter_map(of).collect()
 }
 
 /// The process that used the most processor time between two listings, apart from this one and the kernel's threads.
@@ -66,39 +66,9 @@ fn used<'a>(
     })
 }
 
-/// `/proc/[pid]/stat` (`proc_pid_stat(5)`): the name is in parentheses and may contain anything.
-fn parse(stat: &str) -> Option<OtherProcess> {
-    let (head, tail) = (stat.find('(')?, stat.rfind(')')?);
-    let name = stat.get(head + 1..tail)?;
-    let mut words = stat.get(tail + 1..)?.split_whitespace();
-    // state is the third field; flags are the 9th, user and system time the 14th and 15th.
-    let flags: u64 = words.nth(6)?.parse().ok()?;
-    let user: u64 = words.nth(4)?.parse().ok()?;
-    let system: u64 = words.next()?.parse().ok()?;
-    let is_kernel = flags & KERNEL_THREAD != 0;
-    Some(OtherProcess { name: name.to_owned(), ticks: user.checked_add(system)?, is_kernel })
-}
-
-/// Reads a text as such a file.
-pub(crate) fn read_text(text: &str) {
-    let _ = parse(text);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_may_hold_anything() {
-        let stat = "7 (a) (b c) S 1 7 7 0 -1 4194560 1 0 0 0 120 34 0 0 20 0 1 0 5";
-        let user = OtherProcess { name: "a) (b c".to_owned(), ticks: 154, is_kernel: false };
-        assert_eq!(parse(stat), Some(user));
-        let kernel = "9 (kworker/0:1) I 2 0 0 0 -1 69238880 0 0 0 0 3 4 0 0 20 0 1 0 5";
-        assert!(parse(kernel).unwrap().is_kernel);
-        for rubbish in ["", "7", "7 (a", "7 (a) S 1", ")(", "7 (é) S 1 7 7 0 -1 4 1 0 0 0 x 34"] {
-            assert_eq!(parse(rubbish), None, "{rubbish}");
-        }
-    }
 
     #[test]
     fn the_busiest_is_the_one_that_worked_in_between() {

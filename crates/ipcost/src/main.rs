@@ -74,6 +74,7 @@ fn main() -> ExitCode {
         Command::Hog => ipcost_features::selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),
         Command::Completions(args) => shell::completions(&args),
+        #[cfg(feature = "man")]
         Command::Man(args) => shell::man(&args),
         Command::Help(args) => shell::help(&args),
         Command::Peer { name, arguments } => {

@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use ipcost_features::answer::{Answer, whole};
 use ipcost_model::{Document, Warning, escaped_but_styles, escaped_lines};
 use ipcost_report::page::Page;
-use ipcost_report::picture::Picture;
+use ipcost_report::picture::{DRAWS_PNG, Picture, PictureError};
 use ipcost_report::{json, run_page};
 use ipcost_sys::driven_program;
 use ipcost_sys::file_writer::{self, Output};
@@ -147,8 +147,9 @@ pub fn at_most_one_on_standard_output<'a>(outputs: impl IntoIterator<Item = &'a 
     Ok(())
 }
 
-/// Refuses to write a PNG picture to a terminal.
-pub fn no_picture_on_terminal(png: Option<&Path>) -> anyhow::Result<()> {
+/// Refuses PNG, before anything is measured, in a build that draws none; and refuses to write it to a terminal.
+pub fn check_png(png: Option<&Path>) -> anyhow::Result<()> {
+    ensure!(png.is_none() || DRAWS_PNG, PictureError::NoPng);
     let to_terminal = png.is_some_and(is_standard_output) && io::stdout().is_terminal();
     anyhow::ensure!(
         !to_terminal,

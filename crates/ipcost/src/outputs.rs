@@ -9,9 +9,7 @@ use ipcost_report::page::Frame;
 use ipcost_report::{benchfmt, csv, picture};
 
 use crate::args::OutputArgs;
-use crate::output::{
-    at_most_one_on_standard_output, no_picture_on_terminal, write_bytes, write_json, write_text,
-};
+use crate::output::{at_most_one_on_standard_output, check_png, write_bytes, write_json, write_text};
 
 /// What the arguments get wrong together with a command's own files, before anything is read or measured.
 ///
@@ -25,7 +23,7 @@ pub fn check<'a>(args: &'a OutputArgs, own: impl IntoIterator<Item = &'a Path>) 
         picture || !about_pictures,
         "--chart and --background are about pictures; say where to write one with --svg FILE or --png FILE"
     );
-    no_picture_on_terminal(args.png.as_deref())
+    check_png(args.png.as_deref())
 }
 
 /// The pictures that were asked for, and where they go.

@@ -8,14 +8,14 @@ use serde::Serialize;
 use crate::args::RecordFiles;
 use crate::exit::{Problem, ended};
 use crate::output::{
-    at_most_one_on_standard_output, is_standard_output, no_picture_on_terminal, print, room, write_picture,
-    write_pretty, write_text,
+    at_most_one_on_standard_output, check_png, is_standard_output, print, room, write_picture, write_pretty,
+    write_text,
 };
 
 /// What the arguments get wrong together, before anything is read.
 pub fn check(files: &RecordFiles) -> anyhow::Result<()> {
     at_most_one_on_standard_output(files.all())?;
-    no_picture_on_terminal(files.png.as_deref())
+    check_png(files.png.as_deref())
 }
 
 /// Writes every file that was asked for, and shows the page unless one of them takes standard output. `picture` is drawn in place of the

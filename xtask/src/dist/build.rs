@@ -18,7 +18,7 @@ pub struct Target {
     /// The systems on which the wheel may be installed.
     wheel: &'static [&'static str],
     /// Features of the binary.
-    features: &'static str,
+    pub features: &'static str,
 }
 
 impl Target {
@@ -39,7 +39,7 @@ pub const X86_64: Target = Target {
     triple: "x86_64-unknown-linux-musl",
     compiler: ("gcc", "gcc"),
     wheel: ANY_LINUX,
-    features: "tls",
+    features: "man,png,tls",
 };
 /// Linux on 64-bit ARM.
 pub const AARCH64: Target = Target {
@@ -51,7 +51,7 @@ pub const WINDOWS: Target = Target {
     triple: "x86_64-pc-windows-gnu",
     compiler: ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"),
     wheel: &[],
-    features: "",
+    features: "png",
 };
 
 /// What was built for one system.
@@ -87,9 +87,7 @@ pub fn build(options: &DistOptions, target: Target) -> Result<Binary> {
         None => vec!["cargo", "build", "--package", "ipcost"],
     };
     words.extend(["--target", target.triple, "--profile", &options.profile, "--target-dir", target_dir]);
-    if !target.features.is_empty() {
-        words.extend(["--features", target.features]);
-    }
+    words.extend(["--features", target.features]);
     if maturin.is_some() && !target.wheel.is_empty() {
         words.push("--compatibility");
         words.extend(target.wheel);

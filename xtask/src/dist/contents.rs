@@ -101,7 +101,7 @@ fn printed(binary: &Binary, words: &[&str]) -> Result<Vec<u8>> {
 /// The licences of all crates linked into the binary, equal texts once.
 pub fn third_party(target: Target) -> Result<String> {
     let mut words = vec!["cargo", "tree", "--package", "ipcost", "--edges", "normal", "--prefix", "none"];
-    words.extend(["--format", "{p}|{l}", "--target", target.triple, "--features", "tls"]);
+    words.extend(["--format", "{p}|{l}", "--target", target.triple, "--features", target.features]);
     let output = command(&words).output().context("cannot start cargo")?;
     ensure!(output.status.success(), "cargo tree: {}", String::from_utf8_lossy(&output.stderr).trim());
     // By text: which crates have it.

@@ -12,7 +12,7 @@ use ipcost_sys::OS;
 
 use super::Replication;
 use super::needs::Needs;
-use crate::packed;
+use crate::texts;
 
 /// Their names; the files are under `replications/`.
 const FILES: [&str; 22] = [
@@ -31,7 +31,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The text of one of them.
 fn text(name: &str) -> &'static str {
-    packed::text(&format!("replications/{name}.toml"))
+    texts::text(&format!("replications/{name}.toml"))
 }
 
 /// Those that travel along, in the order of the list: real servers come last.

@@ -11,7 +11,7 @@ pub use derived::derive as derived_schema;
 
 use ipcost_model::named;
 
-use crate::packed;
+use crate::texts;
 
 named! {
     /// What there is a schema of.
@@ -36,7 +36,7 @@ named! {
 /// The schema of what is written, as JSON: a key that every program of this version of it writes is required, and further
 /// keys are allowed.
 pub fn schema(subject: Subject) -> &'static str {
-    packed::text(&format!("schemas/{subject}.json"))
+    texts::text(&format!("schemas/{subject}.json"))
 }
 
 #[cfg(test)]

@@ -4,14 +4,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Barrier;
 
 use super::*;
-use crate::sources::{Content, File};
+use crate::sources::File;
 
 /// A peer whose only source is a script, "compiled" by copying it.
 fn recipe(build: &str) -> Recipe {
-    static SCRIPT: Directory = Directory {
-        name: "src",
-        files: &[File { path: "toy.sh", content: Content::Plain(b"#!/bin/sh\nexit 0\n") }],
-    };
+    static SCRIPT: Directory =
+        Directory { name: "src", files: &[File { path: "toy.sh", bytes: b"#!/bin/sh\nexit 0\n" }] };
     Recipe {
         directories: vec![&SCRIPT],
         version: "1".to_owned(),

@@ -11,6 +11,7 @@ mod forest;
 mod ink;
 mod lines;
 mod plot;
+#[cfg(feature = "png")]
 mod png;
 pub(crate) mod published;
 mod ratios;
@@ -55,6 +56,9 @@ const LEAD: Face = Face { size: 12.0, bold: false };
 const FOOT: Face = Face { size: 10.5, bold: false };
 /// The most lines of a paragraph.
 const MOST_LINES: usize = 8;
+
+/// Whether this build draws pictures as PNG, for which it takes the feature `png`.
+pub const DRAWS_PNG: bool = cfg!(feature = "png");
 
 /// What a picture shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -151,6 +155,11 @@ impl FromStr for Background {
 /// Why a document cannot be shown as a picture.
 #[derive(Debug, Error)]
 pub enum PictureError {
+    /// The build is without the feature `png`.
+    #[error(
+        "this build draws no PNG; write the picture as SVG with --svg FILE, or build with --features png"
+    )]
+    NoPng,
     /// No cell has a cost.
     #[error("nothing was measured, so there is nothing to draw")]
     NothingMeasured,
@@ -241,9 +250,12 @@ impl Picture {
         svg::render_inline(self)
     }
 
-    /// As PNG, with two pixels for every unit.
+    /// As PNG, with two pixels for every unit, where this build [`DRAWS_PNG`].
     pub fn png(&self) -> Result<Vec<u8>, PictureError> {
-        png::render(self)
+        #[cfg(feature = "png")]
+        return png::render(self);
+        #[cfg(not(feature = "png"))]
+        Err(PictureError::NoPng)
     }
 }
 

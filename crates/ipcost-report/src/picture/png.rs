@@ -1,14 +1,14 @@
 //! A picture as a bitmap, with the embedded typeface, so that it looks the same wherever it was made.
 
 use ::png::{BitDepth, ColorType, DeflateCompression, Encoder, EncodingError, Filter};
-use skrifa::outline::OutlinePen;
 use tiny_skia::{
     Color, FillRule, Paint, Path, PathBuilder, Pixmap, Rect, Shader, Stroke, StrokeDash, Transform,
 };
 
 use super::ink::{Anchor, Canvas, CanvasPoint, Mark, PAPER, WHOLE, diamond};
 use super::text::{ELLIPSIS, Face};
-use super::{Background, Picture, PictureError, typeface};
+use super::typeface::{self, Pen};
+use super::{Background, Picture, PictureError};
 
 /// Pixels for one unit of the picture: sharp on screens of today.
 const PIXELS_PER_UNIT: f64 = 2.0;
@@ -133,7 +133,7 @@ fn letters(text: &str, (x, y): CanvasPoint, anchor: Anchor, face: Face) -> Optio
         Anchor::Middle => x - width / 2.0,
         Anchor::End => x - width,
     };
-    let mut pen = Pen { path: PathBuilder::new(), at: (start, y), scale: face.size / typeface.units() };
+    let mut pen = PathPen { path: PathBuilder::new(), at: (start, y), scale: face.size / typeface.units() };
     for letter in letters {
         typeface.draw(letter, &mut pen);
         pen.at.0 += advance(letter);
@@ -142,37 +142,37 @@ fn letters(text: &str, (x, y): CanvasPoint, anchor: Anchor, face: Face) -> Optio
 }
 
 /// Moves letters to their places.
-struct Pen {
+struct PathPen {
     path: PathBuilder,
     /// Where the letter begins on the base line.
     at: CanvasPoint,
     scale: f64,
 }
 
-impl Pen {
-    fn placed(&self, x: f32, y: f32) -> (f32, f32) {
+impl PathPen {
+    fn placed(&self, [x, y]: [f32; 2]) -> (f32, f32) {
         ((self.at.0 + f64::from(x) * self.scale) as f32, (self.at.1 - f64::from(y) * self.scale) as f32)
     }
 }
 
-impl OutlinePen for Pen {
-    fn move_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.placed(x, y);
+impl Pen for PathPen {
+    fn move_to(&mut self, to: [f32; 2]) {
+        let (x, y) = self.placed(to);
         self.path.move_to(x, y);
     }
 
-    fn line_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.placed(x, y);
+    fn line_to(&mut self, to: [f32; 2]) {
+        let (x, y) = self.placed(to);
         self.path.line_to(x, y);
     }
 
-    fn quad_to(&mut self, cx: f32, cy: f32, x: f32, y: f32) {
-        let ((cx, cy), (x, y)) = (self.placed(cx, cy), self.placed(x, y));
-        self.path.quad_to(cx, cy, x, y);
+    fn quad_to(&mut self, by: [f32; 2], to: [f32; 2]) {
+        let ((bx, by), (x, y)) = (self.placed(by), self.placed(to));
+        self.path.quad_to(bx, by, x, y);
     }
 
-    fn curve_to(&mut self, ax: f32, ay: f32, bx: f32, by: f32, x: f32, y: f32) {
-        let ((ax, ay), (bx, by), (x, y)) = (self.placed(ax, ay), self.placed(bx, by), self.placed(x, y));
+    fn cubic_to(&mut self, by: [f32; 2], then_by: [f32; 2], to: [f32; 2]) {
+        let ((ax, ay), (bx, by), (x, y)) = (self.placed(by), self.placed(then_by), self.placed(to));
         self.path.cubic_to(ax, ay, bx, by, x, y);
     }
 

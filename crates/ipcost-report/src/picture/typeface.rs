@@ -1,69 +1,73 @@
-//! The embedded typeface: how wide its letters are, and their outlines.
+//! The embedded typeface: how wide its letters are, and their outlines. `cargo xtask glyphs` writes the tables from the fonts.
 
-use std::io::Read;
+use std::collections::HashMap;
 use std::sync::LazyLock;
-
-use flate2::read::DeflateDecoder;
-use skrifa::charmap::Charmap;
-use skrifa::instance::{LocationRef, Size};
-use skrifa::metrics::GlyphMetrics;
-use skrifa::outline::{DrawSettings, OutlineGlyphCollection, OutlinePen};
-use skrifa::{FontRef, GlyphId, MetadataProvider};
 
 use super::text::Face;
 
 /// See `fonts/NOTICE`.
-static REGULAR: LazyLock<Vec<u8>> =
-    LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/Inter-Regular-subset.deflate"))));
-static SEMI_BOLD: LazyLock<Vec<u8>> =
-    LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/Inter-SemiBold-subset.deflate"))));
-
-static REGULAR_TYPEFACE: LazyLock<Typeface> = LazyLock::new(|| Typeface::new(&REGULAR));
-static SEMI_BOLD_TYPEFACE: LazyLock<Typeface> = LazyLock::new(|| Typeface::new(&SEMI_BOLD));
-
-fn unpacked(packed: &[u8]) -> Vec<u8> {
-    let mut font = Vec::new();
-    DeflateDecoder::new(packed).read_to_end(&mut font).expect("the build packed it");
-    font
-}
+static REGULAR: LazyLock<Typeface> =
+    LazyLock::new(|| Typeface::read(include_str!("../../fonts/Inter-Regular.glyphs")));
+static SEMI_BOLD: LazyLock<Typeface> =
+    LazyLock::new(|| Typeface::read(include_str!("../../fonts/Inter-SemiBold.glyphs")));
 
 /// The typeface in which text is set.
 pub fn of(face: Face) -> &'static Typeface {
-    if face.bold { &SEMI_BOLD_TYPEFACE } else { &REGULAR_TYPEFACE }
+    if face.bold { &SEMI_BOLD } else { &REGULAR }
 }
 
 pub struct Typeface {
-    characters: Charmap<'static>,
-    metrics: GlyphMetrics<'static>,
-    outlines: OutlineGlyphCollection<'static>,
     /// Its own units, over the size of the text.
     units: f64,
+    /// The advance of each letter in its units, and the commands of its outline, as in paths of SVG but with up positive.
+    letters: HashMap<char, (f64, &'static str)>,
+    /// The outline of a letter that it does not have.
+    #[cfg_attr(not(feature = "png"), expect(dead_code, reason = "only bitmaps draw outlines"))]
+    box_outline: &'static str,
 }
 
 impl Typeface {
-    fn new(data: &'static [u8]) -> Self {
-        let font = FontRef::new(data).expect("the typeface is embedded");
-        let (size, place) = (Size::unscaled(), LocationRef::default());
-        Self {
-            characters: font.charmap(),
-            metrics: font.glyph_metrics(size, place),
-            outlines: font.outline_glyphs(),
-            units: f64::from(font.metrics(size, place).units_per_em),
-        }
+    fn read(table: &'static str) -> Self {
+        const TABLE: &str = "the table was written by a program";
+        let mut lines = table.lines();
+        let units = lines.next().and_then(|line| line.parse().ok()).expect(TABLE);
+        let parts = |line: &'static str| {
+            let (letter, rest) = line.split_once(' ').expect(TABLE);
+            let (advance, outline) = rest.split_once(' ').unwrap_or((rest, ""));
+            (letter, advance.parse().expect(TABLE), outline)
+        };
+        let (_, _, box_outline) = lines.next().map(parts).expect(TABLE);
+        let letter = |line| {
+            let (letter, advance, outline) = parts(line);
+            let letter = u32::from_str_radix(letter, 16).ok().and_then(char::from_u32).expect(TABLE);
+            (letter, (advance, outline))
+        };
+        Self { units, letters: lines.map(letter).collect(), box_outline }
     }
 
     /// How far the next letter is to the right, over the size of the text; nothing for a letter that the typeface does not have.
     pub fn advance(&self, letter: char) -> Option<f64> {
-        let glyph = self.characters.map(letter)?;
-        self.metrics.advance_width(glyph).map(|advance| f64::from(advance) / self.units)
+        self.letters.get(&letter).map(|(advance, _)| advance / self.units)
     }
+}
 
+#[cfg(feature = "png")]
+impl Typeface {
     /// Draws the outline of a letter, in [`units`](Self::units) and with up positive; a box where there is no such letter.
-    pub fn draw(&self, letter: char, pen: &mut impl OutlinePen) {
-        let glyph = self.characters.map(letter).unwrap_or(GlyphId::NOTDEF);
-        let outline = self.outlines.get(glyph).expect("every letter has an outline");
-        let settings = DrawSettings::unhinted(Size::unscaled(), LocationRef::default());
-        outline.draw(settings, pen).expect("the embedded outlines are whole");
+    pub fn draw(&self, letter: char, pen: &mut impl Pen) {
+        let outline = self.letters.get(&letter).map_or(self.box_outline, |(_, outline)| outline);
+        let mut words = outline.split_ascii_whitespace();
+        while let Some(command) = words.next() {
+            let mut point =
+                || [(); 2].map(|()| words.next().and_then(|word| word.parse().ok()).expect("a number"));
+            match command {
+                "M" => pen.move_to(point()),
+                "L" => pen.line_to(point()),
+                "Q" => pen.quad_to(point(), point()),
+                "C" => pen.cubic_to(point(), point(), point()),
+                _ => pen.close(),
+            }
+        }
     }
 
     /// The units of outlines over the size of the text.
@@ -72,37 +76,32 @@ impl Typeface {
     }
 }
 
+/// What draws outlines; each takes the point where it ends last, after those that bend it.
+#[cfg(feature = "png")]
+pub trait Pen {
+    fn move_to(&mut self, to: [f32; 2]);
+    fn line_to(&mut self, to: [f32; 2]);
+    fn quad_to(&mut self, by: [f32; 2], to: [f32; 2]);
+    fn cubic_to(&mut self, by: [f32; 2], then_by: [f32; 2], to: [f32; 2]);
+    fn close(&mut self);
+}
+
 #[cfg(test)]
 mod tests {
-    use skrifa::outline::pen::SvgPen;
-
     use super::*;
 
-    fn outline(typeface: &Typeface, letter: char) -> String {
-        let mut pen = SvgPen::new();
-        typeface.draw(letter, &mut pen);
-        pen.to_string()
-    }
-
     #[test]
-    fn every_letter_has_an_outline_and_a_width() {
-        for typeface in [&*REGULAR_TYPEFACE, &*SEMI_BOLD_TYPEFACE] {
-            let known = typeface.characters.mappings().filter_map(|(letter, _)| char::from_u32(letter));
-            let known: Vec<char> = known.collect();
-            assert!(known.len() > 500, "{}", known.len());
-            for letter in known {
+    fn every_letter_has_a_width_and_other_scripts_have_none() {
+        for typeface in [&*REGULAR, &*SEMI_BOLD] {
+            assert!(typeface.letters.len() > 500, "{}", typeface.letters.len());
+            for (letter, (_, outline)) in &typeface.letters {
+                assert!((0.0..3.0).contains(&typeface.advance(*letter).unwrap()), "{letter:?}");
                 assert!(
-                    typeface.advance(letter).is_some_and(|advance| (0.0..3.0).contains(&advance)),
+                    letter.is_whitespace() || outline.starts_with("M ") && outline.ends_with('Z'),
                     "{letter:?}"
                 );
-                assert!(letter.is_whitespace() || !outline(typeface, letter).is_empty(), "{letter:?}");
             }
         }
-    }
-
-    #[test]
-    fn what_the_typeface_does_not_have_is_a_box() {
-        assert_eq!(REGULAR_TYPEFACE.advance('字'), None);
-        assert!(!outline(&REGULAR_TYPEFACE, '字').is_empty());
+        assert_eq!(REGULAR.advance('字'), None);
     }
 }

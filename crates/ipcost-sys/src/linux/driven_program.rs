@@ -21,6 +21,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getppid,
 use super::child::{die_with_parent, end_with_parent, exit_descriptor};
 use super::measuring;
 use crate::contract::{Launch, ListenerOwner, Listens, User, Woken};
+use crate::process_stat::ProcessStat;
 use crate::system::channel::SocketChannel;
 use crate::system::descriptor::{Descriptor, to_inherit};
 use crate::system::socket::{self, AddressFamily};
@@ -349,9 +350,8 @@ pub fn bytes_read(process: u32) -> Option<u64> {
 
 /// The name of a process, and whether it sleeps.
 pub fn name_and_sleep(process: u32) -> Option<(String, bool)> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
-    Some((name.to_owned(), rest.starts_with(" S ")))
+    let stat = ProcessStat::of(process)?;
+    Some((stat.name, stat.state == 'S'))
 }
 
 /// Whether another process traces this one, as `strace` does.

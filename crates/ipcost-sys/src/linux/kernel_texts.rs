@@ -1,7 +1,7 @@
 //! Parsers of Linux-only texts, for tests and fuzzers.
 
 use super::{
-    call_records, connecting, kernel_types, limits, loopback, perf, permissions, processor_times, sockets,
+    call_records, connecting, kernel_types, limits, loopback, permissions, processor_times, running, sockets,
     worker,
 };
 
@@ -11,7 +11,7 @@ pub fn read_text(text: &str) {
     call_records::read_text(text);
     connecting::read_text(text);
     limits::read_text(text);
-    perf::read_text(text);
+    running::read_text(text);
     worker::read_text(text);
 }
 

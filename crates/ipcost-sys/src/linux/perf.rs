@@ -2,7 +2,6 @@
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -13,6 +12,7 @@ use super::perf_event::{
 use super::running::threads_of;
 use super::tracefs;
 pub use crate::contract::Refusal;
+use crate::process_stat::{self, ProcessStat};
 
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`.
 const WITH_TIMES: u64 = 3;
@@ -147,33 +147,12 @@ fn read(counter: &OwnedFd) -> Option<f64> {
 }
 
 pub fn processes(group: u32) -> Vec<u32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    ids.filter(|id| {
-        fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| group_of(&stat) == Some(group))
-    })
-    .collect()
-}
-
-/// The group in `/proc/PID/stat` (`proc_pid_stat(5)`): state, parent and group follow the name in parentheses.
-fn group_of(stat: &str) -> Option<u32> {
-    stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
-}
-
-/// Reads a text as such a file.
-pub(crate) fn read_text(text: &str) {
-    let _ = group_of(text);
+    process_stat::all().filter(|id| ProcessStat::of(*id).is_some_and(|stat| stat.group == group)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn groups_are_read_whatever_the_name() {
-        assert_eq!(group_of("12 (a) b) S 1 34 34 0 -1"), Some(34));
-        assert_eq!(group_of("rubbish"), None);
-    }
 
     #[test]
     fn calls_of_this_group_are_counted_or_refused() {

@@ -8,6 +8,7 @@ use ipcost_model::Usage;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+use crate::process_stat::ProcessStat;
 use crate::system::driven_program;
 
 use super::running::threads_of;
@@ -96,20 +97,17 @@ impl UsedByTree {
     }
 }
 
-/// Fields 14 to 17 and 22 of `/proc/<number>/stat`: ticks in user and kernel mode, of itself and of its ended children; its start.
 fn times(process: u32) -> Option<(Started, ProcessTimes)> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let fields: Vec<u64> =
-        stat.rsplit_once(')')?.1.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect();
+    let stat = ProcessStat::of(process)?;
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
-    let pair = |first: usize| {
-        let [user, sys] = [fields.get(first)?, fields.get(first + 1)?].map(|ticks| ticks * tick_ns);
-        Some(Usage { user_ns: user, sys_ns: sys, ..Usage::default() })
+    let usage = |ticks: [u64; 2]| {
+        let [user_ns, sys_ns] = ticks.map(|ticks| ticks * tick_ns);
+        Usage { user_ns, sys_ns, ..Usage::default() }
     };
-    let (own, children, start) = (pair(11)?, pair(13)?, *fields.get(19)?);
+    let (own, children) = (usage(stat.ticks), usage(stat.ticks_of_children));
     // One that has just ended has ticks, but no clock any more.
     let (cpu_ns, switches) = driven_program::used_by(process).unwrap_or((own.cpu_ns(), Usage::default()));
-    Some(((process, start), ProcessTimes { cpu_ns, own: own + switches, children }))
+    Some(((process, stat.started), ProcessTimes { cpu_ns, own: own + switches, children }))
 }
 
 /// Lets every thread of the processes run where this thread may run.

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
-use procfs::process::{MMPermissions, MMapPath, Process, all_processes};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, StatxFlags};
 use rustix::pipe::fcntl_getpipe_size;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::mounts::Mounts;
+use crate::process_stat::{self, ProcessStat};
 
 pub use crate::observed::{Held, Program, SharedMemory};
 
@@ -53,14 +53,13 @@ impl RunningPrograms {
         let mut found = Self::default();
         let (mut mounts, mut in_all) = (Mounts::default(), 0);
         let mut by_user: HashMap<u32, usize> = HashMap::new();
-        for process in all_processes().map_err(io::Error::other)? {
-            let Ok(process) = process else { continue };
+        for process in process_stat::all() {
             if found.all.len() >= MOST_PROCESSES {
                 found.left_out += 1;
                 continue;
             }
-            let depth = depth(process.pid().cast_unsigned());
-            let Some(mut program) = program(&process, depth, &mut mounts) else { continue };
+            let depth = depth(process);
+            let Some(mut program) = program(process, depth, &mut mounts) else { continue };
             let of_user = by_user.entry(program.user).or_default();
             if let Some(held) = &mut program.held {
                 let room = (MOST_OF_USER - *of_user).min(MOST_DESCRIPTORS - in_all);
@@ -80,33 +79,39 @@ impl RunningPrograms {
 
 /// One process; `None` if it is gone, or a thread of the kernel.
 pub fn program_of(id: u32, depth: Depth) -> Option<Program> {
-    program(&Process::new(id.try_into().ok()?).ok()?, depth, &mut Mounts::default())
+    program(id, depth, &mut Mounts::default())
 }
 
-fn program(process: &Process, depth: Depth, mounts: &mut Mounts) -> Option<Program> {
-    let stat = process.stat().ok()?;
-    // Those of the kernel have no memory.
-    if stat.vsize == 0 && stat.rss == 0 {
+fn program(process: u32, depth: Depth, mounts: &mut Mounts) -> Option<Program> {
+    let stat = ProcessStat::of(process)?;
+    if !stat.has_memory {
         return None;
     }
     let mut found = Program {
-        id: process.pid().cast_unsigned(),
-        started: stat.starttime,
-        parent: stat.ppid.cast_unsigned(),
-        name: stat.comm,
-        user: process.uid().unwrap_or(u32::MAX),
-        ticks: stat.utime + stat.stime,
-        moved: process.io().ok().map(|io| (io.rchar, io.wchar)),
-        held: held(process.pid().cast_unsigned(), mounts),
+        id: process,
+        started: stat.started,
+        parent: stat.parent,
+        name: stat.name,
+        user: std::fs::metadata(format!("/proc/{process}")).map_or(u32::MAX, |directory| directory.uid()),
+        ticks: stat.ticks.iter().sum(),
+        moved: moved(process),
+        held: held(process, mounts),
         ..Program::default()
     };
     if depth == Depth::All {
-        found.command = command(found.id);
+        found.command = command(process);
         found.shared = shared(process);
         found.group = group(process);
-        found.network = network(&found.id.to_string());
+        found.network = network(&process.to_string());
     }
     Some(found)
+}
+
+/// Bytes read from any source and written to any (`proc_pid_io(5)`); `None` if this user may not look.
+fn moved(process: u32) -> Option<(u64, u64)> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/io")).ok()?;
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    Some((field("rchar:")?, field("wchar:")?))
 }
 
 /// The words of its command line, as far as they are kept.
@@ -242,36 +247,45 @@ fn may_be_fifo(path: &str) -> bool {
 }
 
 /// Mappings that others may share: of files in shared memory, or without a name.
-fn shared(process: &Process) -> BTreeSet<SharedMemory> {
-    let mut found = BTreeSet::new();
-    for map in process.maps().into_iter().flatten() {
-        let path = match &map.pathname {
-            MMapPath::Path(path) => path.to_string_lossy().into_owned(),
-            MMapPath::Vsys(key) => format!("/SYSV{key:08x}"),
-            _ => continue,
-        };
-        let is_memory =
-            ["/dev/shm/", "/memfd:", "/dev/zero", "/SYSV"].iter().any(|start| path.starts_with(start));
-        let bytes = map.address.1 - map.address.0;
-        if !map.perms.contains(MMPermissions::SHARED) || !is_memory || bytes < LEAST_SHARED {
-            continue;
-        }
-        let device = (map.dev.0 as u64) << 32 | map.dev.1 as u64;
-        found.insert(SharedMemory { file: (device, map.inode), path, bytes });
-        if found.len() >= MOST_SHARED {
-            break;
-        }
+fn shared(process: u32) -> BTreeSet<SharedMemory> {
+    let lines = File::open(format!("/proc/{process}/maps")).map(|file| BufReader::new(file).lines());
+    let lines = lines.into_iter().flatten().map_while(Result::ok);
+    lines.filter_map(|line| mapping(&line)).take(MOST_SHARED).collect()
+}
+
+/// A line of `/proc/[pid]/maps` (`proc_pid_maps(5)`): its addresses, permissions, offset, device, inode and path.
+fn mapping(line: &str) -> Option<SharedMemory> {
+    let mut words = line.splitn(6, ' ');
+    let (addresses, permissions) = (words.next()?, words.next()?);
+    let (device, inode, path) = (words.nth(1)?, words.next()?, words.next()?.trim_start());
+    let is_memory =
+        ["/dev/shm/", "/memfd:", "/dev/zero", "/SYSV"].iter().any(|start| path.starts_with(start));
+    if !permissions.ends_with('s') || !is_memory {
+        return None;
     }
-    found
+    let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+    let (from, to) = addresses.split_once('-')?;
+    let bytes = hexadecimal(to)?.checked_sub(hexadecimal(from)?)?;
+    let (major, minor) = device.split_once(':')?;
+    let file = (hexadecimal(major)? << 32 | hexadecimal(minor)?, inode.parse().ok()?);
+    // Memory of System V is always deleted.
+    let path = path.strip_suffix(" (deleted)").filter(|path| path.starts_with("/SYSV")).unwrap_or(path);
+    (bytes >= LEAST_SHARED).then(|| SharedMemory { file, path: path.to_owned(), bytes })
 }
 
 /// The longest path of its control groups: that of version 2, or of the deepest hierarchy.
-fn group(process: &Process) -> String {
-    let groups = process.cgroups().into_iter().flatten();
-    let longest = groups.map(|group| group.pathname).max_by_key(String::len).unwrap_or_default();
+fn group(process: u32) -> String {
+    let text = std::fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
+    let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    let longest = paths.max_by_key(|path| path.len()).unwrap_or_default();
     // Of a text that is too long, the part that names the group comes last.
     let over = longest.chars().count().saturating_sub(MOST_TEXT);
     longest.chars().skip(over).collect()
+}
+
+/// Reads a text as lines of mappings.
+pub(crate) fn read_text(text: &str) {
+    let _ = text.lines().filter_map(mapping).count();
 }
 
 #[cfg(test)]
@@ -307,5 +321,20 @@ mod tests {
             "{held:?}"
         );
         assert_eq!(program_of(u32::MAX, Depth::All), None);
+    }
+
+    #[test]
+    fn only_memory_that_others_may_share_counts() {
+        let line = |permissions: &str, path: &str| {
+            mapping(&format!("7f00-a000 {permissions} 00000000 fd:01 42 {path}"))
+        };
+        let found = line("rw-s", "                 /dev/shm/a b (deleted)").unwrap();
+        assert_eq!((found.path.as_str(), found.bytes), ("/dev/shm/a b (deleted)", 0xa000 - 0x7f00));
+        assert_eq!(found.file, (0xfd_0000_0001, 42));
+        assert_eq!(line("rw-s", "/SYSV0000002a (deleted)").unwrap().path, "/SYSV0000002a");
+        for (permissions, path) in [("rw-p", "/dev/shm/a"), ("rw-s", "/lib/x.so"), ("rw-s", "")] {
+            assert_eq!(line(permissions, path), None, "{permissions} {path}");
+        }
+        assert_eq!(mapping("rubbish"), None);
     }
 }

@@ -194,7 +194,8 @@ fn grouped(table: &Command) -> String {
     let about =
         |name: &str| table.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
     let group = |(title, names): &(&str, &[&str])| {
-        let lines = names.iter().map(|name| format!("  {name:<13}{}\n", about(name).unwrap_or_default()));
+        // A build may be without some.
+        let lines = names.iter().filter_map(|name| Some(format!("  {name:<13}{}\n", about(name)?)));
         format!("{title}:\n{}\n", lines.collect::<String>())
     };
     GROUPS.iter().map(group).collect()

@@ -59,7 +59,9 @@ pub use saving::SavingArgs;
 pub use schema::SchemaArgs;
 pub use search::SearchArgs;
 pub use selftest::SelfTestArgs;
-pub use shell::{CompletionsArgs, HelpArgs, ManArgs};
+#[cfg(feature = "man")]
+pub use shell::ManArgs;
+pub use shell::{CompletionsArgs, HelpArgs};
 pub use sweep::{
     CoreSweepArgs, LayoutSweepArgs, OneRunArgs, PaceSweepArgs, SizeSweepArgs, SweepArgs, SweepOver,
     SweptArgs, WorkSweepArgs,
@@ -130,6 +132,7 @@ pub enum Command {
     /// Print a script that completes commands and flags in your shell
     Completions(CompletionsArgs),
     /// Print the manual page
+    #[cfg(feature = "man")]
     Man(ManArgs),
     /// Show a command's flags, or transports, peers, options, formats
     Help(HelpArgs),

@@ -10,6 +10,7 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
+#[cfg(feature = "man")]
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// A command with a page of its own; without it, the page of the whole program

@@ -70,7 +70,10 @@ fn with_values(table: Command) -> Command {
         .mut_subcommand("selftest", |command| {
             command.mut_arg("noise", one_of(names(Noise::ALL, |it| it.name())))
         })
-        .mut_subcommand("man", |command| command.mut_arg("command", one_of(commands.clone())))
+        .mut_subcommands(|command| match command.get_name() {
+            "man" => command.mut_arg("command", one_of(commands.clone())),
+            _ => command,
+        })
         .mut_subcommand("help", |command| {
             let lists = super::help::TOPICS.map(|(name, _)| PossibleValue::new(name));
             command.mut_arg("words", one_of(commands.into_iter().chain(lists).collect()))

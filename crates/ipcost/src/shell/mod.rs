@@ -2,10 +2,12 @@
 
 mod completions;
 mod help;
+#[cfg(feature = "man")]
 mod manual;
 
 pub use completions::run as completions;
 pub use help::run as help;
+#[cfg(feature = "man")]
 pub use manual::run as man;
 
 use clap::Command;
