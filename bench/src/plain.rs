@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use ipcost_model::{Cell, PlannedCell, Wait};
+use ipcost_model::{Cell, PlannedCell, Wait, choices};
 use tempfile::TempDir;
 
 use crate::common::build_plain;
@@ -85,7 +85,7 @@ impl PlainPrograms {
                 Some(figures(self.processors, &text("plain-ipc")?, &words(&[&kind, &cell.size, &rounds]))?)
             }
             "c" => {
-                let buffer = cell.options.int("recv_buffer").unwrap_or_default();
+                let buffer = cell.options.recv_buffer().unwrap_or_default();
                 let cpu = |cpu: Option<usize>| cpu.map_or(-1, |cpu| cpu as i64);
                 let (client, server) = self.processors.unzip();
                 let (client, server) = (cpu(client), cpu(server));
@@ -100,7 +100,7 @@ impl PlainPrograms {
                 Some(figures(self.processors, &program, &words(&[&kind, &rounds]))?)
             }
             "go" => {
-                let buffer = cell.options.int("server_buffer").unwrap_or_default();
+                let buffer = cell.options.server_buffer().unwrap_or_default();
                 Some(figures(
                     self.processors,
                     &text("plain-pingpong")?,
@@ -192,15 +192,15 @@ fn pingpong(cell: &Cell) -> Option<(&'static str, u64)> {
 
 /// Whether a cell is for the C program that streams, instead of the one that plays ping-pong.
 fn streams(cell: &Cell) -> bool {
-    cell.options.int("recv_buffer").is_some()
+    cell.options.recv_buffer().is_some()
 }
 
 /// The arguments of the C program that plays ping-pong, as in [`pingpong`].
 fn ipc(cell: &Cell) -> Option<(&str, u64)> {
-    if cell.options.text("clock") != Some("each") {
+    if cell.options.clock() != Some(choices::Clock::Each) {
         return None;
     }
-    let with_signals = cell.options.text("pipe_calls") == Some("stdio-signals");
+    let with_signals = cell.options.pipe_calls() == Some(choices::PipeCalls::StdioSignals);
     match cell.transport.as_str() {
         "shm-slot" => (cell.wait() == Wait::Spin).then_some(("shm", SPUN_ROUND_TRIPS)),
         kind @ ("pipe" | "fifo") => with_signals.then_some((kind, ROUND_TRIPS)),

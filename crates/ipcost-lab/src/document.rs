@@ -9,8 +9,7 @@ use ipcost_model::{
     HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, Lookup, MeanContrast,
     Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, PauseCause, PausePart, Percentile,
     Placement, Plan, PlannedContrast, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule,
-    SpreadContrast, Stopped, TCP_CONGESTION, Tool, UsagePerOp, Verdict, Wait, WatchedBatches, Workload,
-    WorkloadRecord,
+    SpreadContrast, Stopped, Tool, UsagePerOp, Verdict, Wait, WatchedBatches, Workload, WorkloadRecord,
 };
 use ipcost_stats::{Histogram, median, two_groups};
 use ipcost_sys::host::WINE;
@@ -258,7 +257,7 @@ fn congestion(point: &Point, about: &About) -> Option<String> {
     if !uses_tcp(&point.cell.transport) {
         return None;
     }
-    let asked = point.cell.options.text(TCP_CONGESTION);
+    let asked = point.cell.options.tcp_congestion();
     asked.or_else(|| about.host.tcp_congestion()).map(str::to_owned)
 }
 

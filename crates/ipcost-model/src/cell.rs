@@ -7,6 +7,7 @@ use crate::arms::ArmName;
 use crate::capabilities::OptionGroup;
 use crate::job::NATIVE;
 use crate::named;
+use crate::options::choices::{self, Io};
 use crate::options::{OptionValue, Options, STEADY};
 use crate::units::parse_size;
 
@@ -108,7 +109,7 @@ impl Cell {
     /// The payload bytes one operation moves, both directions together; in `floor`, those it copies.
     pub fn bytes_per_op(&self) -> u64 {
         match (self.pattern, self.speaks_first) {
-            (Pattern::Floor, _) => self.size * self.options.int("copies").unwrap_or(1),
+            (Pattern::Floor, _) => self.size * self.options.copies().unwrap_or(1),
             (Pattern::Connect, SpeaksFirst::Server) => self.reply,
             (Pattern::Connect | Pattern::Rr | Pattern::Stream, _) => self.size + self.reply,
         }
@@ -116,10 +117,10 @@ impl Cell {
 
     /// How a side waits for the other.
     pub fn wait(&self) -> Wait {
-        match (self.options.text("wait"), self.options.text("io")) {
+        match (self.options.wait(), self.options.io()) {
             // With uring-sqpoll a kernel thread polls for submissions.
-            (Some("spin"), _) | (_, Some("spin" | "uring-sqpoll")) => Wait::Spin,
-            (Some("hybrid"), _) => Wait::Hybrid,
+            (Some(choices::Wait::Spin), _) | (_, Some(Io::Spin | Io::UringSqpoll)) => Wait::Spin,
+            (Some(choices::Wait::Hybrid), _) => Wait::Hybrid,
             _ => Wait::Block,
         }
     }
@@ -135,12 +136,13 @@ impl Cell {
 
     /// The exchanges in this many operations: with the option `extra_work`, some are done twice.
     pub fn work_for(&self, ops: u64) -> u64 {
-        ops + ops * self.options.int("extra_work").unwrap_or(0) / 100
+        ops + ops * self.options.extra_work().unwrap_or(0) / 100
     }
 
     /// Who closes first in `connect`, or `any`.
-    pub fn closes_first(&self) -> Option<&str> {
-        (self.pattern == Pattern::Connect).then(|| self.options.text("closes_first").unwrap_or("server"))
+    pub fn closes_first(&self) -> Option<&'static str> {
+        let first = self.options.closes_first().unwrap_or(choices::ClosesFirst::Server);
+        (self.pattern == Pattern::Connect).then(|| first.name())
     }
 }
 
@@ -266,7 +268,7 @@ impl Point {
 
     /// Whether its batches are long transfers.
     pub fn is_steady(&self) -> bool {
-        self.cell.options.bool(STEADY) == Some(true)
+        self.cell.options.steady() == Some(true)
     }
 
     /// The same with long transfers.
@@ -287,7 +289,7 @@ impl Point {
             concurrency: cell.concurrency,
             speaks_first: cell.speaks_first,
             request: cell.request.clone(),
-            pipeline: cell.options.int(PIPELINE),
+            pipeline: cell.options.pipeline(),
             pace: cell.options.only(OptionGroup::Pace),
             row: None,
             placement: *placement,

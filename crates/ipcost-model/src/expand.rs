@@ -13,6 +13,7 @@ use crate::cell::{Cell, PIPELINE, Pattern, Placement, Point, SpeaksFirst, Work, 
 use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
+use crate::options::choices;
 use crate::options::{OptionKind, OptionName, OptionSpec, OptionValue, Options};
 use crate::pace;
 use crate::suggest::unknown;
@@ -320,7 +321,7 @@ impl Expansion<'_> {
         if pattern == Pattern::Floor && concurrency != 1 {
             return Err(format!("a floor has one worker, not {concurrency}; take concurrency out").into());
         }
-        if let Some(working_set) = options.int("working_set").filter(|bytes| *bytes < size) {
+        if let Some(working_set) = options.working_set().filter(|bytes| *bytes < size) {
             return Err(format!(
                 "a working_set of {} does not hold a size of {}; give as much, or more",
                 size_text(working_set),
@@ -334,10 +335,10 @@ impl Expansion<'_> {
             )
             .into());
         }
-        if options.int("server_buffer").is_some() && options.text("framing") != Some("newline") {
+        if options.server_buffer().is_some() && options.framing() != Some(choices::Framing::Newline) {
             return Err("option server_buffer needs framing=newline; with framing=length the server knows what to read".to_owned().into());
         }
-        if options.offset("send_offset").is_some() && options.text("pipe_send") == Some("splice") {
+        if options.send_offset().is_some() && options.pipe_send() == Some(choices::PipeSend::Splice) {
             return Err(
                 "option send_offset places a buffer, and pipe_send=splice sends from a file; take one of them out"
                     .to_owned()
@@ -353,9 +354,9 @@ impl Expansion<'_> {
             self.why_not_peer(server)?,
         ];
         if capabilities.delivery == Delivery::Message {
-            let line = if options.text("framing") == Some("newline") { 1 } else { 0 };
+            let line = if options.framing() == Some(choices::Framing::Newline) { 1 } else { 0 };
             for name in ["recv_buffer", "server_buffer"] {
-                let cut = options.int(name).filter(|bytes| *bytes < size + line);
+                let cut = options.number(name).filter(|bytes| *bytes < size + line);
                 if let Some(buffer) = cut {
                     return Err(format!(
                         "a {name} of {} cuts messages of {}: over {transport} what a reader's buffer does not hold is lost; give as much, or more",

@@ -9,7 +9,7 @@ use crate::capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, Transp
 use crate::cell::{Cell, Pattern, Placement, SpeaksFirst, Wait};
 use crate::expand::PlannedCell;
 use crate::job::NATIVE;
-use crate::options::TCP_CONGESTION;
+use crate::options::choices;
 use crate::units::size_text;
 
 /// The least that a `stream` server reads at once if the cell does not say; bytes.
@@ -166,10 +166,10 @@ fn parts(planned: &PlannedCell, transports: &[TransportState]) -> Result<Vec<Hop
     match cell.pattern {
         _ if !known.carries_payload => Err(Without::Reason("nothing is moved")),
         _ if cell.concurrency > 1 => Err(Without::Reason("several workers at once overlap")),
-        _ if cell.options.int("extra_work").is_some() => {
+        _ if cell.options.extra_work().is_some() => {
             Err(Without::Reason("with extra_work more is done than is counted"))
         }
-        _ if cell.options.text("io") == Some("uring-sqpoll") => {
+        _ if cell.options.io() == Some(choices::Io::UringSqpoll) => {
             Err(Without::Reason("a thread of the kernel makes its calls"))
         }
         Pattern::Rr => of_rr(cell, known, planned.placement),
@@ -213,7 +213,7 @@ fn of_rr(cell: &Cell, known: &Capabilities, placement: Placement) -> Result<Vec<
         parts.push(part(FloorKind::SystemCall, 0, 2.0));
     }
     let mut copies = copies_both_ways(cell.size, cell.reply);
-    if cell.options.text("payload") == Some("in-place") {
+    if cell.options.payload() == Some(choices::Payload::InPlace) {
         copies.iter_mut().for_each(|copies| copies.count /= 2.0);
     }
     parts.extend(copies);
@@ -237,7 +237,7 @@ fn of_stream(cell: &Cell, known: &Capabilities, placement: Placement) -> Result<
     let one_core = placement == Placement::Together;
     if shares_memory(known) {
         let is_ring = known.option_groups.contains(&OptionGroup::Ring);
-        let both = if is_ring && (!one_core || cell.options.text("payload") == Some("in-place")) {
+        let both = if is_ring && (!one_core || cell.options.payload() == Some(choices::Payload::InPlace)) {
             1.0
         } else {
             2.0
@@ -249,7 +249,7 @@ fn of_stream(cell: &Cell, known: &Capabilities, placement: Placement) -> Result<
             vec![part(hand_over(cell, placement)?, 0, 2.0), copies]
         });
     }
-    let buffer = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
+    let buffer = cell.options.recv_buffer().unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
     let receives = match known.delivery {
         Delivery::Stream => cell.size as f64 / buffer as f64,
         Delivery::Message => 1.0,
@@ -287,21 +287,20 @@ impl Calls {
     /// connect); a test counts them with strace.
     pub(crate) fn of_connect(cell: &Cell, known: &Capabilities) -> Self {
         let has = |group| u32::from(known.option_groups.contains(&group));
-        let unless_off = |name| u32::from(cell.options.bool(name).unwrap_or(true));
-        let if_set = |name| u32::from(cell.options.int(name).is_some());
+        let if_set = |bytes: Option<u64>| u32::from(bytes.is_some());
         let client_first = u32::from(cell.speaks_first == SpeaksFirst::Client);
-        let (client_awaits_end, server_awaits_end) = match cell.options.text("closes_first") {
-            Some("client") => (0, 1),
-            Some("any") => (0, 0),
+        let (client_awaits_end, server_awaits_end) = match cell.options.closes_first() {
+            Some(choices::ClosesFirst::Client) => (0, 1),
+            Some(choices::ClosesFirst::Any) => (0, 0),
             _ => (1, 0),
         };
         // socket and connect; TCP_NODELAY; TCP_CONGESTION; IP_BIND_ADDRESS_NO_PORT and bind; the buffers.
         let open = 2
             + has(OptionGroup::Tcp) * u32::from(cell.options.sets_nodelay(cell.pattern))
-            + u32::from(cell.options.text(TCP_CONGESTION).is_some())
-            + has(OptionGroup::SourceAddresses) * unless_off("spread_sources") * 2
-            + if_set("so_sndbuf")
-            + if_set("so_rcvbuf");
+            + u32::from(cell.options.tcp_congestion().is_some())
+            + has(OptionGroup::SourceAddresses) * u32::from(cell.options.spread_sources() != Some(false)) * 2
+            + if_set(cell.options.so_sndbuf())
+            + if_set(cell.options.so_rcvbuf());
         Self {
             // The request, the reply, the end, close.
             client: open + client_first + 1 + client_awaits_end + 1,

@@ -32,7 +32,7 @@ pub struct BufferLayout {
 
 /// Where a cell's options fix a place; they only hold places within a page.
 pub fn fixed_offset(options: &Options, name: &str) -> Option<u16> {
-    options.offset(name).and_then(|bytes| u16::try_from(bytes).ok())
+    options.number(name).and_then(|bytes| u16::try_from(bytes).ok())
 }
 
 impl Offsets {

@@ -72,7 +72,7 @@ pub use measure::{Measure, Quantity};
 pub use message::{MessageError, read_message};
 pub use options::{
     CATALOGUE, COMMON_CONGESTION, MOST_PIECES, OptionKind, OptionName, OptionSpec, OptionValue, Options,
-    STEADY, TCP_CONGESTION, paces,
+    STEADY, TCP_CONGESTION, choices, paces,
 };
 pub use plan::{KeptFile, Plan, PlannedArms, PlannedContrast};
 pub use reading::{

@@ -2,6 +2,7 @@
 
 use crate::cell::{Cell, PIPELINE, Pattern, Placement, Point};
 use crate::options::Options;
+use crate::options::choices;
 use crate::units::{rate_text, time_text};
 
 /// A pause before every operation of a worker.
@@ -53,19 +54,20 @@ pub enum Arrivals {
 impl Pace {
     /// That which options ask for.
     pub fn of(options: &Options) -> Self {
-        let arrivals = options.text(ARRIVALS);
-        match (options.int(RATE), options.int(THINK)) {
+        let arrivals = options.arrivals();
+        match (options.rate(), options.think()) {
             (Some(per_s), _) => {
                 let arrivals = match arrivals {
-                    Some("constant") => Arrivals::Constant,
-                    Some("in-step") => Arrivals::InStep,
+                    Some(choices::Arrivals::Constant) => Arrivals::Constant,
+                    Some(choices::Arrivals::InStep) => Arrivals::InStep,
                     _ => Arrivals::Random,
                 };
                 Self::Rate { per_s, arrivals }
             }
-            (None, Some(mean_ns)) => {
-                Self::Think { mean_ns, random: arrivals.is_some_and(|word| word != "constant") }
-            }
+            (None, Some(mean_ns)) => Self::Think {
+                mean_ns,
+                random: arrivals.is_some_and(|asked| asked != choices::Arrivals::Constant),
+            },
             (None, None) => Self::BackToBack,
         }
     }
@@ -127,8 +129,8 @@ impl Cell {
         match self.pace() {
             Pace::Think { mean_ns, .. } => Some(Pause {
                 mean_ns,
-                polluted: self.options.int(POLLUTE).unwrap_or(0),
-                is_awake: self.options.int(CPU_DMA_LATENCY).is_some(),
+                polluted: self.options.pollute().unwrap_or(0),
+                is_awake: self.options.cpu_dma_latency().is_some(),
             }),
             Pace::BackToBack | Pace::Rate { .. } => None,
         }
@@ -179,7 +181,7 @@ pub(crate) fn check(options: &Options) -> Result<(), String> {
             return Err(format!("option {option} acts only together with {needed}; give {needed} too"));
         }
     }
-    if options.text(ARRIVALS) == Some("in-step") && !rated {
+    if options.arrivals() == Some(choices::Arrivals::InStep) && !rated {
         return Err(format!("{ARRIVALS}=in-step acts only together with {RATE}; give {RATE} too"));
     }
     for option in [ARRIVALS, TIMER_SLACK] {
@@ -202,21 +204,21 @@ pub(crate) fn fits(cell: &Cell, placement: Placement) -> Result<Option<String>, 
                 "a message of a stream carries when it was sent in its first {STAMP_BYTES} bytes where {THINK} or {RATE} is set; give a size of at least {STAMP_BYTES}"
             ));
         }
-        let uncopied = [("pipe_send", "write"), ("payload", "copied")]
-            .into_iter()
-            .find(|(option, copied)| cell.options.text(option).is_some_and(|value| value != *copied));
-        if let Some((option, copied)) = uncopied {
+        let lends = cell.options.pipe_send().is_some_and(|by| by != choices::PipeSend::Write);
+        let in_place = cell.options.payload() == Some(choices::Payload::InPlace);
+        if lends || in_place {
+            let (option, copied) = if lends { ("pipe_send", "write") } else { ("payload", "copied") };
             return Err(format!(
                 "a message of a stream carries when it was sent where {THINK} or {RATE} is set, so it must be copied; give {option}={copied}, or leave {option} out"
             ));
         }
     }
-    if cell.options.int(PIPELINE).is_some() && pace.is_paced() {
+    if cell.options.pipeline().is_some() && pace.is_paced() {
         return Err(format!(
             "option {PIPELINE} sends many requests at once and {THINK} or {RATE} sends each by itself; give one of them"
         ));
     }
-    let spins = cell.options.text(PACER) == Some("spin") && placement == Placement::Together;
+    let spins = cell.options.pacer() == Some(choices::Pacer::Spin) && placement == Placement::Together;
     Ok(spins.then(|| {
         format!("a spinning sender would keep the server off the one core that both have; give {PACER}=sleep, or --placement apart")
     }))

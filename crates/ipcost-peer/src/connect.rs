@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ipcost_model::choices::ClosesFirst;
 use ipcost_model::{Cell, SpeaksFirst};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Client, Server};
@@ -27,24 +28,9 @@ struct AcceptTurns {
 
 impl AcceptTurns {
     fn of(cell: &Cell) -> Self {
-        let closes_first = match cell.options.text("closes_first") {
-            Some("client") => ClosesFirst::Client,
-            Some("any") => ClosesFirst::Any,
-            _ => ClosesFirst::Server,
-        };
+        let closes_first = cell.options.closes_first().unwrap_or(ClosesFirst::Server);
         Self { speaks_first: cell.speaks_first, closes_first }
     }
-}
-
-/// Who closes a connection first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ClosesFirst {
-    /// The server; the client waits for the end.
-    Server,
-    /// The client; the server waits for the end.
-    Client,
-    /// Either: neither waits for the other.
-    Any,
 }
 
 /// The client: connects, speaks, closes.

@@ -78,7 +78,7 @@ struct Copying {
 impl Copying {
     fn new(copier: Copier, cell: &Cell) -> Self {
         let size = cell.size as usize;
-        let most = cell.options.int("working_set").unwrap_or(cell.size) as usize;
+        let most = cell.options.working_set().unwrap_or(cell.size) as usize;
         let bytes = most.checked_div(size).unwrap_or(0) * size;
         Self { copier, messages: Buffer::filled(b'a', bytes, offsets_of(cell).send_offset), size, next: 0 }
     }

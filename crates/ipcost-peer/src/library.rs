@@ -48,7 +48,7 @@ impl Peer for Library {
         let transport = transport.filter(|_| self.patterns.contains(&cell.pattern)).ok_or_else(|| {
             PeerError::Protocol(format!("there is no {} over {} here", cell.pattern, cell.transport))
         })?;
-        let sets_nodelay = cell.options.bool("tcp_nodelay") == Some(true);
+        let sets_nodelay = cell.options.tcp_nodelay() == Some(true);
         let unknown = cell.options.iter().map(|(name, _)| name.spec().name);
         let mut unknown =
             unknown.filter(|name| !(OPTIONS.contains(name) || sets_nodelay && *name == NODELAY));

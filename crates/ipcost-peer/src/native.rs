@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ipcost_model::protocol::{Address, Hello, PROTOCOL, PeerRole};
-use ipcost_model::{CATALOGUE, Cell, NATIVE, OptionGroup, Pattern};
+use ipcost_model::{CATALOGUE, Cell, NATIVE, OptionGroup, Pattern, choices};
 use ipcost_sys::transport::{self, Transport};
 
 use crate::error::PeerError;
@@ -39,7 +39,7 @@ impl Peer for Native {
             let (pattern, name) = (cell.pattern, &cell.transport);
             return Err(PeerError::Protocol(format!("there is no pattern {pattern} over {name}")));
         }
-        if cell.options.text("pipe_calls").is_some_and(|calls| calls != "system") {
+        if cell.options.pipe_calls().is_some_and(|calls| calls != choices::PipeCalls::System) {
             let text = "C's stdio is the C peer's: give --client c --server c, or leave pipe_calls out";
             return Err(PeerError::Program(text.to_owned()));
         }

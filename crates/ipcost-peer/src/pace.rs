@@ -2,9 +2,9 @@
 
 use std::hint::{black_box, spin_loop};
 
-use ipcost_model::pace::{Arrivals, CPU_DMA_LATENCY, PACER, POLLUTE, Pace, TIMER_SLACK};
+use ipcost_model::pace::{Arrivals, CPU_DMA_LATENCY, Pace};
 use ipcost_model::protocol::{LatencyKind, OPERATIONS, OPERATIONS_NS, PACER_NS, QUEUED, UNSENT};
-use ipcost_model::{Cell, Pattern};
+use ipcost_model::{Cell, Pattern, choices};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::pausing::{self, IdleStateLimit};
 
@@ -45,10 +45,10 @@ impl Pacing {
             pace,
             worker,
             workers: cell.concurrency,
-            spins: cell.options.text(PACER) == Some("spin"),
-            slack_ns: cell.options.int(TIMER_SLACK).unwrap_or(LEAST_SLACK_NS),
-            awake_ns: cell.options.int(CPU_DMA_LATENCY),
-            polluted_bytes: bytes(cell.options.int(POLLUTE).unwrap_or(0)),
+            spins: cell.options.pacer() == Some(choices::Pacer::Spin),
+            slack_ns: cell.options.timer_slack().unwrap_or(LEAST_SLACK_NS),
+            awake_ns: cell.options.cpu_dma_latency(),
+            polluted_bytes: bytes(cell.options.pollute().unwrap_or(0)),
             kind: if cell.pattern == Pattern::Stream { LatencyKind::Send } else { LatencyKind::Latency },
         })
     }

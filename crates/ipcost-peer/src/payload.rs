@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use ipcost_model::Cell;
+use ipcost_model::{Cell, choices};
 
 use crate::error::PeerError;
 
@@ -60,7 +60,7 @@ pub struct Touched;
 
 /// Whether a cell's messages are written and read as part of its operations.
 pub fn touches(cell: &Cell) -> bool {
-    cell.options.text("touch") == Some("every-byte")
+    cell.options.touch() == Some(choices::Touch::EveryByte)
 }
 
 impl Payload for Touched {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use ipcost_model::protocol::{Address, PeerRole};
-use ipcost_model::{Cell, Pattern};
+use ipcost_model::{Cell, Pattern, choices};
 use ipcost_sys::transport::{Connection, Effective, Server, Transport};
 
 use crate::connect::{ConnectClient, ConnectServer};
@@ -72,8 +72,8 @@ pub fn server_on_listener(
 }
 
 fn descriptor_table(cell: &Cell) -> DescriptorTable {
-    match cell.options.text("descriptor_table") {
-        Some("shared") => DescriptorTable::Shared,
+    match cell.options.descriptor_table() {
+        Some(choices::DescriptorTable::Shared) => DescriptorTable::Shared,
         Some(_) => DescriptorTable::Private,
         None => DescriptorTable::Usual,
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ipcost_model::Cell;
+use ipcost_model::{Cell, choices};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Channel, Connection};
 
@@ -16,30 +16,12 @@ use crate::payload::{CheckedPayload, Payload, PlainPayload, Touched, touches};
 use crate::roles::bytes;
 use crate::work::{Computation, Order, Report, Work, WorkKind};
 
-/// How the server knows that a request has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Framing {
-    /// Both sides know the sizes.
-    Length,
-    /// A newline ends the request; the server reads at most `server_buffer_bytes` at once.
-    Newline {
-        /// The option `server_buffer`.
-        server_buffer_bytes: usize,
-    },
-}
-
 /// The server's buffer with `framing=newline`, unless the cell sets it.
 const SERVER_BUFFER_BYTES: u64 = 65_537;
 
-impl Framing {
-    fn of(cell: &Cell) -> Self {
-        match cell.options.text("framing") {
-            Some("newline") => Self::Newline {
-                server_buffer_bytes: bytes(cell.options.int("server_buffer").unwrap_or(SERVER_BUFFER_BYTES)),
-            },
-            _ => Self::Length,
-        }
-    }
+/// Whether a request ends with a newline; otherwise both sides know the sizes.
+fn has_newline(cell: &Cell) -> bool {
+    cell.options.framing() == Some(choices::Framing::Newline)
 }
 
 /// The client: sends a request, waits for the reply.
@@ -48,7 +30,7 @@ pub struct RrClient {
     request: Buffer,
     size: usize,
     reply: Buffer,
-    framing: Framing,
+    has_newline: bool,
     /// Whether the clock is read around every operation (option `clock`).
     is_clocked: bool,
     /// Whether every byte is written and read (option `touch`).
@@ -59,12 +41,12 @@ pub struct RrClient {
 impl RrClient {
     /// A client on an open channel, at its pace.
     pub fn new(channel: Connection, cell: &Cell, pacing: Option<Pacing>) -> Self {
-        let (size, framing, at) = (bytes(cell.size), Framing::of(cell), offsets_of(cell));
+        let (size, has_newline, at) = (bytes(cell.size), has_newline(cell), offsets_of(cell));
         let request = Buffer::filled(b'a', size, at.send_offset);
-        let request = if framing == Framing::Length { request } else { request.with_last(b'\n') };
+        let request = if has_newline { request.with_last(b'\n') } else { request };
         let reply = Buffer::filled(0, bytes(cell.reply), at.recv_offset);
-        let is_clocked = cell.options.text("clock") == Some("each");
-        Self { channel, request, size, reply, framing, is_clocked, touches: touches(cell), pacing }
+        let is_clocked = cell.options.clock() == Some(choices::Clock::Each);
+        Self { channel, request, size, reply, has_newline, is_clocked, touches: touches(cell), pacing }
     }
 
     fn measure<M: Meter>(&mut self, ops: u64, meter: &mut M) -> Result<(), PeerError> {
@@ -84,9 +66,9 @@ impl RrClient {
         let channel = &mut self.channel;
         for operation in 0..ops {
             meter.begin();
-            match self.framing {
-                Framing::Length => payload.fill(operation, &mut self.request),
-                Framing::Newline { .. } => payload.fill_line(operation, &mut self.request[..self.size]),
+            match self.has_newline {
+                false => payload.fill(operation, &mut self.request),
+                true => payload.fill_line(operation, &mut self.request[..self.size]),
             }
             send_all(channel, &self.request)
                 .and_then(|()| receive_all(channel, &mut self.reply))
@@ -121,7 +103,7 @@ pub struct RrServer {
     size: u64,
     request: Buffer,
     reply: Buffer,
-    framing: Framing,
+    has_newline: bool,
     touches: bool,
     work: Computation,
 }
@@ -129,17 +111,17 @@ pub struct RrServer {
 impl RrServer {
     /// A server on an open channel.
     pub fn new(channel: Connection, cell: &Cell) -> Self {
-        let (framing, at) = (Framing::of(cell), offsets_of(cell));
-        let read_bytes = match framing {
-            Framing::Length => bytes(cell.size),
-            Framing::Newline { server_buffer_bytes } => server_buffer_bytes,
+        let (has_newline, at) = (has_newline(cell), offsets_of(cell));
+        let read_bytes = match has_newline {
+            true => bytes(cell.options.server_buffer().unwrap_or(SERVER_BUFFER_BYTES)),
+            false => bytes(cell.size),
         };
         Self {
             channel,
             size: cell.size,
             request: Buffer::filled(0, read_bytes, at.recv_offset),
             reply: Buffer::filled(b'b', bytes(cell.reply), at.send_offset),
-            framing,
+            has_newline,
             touches: touches(cell),
             work: Computation::of(cell),
         }
@@ -148,17 +130,15 @@ impl RrServer {
     fn answer<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
         for operation in 0..ops {
             let at = |source| PeerError::Moving { operation, ops, source };
-            match self.framing {
-                Framing::Length => {
+            match self.has_newline {
+                false => {
                     receive_all(&mut self.channel, &mut self.request).map_err(at)?;
                     payload.check(operation, 0, &self.request)?;
                 }
-                Framing::Newline { .. } => {
-                    self.receive_line(operation, payload).map_err(|error| match error {
-                        LineError::Moving(source) => at(source),
-                        LineError::Payload(error) => error,
-                    })?
-                }
+                true => self.receive_line(operation, payload).map_err(|error| match error {
+                    LineError::Moving(source) => at(source),
+                    LineError::Payload(error) => error,
+                })?,
             }
             self.work.compute();
             payload.fill(operation, &mut self.reply);

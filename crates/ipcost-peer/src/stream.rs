@@ -32,7 +32,7 @@ pub struct StreamClient {
 impl StreamClient {
     /// A client on an open channel, at its pace.
     pub fn new(channel: Connection, cell: &Cell, pacing: Option<Pacing>) -> Self {
-        let messages = (cell.options.int("send_memory").unwrap_or(0) / cell.size.max(1)).max(1);
+        let messages = (cell.options.send_memory().unwrap_or(0) / cell.size.max(1)).max(1);
         let memory = Buffer::filled(b'a', bytes(cell.size * messages), offsets_of(cell).send_offset);
         Self { channel, memory, size: bytes(cell.size), messages, touches: touches(cell), pacing }
     }
@@ -106,7 +106,7 @@ pub struct StreamServer {
 impl StreamServer {
     /// A server on an open channel; reads at most the option `recv_buffer` at once.
     pub fn new(channel: Connection, cell: &Cell) -> Self {
-        let most = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
+        let most = cell.options.recv_buffer().unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
         let buffer = Buffer::filled(0, bytes(most), offsets_of(cell).recv_offset);
         let (work, is_open) = (Computation::of(cell), cell.pace().is_open());
         Self { channel, size: cell.size, buffer, touches: touches(cell), work, is_open }

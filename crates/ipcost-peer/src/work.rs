@@ -71,7 +71,7 @@ impl Computation {
 
     /// That of a cell; takes a moment if it is any.
     pub fn of(cell: &Cell) -> Self {
-        let Some(ns) = cell.options.int("server_work") else { return Self { steps: 0 } };
+        let Some(ns) = cell.options.server_work() else { return Self { steps: 0 } };
         let probe = Self { steps: Self::PROBE };
         let took = (0..Self::TRIALS).map(|_| {
             let began_ns = now_ns();

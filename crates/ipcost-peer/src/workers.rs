@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use ipcost_model::protocol::LatencyKind;
-use ipcost_model::{Cell, Usage};
+use ipcost_model::{Cell, Usage, choices};
 use ipcost_sys::worker::{self, Link, Worker};
 use ipcost_sys::{descriptor_table, usage};
 use serde::{Deserialize, Serialize};
@@ -96,8 +96,8 @@ impl Workers {
         make: impl FnMut(u32) -> Result<Box<dyn Work>, PeerError>,
     ) -> Result<Self, PeerError> {
         let works = (0..cell.concurrency).map(make);
-        match cell.options.text("workers") {
-            Some("processes") => Self::processes(works, table),
+        match cell.options.workers() {
+            Some(choices::WorkersAs::Processes) => Self::processes(works, table),
             _ => Self::within(works.collect::<Result<_, _>>()?, table),
         }
     }

@@ -1,13 +1,12 @@
 //! The document in plain words.
 
 pub use ipcost_model::escaped;
-use ipcost_model::pace::{POLLUTE, Pace};
+use ipcost_model::pace::Pace;
 use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text, time_text};
 use ipcost_model::{
     Bound, CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencyMode,
     LatencySummary, LongerRun, MeanContrast, Metric, Mode, Multiplicity, PaceRecord, Pattern, Percentile,
-    Placement, Ran, RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Work, WorkloadRecord,
-    and_joined,
+    Placement, Ran, RanRecord, SpeaksFirst, Stopped, Verdict, Work, WorkloadRecord, and_joined,
 };
 use ipcost_stats::clopper_pearson;
 
@@ -60,7 +59,7 @@ pub fn work_of(workload: &Work) -> String {
 
 /// When the operations of a table begin; `None` where that is back to back.
 pub(crate) fn pace(work: &Work) -> Option<String> {
-    let pollute = work.pace.int(POLLUTE).map(|bytes| format!(", {} in between", size_text(bytes)));
+    let pollute = work.pace.pollute().map(|bytes| format!(", {} in between", size_text(bytes)));
     Pace::of(&work.pace).text().map(|text| text + pollute.as_deref().unwrap_or_default())
 }
 
@@ -135,7 +134,7 @@ fn stuck(document: &Document, cell: &CellRecord, send: &LatencySummary) -> Optio
     let is_stuck = |ns: &u64| *ns >= STUCK.1 && *ns >= STUCK.0 * send.p50;
     let longer = Percentile::ALL.iter().skip(1).filter_map(|at| Some((at, send.at(*at)?)));
     let (at, ns) = longer.into_iter().find(|(_, ns)| is_stuck(ns))?;
-    let work = cell.options.int("server_work").filter(|ns| *ns > 0);
+    let work = cell.options.server_work().filter(|ns| *ns > 0);
     let reader = work.map(|ns| format!("the reader takes {} a message", time_text(ns)));
     let queue = document.host.more.get("max_dgram_qlen").and_then(serde_json::Value::as_u64);
     let queue = queue.filter(|_| cell.transport == "unix-dgram");
@@ -329,7 +328,7 @@ pub fn conditions(document: &Document) -> Vec<String> {
 
 /// `TCP under bbr; tcp cubic under cubic`. Streams turn on it.
 pub fn congestion(document: &Document) -> Option<String> {
-    let own = |cell: &&CellRecord| cell.cell.options.text(TCP_CONGESTION).is_none();
+    let own = |cell: &&CellRecord| cell.cell.options.tcp_congestion().is_none();
     let cells = || document.cells.iter().filter(|cell| cell.available);
     let names = |own_only: bool| {
         let mut names: Vec<&str> = cells()

@@ -1,5 +1,6 @@
 //! Types shared by a module's twins.
 
+use ipcost_model::choices::Join;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -228,18 +229,6 @@ pub struct Neighbour {
 pub struct Pieces {
     pub count: usize,
     pub join: Join,
-}
-
-/// What joins the pieces of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Join {
-    /// Nothing: a call for each.
-    None,
-    Writev,
-    /// `MSG_MORE` in all but the last.
-    More,
-    /// `TCP_CORK` around them.
-    Cork,
 }
 
 /// One end of an open TCP connection (`struct tcp_info` of `linux/tcp.h`).

@@ -188,7 +188,7 @@ mod tests {
                     let sizes: Vec<u64> = cells
                         .iter()
                         .filter(|cell| cell.cell.transport == transport && cell.server == cell.client)
-                        .filter(|cell| cell.cell.options.int("server_buffer") == Some(buffer))
+                        .filter(|cell| cell.cell.options.server_buffer() == Some(buffer))
                         .map(|cell| cell.cell.size)
                         .collect();
                     assert_eq!(sizes, published, "{transport} with {buffer}");

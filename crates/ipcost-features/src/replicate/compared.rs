@@ -114,7 +114,7 @@ impl Compared {
 }
 
 fn load(point: &Point) -> BTreeMap<String, u64> {
-    let pipeline = point.options.int("pipeline").map(|pipeline| ("pipeline".to_owned(), pipeline));
+    let pipeline = point.options.pipeline().map(|pipeline| ("pipeline".to_owned(), pipeline));
     let own = [("size", point.size), ("concurrency", u64::from(point.concurrency))];
     own.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(pipeline).collect()
 }

@@ -61,7 +61,7 @@ fn ruby(repetitions: &[Repetition]) -> String {
 fn go(repetitions: &[Repetition]) -> String {
     let mut out = format!("goos: {}\ngoarch: {}\npkg: pingpong\n", ipcost_sys::OS, goarch());
     for one in repetitions {
-        let buffer = one.cell.options.int("server_buffer").unwrap_or(0);
+        let buffer = one.cell.options.server_buffer().unwrap_or(0);
         let _ = writeln!(
             out,
             "BenchmarkPingPong/transport={}/size={}/buffer={buffer} \t{:>8}\t{:>12.1} ns/op",

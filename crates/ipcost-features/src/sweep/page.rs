@@ -114,8 +114,8 @@ pub fn page_of_cores<'a>(sweep: &'a CoreSweep, document: &'a Document) -> Page<'
             let cost = |pair: &PairOfProcessors| {
                 let is_it = |cell: &&&CellRecord| {
                     cell.transport == transport
-                        && cell.options.int("client_cpu") == Some(pair.client_cpu)
-                        && cell.options.int("server_cpu") == Some(pair.server_cpu)
+                        && cell.options.client_cpu() == Some(pair.client_cpu)
+                        && cell.options.server_cpu() == Some(pair.server_cpu)
                 };
                 let found = cells.iter().find(is_it).and_then(|cell| cell.wall_ns_per_op);
                 Field::maybe(found.map(|cost| FieldValue::Cost(cost.median)))

@@ -81,7 +81,7 @@ fn many(cell: &PlannedCell, tightest: &Ceiling, room: &Room) -> Vec<String> {
         "{}: its concurrency is limited first by {}, to {}; {}",
         cell.id, tightest.name, tightest.most, tightest.remedy
     )];
-    let queue = cell.cell.options.int("backlog").unwrap_or(workers).min(room.somaxconn.unwrap_or(u64::MAX));
+    let queue = cell.cell.options.backlog().unwrap_or(workers).min(room.somaxconn.unwrap_or(u64::MAX));
     if cell.cell.pattern == Pattern::Connect && queue < workers {
         notes.push(format!(
             "{}: {workers} clients connect at once to a queue of {queue} (option backlog, net.core.somaxconn); over TCP, a SYN that finds it full costs a second: sysctl -w net.core.somaxconn={workers}",
@@ -134,7 +134,7 @@ fn ceilings(cell: &PlannedCell, room: &Room) -> Vec<Ceiling> {
     // With a range of sources, every connection of `connect` has enough ports; those that stay open have one source.
     let spread = cell.cell.pattern == Pattern::Connect
         && group(OptionGroup::SourceAddresses)
-        && cell.cell.options.bool("spread_sources") != Some(false);
+        && cell.cell.options.spread_sources() != Some(false);
     if let Some(ports) = room.ports.filter(|_| group(OptionGroup::Tcp) && !spread) {
         let remedy = "sysctl -w net.ipv4.ip_local_port_range='1024 65535'".to_owned();
         all.push(ceiling("net.ipv4.ip_local_port_range", ports, remedy));

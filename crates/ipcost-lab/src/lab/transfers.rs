@@ -1,8 +1,7 @@
 //! Which streams cost otherwise in one long transfer than in bursts: connections of some transports learn over time.
 
 use ipcost_model::{
-    BatchOperations, Job, Matrix, OptionName, Pattern, PlannedCell, Point, STEADY, TCP_CONGESTION, paces,
-    parse_cell_id,
+    BatchOperations, Job, Matrix, OptionName, Pattern, PlannedCell, Point, STEADY, paces, parse_cell_id,
 };
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
@@ -91,7 +90,7 @@ pub(super) fn bursts_alone(cells: &[PlannedCell]) -> Vec<&PlannedCell> {
     let usual = usual_congestion();
     let points: Vec<&Point> = cells.iter().map(|cell| &cell.point).collect();
     let is_paced = |cell: &PlannedCell| {
-        let own = cell.cell.options.text(TCP_CONGESTION).or(usual.as_deref());
+        let own = cell.cell.options.tcp_congestion().or(usual.as_deref());
         may_learn(cell) && !cell.is_steady() && own.is_some_and(paces)
     };
     // Of a row that differs in Nagle's algorithm alone, the long transfer would be a third.

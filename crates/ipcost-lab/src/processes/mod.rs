@@ -20,7 +20,7 @@ use ipcost_model::pace::PACER;
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, LatencyKind, PeerRole, processes_of};
 use ipcost_model::{
     ArmName, ArmsRecord, BufferLayout, Cell, Lasts, OptionGroup, OptionValue, Pattern, Placement, Plan,
-    PlannedCell, ServiceCommand, WatchedBatches,
+    PlannedCell, ServiceCommand, WatchedBatches, choices,
 };
 use ipcost_sys::counters::{self, ActivityCounts};
 use ipcost_sys::interrupt::Interrupt;
@@ -223,7 +223,7 @@ impl ProcessBench {
         let mut needs: BTreeMap<(Option<ArmName>, &str), BTreeSet<Need>> = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| cell.unavailable.is_none()) {
             for (name, role) in [(&cell.server, PeerRole::Server), (&cell.client, PeerRole::Client)] {
-                let fixed = |name: &&str| cell.cell.options.offset(name).is_some();
+                let fixed = |name: &&str| cell.cell.options.number(name).is_some();
                 let offsets = ["send_offset", "recv_offset"].into_iter().filter(fixed);
                 let Cell { pattern, ref transport, .. } = cell.cell;
                 // The server of a stream tells how long its messages took.
@@ -309,8 +309,9 @@ impl ProcessBench {
     /// The processors that its client and its server are pinned to: by an option, else by its placement.
     fn pinned(&self, cell: &PlannedCell) -> Result<(Option<usize>, Option<usize>), EngineError> {
         let (client, server) = self.places(cell)?.unzip();
-        let bound = |option: &str| cell.cell.options.int(option).map(|cpu| cpu as usize);
-        Ok((bound("client_cpu").or(client), bound("server_cpu").or(server)))
+        let bound = |cpu: Option<u64>| cpu.map(|cpu| cpu as usize);
+        let options = &cell.cell.options;
+        Ok((bound(options.client_cpu()).or(client), bound(options.server_cpu()).or(server)))
     }
 
     fn provision(&self, index: usize, cell: &Cell, name: &str) -> Result<Provision, EngineError> {
@@ -338,7 +339,7 @@ impl ProcessBench {
             provision.server = address;
         }
         let (client_cpu, server_cpu) = self.pinned(planned)?;
-        let own_session = planned.cell.options.text("session") == Some("own");
+        let own_session = planned.cell.options.session() == Some(choices::Session::Own);
         let (epoch, network, programs) = (self.epoch, self.network, &self.programs);
         let mut start = |role: PeerRole, name: &str, inherit, cpu| {
             let who = format!("{role} {name} of {} in epoch {epoch}", planned.id);
@@ -425,7 +426,7 @@ impl ProcessBench {
         let planned = &self.cells[cell];
         let mut work = planned.cell.clone();
         let has_own_core = planned.placement == Placement::Apart && self.spinning.contains(&planned.client);
-        if work.pace().is_open() && work.options.text(PACER).is_none() && has_own_core {
+        if work.pace().is_open() && work.options.pacer().is_none() && has_own_core {
             work.options.set(PACER, OptionValue::Text("spin".to_owned())).expect("a word of the catalogue");
         }
         work
@@ -533,10 +534,9 @@ impl ProcessBench {
     /// Where a cell's processes are, if the scheduler places them.
     fn seen(&self, cell: usize) -> Option<whereabouts::ThreadsOfSides> {
         let planned = &self.cells[cell];
-        let bound = |option: &str| planned.cell.options.int(option).is_some();
         let placed = planned.placement != Placement::Free && !self.follows(cell)
-            || bound("client_cpu")
-            || bound("server_cpu");
+            || planned.cell.options.client_cpu().is_some()
+            || planned.cell.options.server_cpu().is_some();
         if placed { None } else { whereabouts::seen(&self.pairs[cell].as_ref()?.workers()) }
     }
 

@@ -191,7 +191,7 @@ impl ServerAddress {
 
     /// A client of the transport, which opens connections to it; TCP sends at once unless the cell says otherwise.
     pub fn client(&self, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
-        let nodelay = cell.and_then(|cell| cell.options.bool("tcp_nodelay")).unwrap_or(true);
+        let nodelay = cell.and_then(|cell| cell.options.tcp_nodelay()).unwrap_or(true);
         // Servers that know their clients by address know one.
         self.reach(Options::default(), nodelay, false, worker)
     }

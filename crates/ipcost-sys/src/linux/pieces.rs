@@ -9,9 +9,10 @@ use rustix::io::{retry_on_intr, writev};
 use rustix::net::sockopt::set_tcp_cork;
 use rustix::net::{SendFlags, send};
 
-use crate::contract::{Join, Pieces};
+use crate::contract::Pieces;
 use crate::system::channel::{SocketChannel, push, read, write};
 use crate::transport::Channel;
+use ipcost_model::choices::Join;
 
 /// The bytes of a header, unless the pieces are equal and smaller.
 const HEADER_BYTES: usize = 16;

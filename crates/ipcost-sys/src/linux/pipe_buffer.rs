@@ -15,7 +15,7 @@ use crate::{Context, SysError};
 /// The kernel rounds up to a power of two pages. Beyond `/proc/sys/fs/pipe-max-size` it refuses unprivileged users; the
 /// pipe then gets that size, and the difference is reported. So is a pipe that holds less than pipes do, although nothing was asked for.
 pub fn set(pipe: impl AsFd, cell: &Cell) -> Result<Option<Effective>, SysError> {
-    let Some(asked) = cell.options.int("pipe_size") else {
+    let Some(asked) = cell.options.pipe_size() else {
         let became = fcntl_getpipe_size(pipe).map_or(USUAL_PIPE_BYTES, |bytes| bytes as u64);
         return Ok((became < USUAL_PIPE_BYTES).then_some(Effective {
             name: "pipe_size",

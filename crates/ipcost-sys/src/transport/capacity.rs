@@ -10,8 +10,8 @@ const PIPE_BYTES: u64 = 65_536;
 /// Both buffers of a TCP connection, which grow up to a limit unless set.
 pub fn tcp(cell: &Cell) -> Option<u64> {
     let most = |limits: &str| numbers::<3>(limits).map(|[_, _, most]| most);
-    let send = cell.options.int("so_sndbuf").map(|bytes| 2 * bytes);
-    let receive = cell.options.int("so_rcvbuf").map(|bytes| 2 * bytes);
+    let send = cell.options.so_sndbuf().map(|bytes| 2 * bytes);
+    let receive = cell.options.so_rcvbuf().map(|bytes| 2 * bytes);
     Some(
         send.or_else(|| most("/proc/sys/net/ipv4/tcp_wmem"))?
             + receive.or_else(|| most("/proc/sys/net/ipv4/tcp_rmem"))?,
@@ -21,10 +21,10 @@ pub fn tcp(cell: &Cell) -> Option<u64> {
 /// A Unix socket's: data in flight counts against the sender only.
 pub fn unix(cell: &Cell) -> Option<u64> {
     let most = number("/proc/sys/net/core/wmem_max").unwrap_or(u64::MAX / 2);
-    let send = cell.options.int("so_sndbuf").map(|bytes| 2 * bytes.min(most));
+    let send = cell.options.so_sndbuf().map(|bytes| 2 * bytes.min(most));
     send.or_else(|| number("/proc/sys/net/core/wmem_default"))
 }
 
 pub fn pipe(cell: &Cell) -> Option<u64> {
-    Some(cell.options.int("pipe_size").unwrap_or(PIPE_BYTES))
+    Some(cell.options.pipe_size().unwrap_or(PIPE_BYTES))
 }

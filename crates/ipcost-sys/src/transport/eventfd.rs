@@ -1,7 +1,7 @@
 //! `eventfd`: a kernel counter for each direction (`eventfd(2)`). It carries exactly one word of eight bytes.
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery};
+use ipcost_model::{Capabilities, Cell, Delivery, choices};
 
 use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, inherited};
 use crate::Context;
@@ -35,8 +35,8 @@ impl Transport for Eventfd {
     }
 
     fn fits(&self, cell: &Cell) -> Result<(), String> {
-        let fits =
-            [cell.size, cell.reply] == [WORD_BYTES; 2] && cell.options.text("framing") != Some("newline");
+        let fits = [cell.size, cell.reply] == [WORD_BYTES; 2]
+            && cell.options.framing() != Some(choices::Framing::Newline);
         if fits {
             return Ok(());
         }

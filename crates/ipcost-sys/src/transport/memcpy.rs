@@ -58,9 +58,9 @@ pub struct Copier {
 impl Copier {
     fn new(cell: &Cell) -> Self {
         let size = cell.size as usize;
-        let bytes = (cell.options.int("working_set").unwrap_or(cell.size) / cell.size * cell.size) as usize;
+        let bytes = (cell.options.working_set().unwrap_or(cell.size) / cell.size * cell.size) as usize;
         // Written now, so that no page fault falls into the measurement.
-        let between = (cell.options.int("copies") == Some(2)).then(|| vec![1; size]);
+        let between = (cell.options.copies() == Some(2)).then(|| vec![1; size]);
         Self { between, area: vec![1; bytes], size, next: 0, last: 0 }
     }
 

@@ -49,7 +49,7 @@ use std::io;
 use std::path::Path;
 
 use ipcost_model::protocol::{Address, PeerRole};
-use ipcost_model::{Capabilities, Cell, OptionGroup, TCP_CONGESTION, TransportState};
+use ipcost_model::{Capabilities, Cell, OptionGroup, TransportState, choices};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -57,7 +57,7 @@ use serde_json::Value;
 pub use self::memcpy::Copier;
 pub use self::part::{FloorPartLoop, HandOver};
 pub use self::tcp::{elsewhere, lacks_congestion, usual_congestion};
-use crate::contract::{Join, Pieces};
+use crate::contract::Pieces;
 use crate::system::calling;
 use crate::system::channel::{PipePair, SocketChannel};
 pub use crate::system::descriptor::{Descriptor, Waitable};
@@ -118,51 +118,48 @@ pub fn fits(cell: &Cell) -> Result<(), String> {
 
 /// Why this machine cannot meet what a cell's options ask of its transport, and what to do about it; `None` if it can.
 pub fn lacks(cell: &Cell) -> Option<String> {
-    lacks_congestion(cell.options.text(TCP_CONGESTION)?)
+    lacks_congestion(cell.options.tcp_congestion()?)
 }
 
 /// How a cell's sockets call the system (option `io`).
 fn io_of(cell: &Cell) -> &str {
-    cell.options.text("io").unwrap_or(calling::BLOCKING)
+    cell.options.io().map_or(calling::BLOCKING, choices::Io::name)
 }
 
 /// How a side of a cell sends each message: in one call unless the options `writes`, `writes_by` and `join` say otherwise.
 fn pieces_of(cell: &Cell, role: PeerRole) -> Option<Pieces> {
-    let count = cell.options.int("writes").filter(|count| *count > 1)? as usize;
-    if cell.options.text("writes_by").is_some_and(|by| by != BOTH && by != role.name()) {
+    let count = cell.options.writes().filter(|count| *count > 1)? as usize;
+    let other = match role {
+        PeerRole::Client => choices::WritesBy::Server,
+        PeerRole::Server => choices::WritesBy::Client,
+    };
+    if cell.options.writes_by() == Some(other) {
         return None;
     }
-    let join = match cell.options.text("join") {
-        Some("writev") => Join::Writev,
-        Some("more") => Join::More,
-        Some("cork") => Join::Cork,
-        _ => Join::None,
-    };
-    Some(Pieces { count, join })
+    Some(Pieces { count, join: cell.options.join().unwrap_or(choices::Join::None) })
 }
 
-/// The `writes_by` of both sides.
-const BOTH: &str = "both";
-
 fn fits_pieces(cell: &Cell) -> Result<(), String> {
-    let (options, in_pieces) = (&cell.options, cell.options.int("writes").is_some_and(|count| count > 1));
+    let (options, in_pieces) = (&cell.options, cell.options.writes().is_some_and(|count| count > 1));
     if !in_pieces {
-        let alone = ["join", "writes_by"].into_iter().find(|name| options.text(name).is_some());
+        let alone = ["join", "writes_by"].into_iter().find(|name| options.get(name).is_some());
         return alone.map_or(Ok(()), |name| Err(format!("{name} takes writes of at least 2")));
     }
     pieces::probe()?;
     if io_of(cell) != calling::BLOCKING {
         return Err("writes takes io=blocking".to_owned());
     }
-    match options.text("join") {
-        Some("cork") if !uses_tcp(&cell.transport) => Err("join=cork exists for TCP alone".to_owned()),
+    match options.join() {
+        Some(choices::Join::Cork) if !uses_tcp(&cell.transport) => {
+            Err("join=cork exists for TCP alone".to_owned())
+        }
         _ => Ok(()),
     }
 }
 
 /// How a cell sends to pipes (option `pipe_send`).
 fn pipe_send_of(cell: &Cell) -> &str {
-    cell.options.text("pipe_send").unwrap_or(WRITE)
+    cell.options.pipe_send().map_or(WRITE, choices::PipeSend::name)
 }
 
 /// The `pipe_send` that copies into the pipe.
@@ -464,11 +461,6 @@ fn list_address<T: Serialize>(addresses: &[T]) -> Address {
         first.insert("more".to_owned(), Value::Array(more));
     }
     first
-}
-
-/// The option's value as a switch, or its default.
-fn switch(cell: &Cell, name: &str, default: bool) -> bool {
-    cell.options.bool(name).unwrap_or(default)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::units::size_text;
-use ipcost_model::{Capabilities, Cell, Delivery};
+use ipcost_model::{Capabilities, Cell, Delivery, choices};
 
 use super::inherited::{self, ChannelDirection};
 use super::udp::largest_message;
@@ -52,7 +52,7 @@ impl Transport for Mq {
 
     fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
         let cell = place.cell;
-        let line = u64::from(cell.options.text("framing") == Some("newline"));
+        let line = u64::from(cell.options.framing() == Some(choices::Framing::Newline));
         inherited::share(cell, |way| match way {
             ChannelDirection::ToServer => queue(cell.size + line),
             // A stream sends one byte back.

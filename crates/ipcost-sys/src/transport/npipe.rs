@@ -56,7 +56,7 @@ impl Transport for Npipe {
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
         let path = path(address)?;
-        let asked = cell.options.int("pipe_size");
+        let asked = cell.options.pipe_size();
         let bytes = u32::try_from(asked.unwrap_or(BUFFER_BYTES)).unwrap_or(u32::MAX);
         let listener =
             NamedPipeListener::open(&path, bytes).context(|| format!("cannot make the pipe {path}"))?;

@@ -4,9 +4,10 @@ use std::io;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 
+use ipcost_model::choices::Wait;
 use ipcost_model::protocol::Address;
 use ipcost_model::units::size_text;
-use ipcost_model::{Capabilities, Cell, OptionGroup};
+use ipcost_model::{Capabilities, Cell, OptionGroup, choices};
 
 use super::spinning::{spin, spin_for};
 use super::udp::largest_message;
@@ -49,11 +50,12 @@ impl Transport for Shm {
 
     fn fits(&self, cell: &Cell) -> Result<(), String> {
         let largest = largest_message(cell);
-        if cell.options.text("payload") == Some("in-place") && cell.options.text("framing") == Some("newline")
+        if cell.options.payload() == Some(choices::Payload::InPlace)
+            && cell.options.framing() == Some(choices::Framing::Newline)
         {
             return Err("payload=in-place never looks for a newline; leave framing out".to_owned());
         }
-        match cell.options.int("ring_size") {
+        match cell.options.ring_size() {
             Some(ring) if ring_bytes(cell) < largest => Err(format!(
                 "a message of {} does not fit into a ring of {}; give --option ring_size={largest} at least",
                 size_text(largest),
@@ -84,33 +86,13 @@ impl Transport for Shm {
 
 /// A power of two, so that a position's low bits wrap around it.
 fn ring_bytes(cell: &Cell) -> u64 {
-    let bytes = cell.options.int("ring_size").unwrap_or((2 * largest_message(cell)).max(USUAL_BYTES));
+    let bytes = cell.options.ring_size().unwrap_or((2 * largest_message(cell)).max(USUAL_BYTES));
     bytes.max(LEAST_BYTES).next_power_of_two()
 }
 
 /// Where a ring or a slot begins within a page of the memory, bytes.
 pub(super) fn ring_offset(cell: &Cell) -> u64 {
-    cell.options.offset("ring_offset").unwrap_or(0)
-}
-
-/// How a side waits for the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WaitMethod {
-    Block,
-    Spin,
-    /// Spins for a while, then sleeps.
-    Hybrid,
-}
-
-impl WaitMethod {
-    /// The cell's option `wait`.
-    pub(super) fn of(cell: &Cell) -> Self {
-        match cell.options.text("wait") {
-            Some("spin") => Self::Spin,
-            Some("hybrid") => Self::Hybrid,
-            _ => Self::Block,
-        }
-    }
+    cell.options.ring_offset().unwrap_or(0)
 }
 
 /// The words of a ring: the positions of the writer and the reader; whether the reader sleeps, and the writer.
@@ -125,7 +107,7 @@ const POSITION: u32 = CLOSED - 1;
 /// One side's end of one ring.
 struct RingEnd {
     ring: SharedRing,
-    wait: WaitMethod,
+    wait: Wait,
     /// Whether the payload is written and read in place.
     in_place: bool,
     /// Whether the content is checked, so that it is copied in and out.
@@ -196,7 +178,7 @@ impl RingEnd {
     fn go_on(&mut self, own: usize, sleeps: usize, count: usize, is_due: impl Fn(&Self) -> bool) {
         self.own = self.own.wrapping_add(count as u32) & POSITION;
         let position = self.ring.word(own);
-        if self.wait == WaitMethod::Spin {
+        if self.wait == Wait::Spin {
             position.store(self.own, Release);
             return;
         }
@@ -216,12 +198,12 @@ impl RingEnd {
             (now != seen).then_some(now)
         };
         match self.wait {
-            WaitMethod::Spin => spin(look),
-            WaitMethod::Hybrid => match spin_for(LOOKS_BEFORE_SLEEP, look) {
+            Wait::Spin => spin(look),
+            Wait::Hybrid => match spin_for(LOOKS_BEFORE_SLEEP, look) {
                 Some(now) => Ok(now),
                 None => sleep_until(word, self.ring.word(sleeps), seen),
             },
-            WaitMethod::Block => sleep_until(word, self.ring.word(sleeps), seen),
+            Wait::Block => sleep_until(word, self.ring.word(sleeps), seen),
         }
     }
 
@@ -261,8 +243,8 @@ pub struct RingEnds {
 
 impl RingEnds {
     fn open(read: Descriptor, write: Descriptor, cell: &Cell) -> Result<Self, TransportError> {
-        let wait = WaitMethod::of(cell);
-        let in_place = cell.options.text("payload") == Some("in-place");
+        let wait = cell.options.wait().unwrap_or(Wait::Block);
+        let in_place = cell.options.payload() == Some(choices::Payload::InPlace);
         let end = |memory| -> Result<RingEnd, TransportError> {
             let ring = SharedRing::map(memory)?;
             Ok(RingEnd { ring, wait, in_place, checked: true, own: 0, other: 0 })

@@ -4,10 +4,11 @@ use std::io;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
+use ipcost_model::choices::Wait;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
-use super::shm::{LOOKS_BEFORE_SLEEP, WaitMethod, ring_offset};
+use super::shm::{LOOKS_BEFORE_SLEEP, ring_offset};
 use super::spinning::{spin, spin_for};
 use super::udp::largest_message;
 use super::{
@@ -79,7 +80,7 @@ const COUNT: u32 = SLEEPS - 1;
 /// One side of a slot. It has the turn from receiving a message until it sends one, or wants another.
 pub struct SlotSide {
     slot: SharedRing,
-    wait: WaitMethod,
+    wait: Wait,
     /// This side's turn, as the word expresses it.
     own: u32,
     /// Whether it has the turn.
@@ -91,7 +92,13 @@ pub struct SlotSide {
 impl SlotSide {
     fn open(memory: Descriptor, own: u32, cell: &Cell) -> Result<Self, TransportError> {
         let slot = SharedRing::map(memory)?;
-        Ok(Self { slot, wait: WaitMethod::of(cell), own, has_turn: own == 0, unread: 0..0 })
+        Ok(Self {
+            slot,
+            wait: cell.options.wait().unwrap_or(Wait::Block),
+            own,
+            has_turn: own == 0,
+            unread: 0..0,
+        })
     }
 
     /// Gives the turn to the other side, with `count` bytes; returns whether that side still exists.
@@ -120,12 +127,12 @@ impl SlotSide {
             (now & SERVERS == self.own || now & CLOSED != 0).then_some(now)
         };
         let now = match self.wait {
-            WaitMethod::Spin => spin(look)?,
-            WaitMethod::Hybrid => match spin_for(LOOKS_BEFORE_SLEEP, look) {
+            Wait::Spin => spin(look)?,
+            Wait::Hybrid => match spin_for(LOOKS_BEFORE_SLEEP, look) {
                 Some(now) => now,
                 None => sleep_until(word, look)?,
             },
-            WaitMethod::Block => sleep_until(word, look)?,
+            Wait::Block => sleep_until(word, look)?,
         };
         if now & SERVERS != self.own {
             return Ok(false);

@@ -24,10 +24,10 @@ pub fn set_buffers(socket: &Endpoint, cell: &Cell) -> Result<(), SysError> {
     if cell.options.is_empty() {
         return Ok(());
     }
-    if let Some(asked) = cell.options.int("so_sndbuf") {
+    if let Some(asked) = cell.options.so_sndbuf() {
         set_send_buffer(socket, asked as usize).context(|| format!("cannot set SO_SNDBUF to {asked}"))?;
     }
-    if let Some(asked) = cell.options.int("so_rcvbuf") {
+    if let Some(asked) = cell.options.so_rcvbuf() {
         set_receive_buffer(socket, asked as usize).context(|| format!("cannot set SO_RCVBUF to {asked}"))?;
     }
     Ok(())
@@ -39,11 +39,11 @@ pub fn set_buffers(socket: &Endpoint, cell: &Cell) -> Result<(), SysError> {
 /// nothing was clamped.
 pub fn buffers(socket: &Endpoint, cell: &Cell) -> Result<Vec<Effective>, SysError> {
     let mut effective = Vec::new();
-    if let Some(asked) = cell.options.int("so_sndbuf") {
+    if let Some(asked) = cell.options.so_sndbuf() {
         let bytes = send_buffer(socket).context(|| "cannot read SO_SNDBUF".to_owned())?;
         effective.push(Effective { name: "so_sndbuf", asked, became: bytes as u64 / KEPT_TWICE });
     }
-    if let Some(asked) = cell.options.int("so_rcvbuf") {
+    if let Some(asked) = cell.options.so_rcvbuf() {
         let bytes = receive_buffer(socket).context(|| "cannot read SO_RCVBUF".to_owned())?;
         effective.push(Effective { name: "so_rcvbuf", asked, became: bytes as u64 / KEPT_TWICE });
     }
@@ -87,7 +87,7 @@ impl SocketListener {
         let effective = buffers(&socket, cell)?;
         prepare(&socket)?;
         bind(&socket, at).context(|| format!("cannot bind {shown}"))?;
-        let backlog = cell.options.int("backlog").unwrap_or(BACKLOG.max(cell.concurrency.into()));
+        let backlog = cell.options.backlog().unwrap_or(BACKLOG.max(cell.concurrency.into()));
         listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))
             .context(|| format!("cannot listen on {shown}"))?;
         let address = name(&socket).context(|| format!("cannot determine the address of {shown}"))?;

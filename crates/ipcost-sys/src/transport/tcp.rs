@@ -4,13 +4,13 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern, TCP_CONGESTION};
+use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::socket::{Inherits, Make, SocketListener, buffers, set_buffers};
 use super::{
     Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, capacity,
-    from_address, switch, to_address,
+    from_address, to_address,
 };
 use crate::system::channel::SocketChannel;
 use crate::system::congestion::{congestion, set_congestion};
@@ -112,7 +112,7 @@ pub fn lacks_congestion(name: &str) -> Option<String> {
 
 /// The congestion control that a cell asks for.
 fn asked_congestion(cell: &Cell) -> Option<String> {
-    cell.options.text(TCP_CONGESTION).map(str::to_owned)
+    cell.options.tcp_congestion().map(str::to_owned)
 }
 
 /// The server's address object: any free port of the loopback address.
@@ -206,7 +206,7 @@ const SOURCES: u32 = 0x00ff_0000;
 impl Sources {
     /// A worker's sources, if the cell spreads them. Workers and processes start far apart, so that they seldom meet.
     pub(super) fn of_worker(cell: &Cell, worker: u32) -> Option<Self> {
-        if cell.pattern != Pattern::Connect || !switch(cell, "spread_sources", true) {
+        if cell.pattern != Pattern::Connect || cell.options.spread_sources() == Some(false) {
             return None;
         }
         let start = std::process::id().wrapping_mul(0x9E37_79B9) ^ worker.wrapping_mul(0x85EB_CA6B);

@@ -250,7 +250,7 @@ fn both_ends_have_the_congestion_control_that_a_cell_asks_for() {
     let dir = PrivateDir::create().unwrap();
     let mut cell = cell("tcp", 1);
     // Part of every kernel, and hardly anywhere the default.
-    cell.options.set(TCP_CONGESTION, OptionValue::Text("reno".to_owned())).unwrap();
+    cell.options.set("tcp_congestion", OptionValue::Text("reno".to_owned())).unwrap();
     for (server, client) in set_up(&tcp::Tcp, &cell, dir.path()) {
         for end in [server, client] {
             let Connection::Socket(socket) = end else { panic!("TCP is a socket") };
@@ -258,7 +258,7 @@ fn both_ends_have_the_congestion_control_that_a_cell_asks_for() {
         }
     }
     assert_eq!(lacks(&cell), None);
-    cell.options.set(TCP_CONGESTION, OptionValue::Text("none-such".to_owned())).unwrap();
+    cell.options.set("tcp_congestion", OptionValue::Text("none-such".to_owned())).unwrap();
     let reason = lacks(&cell).unwrap();
     assert!(reason.contains("none-such") && reason.contains("tcp_available_congestion_control"), "{reason}");
 }

@@ -124,7 +124,7 @@ mod sessions {
     };
     use serde::{Deserialize, Serialize};
 
-    use super::super::{Channel, Effective, from_address, switch, to_address};
+    use super::super::{Channel, Effective, from_address, to_address};
     use super::*;
     use crate::system::descriptor::Waitable;
 
@@ -219,7 +219,7 @@ mod sessions {
             .map_err(|error| failed("cannot use TLS", error))?
             .with_root_certificates(trusted)
             .with_no_client_auth();
-        config.resumption = match switch(cell, "tls_resumption", true) {
+        config.resumption = match cell.options.tls_resumption().unwrap_or(true) {
             true => Resumption::in_memory_sessions(SESSIONS),
             false => Resumption::disabled(),
         };

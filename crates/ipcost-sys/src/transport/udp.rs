@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use ipcost_model::protocol::Address;
 use ipcost_model::units::size_text;
-use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup, choices};
 
 use super::inherited::of_worker;
 use super::socket::{buffers, set_buffers};
@@ -83,7 +83,7 @@ pub(super) fn fits(cell: &Cell, most: u64) -> Result<(), String> {
 
 /// Bytes of the largest message of a cell.
 pub(super) fn largest_message(cell: &Cell) -> u64 {
-    let newline = u64::from(cell.options.text("framing") == Some("newline"));
+    let newline = u64::from(cell.options.framing() == Some(choices::Framing::Newline));
     (cell.size + newline).max(cell.reply)
 }
 

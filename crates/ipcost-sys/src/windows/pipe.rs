@@ -16,7 +16,7 @@ const BUFFER_BYTES: u64 = 65_536;
 /// A pipe with the capacity that a cell asks for: the read end, the write end, and the effective capacity.
 pub fn pipe(cell: &Cell) -> Result<(OwnedHandle, OwnedHandle, Option<Effective>), SysError> {
     let action = || "cannot make a pipe".to_owned();
-    let asked = cell.options.int("pipe_size");
+    let asked = cell.options.pipe_size();
     let bytes = u32::try_from(asked.unwrap_or(BUFFER_BYTES)).unwrap_or(u32::MAX);
     let (mut read, mut write) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: the pointers are to two handles that outlive the call; the call has just created them.

@@ -366,7 +366,7 @@ fn buffer(outcome: &Outcome, cell: usize) -> Option<u64> {
     let became = outcome.effective[cell]
         .values()
         .find_map(|role| names.iter().find_map(|name| role.get(name).and_then(serde_json::Value::as_u64)));
-    let asked = names.iter().find_map(|name| planned.cell.options.int(name));
+    let asked = names.iter().find_map(|name| planned.cell.options.number(name));
     let is_pipe = transport::find(&planned.cell.transport)
         .is_some_and(|known| known.capabilities().option_groups.contains(&OptionGroup::PipeBuffer));
     became.or(asked).or(is_pipe.then_some(USUAL_PIPE_BYTES))

@@ -86,7 +86,7 @@ impl Asker {
             None => request.to_owned(),
         };
         let speech = (kind.speech)(&login.at(at), text.trim(), cell.pattern == Pattern::Rr)?;
-        let pipeline = cell.options.int("pipeline").unwrap_or(1);
+        let pipeline = cell.options.pipeline().unwrap_or(1);
         let requests = speech.request().repeat(pipeline as usize);
         Ok(Self {
             client,

@@ -174,13 +174,13 @@ impl App {
                 cell.pattern
             )));
         }
-        if cell.options.int("pipeline").is_some() && !self.0.kind.pipelines {
+        if cell.options.pipeline().is_some() && !self.0.kind.pipelines {
             return Err(refused(format!(
                 "{} answers one request at a time on a connection; leave option pipeline out",
                 self.0.kind.title
             )));
         }
-        if cell.options.int("pipeline").is_some_and(|at_once| at_once > 1) && cell.pace().is_paced() {
+        if cell.options.pipeline().is_some_and(|at_once| at_once > 1) && cell.pace().is_paced() {
             return Err(refused("requests in one go have no pace of their own; leave option pipeline out"));
         }
         if let Some(most) = self.0.kind.most_clients.map(|most| most()).filter(|_| self.0.given.is_empty())

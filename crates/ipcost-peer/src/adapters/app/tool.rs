@@ -304,7 +304,7 @@ impl Role for Driving {
             true => (1, order.ops),
             false => (order.ops.max(clients), 1),
         };
-        let pipeline = self.cell.options.int("pipeline").unwrap_or(1);
+        let pipeline = self.cell.options.pipeline().unwrap_or(1);
         let keeps = self.cell.pattern == Pattern::Rr;
         let task = Task {
             at: &self.at,

@@ -76,7 +76,7 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
 /// A given server may refuse connections from addresses other than 127.0.0.1: protected mode does up to redis 7.0.
 /// Then all come from there, unless the option explicitly asks otherwise.
 fn spreads_sources(cell: &Cell, at: &ServerAddress) -> Result<bool, PeerError> {
-    let asked = cell.options.bool("spread_sources");
+    let asked = cell.options.spread_sources();
     if at.transport == "tcp6" && asked == Some(true) {
         return Err(refused("::1 has no other addresses next to it; leave option spread_sources out"));
     }

@@ -149,9 +149,9 @@ pub fn client(
 ) -> Result<Box<dyn Client>, TransportError> {
     let options = cell.map(|cell| cell.options.clone()).unwrap_or_default();
     // A redis-server sets TCP_NODELAY. The published client does not, so this one does only on request.
-    let nodelay = options.bool("tcp_nodelay").unwrap_or(false);
+    let nodelay = options.tcp_nodelay().unwrap_or(false);
     let spreads = cell.is_some_and(|cell| {
-        cell.pattern == Pattern::Connect && cell.options.bool("spread_sources").unwrap_or(true)
+        cell.pattern == Pattern::Connect && cell.options.spread_sources().unwrap_or(true)
     });
     at.reach(options, nodelay, spreads, worker)
 }

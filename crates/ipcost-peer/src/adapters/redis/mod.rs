@@ -13,7 +13,7 @@ pub(in crate::adapters) use self::control::{ControlConnection, USER, WELCOME};
 pub(in crate::adapters) use self::private::access;
 
 use ipcost_model::protocol::{Address, Hello, PeerRole};
-use ipcost_model::{Cell, Pattern, SpeaksFirst};
+use ipcost_model::{Cell, Pattern, SpeaksFirst, choices};
 use ipcost_sys::programs;
 
 use crate::adapters::server_address::ServerAddress;
@@ -99,14 +99,14 @@ impl Redis {
             return refuse(format!("INCR answers {0} bytes: give --replies {0}", key::REPLY_BYTES));
         }
         allow_options("redis", cell, OPTIONS)?;
-        if cell.options.text("framing") == Some("newline") {
+        if cell.options.framing() == Some(choices::Framing::Newline) {
             return refuse("redis knows by itself where a request ends; leave option framing out".to_owned());
         }
-        if cell.options.bool("tcp_nodelay") == Some(false) {
+        if cell.options.tcp_nodelay() == Some(false) {
             return refuse("redis-server sets TCP_NODELAY itself; leave option tcp_nodelay out".to_owned());
         }
-        match cell.options.text("closes_first") {
-            None | Some("client") => Ok(()),
+        match cell.options.closes_first() {
+            None | Some(choices::ClosesFirst::Client) => Ok(()),
             Some(_) => refuse(
                 "redis does not close first; leave option closes_first out, or give closes_first=client"
                     .to_owned(),

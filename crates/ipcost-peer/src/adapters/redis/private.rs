@@ -148,7 +148,7 @@ const NOWHERE: &str = "/proc";
 /// later versions accept them). The server listens on loopback only either way, so turning it off admits no client
 /// that could not come from 127.0.0.1 just as well.
 fn arguments(cell: &Cell, at: &ServerAddress) -> Vec<String> {
-    let spreads = cell.pattern == Pattern::Connect && cell.options.bool("spread_sources").unwrap_or(true);
+    let spreads = cell.pattern == Pattern::Connect && cell.options.spread_sources().unwrap_or(true);
     let protected = if cell.transport == "tcp" && spreads { "no" } else { "yes" };
     let mut words = vec!["--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", "."];
     words.extend(["--protected-mode", protected]);
@@ -163,7 +163,7 @@ fn arguments(cell: &Cell, at: &ServerAddress) -> Vec<String> {
         add("--bind", host.to_owned());
         add("--port", port.to_string());
     }
-    if let Some(backlog) = cell.options.int("backlog") {
+    if let Some(backlog) = cell.options.backlog() {
         add("--tcp-backlog", backlog.to_string());
     }
     words.extend(at.secret().into_iter().flat_map(|secret| access(secret, ALLOWED)));

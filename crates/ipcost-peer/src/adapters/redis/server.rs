@@ -40,7 +40,7 @@ pub fn prepare(given: &[ServerAddress], cell: &Cell, address: &Address) -> Resul
         let (private, at) = PrivateRedis::start(cell, address)?;
         (ControlConnection::open(&at, PATIENCE)?, Some(private.id()), at, Some(private))
     } else {
-        if cell.options.int("backlog").is_some() {
+        if cell.options.backlog().is_some() {
             return Err(refused(
                 "a redis server that is there already keeps its queue; leave option backlog out",
             ));

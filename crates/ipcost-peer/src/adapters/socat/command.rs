@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use ipcost_model::Cell;
 use ipcost_model::protocol::Address;
-use ipcost_model::{Cell, TCP_CONGESTION};
 
 use crate::PeerError;
 
@@ -99,7 +99,7 @@ impl Route {
                 format!("TCP4-LISTEN:{port},bind={host},reuseaddr{nodelay}{buffers}")
             }
         };
-        if let Some(backlog) = self.cell.options.int("backlog").filter(|_| self.has_beside()) {
+        if let Some(backlog) = self.cell.options.backlog().filter(|_| self.has_beside()) {
             let _ = write!(from, ",backlog={backlog}");
         }
         self.complete(from, if checked { "STDOUT" } else { "OPEN:/dev/null" }.to_owned())
@@ -116,16 +116,15 @@ impl Route {
     /// socat has no name for it, and takes any option of a socket by its numbers: IPPROTO_TCP and TCP_CONGESTION. It decides how
     /// fast the side that sends may; the receiver needs none.
     fn congestion(&self) -> String {
-        let name = self.cell.options.text(TCP_CONGESTION);
+        let name = self.cell.options.tcp_congestion();
         name.map(|name| format!(",setsockopt-string=6:13:{name}")).unwrap_or_default()
     }
 
     fn buffers(&self, when: &str) -> String {
-        let set = |option: &str, name: &str| {
-            let bytes = self.cell.options.int(option);
+        let set = |bytes: Option<u64>, name: &str| {
             bytes.map(|bytes| format!(",{name}{when}={bytes}")).unwrap_or_default()
         };
-        set("so_sndbuf", "so-sndbuf") + &set("so_rcvbuf", "so-rcvbuf")
+        set(self.cell.options.so_sndbuf(), "so-sndbuf") + &set(self.cell.options.so_rcvbuf(), "so-rcvbuf")
     }
 }
 
@@ -180,7 +179,7 @@ mod tests {
             set.cell.options.set(name, OptionValue::Int(value)).unwrap();
         }
         set.cell.options.set("tcp_nodelay", OptionValue::Bool(true)).unwrap();
-        set.cell.options.set(TCP_CONGESTION, OptionValue::Text("cubic".to_owned())).unwrap();
+        set.cell.options.set("tcp_congestion", OptionValue::Text("cubic".to_owned())).unwrap();
         let connects = "TCP4:127.0.0.1:4000,nodelay,setsockopt-string=6:13:cubic,so-rcvbuf=4096";
         assert_eq!(set.sender(None)[3..], ["STDIN", connects]);
         let listens = "TCP4-LISTEN:4000,bind=127.0.0.1,reuseaddr,nodelay,so-rcvbuf=4096,backlog=7";

@@ -73,7 +73,7 @@ fn check(cell: &Cell) -> Result<(), PeerError> {
         return Err(PeerError::Protocol("\"reply\" must be 0 in pattern stream".to_owned()));
     }
     allow_options(PROGRAM, cell, OPTIONS)?;
-    match cell.options.int("recv_buffer") {
+    match cell.options.recv_buffer() {
         Some(bytes) if bytes != cell.size => refuse(format!(
             "socat receives with the block size that it sends with; give recv_buffer={}, or leave it out",
             cell.size

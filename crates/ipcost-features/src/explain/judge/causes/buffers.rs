@@ -41,7 +41,7 @@ pub(super) fn small_buffer(
             .max_by(|a, b| a.2.total_cmp(&b.2))?,
     };
     let message = cell.size.max(cell.reply) as f64;
-    let set = ["pipe_size", "so_sndbuf", "so_rcvbuf"].iter().any(|name| cell.options.int(name).is_some());
+    let set = ["pipe_size", "so_sndbuf", "so_rcvbuf"].iter().any(|name| cell.options.number(name).is_some());
     let few = match buffer_bytes.map(|bytes| bytes as f64) {
         // Not even one message fits.
         Some(bytes) if bytes < message => true,

@@ -121,7 +121,7 @@ pub(super) fn ports(
         .sum();
     let failed = failure.is_some_and(|text| NO_PORT.iter().any(|words| text.contains(words)));
     // From one source, and where none is used again within that minute; elsewhere many in TIME_WAIT are no harm, unless some fail.
-    let one_source = cell.options.bool("spread_sources") == Some(false) || cell.client != NATIVE;
+    let one_source = cell.options.spread_sources() == Some(false) || cell.client != NATIVE;
     let kept = one_source && network.tcp_tw_reuse == Some(0);
     let taken = ports.filter(|(range, waiting)| kept && *waiting as f64 > PORTS_TAKEN * *range as f64);
     let mut seen = Vec::new();
