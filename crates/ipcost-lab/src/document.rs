@@ -752,7 +752,6 @@ fn below_floor(cell: &CellRecord, margin: f64) -> Option<AppliedRule> {
         .then(|| warnings::below_floor(&cell.id, multiple.median, cell.placement == Placement::Free))
 }
 
-/// The options of a cell that the kernel lowered.
 /// A pipe that holds less than pipes do, although nothing was asked for.
 fn small_pipe(cell: &CellRecord) -> Option<AppliedRule> {
     let is_asked = cell.options.iter().any(|(option, _)| option.spec().name == PIPE_SIZE);
@@ -760,6 +759,7 @@ fn small_pipe(cell: &CellRecord) -> Option<AppliedRule> {
     Some(warnings::small_pipe(&cell.id, held))
 }
 
+/// The options of a cell that the kernel lowered.
 fn clamped(cell: &CellRecord) -> Vec<AppliedRule> {
     let mut findings = Vec::new();
     for (option, value) in cell.options.iter() {

@@ -13,7 +13,7 @@
 //! | usage | [`usage`] | user and system time and switches of this process, all threads |
 //! | peers | [`process`] | a child with pipes, in a group (a job) of its own, that dies with its parent |
 //! | workers | [`worker`] | copies of this process, each with one task |
-//! | real programs | [`driven`] | programs that a peer drives: started, held, watched, ended |
+//! | real programs | [`driven_program`] | programs that a peer drives: started, held, watched, ended |
 //! | servers | [`process_tree`] | a server with all that it has forked: what it uses, where it runs |
 //! | control | [`control`], [`lines`] | lines from standard input, while waiting for connections too |
 //! | shared memory | [`shared_word`] | a word that two processes share |

@@ -238,7 +238,7 @@ mod tests {
 
     fn job_of(args: &[&str]) -> anyhow::Result<Job> {
         let line = ["ipcost", "run"].iter().chain(args).map(Into::into);
-        let Some(crate::args::Command::Run(args)) =
+        let Some(crate::commands::Command::Run(args)) =
             crate::args::parse(line).expect("flags that parse").command
         else {
             panic!("not a run")

@@ -1,149 +1,9 @@
-//! What help shows besides flags: the commands in groups, and examples. It is data, so that a test can try it.
+//! What help shows besides flags: the commands in groups, and examples.
 
 use clap::{Arg, Command, CommandFactory};
 
 use super::Cli;
-
-/// Every command that users see, in the order of their work.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure", &["run", "app", "load", "ab", "sweep", "replicate"]),
-    ("Understand", &["watch", "explain", "doctor", "compare", "check"]),
-    ("Saved runs", &["show", "list", "report", "resume", "prune"]),
-    ("Fleet", &["fleet"]),
-    ("For developers", &["peer", "conformance", "schema", "selftest", "man", "completions", "help"]),
-];
-
-/// Examples, a command line and what it does; of the whole program under the empty name.
-const EXAMPLES: [(&str, &[(&str, &str)]); 25] = [
-    (
-        "",
-        &[
-            ("ipcost", "the default suite: which transport is cheapest here"),
-            ("ipcost --transports unix,tcp --sizes 4KiB", "your own load"),
-            ("ipcost app redis", "what a Unix socket would save a Redis client"),
-        ],
-    ),
-    (
-        "run",
-        &[
-            (
-                "ipcost run --transports unix,tcp --patterns rr --sizes 200 --replies 4KiB",
-                "requests of 200 B, replies of 4 KiB",
-            ),
-            ("ipcost run job.toml --budget 2min --html report.html", "a job file, for longer, as a page"),
-        ],
-    ),
-    (
-        "app",
-        &[
-            ("ipcost app postgres --query 'SELECT 1'", "a private server, started for this and removed"),
-            (
-                "ipcost app redis --unix /run/redis/redis-server.sock --tcp 127.0.0.1:6379",
-                "your own server, on both its sockets",
-            ),
-        ],
-    ),
-    (
-        "ab",
-        &[
-            (
-                "ipcost ab --a 'sysctl -w net.core.busy_poll=0' --b 'sysctl -w net.core.busy_poll=50'",
-                "a setting; it is put back afterwards",
-            ),
-            (
-                "ipcost ab --b-env LD_PRELOAD=libjemalloc.so.2 --patterns rr --client c --server c",
-                "a library, for peers in C",
-            ),
-        ],
-    ),
-    (
-        "sweep",
-        &[
-            (
-                "ipcost sweep size --transports unix,tcp --pattern stream",
-                "the size from which the other one costs less",
-            ),
-            ("ipcost sweep pace", "what calls cost that come once in a while"),
-        ],
-    ),
-    (
-        "load",
-        &[
-            ("ipcost load", "up to which rate each transport stays under 1 ms at p99"),
-            ("ipcost load --transports unix,tcp --concurrency 8 --limit 200us", "over eight connections"),
-        ],
-    ),
-    (
-        "watch",
-        &[
-            ("ipcost watch", "who talks to whom on this machine"),
-            (
-                "ipcost watch --port 6379 --for 10s",
-                "who talks to the server at this port, how much and how often",
-            ),
-        ],
-    ),
-    (
-        "replicate",
-        &[
-            ("ipcost replicate", "the experiments that are known"),
-            ("ipcost replicate c-stream --html c-stream.html", "one of them, as a page"),
-        ],
-    ),
-    (
-        "explain",
-        &[
-            ("ipcost explain rr/tcp/64/c1/together rr/unix/64/c1/together", "why these two differ"),
-            ("ipcost explain job.toml", "the two cells of a job file"),
-        ],
-    ),
-    ("doctor", &[("ipcost doctor --all", "everything that was examined")]),
-    (
-        "compare",
-        &[
-            ("ipcost compare before after", "two runs, by their names"),
-            ("ipcost compare a1.json a2.json a3.json -- b1.json b2.json b3.json", "three of each"),
-        ],
-    ),
-    ("check", &[("ipcost check claims.toml", "exit status 1 if a claim fails")]),
-    (
-        "show",
-        &[
-            ("ipcost show", "the last run again"),
-            ("ipcost show before --wide", "one by its name, with rates and percentiles"),
-        ],
-    ),
-    (
-        "list",
-        &[
-            ("ipcost list", "what is saved"),
-            ("ipcost list --trend rr/unix/64/c1/together", "when that cell's cost changed"),
-        ],
-    ),
-    (
-        "report",
-        &[
-            ("ipcost report last --html report.html", "the last run as a page"),
-            ("ipcost report a.json --markdown -", "a document for a pull request"),
-        ],
-    ),
-    ("resume", &[("ipcost resume", "the newest run that was killed")]),
-    ("prune", &[("ipcost prune --keep 20", "all but the newest twenty")]),
-    ("fleet", &[("ipcost fleet results/documents", "what all these hosts show together")]),
-    ("peer", &[("ipcost peer", "what other programs start as their counterpart")]),
-    (
-        "conformance",
-        &[
-            ("ipcost conformance go", "a built-in peer"),
-            ("ipcost conformance mine='./my-server --fast'", "your own"),
-        ],
-    ),
-    ("schema", &[("ipcost schema document", "what --json writes")]),
-    ("selftest", &[("ipcost selftest --budget 2min", "how often verdicts are wrong here")]),
-    ("man", &[("ipcost man run", "the page of a command")]),
-    ("completions", &[("ipcost completions bash", "for ~/.local/share/bash-completion/completions/ipcost")]),
-    ("help", &[("ipcost help run", "a command"), ("ipcost help transports", "what can be compared here")]),
-];
+use crate::commands::{EXAMPLES, GROUPS};
 
 /// The format that another program takes; it is shown where documents are converted.
 const OF_ANOTHER: &str = "benchfmt";
@@ -194,8 +54,7 @@ fn grouped(table: &Command) -> String {
     let about =
         |name: &str| table.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
     let group = |(title, names): &(&str, &[&str])| {
-        // A build may be without some.
-        let lines = names.iter().filter_map(|name| Some(format!("  {name:<13}{}\n", about(name)?)));
+        let lines = names.iter().map(|name| format!("  {name:<13}{}\n", about(name).unwrap_or_default()));
         format!("{title}:\n{}\n", lines.collect::<String>())
     };
     GROUPS.iter().map(group).collect()
@@ -268,10 +127,10 @@ mod tests {
     #[test]
     fn every_example_is_a_command_line_that_works() {
         for (name, examples) in EXAMPLES {
-            for (line, _) in examples {
+            for (line, _) in *examples {
                 let words = shlex::split(line).unwrap();
                 assert!(parse(words.iter().map(Into::into)).is_ok(), "{line}");
-                assert!(name.is_empty() || words[1] == name, "{line} is no example of {name}");
+                assert!(name.is_empty() || words[1] == *name, "{line} is no example of {name}");
             }
         }
     }

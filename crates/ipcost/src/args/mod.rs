@@ -34,7 +34,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{FromArgMatches, Parser, Subcommand};
+use clap::{FromArgMatches, Parser};
 
 pub use ab::AbArgs;
 pub use app::{AppArgs, ServerArgs};
@@ -59,9 +59,7 @@ pub use saving::SavingArgs;
 pub use schema::SchemaArgs;
 pub use search::SearchArgs;
 pub use selftest::SelfTestArgs;
-#[cfg(feature = "man")]
-pub use shell::ManArgs;
-pub use shell::{CompletionsArgs, HelpArgs};
+pub use shell::{CompletionsArgs, HelpArgs, ManArgs, NoArgs, PeerArgs, ShellArgs};
 pub use sweep::{
     CoreSweepArgs, LayoutSweepArgs, OneRunArgs, PaceSweepArgs, SizeSweepArgs, SweepArgs, SweepOver,
     SweptArgs, WorkSweepArgs,
@@ -71,6 +69,7 @@ pub use trend::TrendArgs;
 pub use waiting::Waiting;
 pub use watch::WatchArgs;
 
+use crate::commands::Command;
 use crate::exit::{USAGE, complain};
 
 /// Measures what local inter-process communication costs, how sure that is, and why.
@@ -87,87 +86,6 @@ use crate::exit::{USAGE, complain};
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Measure transports under a load: by flags, or from a job file
-    Run(Box<RunArgs>),
-    /// Measure what a Unix socket saves a database, cache or web server
-    App(Box<AppArgs>),
-    /// Show a document again, or convert it to another format
-    Report(ReportArgs),
-    /// Show where a cell's time goes, or why two cells differ
-    Explain(Box<ExplainArgs>),
-    /// Measure whether a setting, a library or a build changes anything
-    Ab(Box<AbArgs>),
-    /// Show what changed between two runs, or two sets of runs
-    Compare(CompareArgs),
-    /// Check your own claims about this machine
-    Check(CheckArgs),
-    /// Show what many hosts say together
-    Fleet(FleetArgs),
-    /// Show a saved run again
-    Show(ShowArgs),
-    /// List saved runs, or show when the cost of a cell changed
-    List(ListArgs),
-    /// Continue a run that was killed
-    Resume(ResumeArgs),
-    /// Remove saved runs
-    Prune(PruneArgs),
-    /// Find where a transport overtakes another, or what placement costs
-    Sweep(SweepArgs),
-    /// Find the load at which each transport stops working
-    Load(Box<LoadArgs>),
-    /// See who talks to whom on this machine, over what and how much
-    Watch(WatchArgs),
-    /// Repeat published experiments, and decide their claims
-    Replicate(ReplicateArgs),
-    /// Examine this machine: what distorts results, and the remedies
-    Doctor(DoctorArgs),
-    /// Test this program here: error rates, and time to a verdict
-    Selftest(SelfTestArgs),
-    /// Test a peer against the control protocol
-    Conformance(ConformanceArgs),
-    /// Print a script that completes commands and flags in your shell
-    Completions(CompletionsArgs),
-    /// Print the manual page
-    #[cfg(feature = "man")]
-    Man(ManArgs),
-    /// Show a command's flags, or transports, peers, options, formats
-    Help(HelpArgs),
-    /// Print the JSON Schema of the output files
-    Schema(SchemaArgs),
-    /// Run the built-in peer: the control protocol on standard input
-    Peer {
-        /// A peer that drives a real program, such as redis or socat, instead of the built-in one
-        name: Option<String>,
-        /// The arguments of that peer
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
-    /// Watch over a run and clean up should it be killed
-    #[command(hide = true)]
-    Guard,
-    /// Run a shell command, and end it with everything that it has started
-    #[command(hide = true)]
-    Shell {
-        #[arg(long)]
-        lock: Option<i32>,
-        line: String,
-    },
-    /// Hold a network namespace for peers
-    #[command(hide = true)]
-    Namespace,
-    /// Take a processor in bursts
-    #[command(hide = true)]
-    Hog,
-}
-
-impl Default for Command {
-    fn default() -> Self {
-        Self::Run(Box::default())
-    }
 }
 
 /// Reads the command line; help, versions and errors are dealt with here.

@@ -10,7 +10,6 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-#[cfg(feature = "man")]
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// A command with a page of its own; without it, the page of the whole program
@@ -24,3 +23,22 @@ pub struct HelpArgs {
     #[arg(value_name = "COMMAND")]
     pub words: Vec<String>,
 }
+
+#[derive(Debug, Args)]
+pub struct PeerArgs {
+    /// A peer that drives a real program, such as redis or socat, instead of the built-in one
+    pub name: Option<String>,
+    /// The arguments of that peer
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ShellArgs {
+    #[arg(long)]
+    pub lock: Option<i32>,
+    pub line: String,
+}
+
+#[derive(Debug, Args)]
+pub struct NoArgs {}

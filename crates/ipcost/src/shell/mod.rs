@@ -10,6 +10,15 @@ pub use help::run as help;
 #[cfg(feature = "man")]
 pub use manual::run as man;
 
+/// The manual is a part of packages, and of builds that ask for it.
+#[cfg(not(feature = "man"))]
+pub fn man(_: &crate::args::ManArgs) -> Result<std::process::ExitCode, crate::exit::Problem> {
+    let error = anyhow::anyhow!(
+        "this build has no manual; ipcost help COMMAND has the same, or build with --features man"
+    );
+    Err(crate::exit::Problem::usage(error))
+}
+
 use clap::Command;
 
 /// Every command with its flags, names filled in.
