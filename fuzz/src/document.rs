@@ -16,9 +16,10 @@ use ipcost_model::{
     Document, Identity, Metric, Tool, check_document, escaped_but_styles, is_invisible, read_document,
     read_documents, read_samples, redacted_document,
 };
+use ipcost_report::formats::{Content, FORMATS};
 use ipcost_report::page::{Frame, Page};
 use ipcost_report::picture::{self, Background, Chart};
-use ipcost_report::{benchfmt, csv, json, otava, run_page};
+use ipcost_report::{json, otava, run_page};
 
 /// A file of several experiments.
 pub fn answers(bytes: &[u8]) {
@@ -77,9 +78,11 @@ pub fn use_all(document: Document) {
             &(run_page::warnings(&document.warnings, "-", room) + &run_page::all_warnings(&document, room)),
         );
     }
-    plain("csv", &csv::cells(&document));
-    plain("csv of samples", &csv::samples(&document));
-    plain("benchfmt", &benchfmt::render(&document));
+    for (format, samples) in FORMATS.iter().flat_map(|format| [(format, false), (format, true)]) {
+        let page = run_page::page(&document);
+        let content = Content { document: Some(&document), page: &page, answer: None, data: None, samples };
+        plain(format.flag, &(format.render)(&content));
+    }
     plain("otava", &otava::render(vec![otava::OtavaRow::of(&document, "run")]).0);
     for chart in Chart::ALL {
         if let Ok(picture) = picture::draw(&document, chart, Background::default()) {

@@ -4,21 +4,18 @@ use ipcost_model::{Document, read_document};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::formats::{Content, FORMATS, Format};
 use crate::picture::{self, Background, Chart};
-use crate::{benchfmt, csv, fixture, json as json_text, otava, run_page};
+use crate::{fixture, json as json_text, otava, run_page};
 
 type Render = fn(&Document) -> String;
 
-/// Every renderer of a document; a new one is a new line here.
+/// The renderers of a document that are no [`FORMATS`].
 const RENDERERS: &[(&str, Render)] = &[
     ("terminal", |document| {
         run_page::page(document).terminal(false, 80) + &run_page::all_warnings(document, 80)
     }),
     ("wide terminal", |document| run_page::page(document).terminal(true, usize::MAX)),
-    ("csv", csv::cells),
-    ("csv of samples", csv::samples),
-    ("markdown", |document| run_page::page(document).markdown()),
-    ("benchfmt", benchfmt::render),
     ("otava", |document| otava::render(vec![otava::OtavaRow::of(document, "run")]).0),
     // A chart that a document has nothing for is refused, which is text, too.
     ("picture", |document| {
@@ -28,7 +25,6 @@ const RENDERERS: &[(&str, Render)] = &[
             .map(|drawn| drawn.map_or_else(|error| error.to_string(), |drawn| drawn.svg()))
             .collect()
     }),
-    ("page", |document| run_page::page(document).html()),
     ("json", |document| {
         let mut out = Vec::new();
         json_text::write(document, &mut out).unwrap();
@@ -43,8 +39,17 @@ fn draw_all(document: &Document) {
 
 /// The same with the renderers that are wanted.
 fn draw(document: &Document, is_wanted: &dyn Fn(&str) -> bool) {
-    for (name, render) in RENDERERS.iter().filter(|(name, _)| is_wanted(name)) {
-        let shown = render(document);
+    let page = run_page::page(document);
+    let text = |format: &Format, samples: bool| {
+        let content = Content { document: Some(document), page: &page, answer: None, data: None, samples };
+        (format.render)(&content)
+    };
+    let formats = FORMATS.iter().filter(|format| is_wanted(format.flag));
+    let formats =
+        formats.flat_map(|format| [false, true].map(|samples| (format.flag, text(format, samples))));
+    let others = RENDERERS.iter().filter(|(name, _)| is_wanted(name));
+    let others = others.map(|(name, render)| (*name, render(document)));
+    for (name, shown) in others.chain(formats) {
         let raw = |c: char| c.is_control() && c != '\n' && !(c == '\u{1b}' && name.ends_with("terminal"));
         assert!(!shown.contains(raw), "{name} shows control characters: {shown:?}");
         assert!(!shown.contains("\u{1b}[41m"), "{name} lets styles through");
@@ -145,7 +150,7 @@ fn every_place_with_every_absurd_value() {
                 if let Ok(document) = read_document(value.to_string().as_bytes()) {
                     // Pictures and pages take most of the time: each place meets them with every other value.
                     draw(&document, &|name| {
-                        (at / absurd.len() + number).is_multiple_of(2) || !["picture", "page"].contains(&name)
+                        (at / absurd.len() + number).is_multiple_of(2) || !["picture", "html"].contains(&name)
                     });
                     drawn += 1;
                 }

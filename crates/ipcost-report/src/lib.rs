@@ -9,6 +9,7 @@ mod epochs;
 mod figures;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
+pub mod formats;
 pub mod grid;
 pub mod html;
 pub mod json;

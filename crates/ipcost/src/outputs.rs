@@ -5,8 +5,9 @@ use std::path::Path;
 use anyhow::ensure;
 use ipcost_features::answer::{Answer, whole};
 use ipcost_model::Document;
+use ipcost_report::formats::Content;
 use ipcost_report::page::Frame;
-use ipcost_report::{benchfmt, csv, picture};
+use ipcost_report::picture;
 
 use crate::args::OutputArgs;
 use crate::output::{at_most_one_on_standard_output, check_png, write_bytes, write_json, write_text};
@@ -57,22 +58,6 @@ pub fn draw<'a>(
     Ok(pictures)
 }
 
-/// The cells, or what an answer has instead of them.
-fn cells(document: &Document, answer: Option<&dyn Answer>) -> String {
-    let own = answer.filter(|answer| answer.has_own_data());
-    own.map_or_else(|| csv::cells(document), |answer| answer.page(document).csv())
-}
-
-/// The answer, or the tables of a run without one.
-fn in_markdown(document: &Document, answer: Option<&dyn Answer>) -> String {
-    match answer.filter(|answer| !answer.needs_tables()) {
-        Some(answer) => answer.page(document).markdown(),
-        None => whole(document, answer).markdown(),
-    }
-}
-
-type RenderText<'a> = &'a dyn Fn() -> String;
-
 /// Writes every output that was asked for; one that fails does not keep the others from being written.
 pub fn write(
     document: &Document,
@@ -84,17 +69,22 @@ pub fn write(
     if let Some(path) = &args.json {
         did.push(write_json(document, path));
     }
-    if let Some(path) = &args.html {
-        did.push(write_text(&whole(document, answer).html(), path));
-    }
     did.extend(pictures.into_iter().map(|(path, picture)| write_bytes(&picture, path)));
-    let in_csv = || if args.tables.samples { csv::samples(document) } else { cells(document, answer) };
-    let tables: [(_, RenderText<'_>); 3] = [
-        (&args.tables.csv, &in_csv),
-        (&args.tables.markdown, &|| in_markdown(document, answer)),
-        (&args.tables.benchfmt, &|| benchfmt::render(document)),
-    ];
-    let asked = tables.into_iter().filter_map(|(file, render)| Some((file.as_ref()?, render)));
-    did.extend(asked.map(|(file, render)| write_text(&render(), file)));
+    if args.formats.each().next().is_none() {
+        return did;
+    }
+    let page = whole(document, answer);
+    let own = answer.map(|answer| (answer, answer.page(document)));
+    let that =
+        |is: fn(&dyn Answer) -> bool| own.as_ref().filter(|(answer, _)| is(*answer)).map(|(_, page)| page);
+    let content = Content {
+        document: Some(document),
+        page: &page,
+        // The tables of a run are a part of an answer that needs them.
+        answer: that(|answer| !answer.needs_tables()),
+        data: that(|answer| answer.has_own_data()),
+        samples: args.samples,
+    };
+    did.extend(args.formats.each().map(|(format, path)| write_text(&(format.render)(&content), path)));
     did
 }

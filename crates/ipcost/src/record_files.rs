@@ -1,6 +1,7 @@
 //! The outputs of a record that is not a document of its own: what many hosts say, and what changed.
 
 use anyhow::Context;
+use ipcost_report::formats::Content;
 use ipcost_report::page::{Frame, Page, PageFigure};
 use ipcost_report::picture::{Background, Picture};
 use serde::Serialize;
@@ -55,16 +56,8 @@ pub fn write_and_show(
     if let Some(picture) = picture {
         did.push(write_picture(&picture, files.svg.as_deref(), files.png.as_deref()));
     }
-    let texts: [(_, &dyn Fn() -> String); 3] = [
-        (&files.texts.html, &|| page.html()),
-        (&files.texts.csv, &|| page.csv()),
-        (&files.texts.markdown, &|| page.markdown()),
-    ];
-    for (path, text) in texts {
-        if let Some(path) = path {
-            did.push(write_text(&text(), path));
-        }
-    }
+    let content = Content::of_record(page);
+    did.extend(files.texts.formats.each().map(|(format, path)| write_text(&(format.render)(&content), path)));
     if !files.all().any(is_standard_output) {
         did.push(print(&terminal()));
     }

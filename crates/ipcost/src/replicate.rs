@@ -175,9 +175,9 @@ fn check_counts(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::R
 /// If they hold one experiment, and these are several, or nothing is decided that they could show.
 fn check_files(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Result<()> {
     outputs::check(&args.common.outputs, None)?;
-    let of_several =
-        [&args.common.outputs.json, &args.common.outputs.html, &args.common.outputs.tables.markdown];
-    let is_of_several = |file: &Path| of_several.iter().any(|known| known.as_deref() == Some(file));
+    let OutputArgs { json, formats, .. } = &args.common.outputs;
+    let of_several = [json.as_deref(), formats.get("html"), formats.get("markdown")];
+    let is_of_several = |file: &Path| of_several.contains(&Some(file));
     if let Some(file) = args.common.outputs.files().find(|file| !is_of_several(file)) {
         ensure!(
             replications.len() == 1,

@@ -6,7 +6,7 @@ use super::Cli;
 use crate::commands::{EXAMPLES, GROUPS};
 
 /// The format that another program takes; it is shown where documents are converted.
-const OF_ANOTHER: &str = "benchfmt";
+pub const OF_ANOTHER: &str = "benchfmt";
 /// Where all formats are shown.
 const CONVERTS: &str = "report";
 

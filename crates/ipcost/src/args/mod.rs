@@ -25,7 +25,6 @@ mod search;
 mod selftest;
 mod shell;
 mod sweep;
-mod tables;
 mod trend;
 mod waiting;
 mod watch;
@@ -45,9 +44,9 @@ pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;
 pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
-pub use files::{RecordFiles, TextFiles};
+pub use files::{FormatFiles, RecordFiles, TextFiles};
 pub use fleet::FleetArgs;
-pub use help::{table, whole_table};
+pub use help::{OF_ANOTHER, table, whole_table};
 pub use history::{ListArgs, PruneArgs, ResumeArgs, ShowArgs};
 pub use load::LoadArgs;
 pub use measuring::MeasuringArgs;
@@ -64,7 +63,6 @@ pub use sweep::{
     CoreSweepArgs, LayoutSweepArgs, OneRunArgs, PaceSweepArgs, SizeSweepArgs, SweepArgs, SweepOver,
     SweptArgs, WorkSweepArgs,
 };
-use tables::TableArgs;
 pub use trend::TrendArgs;
 pub use waiting::Waiting;
 pub use watch::WatchArgs;

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ipcost_report::formats::FORMATS;
 use ipcost_report::picture::{Background, Chart};
 
-use super::TableArgs;
+use super::FormatFiles;
 
 #[derive(Debug, Clone, Default, Args)]
 pub struct OutputArgs {
@@ -15,9 +16,6 @@ pub struct OutputArgs {
     /// Write the document, with every sample, as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
     /// Write a picture as SVG; - is standard output
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -31,24 +29,33 @@ pub struct OutputArgs {
     /// What lies behind the picture: white, transparent [default: white]
     #[arg(long, value_name = "KIND")]
     pub background: Option<Background>,
-    // What comes after these would stand under their heading.
     #[command(flatten)]
-    pub tables: TableArgs,
+    pub formats: FormatFiles<false>,
+    /// With --csv: one row a sample, that is, a timed batch
+    #[arg(long, requires = "csv", help_heading = TABLES)]
+    pub samples: bool,
 }
 
 impl OutputArgs {
     /// The files that were asked for.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        let files = [&self.json, &self.html, &self.svg, &self.png];
-        files.into_iter().flatten().map(PathBuf::as_path).chain(self.tables.files())
+        let files = [&self.json, &self.svg, &self.png].into_iter().flatten().map(PathBuf::as_path);
+        files.chain(self.formats.each().map(|(_, path)| path))
     }
 }
 
 /// The outputs that only a document fills, by their flags.
-pub const OF_DOCUMENTS: [&str; 6] = ["html", "svg", "png", "csv", "markdown", "benchfmt"];
+pub fn of_documents() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|format| format.flag).chain(["svg", "png"])
+}
+
+/// The heading of tables in help.
+pub const TABLES: &str = "Tables (- is standard output)";
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use clap::{Command, FromArgMatches};
 
@@ -64,7 +71,8 @@ mod tests {
             let args = OutputArgs::from_arg_matches(&matches).unwrap();
             assert!(args.files().eq([Path::new("file")]), "{name}");
         }
-        let but_json: Vec<&str> = names.iter().map(String::as_str).filter(|name| *name != "json").collect();
-        assert_eq!(but_json, OF_DOCUMENTS);
+        let but_json: BTreeSet<&str> =
+            names.iter().map(String::as_str).filter(|name| *name != "json").collect();
+        assert_eq!(but_json, of_documents().collect());
     }
 }

@@ -8,7 +8,7 @@ use ipcost_features::history::check_run_name;
 use ipcost_model::LatencyMode;
 use ipcost_model::units::parse_duration;
 
-use super::output::OF_DOCUMENTS;
+use super::output::of_documents;
 use super::{CellArgs, MeasuringArgs, OutputArgs, Waiting};
 use crate::redact::Redacting;
 
@@ -67,7 +67,7 @@ pub struct RunArgs {
     #[arg(long, short, help_heading = HOW)]
     pub yes: bool,
     /// Show what would run, with --json FILE as JSON, and measure nothing
-    #[arg(long, conflicts_with_all = OF_DOCUMENTS, help_heading = OUTPUT)]
+    #[arg(long, conflicts_with_all = of_documents(), help_heading = OUTPUT)]
     pub plan: bool,
     /// Show neither progress nor warnings
     #[arg(long, short, help_heading = OUTPUT)]

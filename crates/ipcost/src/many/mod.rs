@@ -47,7 +47,7 @@ pub fn write(args: &ReportArgs, file: &Path) -> Result<ExitCode, Problem> {
 }
 
 fn check(args: &ReportArgs) -> anyhow::Result<()> {
-    let others = args.outputs.files().next().is_some() || args.outputs.wide || args.outputs.tables.samples;
+    let others = args.outputs.files().next().is_some() || args.outputs.wide || args.outputs.samples;
     ensure!(!others, "--otava goes with no other output: run ipcost report again for those");
     Ok(())
 }

@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use clap::Command;
 use ipcost_model::{CATALOGUE, Capabilities, NATIVE, OptionGroup, TransportState, unknown};
+use ipcost_report::formats::{FORMATS, Format};
 use ipcost_report::picture::Chart;
 use ipcost_report::wrap::wrapped_under;
 use ipcost_sys::OS;
 use ipcost_sys::transport;
 
 use super::{table, visible};
-use crate::args::{HelpArgs, parse};
+use crate::args::{HelpArgs, OF_ANOTHER, parse};
 use crate::exit::Problem;
 use crate::output::print;
 
@@ -20,14 +21,9 @@ type HelpList = fn() -> Vec<HelpSection>;
 pub(super) const TOPICS: [(&str, HelpList); 4] =
     [("transports", transports), ("peers", peers), ("options", options), ("formats", formats)];
 
-/// The outputs of a document, by flag, and for what.
-const FORMATS: [(&str, &str); 9] = [
-    ("--json FILE", "the document, with every sample; schema: ipcost schema document"),
-    ("--html FILE", "a page with verdicts, tables and charts, in one file"),
+/// Outputs that are no text of a document, by flag, and for what.
+const OTHER_FORMATS: [(&str, &str); 4] = [
     ("--svg FILE, --png FILE", "a picture; --chart NAME, as below"),
-    ("--markdown FILE", "for a pull request"),
-    ("--csv FILE", "one row a cell; with --samples one row a timed batch"),
-    ("report --benchfmt FILE", "Go benchmark lines, for benchstat"),
     ("report --otava FILE", "costs for Apache Otava, one row a run"),
     ("schema", "the JSON Schema of each document"),
     ("list --json FILE", "the saved runs"),
@@ -171,7 +167,16 @@ fn options() -> Vec<HelpSection> {
 }
 
 fn formats() -> Vec<HelpSection> {
-    let entries = FORMATS.iter().map(|(flag, what)| ((*flag).to_owned(), (*what).to_owned())).collect();
+    let json = (
+        "--json FILE".to_owned(),
+        "the document, with every sample; schema: ipcost schema document".to_owned(),
+    );
+    let texts = FORMATS.iter().map(|Format { flag, help: [_, brief], .. }| {
+        let command = if *flag == OF_ANOTHER { "report " } else { "" };
+        (format!("{command}--{flag} FILE"), (*brief).to_owned())
+    });
+    let others = OTHER_FORMATS.iter().map(|(flag, what)| ((*flag).to_owned(), (*what).to_owned()));
+    let entries = std::iter::once(json).chain(texts).chain(others).collect();
     let charts = CHARTS.iter().map(|(chart, what)| (chart.name().to_owned(), (*what).to_owned())).collect();
     vec![
         HelpSection { title: "Outputs; FILE may be -, for standard output".to_owned(), entries },

@@ -1,0 +1,78 @@
+//! The outputs that are text, by the flags that ask for them. To add one is to add it here.
+
+use ipcost_model::Document;
+
+use crate::page::Page;
+use crate::{benchfmt, csv};
+
+/// What an output is made of.
+pub struct Content<'a> {
+    /// `None` for a record that is no document, such as what two runs differ in.
+    pub document: Option<&'a Document>,
+    /// All of it.
+    pub page: &'a Page<'a>,
+    /// The page of an answer that says everything without the tables of the document.
+    pub answer: Option<&'a Page<'a>>,
+    /// The page whose tables stand for the cells of the document.
+    pub data: Option<&'a Page<'a>>,
+    /// One row a timed batch in place of one a cell.
+    pub samples: bool,
+}
+
+impl<'a> Content<'a> {
+    /// Of a record that is no document.
+    pub fn of_record(page: &'a Page<'a>) -> Self {
+        Self { document: None, page, answer: Some(page), data: Some(page), samples: false }
+    }
+}
+
+pub struct Format {
+    pub flag: &'static str,
+    /// What it is of a document: in the help of commands, and in a list of formats.
+    pub help: [&'static str; 2],
+    /// What it is of a record that is no document; `None` if it is about measured cells alone.
+    pub of_record: Option<&'static str>,
+    pub is_table: bool,
+    pub render: fn(&Content<'_>) -> String,
+}
+
+pub const FORMATS: &[Format] = &[
+    Format {
+        flag: "html",
+        help: [
+            "Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output",
+            "a page with verdicts, tables and charts, in one file",
+        ],
+        of_record: Some("Write a page that loads nothing"),
+        is_table: false,
+        render: |content| content.page.html(),
+    },
+    Format {
+        flag: "csv",
+        help: [
+            "Write comma-separated values, one row a cell",
+            "one row a cell; with --samples one row a timed batch",
+        ],
+        of_record: Some("Write comma-separated values"),
+        is_table: true,
+        render: |content| match (content.document, content.data) {
+            (Some(document), _) if content.samples => csv::samples(document),
+            (_, Some(data)) => data.csv(),
+            (document, None) => document.map(csv::cells).unwrap_or_default(),
+        },
+    },
+    Format {
+        flag: "markdown",
+        help: ["Write Markdown that fits a pull request", "for a pull request"],
+        of_record: Some("Write Markdown, fit for a pull request"),
+        is_table: true,
+        render: |content| content.answer.unwrap_or(content.page).markdown(),
+    },
+    Format {
+        flag: "benchfmt",
+        help: ["Write Go benchmark lines, for benchstat", "Go benchmark lines, for benchstat"],
+        of_record: None,
+        is_table: true,
+        render: |content| content.document.map(benchfmt::render).unwrap_or_default(),
+    },
+];
