@@ -7,7 +7,7 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{Answered, Lab, LabError, Needed, Outcome, PlanSettings, rules};
 use ipcost_model::{
-    Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Placement, Plan, Verdict,
+    Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Placement, Plan, Verdict, choices,
     parse_cell_id,
 };
 use ipcost_report::numbers::ratio;
@@ -170,7 +170,7 @@ fn remedied(code: &str, mut cell: Matrix) -> Option<(Matrix, String)> {
         code if code == rules::SMALL_READS.code => vec![("recv_buffer", OptionValue::Int(USUAL_READ))],
         code if code == rules::BACKLOG.code => vec![("backlog", OptionValue::Int(LARGE_BACKLOG))],
         code if code == rules::DESCRIPTOR_TABLE.code => {
-            vec![("descriptor_table", OptionValue::Text("own".to_owned()))]
+            vec![("descriptor_table", OptionValue::Text(choices::DescriptorTable::Private.name().to_owned()))]
         }
         code if code == rules::ONE_CORE.code || code == rules::HAND_OVER.code => {
             let placement = if code == rules::ONE_CORE.code { Placement::Apart } else { Placement::Together };
@@ -193,6 +193,23 @@ mod tests {
 
     fn cause(code: &str, cell: &str) -> NamedCause {
         NamedCause { code: code.to_owned(), cell: Some(cell.to_owned()), ..NamedCause::default() }
+    }
+
+    #[test]
+    fn every_remedy_sets_what_its_option_takes() {
+        let mut tried = 0;
+        for rule in rules::all() {
+            for transport in ["tcp", "pipe"] {
+                let cell = Matrix { transport: vec![transport.to_owned()].into(), ..Matrix::default() };
+                let Some((cell, setting)) = remedied(rule.code, cell) else { continue };
+                for (option, values) in &cell.options.0 {
+                    let [value] = &values[..] else { panic!("{setting}") };
+                    assert_eq!(option.spec().check(value.clone()).as_ref(), Ok(value), "{setting}");
+                    tried += 1;
+                }
+            }
+        }
+        assert!(tried >= 6, "{tried}");
     }
 
     #[test]
