@@ -12,7 +12,7 @@ mod processor;
 mod tests;
 
 use ipcost_lab::machine_observer::Observed;
-use ipcost_lab::rules::{Rule, nanoseconds};
+use ipcost_lab::rules::{self, Rule, nanoseconds};
 use ipcost_model::facts::NetworkFacts;
 use ipcost_model::{Incidents, LayoutEffect, Warning};
 use ipcost_sys::firewall::Firewall;
@@ -58,31 +58,55 @@ pub struct CauseInputs<'a> {
     pub failure: Option<&'a str>,
 }
 
+/// Causes in a cell, by its index, given those that were found in it before. What lies in the calls of a side is in [`acts::RULES`].
+type OfCell = fn(&CauseInputs<'_>, usize, &[NamedCause]) -> Vec<NamedCause>;
+const OF_CELLS: &[OfCell] = &[
+    |facts, at, _| network::nagle(&facts.cells[at]),
+    |facts, at, _| {
+        let of = |all: &[Option<u64>]| all.get(at).copied().flatten();
+        buffers::small_buffer(&facts.cells[at], of(facts.buffers), of(facts.usual_buffers))
+            .into_iter()
+            .collect()
+    },
+    |facts, at, _| {
+        let effect = facts.layouts.get(at).and_then(Option::as_ref);
+        effect.map(|effect| buffers::layout(&facts.cells[at], effect)).into_iter().collect()
+    },
+    |facts, at, _| {
+        let incidents = facts.incidents.get(at);
+        incidents.and_then(|incidents| network::backlog(&facts.cells[at], incidents)).into_iter().collect()
+    },
+    |facts, at, _| network::ports(&facts.cells[at], facts.network, facts.failure).into_iter().collect(),
+    |facts, at, _| {
+        let others = machine::elsewhere(facts.observed);
+        processor::one_core(&facts.cells[at], facts.cores, others).into_iter().collect()
+    },
+    |facts, at, _| processor::idle_wakeups(&facts.cells[at], facts.idle, facts.ops).into_iter().collect(),
+    |facts, at, found| {
+        let cut = found.iter().any(|cause| cause.code == rules::SMALL_BUFFER.code);
+        acts::of_cell(facts, &facts.cells[at], cut)
+    },
+    |facts, at, _| network::firewall(&facts.cells[at], facts.firewall, facts.network).into_iter().collect(),
+];
+
+/// Causes of a difference that was asked about.
+type OfDifference = fn(&CauseInputs<'_>, &ExplainedDifference) -> Option<NamedCause>;
+const OF_DIFFERENCES: &[OfDifference] = &[processor::hand_over, processor::descriptor_table];
+
 /// What is recognised, what weighs most first.
 pub fn causes(facts: &CauseInputs<'_>) -> Vec<NamedCause> {
     let mut found: Vec<NamedCause> = Vec::new();
-    for (index, cell) in facts.cells.iter().enumerate() {
-        if cell.purpose == Purpose::Twin {
-            continue;
+    for at in (0..facts.cells.len()).filter(|at| facts.cells[*at].purpose != Purpose::Twin) {
+        let mut own = Vec::new();
+        for cause in OF_CELLS {
+            own.extend(cause(facts, at, &own));
         }
-        found.extend(network::nagle(cell));
-        let of = |all: &[Option<u64>]| all.get(index).copied().flatten();
-        let small_buffer = buffers::small_buffer(cell, of(facts.buffers), of(facts.usual_buffers));
-        let cut = small_buffer.is_some();
-        found.extend(small_buffer);
-        found.extend(
-            facts.layouts.get(index).and_then(Option::as_ref).map(|effect| buffers::layout(cell, effect)),
-        );
-        found.extend(facts.incidents.get(index).and_then(|incidents| network::backlog(cell, incidents)));
-        found.extend(network::ports(cell, facts.network, facts.failure));
-        found.extend(processor::one_core(cell, facts.cores, machine::elsewhere(facts.observed)));
-        found.extend(processor::idle_wakeups(cell, facts.idle, facts.ops));
-        found.extend(acts::of_cell(facts, cell, cut));
-        found.extend(network::firewall(cell, facts.firewall, facts.network));
+        found.extend(own);
     }
     found.extend(facts.twins.iter().filter_map(|twin| processor::runtime(facts, twin)));
-    found.extend(facts.differences.iter().filter_map(|difference| processor::hand_over(facts, difference)));
-    found.extend(facts.differences.iter().filter_map(|found| processor::descriptor_table(facts, found)));
+    for cause in OF_DIFFERENCES {
+        found.extend(facts.differences.iter().filter_map(|difference| cause(facts, difference)));
+    }
     found.extend(machine::of_the_machine(facts.observed));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     found
