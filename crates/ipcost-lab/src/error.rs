@@ -5,7 +5,6 @@ use std::io;
 use ipcost_model::units::{counted, rate_text};
 use ipcost_sys::SysError;
 use ipcost_sys::limits::shortage;
-use ipcost_sys::transport::TransportError;
 
 /// Why a run could not continue. The text names the cell, the peer and the fix, in one line; the peer's standard
 /// error follows on separate lines.
@@ -38,10 +37,10 @@ pub enum EngineError {
     },
     /// A transport could not be set up.
     #[error("{cell}: {source}")]
-    Provision { cell: String, source: TransportError },
+    Provision { cell: String, source: SysError },
     /// A cell's processes cannot be placed as requested.
-    #[error("{cell}: {reason}")]
-    Placement { cell: String, reason: String },
+    #[error("{cell}: {source}")]
+    Placement { cell: String, source: SysError },
     /// No cell of a table carries the offered rate; found before measuring.
     #[error(
         "a rate of {} is beyond what {} carries here: back to back the fastest, {label}, does {}; give a rate of at most {}, or more connections (--concurrency)",
@@ -89,7 +88,9 @@ impl EngineError {
             Self::PeerUnfit { .. } | Self::Placement { .. } | Self::RateTooHigh { .. } => true,
             // As a rule in the very first epoch.
             Self::Arm { .. } | Self::Changing(_) => true,
-            Self::Provision { source, .. } => matches!(source, TransportError::Refused(_)),
+            Self::Provision { source, .. } => {
+                !matches!(source, SysError::Call { .. } | SysError::Address { .. })
+            }
             _ => false,
         }
     }

@@ -3,7 +3,6 @@
 use std::io;
 
 use ipcost_sys::SysError;
-use ipcost_sys::transport::TransportError;
 
 /// What failed and where; its text becomes the protocol's error message.
 #[derive(Debug, thiserror::Error)]
@@ -11,10 +10,7 @@ pub enum PeerError {
     /// The engine sent something invalid at this point.
     #[error("protocol: {0}")]
     Protocol(String),
-    /// A transport could not be set up, or a connection could not be opened.
-    #[error(transparent)]
-    Transport(#[from] TransportError),
-    /// A system call outside the transports failed.
+    /// A system call failed, a transport could not be set up, or a connection could not be opened.
     #[error(transparent)]
     System(#[from] SysError),
     /// Sending or receiving failed.

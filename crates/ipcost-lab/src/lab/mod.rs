@@ -93,7 +93,8 @@ impl Lab {
     /// The cells of a job; those that this machine cannot run are unavailable, with the reason.
     pub fn cells(&self, job: &Job) -> Result<Expanded, LabError> {
         let topology = Topology::read();
-        let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
+        let unavailable =
+            |placement: &Placement| Some((*placement, topology.pair(*placement).err()?.to_string()));
         let placements_unavailable: Vec<_> = Placement::ALL.iter().filter_map(unavailable).collect();
         let transports = transport::states();
         let offers = Offers {

@@ -13,8 +13,8 @@ use ipcost_model::{Cell, OptionValue, Options, Pattern};
 use ipcost_sys::driven_program::{self, EndsAt};
 use ipcost_sys::private_dir::MAX_SOCKET_PATH;
 use ipcost_sys::tcp_ends::TcpEnds;
-use ipcost_sys::transport::{self, Client, Connection, TransportError};
-use ipcost_sys::{ListenerOwner, SysError, User};
+use ipcost_sys::transport::{self, Client, Connection};
+use ipcost_sys::{Context, ListenerOwner, SysError, User};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -190,7 +190,7 @@ impl ServerAddress {
     }
 
     /// A client of the transport, which opens connections to it; TCP sends at once unless the cell says otherwise.
-    pub fn client(&self, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    pub fn client(&self, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, SysError> {
         let nodelay = cell.and_then(|cell| cell.options.bool("tcp_nodelay")).unwrap_or(true);
         // Servers that know their clients by address know one.
         self.reach(Options::default(), nodelay, false, worker)
@@ -203,14 +203,14 @@ impl ServerAddress {
         nodelay: bool,
         spreads_sources: bool,
         worker: u32,
-    ) -> Result<Box<dyn Client>, TransportError> {
+    ) -> Result<Box<dyn Client>, SysError> {
         if let Some(socket) = self.socket().filter(|_| self.is_remote()) {
             return Ok(transport::elsewhere(socket, nodelay));
         }
-        let found = transport::find(self.transport)
-            .ok_or_else(|| TransportError::Refused(format!("there is no transport {}", self.transport)))?;
+        let found =
+            transport::find(self.transport).ok_or_else(|| SysError::UnknownTransport(self.transport))?;
         for (name, value) in [("tcp_nodelay", nodelay), ("spread_sources", spreads_sources)] {
-            options.set(name, OptionValue::Bool(value)).map_err(TransportError::Refused)?;
+            options.set(name, OptionValue::Bool(value)).expect("an option of TCP");
         }
         // Pattern connect alone accepts another user's server.
         let cell = Cell { options, ..Cell::new(Pattern::Connect, self.transport, 1) };
@@ -232,7 +232,7 @@ impl ServerAddress {
     }
 
     /// A connection to a server of which nothing is known.
-    pub fn connect_patiently(&self) -> Result<LimitedConnection, TransportError> {
+    pub fn connect_patiently(&self) -> Result<LimitedConnection, SysError> {
         LimitedConnection::of(self.client(None, 0)?.connect()?)
     }
 }
@@ -318,7 +318,7 @@ pub struct LimitedConnection {
 
 impl LimitedConnection {
     /// The same connection with limits.
-    pub fn of(connection: Connection) -> Result<Self, TransportError> {
+    pub fn of(connection: Connection) -> Result<Self, SysError> {
         limit(&connection)?;
         Ok(Self { _ends: end_in_time(&connection)?, connection })
     }
@@ -339,15 +339,13 @@ impl DerefMut for LimitedConnection {
 }
 
 /// Ends a connection before it has taken longer than any answer before a measurement does.
-pub fn end_in_time(connection: &Connection) -> Result<EndsAt, TransportError> {
-    driven_program::end_after(connection, MOST_PATIENCE)
-        .map_err(|error| TransportError::Refused(format!("cannot limit a connection: {error}")))
+pub fn end_in_time(connection: &Connection) -> Result<EndsAt, SysError> {
+    driven_program::end_after(connection, MOST_PATIENCE).context(|| "cannot limit a connection".to_owned())
 }
 
 /// Limits how long calls on a connection may wait.
-pub fn limit(connection: &Connection) -> Result<(), TransportError> {
-    driven_program::limit_waits(connection, PATIENCE)
-        .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))
+pub fn limit(connection: &Connection) -> Result<(), SysError> {
+    driven_program::limit_waits(connection, PATIENCE).context(|| "cannot limit waits".to_owned())
 }
 
 impl fmt::Display for ServerAddress {
@@ -376,9 +374,9 @@ pub fn no_reply(error: &io::Error) -> String {
 }
 
 /// Whether connecting failed because no server is there.
-pub fn nobody_listens(error: &TransportError) -> bool {
+pub fn nobody_listens(error: &SysError) -> bool {
     let kinds = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound];
-    matches!(error, TransportError::System(SysError { source, .. }) if kinds.contains(&source.kind()))
+    matches!(error, SysError::Call { source, .. } if kinds.contains(&source.kind()))
 }
 
 /// Shows a server what it lets a connection in for, and takes its answer; `silent` and `rejected` say what went wrong.

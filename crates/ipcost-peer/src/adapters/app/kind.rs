@@ -13,7 +13,7 @@ use super::{LoadTool, fastcgi, front, http, mariadb, memcached, postgres, redis}
 use crate::PeerError;
 use crate::adapters::port::Port;
 use crate::adapters::server_address::{GivenAddress, ServerAddress};
-use crate::adapters::{refused, system};
+use crate::adapters::system;
 
 /// A kind of real server.
 pub struct ServerKind {
@@ -245,7 +245,7 @@ impl Setup<'_> {
             ..Launch::default()
         });
         let mut program = started.map_err(system(format!("cannot start {}", program.display())))?;
-        program.finish().map(drop).map_err(refused)
+        Ok(program.finish().map(drop)?)
     }
 
     /// Makes what servers of the same run have after one another, such as a database, unless one before has.

@@ -362,7 +362,7 @@ impl Driving {
         let mut program = started.map_err(failed("start"))?;
         let mut text = Vec::new();
         printed.read_to_end(&mut text).map_err(failed("listen to"))?;
-        let usage = program.finish().map_err(refused)?;
+        let usage = program.finish()?;
         Ok((usage, String::from_utf8_lossy(&text).into_owned()))
     }
 }
