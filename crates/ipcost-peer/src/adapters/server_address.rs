@@ -62,9 +62,9 @@ impl From<GivenAddress> for Addresses {
 }
 
 impl TryFrom<Addresses> for GivenAddress {
-    type Error = String;
+    type Error = PeerError;
 
-    fn try_from(written: Addresses) -> Result<Self, String> {
+    fn try_from(written: Addresses) -> Result<Self, PeerError> {
         let at = |transport, address: Option<Address>| {
             address.map(|at| ServerAddress::of(transport, &at)).transpose()
         };
@@ -83,7 +83,7 @@ pub struct ServerAddress {
 
 impl ServerAddress {
     /// The address that a server's peer, or a private server, has told.
-    pub fn of(transport: &str, address: &Address) -> Result<Self, String> {
+    pub fn of(transport: &str, address: &Address) -> Result<Self, PeerError> {
         let host = address.get("host").and_then(|host| host.as_str()).unwrap_or_default();
         let transport = match transport {
             // In front of a server that is reached over a Unix socket.
@@ -92,7 +92,7 @@ impl ServerAddress {
             // It may listen on ::1 alone; the same operations work over it.
             "tcp" if host.contains(':') => "tcp6",
             "tcp" => "tcp",
-            other => return Err(format!("a server is not reached over {other}; give unix, tcp")),
+            other => return Err(PeerError::UnknownTransport(other.to_owned())),
         };
         Ok(Self { transport, address: address.clone() })
     }
@@ -105,11 +105,9 @@ impl ServerAddress {
     }
 
     /// The path of a Unix socket.
-    pub fn of_path(path: &str) -> Result<Self, String> {
+    pub fn of_path(path: &str) -> Result<Self, PeerError> {
         if path.is_empty() || path.len() > MAX_SOCKET_PATH {
-            return Err(format!(
-                "--unix {path} is not a valid socket path; give one of 1 to {MAX_SOCKET_PATH} bytes"
-            ));
+            return Err(PeerError::SocketPath(path.to_owned()));
         }
         Ok(Self { transport: "unix", address: Address::from_iter([("path".to_owned(), path.into())]) })
     }
@@ -117,25 +115,20 @@ impl ServerAddress {
     /// `HOST:PORT`. The host must be a loopback address, since others take part in what is then measured: a container's network,
     /// or another machine. With `remote`, any address is one. `localhost` is the first of its addresses at which a server listens, as
     /// programs try them, unless servers of two users listen.
-    ///
-    /// # Errors
-    /// One line, if it is none, names no port, or is `localhost` and no server or two users' servers listen there.
-    pub fn of_host_and_port(text: &str, remote: bool) -> Result<Self, String> {
+    pub fn of_host_and_port(text: &str, remote: bool) -> Result<Self, PeerError> {
         let (host, port) = host_and_port(text)?;
         if host == LOCALHOST {
             return first_listening(&addresses_of_localhost(), port, &listener);
         }
-        let parsed: Result<IpAddr, _> = host.parse();
-        match parsed {
-            Ok(found) if remote || found.is_loopback() => Ok(Self::of_port(found, port)),
-            _ if remote => Err(format!("{host} is no address; give one in numbers, or localhost")),
-            Ok(_) => Err(format!(
-                "{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost, or ipcost app --remote if the way there may be part of the answer"
-            )),
-            Err(_) => {
-                Err(format!("{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost"))
+        let wrong = match host.parse::<IpAddr>() {
+            Ok(found) if remote || found.is_loopback() => return Ok(Self::of_port(found, port)),
+            _ if remote => "no address; give one in numbers, or localhost",
+            Ok(_) => {
+                "not a loopback address; give one of 127.0.0.0/8, ::1 or localhost, or ipcost app --remote if the way there may be part of the answer"
             }
-        }
+            Err(_) => "not a loopback address; give one of 127.0.0.0/8, ::1 or localhost",
+        };
+        Err(PeerError::Host { host: host.to_owned(), wrong })
     }
 
     /// The same address, which was given by a name.
@@ -238,19 +231,15 @@ impl ServerAddress {
 }
 
 /// The host, without the brackets of IPv6, and the port.
-fn host_and_port(text: &str) -> Result<(&str, u16), String> {
+fn host_and_port(text: &str) -> Result<(&str, u16), PeerError> {
+    let wrong = |lacks, port| Err(PeerError::HostPort { text: text.to_owned(), lacks, port });
     let Some((host, port)) = text.rsplit_once(':') else {
-        return Err(match text.parse::<u16>() {
-            Ok(port) => format!("--tcp {text} names no host; give HOST:PORT, such as 127.0.0.1:{port}"),
-            Err(_) => format!("--tcp {text} names no port; give HOST:PORT, such as 127.0.0.1:5432"),
-        });
+        return text.parse().map_or_else(|_| wrong("port", 5432), |port| wrong("host", port));
     };
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     match port.parse() {
         Ok(port) if port > 0 => Ok((host, port)),
-        _ => {
-            Err(format!("--tcp {text} names no port from 1 to 65535; give HOST:PORT, such as 127.0.0.1:5432"))
-        }
+        _ => wrong("port from 1 to 65535", 5432),
     }
 }
 
@@ -278,21 +267,16 @@ fn first_listening(
     addresses: &[IpAddr],
     port: u16,
     listener: &dyn Fn(SocketAddr) -> Option<FoundServer>,
-) -> Result<ServerAddress, String> {
+) -> Result<ServerAddress, PeerError> {
     let sockets = addresses.iter().map(|address| SocketAddr::new(*address, port));
     let found: Vec<(SocketAddr, FoundServer)> =
         sockets.clone().filter_map(|socket| Some((socket, listener(socket)?))).collect();
     let Some((first, of)) = found.first() else {
         let tried: Vec<String> = sockets.map(|socket| socket.to_string()).collect();
-        return Err(format!(
-            "no server listens at {LOCALHOST}:{port} ({}); start one there, or give no address to have a private one started",
-            tried.join(", ")
-        ));
+        return Err(PeerError::NoServer { port, tried: tried.join(", ") });
     };
     if let Some((second, _)) = found.iter().find(|(_, other)| other.user != of.user) {
-        return Err(format!(
-            "{LOCALHOST}:{port} is two servers of different users, {first} and {second}; give one of the two addresses"
-        ));
+        return Err(PeerError::TwoServers { port, first: *first, second: *second });
     }
     Ok(ServerAddress::of_port(first.ip(), port).named(LOCALHOST))
 }
@@ -420,10 +404,10 @@ mod tests {
             );
             assert_eq!(at.place(), Some((LOCALHOST.to_owned(), 6379)), "files of passwords have the name");
         }
-        let error = first(Some("nowhere")).unwrap_err();
+        let error = first(Some("nowhere")).unwrap_err().to_string();
         assert!(error.contains("localhost:6379 ([::1]:6379, 127.0.0.1:6379)"), "{error}");
         let mixed = first_listening(&both, 6379, &|at| Some(FoundServer { user: Some(at.is_ipv6().into()) }));
-        let error = mixed.unwrap_err();
+        let error = mixed.unwrap_err().to_string();
         assert!(
             error.ends_with("different users, [::1]:6379 and 127.0.0.1:6379; give one of the two addresses"),
             "{error}"
@@ -486,7 +470,7 @@ mod tests {
             ("localhost:0", "from 1 to 65535"),
             ("localhost:65536", "from 1 to 65535"),
         ] {
-            let message = ServerAddress::of_host_and_port(text, false).unwrap_err();
+            let message = ServerAddress::of_host_and_port(text, false).unwrap_err().to_string();
             assert!(message.contains(part), "{text}: {message}");
         }
         let far = ServerAddress::of_host_and_port("192.0.2.1:6379", true).unwrap();

@@ -123,7 +123,7 @@ impl PrivateServer {
             private.launch(program, arguments, &setup, &started)?;
         }
         let at = [ServerAddress::of("unix", &started.unix), ServerAddress::of("tcp", &tcp)];
-        let at = at.into_iter().collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        let at = at.into_iter().collect::<Result<Vec<_>, _>>()?;
         for at in &at {
             private.await_answer(kind, at, user.map_or_else(driven_program::own_user, |user| user.id))?;
         }

@@ -44,7 +44,7 @@ pub struct PrivateRedis {
 impl PrivateRedis {
     /// Starts one at the engine's address, and waits until it answers.
     pub fn start(cell: &Cell, address: &Address) -> Result<(Self, ServerAddress), PeerError> {
-        let mut at = ServerAddress::of(&cell.transport, address).map_err(refused)?;
+        let mut at = ServerAddress::of(&cell.transport, address)?;
         let user = driven_program::instead_of_root(&USERS);
         if user.is_none() && driven_program::is_root() {
             return Err(refused(format!(
