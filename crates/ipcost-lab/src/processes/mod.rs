@@ -258,7 +258,7 @@ impl ProcessBench {
                     if hello.knows(PACER) {
                         spinning.insert(name.to_owned());
                     }
-                    let fits = check_hello(&hello, &needs);
+                    let fits = check_hello(&hello, &needs).map_err(|fault| fault.to_string());
                     listed.insert(name.to_owned(), hello.options);
                     fits
                 }
@@ -514,7 +514,7 @@ impl ProcessBench {
             (SERVER, &server, asked(PeerRole::Server, server_took)),
         ];
         for (from, done, asked) in reports {
-            plausibility::check(done, &asked).map_err(|reason| pair.peer(from).failed(fault(&reason)))?;
+            plausibility::check(done, &asked).map_err(|wrong| pair.peer(from).failed(fault(&wrong)))?;
         }
         Ok((client, server))
     }
@@ -679,12 +679,8 @@ impl Bench for ProcessBench {
             } else {
                 (CLIENT, &client)
             };
-            let histogram = histograms::reported(done, *kind, most).map_err(|reason| {
-                self.pairs[cell]
-                    .as_mut()
-                    .expect("an epoch has been started")
-                    .peer(from)
-                    .failed(fault(&reason))
+            let histogram = histograms::reported(done, *kind, most).map_err(|wrong| {
+                self.pairs[cell].as_mut().expect("an epoch has been started").peer(from).failed(fault(&wrong))
             })?;
             latencies.insert(*kind, histogram);
         }
