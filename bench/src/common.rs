@@ -138,7 +138,7 @@ pub fn ratio_text(interval: &Interval) -> (String, String) {
 
 /// The processors of client and server in a placement.
 pub fn processors(placement: Placement) -> Result<(usize, usize)> {
-    let pair = Topology::read().pair(placement).map_err(anyhow::Error::msg)?;
+    let pair = Topology::read().pair(placement)?;
     pair.context("the scheduler decides where free cells run")
 }
 

@@ -85,7 +85,7 @@ fn calibrate(pingpong: &Path) -> Result<u64> {
 /// The processor that this tool would use for both processes: left to the scheduler, both methods would measure
 /// its choices.
 fn processor() -> Result<String> {
-    let pair = Topology::read().pair(Placement::Together).map_err(anyhow::Error::msg)?;
+    let pair = Topology::read().pair(Placement::Together)?;
     Ok(pair.context("a processor")?.0.to_string())
 }
 

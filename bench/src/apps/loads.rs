@@ -121,7 +121,7 @@ impl Tested {
     pub fn lacks(&self, load: &ServerLoad) -> Option<String> {
         match find(self.kind) {
             Ok(kind) => kind.unavailable().or_else(|| load.tool.lacks()),
-            Err(error) => Some(error),
+            Err(error) => Some(error.to_string()),
         }
     }
 

@@ -39,7 +39,7 @@ impl StartedServer {
         bench.serve(kind)?;
         let at = |transport| {
             let address = bench.address_of_service(kind, transport).context("the server tells no address")?;
-            ServerAddress::of(transport, &address).map_err(anyhow::Error::msg)
+            ServerAddress::of(transport, &address).map_err(anyhow::Error::new)
         };
         let (path, port) = (at("unix")?.to_string(), at("tcp")?.port().context("no port")?.to_string());
         Ok(Self { _bench: bench, path, port })

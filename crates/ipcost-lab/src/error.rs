@@ -1,11 +1,13 @@
 //! Errors while measuring.
 
 use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
 
+use ipcost_model::protocol::{LatencyKind, OPERATIONS, OPERATIONS_NS, PROTOCOL, PeerRole};
 use ipcost_model::units::{counted, rate_text};
 use ipcost_sys::SysError;
 use ipcost_sys::limits::shortage;
-use ipcost_sys::transport::TransportError;
 
 /// Why a run could not continue. The text names the cell, the peer and the fix, in one line; the peer's standard
 /// error follows on separate lines.
@@ -38,10 +40,10 @@ pub enum EngineError {
     },
     /// A transport could not be set up.
     #[error("{cell}: {source}")]
-    Provision { cell: String, source: TransportError },
+    Provision { cell: String, source: SysError },
     /// A cell's processes cannot be placed as requested.
-    #[error("{cell}: {reason}")]
-    Placement { cell: String, reason: String },
+    #[error("{cell}: {source}")]
+    Placement { cell: String, source: SysError },
     /// No cell of a table carries the offered rate; found before measuring.
     #[error(
         "a rate of {} is beyond what {} carries here: back to back the fastest, {label}, does {}; give a rate of at most {}, or more connections (--concurrency)",
@@ -67,7 +69,14 @@ pub enum EngineError {
     },
     /// The machine may not be changed now; with the reason, and what to do.
     #[error("{0}")]
-    Changing(String),
+    Changing(&'static str),
+    #[error("another run changes this machine ({0}); wait until it ends (--wait does)")]
+    Held(String),
+    #[error(
+        "a run that was killed has changed this machine, and that is not undone; ipcost doctor says how. Then remove {}",
+        journal.display()
+    )]
+    NotUndone { journal: PathBuf },
     /// The machine is not as it was before the run.
     #[error("THE MACHINE WAS NOT PUT BACK: {reason}; do it by hand: {remedy}")]
     NotRestored { reason: String, remedy: String },
@@ -88,11 +97,71 @@ impl EngineError {
             Self::PeerStart { source, .. } => shortage(source).is_none(),
             Self::PeerUnfit { .. } | Self::Placement { .. } | Self::RateTooHigh { .. } => true,
             // As a rule in the very first epoch.
-            Self::Arm { .. } | Self::Changing(_) => true,
-            Self::Provision { source, .. } => matches!(source, TransportError::Refused(_)),
+            Self::Arm { .. } | Self::Changing(_) | Self::Held(_) | Self::NotUndone { .. } => true,
+            Self::Provision { source, .. } => {
+                !matches!(source, SysError::Call { .. } | SysError::Address { .. })
+            }
             _ => false,
         }
     }
+}
+
+/// What is wrong with what a peer offers or claims; worded to follow its name.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PeerFault {
+    #[error(
+        "speaks version {0} of the control protocol, and this program speaks {PROTOCOL}; use a version of it that does"
+    )]
+    Version(u32),
+    #[error("lacks {what}; it has {has}")]
+    Lacks { what: String, has: String },
+    #[error("cannot be the {role}; it can be {can}")]
+    Role { role: PeerRole, can: String },
+    #[error(
+        "does not {what}: its hello does not list the option {option}; leave {option} out, or use another peer"
+    )]
+    Option { what: &'static str, option: &'static str },
+    /// A claim that cannot be true.
+    #[error(
+        "{0}; docs/control-protocol.md says what each value means, and ipcost conformance examines the peer"
+    )]
+    Impossible(Box<Self>),
+    #[error("answered batch {id} with {ops} operations, not batch {} with {}", .asked.0, .asked.1)]
+    OtherBatch { id: u64, ops: u64, asked: (u64, u64) },
+    #[error("claims that {0} operations took no time")]
+    NoTime(u64),
+    #[error("claims that a batch took {claimed:?}, while {passed:?} passed here")]
+    TooSlow { claimed: Duration, passed: Duration },
+    #[error("claims that its last send returned after {sent:?}, and the batch was over after {claimed:?}")]
+    LateSend { sent: Duration, claimed: Duration },
+    #[error("claims {used} for a batch, and {processors} processors had {passed:?} for it")]
+    Usage { used: String, processors: u64, passed: Duration },
+    #[error("sent latencies, which it was not asked for")]
+    Unasked,
+    #[error("sent {count} latencies of {asked} operations")]
+    ManyLatencies { count: u64, asked: u64 },
+    #[error(
+        "sent latencies that do not fit into its batch of {claimed:?} with concurrency {concurrency}: the longest is {longest:?}"
+    )]
+    Latencies { claimed: Duration, concurrency: u32, longest: Duration },
+    #[error(
+        "did not tell the time of its operations, though its cell has a pace: measures {OPERATIONS} and {OPERATIONS_NS}"
+    )]
+    NoOperations,
+    #[error("claims the time of {count} operations of {asked}")]
+    ManyOperations { count: f64, asked: u64 },
+    #[error("claims {ns} ns for its operations, which do not fit into its batch of {claimed:?}")]
+    Operations { ns: f64, claimed: Duration },
+    #[error("sent a histogram {kind} that {reason}")]
+    Histogram { kind: LatencyKind, reason: Box<Self> },
+    #[error("sent a histogram {kind} of {count} operations, and {most} were asked for")]
+    LongHistogram { kind: LatencyKind, count: u64, most: u64 },
+    #[error("has no header, or more than {0} significant digits")]
+    Digits(u32),
+    #[error("is not {format}: {error}")]
+    Undecodable { format: &'static str, error: String },
+    #[error("counts more than there can be")]
+    Counts,
 }
 
 /// The share of what a connection does back to back that it carries with a queue that stays short.

@@ -1,10 +1,14 @@
 //! Histograms in messages of peers: HdrHistogram's version 2 encoding in Base64.
 
+use std::fmt::Display;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
 use ipcost_model::protocol::{Done, LatencyKind};
 use ipcost_stats::Histogram;
+
+use crate::error::PeerFault;
 
 /// Where the number of significant digits stands in the encoding: after the cookie, the length and the offset, four bytes each.
 const DIGITS: std::ops::Range<usize> = 12..16;
@@ -12,33 +16,32 @@ const DIGITS: std::ops::Range<usize> = 12..16;
 const MOST_DIGITS: u32 = 3;
 
 /// What a peer tells of each operation, as a list, a histogram, or both; so many operations have it at the most.
-pub fn reported(done: &Done, kind: LatencyKind, most: u64) -> Result<Histogram, String> {
+pub fn reported(done: &Done, kind: LatencyKind, most: u64) -> Result<Histogram, PeerFault> {
     let mut histogram = Histogram::of(done.values(kind).to_vec());
     if let Some(text) = done.histograms.get(kind.name()) {
-        let more = read(text).map_err(|reason| format!("sent a histogram {kind} that {reason}"))?;
+        let more = read(text).map_err(|reason| PeerFault::Histogram { kind, reason: Box::new(reason) })?;
         // What is too much to be counted must not be added up.
         if more.count() > most {
-            return Err(format!(
-                "sent a histogram {kind} of {} operations, and {most} were asked for",
-                more.count()
-            ));
+            return Err(PeerFault::LongHistogram { kind, count: more.count(), most });
         }
         histogram.add(&more);
     }
     Ok(histogram)
 }
 
-pub fn read(text: &str) -> Result<Histogram, String> {
-    let bytes = STANDARD.decode(text).map_err(|error| format!("is not Base64: {error}"))?;
+pub fn read(text: &str) -> Result<Histogram, PeerFault> {
+    let undecodable =
+        |format, error: &dyn Display| PeerFault::Undecodable { format, error: error.to_string() };
+    let bytes = STANDARD.decode(text).map_err(|error| undecodable("Base64", &error))?;
     let digits = bytes.get(DIGITS).and_then(|digits| digits.try_into().ok()).map(u32::from_be_bytes);
     if digits.is_none_or(|digits| digits > MOST_DIGITS) {
-        return Err(format!("has no header, or more than {MOST_DIGITS} significant digits"));
+        return Err(PeerFault::Digits(MOST_DIGITS));
     }
     let read = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]);
-    let read = read.map_err(|error| format!("is not in HdrHistogram's version 2 encoding: {error}"))?;
+    let read = read.map_err(|error| undecodable("in HdrHistogram's version 2 encoding", &error))?;
     let counts =
         read.iter_recorded().map(|step| (step.value_iterated_to(), step.count_since_last_iteration()));
-    Histogram::of_counts(counts).ok_or_else(|| "counts more than there can be".to_owned())
+    Histogram::of_counts(counts).ok_or(PeerFault::Counts)
 }
 
 #[cfg(test)]
@@ -75,10 +78,15 @@ mod tests {
         assert_eq!(reported(&done, LatencyKind::Late, 4).unwrap().count(), 4);
         assert_eq!(reported(&done, LatencyKind::Latency, 4).unwrap().count(), 0);
         for most in [0, 2] {
-            let error = reported(&done, LatencyKind::Late, most).unwrap_err();
+            let error = reported(&done, LatencyKind::Late, most).unwrap_err().to_string();
             assert_eq!(error, format!("sent a histogram late_ns of 3 operations, and {most} were asked for"));
         }
-        assert!(reported(&of("%%".to_owned()), LatencyKind::Late, 4).unwrap_err().contains("not Base64"));
+        assert!(
+            reported(&of("%%".to_owned()), LatencyKind::Late, 4)
+                .unwrap_err()
+                .to_string()
+                .contains("not Base64")
+        );
     }
 
     #[test]
@@ -89,7 +97,7 @@ mod tests {
             (text(5, &[1]), "more than 3"),
             (STANDARD.encode([0_u8; 40]), "version 2"),
         ] {
-            let error = read(&text).unwrap_err();
+            let error = read(&text).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ipcost_sys::private_dir::{
     ensure_private, make_private, open_own_lock, part_of, read_own, remove_whole, write_whole,
 };
-use ipcost_sys::{Context, SysError, data_dir, file_lock, host, measuring};
+use ipcost_sys::{Context, data_dir, file_lock, host, measuring};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
@@ -85,31 +85,21 @@ impl Journal {
     pub fn take() -> Result<Self, EngineError> {
         let dir = data_dir::of_runs_at_work().ok_or_else(|| {
             EngineError::Changing(
-                "there is no place to keep what is changed; set IPCOST_RUN_DIR to a directory of your own"
-                    .to_owned(),
+                "there is no place to keep what is changed; set IPCOST_RUN_DIR to a directory of your own",
             )
         })?;
         let make = |dir: &Path| make_private(dir).context(|| format!("cannot make {}", dir.display()));
         make(&dir)?;
         ensure_private(&dir)?;
         let journal = Self::held(&dir)?;
-        let Err(holder) = journal else {
-            let journal = journal.expect("not held by another");
-            if journal.path.symlink_metadata().is_ok() {
-                return Err(EngineError::Changing(format!(
-                    "a run that was killed has changed this machine, and that is not undone; ipcost doctor says how. Then remove {}",
-                    journal.path.display()
-                )));
-            }
-            return Ok(journal);
-        };
-        Err(EngineError::Changing(format!(
-            "another run changes this machine ({holder}); wait until it ends (--wait does)"
-        )))
+        if journal.path.symlink_metadata().is_ok() {
+            return Err(EngineError::NotUndone { journal: journal.path });
+        }
+        Ok(journal)
     }
 
-    /// The journal in a directory that exists, or who holds it.
-    fn held(dir: &Path) -> Result<Result<Self, String>, SysError> {
+    /// The journal in a directory that exists.
+    fn held(dir: &Path) -> Result<Self, EngineError> {
         let place = |end: &str| dir.join(format!("changes-{}.{end}", host::tag()));
         let path = place("lock");
         let failed = || format!("cannot lock {}", path.display());
@@ -117,13 +107,13 @@ impl Journal {
         if !file_lock::lock(&lock).context(failed)? {
             let mut holder = String::new();
             let _ = lock.take(MOST_BYTES).read_to_string(&mut holder);
-            return Ok(Err(holder.escape_debug().to_string()));
+            return Err(EngineError::Held(holder.escape_debug().to_string()));
         }
         let holder = format!("process {} of {} since {}", std::process::id(), measuring::own_user(), now());
         let written =
             lock.set_len(0).and_then(|()| lock.rewind()).and_then(|()| lock.write_all(holder.as_bytes()));
         written.context(failed)?;
-        Ok(Ok(Self { path: place("json"), lock }))
+        Ok(Self { path: place("json"), lock })
     }
 
     pub fn path(&self) -> &Path {
@@ -197,12 +187,12 @@ fn look(undo: bool) -> Option<String> {
     let deadline = Instant::now() + PATIENCE;
     let journal = loop {
         match Journal::held(&dir) {
-            Ok(Ok(journal)) => break journal,
+            Ok(journal) => break journal,
             // Where its engine is gone, its guard or a command is about to end.
-            Ok(Err(holder)) if !is_measuring(&holder) && Instant::now() < deadline => {
+            Err(EngineError::Held(holder)) if !is_measuring(&holder) && Instant::now() < deadline => {
                 std::thread::sleep(AGAIN);
             }
-            Ok(Err(_)) => return None,
+            Err(EngineError::Held(_)) => return None,
             Err(error) => return refused(error.to_string()),
         }
     };

@@ -193,7 +193,7 @@ impl RunningPeer {
                         plain(&line, SHOWN_OF_RUBBISH)
                     )));
                 }
-                Err(error) => return Err(fault(&error.to_string())),
+                Err(error) => return Err(fault(&error)),
             }
             if self.inbox.len() > MOST_AHEAD {
                 return Err(fault(
@@ -345,8 +345,8 @@ fn blame(peers: &mut [&mut RunningPeer], first: usize) -> Failure {
     Failure::Peer(guilty, fault)
 }
 
-pub fn fault(reason: &str) -> Fault {
-    Fault { reason: reason.to_owned(), said: false }
+pub fn fault(reason: &(impl ToString + ?Sized)) -> Fault {
+    Fault { reason: reason.to_string(), said: false }
 }
 
 /// A peer's error text, in one line and without control characters.

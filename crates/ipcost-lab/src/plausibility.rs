@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use ipcost_model::protocol::{Done, OPERATIONS, OPERATIONS_NS, PeerRole};
 
+use crate::error::PeerFault;
+
 /// How far a peer's time may exceed the engine's, which also includes the messages around a batch.
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(1);
 /// How far a peer's processor time may exceed what the engine can account for: it may include start-up, and some
@@ -12,10 +14,6 @@ const CLOCK_TOLERANCE: Duration = Duration::from_millis(1);
 const USAGE_TOLERANCE: Duration = Duration::from_millis(100);
 /// No processor switches processes faster, nanoseconds.
 const FASTEST_SWITCH_NS: u128 = 50;
-
-/// Advice for impossible claims.
-const ADVICE: &str =
-    "docs/control-protocol.md says what each value means, and ipcost conformance examines the peer";
 
 /// A pace that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,75 +45,65 @@ pub struct PeerRequest {
 }
 
 /// Checks a peer's claims.
-pub fn check(done: &Done, asked: &PeerRequest) -> Result<(), String> {
+pub fn check(done: &Done, asked: &PeerRequest) -> Result<(), PeerFault> {
     answered(done, asked)
         .and_then(|()| elapsed(done, asked))
         .and_then(|()| usage(done, asked))
         .and_then(|()| latencies(done, asked))
         .and_then(|()| operations(done, asked))
-        .map_err(|reason| format!("{reason}; {ADVICE}"))
+        .map_err(|fault| PeerFault::Impossible(Box::new(fault)))
 }
 
-fn answered(done: &Done, asked: &PeerRequest) -> Result<(), String> {
+fn answered(done: &Done, asked: &PeerRequest) -> Result<(), PeerFault> {
     if (done.id, done.ops) == (asked.id, asked.ops) {
         return Ok(());
     }
-    Err(format!(
-        "answered batch {} with {} operations, not batch {} with {}",
-        done.id, done.ops, asked.id, asked.ops
-    ))
+    Err(PeerFault::OtherBatch { id: done.id, ops: done.ops, asked: (asked.id, asked.ops) })
 }
 
 /// The client's time is the result, and cannot be zero. A server may have nothing to do, as in some floors.
-fn elapsed(done: &Done, asked: &PeerRequest) -> Result<(), String> {
+fn elapsed(done: &Done, asked: &PeerRequest) -> Result<(), PeerFault> {
     let passed = asked.passed;
     if done.wall_ns == 0 && asked.role == PeerRole::Client {
-        return Err(format!("claims that {} operations took no time", done.ops));
+        return Err(PeerFault::NoTime(done.ops));
     }
     let claimed = Duration::from_nanos(done.wall_ns);
     if claimed > passed.saturating_add(CLOCK_TOLERANCE) {
-        return Err(format!("claims that a batch took {claimed:?}, while {passed:?} passed here"));
+        return Err(PeerFault::TooSlow { claimed, passed });
     }
-    match done.sent_ns {
-        Some(sent_ns) if sent_ns > done.wall_ns => Err(format!(
-            "claims that its last send returned after {:?}, and the batch was over after {claimed:?}",
-            Duration::from_nanos(sent_ns)
-        )),
+    match done.sent_ns.map(Duration::from_nanos) {
+        Some(sent) if sent > claimed => Err(PeerFault::LateSend { sent, claimed }),
         _ => Ok(()),
     }
 }
 
-fn usage(done: &Done, asked: &PeerRequest) -> Result<(), String> {
+fn usage(done: &Done, asked: &PeerRequest) -> Result<(), PeerFault> {
     let PeerRequest { passed, processors, .. } = *asked;
     let most = passed.as_nanos().saturating_mul(processors.into()).saturating_add(USAGE_TOLERANCE.as_nanos());
     let used_ns = done.usage.cpu_ns();
     let switches = done.usage.voluntary_switches.saturating_add(done.usage.involuntary_switches);
     if u128::from(switches) > most / FASTEST_SWITCH_NS {
-        return Err(format!(
-            "claims {switches} switches for a batch, and {processors} processors had {passed:?} for it"
-        ));
+        return Err(PeerFault::Usage { used: format!("{switches} switches"), processors, passed });
     }
     if u128::from(used_ns) <= most {
         return Ok(());
     }
-    let used = Duration::from_nanos(used_ns);
-    Err(format!(
-        "claims {used:?} of processor time for a batch, and {processors} processors had {passed:?} for it"
-    ))
+    let used = format!("{:?} of processor time", Duration::from_nanos(used_ns));
+    Err(PeerFault::Usage { used, processors, passed })
 }
 
 /// The latencies are of different operations, and every worker runs its own in sequence.
-fn latencies(done: &Done, asked: &PeerRequest) -> Result<(), String> {
+fn latencies(done: &Done, asked: &PeerRequest) -> Result<(), PeerFault> {
     let count = done.latency_ns.len() as u64;
     let tells = asked.paced.map_or(asked.role == PeerRole::Client, |paced| paced.tells);
     if count == 0 || !tells {
         return Ok(());
     }
     if !asked.latency && asked.paced.is_none() {
-        return Err("sent latencies, which it was not asked for".to_owned());
+        return Err(PeerFault::Unasked);
     }
     if count > asked.exchanges {
-        return Err(format!("sent {count} latencies of {} operations", asked.exchanges));
+        return Err(PeerFault::ManyLatencies { count, asked: asked.exchanges });
     }
     let claimed = span(done, asked);
     let all_ns: u128 = done.latency_ns.iter().copied().map(u128::from).sum();
@@ -123,10 +111,7 @@ fn latencies(done: &Done, asked: &PeerRequest) -> Result<(), String> {
     let most_ns = claimed.saturating_add(CLOCK_TOLERANCE).as_nanos() * at_once;
     if all_ns > most_ns {
         let longest = Duration::from_nanos(done.latency_ns.iter().copied().max().unwrap_or_default());
-        return Err(format!(
-            "sent latencies that do not fit into its batch of {claimed:?} with concurrency {}: the longest is {longest:?}",
-            asked.concurrency
-        ));
+        return Err(PeerFault::Latencies { claimed, concurrency: asked.concurrency, longest });
     }
     Ok(())
 }
@@ -147,26 +132,22 @@ impl PeerRequest {
 }
 
 /// Where a pace is kept, the time of single operations is the result.
-fn operations(done: &Done, asked: &PeerRequest) -> Result<(), String> {
+fn operations(done: &Done, asked: &PeerRequest) -> Result<(), PeerFault> {
     if !asked.paced.is_some_and(|paced| paced.tells) {
         return Ok(());
     }
     let reported =
         |name: &str| done.measures.get(name).copied().filter(|value| value.is_finite() && *value > 0.0);
     let (Some(count), Some(ns)) = (reported(OPERATIONS), reported(OPERATIONS_NS)) else {
-        return Err(format!(
-            "did not tell the time of its operations, though its cell has a pace: measures {OPERATIONS} and {OPERATIONS_NS}"
-        ));
+        return Err(PeerFault::NoOperations);
     };
     if count > asked.exchanges as f64 {
-        return Err(format!("claims the time of {count} operations of {}", asked.exchanges));
+        return Err(PeerFault::ManyOperations { count, asked: asked.exchanges });
     }
     let claimed = span(done, asked);
     let at_once = if asked.overlaps() { count } else { f64::from(asked.concurrency) };
     if ns > claimed.saturating_add(CLOCK_TOLERANCE).as_nanos() as f64 * at_once {
-        return Err(format!(
-            "claims {ns} ns for its operations, which do not fit into its batch of {claimed:?}"
-        ));
+        return Err(PeerFault::Operations { ns, claimed });
     }
     Ok(())
 }
@@ -242,10 +223,10 @@ mod tests {
             (Done { latency_ns: vec![430_000; 100], ..honest() }, "do not fit into its batch of 20ms"),
             (Done { latency_ns: vec![u64::MAX; 100], ..honest() }, "do not fit"),
         ] {
-            let reason = check(&done, &ASKED).unwrap_err();
+            let reason = check(&done, &ASKED).unwrap_err().to_string();
             assert!(reason.contains(says) && reason.contains("ipcost conformance"), "{reason}");
         }
-        let unasked = check(&honest(), &PeerRequest { latency: false, ..ASKED }).unwrap_err();
+        let unasked = check(&honest(), &PeerRequest { latency: false, ..ASKED }).unwrap_err().to_string();
         assert!(unasked.contains("not asked for"), "{unasked}");
         let paced = |done: Done, overlaps| {
             check(
@@ -281,7 +262,7 @@ mod tests {
             (reported(100.0, 1_500_000_000.0), "do not fit into its batch"),
             (reported(100.0, f64::NAN), "did not tell"),
         ] {
-            let reason = paced(done, false).unwrap_err();
+            let reason = paced(done, false).unwrap_err().to_string();
             assert!(reason.contains(says), "{reason}");
         }
         let server = PeerRequest { role: PeerRole::Server, ..ASKED };

@@ -1,9 +1,10 @@
 //! What can go wrong in a peer.
 
 use std::io;
+use std::net::SocketAddr;
 
 use ipcost_sys::SysError;
-use ipcost_sys::transport::TransportError;
+use ipcost_sys::private_dir::MAX_SOCKET_PATH;
 
 /// What failed and where; its text becomes the protocol's error message.
 #[derive(Debug, thiserror::Error)]
@@ -11,10 +12,7 @@ pub enum PeerError {
     /// The engine sent something invalid at this point.
     #[error("protocol: {0}")]
     Protocol(String),
-    /// A transport could not be set up, or a connection could not be opened.
-    #[error(transparent)]
-    Transport(#[from] TransportError),
-    /// A system call outside the transports failed.
+    /// A system call failed, a transport could not be set up, or a connection could not be opened.
     #[error(transparent)]
     System(#[from] SysError),
     /// Sending or receiving failed.
@@ -45,12 +43,39 @@ pub enum PeerError {
     /// A hand-over arrived out of order.
     #[error("hand-over {}: the word is {found}, not {expected}", operation + 1)]
     OutOfOrder { operation: u64, found: u32, expected: u32 },
+    /// A server's reply is not of its protocol, or cannot be measured.
+    #[error("{0}")]
+    Reply(&'static str),
+    #[error("{}", ipcost_model::unknown(what, name, known.iter().copied()))]
+    Unknown { what: &'static str, name: String, known: Vec<&'static str> },
+    #[error("a server is not reached over {0}; give unix, tcp")]
+    UnknownTransport(String),
+    #[error("--unix {0} is not a valid socket path; give one of 1 to {MAX_SOCKET_PATH} bytes")]
+    SocketPath(String),
+    #[error("--tcp {text} names no {lacks}; give HOST:PORT, such as 127.0.0.1:{port}")]
+    HostPort { text: String, lacks: &'static str, port: u16 },
+    #[error("{host} is {wrong}")]
+    Host { host: String, wrong: &'static str },
+    #[error(
+        "no server listens at localhost:{port} ({tried}); start one there, or give no address to have a private one started"
+    )]
+    NoServer { port: u16, tried: String },
+    #[error(
+        "localhost:{port} is two servers of different users, {first} and {second}; give one of the two addresses"
+    )]
+    TwoServers { port: u16, first: SocketAddr, second: SocketAddr },
     /// A program that the peer drives failed, or the request to it did.
     #[error("{0}")]
     Program(String),
     /// A worker has ended.
     #[error("a worker has ended: {0}")]
     Worker(String),
+}
+
+impl From<&'static str> for PeerError {
+    fn from(wrong: &'static str) -> Self {
+        Self::Reply(wrong)
+    }
 }
 
 /// The other side closed in the middle.

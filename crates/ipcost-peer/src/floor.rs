@@ -6,8 +6,9 @@
 use std::io;
 
 use ipcost_model::Cell;
+use ipcost_sys::SysError;
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::transport::{Connection, Copier, FloorPartLoop, HandOver, TransportError};
+use ipcost_sys::transport::{Connection, Copier, FloorPartLoop, HandOver};
 
 use crate::buffer::{Buffer, offsets_of};
 use crate::error::PeerError;
@@ -33,9 +34,7 @@ pub fn server(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, Peer
 fn part(connection: Connection) -> Result<FloorPartLoop, PeerError> {
     match connection {
         Connection::FloorPart(part) => Ok(part),
-        _ => {
-            Err(TransportError::Refused("pattern floor takes a floor, and this is a transport".into()).into())
-        }
+        _ => Err(SysError::Invalid("pattern floor takes a floor, and this is a transport").into()),
     }
 }
 

@@ -51,6 +51,7 @@ mod copying;
 pub mod counters;
 pub mod data_dir;
 pub mod disk;
+mod error;
 pub mod facts;
 pub mod file_lock;
 pub mod firewall;
@@ -90,30 +91,7 @@ pub use system::{
     whole_command, worker,
 };
 
-use std::io;
-
 pub use contract::{Launch, ListenerOwner, Listens, Neighbour, TcpEnd, User, Woken};
+pub use error::{Context, SysError};
 pub use system::abstract_address::unguessable;
 pub use system::descriptor::Descriptor;
-
-/// A failed system call: the attempted action, and the system's error.
-#[derive(Debug, thiserror::Error)]
-#[error("{action}: {source}")]
-pub struct SysError {
-    /// The attempted action, and its object.
-    pub action: String,
-    #[source]
-    pub source: io::Error,
-}
-
-/// Adds the attempted action to a system error.
-pub trait Context<T> {
-    /// Names the action that failed.
-    fn context(self, action: impl FnOnce() -> String) -> Result<T, SysError>;
-}
-
-impl<T, E: Into<io::Error>> Context<T> for Result<T, E> {
-    fn context(self, action: impl FnOnce() -> String) -> Result<T, SysError> {
-        self.map_err(|error| SysError { action: action(), source: error.into() })
-    }
-}

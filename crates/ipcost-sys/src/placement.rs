@@ -4,6 +4,7 @@ use ipcost_model::Placement;
 
 use crate::system::processors::by_core;
 
+use crate::SysError;
 use crate::facts::text::{line, listed};
 
 /// The processors available to this program, by physical core.
@@ -29,18 +30,16 @@ impl Topology {
     }
 
     /// Where client and server run: a processor each, or `None` if the scheduler decides.
-    pub fn pair(&self, placement: Placement) -> Result<Option<(usize, usize)>, String> {
+    pub fn pair(&self, placement: Placement) -> Result<Option<(usize, usize)>, SysError> {
         // The last cores: interrupts and system services tend to sit on the first.
         match (placement, self.cores.as_slice()) {
             (Placement::Free, _) => Ok(None),
-            (_, []) => {
-                Err(format!("placement {placement} needs to know the processors, and they cannot be read"))
-            }
+            (_, []) => Err(SysError::UnknownProcessors(placement)),
             (Placement::Together, [.., last]) => Ok(Some((last[0], last[0]))),
             (Placement::Apart, [.., before, last]) => Ok(Some((last[0], before[0]))),
-            (Placement::Apart, _) => {
-                Err("placement apart needs two physical cores; this machine offers one".to_owned())
-            }
+            (Placement::Apart, _) => Err(SysError::Unsupported(
+                "placement apart needs two physical cores; this machine offers one",
+            )),
         }
     }
 
@@ -72,9 +71,9 @@ mod tests {
     #[test]
     fn pairs_follow_the_cores() {
         let smt = Topology { cores: vec![vec![0, 2], vec![1, 3]] };
-        assert_eq!(smt.pair(Placement::Free), Ok(None));
-        assert_eq!(smt.pair(Placement::Together), Ok(Some((1, 1))));
-        assert_eq!(smt.pair(Placement::Apart), Ok(Some((1, 0))));
+        assert_eq!(smt.pair(Placement::Free).unwrap(), None);
+        assert_eq!(smt.pair(Placement::Together).unwrap(), Some((1, 1)));
+        assert_eq!(smt.pair(Placement::Apart).unwrap(), Some((1, 0)));
         assert_eq!(smt.processors(), 4);
         assert_eq!(smt.client_of(2, Placement::Together), Some(2));
         assert_eq!(
@@ -87,7 +86,7 @@ mod tests {
         assert!(one.pair(Placement::Apart).is_err());
         assert!(one.pair(Placement::Together).is_ok());
         let unknown = Topology { cores: Vec::new() };
-        assert_eq!(unknown.pair(Placement::Free), Ok(None), "the scheduler needs no help");
+        assert_eq!(unknown.pair(Placement::Free).unwrap(), None, "the scheduler needs no help");
         assert!(unknown.pair(Placement::Together).is_err() && unknown.pair(Placement::Apart).is_err());
     }
 

@@ -43,7 +43,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     };
     let outputs = Outputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
     outputs.check(None).map_err(Problem::usage)?;
-    let named = find_named(name).map_err(|error| Problem::usage(anyhow!("{error}")))?;
+    let named = find_named(name).map_err(|error| Problem::usage(error.into()))?;
     let kind = named.kind;
     let request = request(named, &args).map_err(Problem::usage)?;
     let others = guarded(kind, &request, args.asked.expose_to_local_users)?;
@@ -102,7 +102,7 @@ pub fn resume(
     if request.requests.is_empty() {
         return Err(Problem::usage(anyhow!("what the run was asked cannot be read: it names no request")));
     }
-    let kind = find(&request.server).map_err(|error| Problem::usage(anyhow!("{error}")))?;
+    let kind = find(&request.server).map_err(|error| Problem::usage(error.into()))?;
     let others = guarded(kind, &request, request.others == Some(Others::Admitted))?;
     let request = AppRequest { others, ..request };
     let begun = &killed.samples.begun;
@@ -166,7 +166,7 @@ pub(crate) fn load(
     (connections, budget): (u32, Duration),
     placement: Placement,
 ) -> Result<ServerUnderLoad, Problem> {
-    let named = find_named(name).map_err(|error| Problem::usage(anyhow!("{error}")))?;
+    let named = find_named(name).map_err(|error| Problem::usage(error.into()))?;
     let kind = named.kind;
     let request = asked(named, args).map_err(Problem::usage)?;
     if !request.given.is_empty() {
@@ -282,18 +282,12 @@ fn owners(names: &[String]) -> anyhow::Result<Vec<String>> {
 pub(crate) fn asked(named: NamedServer, args: &ServerArgs) -> anyhow::Result<AppRequest> {
     let kind = named.kind;
     let given = GivenAddress {
-        unix: args
-            .unix
-            .as_deref()
-            .map(ServerAddress::of_path)
-            .transpose()
-            .map_err(|error| anyhow!("{error}"))?,
+        unix: args.unix.as_deref().map(ServerAddress::of_path).transpose()?,
         tcp: args
             .tcp
             .as_deref()
             .map(|text| ServerAddress::of_host_and_port(text, args.remote))
-            .transpose()
-            .map_err(|error| anyhow!("{error}"))?,
+            .transpose()?,
     };
     let login = Login {
         user: args.user.clone(),

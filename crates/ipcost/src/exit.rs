@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_cause_is_said_once() {
         let source = || std::io::Error::other("no room");
-        let named = ipcost_sys::SysError { action: "cannot write x".to_owned(), source: source() };
+        let named = ipcost_sys::SysError::Call { action: "cannot write x".to_owned(), source: source() };
         assert_eq!(in_full(&EngineError::from(named).into()), "cannot write x: no room");
         let unnamed = anyhow::Error::from(source()).context("cannot write x");
         assert_eq!(in_full(&unnamed), "cannot write x: no room");

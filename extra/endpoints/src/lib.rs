@@ -13,8 +13,9 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, Delivery, Pattern};
 use ipcost_peer::Library;
 use ipcost_sys::transport::{
-    Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
+    Channel, Client, Connection, Provision, Rendezvous, Server, Transport, Waitable,
 };
+use ipcost_sys::{Context, SysError};
 use serde_json::{Value, json};
 
 /// How long a call waits before it checks for the other side: libraries wait for ever for one that is gone.
@@ -65,22 +66,17 @@ impl<E> Over<E> {
     }
 
     /// Where a worker's socket listens.
-    fn url(&self, address: &Address, worker: u32) -> Result<String, TransportError> {
-        let text = |key: &str| {
+    fn url(&self, address: &Address, worker: u32) -> Result<String, SysError> {
+        let text = |key, missing| {
             let value = address.get(key).and_then(Value::as_str);
-            value.ok_or_else(|| TransportError::Refused(format!("the address has no {key}")))
+            value.ok_or(SysError::Invalid(missing))
         };
         if self.capabilities.name == TCP.name {
-            return Ok(format!("tcp://{}:0", text("host")?));
+            return Ok(format!("tcp://{}:0", text("host", "the address has no host")?));
         }
-        let path = text("path")?;
+        let path = text("path", "the address has no path")?;
         Ok(if worker == 0 { format!("ipc://{path}") } else { format!("ipc://{path}.{worker}") })
     }
-}
-
-fn failed(url: &str) -> impl FnOnce(io::Error) -> TransportError {
-    let url = url.to_owned();
-    move |error| TransportError::Refused(format!("{url}: {error}"))
 }
 
 impl<E: Endpoint> Transport for Over<E> {
@@ -88,15 +84,15 @@ impl<E: Endpoint> Transport for Over<E> {
         self.capabilities
     }
 
-    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
-        Err(TransportError::Refused("the engine provides for its own transports".to_owned()))
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, SysError> {
+        Err(SysError::Invalid("the engine provides for its own transports"))
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         let (mut endpoints, mut urls) = (VecDeque::new(), Vec::new());
         for worker in 0..cell.concurrency {
             let url = self.url(address, worker)?;
-            let (endpoint, bound) = E::listen(&url, cell.pattern).map_err(failed(&url))?;
+            let (endpoint, bound) = E::listen(&url, cell.pattern).context(|| url.clone())?;
             endpoints.push_back(endpoint);
             urls.push(bound);
         }
@@ -105,12 +101,12 @@ impl<E: Endpoint> Transport for Over<E> {
         Ok(Box::new(Listening { address, endpoints: Mutex::new(endpoints) }))
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         let urls = address.get(URLS).and_then(Value::as_array);
         let url = urls.and_then(|urls| urls.get(worker as usize)).and_then(Value::as_str);
-        let missing = || TransportError::Refused("the server is not a peer of the same library".to_owned());
+        let missing = SysError::Invalid("the server is not a peer of the same library");
         Ok(Box::new(Dialling::<E> {
-            url: url.ok_or_else(missing)?.to_owned(),
+            url: url.ok_or(missing)?.to_owned(),
             pattern: cell.pattern,
             endpoint: PhantomData,
         }))
@@ -127,7 +123,7 @@ impl<E: Endpoint> Server for Listening<E> {
         self.address.clone()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+    fn try_accept(&mut self) -> Result<Option<Connection>, SysError> {
         let next = self.endpoints.get_mut().unwrap_or_else(PoisonError::into_inner).pop_front();
         Ok(next.map(|endpoint| Connection::Other(Box::new(endpoint))))
     }
@@ -148,8 +144,8 @@ struct Dialling<E> {
 }
 
 impl<E: Endpoint> Client for Dialling<E> {
-    fn connect(&mut self) -> Result<Connection, TransportError> {
-        let endpoint = E::dial(&self.url, self.pattern).map_err(failed(&self.url))?;
+    fn connect(&mut self) -> Result<Connection, SysError> {
+        let endpoint = E::dial(&self.url, self.pattern).context(|| self.url.clone())?;
         Ok(Connection::Other(Box::new(endpoint)))
     }
 }

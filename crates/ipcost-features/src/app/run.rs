@@ -338,7 +338,7 @@ pub fn look(kind: &ServerKind, asked: &AppRequest, bench: &mut ProcessBench) -> 
     bench.services_last(lasts);
     let [unix, tcp] = ["unix", "tcp"].map(|transport| {
         let address = bench.address_of_service(kind.name, transport).unwrap_or_default();
-        facts(&ServerAddress::of(transport, &address).map_err(LabError::Refused)?)
+        facts(&ServerAddress::of(transport, &address).map_err(|error| LabError::Refused(error.to_string()))?)
     });
     Ok(SeenServer { unix: Some(unix?), tcp: Some(tcp?), lasts: Some(lasts) })
 }

@@ -39,11 +39,13 @@ pub struct RunPeer {
 
 impl RunPeer {
     fn kind(&self) -> Result<&'static ServerKind, LabError> {
-        find_any(&self.app).map_err(LabError::Refused)
+        find_any(&self.app).map_err(|error| LabError::Refused(error.to_string()))
     }
 
     fn tool(&self) -> Result<Option<&'static LoadTool>, LabError> {
-        let find = |name: &String| LoadTool::find(name, &self.app).map_err(LabError::Refused);
+        let find = |name: &String| {
+            LoadTool::find(name, &self.app).map_err(|error| LabError::Refused(error.to_string()))
+        };
         self.tool.as_ref().map(find).transpose()
     }
 

@@ -12,12 +12,14 @@ mod wall_clock;
 pub use self::stalls::Stalls;
 
 use std::collections::BTreeMap;
+use std::io;
 
 use ipcost_foreign::{BuiltIn, Cache, Unavailable};
 use ipcost_model::{
     Begun, Envelope, ExpandError, Expanded, Job, NATIVE, Offers, PeerState, Placement, Plan, Resumed,
     Samples, ServiceCommand, expand,
 };
+use ipcost_sys::SysError;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::{Entrance, NetNamespace};
 use ipcost_sys::placement::Topology;
@@ -52,6 +54,30 @@ pub enum LabError {
     Failed(String),
     #[error(transparent)]
     Engine(#[from] EngineError),
+    #[error("{cell}: {error}")]
+    Cell { cell: String, error: SysError },
+    #[error(
+        "this run needs about {needed} open descriptors, and the limit is {limit}; raise it with ulimit -n {needed}, or take less concurrency"
+    )]
+    Descriptors { needed: u64, limit: u64 },
+    #[error(
+        "{cell}: a concurrency of {asked} does not fit: {name} allows {most} here; {remedy}, or take less concurrency"
+    )]
+    Concurrency { cell: String, asked: u64, name: String, most: u64, remedy: String },
+    /// The commands of arms or what they leave contradict each other.
+    #[error("{0}")]
+    Arms(&'static str),
+    #[error(
+        "ipcost cannot tell how to undo \"{rest}\"{of}; give the command that does (--restore), the files that hold all it sets (--keep), or --restore true if there is nothing to undo"
+    )]
+    NoUndo { rest: String, of: String },
+    #[error("{0} cannot be read as text, so it cannot be put back")]
+    NotText(String),
+    #[error(
+        "{path} cannot be written: {error}{}",
+        if error.kind() == io::ErrorKind::PermissionDenied { "; it takes root: sudo ipcost ab …" } else { "" }
+    )]
+    ReadOnly { path: String, error: io::Error },
     /// The request is wrong, or this system lacks something it needs; one line that says what to do.
     #[error("{0}")]
     Refused(String),
@@ -93,7 +119,8 @@ impl Lab {
     /// The cells of a job; those that this machine cannot run are unavailable, with the reason.
     pub fn cells(&self, job: &Job) -> Result<Expanded, LabError> {
         let topology = Topology::read();
-        let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
+        let unavailable =
+            |placement: &Placement| Some((*placement, topology.pair(*placement).err()?.to_string()));
         let placements_unavailable: Vec<_> = Placement::ALL.iter().filter_map(unavailable).collect();
         let transports = transport::states();
         let offers = Offers {
@@ -116,9 +143,9 @@ impl Lab {
             plan.notes.push(found);
         }
         if let Some(planned) = &mut plan.arms {
-            planned.before = before(&planned.arms).map_err(LabError::Refused)?;
+            planned.before = before(&planned.arms)?;
         }
-        room::fitted(plan).map_err(LabError::Refused)
+        room::fitted(plan)
     }
 
     /// Plans a job with its own settings.
@@ -131,11 +158,9 @@ impl Lab {
         self.check_peers(&begun.plan)?;
         let topology = Topology::read();
         for cell in begun.plan.measurable().map(|index| &begun.plan.cells[index]) {
-            topology
-                .pair(cell.placement)
-                .map_err(|reason| LabError::Refused(format!("{}: {reason}", cell.id)))?;
+            topology.pair(cell.placement).map_err(|error| LabError::Cell { cell: cell.id.clone(), error })?;
         }
-        room::check(&begun.plan).map_err(LabError::Refused)
+        room::check(&begun.plan)
     }
 
     fn check_peers(&self, plan: &Plan) -> Result<(), LabError> {

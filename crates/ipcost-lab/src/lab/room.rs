@@ -5,6 +5,8 @@ use ipcost_model::{Capabilities, OptionGroup, Pattern, Plan, PlannedCell};
 use ipcost_sys::limits::{Room, room};
 use ipcost_sys::transport;
 
+use super::LabError;
+
 /// Descriptors of the engine for the pipes of a cell's two processes.
 const OF_A_CELL: u64 = 2 * 4;
 /// Descriptors of the engine besides those of cells, and of a peer besides its channels.
@@ -19,39 +21,34 @@ const WORKER_BYTES: u64 = 64 * 1024;
 const MANY: u64 = 1_000;
 
 /// Fits a plan into the system's limits, as [`fit`] does.
-pub(super) fn fitted(plan: Plan) -> Result<Plan, String> {
+pub(super) fn fitted(plan: Plan) -> Result<Plan, LabError> {
     fit(plan, &room())
 }
 
 /// Whether the system still has room for a plan that fitted before.
-pub(super) fn check(plan: &Plan) -> Result<(), String> {
+pub(super) fn check(plan: &Plan) -> Result<(), LabError> {
     fit(plan.clone(), &room()).map(drop)
 }
 
 /// Fits a plan into given limits: measures its cells in groups, so that descriptors and processes suffice.
-fn fit(mut plan: Plan, room: &Room) -> Result<Plan, String> {
+fn fit(mut plan: Plan, room: &Room) -> Result<Plan, LabError> {
     let cells: Vec<&PlannedCell> = plan.measurable().map(|index| &plan.cells[index]).collect();
     let channels = cells.iter().map(|cell| u64::from(cell.cell.concurrency)).max().unwrap_or(0);
     let of_engine = OWN + cells.iter().map(|cell| of_engine(cell)).max().unwrap_or(0);
     let needed = of_engine + OF_A_CELL;
     if needed > room.descriptors {
-        return Err(format!(
-            "this run needs about {needed} open descriptors, and the limit is {}; raise it with ulimit -n {needed}, or take less concurrency",
-            room.descriptors
-        ));
+        return Err(LabError::Descriptors { needed, limit: room.descriptors });
     }
     let mut notes = Vec::new();
     for cell in &cells {
-        transport::fits(&cell.cell).map_err(|reason| format!("{}: {reason}", cell.id))?;
+        transport::fits(&cell.cell).map_err(|error| LabError::Cell { cell: cell.id.clone(), error })?;
         let Some(tightest) = ceilings(cell, room).into_iter().min_by_key(|ceiling| ceiling.most) else {
             continue;
         };
         let asked = u64::from(cell.cell.concurrency);
         if asked > tightest.most {
-            return Err(format!(
-                "{}: a concurrency of {asked} does not fit: {} allows {} here; {}, or take less concurrency",
-                cell.id, tightest.name, tightest.most, tightest.remedy
-            ));
+            let Ceiling { name, most, remedy } = tightest;
+            return Err(LabError::Concurrency { cell: cell.id.clone(), asked, name, most, remedy });
         }
         notes.extend(many(cell, &tightest, room));
     }
@@ -195,7 +192,7 @@ mod tests {
         let narrow = |change: fn(&mut Room)| {
             let mut room = roomy();
             change(&mut room);
-            fit(planned(MANY_CLIENTS), &room).unwrap_err()
+            fit(planned(MANY_CLIENTS), &room).unwrap_err().to_string()
         };
         for (error, name, allowed, remedy) in [
             (narrow(|room| room.descriptors = 5_064), "(ulimit -n)", "5000", "ulimit -n 10064"),
@@ -217,9 +214,9 @@ mod tests {
         let spread = "[[cells]]\npattern = \"connect\"\ntransport = \"tcp\"\nconcurrency = 10000\n";
         assert!(fit(planned(spread), &Room { ports: Some(100), ..roomy() }).is_ok());
         let one_source = format!("{spread}options = {{ spread_sources = false }}\n");
-        let error = fit(planned(&one_source), &Room { ports: Some(100), ..roomy() }).unwrap_err();
+        let error = fit(planned(&one_source), &Room { ports: Some(100), ..roomy() }).unwrap_err().to_string();
         assert!(error.contains("ip_local_port_range allows 100 here"), "{error}");
-        let error = fit(planned(MANY_CLIENTS), &Room { descriptors: 40, ..roomy() }).unwrap_err();
+        let error = fit(planned(MANY_CLIENTS), &Room { descriptors: 40, ..roomy() }).unwrap_err().to_string();
         assert!(error.contains("open descriptors, and the limit is 40"), "{error}");
     }
 

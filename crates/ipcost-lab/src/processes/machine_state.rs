@@ -15,6 +15,7 @@ use super::setting_files::{by_hand, holds, put_back, read, setting};
 use crate::error::EngineError;
 use crate::guard::Guard;
 use crate::journal::{Journal, JournalEntry};
+use crate::lab::LabError;
 use crate::lab::own_command;
 
 /// What an arm has set, as read back.
@@ -90,8 +91,10 @@ impl MachineState {
         ended.map_err(failed)?;
         let now = self.read_back();
         self.note(|entry| entry.set_by_arm(&now))?;
-        self.check(name, now).map_err(|reason| failed((reason, String::new())))?;
-        self.wait(interrupt)
+        match self.mistake(name, now) {
+            Some(mistake) => Err(failed((mistake, String::new()))),
+            None => self.wait(interrupt),
+        }
     }
 
     /// Writes down how the machine is, before anything is changed.
@@ -142,13 +145,13 @@ impl MachineState {
         self.before.iter().map(|file| read(&file.path)).collect()
     }
 
-    /// Checks what the command of an arm has set.
-    fn check(&mut self, name: ArmName, now: ArmState) -> Result<(), String> {
+    /// What is wrong with what the command of an arm has set.
+    fn mistake(&mut self, name: ArmName, now: ArmState) -> Option<String> {
         let command = self.arms.arm(name).command.as_deref().unwrap_or_default();
         for (path, wanted) in understand(command).settings {
-            let found = read(&path).ok_or_else(|| format!("{path} cannot be read back"))?;
+            let Some(found) = read(&path) else { return Some(format!("{path} cannot be read back")) };
             if wanted.is_some_and(|wanted| !holds(&path, &wanted, &found)) {
-                return Err(format!("it succeeded, and {path} is still {}", setting(&path, &found)));
+                return Some(format!("it succeeded, and {path} is still {}", setting(&path, &found)));
             }
         }
         let other = if name == ArmName::A { ArmName::B } else { ArmName::A };
@@ -161,9 +164,9 @@ impl MachineState {
                 .iter()
                 .map(|file| format!("{} is {}", file.path, read(&file.path).unwrap_or_default().trim()))
                 .collect();
-            return Err(format!("both arms leave the machine in one state: {}", files.join(", ")));
+            return Some(format!("both arms leave the machine in one state: {}", files.join(", ")));
         }
-        Ok(())
+        None
     }
 
     /// Puts the machine back as it was.
@@ -223,8 +226,8 @@ impl Restoration {
             }
         }
         for file in &self.files {
-            if let Err(reason) = put_back(file) {
-                reasons.push(reason);
+            if let Err(error) = put_back(file) {
+                reasons.push(format!("{}: {error}", file.path));
                 remedies.push(by_hand(file));
             }
         }
@@ -268,26 +271,21 @@ fn finish(mut process: PeerProcess, timeout: Duration) -> Result<(), (String, St
 }
 
 /// What the commands of two arms are seen to set, and what is asked to be kept, as it is now.
-///
-/// # Errors
-/// One line: that it cannot be read or written, or that nothing tells how to put the machine back.
-pub(crate) fn before(arms: &Arms) -> Result<Vec<KeptFile>, String> {
+pub(crate) fn before(arms: &Arms) -> Result<Vec<KeptFile>, LabError> {
     let commands = [&arms.a.command, &arms.b.command];
     if commands.iter().all(|command| command.is_none()) {
         return match (&arms.restore, arms.keep.first()) {
             (None, None) => Ok(Vec::new()),
-            _ => Err(
-                "no command changes the machine, so there is nothing to put back; leave restore and keep out"
-                    .to_owned(),
-            ),
+            _ => Err(LabError::Arms(
+                "no command changes the machine, so there is nothing to put back; leave restore and keep out",
+            )),
         };
     }
     if let Some(restore) = &arms.restore {
         if restore.trim().is_empty() {
-            return Err(
-                "the command that puts the machine back is empty; give true if there is nothing to put back"
-                    .to_owned(),
-            );
+            return Err(LabError::Arms(
+                "the command that puts the machine back is empty; give true if there is nothing to put back",
+            ));
         }
         return kept(arms.keep.iter().cloned());
     }
@@ -297,33 +295,27 @@ pub(crate) fn before(arms: &Arms) -> Result<Vec<KeptFile>, String> {
         // With --keep the user names the files that hold all that the command changes.
         if let Some(rest) = understood.rest.filter(|_| arms.keep.is_empty()) {
             let of = if rest == *command { String::new() } else { format!(" of \"{command}\"") };
-            return Err(format!(
-                "ipcost cannot tell how to undo \"{rest}\"{of}; give the command that does (--restore), the files that hold all it sets (--keep), or --restore true if there is nothing to undo"
-            ));
+            return Err(LabError::NoUndo { rest, of });
         }
         paths.extend(understood.settings.into_iter().map(|(path, _)| path));
     }
     if paths.is_empty() {
-        return Err("the commands of both arms change nothing that ipcost can see; give the command that undoes them (--restore), or --restore true if there is nothing to undo".to_owned());
+        return Err(LabError::Arms(
+            "the commands of both arms change nothing that ipcost can see; give the command that undoes them (--restore), or --restore true if there is nothing to undo",
+        ));
     }
     paths.sort();
     paths.dedup();
     kept(paths.into_iter())
 }
 
-fn kept(paths: impl Iterator<Item = String>) -> Result<Vec<KeptFile>, String> {
+fn kept(paths: impl Iterator<Item = String>) -> Result<Vec<KeptFile>, LabError> {
     let one = |path: String| {
-        let text =
-            read(&path).ok_or_else(|| format!("{path} cannot be read as text, so it cannot be put back"))?;
-        super::setting_files::open(&path).map_err(|error| {
-            let root = if error.kind() == std::io::ErrorKind::PermissionDenied {
-                "; it takes root: sudo ipcost ab …"
-            } else {
-                ""
-            };
-            format!("{path} cannot be written: {error}{root}")
-        })?;
-        Ok(KeptFile { path, text })
+        let Some(text) = read(&path) else { return Err(LabError::NotText(path)) };
+        match super::setting_files::open(&path) {
+            Ok(_) => Ok(KeptFile { path, text }),
+            Err(error) => Err(LabError::ReadOnly { path, error }),
+        }
     };
     paths.map(one).collect()
 }
@@ -344,11 +336,11 @@ mod tests {
                 ..Default::default()
             }
         };
-        let error = before(&arms("modprobe x", None)).unwrap_err();
+        let error = before(&arms("modprobe x", None)).unwrap_err().to_string();
         assert!(error.contains("--restore") && error.contains("modprobe x"), "{error}");
-        assert_eq!(before(&arms("modprobe x", Some("rmmod x"))), Ok(vec![]));
+        assert_eq!(before(&arms("modprobe x", Some("rmmod x"))).unwrap(), []);
         assert!(before(&arms("true", Some(" "))).is_err());
-        assert_eq!(before(&Arms::default()), Ok(vec![]));
+        assert_eq!(before(&Arms::default()).unwrap(), []);
         assert!(before(&Arms { restore: Some("true".into()), ..Arms::default() }).is_err());
     }
 }

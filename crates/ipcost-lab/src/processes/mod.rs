@@ -28,8 +28,8 @@ use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::placement::{Topology, processors_online};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
-use ipcost_sys::transport::{self, Provision, Rendezvous, TransportError, uses_tcp};
-use ipcost_sys::{Context, driven_program, process_tree, quota};
+use ipcost_sys::transport::{self, Provision, Rendezvous, uses_tcp};
+use ipcost_sys::{Context, SysError, driven_program, process_tree, quota};
 use machine_state::MachineState;
 pub(crate) use machine_state::{Restoration, before};
 use needs::{Need, check_hello};
@@ -258,7 +258,7 @@ impl ProcessBench {
                     if hello.knows(PACER) {
                         spinning.insert(name.to_owned());
                     }
-                    let fits = check_hello(&hello, &needs);
+                    let fits = check_hello(&hello, &needs).map_err(|fault| fault.to_string());
                     listed.insert(name.to_owned(), hello.options);
                     fits
                 }
@@ -302,7 +302,7 @@ impl ProcessBench {
 
     /// The processors of a cell's client and server; none if the scheduler decides.
     fn places(&self, cell: &PlannedCell) -> Result<Option<(usize, usize)>, EngineError> {
-        let refused = |reason| EngineError::Placement { cell: cell.id.clone(), reason };
+        let refused = |source| EngineError::Placement { cell: cell.id.clone(), source };
         self.topology.pair(cell.placement).map_err(refused)
     }
 
@@ -316,9 +316,9 @@ impl ProcessBench {
 
     fn provision(&self, index: usize, cell: &Cell, name: &str) -> Result<Provision, EngineError> {
         let planned = &self.cells[index];
-        let failed = |source: TransportError| EngineError::Provision { cell: planned.id.clone(), source };
+        let failed = |source: SysError| EngineError::Provision { cell: planned.id.clone(), source };
         let transport = transport::find(&planned.cell.transport)
-            .ok_or_else(|| failed(TransportError::Refused("there is no such transport".to_owned())))?;
+            .ok_or_else(|| failed(SysError::Invalid("there is no such transport")))?;
         transport.provision(&Rendezvous { dir: self.dir.path(), name, cell }).map_err(failed)
     }
 
@@ -515,7 +515,7 @@ impl ProcessBench {
             (SERVER, &server, asked(PeerRole::Server, server_took)),
         ];
         for (from, done, asked) in reports {
-            plausibility::check(done, &asked).map_err(|reason| pair.peer(from).failed(fault(&reason)))?;
+            plausibility::check(done, &asked).map_err(|wrong| pair.peer(from).failed(fault(&wrong)))?;
         }
         Ok((client, server))
     }
@@ -679,12 +679,8 @@ impl Bench for ProcessBench {
             } else {
                 (CLIENT, &client)
             };
-            let histogram = histograms::reported(done, *kind, most).map_err(|reason| {
-                self.pairs[cell]
-                    .as_mut()
-                    .expect("an epoch has been started")
-                    .peer(from)
-                    .failed(fault(&reason))
+            let histogram = histograms::reported(done, *kind, most).map_err(|wrong| {
+                self.pairs[cell].as_mut().expect("an epoch has been started").peer(from).failed(fault(&wrong))
             })?;
             latencies.insert(*kind, histogram);
         }

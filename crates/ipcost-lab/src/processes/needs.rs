@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use ipcost_model::protocol::{Hello, PROTOCOL, PeerRole};
 use ipcost_model::{CATALOGUE, OptionGroup, Pattern};
 
+use crate::error::PeerFault;
+
 /// A cell's requirements of a peer.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Need {
@@ -25,41 +27,33 @@ fn done_by(option: &str) -> &'static str {
 }
 
 /// Whether a peer meets all requirements; otherwise what it lacks and the fix.
-pub(super) fn check_hello(hello: &Hello, needs: &BTreeSet<Need>) -> Result<(), String> {
+pub(super) fn check_hello(hello: &Hello, needs: &BTreeSet<Need>) -> Result<(), PeerFault> {
     check_version(hello)?;
     for need in needs {
         if !hello.transports.contains(&need.transport) {
-            return Err(format!(
-                "lacks transport {}; it has {}",
-                need.transport,
-                hello.transports.join(", ")
-            ));
+            let what = format!("transport {}", need.transport);
+            return Err(PeerFault::Lacks { what, has: hello.transports.join(", ") });
         }
         if !hello.patterns.contains(&need.pattern) {
-            return Err(format!("lacks pattern {}; it has {}", need.pattern, names(&hello.patterns)));
+            let what = format!("pattern {}", need.pattern);
+            return Err(PeerFault::Lacks { what, has: names(&hello.patterns) });
         }
         if !hello.roles.contains(&need.role) {
-            return Err(format!("cannot be the {}; it can be {}", need.role, names(&hello.roles)));
+            return Err(PeerFault::Role { role: need.role, can: names(&hello.roles) });
         }
-        if let Some(unknown) = need.options.iter().find(|name| !hello.knows(name)) {
-            let what = done_by(unknown);
-            return Err(format!(
-                "does not {what}: its hello does not list the option {unknown}; leave {unknown} out, or use another peer"
-            ));
+        if let Some(option) = need.options.iter().find(|name| !hello.knows(name)) {
+            return Err(PeerFault::Option { what: done_by(option), option });
         }
     }
     Ok(())
 }
 
 /// Whether it speaks this version of the protocol; otherwise the fix.
-pub(super) fn check_version(hello: &Hello) -> Result<(), String> {
+pub(super) fn check_version(hello: &Hello) -> Result<(), PeerFault> {
     if hello.protocol == PROTOCOL {
         return Ok(());
     }
-    Err(format!(
-        "speaks version {} of the control protocol, and this program speaks {PROTOCOL}; use a version of it that does",
-        hello.protocol
-    ))
+    Err(PeerFault::Version(hello.protocol))
 }
 
 fn names(list: &[impl ToString]) -> String {
@@ -86,7 +80,7 @@ mod tests {
         let need = |role, transport: &str, pattern| {
             BTreeSet::from([Need { role, transport: transport.into(), pattern, options: Vec::new() }])
         };
-        let check = |hello: &Hello, needs| check_hello(hello, &needs).unwrap_err();
+        let check = |hello: &Hello, needs| check_hello(hello, &needs).unwrap_err().to_string();
         assert_eq!(check_hello(&hello, &need(PeerRole::Server, "tcp", Pattern::Rr)), Ok(()));
         let lacks = check(&hello, need(PeerRole::Server, "fifo", Pattern::Rr));
         assert_eq!(lacks, "lacks transport fifo; it has unix, tcp");
@@ -99,9 +93,14 @@ mod tests {
                 Need { role: PeerRole::Server, transport: "tcp".into(), pattern: Pattern::Rr, options };
             check_hello(&hello, &BTreeSet::from([need]))
         };
-        assert!(placed(vec!["think"]).unwrap_err().starts_with("does not keep a pace"));
+        assert!(placed(vec!["think"]).unwrap_err().to_string().starts_with("does not keep a pace"));
         assert_eq!(placed(vec!["send_offset"]), Ok(()));
-        assert!(placed(vec!["send_offset", "recv_offset"]).unwrap_err().contains("leave recv_offset out"));
+        assert!(
+            placed(vec!["send_offset", "recv_offset"])
+                .unwrap_err()
+                .to_string()
+                .contains("leave recv_offset out")
+        );
         hello.protocol = 2;
         assert!(check(&hello, BTreeSet::new()).contains("speaks version 2"));
     }

@@ -94,20 +94,21 @@ fn write(path: &str, text: &str) -> io::Result<()> {
 }
 
 /// Writes a file back as it was.
-pub fn put_back(file: &KeptFile) -> Result<(), String> {
+pub fn put_back(file: &KeptFile) -> io::Result<()> {
     let path = &file.path;
     let now = read(path);
     if now.as_ref() == Some(&file.text) {
         return Ok(());
     }
     for value in writes(file, now.as_deref().unwrap_or_default()) {
-        write(path, &value).map_err(|error| format!("{path}: {error}"))?;
+        write(path, &value)?;
     }
     let found = read(path).unwrap_or_default();
     if holds(path, &setting(path, &file.text), &found) {
         return Ok(());
     }
-    Err(format!("{path}: it is {} after {} was written", setting(path, &found), setting(path, &file.text)))
+    let (found, text) = (setting(path, &found), setting(path, &file.text));
+    Err(io::Error::other(format!("it is {found} after {text} was written")))
 }
 
 /// The command that writes a file back by hand.

@@ -79,5 +79,5 @@ fn refused(message: impl Into<String>) -> PeerError {
 /// Adds the attempted action to a system call's error.
 fn system(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> PeerError {
     let action = action.into();
-    move |source| ipcost_sys::SysError { action, source }.into()
+    move |source| ipcost_sys::SysError::Call { action, source }.into()
 }

@@ -13,8 +13,8 @@ use ipcost_model::{Cell, OptionValue, Options, Pattern};
 use ipcost_sys::driven_program::{self, EndsAt};
 use ipcost_sys::private_dir::MAX_SOCKET_PATH;
 use ipcost_sys::tcp_ends::TcpEnds;
-use ipcost_sys::transport::{self, Client, Connection, TransportError};
-use ipcost_sys::{ListenerOwner, SysError, User};
+use ipcost_sys::transport::{self, Client, Connection};
+use ipcost_sys::{Context, ListenerOwner, SysError, User};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -62,9 +62,9 @@ impl From<GivenAddress> for Addresses {
 }
 
 impl TryFrom<Addresses> for GivenAddress {
-    type Error = String;
+    type Error = PeerError;
 
-    fn try_from(written: Addresses) -> Result<Self, String> {
+    fn try_from(written: Addresses) -> Result<Self, PeerError> {
         let at = |transport, address: Option<Address>| {
             address.map(|at| ServerAddress::of(transport, &at)).transpose()
         };
@@ -83,7 +83,7 @@ pub struct ServerAddress {
 
 impl ServerAddress {
     /// The address that a server's peer, or a private server, has told.
-    pub fn of(transport: &str, address: &Address) -> Result<Self, String> {
+    pub fn of(transport: &str, address: &Address) -> Result<Self, PeerError> {
         let host = address.get("host").and_then(|host| host.as_str()).unwrap_or_default();
         let transport = match transport {
             // In front of a server that is reached over a Unix socket.
@@ -92,7 +92,7 @@ impl ServerAddress {
             // It may listen on ::1 alone; the same operations work over it.
             "tcp" if host.contains(':') => "tcp6",
             "tcp" => "tcp",
-            other => return Err(format!("a server is not reached over {other}; give unix, tcp")),
+            other => return Err(PeerError::UnknownTransport(other.to_owned())),
         };
         Ok(Self { transport, address: address.clone() })
     }
@@ -105,11 +105,9 @@ impl ServerAddress {
     }
 
     /// The path of a Unix socket.
-    pub fn of_path(path: &str) -> Result<Self, String> {
+    pub fn of_path(path: &str) -> Result<Self, PeerError> {
         if path.is_empty() || path.len() > MAX_SOCKET_PATH {
-            return Err(format!(
-                "--unix {path} is not a valid socket path; give one of 1 to {MAX_SOCKET_PATH} bytes"
-            ));
+            return Err(PeerError::SocketPath(path.to_owned()));
         }
         Ok(Self { transport: "unix", address: Address::from_iter([("path".to_owned(), path.into())]) })
     }
@@ -117,25 +115,20 @@ impl ServerAddress {
     /// `HOST:PORT`. The host must be a loopback address, since others take part in what is then measured: a container's network,
     /// or another machine. With `remote`, any address is one. `localhost` is the first of its addresses at which a server listens, as
     /// programs try them, unless servers of two users listen.
-    ///
-    /// # Errors
-    /// One line, if it is none, names no port, or is `localhost` and no server or two users' servers listen there.
-    pub fn of_host_and_port(text: &str, remote: bool) -> Result<Self, String> {
+    pub fn of_host_and_port(text: &str, remote: bool) -> Result<Self, PeerError> {
         let (host, port) = host_and_port(text)?;
         if host == LOCALHOST {
             return first_listening(&addresses_of_localhost(), port, &listener);
         }
-        let parsed: Result<IpAddr, _> = host.parse();
-        match parsed {
-            Ok(found) if remote || found.is_loopback() => Ok(Self::of_port(found, port)),
-            _ if remote => Err(format!("{host} is no address; give one in numbers, or localhost")),
-            Ok(_) => Err(format!(
-                "{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost, or ipcost app --remote if the way there may be part of the answer"
-            )),
-            Err(_) => {
-                Err(format!("{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost"))
+        let wrong = match host.parse::<IpAddr>() {
+            Ok(found) if remote || found.is_loopback() => return Ok(Self::of_port(found, port)),
+            _ if remote => "no address; give one in numbers, or localhost",
+            Ok(_) => {
+                "not a loopback address; give one of 127.0.0.0/8, ::1 or localhost, or ipcost app --remote if the way there may be part of the answer"
             }
-        }
+            Err(_) => "not a loopback address; give one of 127.0.0.0/8, ::1 or localhost",
+        };
+        Err(PeerError::Host { host: host.to_owned(), wrong })
     }
 
     /// The same address, which was given by a name.
@@ -190,7 +183,7 @@ impl ServerAddress {
     }
 
     /// A client of the transport, which opens connections to it; TCP sends at once unless the cell says otherwise.
-    pub fn client(&self, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    pub fn client(&self, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, SysError> {
         let nodelay = cell.and_then(|cell| cell.options.tcp_nodelay()).unwrap_or(true);
         // Servers that know their clients by address know one.
         self.reach(Options::default(), nodelay, false, worker)
@@ -203,14 +196,14 @@ impl ServerAddress {
         nodelay: bool,
         spreads_sources: bool,
         worker: u32,
-    ) -> Result<Box<dyn Client>, TransportError> {
+    ) -> Result<Box<dyn Client>, SysError> {
         if let Some(socket) = self.socket().filter(|_| self.is_remote()) {
             return Ok(transport::elsewhere(socket, nodelay));
         }
-        let found = transport::find(self.transport)
-            .ok_or_else(|| TransportError::Refused(format!("there is no transport {}", self.transport)))?;
+        let found =
+            transport::find(self.transport).ok_or_else(|| SysError::UnknownTransport(self.transport))?;
         for (name, value) in [("tcp_nodelay", nodelay), ("spread_sources", spreads_sources)] {
-            options.set(name, OptionValue::Bool(value)).map_err(TransportError::Refused)?;
+            options.set(name, OptionValue::Bool(value)).expect("an option of TCP");
         }
         // Pattern connect alone accepts another user's server.
         let cell = Cell { options, ..Cell::new(Pattern::Connect, self.transport, 1) };
@@ -232,25 +225,21 @@ impl ServerAddress {
     }
 
     /// A connection to a server of which nothing is known.
-    pub fn connect_patiently(&self) -> Result<LimitedConnection, TransportError> {
+    pub fn connect_patiently(&self) -> Result<LimitedConnection, SysError> {
         LimitedConnection::of(self.client(None, 0)?.connect()?)
     }
 }
 
 /// The host, without the brackets of IPv6, and the port.
-fn host_and_port(text: &str) -> Result<(&str, u16), String> {
+fn host_and_port(text: &str) -> Result<(&str, u16), PeerError> {
+    let wrong = |lacks, port| Err(PeerError::HostPort { text: text.to_owned(), lacks, port });
     let Some((host, port)) = text.rsplit_once(':') else {
-        return Err(match text.parse::<u16>() {
-            Ok(port) => format!("--tcp {text} names no host; give HOST:PORT, such as 127.0.0.1:{port}"),
-            Err(_) => format!("--tcp {text} names no port; give HOST:PORT, such as 127.0.0.1:5432"),
-        });
+        return text.parse().map_or_else(|_| wrong("port", 5432), |port| wrong("host", port));
     };
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     match port.parse() {
         Ok(port) if port > 0 => Ok((host, port)),
-        _ => {
-            Err(format!("--tcp {text} names no port from 1 to 65535; give HOST:PORT, such as 127.0.0.1:5432"))
-        }
+        _ => wrong("port from 1 to 65535", 5432),
     }
 }
 
@@ -278,21 +267,16 @@ fn first_listening(
     addresses: &[IpAddr],
     port: u16,
     listener: &dyn Fn(SocketAddr) -> Option<FoundServer>,
-) -> Result<ServerAddress, String> {
+) -> Result<ServerAddress, PeerError> {
     let sockets = addresses.iter().map(|address| SocketAddr::new(*address, port));
     let found: Vec<(SocketAddr, FoundServer)> =
         sockets.clone().filter_map(|socket| Some((socket, listener(socket)?))).collect();
     let Some((first, of)) = found.first() else {
         let tried: Vec<String> = sockets.map(|socket| socket.to_string()).collect();
-        return Err(format!(
-            "no server listens at {LOCALHOST}:{port} ({}); start one there, or give no address to have a private one started",
-            tried.join(", ")
-        ));
+        return Err(PeerError::NoServer { port, tried: tried.join(", ") });
     };
     if let Some((second, _)) = found.iter().find(|(_, other)| other.user != of.user) {
-        return Err(format!(
-            "{LOCALHOST}:{port} is two servers of different users, {first} and {second}; give one of the two addresses"
-        ));
+        return Err(PeerError::TwoServers { port, first: *first, second: *second });
     }
     Ok(ServerAddress::of_port(first.ip(), port).named(LOCALHOST))
 }
@@ -318,7 +302,7 @@ pub struct LimitedConnection {
 
 impl LimitedConnection {
     /// The same connection with limits.
-    pub fn of(connection: Connection) -> Result<Self, TransportError> {
+    pub fn of(connection: Connection) -> Result<Self, SysError> {
         limit(&connection)?;
         Ok(Self { _ends: end_in_time(&connection)?, connection })
     }
@@ -339,15 +323,13 @@ impl DerefMut for LimitedConnection {
 }
 
 /// Ends a connection before it has taken longer than any answer before a measurement does.
-pub fn end_in_time(connection: &Connection) -> Result<EndsAt, TransportError> {
-    driven_program::end_after(connection, MOST_PATIENCE)
-        .map_err(|error| TransportError::Refused(format!("cannot limit a connection: {error}")))
+pub fn end_in_time(connection: &Connection) -> Result<EndsAt, SysError> {
+    driven_program::end_after(connection, MOST_PATIENCE).context(|| "cannot limit a connection".to_owned())
 }
 
 /// Limits how long calls on a connection may wait.
-pub fn limit(connection: &Connection) -> Result<(), TransportError> {
-    driven_program::limit_waits(connection, PATIENCE)
-        .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))
+pub fn limit(connection: &Connection) -> Result<(), SysError> {
+    driven_program::limit_waits(connection, PATIENCE).context(|| "cannot limit waits".to_owned())
 }
 
 impl fmt::Display for ServerAddress {
@@ -376,9 +358,9 @@ pub fn no_reply(error: &io::Error) -> String {
 }
 
 /// Whether connecting failed because no server is there.
-pub fn nobody_listens(error: &TransportError) -> bool {
+pub fn nobody_listens(error: &SysError) -> bool {
     let kinds = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound];
-    matches!(error, TransportError::System(SysError { source, .. }) if kinds.contains(&source.kind()))
+    matches!(error, SysError::Call { source, .. } if kinds.contains(&source.kind()))
 }
 
 /// Shows a server what it lets a connection in for, and takes its answer; `silent` and `rejected` say what went wrong.
@@ -422,10 +404,10 @@ mod tests {
             );
             assert_eq!(at.place(), Some((LOCALHOST.to_owned(), 6379)), "files of passwords have the name");
         }
-        let error = first(Some("nowhere")).unwrap_err();
+        let error = first(Some("nowhere")).unwrap_err().to_string();
         assert!(error.contains("localhost:6379 ([::1]:6379, 127.0.0.1:6379)"), "{error}");
         let mixed = first_listening(&both, 6379, &|at| Some(FoundServer { user: Some(at.is_ipv6().into()) }));
-        let error = mixed.unwrap_err();
+        let error = mixed.unwrap_err().to_string();
         assert!(
             error.ends_with("different users, [::1]:6379 and 127.0.0.1:6379; give one of the two addresses"),
             "{error}"
@@ -488,7 +470,7 @@ mod tests {
             ("localhost:0", "from 1 to 65535"),
             ("localhost:65536", "from 1 to 65535"),
         ] {
-            let message = ServerAddress::of_host_and_port(text, false).unwrap_err();
+            let message = ServerAddress::of_host_and_port(text, false).unwrap_err().to_string();
             assert!(message.contains(part), "{text}: {message}");
         }
         let far = ServerAddress::of_host_and_port("192.0.2.1:6379", true).unwrap();

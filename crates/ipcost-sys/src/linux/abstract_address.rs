@@ -7,10 +7,8 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::system::socket::UnixAddress;
 
-/// Whether this system has such names.
-pub fn probe() -> Result<(), String> {
-    Ok(())
-}
+/// Why this system lacks such names.
+pub const LACKS: Option<&'static str> = None;
 
 /// A name as a socket's address.
 pub fn abstract_address(name: &str) -> io::Result<UnixAddress> {

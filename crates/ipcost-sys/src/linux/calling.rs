@@ -16,23 +16,20 @@ use crate::control::engine_is_gone;
 use crate::system::channel::{SocketChannel, push, read, write};
 use crate::transport::Channel;
 use crate::transport::spinning::spin_unless;
+use crate::{Context, SysError};
 
 /// The way that needs none of this: blocking in `read` and `write`.
 pub const BLOCKING: &str = "blocking";
 
 /// Whether sockets support a way, as the option `io` names it.
-///
-/// # Errors
-/// What is missing, and what to do about it, in one line.
-pub fn probe(io: &str) -> Result<(), String> {
+pub fn probe(io: &str) -> Result<(), SysError> {
     if !io.starts_with("uring") {
         return Ok(());
     }
-    ring(io == POLLED).map(drop).map_err(|error| {
-        format!(
-            "io={io}: this kernel refuses io_uring ({error}); it takes Linux 5.11 or later with kernel.io_uring_disabled=0, and a container that allows it"
-        )
-    })
+    ring(io == POLLED).or_absent(
+        format!("io={io}: this kernel refuses io_uring"),
+        "; it takes Linux 5.11 or later with kernel.io_uring_disabled=0, and a container that allows it",
+    )
 }
 
 /// A socket called in the way that `io` names.

@@ -28,6 +28,7 @@ use crate::system::socket::{self, AddressFamily};
 use crate::tcp_ends::TcpEnds;
 use crate::transport::Connection;
 use crate::usage;
+use crate::{Context, SysError};
 
 /// How much of a program's error output is examined, bytes.
 const LINE_BYTES: u64 = 512;
@@ -167,22 +168,22 @@ impl DrivenProgram {
     }
 
     /// Waits for its end; returns its total usage.
-    pub fn finish(&mut self) -> Result<Usage, String> {
+    pub fn finish(&mut self) -> Result<Usage, SysError> {
         // A child's usage counts once it has been waited for.
         let before = usage::children();
-        let ended = self.child.wait().map_err(|error| format!("cannot wait for {}: {error}", self.name))?;
+        let ended = self.child.wait().context(|| format!("cannot wait for {}", self.name))?;
         if ended.success() { Ok(usage::children() - before) } else { Err(self.failure(ended)) }
     }
 
-    fn failure(&mut self, ended: ExitStatus) -> String {
-        let how = match (ended.signal(), ended.code()) {
+    fn failure(&mut self, ended: ExitStatus) -> SysError {
+        let mut how = match (ended.signal(), ended.code()) {
             (Some(signal), _) => format!("was ended by signal {signal}"),
             (None, code) => format!("ended with status {}", code.unwrap_or_default()),
         };
-        match last_line(&mut self.complaint) {
-            Some(line) => format!("{} {how}: {line}", self.name),
-            None => format!("{} {how}", self.name),
+        if let Some(line) = last_line(&mut self.complaint) {
+            how = format!("{how}: {line}");
         }
+        SysError::Ended { program: self.name.clone(), how }
     }
 
     /// Waits until it stops; returns the signal.
@@ -628,7 +629,7 @@ mod tests {
         let mut driven = DrivenProgram::start(launch("sh", &script)).unwrap();
         assert_eq!(driven.await_end(None).unwrap(), Woken::Ready);
         assert!(driven.has_ended());
-        assert_eq!(driven.finish().unwrap_err(), "sh ended with status 3: last");
+        assert_eq!(driven.finish().unwrap_err().to_string(), "sh ended with status 3: last");
     }
 
     #[test]

@@ -6,10 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::io::Errno;
 use rustix::thread::futex;
 
-/// Whether this system has futexes.
-pub fn probe() -> Result<(), String> {
-    Ok(())
-}
+/// Why this system lacks futexes.
+pub const LACKS: Option<&'static str> = None;
 
 /// Wakes a sleeper, in any process.
 #[inline]

@@ -5,24 +5,20 @@ use std::io;
 use rustix::process::{PTracer, Pid, set_ptracer};
 
 use crate::facts::text;
+use crate::{Context, SysError};
 
 /// From this level on, Yama lets only root read another process's memory (`ptrace(2)`).
 const ROOT_ALONE: u64 = 2;
 
 /// Whether a process may read another's memory here.
-///
-/// # Errors
-/// Why not, and what to do about it, in one line.
-pub fn probe() -> Result<(), String> {
+pub fn probe() -> Result<(), SysError> {
     let mut copy = [0_u8; 1];
     let own = [1_u8; 1];
     read(std::process::id(), own.as_ptr() as u64, &mut copy)
-        .map_err(|error| format!("process_vm_readv is refused here ({error}), as in some containers"))?;
+        .or_absent("process_vm_readv is refused here", ", as in some containers")?;
     let scope = text::number("/proc/sys/kernel/yama/ptrace_scope").unwrap_or(0);
     if scope >= ROOT_ALONE && !rustix::process::geteuid().is_root() {
-        return Err(format!(
-            "only root may read another process's memory here; sysctl -w kernel.yama.ptrace_scope=1 instead of {scope}"
-        ));
+        return Err(SysError::PtraceScope(scope));
     }
     Ok(())
 }

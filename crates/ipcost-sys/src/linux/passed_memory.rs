@@ -16,10 +16,8 @@ use rustix::net::{
 use crate::copying::copy;
 use crate::system::channel::write;
 
-/// Whether this system supports it.
-pub fn probe() -> Result<(), String> {
-    Ok(())
-}
+/// Why this system lacks such memory.
+pub const LACKS: Option<&'static str> = None;
 
 /// Creates memory with these bytes and passes it on.
 pub fn pass(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {

@@ -9,6 +9,7 @@ use ipcost_model::facts::PermissionFacts;
 use serde_json::Value;
 
 use super::counting::counting;
+use crate::SysError;
 use crate::facts::network::tracked_connections;
 use crate::facts::text::number;
 
@@ -21,9 +22,9 @@ pub fn permissions() -> PermissionFacts {
         counting: Some(counting()),
         ptrace_scope: number("/proc/sys/kernel/yama/ptrace_scope"),
         tracing: tracing(),
-        network_namespace: Some(network_namespace(root)),
+        network_namespace: Some(network_namespace(root).map_err(|error| error.to_string())),
         io_uring_disabled: number("/proc/sys/kernel/io_uring_disabled"),
-        packet_rules: Some(packet_rules(root)),
+        packet_rules: Some(packet_rules(root).map_err(|error| error.to_string())),
         loopback_tracked: loopback_tracked(),
     }
 }
@@ -45,7 +46,7 @@ fn run(program: &str, arguments: &[&str]) -> io::Result<Output> {
 }
 
 /// Starts a program that does nothing in a private network namespace; an ordinary user needs a user namespace for that.
-fn network_namespace(root: bool) -> Result<(), String> {
+fn network_namespace(root: bool) -> io::Result<()> {
     let flags = if root { libc::CLONE_NEWNET } else { libc::CLONE_NEWUSER | libc::CLONE_NEWNET };
     let mut command = Command::new("true");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -56,21 +57,23 @@ fn network_namespace(root: bool) -> Result<(), String> {
     };
     // SAFETY: between fork and exec the closure makes one system call and neither allocates nor locks.
     unsafe { command.pre_exec(enter) };
-    command.status().map(drop).map_err(|error| error.to_string())
+    command.status().map(drop)
 }
 
 /// How many rules the packet filter has.
-fn packet_rules(root: bool) -> Result<u64, String> {
+fn packet_rules(root: bool) -> Result<u64, SysError> {
     if !root {
-        return Err("only root may list them".to_owned());
+        return Err(SysError::Unsupported("only root may list them"));
     }
     match run("nft", &["--json", "list", "ruleset"]) {
         Ok(output) if output.status.success() => {
-            rules(&output.stdout).ok_or_else(|| "nft gave an unexpected answer".to_owned())
+            rules(&output.stdout).ok_or(SysError::Unsupported("nft gave an unexpected answer"))
         }
-        Ok(_) => Err("nft is not permitted to list them".to_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err("nft is not installed".to_owned()),
-        Err(error) => Err(format!("nft cannot be started: {error}")),
+        Ok(_) => Err(SysError::Unsupported("nft is not permitted to list them")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(SysError::Unsupported("nft is not installed"))
+        }
+        Err(source) => Err(SysError::Call { action: "nft cannot be started".to_owned(), source }),
     }
 }
 

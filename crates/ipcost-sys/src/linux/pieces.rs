@@ -17,10 +17,8 @@ use ipcost_model::choices::Join;
 /// The bytes of a header, unless the pieces are equal and smaller.
 const HEADER_BYTES: usize = 16;
 
-/// Whether this system sends in pieces.
-pub fn probe() -> Result<(), String> {
-    Ok(())
-}
+/// Why this system does not send in pieces.
+pub const LACKS: Option<&'static str> = None;
 
 /// A socket that sends each message so.
 pub fn over(SocketChannel(socket): SocketChannel, pieces: Pieces) -> io::Result<Box<dyn Channel>> {

@@ -22,10 +22,8 @@ const ALIGNMENT: u64 = 16;
 /// The distance between words, bytes: two cache lines, as processors fetch them in pairs.
 const WORD_BYTES: usize = 128;
 
-/// Whether this system has such memory.
-pub fn probe() -> Result<(), String> {
-    Ok(())
-}
+/// Why this system lacks such memory.
+pub const LACKS: Option<&'static str> = None;
 
 /// Creates memory for a ring of `ring_bytes` bytes that begins `offset` bytes after a page (`memfd_create(2)`).
 pub fn create(ring_bytes: usize, offset: u64) -> Result<OwnedFd, SysError> {

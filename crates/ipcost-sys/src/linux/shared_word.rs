@@ -13,10 +13,8 @@ use crate::{Context, SysError};
 /// Bytes to map: a page, so that the word has its cache line to itself.
 const BYTES: usize = 4096;
 
-/// Whether this system has such memory.
-pub fn probe() -> Result<(), String> {
-    Ok(())
-}
+/// Why this system lacks such memory.
+pub const LACKS: Option<&'static str> = None;
 
 /// The word, mapped into this process; it disappears with its last descriptor and mapping.
 #[derive(Debug)]

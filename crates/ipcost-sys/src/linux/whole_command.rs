@@ -49,7 +49,7 @@ pub fn start(
 /// # Errors
 /// If the shell cannot be started, or a process cannot be ended.
 pub fn run(line: &str, lock: Option<i32>) -> io::Result<u8> {
-    let _lock = lock.map(descriptor::take).transpose().map_err(|error| error.source)?;
+    let _lock = lock.map(descriptor::take).transpose()?;
     // This process outlives its parent until all that the command started has ended.
     set_parent_process_death_signal(None)?;
     set_child_subreaper(Some(getpid()))?;

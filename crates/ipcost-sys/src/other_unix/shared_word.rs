@@ -9,10 +9,8 @@ use crate::{Context, SysError};
 
 const REASON: &str = "anonymous memory that a child inherits needs Linux's memfd_create";
 
-/// Whether this system has such memory.
-pub fn probe() -> Result<(), String> {
-    Err(REASON.to_owned())
-}
+/// Why this system lacks such memory.
+pub const LACKS: Option<&'static str> = Some(REASON);
 
 /// Creates memory for a word.
 pub fn create() -> Result<Descriptor, SysError> {

@@ -10,8 +10,8 @@ use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::hand_over::{self, Signal};
 use super::spinning::{LOOKS, spin_for};
-use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
-use crate::{control, shared_word};
+use super::{Client, Provision, Rendezvous, Server, Transport, supported};
+use crate::{SysError, control, shared_word};
 
 pub struct Cacheline;
 
@@ -28,24 +28,19 @@ impl Transport for Cacheline {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        shared_word::probe()
+    fn probe(&self) -> Result<(), SysError> {
+        supported(shared_word::LACKS)
     }
 
-    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         hand_over::provision()
     }
 
-    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         hand_over::serve::<Spinning>(CAPABILITIES.name, address)
     }
 
-    fn reach(
-        &self,
-        address: &Address,
-        _cell: &Cell,
-        _worker: u32,
-    ) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, _cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
         hand_over::reach::<Spinning>(CAPABILITIES.name, address)
     }
 }

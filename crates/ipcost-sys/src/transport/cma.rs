@@ -7,10 +7,11 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::socketpair::{reach, serve, share};
-use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError};
+use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport, supported};
+use crate::SysError;
 use crate::system::channel::SocketChannel;
 use crate::system::other_memory;
-use crate::system::socket::{Endpoint, probe_pair};
+use crate::system::socket::{Endpoint, LACKS_PAIRS};
 
 pub struct Cma;
 
@@ -27,21 +28,21 @@ impl Transport for Cma {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        probe_pair()?;
+    fn probe(&self) -> Result<(), SysError> {
+        supported(LACKS_PAIRS)?;
         other_memory::probe()
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         share(place.cell)
     }
 
-    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         other_memory::allow();
         serve(CAPABILITIES.name, address, AttachedMemory::new)
     }
 
-    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         other_memory::allow();
         reach(CAPABILITIES.name, address, worker, AttachedMemory::new)
     }

@@ -3,10 +3,10 @@
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, Delivery, choices};
 
-use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, inherited};
-use crate::Context;
+use super::{Client, Provision, Rendezvous, Server, Transport, inherited};
 use crate::system::channel::PipePair;
 use crate::system::counter;
+use crate::{Context, SysError};
 
 pub struct Eventfd;
 
@@ -30,33 +30,34 @@ impl Transport for Eventfd {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        counter::create().map(drop).map_err(|error| format!("this system has no eventfd ({error})"))
+    fn probe(&self) -> Result<(), SysError> {
+        counter::create().or_absent("this system has no eventfd", "")
     }
 
-    fn fits(&self, cell: &Cell) -> Result<(), String> {
+    fn fits(&self, cell: &Cell) -> Result<(), SysError> {
         let fits = [cell.size, cell.reply] == [WORD_BYTES; 2]
             && cell.options.framing() != Some(choices::Framing::Newline);
         if fits {
             return Ok(());
         }
-        Err("a message of any other size does not fit: a counter holds exactly 8 bytes; give --sizes 8"
-            .to_owned())
+        Err(SysError::Invalid(
+            "a message of any other size does not fit: a counter holds exactly 8 bytes; give --sizes 8",
+        ))
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         inherited::share(
             place.cell,
             |_| Ok(counter::create().context(|| "cannot make a counter".to_owned())?),
         )
     }
 
-    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         // A counter reads and writes like a pipe of eight bytes.
         inherited::serve(CAPABILITIES.name, address, |read, write| Ok(PipePair { read, write }))
     }
 
-    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         inherited::reach(CAPABILITIES.name, address, worker, |read, write| Ok(PipePair { read, write }))
     }
 }

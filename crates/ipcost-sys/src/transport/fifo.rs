@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use super::inherited::of_worker;
 use super::{
-    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
-    address_list, capacity, list_address,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, Waitable, address_list,
+    capacity, list_address, supported,
 };
-use crate::Context;
 use crate::system::channel::PipePair;
 use crate::system::descriptor::Descriptor;
-use crate::system::fifo::{make, open_to_read, open_to_write, probe, set_buffer, try_open_to_write};
+use crate::system::fifo::{LACKS, make, open_to_read, open_to_write, set_buffer, try_open_to_write};
+use crate::{Context, SysError};
 
 pub struct Fifo;
 
@@ -45,18 +45,18 @@ impl Transport for Fifo {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        probe()
+    fn probe(&self) -> Result<(), SysError> {
+        supported(LACKS)
     }
 
     fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
         capacity::pipe(cell)
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         let mut list = Vec::new();
         for worker in 0..place.cell.concurrency {
-            let made = |direction: &str| -> Result<String, TransportError> {
+            let made = |direction: &str| -> Result<String, SysError> {
                 let path = place.dir.join(format!("{}-{worker}-{direction}", place.name));
                 make(&path).context(|| format!("cannot make the FIFO {}", path.display()))?;
                 Ok(path.to_string_lossy().into_owned())
@@ -67,7 +67,7 @@ impl Transport for Fifo {
         Ok(Provision { server: address, ..Provision::default() })
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         let paths: Vec<FifoPaths> = address_list(CAPABILITIES.name, address)?;
         let mut effective = Vec::new();
         let mut waiting = Vec::new();
@@ -80,7 +80,7 @@ impl Transport for Fifo {
         Ok(Box::new(FifoServer { address: address.clone(), waiting, cell: cell.clone(), effective }))
     }
 
-    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         let paths = of_worker(address_list(CAPABILITIES.name, address)?, worker)?;
         Ok(Box::new(FifoClient(paths)))
     }
@@ -99,11 +99,9 @@ impl Server for FifoServer {
         self.address.clone()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+    fn try_accept(&mut self) -> Result<Option<Connection>, SysError> {
         let Some((paths, _)) = self.waiting.last() else {
-            return Err(TransportError::Refused(
-                "the address names fewer FIFOs than there are workers".into(),
-            ));
+            return Err(SysError::Invalid("the address names fewer FIFOs than there are workers"));
         };
         let path = Path::new(&paths.to_client);
         let opened =
@@ -130,7 +128,7 @@ impl Server for FifoServer {
 struct FifoClient(FifoPaths);
 
 impl Client for FifoClient {
-    fn connect(&mut self) -> Result<Connection, TransportError> {
+    fn connect(&mut self) -> Result<Connection, SysError> {
         let read = reading(&self.0.to_client)?;
         let path = Path::new(&self.0.to_server);
         let write = open_to_write(path).context(|| format!("cannot open {} for writing", path.display()))?;
@@ -138,6 +136,6 @@ impl Client for FifoClient {
     }
 }
 
-fn reading(path: &str) -> Result<Descriptor, TransportError> {
+fn reading(path: &str) -> Result<Descriptor, SysError> {
     Ok(open_to_read(Path::new(path)).context(|| format!("cannot open {path} for reading"))?)
 }

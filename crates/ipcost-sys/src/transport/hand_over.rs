@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, take};
 use super::part::{FloorPartLoop, HandOver};
-use super::{Client, Connection, Provision, Server, TransportError, from_address, to_address};
-use crate::Context;
+use super::{Client, Connection, Provision, Server, from_address, to_address};
 use crate::shared_word::{self, SharedWord};
+use crate::{Context, SysError};
 
 /// How one side signals that the other has the word, and waits for it.
 pub trait Signal: Send + Sync + 'static {
@@ -28,7 +28,7 @@ struct Memory {
 }
 
 /// Creates the word; each side inherits a descriptor for it.
-pub fn provision() -> Result<Provision, TransportError> {
+pub fn provision() -> Result<Provision, SysError> {
     let server = shared_word::create()?;
     let client = server.try_clone().context(|| "cannot share memory with the client".to_owned())?;
     let address = |memory_fd| to_address(&Memory { memory_fd });
@@ -41,21 +41,15 @@ pub fn provision() -> Result<Provision, TransportError> {
     })
 }
 
-pub fn serve<S: Signal>(
-    transport: &'static str,
-    address: &Address,
-) -> Result<Box<dyn Server>, TransportError> {
+pub fn serve<S: Signal>(transport: &'static str, address: &Address) -> Result<Box<dyn Server>, SysError> {
     Ok(Box::new(InheritedServer::new(address, vec![hands::<S>(transport, address)?])))
 }
 
-pub fn reach<S: Signal>(
-    transport: &'static str,
-    address: &Address,
-) -> Result<Box<dyn Client>, TransportError> {
+pub fn reach<S: Signal>(transport: &'static str, address: &Address) -> Result<Box<dyn Client>, SysError> {
     Ok(Box::new(InheritedClient::new(hands::<S>(transport, address)?)))
 }
 
-fn hands<S: Signal>(transport: &'static str, address: &Address) -> Result<Hands<S>, TransportError> {
+fn hands<S: Signal>(transport: &'static str, address: &Address) -> Result<Hands<S>, SysError> {
     let Memory { memory_fd } = from_address(transport, address)?;
     Ok(Hands::new(SharedWord::map(take(memory_fd)?)?))
 }

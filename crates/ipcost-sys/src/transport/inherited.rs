@@ -7,9 +7,9 @@ use ipcost_model::Cell;
 use ipcost_model::protocol::Address;
 use serde::{Deserialize, Serialize};
 
-use super::{Client, Connection, Provision, Server, TransportError, Waitable, address_list, list_address};
+use super::{Client, Connection, Provision, Server, Waitable, address_list, list_address};
 pub use crate::system::descriptor::{number, take};
-use crate::{Context, Descriptor};
+use crate::{Context, Descriptor, SysError};
 
 /// Descriptors of a worker's channel, one for each direction.
 #[derive(Serialize, Deserialize)]
@@ -31,8 +31,8 @@ pub enum ChannelDirection {
 /// Creates one object per direction for every worker; both sides inherit them.
 pub fn share(
     cell: &Cell,
-    mut make: impl FnMut(ChannelDirection) -> Result<Descriptor, TransportError>,
-) -> Result<Provision, TransportError> {
+    mut make: impl FnMut(ChannelDirection) -> Result<Descriptor, SysError>,
+) -> Result<Provision, SysError> {
     let mut provision = Provision::default();
     let (mut server, mut client) = (Vec::new(), Vec::new());
     for _ in 0..cell.concurrency {
@@ -54,8 +54,8 @@ pub fn share(
 pub fn serve<C: Into<Connection> + Send + Sync + 'static>(
     transport: &'static str,
     address: &Address,
-    open: impl Fn(Descriptor, Descriptor) -> Result<C, TransportError>,
-) -> Result<Box<dyn Server>, TransportError> {
+    open: impl Fn(Descriptor, Descriptor) -> Result<C, SysError>,
+) -> Result<Box<dyn Server>, SysError> {
     let ends: Vec<ChannelDescriptors> = address_list(transport, address)?;
     let channels = ends.iter().map(|ends| open(take(ends.read_fd)?, take(ends.write_fd)?));
     Ok(Box::new(InheritedServer::new(address, channels.collect::<Result<_, _>>()?)))
@@ -66,8 +66,8 @@ pub fn reach<C: Into<Connection> + Send + 'static>(
     transport: &'static str,
     address: &Address,
     worker: u32,
-    open: impl Fn(Descriptor, Descriptor) -> Result<C, TransportError>,
-) -> Result<Box<dyn Client>, TransportError> {
+    open: impl Fn(Descriptor, Descriptor) -> Result<C, SysError>,
+) -> Result<Box<dyn Client>, SysError> {
     let ends: ChannelDescriptors = of_worker(address_list(transport, address)?, worker)?;
     Ok(Box::new(InheritedClient::new(open(take(ends.read_fd)?, take(ends.write_fd)?)?)))
 }
@@ -90,11 +90,9 @@ impl<C: Into<Connection> + Send + Sync> Server for InheritedServer<C> {
         self.address.clone()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
-        let channel = self.channels.pop_front();
-        let none_left =
-            || TransportError::Refused("the address names fewer channels than there are workers".into());
-        channel.map(|channel| Some(channel.into())).ok_or_else(none_left)
+    fn try_accept(&mut self) -> Result<Option<Connection>, SysError> {
+        let none_left = SysError::Invalid("the address names fewer channels than there are workers");
+        self.channels.pop_front().map(|channel| Some(channel.into())).ok_or(none_left)
     }
 
     fn accept(&self) -> io::Result<Connection> {
@@ -117,16 +115,13 @@ impl<C> InheritedClient<C> {
 }
 
 impl<C: Into<Connection> + Send> Client for InheritedClient<C> {
-    fn connect(&mut self) -> Result<Connection, TransportError> {
-        let taken =
-            || TransportError::Refused("this transport has one channel a worker, and it is in use".into());
-        self.0.take().map(Into::into).ok_or_else(taken)
+    fn connect(&mut self) -> Result<Connection, SysError> {
+        let taken = SysError::Invalid("this transport has one channel a worker, and it is in use");
+        self.0.take().map(Into::into).ok_or(taken)
     }
 }
 
 /// A worker's entry in a list of addresses.
-pub fn of_worker<T>(list: Vec<T>, worker: u32) -> Result<T, TransportError> {
-    let missing =
-        || TransportError::Refused(format!("the address names no channel for worker {}", worker + 1));
-    list.into_iter().nth(worker as usize).ok_or_else(missing)
+pub fn of_worker<T>(list: Vec<T>, worker: u32) -> Result<T, SysError> {
+    list.into_iter().nth(worker as usize).ok_or(SysError::NoChannel(worker + 1))
 }

@@ -7,7 +7,8 @@ use ipcost_model::{Capabilities, Cell, FloorKind, OptionGroup};
 
 use super::inherited::{InheritedClient, InheritedServer};
 use super::part::FloorPartLoop;
-use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
+use super::{Client, Provision, Rendezvous, Server, Transport};
+use crate::SysError;
 use crate::copying::copy_slice;
 
 pub struct Memcpy;
@@ -25,20 +26,15 @@ impl Transport for Memcpy {
         &CAPABILITIES
     }
 
-    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         Ok(Provision::default())
     }
 
-    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         Ok(Box::new(InheritedServer::new(address, vec![FloorPartLoop::Nothing])))
     }
 
-    fn reach(
-        &self,
-        _address: &Address,
-        cell: &Cell,
-        _worker: u32,
-    ) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, _address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
         Ok(Box::new(InheritedClient::new(FloorPartLoop::Copy(Copier::new(cell)))))
     }
 }

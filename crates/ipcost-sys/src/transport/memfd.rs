@@ -7,9 +7,10 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::socketpair::{reach, serve, share};
-use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError};
+use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport, supported};
+use crate::SysError;
 use crate::system::passed_memory::{self, PassedMemory};
-use crate::system::socket::{Endpoint, probe_pair};
+use crate::system::socket::{Endpoint, LACKS_PAIRS};
 
 pub struct Memfd;
 
@@ -26,20 +27,20 @@ impl Transport for Memfd {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        probe_pair()?;
-        passed_memory::probe()
+    fn probe(&self) -> Result<(), SysError> {
+        supported(LACKS_PAIRS)?;
+        supported(passed_memory::LACKS)
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         share(place.cell)
     }
 
-    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         serve(CAPABILITIES.name, address, Passing::new)
     }
 
-    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         reach(CAPABILITIES.name, address, worker, Passing::new)
     }
 }

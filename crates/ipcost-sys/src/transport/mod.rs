@@ -106,10 +106,7 @@ pub fn find(name: &str) -> Option<&'static dyn Transport> {
 }
 
 /// Whether this machine supports a cell's demands on its transport and its way of calling.
-///
-/// # Errors
-/// What is missing, and what to do about it, in one line.
-pub fn fits(cell: &Cell) -> Result<(), String> {
+pub fn fits(cell: &Cell) -> Result<(), SysError> {
     calling::probe(io_of(cell))?;
     fits_pieces(cell)?;
     vmsplice::probe(pipe_send_of(cell))?;
@@ -139,22 +136,31 @@ fn pieces_of(cell: &Cell, role: PeerRole) -> Option<Pieces> {
     Some(Pieces { count, join: cell.options.join().unwrap_or(choices::Join::None) })
 }
 
-fn fits_pieces(cell: &Cell) -> Result<(), String> {
+fn fits_pieces(cell: &Cell) -> Result<(), SysError> {
     let (options, in_pieces) = (&cell.options, cell.options.writes().is_some_and(|count| count > 1));
     if !in_pieces {
-        let alone = ["join", "writes_by"].into_iter().find(|name| options.get(name).is_some());
-        return alone.map_or(Ok(()), |name| Err(format!("{name} takes writes of at least 2")));
+        let needs = [
+            ("join", "join takes writes of at least 2"),
+            ("writes_by", "writes_by takes writes of at least 2"),
+        ];
+        let alone = needs.into_iter().find(|(name, _)| options.get(name).is_some());
+        return alone.map_or(Ok(()), |(_, needs)| Err(SysError::Invalid(needs)));
     }
-    pieces::probe()?;
+    supported(pieces::LACKS)?;
     if io_of(cell) != calling::BLOCKING {
-        return Err("writes takes io=blocking".to_owned());
+        return Err(SysError::Invalid("writes takes io=blocking"));
     }
     match options.join() {
         Some(choices::Join::Cork) if !uses_tcp(&cell.transport) => {
-            Err("join=cork exists for TCP alone".to_owned())
+            Err(SysError::Invalid("join=cork exists for TCP alone"))
         }
         _ => Ok(()),
     }
+}
+
+/// Whether this system has something, by why it lacks it.
+fn supported(lacks: Option<&'static str>) -> Result<(), SysError> {
+    lacks.map_or(Ok(()), |why| Err(SysError::Unsupported(why)))
 }
 
 /// How a cell sends to pipes (option `pipe_send`).
@@ -171,7 +177,7 @@ pub fn states() -> Vec<TransportState> {
         .iter()
         .map(|transport| TransportState {
             capabilities: transport.capabilities(),
-            unavailable: transport.probe().err(),
+            unavailable: transport.probe().err().map(|error| error.to_string()),
         })
         .collect()
 }
@@ -181,15 +187,12 @@ pub trait Transport: Sync {
     fn capabilities(&self) -> &'static Capabilities;
 
     /// Whether it works here.
-    fn probe(&self) -> Result<(), String> {
+    fn probe(&self) -> Result<(), SysError> {
         Ok(())
     }
 
     /// Whether it can meet a cell's demands here, such as its message size.
-    ///
-    /// # Errors
-    /// What does not fit, which limit of this machine is too low, and how to raise it, in one line.
-    fn fits(&self, _cell: &Cell) -> Result<(), String> {
+    fn fits(&self, _cell: &Cell) -> Result<(), SysError> {
         Ok(())
     }
 
@@ -199,13 +202,13 @@ pub trait Transport: Sync {
     }
 
     /// Creates what must exist before either process starts; called by the engine.
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError>;
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError>;
 
     /// Sets up the server's end; connections are accepted later.
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError>;
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError>;
 
     /// Sets up the client's end for worker number `worker`, from 0; connects nothing yet.
-    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError>;
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError>;
 }
 
 /// Where the engine lets a transport put its files and names.
@@ -236,7 +239,7 @@ pub trait Server: Sync + Send {
     fn address(&self) -> Address;
 
     /// The next channel, if one is ready; never waits.
-    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError>;
+    fn try_accept(&mut self) -> Result<Option<Connection>, SysError>;
 
     /// Waits for the next connection; several workers may call it at once; only for transports that connect.
     fn accept(&self) -> io::Result<Connection>;
@@ -256,7 +259,7 @@ pub trait Server: Sync + Send {
 
 /// One client worker's end of a cell.
 pub trait Client: Send {
-    fn connect(&mut self) -> Result<Connection, TransportError>;
+    fn connect(&mut self) -> Result<Connection, SysError>;
 
     /// How many attempts were repeated because the listener's queue was full.
     fn retries(&self) -> u64 {
@@ -303,7 +306,7 @@ pub enum Connection {
 
 impl Connection {
     /// The same channel with the way of calling that the cell asks for on a side; pattern `connect` ignores it.
-    pub fn called_as(self, cell: &Cell, role: PeerRole) -> Result<Self, TransportError> {
+    pub fn called_as(self, cell: &Cell, role: PeerRole) -> Result<Self, SysError> {
         let channel = match (self, pieces_of(cell, role)) {
             (Self::Socket(socket), Some(count)) => pieces::over(socket, count),
             (Self::Socket(socket), None) if io_of(cell) != calling::BLOCKING => {
@@ -388,25 +391,6 @@ pub struct Effective {
     pub became: u64,
 }
 
-/// Why a transport refuses a request.
-#[derive(Debug, thiserror::Error)]
-pub enum TransportError {
-    /// A system call failed.
-    #[error(transparent)]
-    System(#[from] SysError),
-    /// The address is not one of this transport.
-    #[error("the address {address} is not one of transport {transport}: {reason}")]
-    Address {
-        transport: &'static str,
-        address: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Any other refusal, with a remedy.
-    #[error("{0}")]
-    Refused(String),
-}
-
 /// Writes a transport's address as the protocol's object.
 fn to_address(address: &impl Serialize) -> Address {
     match serde_json::to_value(address) {
@@ -416,11 +400,8 @@ fn to_address(address: &impl Serialize) -> Address {
 }
 
 /// Reads a transport's address from the protocol's object.
-fn from_address<T: DeserializeOwned>(
-    transport: &'static str,
-    address: &Address,
-) -> Result<T, TransportError> {
-    serde_json::from_value(Value::Object(address.clone())).map_err(|error| TransportError::Address {
+fn from_address<T: DeserializeOwned>(transport: &'static str, address: &Address) -> Result<T, SysError> {
+    serde_json::from_value(Value::Object(address.clone())).map_err(|error| SysError::Address {
         transport,
         address: Value::Object(address.clone()).to_string(),
         reason: error.to_string(),
@@ -428,10 +409,7 @@ fn from_address<T: DeserializeOwned>(
 }
 
 /// Lists the addresses for transports that need one per worker: the object itself, then those under `more`.
-fn address_list<T: DeserializeOwned>(
-    transport: &'static str,
-    address: &Address,
-) -> Result<Vec<T>, TransportError> {
+fn address_list<T: DeserializeOwned>(transport: &'static str, address: &Address) -> Result<Vec<T>, SysError> {
     let mut list = vec![from_address(transport, address)?];
     match address.get("more") {
         None => {}
@@ -442,7 +420,7 @@ fn address_list<T: DeserializeOwned>(
             }
         }
         Some(other) => {
-            return Err(TransportError::Address {
+            return Err(SysError::Address {
                 transport,
                 address: other.to_string(),
                 reason: "\"more\" must be a list of addresses".to_owned(),

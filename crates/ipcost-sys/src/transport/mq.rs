@@ -9,10 +9,10 @@ use ipcost_model::{Capabilities, Cell, Delivery, choices};
 
 use super::inherited::{self, ChannelDirection};
 use super::udp::largest_message;
-use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError};
-use crate::Descriptor;
+use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport};
 use crate::facts::text;
 use crate::system::message_queue::{self, MessageQueue};
+use crate::{Context, Descriptor, SysError};
 
 pub struct Mq;
 
@@ -31,26 +31,24 @@ impl Transport for Mq {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        message_queue::create(1)
-            .map(drop)
-            .map_err(|error| format!("this system has no POSIX message queues ({error})"))
+    fn probe(&self) -> Result<(), SysError> {
+        message_queue::create(1).or_absent("this system has no POSIX message queues", "")
     }
 
-    fn fits(&self, cell: &Cell) -> Result<(), String> {
+    fn fits(&self, cell: &Cell) -> Result<(), SysError> {
         let Some(most) = text::number("/proc/sys/fs/mqueue/msgsize_max") else { return Ok(()) };
-        let largest = largest_message(cell);
-        if largest <= most {
+        let bytes = largest_message(cell);
+        if bytes <= most {
             return Ok(());
         }
-        Err(format!(
-            "a message of {} does not fit: a queue takes {} here; sysctl -w fs.mqueue.msgsize_max={largest}, and ulimit -q unlimited where many are to be open",
-            size_text(largest),
-            size_text(most)
-        ))
+        let limit = format!(": a queue takes {} here", size_text(most));
+        let remedy = format!(
+            "sysctl -w fs.mqueue.msgsize_max={bytes}, and ulimit -q unlimited where many are to be open"
+        );
+        Err(SysError::TooLarge { bytes, limit, remedy })
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         let cell = place.cell;
         let line = u64::from(cell.options.framing() == Some(choices::Framing::Newline));
         inherited::share(cell, |way| match way {
@@ -60,13 +58,13 @@ impl Transport for Mq {
         })
     }
 
-    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         inherited::serve(CAPABILITIES.name, address, |read, write| {
             Ok(Queues { read: MessageQueue(read), write: MessageQueue(write) })
         })
     }
 
-    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         inherited::reach(CAPABILITIES.name, address, worker, |read, write| {
             Ok(Queues { read: MessageQueue(read), write: MessageQueue(write) })
         })
@@ -74,12 +72,8 @@ impl Transport for Mq {
 }
 
 /// A queue for messages of at most `message_bytes`.
-fn queue(message_bytes: u64) -> Result<Descriptor, TransportError> {
-    message_queue::create(message_bytes as usize).map_err(|error| {
-        TransportError::Refused(format!(
-            "cannot make a message queue: {error}; ulimit -q limits what all queues of a user hold, fs.mqueue.queues_max how many there are"
-        ))
-    })
+fn queue(message_bytes: u64) -> Result<Descriptor, SysError> {
+    message_queue::create(message_bytes as usize).map_err(SysError::MessageQueue)
 }
 
 struct Queues {

@@ -10,11 +10,11 @@ use ipcost_model::{Capabilities, Cell, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
-    from_address, to_address,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, Waitable, from_address,
+    supported, to_address,
 };
-use crate::Context;
 use crate::system::npipe::{self, NamedPipeListener};
+use crate::{Context, SysError};
 
 pub struct Npipe;
 
@@ -43,18 +43,18 @@ impl Transport for Npipe {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        npipe::probe()
+    fn probe(&self) -> Result<(), SysError> {
+        supported(npipe::LACKS)
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         // The directory's name is random, so no other program can guess the pipe's and create it first.
         let secret = place.dir.file_name().unwrap_or_default().to_string_lossy();
         let pipe = format!("{PIPES}{secret}-{}", place.name);
         Ok(Provision { server: to_address(&PipeName { pipe }), ..Provision::default() })
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         let path = path(address)?;
         let asked = cell.options.pipe_size();
         let bytes = u32::try_from(asked.unwrap_or(BUFFER_BYTES)).unwrap_or(u32::MAX);
@@ -68,24 +68,19 @@ impl Transport for Npipe {
         Ok(Box::new(NpipeServer { address: address.clone(), listener, effective }))
     }
 
-    fn reach(
-        &self,
-        address: &Address,
-        _cell: &Cell,
-        _worker: u32,
-    ) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, _cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
         Ok(Box::new(NpipeClient { path: path(address)? }))
     }
 }
 
 /// Reads an address and refuses any outside this machine.
-fn path(address: &Address) -> Result<String, TransportError> {
+fn path(address: &Address) -> Result<String, SysError> {
     let PipeName { pipe } = from_address(CAPABILITIES.name, address)?;
     let local = pipe.get(..PIPES.len()).is_some_and(|start| start.eq_ignore_ascii_case(PIPES));
     if local && pipe.len() > PIPES.len() {
         return Ok(pipe);
     }
-    Err(TransportError::Address {
+    Err(SysError::Address {
         transport: CAPABILITIES.name,
         address: pipe,
         reason: format!(r"a pipe of this machine begins with {PIPES}"),
@@ -103,7 +98,7 @@ impl Server for NpipeServer {
         self.address.clone()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+    fn try_accept(&mut self) -> Result<Option<Connection>, SysError> {
         let accepted = self.listener.try_accept().context(|| "cannot accept a connection".to_owned())?;
         Ok(accepted.map(Connection::Other))
     }
@@ -128,7 +123,7 @@ struct NpipeClient {
 
 impl Client for NpipeClient {
     #[inline]
-    fn connect(&mut self) -> Result<Connection, TransportError> {
+    fn connect(&mut self) -> Result<Connection, SysError> {
         let connected = npipe::connect(&self.path);
         Ok(Connection::Other(connected.context(|| format!("cannot connect to {}", self.path))?))
     }

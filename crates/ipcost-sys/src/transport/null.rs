@@ -5,9 +5,8 @@ use std::io;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell};
 
-use super::{
-    Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
-};
+use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport, Waitable};
+use crate::SysError;
 
 pub struct Null;
 
@@ -24,20 +23,15 @@ impl Transport for Null {
         &CAPABILITIES
     }
 
-    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         Ok(Provision::default())
     }
 
-    fn serve(&self, _address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, _address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         Ok(Box::new(Nothing))
     }
 
-    fn reach(
-        &self,
-        _address: &Address,
-        _cell: &Cell,
-        _worker: u32,
-    ) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, _address: &Address, _cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
         Ok(Box::new(Nothing))
     }
 }
@@ -49,7 +43,7 @@ impl Server for Nothing {
         Address::new()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+    fn try_accept(&mut self) -> Result<Option<Connection>, SysError> {
         Ok(Some(Connection::Other(Box::new(Nothing))))
     }
 
@@ -63,7 +57,7 @@ impl Server for Nothing {
 }
 
 impl Client for Nothing {
-    fn connect(&mut self) -> Result<Connection, TransportError> {
+    fn connect(&mut self) -> Result<Connection, SysError> {
         Ok(Connection::Other(Box::new(Nothing)))
     }
 }

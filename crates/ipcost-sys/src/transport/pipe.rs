@@ -4,7 +4,8 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::inherited::{self, ChannelDescriptors, number};
-use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, capacity, list_address};
+use super::{Client, Provision, Rendezvous, Server, Transport, capacity, list_address};
+use crate::SysError;
 use crate::system::channel::PipePair;
 use crate::system::pipe::pipe;
 
@@ -28,7 +29,7 @@ impl Transport for Pipe {
         capacity::pipe(cell)
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         let mut provision = Provision::default();
         let (mut server, mut client) = (Vec::new(), Vec::new());
         for _ in 0..place.cell.concurrency {
@@ -46,11 +47,11 @@ impl Transport for Pipe {
         Ok(provision)
     }
 
-    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         inherited::serve(CAPABILITIES.name, address, |read, write| Ok(PipePair { read, write }))
     }
 
-    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         inherited::reach(CAPABILITIES.name, address, worker, |read, write| Ok(PipePair { read, write }))
     }
 }

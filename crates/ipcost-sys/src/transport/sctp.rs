@@ -7,8 +7,9 @@ use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 
 use super::tcp::{TcpClient, any_port, serve};
 use super::unix::message_fits;
-use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, capacity};
+use super::{Client, Provision, Rendezvous, Server, Transport, capacity};
 use crate::system::more_sockets::sctp_socket;
+use crate::{Context, SysError};
 
 pub struct Sctp;
 
@@ -27,11 +28,11 @@ impl Transport for Sctp {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        sctp_socket().map(drop).map_err(|error| format!("there is no SCTP here ({error}); modprobe sctp"))
+    fn probe(&self) -> Result<(), SysError> {
+        sctp_socket().or_absent("there is no SCTP here", "; modprobe sctp")
     }
 
-    fn fits(&self, cell: &Cell) -> Result<(), String> {
+    fn fits(&self, cell: &Cell) -> Result<(), SysError> {
         message_fits(cell)
     }
 
@@ -39,15 +40,15 @@ impl Transport for Sctp {
         capacity::unix(cell)
     }
 
-    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         Ok(any_port(IpAddr::V4(Ipv4Addr::LOCALHOST)))
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         serve(&CAPABILITIES, sctp_socket, address, cell)
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
         Ok(Box::new(TcpClient::new(&CAPABILITIES, sctp_socket, address, cell, None)?))
     }
 }

@@ -11,12 +11,10 @@ use ipcost_model::{Capabilities, Cell, OptionGroup, choices};
 
 use super::spinning::{spin, spin_for};
 use super::udp::largest_message;
-use super::{
-    Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, inherited,
-};
-use crate::Descriptor;
+use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport, inherited, supported};
 use crate::system::futex;
 use crate::system::shared_ring::{self, SharedRing};
+use crate::{Descriptor, SysError};
 
 pub struct Shm;
 
@@ -44,23 +42,23 @@ impl Transport for Shm {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        shared_ring::probe()
+    fn probe(&self) -> Result<(), SysError> {
+        supported(shared_ring::LACKS)
     }
 
-    fn fits(&self, cell: &Cell) -> Result<(), String> {
+    fn fits(&self, cell: &Cell) -> Result<(), SysError> {
         let largest = largest_message(cell);
         if cell.options.payload() == Some(choices::Payload::InPlace)
             && cell.options.framing() == Some(choices::Framing::Newline)
         {
-            return Err("payload=in-place never looks for a newline; leave framing out".to_owned());
+            return Err(SysError::Invalid("payload=in-place never looks for a newline; leave framing out"));
         }
         match cell.options.ring_size() {
-            Some(ring) if ring_bytes(cell) < largest => Err(format!(
-                "a message of {} does not fit into a ring of {}; give --option ring_size={largest} at least",
-                size_text(largest),
-                size_text(ring)
-            )),
+            Some(ring) if ring_bytes(cell) < largest => Err(SysError::TooLarge {
+                bytes: largest,
+                limit: format!(" into a ring of {}", size_text(ring)),
+                remedy: format!("give --option ring_size={largest} at least"),
+            }),
             _ => Ok(()),
         }
     }
@@ -69,17 +67,17 @@ impl Transport for Shm {
         Some(ring_bytes(cell))
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         inherited::share(place.cell, |_| {
             Ok(shared_ring::create(ring_bytes(place.cell) as usize, ring_offset(place.cell))?)
         })
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         inherited::serve(CAPABILITIES.name, address, |read, write| RingEnds::open(read, write, cell))
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         inherited::reach(CAPABILITIES.name, address, worker, |read, write| RingEnds::open(read, write, cell))
     }
 }
@@ -242,10 +240,10 @@ pub struct RingEnds {
 }
 
 impl RingEnds {
-    fn open(read: Descriptor, write: Descriptor, cell: &Cell) -> Result<Self, TransportError> {
+    fn open(read: Descriptor, write: Descriptor, cell: &Cell) -> Result<Self, SysError> {
         let wait = cell.options.wait().unwrap_or(Wait::Block);
         let in_place = cell.options.payload() == Some(choices::Payload::InPlace);
-        let end = |memory| -> Result<RingEnd, TransportError> {
+        let end = |memory| -> Result<RingEnd, SysError> {
             let ring = SharedRing::map(memory)?;
             Ok(RingEnd { ring, wait, in_place, checked: true, own: 0, other: 0 })
         };
@@ -455,10 +453,10 @@ mod tests {
     #[test]
     fn rings_hold_a_message_and_what_does_not_fit_is_refused() {
         let mut cell = cell("shm", 1);
-        assert_eq!((ring_bytes(&cell), Shm.fits(&cell)), (262_144, Ok(())));
+        assert_eq!((ring_bytes(&cell), Shm.fits(&cell).is_ok()), (262_144, true));
         cell.size = 200_000;
-        assert_eq!((ring_bytes(&cell), Shm.fits(&cell)), (524_288, Ok(())));
+        assert_eq!((ring_bytes(&cell), Shm.fits(&cell).is_ok()), (524_288, true));
         cell.options.set("ring_size", OptionValue::Int(4096)).unwrap();
-        assert!(Shm.fits(&cell).unwrap_err().contains("ring_size=200000"));
+        assert!(Shm.fits(&cell).unwrap_err().to_string().contains("ring_size=200000"));
     }
 }

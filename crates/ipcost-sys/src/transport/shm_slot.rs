@@ -11,12 +11,10 @@ use ipcost_model::{Capabilities, Cell, OptionGroup};
 use super::shm::{LOOKS_BEFORE_SLEEP, ring_offset};
 use super::spinning::{spin, spin_for};
 use super::udp::largest_message;
-use super::{
-    Channel, Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, inherited,
-};
+use super::{Channel, Client, Connection, Provision, Rendezvous, Server, Transport, inherited, supported};
 use crate::system::futex;
 use crate::system::shared_ring::{self, SharedRing};
-use crate::{Context, Descriptor};
+use crate::{Context, Descriptor, SysError};
 
 pub struct ShmSlot;
 
@@ -39,15 +37,15 @@ impl Transport for ShmSlot {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        shared_ring::probe()
+    fn probe(&self) -> Result<(), SysError> {
+        supported(shared_ring::LACKS)
     }
 
     fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
         Some(largest_message(cell))
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         let bytes = (largest_message(place.cell) + u64::from(PAYLOAD)).max(LEAST_BYTES).next_power_of_two();
         let mut made: Option<Descriptor> = None;
         // Both directions of a worker share the same memory.
@@ -61,11 +59,11 @@ impl Transport for ShmSlot {
         })
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         inherited::serve(CAPABILITIES.name, address, |memory, _| SlotSide::open(memory, SERVERS, cell))
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         inherited::reach(CAPABILITIES.name, address, worker, |memory, _| SlotSide::open(memory, 0, cell))
     }
 }
@@ -90,7 +88,7 @@ pub struct SlotSide {
 }
 
 impl SlotSide {
-    fn open(memory: Descriptor, own: u32, cell: &Cell) -> Result<Self, TransportError> {
+    fn open(memory: Descriptor, own: u32, cell: &Cell) -> Result<Self, SysError> {
         let slot = SharedRing::map(memory)?;
         Ok(Self {
             slot,

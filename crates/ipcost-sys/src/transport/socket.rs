@@ -5,7 +5,7 @@ use std::io;
 use ipcost_model::Cell;
 use ipcost_model::protocol::Address;
 
-use super::{Connection, Effective, Server, TransportError, Waitable};
+use super::{Connection, Effective, Server, Waitable};
 use crate::system::channel::SocketChannel;
 use crate::system::credentials::{KNOWS_PEER, is_of_this_user};
 use crate::system::descriptor::waitable;
@@ -81,7 +81,7 @@ impl SocketListener {
         cell: &Cell,
         prepare: impl FnOnce(&Endpoint) -> Result<(), SysError>,
         name: impl FnOnce(&Endpoint) -> io::Result<Address>,
-    ) -> Result<Self, TransportError> {
+    ) -> Result<Self, SysError> {
         let socket = socket.context(|| "cannot make a socket".to_owned())?;
         set_buffers(&socket, cell)?;
         let effective = buffers(&socket, cell)?;
@@ -99,7 +99,7 @@ impl SocketListener {
     #[inline]
     fn channel(&self, connection: Endpoint) -> io::Result<Connection> {
         if let Some(cell) = &self.each {
-            set_buffers(&connection, cell).map_err(|error| error.source)?;
+            set_buffers(&connection, cell)?;
         }
         Ok(SocketChannel(connection).into())
     }
@@ -110,7 +110,7 @@ impl Server for SocketListener {
         self.address.clone()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+    fn try_accept(&mut self) -> Result<Option<Connection>, SysError> {
         if !has_visitor(&self.socket).context(|| "cannot look for connections".to_owned())? {
             return Ok(None);
         }

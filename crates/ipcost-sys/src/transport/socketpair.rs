@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, of_worker};
 use super::{
-    Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, address_list, capacity,
-    list_address, socket,
+    Client, Connection, Provision, Rendezvous, Server, Transport, address_list, capacity, list_address,
+    socket, supported,
 };
-use crate::Context;
 use crate::system::channel::SocketChannel;
 use crate::system::descriptor::{take_socket, to_inherit};
-use crate::system::socket::{Endpoint, pair, probe_pair};
+use crate::system::socket::{Endpoint, LACKS_PAIRS, pair};
+use crate::{Context, SysError};
 
 pub struct Socketpair;
 
@@ -34,29 +34,29 @@ impl Transport for Socketpair {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        probe_pair()
+    fn probe(&self) -> Result<(), SysError> {
+        supported(LACKS_PAIRS)
     }
 
     fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
         capacity::unix(cell)
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         share(place.cell)
     }
 
-    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         serve(CAPABILITIES.name, address, SocketChannel)
     }
 
-    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         reach(CAPABILITIES.name, address, worker, SocketChannel)
     }
 }
 
 /// Creates a pair for every worker; each side inherits one end.
-pub(super) fn share(cell: &Cell) -> Result<Provision, TransportError> {
+pub(super) fn share(cell: &Cell) -> Result<Provision, SysError> {
     let mut provision = Provision::default();
     let (mut servers, mut clients) = (Vec::new(), Vec::new());
     for _ in 0..cell.concurrency {
@@ -81,10 +81,10 @@ pub(super) fn serve<C: Into<Connection> + Send + Sync + 'static>(
     transport: &'static str,
     address: &Address,
     open: impl Fn(Endpoint) -> C,
-) -> Result<Box<dyn Server>, TransportError> {
+) -> Result<Box<dyn Server>, SysError> {
     let ends: Vec<PairEnd> = address_list(transport, address)?;
     let channels = ends.iter().map(|end| Ok(open(take_socket(end.fd)?)));
-    Ok(Box::new(InheritedServer::new(address, channels.collect::<Result<_, TransportError>>()?)))
+    Ok(Box::new(InheritedServer::new(address, channels.collect::<Result<_, SysError>>()?)))
 }
 
 /// One worker's end of such a channel.
@@ -93,7 +93,7 @@ pub(super) fn reach<C: Into<Connection> + Send + 'static>(
     address: &Address,
     worker: u32,
     open: impl Fn(Endpoint) -> C,
-) -> Result<Box<dyn Client>, TransportError> {
+) -> Result<Box<dyn Client>, SysError> {
     let end = of_worker(address_list::<PairEnd>(transport, address)?, worker)?;
     Ok(Box::new(InheritedClient::new(open(take_socket(end.fd)?))))
 }

@@ -7,7 +7,8 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::hand_over::{self, Signal};
-use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
+use super::{Client, Provision, Rendezvous, Server, Transport, supported};
+use crate::SysError;
 use crate::system::futex;
 
 pub struct Switch;
@@ -25,24 +26,19 @@ impl Transport for Switch {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        futex::probe()
+    fn probe(&self) -> Result<(), SysError> {
+        supported(futex::LACKS)
     }
 
-    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         hand_over::provision()
     }
 
-    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         hand_over::serve::<Sleeping>(CAPABILITIES.name, address)
     }
 
-    fn reach(
-        &self,
-        address: &Address,
-        _cell: &Cell,
-        _worker: u32,
-    ) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, _cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
         hand_over::reach::<Sleeping>(CAPABILITIES.name, address)
     }
 }

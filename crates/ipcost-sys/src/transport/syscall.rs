@@ -9,8 +9,9 @@ use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::inherited::{InheritedClient, InheritedServer};
 use super::part::FloorPartLoop;
-use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
-use crate::system::cheapest_call::{call, probe};
+use super::{Client, Provision, Rendezvous, Server, Transport, supported};
+use crate::SysError;
+use crate::system::cheapest_call::{LACKS, call};
 
 pub struct Syscall;
 
@@ -29,24 +30,19 @@ impl Transport for Syscall {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        probe()
+    fn probe(&self) -> Result<(), SysError> {
+        supported(LACKS)
     }
 
-    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         Ok(Provision::default())
     }
 
-    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         Ok(Box::new(InheritedServer::new(address, vec![FloorPartLoop::Nothing])))
     }
 
-    fn reach(
-        &self,
-        _address: &Address,
-        _cell: &Cell,
-        _worker: u32,
-    ) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, _address: &Address, _cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
         Ok(Box::new(InheritedClient::new(FloorPartLoop::Call(call))))
     }
 }

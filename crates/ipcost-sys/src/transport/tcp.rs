@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::socket::{Inherits, Make, SocketListener, buffers, set_buffers};
 use super::{
-    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, capacity,
-    from_address, to_address,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, capacity, from_address,
+    to_address,
 };
 use crate::system::channel::SocketChannel;
 use crate::system::congestion::{congestion, set_congestion};
@@ -57,26 +57,26 @@ impl Transport for Tcp {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
+    fn probe(&self) -> Result<(), SysError> {
         // Without the interface the address exists but is unreachable; a UDP socket detects this and sends nothing.
         let reached = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
             .and_then(|socket| socket.connect((Ipv4Addr::LOCALHOST, ANY_PORT)));
-        reached.map_err(|error| format!("IPv4 loopback cannot be used: {error}"))
+        reached.context(|| "IPv4 loopback cannot be used".to_owned())
     }
 
     fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
         capacity::tcp(cell)
     }
 
-    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         Ok(any_port(IpAddr::V4(Ipv4Addr::LOCALHOST)))
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         serve(&CAPABILITIES, stream_of_inet, address, cell)
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         let sources = Sources::of_worker(cell, worker);
         Ok(Box::new(TcpClient::new(&CAPABILITIES, stream_of_inet, address, cell, sources)?))
     }
@@ -127,7 +127,7 @@ pub(super) fn serve(
     make: Make,
     address: &Address,
     cell: &Cell,
-) -> Result<Box<dyn Server>, TransportError> {
+) -> Result<Box<dyn Server>, SysError> {
     let at = socket_address(capabilities.name, address)?;
     let nodelay = sets_nodelay(capabilities, cell);
     let congestion = asked_congestion(cell);
@@ -169,12 +169,9 @@ pub fn elsewhere(to: SocketAddr, nodelay: bool) -> Box<dyn Client> {
 }
 
 /// Reads an address and refuses any outside loopback: nothing is ever measured, or offered, beyond it.
-pub(super) fn socket_address(
-    transport: &'static str,
-    address: &Address,
-) -> Result<SocketAddr, TransportError> {
+pub(super) fn socket_address(transport: &'static str, address: &Address) -> Result<SocketAddr, SysError> {
     let HostPort { host, port } = from_address(transport, address)?;
-    let wrong = |reason: &str| TransportError::Address {
+    let wrong = |reason: &str| SysError::Address {
         transport,
         address: format!("{host}:{port}"),
         reason: reason.to_owned(),
@@ -248,7 +245,7 @@ impl TcpClient {
         address: &Address,
         cell: &Cell,
         sources: Option<Sources>,
-    ) -> Result<Self, TransportError> {
+    ) -> Result<Self, SysError> {
         Ok(Self {
             transport: capabilities.name,
             make,
@@ -276,23 +273,18 @@ impl TcpClient {
         Ok(())
     }
 
-    fn explain(&self, error: io::Error) -> TransportError {
+    fn explain(&self, error: io::Error) -> SysError {
         if error.kind() != io::ErrorKind::AddrNotAvailable {
             let action = format!("cannot connect to {}", self.to);
-            return SysError { action, source: error }.into();
+            return SysError::Call { action, source: error };
         }
-        TransportError::Refused(format!(
-            "no local port is left for {} to {}: all are in use or in TIME_WAIT; let the server close first \
-             (closes_first=server), spread sources (spread_sources=true, over tcp), widen \
-             net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=2 where it is 0",
-            self.transport, self.to
-        ))
+        SysError::NoPort { transport: self.transport, to: self.to }
     }
 }
 
 impl Client for TcpClient {
     #[inline]
-    fn connect(&mut self) -> Result<Connection, TransportError> {
+    fn connect(&mut self) -> Result<Connection, SysError> {
         let mut sources_left = MOST_SOURCES_TRIED;
         loop {
             let socket = (self.make)().context(|| "cannot make a socket".to_owned())?;

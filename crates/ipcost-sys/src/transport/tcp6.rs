@@ -7,8 +7,9 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::tcp::{TcpClient, any_port, serve};
-use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, capacity};
+use super::{Client, Provision, Rendezvous, Server, Transport, capacity};
 use crate::system::socket::{AddressFamily, Endpoint, bind, stream_socket};
+use crate::{Context, SysError};
 
 pub struct Tcp6;
 
@@ -33,26 +34,26 @@ impl Transport for Tcp6 {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
+    fn probe(&self) -> Result<(), SysError> {
         let loopback = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
         stream_of_inet6()
             .and_then(|socket| bind(&socket, &loopback))
-            .map_err(|error| format!("IPv6 loopback cannot be used: {error}"))
+            .context(|| "IPv6 loopback cannot be used".to_owned())
     }
 
     fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
         capacity::tcp(cell)
     }
 
-    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         Ok(any_port(IpAddr::V6(Ipv6Addr::LOCALHOST)))
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         serve(&CAPABILITIES, stream_of_inet6, address, cell)
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
         Ok(Box::new(TcpClient::new(&CAPABILITIES, stream_of_inet6, address, cell, None)?))
     }
 }

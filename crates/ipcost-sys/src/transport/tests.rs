@@ -122,9 +122,9 @@ fn what_does_not_fit_into_a_message_is_refused_with_the_setting_to_raise() {
     {
         let mut cell = cell(transport.capabilities().name, 1);
         [cell.size, cell.reply] = sizes(transport).map(|size| size as u64);
-        assert_eq!(transport.fits(&cell), Ok(()));
+        transport.fits(&cell).unwrap();
         cell.size = 1 << 30;
-        let reason = transport.fits(&cell).unwrap_err();
+        let reason = transport.fits(&cell).unwrap_err().to_string();
         assert!(reason.contains("does not fit"), "{reason}");
         assert!(["sysctl", "at most", "exactly"].iter().any(|word| reason.contains(word)), "{reason}");
     }
@@ -170,7 +170,10 @@ fn every_way_of_calling_moves_more_than_buffers_hold_and_sees_the_end() {
                 cell.options.set("writes", OptionValue::Int(3)).unwrap();
             }
             if let Err(reason) = fits(&cell) {
-                assert!(way.starts_with("uring") && reason.contains("io_uring_disabled"), "{reason}");
+                assert!(
+                    way.starts_with("uring") && reason.to_string().contains("io_uring_disabled"),
+                    "{reason}"
+                );
                 continue;
             }
             let dir = PrivateDir::create().unwrap();

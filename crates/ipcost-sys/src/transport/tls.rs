@@ -3,9 +3,8 @@
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
-use super::{
-    Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, tcp::Tcp, unix::Unix,
-};
+use super::{Client, Connection, Provision, Rendezvous, Server, Transport, tcp::Tcp, unix::Unix};
+use crate::SysError;
 
 pub const TCP: Tls = Tls {
     beneath: &Tcp,
@@ -49,7 +48,7 @@ impl Transport for Tls {
         if self.capabilities.name == TCP.capabilities.name { &TCP.capabilities } else { &UNIX.capabilities }
     }
 
-    fn probe(&self) -> Result<(), String> {
+    fn probe(&self) -> Result<(), SysError> {
         sessions::probe()?;
         self.beneath.probe()
     }
@@ -58,21 +57,21 @@ impl Transport for Tls {
         self.beneath.capacity_bytes(cell)
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         self.beneath.provision(place)
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         sessions::serve(self.beneath.serve(address, cell)?)
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         sessions::reach(address, cell, |address| self.beneath.reach(address, cell, worker))
     }
 }
 
 /// Encrypts a connection from here on, as a client that trusts anyone who answers; it shakes hands when it first moves something.
-pub fn encrypt(connection: &mut Connection) -> Result<(), TransportError> {
+pub fn encrypt(connection: &mut Connection) -> Result<(), SysError> {
     sessions::encrypt(connection)
 }
 
@@ -82,26 +81,27 @@ mod sessions {
 
     use super::*;
 
-    const NONE: &str = "this program was built without TLS; build it with --features tls";
+    const NONE: SysError =
+        SysError::Unsupported("this program was built without TLS; build it with --features tls");
 
-    pub fn probe() -> Result<(), String> {
-        Err(NONE.to_owned())
+    pub fn probe() -> Result<(), SysError> {
+        Err(NONE)
     }
 
-    pub fn serve(_beneath: Box<dyn Server>) -> Result<Box<dyn Server>, TransportError> {
-        Err(TransportError::Refused(NONE.to_owned()))
+    pub fn serve(_beneath: Box<dyn Server>) -> Result<Box<dyn Server>, SysError> {
+        Err(NONE)
     }
 
-    pub fn encrypt(_connection: &mut Connection) -> Result<(), TransportError> {
-        Err(TransportError::Refused(NONE.to_owned()))
+    pub fn encrypt(_connection: &mut Connection) -> Result<(), SysError> {
+        Err(NONE)
     }
 
     pub fn reach(
         _address: &Address,
         _cell: &Cell,
-        _beneath: impl FnOnce(&Address) -> Result<Box<dyn Client>, TransportError>,
-    ) -> Result<Box<dyn Client>, TransportError> {
-        Err(TransportError::Refused(NONE.to_owned()))
+        _beneath: impl FnOnce(&Address) -> Result<Box<dyn Client>, SysError>,
+    ) -> Result<Box<dyn Client>, SysError> {
+        Err(NONE)
     }
 }
 
@@ -109,6 +109,7 @@ mod sessions {
 mod sessions {
     //! Sessions by rustls. The server generates a certificate; the client gets it with the address, and trusts only it.
 
+    use std::error::Error;
     use std::io::{self, IoSlice, Read, Write};
     use std::ops::DerefMut;
     use std::sync::{Arc, OnceLock};
@@ -133,7 +134,7 @@ mod sessions {
     /// Sessions that a client keeps for resumption.
     const SESSIONS: usize = 256;
 
-    pub fn probe() -> Result<(), String> {
+    pub fn probe() -> Result<(), SysError> {
         Ok(())
     }
 
@@ -143,11 +144,11 @@ mod sessions {
         certificate: Vec<u8>,
     }
 
-    fn failed(what: &str, error: impl std::fmt::Display) -> TransportError {
-        TransportError::Refused(format!("{what}: {error}"))
+    fn failed(what: &str, error: impl Into<Box<dyn Error + Send + Sync>>) -> SysError {
+        SysError::Call { action: what.to_owned(), source: io::Error::other(error) }
     }
 
-    pub fn serve(beneath: Box<dyn Server>) -> Result<Box<dyn Server>, TransportError> {
+    pub fn serve(beneath: Box<dyn Server>) -> Result<Box<dyn Server>, SysError> {
         let certified = rcgen::generate_simple_self_signed([NAME.to_owned()])
             .map_err(|error| failed("cannot make a certificate", error))?;
         let certificate = certified.cert.der().clone();
@@ -180,7 +181,7 @@ mod sessions {
             self.address.clone()
         }
 
-        fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+        fn try_accept(&mut self) -> Result<Option<Connection>, SysError> {
             let Some(connection) = self.beneath.try_accept()? else { return Ok(None) };
             self.secured(connection).map(Some).map_err(|error| failed("cannot serve TLS", error))
         }
@@ -205,8 +206,8 @@ mod sessions {
     pub fn reach(
         address: &Address,
         cell: &Cell,
-        beneath: impl FnOnce(&Address) -> Result<Box<dyn Client>, TransportError>,
-    ) -> Result<Box<dyn Client>, TransportError> {
+        beneath: impl FnOnce(&Address) -> Result<Box<dyn Client>, SysError>,
+    ) -> Result<Box<dyn Client>, SysError> {
         let mut address = address.clone();
         let certificate = address.remove_entry("certificate").into_iter().collect();
         let Trusted { certificate } = from_address("tls", &certificate)?;
@@ -232,7 +233,7 @@ mod sessions {
     }
 
     impl Client for TlsClient {
-        fn connect(&mut self) -> Result<Connection, TransportError> {
+        fn connect(&mut self) -> Result<Connection, SysError> {
             let connection = self.beneath.connect()?;
             let name = ServerName::try_from(NAME).expect("a name");
             let session = ClientConnection::new(Arc::clone(&self.config), name)
@@ -249,7 +250,7 @@ mod sessions {
         }
     }
 
-    pub fn encrypt(connection: &mut Connection) -> Result<(), TransportError> {
+    pub fn encrypt(connection: &mut Connection) -> Result<(), SysError> {
         static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
         let config = match CONFIG.get() {
             Some(config) => config,

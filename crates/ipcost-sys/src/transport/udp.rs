@@ -4,19 +4,18 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use ipcost_model::protocol::Address;
-use ipcost_model::units::size_text;
 use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup, choices};
 
 use super::inherited::of_worker;
 use super::socket::{buffers, set_buffers};
 use super::tcp::{HostPort, socket_address};
 use super::{
-    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
-    address_list, list_address, to_address,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, Waitable, address_list,
+    list_address, to_address,
 };
-use crate::Context;
 use crate::system::channel::SocketChannel;
 use crate::system::socket::Endpoint;
+use crate::{Context, SysError};
 
 pub struct Udp;
 
@@ -43,42 +42,40 @@ impl Transport for Udp {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
+    fn probe(&self) -> Result<(), SysError> {
         probe(IpAddr::V4(Ipv4Addr::LOCALHOST))
     }
 
-    fn fits(&self, cell: &Cell) -> Result<(), String> {
+    fn fits(&self, cell: &Cell) -> Result<(), SysError> {
         fits(cell, LARGEST)
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         Ok(any_ports(IpAddr::V4(Ipv4Addr::LOCALHOST), place.cell))
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         Ok(Box::new(UdpServer::new(CAPABILITIES.name, address, cell)?))
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         Ok(Box::new(UdpClient::new(CAPABILITIES.name, address, cell, worker)?))
     }
 }
 
-pub(super) fn probe(loopback: IpAddr) -> Result<(), String> {
+pub(super) fn probe(loopback: IpAddr) -> Result<(), SysError> {
     let socket = UdpSocket::bind((loopback, 0));
     let reached = socket.and_then(|socket| socket.connect(socket.local_addr()?));
-    reached.map_err(|error| format!("loopback at {loopback} cannot be used: {error}"))
+    reached.context(|| format!("loopback at {loopback} cannot be used"))
 }
 
-pub(super) fn fits(cell: &Cell, most: u64) -> Result<(), String> {
-    let largest = largest_message(cell);
-    if largest <= most {
+pub(super) fn fits(cell: &Cell, most: u64) -> Result<(), SysError> {
+    let bytes = largest_message(cell);
+    if bytes <= most {
         return Ok(());
     }
-    Err(format!(
-        "a message of {} does not fit into a datagram, which holds {most} bytes at most; give --sizes {most} or less",
-        size_text(largest)
-    ))
+    let limit = format!(" into a datagram, which holds {most} bytes at most");
+    Err(SysError::TooLarge { bytes, limit, remedy: format!("give --sizes {most} or less") })
 }
 
 /// Bytes of the largest message of a cell.
@@ -95,7 +92,7 @@ pub(super) fn any_ports(loopback: IpAddr, cell: &Cell) -> Provision {
 }
 
 /// Binds a socket with a cell's buffers.
-fn bound(at: SocketAddr, cell: &Cell) -> Result<(UdpSocket, Vec<Effective>), TransportError> {
+fn bound(at: SocketAddr, cell: &Cell) -> Result<(UdpSocket, Vec<Effective>), SysError> {
     let socket = UdpSocket::bind(at).context(|| format!("cannot bind {at} for datagrams"))?;
     let endpoint = Endpoint::from(socket);
     set_buffers(&endpoint, cell)?;
@@ -111,11 +108,7 @@ pub(super) struct UdpServer {
 }
 
 impl UdpServer {
-    pub(super) fn new(
-        transport: &'static str,
-        address: &Address,
-        cell: &Cell,
-    ) -> Result<Self, TransportError> {
+    pub(super) fn new(transport: &'static str, address: &Address, cell: &Cell) -> Result<Self, SysError> {
         let mut server = Self { address: Address::new(), waiting: Vec::new(), effective: Vec::new() };
         let mut places = Vec::new();
         for place in address_list::<HostPort>(transport, address)? {
@@ -138,7 +131,7 @@ impl Server for UdpServer {
         self.address.clone()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+    fn try_accept(&mut self) -> Result<Option<Connection>, SysError> {
         let action = || "cannot receive the first datagram of a client".to_owned();
         for index in 0..self.waiting.len() {
             match self.waiting[index].recv_from(&mut [0; 1]) {
@@ -180,7 +173,7 @@ impl UdpClient {
         address: &Address,
         cell: &Cell,
         worker: u32,
-    ) -> Result<Self, TransportError> {
+    ) -> Result<Self, SysError> {
         let place = of_worker(address_list::<HostPort>(transport, address)?, worker)?;
         let to = socket_address(transport, &to_address(&place))?;
         Ok(Self { to, cell: cell.clone(), effective: Vec::new() })
@@ -188,7 +181,7 @@ impl UdpClient {
 }
 
 impl Client for UdpClient {
-    fn connect(&mut self) -> Result<Connection, TransportError> {
+    fn connect(&mut self) -> Result<Connection, SysError> {
         let (socket, effective) = bound(SocketAddr::new(self.to.ip(), 0), &self.cell)?;
         let told = socket.connect(self.to).and_then(|()| socket.send(b"c"));
         told.context(|| format!("cannot reach {} with datagrams", self.to))?;

@@ -6,7 +6,8 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 
 use super::udp::{LOST, UdpClient, UdpServer, any_ports, fits, probe};
-use super::{Client, Provision, Rendezvous, Server, Transport, TransportError};
+use super::{Client, Provision, Rendezvous, Server, Transport};
+use crate::SysError;
 
 pub struct Udp6;
 
@@ -29,23 +30,23 @@ impl Transport for Udp6 {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
+    fn probe(&self) -> Result<(), SysError> {
         probe(IpAddr::V6(Ipv6Addr::LOCALHOST))
     }
 
-    fn fits(&self, cell: &Cell) -> Result<(), String> {
+    fn fits(&self, cell: &Cell) -> Result<(), SysError> {
         fits(cell, LARGEST)
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         Ok(any_ports(IpAddr::V6(Ipv6Addr::LOCALHOST), place.cell))
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         Ok(Box::new(UdpServer::new(CAPABILITIES.name, address, cell)?))
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         Ok(Box::new(UdpClient::new(CAPABILITIES.name, address, cell, worker)?))
     }
 }

@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 use super::socket::{Inherits, Make, SocketListener, buffers, set_buffers};
 use super::udp::largest_message;
 use super::{
-    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, capacity,
-    from_address, to_address,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, capacity, from_address,
+    to_address,
 };
-use crate::Context;
 use crate::private_dir::MAX_SOCKET_PATH;
 use crate::system::channel::SocketChannel;
 use crate::system::credentials::{KNOWS_PEER, is_of_this_user};
 use crate::system::socket::{
     AddressFamily, Endpoint, UnixAddress, connect_patiently, probe_unix, stream_socket, unix_address,
 };
+use crate::{Context, SysError};
 
 pub struct Unix;
 
@@ -42,7 +42,7 @@ impl Transport for Unix {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
+    fn probe(&self) -> Result<(), SysError> {
         probe_unix()
     }
 
@@ -50,15 +50,15 @@ impl Transport for Unix {
         capacity::unix(cell)
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         free_path(place)
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         serve_at_path(CAPABILITIES.name, stream_of_unix, address, cell)
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
         reach_path(CAPABILITIES.name, stream_of_unix, address, cell)
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn stream_of_unix() -> io::Result<Endpoint> {
 }
 
 /// The server's address object: a path in the private directory.
-pub(super) fn free_path(place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+pub(super) fn free_path(place: &Rendezvous<'_>) -> Result<Provision, SysError> {
     let path = place.dir.join(place.name).to_string_lossy().into_owned();
     socket_address(&path)?;
     Ok(Provision { server: to_address(&SocketPath { path }), ..Provision::default() })
@@ -81,7 +81,7 @@ pub(super) fn serve_at_path(
     make: Make,
     address: &Address,
     cell: &Cell,
-) -> Result<Box<dyn Server>, TransportError> {
+) -> Result<Box<dyn Server>, SysError> {
     let SocketPath { path } = from_address(transport, address)?;
     let at = socket_address(&path)?;
     listen(make, &at, &path, to_address(&SocketPath { path: path.clone() }), cell)
@@ -94,7 +94,7 @@ pub(super) fn listen(
     shown: &str,
     address: Address,
     cell: &Cell,
-) -> Result<Box<dyn Server>, TransportError> {
+) -> Result<Box<dyn Server>, SysError> {
     Ok(Box::new(SocketListener::open(
         make(),
         Inherits::Nothing,
@@ -112,7 +112,7 @@ pub(super) fn reach_path(
     make: Make,
     address: &Address,
     cell: &Cell,
-) -> Result<Box<dyn Client>, TransportError> {
+) -> Result<Box<dyn Client>, SysError> {
     let SocketPath { path } = from_address(transport, address)?;
     Ok(Box::new(UnixClient::new(make, socket_address(&path)?, path, cell)))
 }
@@ -121,31 +121,28 @@ pub(super) fn reach_path(
 const OWN_BYTES: u64 = 32;
 
 /// A message goes as a whole or not at all, so it must fit into the sender's buffer.
-pub(super) fn message_fits(cell: &Cell) -> Result<(), String> {
+pub(super) fn message_fits(cell: &Cell) -> Result<(), SysError> {
     let Some(most) = capacity::unix(cell).map(|bytes| bytes.saturating_sub(OWN_BYTES)) else {
         return Ok(());
     };
-    let largest = largest_message(cell);
-    if largest <= most {
+    let bytes = largest_message(cell);
+    if bytes <= most {
         return Ok(());
     }
-    Err(format!(
-        "a message of {} does not fit: the send buffer takes {} here; give --option so_sndbuf={buffer}, after sysctl -w net.core.wmem_max={buffer} where that is less",
-        size_text(largest),
-        size_text(most),
-        buffer = (largest + OWN_BYTES).div_ceil(2).next_multiple_of(1024)
-    ))
+    let buffer = (bytes + OWN_BYTES).div_ceil(2).next_multiple_of(1024);
+    let limit = format!(": the send buffer takes {} here", size_text(most));
+    let remedy = format!(
+        "give --option so_sndbuf={buffer}, after sysctl -w net.core.wmem_max={buffer} where that is less"
+    );
+    Err(SysError::TooLarge { bytes, limit, remedy })
 }
 
 /// A path as a socket's address.
-pub(super) fn socket_address(path: &str) -> Result<UnixAddress, TransportError> {
+pub(super) fn socket_address(path: &str) -> Result<UnixAddress, SysError> {
     if path.len() > MAX_SOCKET_PATH {
-        return Err(TransportError::Refused(format!(
-            "the socket path {path} has {} bytes, and a Unix socket takes at most {MAX_SOCKET_PATH}; set TMPDIR to a shorter directory",
-            path.len()
-        )));
+        return Err(SysError::PathTooLong { path: path.to_owned() });
     }
-    Ok(unix_address(path).context(|| format!("cannot use the socket path {path}"))?)
+    unix_address(path).context(|| format!("cannot use the socket path {path}"))
 }
 
 /// A client of a Unix socket of any kind, in either namespace.
@@ -167,7 +164,7 @@ impl UnixClient {
 
 impl Client for UnixClient {
     #[inline]
-    fn connect(&mut self) -> Result<Connection, TransportError> {
+    fn connect(&mut self) -> Result<Connection, SysError> {
         let socket = (self.make)().context(|| "cannot make a socket".to_owned())?;
         set_buffers(&socket, &self.cell)?;
         connect_patiently(&socket, &self.to, &mut self.retries)
@@ -178,10 +175,7 @@ impl Client for UnixClient {
                 || is_of_this_user(&socket)
                     .context(|| format!("cannot determine who listens at {}", self.shown))?;
             if !known {
-                return Err(TransportError::Refused(format!(
-                    "a process of another user listens at {}; nothing is sent to it",
-                    self.shown
-                )));
+                return Err(SysError::OtherUser(self.shown.clone()));
             }
             self.effective = buffers(&socket, &self.cell)?;
         }

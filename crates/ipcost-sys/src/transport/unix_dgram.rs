@@ -11,12 +11,12 @@ use super::inherited::of_worker;
 use super::socket::{buffers, set_buffers};
 use super::unix::{message_fits, socket_address};
 use super::{
-    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, TransportError, Waitable,
-    address_list, capacity, list_address,
+    Client, Connection, Effective, Provision, Rendezvous, Server, Transport, Waitable, address_list,
+    capacity, list_address,
 };
-use crate::Context;
 use crate::system::channel::SocketChannel;
 use crate::system::socket::{Endpoint, bind, connect_patiently, datagram_socket};
+use crate::{Context, SysError};
 
 pub struct UnixDgram;
 
@@ -42,13 +42,11 @@ impl Transport for UnixDgram {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        datagram_socket()
-            .map(drop)
-            .map_err(|error| format!("this system has no Unix sockets for datagrams ({error})"))
+    fn probe(&self) -> Result<(), SysError> {
+        datagram_socket().or_absent("this system has no Unix sockets for datagrams", "")
     }
 
-    fn fits(&self, cell: &Cell) -> Result<(), String> {
+    fn fits(&self, cell: &Cell) -> Result<(), SysError> {
         message_fits(cell)
     }
 
@@ -56,7 +54,7 @@ impl Transport for UnixDgram {
         capacity::unix(cell)
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         let path = |worker: u32, side: char| {
             let name = format!("{}-{worker}{side}", place.name);
             place.dir.join(name).to_string_lossy().into_owned()
@@ -66,7 +64,7 @@ impl Transport for UnixDgram {
         Ok(Provision { server: list_address(&all), ..Provision::default() })
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         let mut server = DgramServer { address: address.clone(), waiting: Vec::new(), effective: Vec::new() };
         for paths in address_list::<DatagramPaths>(CAPABILITIES.name, address)? {
             let socket = bound(&paths.server, cell)?;
@@ -76,13 +74,13 @@ impl Transport for UnixDgram {
         Ok(Box::new(server))
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
         let paths = of_worker(address_list::<DatagramPaths>(CAPABILITIES.name, address)?, worker)?;
         Ok(Box::new(DgramClient { paths, cell: cell.clone(), effective: Vec::new() }))
     }
 }
 
-fn bound(path: &str, cell: &Cell) -> Result<Endpoint, TransportError> {
+fn bound(path: &str, cell: &Cell) -> Result<Endpoint, SysError> {
     let socket = datagram_socket().context(|| "cannot make a socket".to_owned())?;
     set_buffers(&socket, cell)?;
     bind(&socket, &socket_address(path)?).context(|| format!("cannot bind {path}"))?;
@@ -101,7 +99,7 @@ impl Server for DgramServer {
         self.address.clone()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+    fn try_accept(&mut self) -> Result<Option<Connection>, SysError> {
         for index in 0..self.waiting.len() {
             let (socket, path) = &self.waiting[index];
             match connect_patiently(socket, &socket_address(path)?, &mut 0) {
@@ -138,7 +136,7 @@ struct DgramClient {
 }
 
 impl Client for DgramClient {
-    fn connect(&mut self) -> Result<Connection, TransportError> {
+    fn connect(&mut self) -> Result<Connection, SysError> {
         let DatagramPaths { server, client } = &self.paths;
         let socket = bound(client, &self.cell)?;
         connect_patiently(&socket, &socket_address(server)?, &mut 0)

@@ -4,8 +4,9 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 
 use super::unix::{free_path, message_fits, reach_path, serve_at_path};
-use super::{Client, Provision, Rendezvous, Server, Transport, TransportError, capacity};
+use super::{Client, Provision, Rendezvous, Server, Transport, capacity};
 use crate::system::socket::packet_socket;
+use crate::{Context, SysError};
 
 pub struct UnixSeqpacket;
 
@@ -24,13 +25,11 @@ impl Transport for UnixSeqpacket {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
-        packet_socket()
-            .map(drop)
-            .map_err(|error| format!("this system has no Unix sockets that keep messages apart ({error})"))
+    fn probe(&self) -> Result<(), SysError> {
+        packet_socket().or_absent("this system has no Unix sockets that keep messages apart", "")
     }
 
-    fn fits(&self, cell: &Cell) -> Result<(), String> {
+    fn fits(&self, cell: &Cell) -> Result<(), SysError> {
         message_fits(cell)
     }
 
@@ -38,15 +37,15 @@ impl Transport for UnixSeqpacket {
         capacity::unix(cell)
     }
 
-    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         free_path(place)
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         serve_at_path(CAPABILITIES.name, packet_socket, address, cell)
     }
 
-    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
         reach_path(CAPABILITIES.name, packet_socket, address, cell)
     }
 }

@@ -5,13 +5,11 @@ use ipcost_model::{Capabilities, Cell, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::socket::{Inherits, SocketListener};
-use super::{
-    Client, Connection, Provision, Rendezvous, Server, Transport, TransportError, from_address, to_address,
-};
-use crate::Context;
+use super::{Client, Connection, Provision, Rendezvous, Server, Transport, from_address, to_address};
 use crate::system::channel::SocketChannel;
 use crate::system::more_sockets::{ANY_VSOCK_PORT, vsock_address, vsock_port, vsock_socket};
 use crate::system::socket::{bind, connect_patiently};
+use crate::{Context, SysError};
 
 pub struct Vsock;
 
@@ -34,16 +32,16 @@ impl Transport for Vsock {
         &CAPABILITIES
     }
 
-    fn probe(&self) -> Result<(), String> {
+    fn probe(&self) -> Result<(), SysError> {
         let bound = vsock_socket().and_then(|socket| bind(&socket, &vsock_address(ANY_VSOCK_PORT)?));
-        bound.map_err(|error| format!("vsock has no loopback here ({error}); modprobe vsock_loopback"))
+        bound.or_absent("vsock has no loopback here", "; modprobe vsock_loopback")
     }
 
-    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, TransportError> {
+    fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, SysError> {
         Ok(Provision { server: to_address(&VsockPort { port: ANY_VSOCK_PORT }), ..Provision::default() })
     }
 
-    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
         let VsockPort { port } = from_address(CAPABILITIES.name, address)?;
         let at = vsock_address(port).context(|| "cannot use vsock".to_owned())?;
         let listener = SocketListener::open(
@@ -58,12 +56,7 @@ impl Transport for Vsock {
         Ok(Box::new(listener))
     }
 
-    fn reach(
-        &self,
-        address: &Address,
-        _cell: &Cell,
-        _worker: u32,
-    ) -> Result<Box<dyn Client>, TransportError> {
+    fn reach(&self, address: &Address, _cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
         let VsockPort { port } = from_address(CAPABILITIES.name, address)?;
         Ok(Box::new(VsockClient { port, retries: 0 }))
     }
@@ -76,7 +69,7 @@ struct VsockClient {
 
 impl Client for VsockClient {
     #[inline]
-    fn connect(&mut self) -> Result<Connection, TransportError> {
+    fn connect(&mut self) -> Result<Connection, SysError> {
         let action = || format!("cannot connect to vsock port {}", self.port);
         let socket = vsock_socket().context(action)?;
         let to = vsock_address(self.port).context(action)?;

@@ -226,9 +226,7 @@ pub fn private_dir_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
 /// If it cannot be created, it or a directory above it belongs to another user, or others can write there.
 pub fn ensure_private(path: &Path) -> Result<(), SysError> {
     let shown = || path.display().to_string();
-    let refuse = |reason: String| {
-        Err(SysError { action: shown(), source: io::Error::new(io::ErrorKind::PermissionDenied, reason) })
-    };
+    let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, reason)).context(shown);
     let mut check = |dir: &OwnedFd| {
         let found = File::from(dir.try_clone()?).metadata()?;
         let above = directory::path_of(dir).unwrap_or_default();
@@ -268,25 +266,25 @@ pub fn ensure_private(path: &Path) -> Result<(), SysError> {
 }
 
 /// Checks that an open file and its directory are this user's or root's, and that no one else may write to them.
-pub fn check_own(file: &File, path: &Path) -> Result<(), String> {
-    let unknown = |error: io::Error| format!("cannot look at it: {error}");
-    let path = path.canonicalize().map_err(unknown)?;
+pub fn check_own(file: &File, path: &Path) -> Result<(), SysError> {
+    let look = || "cannot look at it".to_owned();
+    let path = path.canonicalize().context(look)?;
     let dir = path.parent().unwrap_or(Path::new("/"));
     let found = [
-        ("the file", path.as_path(), file.metadata().map_err(unknown)?),
-        ("its directory", dir, fs::metadata(dir).map_err(unknown)?),
+        ("the file", path.as_path(), file.metadata().context(look)?),
+        ("its directory", dir, fs::metadata(dir).context(look)?),
     ];
     let user = rustix::process::geteuid().as_raw();
     if !found[0].2.is_file() {
-        return Err("it is no regular file".to_owned());
+        return Err(SysError::Invalid("it is no regular file"));
     }
     for (what, at, found) in found {
         let (owner, mode) = (found.uid(), found.mode());
         if ![user, 0].contains(&owner) {
-            return Err(format!("{what} belongs to user {owner}"));
+            return Err(SysError::Owner { what, owner });
         }
         if others_may_write(owner, mode, found.gid(), has_access_list(at)) {
-            return Err(format!("others can write to {what}"));
+            return Err(SysError::Writable(what));
         }
     }
     Ok(())
@@ -328,17 +326,6 @@ fn others_may_write(owner: u32, mode: u32, group: u32, has_list: bool) -> bool {
 pub(crate) fn has_access_list(path: &Path) -> bool {
     let mut nothing: [u8; 0] = [];
     rustix::fs::lgetxattr(path, "system.posix_acl_access", &mut nothing).is_ok_and(|bytes| bytes > 0)
-}
-
-/// Checks that only this user and the system could put something else in place of what lies in a directory. Links of this user are
-/// followed.
-pub fn check_trusted(dir: &Path) -> Result<(), String> {
-    let real = directory::open(dir).and_then(|opened| directory::path_of(&opened));
-    match real.and_then(|real| untrusted(&real)) {
-        Ok(None) => Ok(()),
-        Ok(Some(why)) => Err(why),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 /// That a place for sockets is refused.

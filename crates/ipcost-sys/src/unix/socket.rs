@@ -13,6 +13,7 @@ pub use rustix::net::AddressFamily;
 pub use rustix::net::SocketAddrUnix as UnixAddress;
 pub use rustix::net::addr::SocketAddrArg as SocketAddress;
 
+use crate::SysError;
 use crate::system::close_on_exec;
 pub use crate::system::close_on_exec::{
     KEPT_TWICE, datagram_socket, packet_socket, socketpair as pair, stream_socket,
@@ -20,13 +21,11 @@ pub use crate::system::close_on_exec::{
 
 pub type Endpoint = OwnedFd;
 
-/// Whether `socketpair` works here.
-pub fn probe_pair() -> Result<(), String> {
-    Ok(())
-}
+/// Why this system lacks `socketpair`.
+pub const LACKS_PAIRS: Option<&'static str> = None;
 
 /// Whether sockets bound to a path work here.
-pub fn probe_unix() -> Result<(), String> {
+pub fn probe_unix() -> Result<(), SysError> {
     Ok(())
 }
 

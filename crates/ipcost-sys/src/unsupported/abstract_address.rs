@@ -7,10 +7,8 @@ use crate::system::socket::UnixAddress;
 
 const REASON: &str = "names of sockets outside the file system exist on Linux only";
 
-/// Whether this system has such names.
-pub fn probe() -> Result<(), String> {
-    Err(REASON.to_owned())
-}
+/// Why this system lacks such names.
+pub const LACKS: Option<&'static str> = Some(REASON);
 
 /// A name as a socket's address.
 pub fn abstract_address(_name: &str) -> io::Result<UnixAddress> {

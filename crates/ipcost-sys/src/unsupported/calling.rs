@@ -3,6 +3,7 @@
 use std::io;
 
 use super::unsupported;
+use crate::SysError;
 use crate::system::channel::SocketChannel;
 use crate::transport::Channel;
 
@@ -10,8 +11,11 @@ use crate::transport::Channel;
 pub const BLOCKING: &str = "blocking";
 
 /// Whether sockets support a way, as the option `io` names it.
-pub fn probe(io: &str) -> Result<(), String> {
-    if io == BLOCKING { Ok(()) } else { Err(format!("io={io} exists on Linux alone")) }
+pub fn probe(io: &str) -> Result<(), SysError> {
+    match io {
+        BLOCKING => Ok(()),
+        _ => Err(SysError::LinuxAlone { option: "io", value: io.to_owned() }),
+    }
 }
 
 /// A socket called in the way that `io` names.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ipcost_model::Usage;
 
+use crate::SysError;
 use crate::contract::{Launch, ListenerOwner, Listens, User, Woken};
 use crate::system::descriptor::Descriptor;
 use crate::transport::Connection;
@@ -41,7 +42,7 @@ impl DrivenProgram {
         match self.0 {}
     }
 
-    pub fn finish(&mut self) -> Result<Usage, String> {
+    pub fn finish(&mut self) -> Result<Usage, SysError> {
         match self.0 {}
     }
 }

@@ -12,10 +12,8 @@ use crate::{Context, SysError};
 
 const REASON: &str = "Windows has no FIFOs; its named pipes are the transport npipe";
 
-/// Whether FIFOs work here.
-pub fn probe() -> Result<(), String> {
-    Err(REASON.to_owned())
-}
+/// Why this system lacks FIFOs.
+pub const LACKS: Option<&'static str> = Some(REASON);
 
 pub fn make(_path: &Path) -> io::Result<()> {
     Err(unsupported(REASON))

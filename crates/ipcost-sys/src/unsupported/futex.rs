@@ -7,10 +7,8 @@ use super::unsupported;
 
 const REASON: &str = "sleeping on a word that another process changes needs Linux's futex";
 
-/// Whether this system has futexes.
-pub fn probe() -> Result<(), String> {
-    Err(REASON.to_owned())
-}
+/// Why this system lacks futexes.
+pub const LACKS: Option<&'static str> = Some(REASON);
 
 pub fn wake(_word: &AtomicU32) -> io::Result<()> {
     Err(unsupported(REASON))

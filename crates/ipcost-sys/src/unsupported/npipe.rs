@@ -7,10 +7,8 @@ use crate::transport::Channel;
 
 const REASON: &str = "named pipes of this kind exist on Windows only; fifo is the closest here";
 
-/// Whether they work here.
-pub fn probe() -> Result<(), String> {
-    Err(REASON.to_owned())
-}
+/// Why this system lacks them.
+pub const LACKS: Option<&'static str> = Some(REASON);
 
 /// A server's end; never created.
 #[derive(Debug)]

@@ -3,10 +3,11 @@
 use std::io;
 
 use super::unsupported;
+use crate::SysError;
 
 /// Always refuses, with the reason.
-pub fn probe() -> Result<(), String> {
-    Err("this program can read another process's memory on Linux only".to_owned())
+pub fn probe() -> Result<(), SysError> {
+    Err(SysError::Unsupported("this program can read another process's memory on Linux only"))
 }
 
 /// Does nothing, as no process reads it.

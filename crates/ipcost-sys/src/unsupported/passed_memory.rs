@@ -5,10 +5,8 @@ use std::io;
 use super::unsupported;
 use crate::system::socket::Endpoint;
 
-/// Always refuses, with the reason.
-pub fn probe() -> Result<(), String> {
-    Err("only Linux has anonymous memory that sockets pass on".to_owned())
-}
+/// Why this system lacks such memory.
+pub const LACKS: Option<&'static str> = Some("only Linux has anonymous memory that sockets pass on");
 
 pub fn pass(_socket: &Endpoint, _bytes: &[u8]) -> io::Result<()> {
     Err(unsupported("memory cannot be passed on"))

@@ -7,10 +7,8 @@ use crate::contract::Pieces;
 use crate::system::channel::SocketChannel;
 use crate::transport::Channel;
 
-/// Whether this system sends in pieces.
-pub fn probe() -> Result<(), String> {
-    Err("writes exists on Linux alone".to_owned())
-}
+/// Why this system does not send in pieces.
+pub const LACKS: Option<&'static str> = Some("writes exists on Linux alone");
 
 /// A socket that sends each message so.
 pub fn over(_socket: SocketChannel, _pieces: Pieces) -> io::Result<Box<dyn Channel>> {

@@ -10,10 +10,8 @@ use crate::{Context, SysError};
 
 const REASON: &str = "sharing a ring between processes needs Linux's memfd and futex so far";
 
-/// Whether this system has such memory.
-pub fn probe() -> Result<(), String> {
-    Err(REASON.to_owned())
-}
+/// Why this system lacks such memory.
+pub const LACKS: Option<&'static str> = Some(REASON);
 
 /// Creates memory for a ring.
 pub fn create(_ring_bytes: usize, _offset: u64) -> Result<Descriptor, SysError> {

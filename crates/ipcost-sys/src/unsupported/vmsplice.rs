@@ -3,12 +3,16 @@
 use std::io;
 
 use super::unsupported;
+use crate::SysError;
 use crate::system::channel::PipePair;
 use crate::transport::Channel;
 
 /// Whether pipes support a way of sending, as the option `pipe_send` names it.
-pub fn probe(pipe_send: &str) -> Result<(), String> {
-    if pipe_send == "write" { Ok(()) } else { Err(format!("pipe_send={pipe_send} exists on Linux alone")) }
+pub fn probe(pipe_send: &str) -> Result<(), SysError> {
+    match pipe_send {
+        "write" => Ok(()),
+        _ => Err(SysError::LinuxAlone { option: "pipe_send", value: pipe_send.to_owned() }),
+    }
 }
 
 /// Pipes with another way of sending.

@@ -73,13 +73,8 @@ impl Drop for PrivateDir {
 ///
 /// # Errors
 /// Always: this system's lists of rights are not read, so the user has to say that the file is theirs.
-pub fn check_own(_file: &std::fs::File, _path: &Path) -> Result<(), String> {
-    Err("who else may write to it is not read on this system".to_owned())
-}
-
-/// Checks that no one else could put something else in place of what lies in a directory: rights are not read here.
-pub fn check_trusted(_dir: &Path) -> Result<(), String> {
-    Ok(())
+pub fn check_own(_file: &std::fs::File, _path: &Path) -> Result<(), SysError> {
+    Err(SysError::Unsupported("who else may write to it is not read on this system"))
 }
 
 /// Creates a directory and its missing parents, for this user only.
@@ -151,7 +146,7 @@ pub fn ensure_private(path: &Path) -> Result<(), SysError> {
     let shown = || path.display().to_string();
     match make(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(SysError { action: format!("cannot make {}", shown()), source: error });
+            return Err(SysError::Call { action: format!("cannot make {}", shown()), source: error });
         }
         _ => {}
     }

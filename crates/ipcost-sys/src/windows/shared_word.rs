@@ -26,10 +26,8 @@ unsafe impl Send for SharedWord {}
 // SAFETY: as above.
 unsafe impl Sync for SharedWord {}
 
-/// Whether this system has such memory.
-pub fn probe() -> Result<(), String> {
-    Ok(())
-}
+/// Why this system lacks such memory.
+pub const LACKS: Option<&'static str> = None;
 
 /// Creates memory for a word with the value 0.
 pub fn create() -> Result<OwnedHandle, SysError> {

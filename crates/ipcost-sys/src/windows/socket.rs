@@ -16,6 +16,8 @@ use windows_sys::Win32::Networking::WinSock::{
 use super::socket_address::internet_address;
 pub use super::socket_address::{SocketAddress, UnixAddress};
 
+use crate::{Context, SysError};
+
 pub type Endpoint = OwnedSocket;
 
 /// The system keeps exactly the requested buffer.
@@ -31,10 +33,9 @@ impl AddressFamily {
     pub const UNIX: Self = Self(AF_UNIX);
 }
 
-/// Whether `socketpair` works here.
-pub fn probe_pair() -> Result<(), String> {
-    Err("Windows has no pairs of connected sockets without a name".to_owned())
-}
+/// Why this system lacks `socketpair`.
+pub const LACKS_PAIRS: Option<&'static str> =
+    Some("Windows has no pairs of connected sockets without a name");
 
 /// Two connected, unnamed sockets.
 pub fn pair() -> io::Result<(Endpoint, Endpoint)> {
@@ -42,13 +43,9 @@ pub fn pair() -> io::Result<(Endpoint, Endpoint)> {
 }
 
 /// Whether sockets bound to a path work here.
-///
-/// # Errors
-/// Why not: Windows has them since version 1803 of Windows 10.
-pub fn probe_unix() -> Result<(), String> {
-    stream_socket(AddressFamily::UNIX).map(drop).map_err(|error| {
-        format!("this Windows has no Unix sockets, which came with Windows 10 1803 ({error})")
-    })
+pub fn probe_unix() -> Result<(), SysError> {
+    let what = "this Windows has no Unix sockets, which came with Windows 10 1803";
+    stream_socket(AddressFamily::UNIX).or_absent(what, "")
 }
 
 /// A path as a socket's address.

@@ -150,7 +150,7 @@ impl Asker {
                     "the server has no process for one more connection, and needs one for each; raise pm.max_children, or lower --concurrency",
                 ),
                 Trouble::Moving(error) => refused(format!("the server does not answer: {error}")),
-                Trouble::Refused(reason) => refused(reason),
+                Trouble::Refused(error) => error,
             })?;
             let_wait(connection).map_err(system("cannot let a reply take its time"))?;
         }
@@ -195,7 +195,7 @@ impl Asker {
         }
         match have {
             0 => Ok(all),
-            _ => Err(Trouble::Refused(format!("{have} bytes came after the reply"))),
+            _ => Err(Trouble::Refused(refused(format!("{have} bytes came after the reply")))),
         }
     }
 
@@ -204,7 +204,7 @@ impl Asker {
         let again = |asker: &mut Self, connection: &mut Connection| {
             // A server that waits for this end of the old connection may need what it holds for the new one.
             shut(connection);
-            *connection = asker.connect().map_err(|error| Trouble::Refused(error.to_string()))?;
+            *connection = asker.connect().map_err(Trouble::Refused)?;
             Ok(())
         };
         let replied = match self.ask(connection, count) {
@@ -260,7 +260,7 @@ fn is_closed(error: &io::Error) -> bool {
 /// Why there is no reply.
 pub(super) enum Trouble {
     Moving(io::Error),
-    Refused(String),
+    Refused(PeerError),
 }
 
 impl Work for Asker {

@@ -238,7 +238,7 @@ impl Scripts {
     }
 
     /// Takes a part of the content of `STDOUT`: headers, an empty line, a body.
-    fn output(&mut self, bytes: &[u8]) -> Result<(), String> {
+    fn output(&mut self, bytes: &[u8]) -> Result<(), PeerError> {
         for byte in bytes {
             if self.has_head {
                 break;
@@ -247,7 +247,7 @@ impl Scripts {
             self.has_head = self.head.ends_with(b"\n\r\n") || self.head.ends_with(b"\n\n");
         }
         match self.head.len() > LONGEST_HEAD {
-            true => Err(NO_HEAD.to_owned()),
+            true => Err(NO_HEAD.into()),
             false => Ok(()),
         }
     }
@@ -258,18 +258,16 @@ impl Scripts {
     }
 
     /// Whether the reply is a good one, and gets ready for the next.
-    fn end(&mut self, content: &[u8]) -> Result<(), String> {
+    fn end(&mut self, content: &[u8]) -> Result<(), PeerError> {
         match content.get(4) {
             Some(0) => {}
             Some(2) => {
-                return Err(
-                    "it is overloaded; raise how many connections it takes (pm.max_children)".to_owned()
-                );
+                return Err("it is overloaded; raise how many connections it takes (pm.max_children)".into());
             }
-            _ => return Err("it answers no requests for scripts (role responder)".to_owned()),
+            _ => return Err("it answers no requests for scripts (role responder)".into()),
         }
         if !self.has_head {
-            return Err(NO_HEAD.to_owned());
+            return Err(NO_HEAD.into());
         }
         // Most replies have no status, which is then 200; it is looked for without a copy.
         const STATUS: &[u8] = b"status:";
@@ -283,7 +281,7 @@ impl Scripts {
         Ok(())
     }
 
-    fn check_status(&self) -> Result<(), String> {
+    fn check_status(&self) -> Result<(), PeerError> {
         let status = self.header("status").unwrap_or_default();
         let number: u16 = status.get(..3).and_then(|digits| digits.parse().ok()).ok_or(NO_HEAD)?;
         if number < 400 {
@@ -295,7 +293,7 @@ impl Scripts {
             404 => "; give the script's absolute path, as the server sees it",
             _ => "",
         };
-        Err(format!("{status}{said}{way_out}"))
+        Err(refused(format!("{status}{said}{way_out}")))
     }
 }
 
@@ -325,7 +323,7 @@ impl Speech for Scripts {
         self.is_kept
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, PeerError> {
         let mut at = 0;
         loop {
             let rest = &bytes[at..];
@@ -359,17 +357,17 @@ impl Speech for Scripts {
             }
             let rest = &bytes[at..];
             if rest.first().is_some_and(|version| *version != VERSION) {
-                return Err(NOT_FASTCGI.to_owned());
+                return Err(NOT_FASTCGI.into());
             }
             let Some([_, kind, id @ .., high, low, padding, _]) = rest.first_chunk::<HEADER_BYTES>() else {
                 return Ok(Taken { bytes: at, complete: false });
             };
             let length = u16::from_be_bytes([*high, *low]).into();
             match *kind {
-                _ if *id != REQUEST.to_be_bytes() => return Err(NOT_FASTCGI.to_owned()),
+                _ if *id != REQUEST.to_be_bytes() => return Err(NOT_FASTCGI.into()),
                 END_REQUEST if length == 8 => {}
                 STDOUT | STDERR => {}
-                _ => return Err(NOT_FASTCGI.to_owned()),
+                _ => return Err(NOT_FASTCGI.into()),
             }
             if self.record == 0 {
                 self.head.clear();
@@ -390,8 +388,8 @@ mod tests {
     use super::super::kind::taken_by;
     use super::*;
 
-    fn scripts(request: &str) -> Result<Scripts, String> {
-        Scripts::new(&Login::default(), request, true).map_err(|error| error.to_string())
+    fn scripts(request: &str) -> Result<Scripts, PeerError> {
+        Scripts::new(&Login::default(), request, true)
     }
 
     /// A reply with records of these kinds, each with bytes that fill it up.
@@ -425,7 +423,7 @@ mod tests {
         let long = format!("/{}.php", "x".repeat(200));
         assert!(holds(&scripts(&long).unwrap().request, "\u{f}"));
         for wrong in ["", "?a=b", "a\nb", &"x".repeat(LONGEST_PATH + 1)] {
-            assert!(scripts(wrong).unwrap_err().contains("is not a script"), "{wrong}");
+            assert!(scripts(wrong).unwrap_err().to_string().contains("is not a script"), "{wrong}");
         }
         let mut bytes = Vec::new();
         length(&mut bytes, 127);
@@ -446,17 +444,20 @@ mod tests {
         for step in 1..=reply.len() {
             let mut speech = scripts("a.php").unwrap();
             for _ in 0..2 {
-                assert_eq!(taken_by(&mut speech, &reply, step), Ok((reply.len(), true)), "{step}");
+                assert_eq!(taken_by(&mut speech, &reply, step).unwrap(), (reply.len(), true), "{step}");
                 assert_eq!(speech.header("x-powered-by").as_deref(), Some("PHP/8.2"));
             }
         }
         let two = [&reply[..], &reply].concat();
-        assert_eq!(scripts("a.php").unwrap().take(&two), Ok(Taken { bytes: reply.len(), complete: true }));
+        assert_eq!(
+            scripts("a.php").unwrap().take(&two).unwrap(),
+            Taken { bytes: reply.len(), complete: true }
+        );
     }
 
     #[test]
     fn what_is_no_good_reply_is_an_error() {
-        let error = |bytes: &[u8]| scripts("a.php").unwrap().take(bytes).unwrap_err();
+        let error = |bytes: &[u8]| scripts("a.php").unwrap().take(bytes).unwrap_err().to_string();
         let with = |head: &[u8], end: [u8; 8]| {
             reply(&[(STDERR, b"Primary script unknown\nmore"), (STDOUT, head), (END_REQUEST, &end)])
         };

@@ -52,7 +52,7 @@ fn start(
     let (also_held, tcp) = held_port()?;
     let leg =
         |listens: &ServerAddress, to: ServerAddress| Leg { port: listens.port().unwrap_or_default(), to };
-    let at = |transport, address| ServerAddress::of(transport, address).map_err(refused);
+    let at = ServerAddress::of;
     let of_port = ServerAddress::of_port(std::net::Ipv4Addr::LOCALHOST.into(), setup.port);
     let legs = [leg(&at("tcp", &unix)?, at("unix", &hidden.unix)?), leg(&at("tcp", &tcp)?, of_port)];
     Ok(Started {

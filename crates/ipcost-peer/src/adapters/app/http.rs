@@ -223,7 +223,7 @@ impl Requests {
     }
 
     /// Takes a part that is looked at whole.
-    fn whole(&mut self, bytes: &[u8]) -> Result<Parsed, String> {
+    fn whole(&mut self, bytes: &[u8]) -> Result<Parsed, PeerError> {
         const LINE_END: &[u8] = b"\r\n";
         let parsed = match self.part {
             HttpReplyPart::Head => return self.take_head(bytes),
@@ -251,13 +251,13 @@ impl Requests {
             | HttpReplyPart::Body(_)
             | HttpReplyPart::Rest
             | HttpReplyPart::InChunk(_) => {
-                return Err(NOT_HTTP.to_owned());
+                return Err(NOT_HTTP.into());
             }
         };
         Ok(parsed)
     }
 
-    fn take_head(&mut self, bytes: &[u8]) -> Result<Parsed, String> {
+    fn take_head(&mut self, bytes: &[u8]) -> Result<Parsed, PeerError> {
         let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
         let mut response = Response::new(&mut []);
         let parsed = tolerant().parse_response_with_uninit_headers(&mut response, bytes, &mut headers);
@@ -266,7 +266,7 @@ impl Requests {
             && self.refuses
             && status >= 400
         {
-            return Err(format!("{status} {reason}").trim().to_owned());
+            return Err(refused(format!("{status} {reason}").trim()));
         }
         let Status::Complete(end) = parsed else { return Ok(None) };
         let status = response.code.unwrap_or_default();
@@ -276,7 +276,7 @@ impl Requests {
         Ok(Some((end, self.body()?)))
     }
 
-    fn header(&mut self, header: &Header<'_>) -> Result<(), String> {
+    fn header(&mut self, header: &Header<'_>) -> Result<(), PeerError> {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
         if is("content-length") {
             let length = std::str::from_utf8(header.value).ok().and_then(|text| text.parse().ok());
@@ -296,10 +296,10 @@ impl Requests {
     }
 
     /// What follows the headers (RFC 9112, section 6.3); whether nothing does.
-    fn body(&mut self) -> Result<bool, String> {
+    fn body(&mut self) -> Result<bool, PeerError> {
         let Head { status, length, is_chunked, .. } = self.head;
         self.part = match (status, is_chunked, length) {
-            (101, ..) => return Err("it changes the protocol; give a request that HTTP answers".to_owned()),
+            (101, ..) => return Err("it changes the protocol; give a request that HTTP answers".into()),
             // The reply proper comes after it.
             (100..200, ..) => HttpReplyPart::Head,
             (204 | 304, ..) => return Ok(true),
@@ -321,7 +321,7 @@ impl Speech for Requests {
         &self.request
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, PeerError> {
         let mut at = 0;
         loop {
             let there = bytes.len() - at;
@@ -345,7 +345,7 @@ impl Speech for Requests {
                 | HttpReplyPart::Trailers => {
                     let Some((end, ends)) = self.whole(&bytes[at..])? else {
                         return match there > LONGEST_LINE {
-                            true => Err(NOT_HTTP.to_owned()),
+                            true => Err(NOT_HTTP.into()),
                             false => Ok(Taken { bytes: at, complete: false }),
                         };
                     };
@@ -403,8 +403,8 @@ mod tests {
     use super::super::kind::taken_by;
     use super::*;
 
-    fn requests(request: &str) -> Result<Requests, String> {
-        Requests::new(&Login::default(), request, true).map_err(|error| error.to_string())
+    fn requests(request: &str) -> Result<Requests, PeerError> {
+        Requests::new(&Login::default(), request, true)
     }
 
     #[test]
@@ -416,12 +416,12 @@ mod tests {
             Requests::new(&Login::default(), "HEAD /", false).map_err(|error| error.to_string()).unwrap();
         assert!(String::from_utf8(closing.request).unwrap().ends_with("\r\nConnection: close\r\n\r\n"));
         for method in ["POST", "DELETE", "PUT", "PATCH"] {
-            assert!(requests(&format!("{method} /")).unwrap_err().contains("--writes"));
+            assert!(requests(&format!("{method} /")).unwrap_err().to_string().contains("--writes"));
             let login = Login { writes: true, ..Login::default() };
             assert!(Requests::new(&login, &format!("{method} /"), true).is_ok());
         }
         for wrong in ["", "GET", "GET x", "GET / HTTP/1.1", "get /", "GET /\r\nX:", "GET /ä"] {
-            assert!(requests(wrong).unwrap_err().contains("is not a request"), "{wrong}");
+            assert!(requests(wrong).unwrap_err().to_string().contains("is not a request"), "{wrong}");
         }
     }
 
@@ -441,8 +441,8 @@ mod tests {
                 let mut speech = requests(request).unwrap();
                 for _ in 0..2 {
                     assert_eq!(
-                        taken_by(&mut speech, reply, step),
-                        Ok((reply.len(), true)),
+                        taken_by(&mut speech, reply, step).unwrap(),
+                        (reply.len(), true),
                         "{request} {step}"
                     );
                 }
@@ -450,27 +450,28 @@ mod tests {
             }
         }
         let two = b"HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n";
-        assert_eq!(requests("GET /").unwrap().take(two), Ok(Taken { bytes: 27, complete: true }));
+        assert_eq!(requests("GET /").unwrap().take(two).unwrap(), Taken { bytes: 27, complete: true });
     }
 
     #[test]
     fn a_server_may_close_the_connection() {
         let mut speech = requests("GET /").unwrap();
         let reply = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
-        assert_eq!(taken_by(&mut speech, reply, 1), Ok((reply.len(), true)));
+        assert_eq!(taken_by(&mut speech, reply, 1).unwrap(), (reply.len(), true));
         assert!(speech.is_last());
         let reply = b"HTTP/1.0 200 OK\r\n\r\nwith an end";
-        assert_eq!(taken_by(&mut speech, reply, 1), Ok((reply.len(), false)));
+        assert_eq!(taken_by(&mut speech, reply, 1).unwrap(), (reply.len(), false));
         assert!(speech.ends_with_connection() && speech.is_last() && !speech.ends_with_connection());
         let reply = b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 0\r\n\r\n";
-        assert_eq!(taken_by(&mut speech, reply, 1), Ok((reply.len(), true)));
+        assert_eq!(taken_by(&mut speech, reply, 1).unwrap(), (reply.len(), true));
         assert!(!speech.is_last());
     }
 
     #[test]
     fn what_is_no_good_reply_is_an_error() {
-        let error =
-            |reply: &[u8]| taken_by(&mut requests("GET /x").unwrap(), reply, reply.len()).unwrap_err();
+        let error = |reply: &[u8]| {
+            taken_by(&mut requests("GET /x").unwrap(), reply, reply.len()).unwrap_err().to_string()
+        };
         assert_eq!(error(b"HTTP/1.1 404 Not Found\r\n"), "404 Not Found");
         for reply in ["-ERR unknown command\r\n", "ERROR\r\n", "no end", "HTTP/2 200\r\n", "HTTP/1.1 abc\r\n"]
         {

@@ -13,7 +13,7 @@ use super::{LoadTool, fastcgi, front, http, mariadb, memcached, postgres, redis}
 use crate::PeerError;
 use crate::adapters::port::Port;
 use crate::adapters::server_address::{GivenAddress, ServerAddress};
-use crate::adapters::{refused, system};
+use crate::adapters::system;
 
 /// A kind of real server.
 pub struct ServerKind {
@@ -201,28 +201,28 @@ pub fn aliases_of(kind: &ServerKind) -> impl Iterator<Item = &'static Alias> {
 }
 
 /// Finds a kind by its name or by an alias.
-pub fn find_named(name: &str) -> Result<NamedServer, String> {
+pub fn find_named(name: &str) -> Result<NamedServer, PeerError> {
     let alias = ALIASES.iter().find(|alias| alias.name == name);
     if let Ok(kind) = find(alias.map_or(name, |alias| alias.kind)) {
         return Ok(NamedServer { kind, alias });
     }
     let kinds = KINDS.iter().map(|kind| kind.name);
-    let known: Vec<&str> = kinds.chain(ALIASES.iter().map(|alias| alias.name)).collect();
-    Err(ipcost_model::unknown("server", name, known))
+    let known = kinds.chain(ALIASES.iter().map(|alias| alias.name)).collect();
+    Err(PeerError::Unknown { what: "server", name: name.to_owned(), known })
 }
 
 /// Servers in front of others: only private ones, since what a front of the user's own reaches, and how, cannot be known.
 const FRONTS: &[ServerKind] = &[front::NGINX, front::H2O];
 
 /// Finds a kind by its name, with those that only private servers have.
-pub fn find_any(name: &str) -> Result<&'static ServerKind, String> {
+pub fn find_any(name: &str) -> Result<&'static ServerKind, PeerError> {
     FRONTS.iter().find(|kind| kind.name == name).map_or_else(|| find(name), Ok)
 }
 
-pub fn find(name: &str) -> Result<&'static ServerKind, String> {
+pub fn find(name: &str) -> Result<&'static ServerKind, PeerError> {
     KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
-        let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-        ipcost_model::unknown("server", name, known)
+        let known = KINDS.iter().map(|kind| kind.name).collect();
+        PeerError::Unknown { what: "server", name: name.to_owned(), known }
     })
 }
 
@@ -245,7 +245,7 @@ impl Setup<'_> {
             ..Launch::default()
         });
         let mut program = started.map_err(system(format!("cannot start {}", program.display())))?;
-        program.finish().map(drop).map_err(refused)
+        Ok(program.finish().map(drop)?)
     }
 
     /// Makes what servers of the same run have after one another, such as a database, unless one before has.
@@ -478,7 +478,7 @@ pub(super) trait Speech: Send {
     fn request(&self) -> &[u8];
 
     /// Takes whole parts from what has arrived of a reply.
-    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String>;
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, PeerError>;
 
     /// Whether the last reply held nothing, as of a query that found no row.
     fn is_empty(&self) -> bool {
@@ -511,17 +511,21 @@ pub(super) const LINE_END: &[u8] = b"\r\n";
 pub(super) const LONGEST_LINE: usize = 65_536;
 
 /// The next line, without its CR and LF; `None` if it has not come to its end. What is no line is an error with these words.
-pub(super) fn line<'a>(bytes: &'a [u8], wrong: &str) -> Result<Option<&'a [u8]>, String> {
+pub(super) fn line<'a>(bytes: &'a [u8], wrong: &'static str) -> Result<Option<&'a [u8]>, PeerError> {
     match bytes.iter().position(|byte| *byte == b'\n') {
         Some(end) => Ok(Some(bytes[..end].strip_suffix(&LINE_END[..1]).ok_or(wrong)?)),
-        None if bytes.len() > LONGEST_LINE => Err(wrong.to_owned()),
+        None if bytes.len() > LONGEST_LINE => Err(wrong.into()),
         None => Ok(None),
     }
 }
 
 /// The bytes of a reply that are taken of one that comes in pieces of `step` bytes, and whether it is then complete.
 #[cfg(test)]
-pub(super) fn taken_by(speech: &mut dyn Speech, reply: &[u8], step: usize) -> Result<(usize, bool), String> {
+pub(super) fn taken_by(
+    speech: &mut dyn Speech,
+    reply: &[u8],
+    step: usize,
+) -> Result<(usize, bool), PeerError> {
     let (mut from, mut to) = (0, 0);
     loop {
         to = (to + step).min(reply.len());
@@ -570,7 +574,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_lists_all_and_the_nearest() {
-        let error = find_named("ngimx").err().unwrap();
+        let error = find_named("ngimx").err().unwrap().to_string();
         assert!(error.contains("did you mean \"nginx\"?"), "{error}");
         assert!(error.contains("postgres,") && error.contains("valkey,") && error.contains("php"), "{error}");
     }

@@ -100,7 +100,7 @@ pub(super) fn hear(speech: &mut dyn Speech, at: &ServerAddress) -> Result<Vec<u8
     send_all(&mut *connection, speech.request()).map_err(failed)?;
     let (mut reply, mut taken, mut buffer) = (Vec::new(), 0, [0; 4096]);
     loop {
-        let part = speech.take(&reply[taken..]).map_err(refused)?;
+        let part = speech.take(&reply[taken..])?;
         taken += part.bytes;
         if part.complete {
             return Ok(reply);

@@ -149,10 +149,10 @@ impl MemcachedCommands {
     }
 
     /// Takes a line; whether the reply ends with it.
-    fn line(&mut self, line: &str) -> Result<bool, String> {
+    fn line(&mut self, line: &str) -> Result<bool, PeerError> {
         let mut words = line.split(' ');
         let first = words.next().unwrap_or_default();
-        let mut length = |at: usize| -> Result<usize, String> {
+        let mut length = |at: usize| -> Result<usize, PeerError> {
             // A value ends with CR and LF, which do not count.
             Ok(words
                 .nth(at)
@@ -171,13 +171,13 @@ impl MemcachedCommands {
                 Ok(false)
             }
             "STAT" | "ITEM" => Ok(false),
-            "ERROR" => Err("it does not know the command; check its name and arguments".to_owned()),
-            "CLIENT_ERROR" | "SERVER_ERROR" => Err(format!("it refused the command: {line}")),
+            "ERROR" => Err("it does not know the command; check its name and arguments".into()),
+            "CLIENT_ERROR" | "SERVER_ERROR" => Err(refused(format!("it refused the command: {line}"))),
             "VERSION" | "MN" | "HD" | "EN" | "ME" | "NS" | "EX" | "NF" | "STORED" | "NOT_STORED"
             | "EXISTS" | "NOT_FOUND" | "DELETED" | "TOUCHED" | "OK" | "RESET" | "BUSY" | "END" => Ok(true),
             // What a counter is now.
             number if number.parse::<u64>().is_ok() => Ok(true),
-            _ => Err(NOT_MEMCACHED.to_owned()),
+            _ => Err(NOT_MEMCACHED.into()),
         }
     }
 }
@@ -203,7 +203,7 @@ impl Speech for MemcachedCommands {
         &self.request
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, PeerError> {
         let mut at = 0;
         loop {
             at += passed(&mut self.skip, &bytes[at..]);
@@ -232,13 +232,13 @@ mod tests {
     use super::super::kind::{LONGEST_LINE, taken_by};
     use super::*;
 
-    fn commands(request: &str) -> Result<MemcachedCommands, String> {
-        MemcachedCommands::new(&Login::default(), request).map_err(|error| error.to_string())
+    fn commands(request: &str) -> Result<MemcachedCommands, PeerError> {
+        MemcachedCommands::new(&Login::default(), request)
     }
 
-    fn writing(request: &str) -> Result<MemcachedCommands, String> {
+    fn writing(request: &str) -> Result<MemcachedCommands, PeerError> {
         let login = Login { writes: true, ..Login::default() };
-        MemcachedCommands::new(&login, request).map_err(|error| error.to_string())
+        MemcachedCommands::new(&login, request)
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
             "md a",
         ];
         for changing in writes {
-            assert!(commands(changing).unwrap_err().contains("--writes"), "{changing}");
+            assert!(commands(changing).unwrap_err().to_string().contains("--writes"), "{changing}");
             assert!(writing(changing).is_ok(), "{changing}");
         }
     }
@@ -262,10 +262,10 @@ mod tests {
         for text in ["set a 0 0 3\r\nx y", "set a 0 0 3\nx y\n", "set a 0 0 3\\r\\nx y"] {
             assert_eq!(writing(text).unwrap().request, b"set a 0 0 3\r\nx y\r\n", "{text}");
         }
-        assert!(writing("set a 0 0 4\nx y").unwrap_err().contains("its value, 3"));
+        assert!(writing("set a 0 0 4\nx y").unwrap_err().to_string().contains("its value, 3"));
         assert!(writing("set a 0 0 3").is_err() && writing("get a\nget b").is_err());
         for endless in ["quit", "delete a noreply", "mg a v q", "watch"] {
-            assert!(writing(endless).unwrap_err().contains("no reply that ends"), "{endless}");
+            assert!(writing(endless).unwrap_err().to_string().contains("no reply that ends"), "{endless}");
         }
         assert!(commands("").is_err());
     }
@@ -282,16 +282,20 @@ mod tests {
         for (request, reply) in replies {
             for step in 1..=reply.len() {
                 let mut speech = commands(request).unwrap();
-                assert_eq!(taken_by(&mut speech, reply, step), Ok((reply.len(), true)), "{request} {step}");
+                assert_eq!(
+                    taken_by(&mut speech, reply, step).unwrap(),
+                    (reply.len(), true),
+                    "{request} {step}"
+                );
             }
         }
         let two = b"MN\r\nMN\r\n";
-        assert_eq!(commands("mn").unwrap().take(two), Ok(Taken { bytes: 4, complete: true }));
+        assert_eq!(commands("mn").unwrap().take(two).unwrap(), Taken { bytes: 4, complete: true });
     }
 
     #[test]
     fn what_is_no_reply_is_an_error() {
-        let error = |reply: &[u8]| commands("get a").unwrap().take(reply).unwrap_err();
+        let error = |reply: &[u8]| commands("get a").unwrap().take(reply).unwrap_err().to_string();
         assert!(error(b"ERROR\r\n").contains("does not know the command"));
         assert!(error(b"CLIENT_ERROR unauthenticated\r\n").contains("unauthenticated"));
         for reply in ["-ERR unknown command\r\n", "HTTP/1.1 400 Bad Request\r\n", "VALUE a 0 x\r\n", "END\n"]

@@ -87,7 +87,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     fn read(words: &[String]) -> Result<Self, PeerError> {
         let mut words = words.iter();
-        let kind = kind::find_any(words.next().map_or("", String::as_str)).map_err(refused)?;
+        let kind = kind::find_any(words.next().map_or("", String::as_str))?;
         let mut read = Self {
             kind,
             is_service: false,
@@ -112,17 +112,15 @@ impl Arguments {
             }
             let value = words.next().ok_or_else(|| refused(format!("{name} needs a value")))?;
             match name.as_str() {
-                "--unix" => read.given.unix = Some(ServerAddress::of_path(value).map_err(refused)?),
+                "--unix" => read.given.unix = Some(ServerAddress::of_path(value)?),
                 // Anyone who starts this peer has asked its user whether it may be elsewhere.
-                "--tcp" => {
-                    read.given.tcp = Some(ServerAddress::of_host_and_port(value, true).map_err(refused)?)
-                }
+                "--tcp" => read.given.tcp = Some(ServerAddress::of_host_and_port(value, true)?),
                 // As files of passwords name it.
                 "--host-name" => read.given.tcp = read.given.tcp.take().map(|at| at.named(value)),
                 "--user" => read.login.user = Some(value.clone()),
                 "--trust-owner" => read.login.trusted_owners.push(value.clone()),
                 "--database" => read.login.database = Some(value.clone()),
-                "--tool" => read.tool = Some(LoadTool::find(value, kind.name).map_err(refused)?),
+                "--tool" => read.tool = Some(LoadTool::find(value, kind.name)?),
                 "--backlog" => read.settings.backlog = Some(number(name, value)?),
                 "--program" => {
                     let known = kind.programs.iter().find(|program| *program == value);
@@ -160,7 +158,7 @@ impl App {
         };
         match given {
             Some(at) => Ok(at.clone()),
-            None => ServerAddress::of(&cell.transport, address).map_err(refused),
+            None => ServerAddress::of(&cell.transport, address),
         }
     }
 

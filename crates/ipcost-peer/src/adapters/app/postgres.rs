@@ -443,7 +443,7 @@ impl Speech for PostgresQueries {
         &self.request
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, PeerError> {
         let mut at = 0;
         loop {
             at += passed(&mut self.skip, &bytes[at..]);
@@ -455,11 +455,11 @@ impl Speech for PostgresQueries {
             };
             let (kind, length) = (header.tag(), header.len() as usize);
             if !kind.is_ascii_alphabetic() || length > LONGEST_MESSAGE {
-                return Err(NOT_POSTGRES.to_owned());
+                return Err(NOT_POSTGRES.into());
             }
             match kind {
                 ERROR_RESPONSE_TAG | READY_FOR_QUERY_TAG if length > LONGEST_GREETING => {
-                    return Err(NOT_POSTGRES.to_owned());
+                    return Err(NOT_POSTGRES.into());
                 }
                 // Its text is looked at whole.
                 ERROR_RESPONSE_TAG | READY_FOR_QUERY_TAG if bytes.len() - at < 1 + length => {
@@ -468,18 +468,18 @@ impl Speech for PostgresQueries {
                 ERROR_RESPONSE_TAG => {
                     let message = Message::parse(&mut BytesMut::from(&bytes[at..][..1 + length]));
                     let Ok(Some(Message::ErrorResponse(error))) = message else {
-                        return Err(NOT_POSTGRES.to_owned());
+                        return Err(NOT_POSTGRES.into());
                     };
                     self.error = Some(error_in(error.fields()));
                 }
                 COPY_IN_RESPONSE_TAG => {
-                    return Err("it asks for data to copy; give a query that returns rows".to_owned());
+                    return Err("it asks for data to copy; give a query that returns rows".into());
                 }
                 DATA_ROW_TAG => self.rows += 1,
                 READY_FOR_QUERY_TAG => {
                     self.was_empty = std::mem::take(&mut self.rows) == 0;
                     return match self.error.take() {
-                        Some(error) => Err(format!("the query failed: {error}")),
+                        Some(error) => Err(refused(format!("the query failed: {error}"))),
                         None => Ok(Taken { bytes: at + 1 + length, complete: true }),
                     };
                 }
@@ -576,14 +576,16 @@ mod tests {
         let reply = reply(&[(b'T', b"row"), (b'D', &[7; 300]), (b'C', b"SELECT 1\0"), (b'Z', b"I")]);
         for step in 1..=reply.len() {
             let mut speech = queries();
-            assert_eq!(taken_by(&mut speech, &reply, step), Ok((reply.len(), true)), "{step}");
+            assert_eq!(taken_by(&mut speech, &reply, step).unwrap(), (reply.len(), true), "{step}");
         }
     }
 
     #[test]
     fn an_error_is_told_with_what_to_do() {
         let error = reply(&[(b'E', b"SERROR\0C25006\0Mcannot execute INSERT\0\0"), (b'Z', b"I")]);
-        assert!(queries().take(&error).unwrap_err().contains("cannot execute INSERT; give --writes"));
+        assert!(
+            queries().take(&error).unwrap_err().to_string().contains("cannot execute INSERT; give --writes")
+        );
         assert!(queries().take(b"HTTP/1.1 400 Bad Request\r\n").is_err());
         assert!(whole(&mut BytesMut::from("HTTP/1.1")).is_err());
     }

@@ -172,7 +172,7 @@ impl Speech for RedisCommands {
         &self.request
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, PeerError> {
         let mut at = 0;
         if self.pending == 0 {
             self.pending = 1;
@@ -199,7 +199,7 @@ impl Speech for RedisCommands {
 const NOT_REDIS: &str = "it answers with something other than a reply of Redis; is it one?";
 
 impl RedisCommands {
-    fn line(&mut self, line: &[u8]) -> Result<(), String> {
+    fn line(&mut self, line: &[u8]) -> Result<(), PeerError> {
         let (kind, rest) = line.split_first().ok_or(NOT_REDIS)?;
         let number =
             || std::str::from_utf8(rest).ok().and_then(|text| text.parse::<i64>().ok()).ok_or(NOT_REDIS);
@@ -217,9 +217,9 @@ impl RedisCommands {
                 } else {
                     String::new()
                 };
-                return Err(format!("it refused the command: {text}{way_out}"));
+                return Err(refused(format!("it refused the command: {text}{way_out}")));
             }
-            _ => return Err(NOT_REDIS.to_owned()),
+            _ => return Err(NOT_REDIS.into()),
         }
         Ok(())
     }
@@ -230,14 +230,14 @@ mod tests {
     use super::super::kind::{LONGEST_LINE, taken_by};
     use super::*;
 
-    fn commands(request: &str) -> Result<RedisCommands, String> {
-        RedisCommands::new(&Login::default(), request).map_err(|error| error.to_string())
+    fn commands(request: &str) -> Result<RedisCommands, PeerError> {
+        RedisCommands::new(&Login::default(), request)
     }
 
     #[test]
     fn a_command_is_what_its_words_say_and_none_writes_unasked() {
         assert_eq!(commands("GET 'a b'").unwrap().request, command(&["GET", "a b"]));
-        assert!(commands("SET a b").unwrap_err().contains("--writes"));
+        assert!(commands("SET a b").unwrap_err().to_string().contains("--writes"));
         assert!(commands("eval x").is_err() && commands("").is_err() && commands("GET 'a").is_err());
         let writing = Login { writes: true, ..Login::default() };
         assert!(RedisCommands::new(&writing, "SET a b").is_ok());
@@ -248,20 +248,20 @@ mod tests {
         let reply: &[u8] = b"*3\r\n$5\r\nab\r\nc\r\n*2\r\n:1\r\n$-1\r\n+x\r\n";
         for step in 1..=reply.len() {
             let mut speech = commands("PING").unwrap();
-            assert_eq!(taken_by(&mut speech, reply, step), Ok((reply.len(), true)), "{step}");
+            assert_eq!(taken_by(&mut speech, reply, step).unwrap(), (reply.len(), true), "{step}");
         }
         let two = b"+PONG\r\n+PONG\r\n";
-        assert_eq!(commands("PING").unwrap().take(two), Ok(Taken { bytes: 7, complete: true }));
+        assert_eq!(commands("PING").unwrap().take(two).unwrap(), Taken { bytes: 7, complete: true });
     }
 
     #[test]
     fn what_is_no_reply_is_an_error() {
         let mut speech = commands("PING").unwrap();
-        assert!(speech.take(b"-ERR no\r\n").unwrap_err().contains("ERR no"));
+        assert!(speech.take(b"-ERR no\r\n").unwrap_err().to_string().contains("ERR no"));
         assert!(commands("PING").unwrap().take(b"HTTP/1.1 400\r\n").is_err());
         assert!(commands("PING").unwrap().take(&vec![b'+'; LONGEST_LINE + 1]).is_err());
         // More values than can be counted.
         let endless = format!("*{0}\r\n*{0}\r\n*{0}\r\n", i64::MAX);
-        assert_eq!(commands("PING").unwrap().take(endless.as_bytes()).map(|taken| taken.complete), Ok(false));
+        assert!(!commands("PING").unwrap().take(endless.as_bytes()).unwrap().complete);
     }
 }

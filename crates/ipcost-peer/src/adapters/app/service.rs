@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::Cell;
 use ipcost_model::protocol::{Address, Hello, PROCESSES, PeerRole, RUNS_AS};
+use ipcost_sys::SysError;
 use ipcost_sys::driven_program::{self, DrivenProgram};
 use ipcost_sys::process::{kill_group, spawn_guard};
-use ipcost_sys::transport::TransportError;
 use ipcost_sys::{Launch, unguessable};
 
 use super::client::{Asker, Trouble};
@@ -123,7 +123,7 @@ impl PrivateServer {
             private.launch(program, arguments, &setup, &started)?;
         }
         let at = [ServerAddress::of("unix", &started.unix), ServerAddress::of("tcp", &tcp)];
-        let at = at.into_iter().collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        let at = at.into_iter().collect::<Result<Vec<_>, _>>()?;
         for at in &at {
             private.await_answer(kind, at, user.map_or_else(driven_program::own_user, |user| user.id))?;
         }
@@ -174,10 +174,8 @@ impl PrivateServer {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(program) = self.programs.iter_mut().find(|program| program.has_ended()) {
-                let why = program.finish().err();
-                return Err(refused(
-                    why.unwrap_or_else(|| format!("{} ended before it listened", kind.title)),
-                ));
+                program.finish()?;
+                return Err(refused(format!("{} ended before it listened", kind.title)));
             }
             let last = match at.is_listened_on_by(user) {
                 Err(error) => error,
@@ -267,7 +265,7 @@ pub(super) fn asked(
     };
     let mut asker = Asker::new(kind, login, &cell, (at, client))?;
     let mut connection = asker.connect_patiently().map_err(|error| match &error {
-        PeerError::Transport(error) => no_server(kind, at, error),
+        PeerError::System(error) => no_server(kind, at, error),
         _ => error,
     })?;
     asker.ask(&mut connection, 1).map_err(|trouble| match trouble {
@@ -278,7 +276,7 @@ pub(super) fn asked(
     })
 }
 
-pub(super) fn no_server(kind: &ServerKind, at: &ServerAddress, error: &TransportError) -> PeerError {
+pub(super) fn no_server(kind: &ServerKind, at: &ServerAddress, error: &SysError) -> PeerError {
     match nobody_listens(error) {
         true => refused(format!(
             "no server listens at {at}; start one there ({}), or give no address to have a private one started",

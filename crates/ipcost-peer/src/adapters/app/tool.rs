@@ -208,11 +208,11 @@ const SYSBENCH_ROWS: u32 = 1000;
 
 impl LoadTool {
     /// Finds a tool by its name, for a kind of server.
-    pub fn find(name: &str, kind: &str) -> Result<&'static Self, String> {
+    pub fn find(name: &str, kind: &str) -> Result<&'static Self, PeerError> {
         let of_kind = || TOOLS.iter().filter(|tool| tool.kinds.contains(&kind));
         of_kind().find(|tool| tool.name == name).ok_or_else(|| {
-            let known: Vec<&str> = of_kind().map(|tool| tool.name).collect();
-            ipcost_model::unknown("load tool", name, known)
+            let known = of_kind().map(|tool| tool.name).collect();
+            PeerError::Unknown { what: "load tool", name: name.to_owned(), known }
         })
     }
 
@@ -362,7 +362,7 @@ impl Driving {
         let mut program = started.map_err(failed("start"))?;
         let mut text = Vec::new();
         printed.read_to_end(&mut text).map_err(failed("listen to"))?;
-        let usage = program.finish().map_err(refused)?;
+        let usage = program.finish()?;
         Ok((usage, String::from_utf8_lossy(&text).into_owned()))
     }
 }
@@ -427,6 +427,6 @@ mod tests {
         );
         assert!(words("ab", &port, "GET /a").unwrap().ends_with("-k http://127.0.0.1:5432/a"));
         assert!(words("ab", &path, "GET /a").unwrap_err().contains("no Unix sockets"));
-        assert!(LoadTool::find("ab", "postgres").is_err_and(|error| error.contains("pgbench")));
+        assert!(LoadTool::find("ab", "postgres").is_err_and(|error| error.to_string().contains("pgbench")));
     }
 }

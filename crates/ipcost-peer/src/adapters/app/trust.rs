@@ -19,53 +19,56 @@ pub(super) struct Trust {
     usual: &'static [&'static str],
     /// Those that the user names.
     named: Vec<String>,
-    /// Why the server gets no password; not yet known before a connection has been looked at.
-    refusal: Option<Result<(), String>>,
+    /// Who listens, and whether it gets a password; not yet known before a connection has been looked at.
+    listener: Option<(ListenerOwner, bool)>,
 }
 
 impl Trust {
     /// For who asks; a private server knows its secret already.
     pub(super) fn of(login: &Login) -> Self {
-        let refusal = login.secret.is_some().then_some(Ok(()));
-        Self { usual: login.usual_owners, named: login.trusted_owners.clone(), refusal }
+        let listener = login.secret.is_some().then_some((ListenerOwner::Elsewhere, true));
+        Self { usual: login.usual_owners, named: login.trusted_owners.clone(), listener }
     }
 
     /// Looks who listens at the other end: once, since every call on each connection would be measured.
     pub(super) fn look(&mut self, connection: &Connection) -> Result<(), PeerError> {
-        if self.refusal.is_none() {
+        if self.listener.is_none() {
             let owner = driven_program::listener_owner(connection)
                 .map_err(system("cannot find out whose server listens there"))?;
-            self.refusal = Some(self.judge(owner));
+            self.listener = Some((owner, self.is_trusted(owner)));
         }
         Ok(())
     }
 
     /// That a password may be sent.
     pub(super) fn check(&self) -> Result<(), PeerError> {
-        match &self.refusal {
-            Some(Ok(())) => Ok(()),
-            Some(Err(why)) => Err(refused(why.clone())),
+        match self.listener {
+            Some((_, true)) => Ok(()),
+            Some((owner, false)) => Err(self.refusal(owner)),
             None => Err(refused("whose server listens there is not known; no password is sent to it")),
         }
     }
 
-    fn judge(&self, owner: ListenerOwner) -> Result<(), String> {
+    fn is_trusted(&self, owner: ListenerOwner) -> bool {
         match owner {
             // The user has named another machine's address.
-            ListenerOwner::Elsewhere => Ok(()),
-            ListenerOwner::User(owner) if self.may_own(owner) => Ok(()),
-            ListenerOwner::Unknown if self.named.iter().any(|name| name == UNKNOWN) => Ok(()),
-            ListenerOwner::User(owner) => {
-                let name = driven_program::name_of(Some(User { id: owner, group: owner }));
-                Err(format!(
-                    "the server belongs to user {name}, and gets no password: that is neither you, nor root, nor {}; if it is your server, give --trust-owner {name}",
-                    self.usual.join(" or ")
-                ))
-            }
-            ListenerOwner::Unknown => Err(format!(
-                "the system does not tell whose server listens there (another network, a NAT), and it gets no password; if it is your server, give --trust-owner {UNKNOWN}"
-            )),
+            ListenerOwner::Elsewhere => true,
+            ListenerOwner::User(owner) => self.may_own(owner),
+            ListenerOwner::Unknown => self.named.iter().any(|name| name == UNKNOWN),
         }
+    }
+
+    fn refusal(&self, owner: ListenerOwner) -> PeerError {
+        let ListenerOwner::User(owner) = owner else {
+            return refused(format!(
+                "the system does not tell whose server listens there (another network, a NAT), and it gets no password; if it is your server, give --trust-owner {UNKNOWN}"
+            ));
+        };
+        let name = driven_program::name_of(Some(User { id: owner, group: owner }));
+        refused(format!(
+            "the server belongs to user {name}, and gets no password: that is neither you, nor root, nor {}; if it is your server, give --trust-owner {name}",
+            self.usual.join(" or ")
+        ))
     }
 
     fn may_own(&self, owner: u32) -> bool {
@@ -92,16 +95,20 @@ mod tests {
         let own = driven_program::own_user();
         let daemon = driven_program::user_number("daemon").unwrap();
         for owner in [0, own, daemon] {
-            assert_eq!(trust(&[]).judge(ListenerOwner::User(owner)), Ok(()), "{owner}");
+            assert!(trust(&[]).is_trusted(ListenerOwner::User(owner)), "{owner}");
         }
-        assert_eq!(trust(&[]).judge(ListenerOwner::Elsewhere), Ok(()));
+        assert!(trust(&[]).is_trusted(ListenerOwner::Elsewhere));
+        let refusal = |named: &[&str], owner| {
+            let trust = trust(named);
+            (!trust.is_trusted(owner)).then(|| trust.refusal(owner).to_string())
+        };
         let stranger = ListenerOwner::User(54_321);
-        let error = trust(&["1", UNKNOWN]).judge(stranger).unwrap_err();
+        let error = refusal(&["1", UNKNOWN], stranger).unwrap();
         assert!(error.contains("user 54321") && error.contains("--trust-owner 54321"), "{error}");
-        assert_eq!(trust(&["54321"]).judge(stranger), Ok(()));
-        let error = trust(&["54321"]).judge(ListenerOwner::Unknown).unwrap_err();
+        assert_eq!(refusal(&["54321"], stranger), None);
+        let error = refusal(&["54321"], ListenerOwner::Unknown).unwrap();
         assert!(error.ends_with("--trust-owner unknown"), "{error}");
-        assert_eq!(trust(&[UNKNOWN]).judge(ListenerOwner::Unknown), Ok(()));
+        assert_eq!(refusal(&[UNKNOWN], ListenerOwner::Unknown), None);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
         ));
     };
     let key = RedisKey::named(name, cell.size as usize)?;
-    let at = ServerAddress::of(&cell.transport, address).map_err(refused)?;
+    let at = ServerAddress::of(&cell.transport, address)?;
     let mut cell = cell.clone();
     let spreads = spreads_sources(&cell, &at)?;
     if cell.pattern == Pattern::Connect {

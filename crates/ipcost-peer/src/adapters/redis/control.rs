@@ -4,8 +4,8 @@ use std::io::{self, BufReader, Read, Write};
 use std::time::Duration;
 
 use ipcost_model::{Cell, Pattern};
-use ipcost_sys::driven_program;
-use ipcost_sys::transport::{Channel, Client, Connection, TransportError};
+use ipcost_sys::transport::{Channel, Client, Connection};
+use ipcost_sys::{Context, SysError, driven_program};
 
 use super::resp::{self, Reply};
 use crate::PeerError;
@@ -39,21 +39,16 @@ pub struct ControlConnection {
 
 impl ControlConnection {
     /// Connects, and limits the wait for every reply.
-    pub fn open(at: &ServerAddress, patience: Duration) -> Result<Self, TransportError> {
+    pub fn open(at: &ServerAddress, patience: Duration) -> Result<Self, PeerError> {
         Self::of(client(at, None, 0)?.connect()?, at, patience)
     }
 
     /// Uses an existing connection.
-    pub fn of(
-        connection: Connection,
-        at: &ServerAddress,
-        patience: Duration,
-    ) -> Result<Self, TransportError> {
-        driven_program::limit_waits(&connection, patience)
-            .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))?;
+    pub fn of(connection: Connection, at: &ServerAddress, patience: Duration) -> Result<Self, PeerError> {
+        driven_program::limit_waits(&connection, patience).context(|| "cannot limit waits".to_owned())?;
         let mut desk = Self { connection: BufReader::new(Bytes(connection)), server: at.to_string() };
         if let Some(words) = proof(at) {
-            desk.ask(&words).map_err(|error| TransportError::Refused(error.to_string()))?;
+            desk.ask(&words)?;
         }
         Ok(desk)
     }
@@ -142,11 +137,7 @@ pub fn proof(at: &ServerAddress) -> Option<[&str; 3]> {
 
 /// Connects with the cell's options, or without any; as in pattern `connect`, which alone accepts another user's
 /// server.
-pub fn client(
-    at: &ServerAddress,
-    cell: Option<&Cell>,
-    worker: u32,
-) -> Result<Box<dyn Client>, TransportError> {
+pub fn client(at: &ServerAddress, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, SysError> {
     let options = cell.map(|cell| cell.options.clone()).unwrap_or_default();
     // A redis-server sets TCP_NODELAY. The published client does not, so this one does only on request.
     let nodelay = options.tcp_nodelay().unwrap_or(false);

@@ -3,7 +3,6 @@
 use std::io;
 use std::time::Duration;
 
-use ipcost_sys::transport::TransportError;
 use ipcost_sys::worker::Keeper;
 use ipcost_sys::{SysError, driven_program};
 
@@ -41,19 +40,17 @@ pub fn open(at: &ServerAddress) -> Result<ControlConnection, PeerError> {
     }
 }
 
-fn no_server(at: &ServerAddress, error: TransportError) -> PeerError {
+fn no_server(at: &ServerAddress, error: PeerError) -> PeerError {
     let how = match &error {
-        TransportError::System(SysError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+        PeerError::System(SysError::Call { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             "there is no such socket"
         }
-        _ => "connection refused",
+        PeerError::System(error) if nobody_listens(error) => "connection refused",
+        _ => return refused(format!("cannot connect to the redis server at {at}: {error}")),
     };
-    if nobody_listens(&error) {
-        return refused(format!(
-            "no server listens at {at} ({how}); start {PROGRAM} there, or give no address to start a private one"
-        ));
-    }
-    refused(format!("cannot connect to the redis server at {at}: {error}"))
+    refused(format!(
+        "no server listens at {at} ({how}); start {PROGRAM} there, or give no address to start a private one"
+    ))
 }
 
 pub fn version(at: &ServerAddress) -> Result<String, PeerError> {

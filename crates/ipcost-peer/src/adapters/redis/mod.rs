@@ -59,8 +59,8 @@ impl Redis {
             };
             match name.as_str() {
                 "--resolve" => resolves = true,
-                "--unix" => given.push(ServerAddress::of_path(value()?).map_err(refused)?),
-                "--tcp" => given.push(ServerAddress::of_host_and_port(value()?, false).map_err(refused)?),
+                "--unix" => given.push(ServerAddress::of_path(value()?)?),
+                "--tcp" => given.push(ServerAddress::of_host_and_port(value()?, false)?),
                 _ => {
                     return Err(refused(format!(
                         "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --resolve or none"

@@ -44,7 +44,7 @@ pub struct PrivateRedis {
 impl PrivateRedis {
     /// Starts one at the engine's address, and waits until it answers.
     pub fn start(cell: &Cell, address: &Address) -> Result<(Self, ServerAddress), PeerError> {
-        let mut at = ServerAddress::of(&cell.transport, address).map_err(refused)?;
+        let mut at = ServerAddress::of(&cell.transport, address)?;
         let user = driven_program::instead_of_root(&USERS);
         if user.is_none() && driven_program::is_root() {
             return Err(refused(format!(
@@ -112,15 +112,16 @@ impl PrivateRedis {
         if !self.program.has_ended() {
             return Ok(());
         }
-        Err(refused(self.program.finish().err().unwrap_or_else(|| format!("{PROGRAM} ended {when}"))))
+        self.program.finish()?;
+        Err(refused(format!("{PROGRAM} ended {when}")))
     }
 
     /// Whether this very process answers.
     fn answers(&self, at: &ServerAddress) -> Result<bool, PeerError> {
         let mut desk = match ControlConnection::open(at, PATIENCE) {
             Ok(desk) => desk,
-            Err(error) if nobody_listens(&error) => return Ok(false),
-            Err(error) => return Err(error.into()),
+            Err(PeerError::System(error)) if nobody_listens(&error) => return Ok(false),
+            Err(error) => return Err(error),
         };
         desk.ask(&["PING"])?;
         match desk.ask_info("server", "process_id")? {

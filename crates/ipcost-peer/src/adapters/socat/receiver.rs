@@ -217,7 +217,7 @@ impl Role for Receiver {
         let was_heard = self.words.say();
         let wall_ns = now_ns() - began_ns;
         let received = driven_program::bytes_read(program.id());
-        let usage = program.finish().map_err(refused)?;
+        let usage = program.finish()?;
         // It succeeds at the end of its input, even if that comes too early.
         if !was_heard || received.is_some_and(|received| received.saturating_sub(read_before) < total) {
             return Err(without_client());

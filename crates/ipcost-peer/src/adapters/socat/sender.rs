@@ -85,16 +85,16 @@ impl Role for Sender {
         let usage = match self.held.take() {
             Some((mut program, before)) => {
                 program.release().map_err(system(format!("cannot let {PROGRAM} go on")))?;
-                used_after(program.finish().map_err(refused)?, before)
+                used_after(program.finish()?, before)
             }
             None if order.kind == WorkKind::Verify => {
                 let (payload, fed) = std::io::pipe().map_err(system("cannot make a pipe"))?;
                 let mut program = self.start(order, Some(payload), false)?;
                 let fed = feed(order.ops, self.route.cell.size as usize, fed);
-                let usage = program.finish().map_err(refused)?;
+                let usage = program.finish()?;
                 fed.map(|()| usage)?
             }
-            None => self.start(order, None, false)?.finish().map_err(refused)?,
+            None => self.start(order, None, false)?.finish()?,
         };
         let sent_ns = now_ns() - began_ns;
         if !self.words.hear() {

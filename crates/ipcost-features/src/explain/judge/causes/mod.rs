@@ -58,7 +58,7 @@ pub struct CauseInputs<'a> {
     pub failure: Option<&'a str>,
 }
 
-/// Causes in a cell, by its index, given those that were found in it before. What lies in the calls of a side is in [`acts::RULES`].
+/// Causes in a cell, by its index, given those that were found in it before. What lies in the calls of a side is in `acts::RULES`.
 type OfCell = fn(&CauseInputs<'_>, usize, &[NamedCause]) -> Vec<NamedCause>;
 const OF_CELLS: &[OfCell] = &[
     |facts, at, _| network::nagle(&facts.cells[at]),

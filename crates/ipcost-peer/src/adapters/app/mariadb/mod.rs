@@ -4,7 +4,6 @@ mod options;
 mod start;
 mod wire;
 
-use std::collections::BTreeMap;
 use std::env;
 
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
@@ -139,10 +138,7 @@ enum MariadbReplyPart {
 
 impl MariadbQueries {
     fn new(login: &Login, query: &str) -> Result<Self, PeerError> {
-        let (options, unused) = match options() {
-            Ok(options) => (options, None),
-            Err(why) => (BTreeMap::new(), Some(why)),
-        };
+        let (options, unused) = options();
         let own = || env::var("USER").or_else(|_| env::var("LOGNAME")).ok();
         let root = || driven_program::is_root().then(|| "root".to_owned());
         let user = login.user.clone().or_else(|| options.get("user").cloned()).or_else(own).or_else(root);
@@ -265,16 +261,16 @@ impl MariadbQueries {
     }
 
     /// Takes a packet that says more than how long it is; whether the reply ends there.
-    fn look_at(&mut self, packet: &[u8]) -> Result<bool, String> {
+    fn look_at(&mut self, packet: &[u8]) -> Result<bool, PeerError> {
         let status = match (self.part, packet[0]) {
-            (_, ERR) => return Err(format!("the query failed: {}", error_in(packet))),
+            (_, ERR) => return Err(refused(format!("the query failed: {}", error_in(packet)))),
             (MariadbReplyPart::First, OK) => {
                 // After the rows changed and the last number given, integers of variable length.
                 let at = [(); 2].iter().fold(1, |at, ()| at + integer_bytes(packet.get(at)));
                 packet.get(at..)
             }
             (MariadbReplyPart::First, FILE) => {
-                return Err("it asks for a file, and none is sent; give a query without LOCAL".to_owned());
+                return Err("it asks for a file, and none is sent; give a query without LOCAL".into());
             }
             (MariadbReplyPart::First, _) => {
                 self.part = MariadbReplyPart::Columns;
@@ -337,7 +333,7 @@ impl Speech for MariadbQueries {
         &self.request
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, PeerError> {
         let mut at = 0;
         loop {
             at += passed(&mut self.skip, &bytes[at..]);
@@ -348,7 +344,7 @@ impl Speech for MariadbQueries {
                 let is_end = *kind == EOF && length < EOF_BELOW;
                 if self.part == MariadbReplyPart::First || *kind == ERR || is_end {
                     if !(1..=LONGEST_LOOKED_AT).contains(&length) {
-                        return Err(NOT_MARIADB.to_owned());
+                        return Err(NOT_MARIADB.into());
                     }
                     let Some(packet) = rest.get(HEADER_BYTES..HEADER_BYTES + length) else { break };
                     if self.look_at(packet)? {
@@ -409,7 +405,7 @@ mod tests {
         for (reply, is_empty) in [(rows, false), (changed, true), (procedure, false)] {
             for step in 1..=reply.len() {
                 let mut speech = queries("");
-                assert_eq!(taken_by(&mut speech, &reply, step), Ok((reply.len(), true)), "{step}");
+                assert_eq!(taken_by(&mut speech, &reply, step).unwrap(), (reply.len(), true), "{step}");
                 assert_eq!(speech.is_empty(), is_empty);
             }
         }
@@ -423,14 +419,14 @@ mod tests {
         row.extend([ERR; 10]);
         let reply = reply(&[&[1], COLUMN, END, &row, END]);
         for step in [65_536, LONGEST_PACKET, reply.len()] {
-            assert_eq!(taken_by(&mut queries(""), &reply, step), Ok((reply.len(), true)));
+            assert_eq!(taken_by(&mut queries(""), &reply, step).unwrap(), (reply.len(), true));
         }
         assert_eq!(packets(0, &row[..LONGEST_PACKET]).len(), 2 * HEADER_BYTES + LONGEST_PACKET);
     }
 
     #[test]
     fn an_error_is_told_with_what_to_do_and_no_file_is_sent() {
-        let refusal = |reply: &[u8]| queries("").take(reply).unwrap_err();
+        let refusal = |reply: &[u8]| queries("").take(reply).unwrap_err().to_string();
         let error = reply(&[b"\xff\x00\x07#25006Cannot execute statement in a READ ONLY transaction"]);
         assert!(refusal(&error).contains("READ ONLY transaction; give --writes"));
         assert!(refusal(&reply(&[b"\xfb/etc/passwd"])).contains("none is sent"));

@@ -2,22 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::io::Read;
+use std::io;
 use std::path::Path;
 
 use ipcost_sys::found_file;
 use ipcost_sys::private_dir::check_own;
 
-/// The options `user` and `password` of all clients, as the file has them.
-pub(super) fn options() -> Result<BTreeMap<String, String>, String> {
-    let Some(path) = env::var_os("HOME").map(|home| Path::new(&home).join(".my.cnf")) else {
-        return Ok(BTreeMap::new());
-    };
-    let Ok(mut file) = found_file::open(&path) else { return Ok(BTreeMap::new()) };
-    check_own(&file, &path).map_err(|why| format!("{} is not used: {why}", path.display()))?;
-    let mut lines = String::new();
-    let read = file.read_to_string(&mut lines);
-    Ok(read.map_or_else(|_| BTreeMap::new(), |_| in_lines(&lines)))
+/// The options `user` and `password` of all clients, as the file has them; and why it is not used, if it should not be.
+pub(super) fn options() -> (BTreeMap<String, String>, Option<String>) {
+    let path = env::var_os("HOME").map(|home| Path::new(&home).join(".my.cnf"));
+    let opened = path.and_then(|path| Some((found_file::open(&path).ok()?, path)));
+    let Some((file, path)) = opened else { return (BTreeMap::new(), None) };
+    if let Err(why) = check_own(&file, &path) {
+        return (BTreeMap::new(), Some(format!("{} is not used: {why}", path.display())));
+    }
+    (in_lines(&io::read_to_string(file).unwrap_or_default()), None)
 }
 
 /// Of the group `[client]`; values may be in quotes, and the last one counts.

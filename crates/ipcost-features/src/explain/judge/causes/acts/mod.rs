@@ -153,7 +153,7 @@ fn of_bytes(sum: &CallSum) -> String {
 type NamedCalls = (NamedCause, Vec<String>);
 
 /// The rules. One that would tell of the same in a more general way comes later.
-pub(super) const RULES: &[fn(&ActiveSide<'_>) -> Option<NamedCalls>] = &[
+const RULES: &[fn(&ActiveSide<'_>) -> Option<NamedCalls>] = &[
     waits::sync_writes,
     waits::storage,
     waits::sleep,
