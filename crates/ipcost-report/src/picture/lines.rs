@@ -3,32 +3,23 @@
 use ipcost_model::units::time_text;
 use ipcost_model::{Document, Estimate};
 
-use super::ink::{Anchor, Canvas, CanvasPoint, GUIDE, INK, QUIET};
+use super::ink::{Anchor, Canvas, CanvasPoint, INK, QUIET};
 use super::plot::{self, HEAD, Name, SMALL, whiskers};
 use super::scale::{Extent, Scale};
-use super::text::clean;
-use super::{
-    Background, Body, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published,
-};
+use super::{Background, Body, LEAD, LEFT, Picture, PictureError, bare, framed, paragraph, published};
 use crate::figures::lines::{AcrossLines, LinePoint, Lines, LinesPanel, NamedLine};
 
 /// Draws them; `made` says where, when and with what they were measured.
 pub fn draw(lines: &Lines, made: &Document, background: Background) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let mut y = paragraph(&mut canvas, &lines.title, TITLE, INK, 20.0);
-    y = paragraph(&mut canvas, &lines.reading, LEAD, QUIET, y + 3.0) + 8.0;
-    y = body(lines, &mut canvas, y)?.bottom + 20.0;
-    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-    y = paragraph(&mut canvas, &published::measured_on(made), FOOT, QUIET, y + 6.0);
-    Ok(Picture { title: clean(&lines.title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+    framed(&lines.title, [published::measured_on(made)], background, |canvas, y| {
+        let y = paragraph(canvas, &lines.reading, LEAD, QUIET, y + 3.0) + 8.0;
+        Ok(body(lines, canvas, y)?.bottom + 20.0)
+    })
 }
 
 /// The panels alone, for a page that has the words.
 pub fn plain(lines: &Lines) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let bottom = body(lines, &mut canvas, 4.0)?.bottom + 6.0;
-    let background = Background::Transparent;
-    Ok(Picture { title: clean(&lines.title), width: WIDTH, height: bottom.ceil(), background, canvas })
+    bare(&lines.title, |canvas, y| Ok(body(lines, canvas, y)?.bottom + 6.0))
 }
 
 /// The panels, one below the other.

@@ -260,39 +260,47 @@ impl Picture {
 }
 
 pub fn draw(document: &Document, chart: Chart, background: Background) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let title = captions::title(document, chart);
-    let mut y = 20.0;
-    y = paragraph(&mut canvas, &title, TITLE, INK, y);
-    y = paragraph(&mut canvas, &captions::lead(document, chart), LEAD, QUIET, y + 3.0) + 8.0;
-    let body = body(document, chart, &mut canvas, y)?;
-    y = body.bottom + 12.0;
-    for note in body.notes.into_iter().chain(captions::missing(document)) {
-        y = paragraph(&mut canvas, &note, LEAD, INK, y);
-    }
-    y += 8.0;
-    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-    y += 6.0;
-    for line in captions::provenance(document) {
-        y = paragraph(&mut canvas, &line, FOOT, QUIET, y);
-    }
-    Ok(Picture { title: text::clean(&title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+    framed(&captions::title(document, chart), captions::provenance(document), background, |canvas, y| {
+        let y = paragraph(canvas, &captions::lead(document, chart), LEAD, QUIET, y + 3.0) + 8.0;
+        let Body { bottom, notes } = body(document, chart, canvas, y)?;
+        let notes = notes.into_iter().chain(captions::missing(document));
+        Ok(paragraphs(canvas, notes, LEAD, INK, bottom + 12.0) + 8.0)
+    })
 }
 
 /// Draws the document without a title and without where it comes from, for a page that has both in words.
 pub fn plain(document: &Document, chart: Chart) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let Body { mut bottom, notes } = body(document, chart, &mut canvas, 4.0)?;
-    for note in notes {
-        bottom = paragraph(&mut canvas, &note, LEAD, INK, bottom + 6.0);
-    }
-    Ok(Picture {
-        title: text::clean(&captions::title(document, chart)),
-        width: WIDTH,
-        height: (bottom + 6.0).ceil(),
-        background: Background::Transparent,
-        canvas,
+    bare(&captions::title(document, chart), |canvas, y| {
+        let Body { bottom, notes } = body(document, chart, canvas, y)?;
+        let note = |y: f64, note: &String| paragraph(canvas, note, LEAD, INK, y + 6.0);
+        Ok(notes.iter().fold(bottom, note) + 6.0)
     })
+}
+
+/// A picture that stands for itself: its title, what `draw` draws from there down, a rule, and what it rests on.
+fn framed(
+    title: &str,
+    feet: impl IntoIterator<Item = String>,
+    background: Background,
+    draw: impl FnOnce(&mut Canvas, f64) -> Result<f64, PictureError>,
+) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let y = paragraph(&mut canvas, title, TITLE, INK, 20.0);
+    let y = draw(&mut canvas, y)?;
+    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
+    let bottom = paragraphs(&mut canvas, feet, FOOT, QUIET, y + 6.0) + 14.0;
+    Ok(Picture { title: text::clean(title), width: WIDTH, height: bottom.ceil(), background, canvas })
+}
+
+/// What `draw` draws, for a page that has the words.
+fn bare(
+    title: &str,
+    draw: impl FnOnce(&mut Canvas, f64) -> Result<f64, PictureError>,
+) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let height = draw(&mut canvas, 4.0)?.ceil();
+    let background = Background::Transparent;
+    Ok(Picture { title: text::clean(title), width: WIDTH, height, background, canvas })
 }
 
 fn body(document: &Document, chart: Chart, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
@@ -313,6 +321,17 @@ fn body(document: &Document, chart: Chart, canvas: &mut Canvas, top: f64) -> Res
         Chart::Saving => return Err(PictureError::NoCurve),
         Chart::Load => return Err(PictureError::NoLoad),
     })
+}
+
+/// A paragraph each, from `top` down; gives where they end.
+fn paragraphs(
+    canvas: &mut Canvas,
+    contents: impl IntoIterator<Item = String>,
+    face: Face,
+    colour: &'static str,
+    top: f64,
+) -> f64 {
+    contents.into_iter().fold(top, |y, content| paragraph(canvas, &content, face, colour, y))
 }
 
 /// Lines of text from `top` down; gives where they end.
