@@ -8,7 +8,8 @@ use super::rows::whiskers;
 use super::scale::{Extent, Scale};
 use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{
-    Background, LEAD, LEFT, Picture, PictureError, RIGHT, bare, framed, paragraph, paragraphs, published,
+    Background, Chart, LEAD, LEFT, Picture, PictureError, RIGHT, bare, framed, paragraph, paragraphs,
+    published,
 };
 use crate::figures::claims::{ConditionPanel, FigureClaim, FigureClaims, Multiples, TestRow, drawable};
 use crate::figures::colours::PALETTE;
@@ -53,7 +54,7 @@ const LEGEND: [(ClaimVerdict, &str); 4] = [
 /// Draws the claims; `made` says where and with what they were measured.
 pub fn draw(claims: &FigureClaims, made: &Document, background: Background) -> Result<Picture, PictureError> {
     if claims.claims.iter().all(|claim| claim.multiples().is_none()) {
-        return Err(PictureError::NoClaims);
+        return Err(PictureError::lacks(Chart::Claims));
     }
     let feet = claims.notes.iter().cloned().chain([published::measured_on(made)]);
     framed(&claims.question, feet, background, |canvas, y| {
@@ -76,7 +77,7 @@ pub fn draw(claims: &FigureClaims, made: &Document, background: Background) -> R
 
 /// The legend and the panels of one claim, for a page that has the words.
 pub fn plain(claim: &FigureClaim) -> Result<Picture, PictureError> {
-    let multiples = claim.multiples().ok_or(PictureError::NoClaims)?;
+    let multiples = claim.multiples().ok_or_else(|| PictureError::lacks(Chart::Claims))?;
     bare(&claim.text, |canvas, y| {
         let y = legend(canvas, y);
         Ok(panels(canvas, &multiples, y))

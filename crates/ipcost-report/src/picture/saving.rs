@@ -7,7 +7,8 @@ use super::ink::{Anchor, BAND, Canvas, CanvasPoint, INK, QUIET};
 use super::plot::whiskers;
 use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{
-    Background, LEAD, LEFT, Picture, PictureError, RIGHT, bare, framed, paragraph, paragraphs, published,
+    Background, Chart, LEAD, LEFT, Picture, PictureError, RIGHT, bare, framed, paragraph, paragraphs,
+    published,
 };
 use crate::figures::colours::PALETTE;
 use crate::figures::saving::{Curves, MeasuredSaving, PlacementPanel, per_cent};
@@ -89,7 +90,7 @@ pub fn plain(curves: &Curves) -> Result<Picture, PictureError> {
 
 fn panels(canvas: &mut Canvas, curves: &Curves, top: f64) -> Result<f64, PictureError> {
     if curves.panels.is_empty() {
-        return Err(PictureError::NoCurve);
+        return Err(PictureError::lacks(Chart::Saving));
     }
     let mut y = top + 10.0;
     let layout = SavingLayout::of(curves);
