@@ -9,7 +9,7 @@ mod epochs;
 mod figures;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
-pub mod grid;
+mod grid;
 pub mod html;
 pub mod json;
 pub mod markdown;
