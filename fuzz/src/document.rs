@@ -84,7 +84,7 @@ pub fn use_all(document: Document) {
         plain(format.flag, &(format.render)(&content));
     }
     plain("otava", &otava::render(vec![otava::OtavaRow::of(&document, "run")]).0);
-    for chart in Chart::ALL {
+    for &chart in Chart::ALL {
         if let Ok(picture) = picture::draw(&document, chart, Background::default()) {
             plain("picture", &picture.svg());
         }

@@ -1,13 +1,40 @@
 //! Enums whose values have names that users type.
 
 /// An enum whose values have names that users type: parsing suggests the nearest one. A value may be spelled otherwise, too.
+/// Documents hold the name.
 #[macro_export]
 macro_rules! named {
     ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal $(| $other:literal)*,)+ }) => {
+        $crate::typed! {
+            $(#[$meta])*
+            #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+            $name, $what {
+                $($(#[$doc])* #[cfg_attr(feature = "schema", schemars(rename = $text))] $variant = $text $(| $other)*,)+
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+/// The same, of which documents hold none.
+#[macro_export]
+macro_rules! typed {
+    ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal $(| $other:literal)*,)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub enum $name { $($(#[$doc])* #[cfg_attr(feature = "schema", schemars(rename = $text))] $variant,)+ }
+        pub enum $name { $($(#[$doc])* $variant,)+ }
 
         impl $name {
             /// Every value, in the order of the documentation.
@@ -32,19 +59,6 @@ macro_rules! named {
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.name())
-            }
-        }
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.name())
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <String as serde::Deserialize>::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
             }
         }
     };

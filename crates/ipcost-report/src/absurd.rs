@@ -19,9 +19,10 @@ const RENDERERS: &[(&str, Render)] = &[
     ("otava", |document| otava::render(vec![otava::OtavaRow::of(document, "run")]).0),
     // A chart that a document has nothing for is refused, which is text, too.
     ("picture", |document| {
-        let draw = |chart| picture::draw(document, chart, Background::default());
-        let all = Chart::ALL.map(draw);
-        all.into_iter()
+        let draw = |chart: &Chart| picture::draw(document, *chart, Background::default());
+        Chart::ALL
+            .iter()
+            .map(draw)
             .map(|drawn| drawn.map_or_else(|error| error.to_string(), |drawn| drawn.svg()))
             .collect()
     }),

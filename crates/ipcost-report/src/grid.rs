@@ -1,9 +1,10 @@
 //! Aligned columns, coloured or not.
 
 use anstyle::Style;
-use ipcost_model::{escaped, is_invisible};
+use ipcost_model::escaped;
 use unicode_width::UnicodeWidthStr;
 
+use crate::page::Column;
 use crate::wrap::folded;
 
 /// The space between columns.
@@ -11,92 +12,25 @@ const GUTTER: usize = 2;
 /// A column is folded into no less than this.
 const LEAST_FOLDED: usize = 14;
 
-/// A piece of text with a style.
-#[derive(Debug, Clone, Default)]
-pub struct Piece {
-    text: String,
-    style: Style,
-}
-
-impl Piece {
-    /// Text in a style; what a terminal would obey in it is escaped.
-    pub fn styled(text: impl Into<String>, style: Style) -> Self {
-        let text = text.into();
-        let text = if text.contains(is_invisible) { escaped(&text) } else { text };
-        Self { text, style }
-    }
-}
-
-impl<T: Into<String>> From<T> for Piece {
-    fn from(text: T) -> Self {
-        Self::styled(text, Style::new())
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct GridColumn {
-    /// What stands above it.
-    pub title: &'static str,
-    /// Whether it is aligned to the right, as numbers are.
-    pub right: bool,
-    /// In which order columns are left out where the room is short; 0 stays always.
-    pub expendable: u8,
-    /// Whether its cells may take several lines where the room is short.
-    pub folds: bool,
-}
-
-impl GridColumn {
-    /// A column with this title, aligned to the right or not, left out in this order.
-    pub const fn new(title: &'static str, right: bool, expendable: u8) -> Self {
-        Self { title, right, expendable, folds: false }
-    }
-}
-
 /// A table whose columns are as wide as what they hold.
-#[derive(Debug, Default)]
-pub struct Grid {
-    columns: Vec<GridColumn>,
-    titles: Vec<String>,
-    rows: Vec<Vec<Piece>>,
-    hidden: Vec<usize>,
-    /// The columns after the first are so many groups of the same ones.
-    sides: usize,
+#[derive(Debug)]
+pub struct Grid<'a> {
+    pub columns: &'a [Column],
+    /// Text with its style, in every column; what a terminal would obey in it is escaped.
+    pub rows: Vec<Vec<(String, Style)>>,
+    /// Whether columns are shown that are for those who ask for details.
+    pub details: bool,
+    /// The columns after the first are so many groups of the same ones: what is left out of one is left out of all.
+    pub sides: usize,
 }
 
-impl Grid {
-    /// A table with these columns.
-    pub fn new(columns: &[GridColumn]) -> Self {
-        let titles = columns.iter().map(|column| column.title.to_owned()).collect();
-        Self { columns: columns.to_vec(), titles, ..Self::default() }
-    }
-
-    /// Gives a column another title.
-    pub fn title(&mut self, column: usize, title: String) {
-        self.titles[column] = escaped(&title);
-    }
-
-    /// Leaves a column out whatever the room.
-    pub fn hide(&mut self, column: usize) {
-        self.hidden.push(column);
-    }
-
-    /// Takes the columns after the first for so many groups of the same ones: what is left out of one is left out of all.
-    pub fn side_by_side(&mut self, sides: usize) {
-        self.sides = sides;
-    }
-
-    /// Adds a row; cells that are missing at its end are empty.
-    pub fn row(&mut self, mut pieces: Vec<Piece>) {
-        pieces.resize(self.columns.len(), Piece::default());
-        self.rows.push(pieces);
-    }
-
+impl Grid<'_> {
     /// How wide every column is, and how narrow it may become: titles fold, and cells of columns that say so. Computed once for all rows:
     /// there may be thousands.
     fn widths(&self) -> (Vec<usize>, Vec<usize>) {
-        let of_column = |(index, column): (usize, &GridColumn)| {
-            let cells = self.rows.iter().map(|row| row[index].text.width()).max().unwrap_or(0);
-            let title = self.titles[index].width();
+        let of_column = |(index, column): (usize, &Column)| {
+            let cells = self.rows.iter().map(|row| row[index].0.width()).max().unwrap_or(0);
+            let title = escaped(&column.title).width();
             let least = if column.folds { cells.min(LEAST_FOLDED) } else { cells };
             (cells.max(title), least.max(title.min(LEAST_FOLDED)))
         };
@@ -105,8 +39,9 @@ impl Grid {
 
     /// The columns that have something to show.
     fn shown(&self) -> Vec<usize> {
-        let empty = |index: usize| self.rows.iter().all(|row| row[index].text.is_empty());
-        (0..self.columns.len()).filter(|index| !empty(*index) && !self.hidden.contains(index)).collect()
+        let empty = |index: usize| self.rows.iter().all(|row| row[index].0.is_empty());
+        let hidden = |index: usize| self.columns[index].details && !self.details;
+        (0..self.columns.len()).filter(|index| !empty(*index) && !hidden(*index)).collect()
     }
 
     /// The width without the columns that are more expendable than this.
@@ -138,17 +73,16 @@ impl Grid {
             let Some(widest) = shown.iter().filter(folds).max_by_key(|index| widths[**index]) else { break };
             widths[*widest] -= 1;
         }
-        let dimmed = Style::new().dimmed();
-        let titles: Vec<Piece> =
-            self.titles.iter().map(|title| Piece::styled(title.as_str(), dimmed)).collect();
+        let title = |column: &Column| (escaped(&column.title), Style::new().dimmed());
+        let titles = self.columns.iter().map(title).collect();
         for row in std::iter::once(&titles).chain(&self.rows) {
             let cells: Vec<Vec<String>> =
-                shown.iter().map(|index| folded(&row[*index].text, widths[*index])).collect();
+                shown.iter().map(|index| folded(&row[*index].0, widths[*index])).collect();
             for place in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
                 let mut line = String::new();
                 for (index, lines) in shown.iter().zip(&cells) {
                     let text = lines.get(place).map_or("", String::as_str);
-                    let style = row[*index].style;
+                    let style = row[*index].1;
                     let space = " ".repeat(widths[*index].saturating_sub(text.width()));
                     let text =
                         if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") };
@@ -169,19 +103,17 @@ impl Grid {
 mod tests {
     use super::*;
 
-    const COLUMNS: [GridColumn; 3] = [
-        GridColumn::new("name", false, 0),
-        GridColumn::new("µs", true, 1),
-        GridColumn::new("note", false, 0),
-    ];
+    fn drawn(columns: &[Column], rows: &[&[&str]], room: usize) -> String {
+        let row = |row: &&[&str]| row.iter().map(|text| ((*text).to_owned(), Style::new())).collect();
+        let rows = rows.iter().map(row).collect();
+        let mut out = String::new();
+        Grid { columns, rows, details: false, sides: 0 }.render(&mut out, room);
+        out.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "")
+    }
 
     fn rendered(room: usize) -> String {
-        let mut grid = Grid::new(&COLUMNS);
-        grid.row(vec!["pipe".into(), "7.1".into(), "a–b".into()]);
-        grid.row(vec!["unix-abstract".into(), "16".into()]);
-        let mut out = String::new();
-        grid.render(&mut out, room);
-        out.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "")
+        let columns = [Column::text("name"), Column::number("µs").dropped(1), Column::text("note")];
+        drawn(&columns, &[&["pipe", "7.1", "a–b"], &["unix-abstract", "16", ""]], room)
     }
 
     #[test]
@@ -197,17 +129,10 @@ mod tests {
     #[test]
     fn titles_and_names_fold_before_a_column_goes() {
         let columns = [
-            GridColumn { folds: true, ..GridColumn::new("request", false, 0) },
-            GridColumn::new("", true, 1),
+            Column::text("request").folded(),
+            Column::number("rr/tcp/200/c1/writes=2,nodelay=false").dropped(1),
         ];
-        let mut grid = Grid::new(&columns);
-        grid.title(1, "rr/tcp/200/c1/writes=2,nodelay=false".to_owned());
-        grid.row(vec!["PING, a connection for each".into(), "93.0 µs".into()]);
-        let drawn = |room| {
-            let mut out = String::new();
-            grid.render(&mut out, room);
-            out.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "")
-        };
+        let drawn = |room| drawn(&columns, &[&["PING, a connection for each", "93.0 µs"]], room);
         assert_eq!(
             drawn(40),
             "request                   rr/tcp/200/c1/\n                               writes=2,\n                           nodelay=false\nPING, a connection               93.0 µs\nfor each\n"

@@ -2,8 +2,6 @@
 //!
 //! Whatever comes from outside is escaped by `text`. The page's own policy allows its style by its hash, and nothing else.
 
-pub(crate) mod site;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ipcost_model::Document;
@@ -27,6 +25,27 @@ fn policy() -> String {
 /// Text from outside as it may stand between tags and in quoted attributes.
 pub(crate) fn text(raw: &str) -> String {
     xml::attribute(&escaped(raw))
+}
+
+/// A whole page: its title, what it is about, and the body of its head and of its main part.
+pub(crate) fn document(title: &str, about: &str, links: &str, sections: &str) -> String {
+    let nav = match links {
+        "" => String::new(),
+        _ => format!("<nav aria-label=\"Pages and parts\">{links}</nav>\n"),
+    };
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"ipcost\">\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <header>\n<div>\n<h1>{title}</h1>\n<p class=\"quiet\">{}</p>\n{nav}</div>\n</header>\n\
+         <main>\n{sections}</main>\n{FOOTER}</body>\n</html>\n",
+        policy(),
+        text(about),
+        title = text(title),
+    )
 }
 
 /// A link with which a browser saves the document, packed; `None` where it is too large for one.

@@ -10,7 +10,7 @@ mod figures;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
 pub mod formats;
-pub mod grid;
+mod grid;
 pub mod html;
 pub mod json;
 pub mod markdown;

@@ -65,7 +65,7 @@ pub fn page<'a>(record: &'a ReplicationRecord, document: &'a Document) -> Page<'
     page.blocks.extend(record.figure.as_ref().map(|figure| published(figure, document).open()));
     // A page has the chart of each claim beneath it.
     let figure = PageFigure::new("", move |frame| match frame {
-        Frame::Page => Err(PictureError::NoClaims),
+        Frame::Page => Err(PictureError::lacks(Chart::Claims)),
         Frame::File(background) => draw_claims(&all_drawn, document, background),
     });
     page.blocks.push(figure.named(Chart::Claims).into());

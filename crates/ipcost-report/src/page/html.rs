@@ -1,7 +1,7 @@
 //! A page as HTML, which loads nothing and needs no script.
 
-use super::{Block, ClaimBlock, Column, Field, FieldValue, Frame, Page, Section, Table, Tone};
-use crate::html::{site, text};
+use super::{Block, ClaimBlock, Column, Field, FieldValue, Frame, Item, Page, Section, Table, Tone};
+use crate::html::{document, download, text};
 
 /// What the answer is called, and where links to it lead.
 const ANSWER: (&str, &str) = ("words", "In plain words");
@@ -15,11 +15,8 @@ const MOST_ROWS: usize = 300;
 impl Page<'_> {
     /// As HTML: the answer first.
     pub fn html(&self) -> String {
-        self.site().render()
-    }
-
-    fn site(&self) -> site::SitePage {
-        let mut sections: Vec<(String, String, site::SiteSection)> = Vec::new();
+        // What links lead to, the title and the body.
+        let mut sections: Vec<(&str, &str, String)> = Vec::new();
         for ((id, title), part) in [(ANSWER, &self.answer), (("", ""), &self.blocks), (NOTES, &self.notes)] {
             // What stands alone has a section of its own, as the answer and the notes do.
             let (own, alone): (Vec<&Block<'_>>, Vec<&Block<'_>>) =
@@ -27,74 +24,124 @@ impl Page<'_> {
             if !alone.is_empty() {
                 let title = if title.is_empty() { self.title.as_str() } else { title };
                 let id = if id.is_empty() { "figures" } else { id };
-                let mut section = alone.into_iter().fold(site::SiteSection::new(id, title), block);
-                if let Some(document) = self.document.filter(|_| id == NOTES.0) {
-                    section = section.download(document);
-                }
-                sections.push((id.to_owned(), title.to_owned(), section));
+                let document = self.document.filter(|_| id == NOTES.0).map(|document| {
+                    download(document).unwrap_or_else(|| {
+                        note("The document is too large for a page; --json FILE writes it.")
+                    })
+                });
+                let body = alone.into_iter().map(block).chain(document).collect();
+                sections.push((id, title, body));
             }
             for block in own {
                 if let Block::Section(inner) = block {
-                    sections.push((inner.id.clone(), inner.title.clone(), section(inner)));
+                    sections.push((&inner.id, &inner.title, body(inner)));
                 }
             }
         }
-        sections.retain(|(_, _, section)| !section.is_empty());
-        let links = sections.iter().filter(|(id, _, _)| !id.is_empty());
-        let links = links.map(|(id, title, _)| (format!("#{id}"), title.clone())).take(MOST_LINKS).collect();
-        site::SitePage {
-            title: self.title.clone(),
-            about: self.about.join(" · "),
-            links,
-            sections: sections.into_iter().map(|(_, _, section)| section).collect(),
-        }
+        sections.retain(|(.., body)| !body.is_empty());
+        let links = sections.iter().filter(|(id, ..)| !id.is_empty()).take(MOST_LINKS);
+        let link =
+            |(id, title, _): &(&str, &str, String)| format!("<a href=\"#{}\">{}</a>", text(id), text(title));
+        let section = |(id, title, body): &(&str, &str, String)| {
+            format!(
+                "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
+                 <h2 id=\"{id}-title\">{}</h2>\n{body}</section>\n",
+                text(title),
+                id = text(id)
+            )
+        };
+        let (links, sections): (String, String) =
+            (links.map(link).collect(), sections.iter().map(section).collect());
+        document(&self.title, &self.about.join(" · "), &links, &sections)
     }
 }
 
-fn section(section: &Section<'_>) -> site::SiteSection {
-    section.blocks.iter().fold(site::SiteSection::new(&section.id, &section.title), block)
+fn body(section: &Section<'_>) -> String {
+    section.blocks.iter().map(block).collect()
 }
 
-fn block(section: site::SiteSection, block: &Block<'_>) -> site::SiteSection {
+fn block(block: &Block<'_>) -> String {
     match block {
         Block::Section(inner) => {
-            let all = inner.blocks.iter().fold(site::SiteSection::new(&inner.id, ""), self::block);
-            match (inner.id.is_empty(), inner.title.is_empty()) {
+            let (id, body) = (text(&inner.id), body(inner));
+            match (id.is_empty(), inner.title.is_empty()) {
                 // A chart that has nothing to show leaves no heading behind.
-                _ if all.is_empty() => section,
-                (true, true) => section.with(all),
-                (false, true) => section.part(all),
-                (_, false) => section.heading_at(&inner.id, &inner.title).with(all),
+                _ if body.is_empty() => body,
+                (true, true) => body,
+                (false, true) => format!("<div id=\"{id}\">\n{body}</div>\n"),
+                (true, false) => format!("<h3>{}</h3>\n{body}", text(&inner.title)),
+                (false, false) => format!("<h3 id=\"{id}\">{}</h3>\n{body}", text(&inner.title)),
             }
         }
         Block::Details(inner) => {
-            let all = inner.blocks.iter().fold(site::SiteSection::new("", ""), self::block);
-            if all.is_empty() { section } else { section.folded(&inner.title, all) }
+            let body = body(inner);
+            if body.is_empty() { body } else { folded(&inner.title, &body) }
         }
         Block::Paragraph(said) => match said.tone {
-            Tone::Quiet | Tone::Open => section.note(&said.text),
-            Tone::Caution => section.caution(&said.text),
-            _ => section.paragraph(&said.text),
+            Tone::Quiet | Tone::Open => note(&said.text),
+            Tone::Caution => format!("<p class=\"caution\">{}</p>\n", text(&said.text)),
+            _ => format!("<p>{}</p>\n", text(&said.text)),
         },
-        Block::List(entries) => section.sentences(entries.iter().map(|said| said.text.as_str())),
-        Block::Table(inner) if inner.folded.is_empty() => section.table(inner),
-        Block::Table(inner) => section.folded(inner.folded, site::SiteSection::new("", "").table(inner)),
+        Block::List(entries) => {
+            let entries = entries.iter().map(|said| format!("<li>{}</li>\n", text(&said.text)));
+            format!("<ul class=\"verdicts\">\n{}</ul>\n", entries.collect::<String>())
+        }
+        Block::Table(inner) if inner.folded.is_empty() => inner.html(),
+        Block::Table(inner) => folded(inner.folded, &inner.html()),
         Block::Figure(figure) => match (figure.draw)(Frame::Page) {
-            Ok(picture) if figure.reading.is_empty() => section.picture(&picture),
-            Ok(picture) => section.note(&figure.reading).picture(&picture),
+            Ok(picture) => {
+                let reading = if figure.reading.is_empty() { String::new() } else { note(&figure.reading) };
+                format!("{reading}<div class=\"published\">\n{}</div>\n", picture.inline())
+            }
             // A page without a picture still says everything.
-            Err(_) => section,
+            Err(_) => String::new(),
         },
-        Block::Claim(inner) => claim(section, inner),
-        Block::Item(inner) => section.item(inner),
-        Block::Code(inner) => section.code(inner.language, &inner.text),
+        Block::Claim(inner) => claim(inner),
+        Block::Item(inner) => item(inner),
+        Block::Code(inner) => {
+            let lines = inner.text.lines().map(text).collect::<Vec<_>>().join("\n");
+            format!("<pre class=\"{}\">{lines}</pre>\n", text(inner.language))
+        }
     }
 }
 
-fn claim(section: site::SiteSection, claim: &ClaimBlock) -> site::SiteSection {
-    let badge = site::Badge { text: claim.text.clone(), known: claim.known, said: claim.said.clone() };
-    let section = section.badges(&[badge]);
-    claim.more.iter().fold(section, |section, line| section.note(line.trim()))
+fn note(said: &str) -> String {
+    format!("<p class=\"note\">{}</p>\n", text(said))
+}
+
+fn folded(summary: &str, body: &str) -> String {
+    format!("<details><summary>{}</summary>\n{body}</details>\n", text(summary))
+}
+
+fn claim(claim: &ClaimBlock) -> String {
+    let more: String = claim.more.iter().map(|line| note(line.trim())).collect();
+    format!(
+        "<ul class=\"known\">\n<li>{}<span class=\"badge {}\">{}</span></li>\n</ul>\n{more}",
+        text(&claim.text),
+        claim.known.class(),
+        text(&claim.said)
+    )
+}
+
+fn item(item: &Item) -> String {
+    let class = match item.tone {
+        Tone::Good => "good",
+        Tone::Bad => "bad",
+        Tone::Caution => "bends",
+        Tone::Quiet | Tone::Open => "quiet",
+        Tone::Plain | Tone::Strong => "plain",
+    };
+    let mut inner = format!("<p><span class=\"sign\">{}</span> {}</p>\n", item.sign, text(&item.text));
+    if !item.why.is_empty() {
+        inner.push_str(&note(&item.why));
+    }
+    if let Some(command) = &item.command {
+        inner.push_str(&format!("<pre class=\"command\">{}</pre>\n", text(command)));
+    }
+    if let Some(advice) = &item.advice {
+        inner.push_str(&format!("<p>→ {}</p>\n", text(advice)));
+    }
+    format!("<div class=\"item {class}\">\n{inner}</div>\n")
 }
 
 impl Table {
@@ -172,5 +219,54 @@ fn class(field: &Field, right: bool) -> &'static str {
         (_, FieldValue::Name(_) | FieldValue::Flag(_)) => "name",
         (_, FieldValue::Interval(..) | FieldValue::CostInterval(..) | FieldValue::Range(..)) => "interval",
         _ => "number",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::ClaimVerdict;
+
+    use super::*;
+    use crate::page::{Code, Paragraph};
+
+    #[test]
+    fn what_comes_from_outside_is_text_wherever_it_stands() {
+        let evil = "<script>alert(1)</script>\"'&";
+        let texts = || [Paragraph::plain(evil), Paragraph::quiet(evil), Paragraph::caution(evil)];
+        let claim = ClaimBlock {
+            text: evil.to_owned(),
+            known: ClaimVerdict::Holds,
+            said: evil.to_owned(),
+            more: vec![evil.to_owned()],
+            unfolded: false,
+        };
+        let item = Item {
+            text: evil.to_owned(),
+            why: evil.to_owned(),
+            command: Some(evil.to_owned()),
+            advice: Some(evil.to_owned()),
+            ..Item::default()
+        };
+        let table = || {
+            let field = Field::from(evil).toned(Tone::Bad);
+            Table::new(&[Column::text("").titled(evil)]).rows([vec![field]])
+        };
+        let inner = || Section::new(evil, evil).with_all(texts());
+        let section = Section::new(evil, evil)
+            .with_all(texts())
+            .with(claim)
+            .with(item)
+            .with(table())
+            .with(Code { language: "sh", text: evil.to_owned() })
+            .with(Block::List(texts().to_vec()))
+            .with(inner().open())
+            .with(Section::new(evil, "").with_all(texts()).open())
+            .with(inner().folded());
+        let mut page = Page::new(evil);
+        page.about.push(evil.to_owned());
+        page.blocks.push(section.open());
+        let html = page.html();
+        assert!(!html.contains("<script") && !html.contains("\"'&"), "{html}");
+        assert_eq!(html.matches("&lt;script&gt;").count(), 38, "{html}");
     }
 }

@@ -11,6 +11,7 @@ mod tests;
 
 use std::borrow::Cow;
 
+use derive_more::From;
 use ipcost_model::{ClaimVerdict, Document, Metric};
 
 use crate::figures::published::digits;
@@ -39,23 +40,30 @@ pub struct Page<'a> {
 }
 
 /// A part of a page.
+#[derive(From)]
 pub enum Block<'a> {
     /// Blocks under a heading.
     Section(Section<'a>),
     /// Sentences that belong together.
+    #[from]
     Paragraph(Paragraph),
     /// Sentences, one an entry.
     List(Vec<Paragraph>),
     /// Figures in rows and columns.
+    #[from]
     Table(Table),
     /// A picture; a terminal shows a sketch of it at most.
+    #[from]
     Figure(PageFigure<'a>),
     /// Something that is asserted, and what is known of it.
+    #[from]
     Claim(ClaimBlock),
     /// Something that was found, under a sign.
+    #[from]
     Item(Item),
     /// What most readers do not need at once.
     Details(Section<'a>),
+    #[from]
     Code(Code),
 }
 
@@ -325,42 +333,6 @@ impl<'a> PageFigure<'a> {
     /// The same, by the name that users ask for.
     pub fn named(self, chart: Chart) -> Self {
         Self { chart: Some(chart), ..self }
-    }
-}
-
-impl From<Paragraph> for Block<'_> {
-    fn from(paragraph: Paragraph) -> Self {
-        Self::Paragraph(paragraph)
-    }
-}
-
-impl From<Table> for Block<'_> {
-    fn from(table: Table) -> Self {
-        Self::Table(table)
-    }
-}
-
-impl From<ClaimBlock> for Block<'_> {
-    fn from(claim: ClaimBlock) -> Self {
-        Self::Claim(claim)
-    }
-}
-
-impl From<Code> for Block<'_> {
-    fn from(code: Code) -> Self {
-        Self::Code(code)
-    }
-}
-
-impl From<Item> for Block<'_> {
-    fn from(item: Item) -> Self {
-        Self::Item(item)
-    }
-}
-
-impl<'a> From<PageFigure<'a>> for Block<'a> {
-    fn from(figure: PageFigure<'a>) -> Self {
-        Self::Figure(figure)
     }
 }
 

@@ -1,10 +1,10 @@
 //! A page on a terminal.
 
 use anstyle::{AnsiColor, Style};
-use ipcost_model::{ClaimVerdict, escaped};
+use ipcost_model::{ClaimVerdict, escaped, is_invisible};
 
 use super::{Block, ClaimBlock, Field, FieldValue, Item, Page, PageFigure, Paragraph, Section, Table, Tone};
-use crate::grid::{Grid, GridColumn, Piece};
+use crate::grid::Grid;
 use crate::wrap::{wrapped, wrapped_under};
 
 const BOLD: Style = Style::new().bold();
@@ -191,31 +191,23 @@ fn most_rows(table: &Table, room: TerminalRoom) -> usize {
 }
 
 /// The table as a grid; `brief` cuts what may be cut.
-fn grid(table: &Table, room: TerminalRoom, brief: &dyn Fn(&str) -> String) -> Grid {
-    let column = |column: &super::Column| GridColumn {
-        folds: column.folds,
-        ..GridColumn::new("", column.right, column.expendable)
-    };
-    let columns: Vec<GridColumn> = table.columns.iter().map(column).collect();
-    let mut grid = Grid::new(&columns);
-    grid.side_by_side(table.sides);
-    for (place, column) in table.columns.iter().enumerate() {
-        grid.title(place, column.title.to_string());
-        if column.details && !room.details {
-            grid.hide(place);
-        }
-    }
-    for row in table.rows.iter().take(most_rows(table, room)) {
-        let piece = |field: &Field| {
-            let text = match &field.value {
-                FieldValue::Brief(text) => brief(text),
-                value => value.text(),
-            };
-            Piece::styled(text, style(field.tone))
+fn grid<'a>(table: &'a Table, room: TerminalRoom, brief: &dyn Fn(&str) -> String) -> Grid<'a> {
+    let piece = |field: &Field| {
+        let text = match &field.value {
+            FieldValue::Brief(text) => brief(text),
+            value => value.text(),
         };
-        grid.row(row.iter().map(piece).collect());
-    }
-    grid
+        let text = if text.contains(is_invisible) { escaped(&text) } else { text };
+        (text, style(field.tone))
+    };
+    let row = |row: &Vec<Field>| {
+        let mut pieces: Vec<_> = row.iter().map(piece).collect();
+        // Fields that are missing at the end of a row are empty.
+        pieces.resize_with(table.columns.len(), Default::default);
+        pieces
+    };
+    let rows = table.rows.iter().take(most_rows(table, room)).map(row).collect();
+    Grid { columns: &table.columns, rows, details: room.details, sides: table.sides }
 }
 
 /// A text in one line of so many letters.

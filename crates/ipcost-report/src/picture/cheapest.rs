@@ -4,7 +4,7 @@ use ipcost_model::Document;
 
 use super::ink::{Anchor, Canvas, CanvasPoint, GUIDE, INK, QUIET};
 use super::text::{Face, clean, shortened, width, wrapped};
-use super::{Body, LEFT, PictureError, RIGHT};
+use super::{Body, LEFT, RIGHT};
 use crate::figures::cheapest::{Among, CheapestField, CheapestRow, Map, Standing, map};
 use crate::figures::colours::PALETTE;
 
@@ -55,8 +55,8 @@ impl SizeColumns {
 }
 
 /// Draws it from `top` down.
-pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
-    let map = map(document).ok_or(PictureError::NoMap)?;
+pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Option<Body> {
+    let map = map(document)?;
     let columns = SizeColumns::of(&map);
     canvas.add(sizes(&map, columns, top));
     let mut y = top + 22.0;
@@ -83,7 +83,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
         }
         y += 8.0;
     }
-    Ok(Body { bottom: y, notes: map.notes })
+    Some(Body { bottom: y, notes: map.notes })
 }
 
 /// A row's indentation and name: where it runs, or, beneath that, what it is about.

@@ -7,7 +7,10 @@ use super::ink::{Anchor, BAND, Canvas, CanvasPoint, GUIDE, INK, QUIET};
 use super::rows::whiskers;
 use super::scale::{Extent, Scale};
 use super::text::{Face, TO_BASE, clean, shortened, width};
-use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
+use super::{
+    Background, Chart, LEAD, LEFT, Picture, PictureError, RIGHT, bare, framed, paragraph, paragraphs,
+    published,
+};
 use crate::figures::claims::{ConditionPanel, FigureClaim, FigureClaims, Multiples, TestRow, drawable};
 use crate::figures::colours::PALETTE;
 use crate::figures::ticks;
@@ -50,63 +53,35 @@ const LEGEND: [(ClaimVerdict, &str); 4] = [
 
 /// Draws the claims; `made` says where and with what they were measured.
 pub fn draw(claims: &FigureClaims, made: &Document, background: Background) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let y = paragraph(&mut canvas, &claims.question, TITLE, INK, 20.0);
-    let mut y = body(claims, &mut canvas, y + 6.0, |canvas, y| paragraph(canvas, READING, LEAD, QUIET, y))?;
-    let without: Vec<String> = claims
-        .claims
-        .iter()
-        .filter(|claim| claim.multiples().is_none())
-        .map(|claim| {
-            format!("Not drawn, as it has no ratios: {}. {}: “{}”", claim.number, claim.said, claim.text)
-        })
-        .collect();
-    for line in &without {
-        y = paragraph(&mut canvas, line, LEAD, INK, y);
+    if claims.claims.iter().all(|claim| claim.multiples().is_none()) {
+        return Err(PictureError::lacks(Chart::Claims));
     }
-    y += 4.0;
-    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-    y += 6.0;
-    for line in claims.notes.iter().cloned().chain([published::measured_on(made)]) {
-        y = paragraph(&mut canvas, &line, FOOT, QUIET, y);
-    }
-    let title = clean(&claims.question);
-    Ok(Picture { title, width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+    let feet = claims.notes.iter().cloned().chain([published::measured_on(made)]);
+    framed(&claims.question, feet, background, |canvas, y| {
+        let y = legend(canvas, y + 6.0);
+        let mut y = paragraph(canvas, READING, LEAD, QUIET, y) + 8.0;
+        let mut without = Vec::new();
+        for claim in &claims.claims {
+            let title = format!("{}. {}: “{}”", claim.number, claim.said, claim.text);
+            let Some(multiples) = claim.multiples() else {
+                without.push(format!("Not drawn, as it has no ratios: {title}"));
+                continue;
+            };
+            canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
+            y = paragraph(canvas, &title, CLAIM, INK, y + 8.0);
+            y = panels(canvas, &multiples, y);
+        }
+        Ok(paragraphs(canvas, without, LEAD, INK, y) + 4.0)
+    })
 }
 
 /// The legend and the panels of one claim, for a page that has the words.
 pub fn plain(claim: &FigureClaim) -> Result<Picture, PictureError> {
-    let multiples = claim.multiples().ok_or(PictureError::NoClaims)?;
-    let mut canvas = Canvas::of("ipcost");
-    let y = legend(&mut canvas, 4.0);
-    let y = paragraph(&mut canvas, &multiples.caption, LEAD, QUIET, y) + 8.0;
-    let bottom = grid(&mut canvas, &multiples, y);
-    let (title, background) = (clean(&claim.text), Background::Transparent);
-    Ok(Picture { title, width: WIDTH, height: bottom.ceil(), background, canvas })
-}
-
-/// The legend, what stands under it, and the panels of every claim that has some.
-fn body(
-    claims: &FigureClaims,
-    canvas: &mut Canvas,
-    top: f64,
-    under: impl FnOnce(&mut Canvas, f64) -> f64,
-) -> Result<f64, PictureError> {
-    let drawn: Vec<(&FigureClaim, Multiples<'_>)> =
-        claims.claims.iter().filter_map(|claim| Some((claim, claim.multiples()?))).collect();
-    if drawn.is_empty() {
-        return Err(PictureError::NoClaims);
-    }
-    let y = legend(canvas, top);
-    let mut y = under(canvas, y) + 8.0;
-    for (claim, multiples) in &drawn {
-        canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-        let title = format!("{}. {}: “{}”", claim.number, claim.said, claim.text);
-        y = paragraph(canvas, &title, CLAIM, INK, y + 8.0);
-        y = paragraph(canvas, &multiples.caption, LEAD, QUIET, y) + 8.0;
-        y = grid(canvas, multiples, y);
-    }
-    Ok(y)
+    let multiples = claim.multiples().ok_or_else(|| PictureError::lacks(Chart::Claims))?;
+    bare(&claim.text, |canvas, y| {
+        let y = legend(canvas, y);
+        Ok(panels(canvas, &multiples, y))
+    })
 }
 
 /// How to read what is not a mark.
@@ -127,10 +102,10 @@ fn legend(canvas: &mut Canvas, top: f64) -> f64 {
     top + 20.0
 }
 
-fn grid(canvas: &mut Canvas, multiples: &Multiples<'_>, top: f64) -> f64 {
+fn panels(canvas: &mut Canvas, multiples: &Multiples<'_>, top: f64) -> f64 {
     let layout = ClaimColumns::of(multiples);
     let step = (RIGHT - LEFT - PANEL) / (SIDE_BY_SIDE - 1) as f64;
-    let mut y = top;
+    let mut y = paragraph(canvas, &multiples.caption, LEAD, QUIET, top) + 8.0;
     for line in multiples.panels.chunks(SIDE_BY_SIDE) {
         for (index, panel) in line.iter().enumerate() {
             canvas.add(layout.panel(panel, (LEFT + index as f64 * step, y)));

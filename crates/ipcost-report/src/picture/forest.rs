@@ -2,17 +2,17 @@
 
 use ipcost_model::{CellRecord, Document, Metric, WorkloadRecord};
 
+use super::Body;
 use super::captions;
 use super::ink::Canvas;
 use super::rows::{self, Axis, PanelColumns, PictureRow, RowGroup, RowMark, SideBySide};
 use super::scale::{Extent, Scale};
-use super::{Body, PictureError};
 use crate::figures::{colours, texts, ticks};
 use crate::numbers::ratio;
 use crate::words;
 
 /// Draws it from `top` down.
-pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
+pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Option<Body> {
     let (compared, alone): (Vec<_>, Vec<_>) =
         words::strata(document).into_iter().partition(|tables| tables[0].cells.len() > 1);
     let tables = captions::sides(&compared);
@@ -23,7 +23,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     let sides: SideBySide = tables.iter().enumerate().map(side).collect();
     let known = |row: &&PictureRow| matches!(row.mark, RowMark::Known { .. });
     if sides.iter().flatten().flat_map(|group| &group.rows).filter(known).count() == 0 {
-        return Err(PictureError::NothingCompared);
+        return None;
     }
     let margin = document.analysis.margin;
     let band = (1.0 - margin, 1.0 + margin);
@@ -41,7 +41,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     }
     let why = "one cell, so there is nothing to compare it with";
     let note = |table: &&WorkloadRecord| format!("Not shown: {}: {why}.", words::workload(table));
-    Ok(Body { bottom, notes: alone.iter().flatten().map(note).collect() })
+    Some(Body { bottom, notes: alone.iter().flatten().map(note).collect() })
 }
 
 /// The name of the baseline where all tables have the same.

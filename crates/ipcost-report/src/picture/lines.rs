@@ -3,43 +3,35 @@
 use ipcost_model::units::time_text;
 use ipcost_model::{Document, Estimate};
 
-use super::ink::{Anchor, Canvas, CanvasPoint, GUIDE, INK, QUIET};
+use super::ink::{Anchor, Canvas, CanvasPoint, INK, QUIET};
 use super::plot::{self, HEAD, Name, SMALL, whiskers};
 use super::scale::{Extent, Scale};
-use super::text::clean;
-use super::{
-    Background, Body, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published,
-};
-use crate::figures::lines::{AcrossLines, LinePoint, Lines, LinesPanel, NamedLine};
+use super::{Background, Body, Chart, LEAD, LEFT, Picture, PictureError, bare, framed, paragraph, published};
+use crate::figures::lines::{LinePoint, Lines, LinesPanel, NamedLine};
 
 /// Draws them; `made` says where, when and with what they were measured.
 pub fn draw(lines: &Lines, made: &Document, background: Background) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let mut y = paragraph(&mut canvas, &lines.title, TITLE, INK, 20.0);
-    y = paragraph(&mut canvas, &lines.reading, LEAD, QUIET, y + 3.0) + 8.0;
-    y = body(lines, &mut canvas, y)?.bottom + 20.0;
-    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-    y = paragraph(&mut canvas, &published::measured_on(made), FOOT, QUIET, y + 6.0);
-    Ok(Picture { title: clean(&lines.title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+    framed(&lines.title, [published::measured_on(made)], background, |canvas, y| {
+        let y = paragraph(canvas, &lines.reading, LEAD, QUIET, y + 3.0) + 8.0;
+        Ok(load(lines, canvas, y)?.bottom + 20.0)
+    })
 }
 
 /// The panels alone, for a page that has the words.
 pub fn plain(lines: &Lines) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let bottom = body(lines, &mut canvas, 4.0)?.bottom + 6.0;
-    let background = Background::Transparent;
-    Ok(Picture { title: clean(&lines.title), width: WIDTH, height: bottom.ceil(), background, canvas })
+    bare(&lines.title, |canvas, y| Ok(load(lines, canvas, y)?.bottom + 6.0))
+}
+
+fn load(lines: &Lines, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
+    body(lines, canvas, top).ok_or_else(|| PictureError::lacks(Chart::Load))
 }
 
 /// The panels, one below the other.
-pub(super) fn body(lines: &Lines, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
+pub(super) fn body(lines: &Lines, canvas: &mut Canvas, top: f64) -> Option<Body> {
     let has_points = |panel: &&LinesPanel| panel.lines.iter().any(|line| !line.points.is_empty());
     let panels: Vec<&LinesPanel> = lines.panels.iter().filter(has_points).collect();
     if panels.is_empty() {
-        return Err(match lines.across {
-            AcrossLines::Rate => PictureError::NoLoad,
-            AcrossLines::Percentile => PictureError::NoLatency,
-        });
+        return None;
     }
     let mut bottom = top;
     for (index, panel) in panels.iter().enumerate() {
@@ -52,7 +44,7 @@ pub(super) fn body(lines: &Lines, canvas: &mut Canvas, top: f64) -> Result<Body,
         }
         bottom = draw_panel(canvas, lines, panel, bottom);
     }
-    Ok(Body { bottom, notes: Vec::new() })
+    Some(Body { bottom, notes: Vec::new() })
 }
 
 fn draw_panel(canvas: &mut Canvas, lines: &Lines, panel: &LinesPanel, top: f64) -> f64 {
@@ -135,6 +127,7 @@ fn draw_line(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::lines::AcrossLines;
     use crate::fixture::document as made;
 
     #[test]
@@ -165,6 +158,6 @@ mod tests {
         }
         assert_eq!(svg.matches("class=\"interval\"").count(), 2);
         lines.panels[0].lines.clear();
-        assert!(matches!(plain(&lines), Err(PictureError::NoLoad)));
+        assert!(matches!(plain(&lines), Err(PictureError::Lacks { chart: Chart::Load, .. })));
     }
 }

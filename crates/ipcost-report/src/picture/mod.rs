@@ -27,9 +27,7 @@ mod throughput;
 mod timeline;
 mod typeface;
 
-use std::str::FromStr;
-
-use ipcost_model::{Document, unknown};
+use ipcost_model::{Document, typed};
 use thiserror::Error;
 
 use crate::figures::lines::by_percentile;
@@ -60,95 +58,45 @@ const MOST_LINES: usize = 8;
 /// Whether this build draws pictures as PNG, for which it takes the feature `png`.
 pub const DRAWS_PNG: bool = cfg!(feature = "png");
 
-/// What a picture shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Chart {
-    /// The cost of every cell with its interval, a panel a workload.
-    #[default]
-    Cost,
-    /// Cost against the size of a message, a line a transport.
-    Size,
-    /// The ratios to the baseline with their intervals.
-    Forest,
-    /// Bits a second of streams, as bars.
-    Throughput,
-    /// Cost against the place of receive buffers within a page, a line a transport.
-    Layout,
-    /// Cost against the pause between operations, a line a transport.
-    Pace,
-    /// Latency by percentile, a panel a workload, a line a row.
-    Latency,
-    /// Latency against the rate that is offered, two lines a transport; drawn by [`draw_lines`].
-    Load,
-    /// The cheapest transport of every workload, a column a size.
-    Cheapest,
-    /// The claims of an article, a panel a condition; drawn by [`draw_claims`].
-    Claims,
-    /// The share that a Unix socket saves of a request, over the server's work on it; drawn by [`draw_saving`].
-    Saving,
-}
-
-impl Chart {
-    pub const ALL: [Self; 11] = [
-        Self::Cost,
-        Self::Size,
-        Self::Forest,
-        Self::Throughput,
-        Self::Layout,
-        Self::Pace,
-        Self::Latency,
-        Self::Load,
-        Self::Cheapest,
-        Self::Claims,
-        Self::Saving,
-    ];
-
-    /// As on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cost => "cost",
-            Self::Size => "size",
-            Self::Forest => "forest",
-            Self::Throughput => "throughput",
-            Self::Layout => "layout",
-            Self::Pace => "pace",
-            Self::Latency => "latency",
-            Self::Load => "load",
-            Self::Cheapest => "cheapest",
-            Self::Claims => "claims",
-            Self::Saving => "saving",
-        }
+typed! {
+    /// What a picture shows.
+    #[derive(Default)]
+    Chart, "chart" {
+        /// The cost of every cell with its interval, a panel a workload.
+        #[default]
+        Cost = "cost",
+        /// Cost against the size of a message, a line a transport.
+        Size = "size",
+        /// The ratios to the baseline with their intervals.
+        Forest = "forest",
+        /// Bits a second of streams, as bars.
+        Throughput = "throughput",
+        /// Cost against the place of receive buffers within a page, a line a transport.
+        Layout = "layout",
+        /// Cost against the pause between operations, a line a transport.
+        Pace = "pace",
+        /// Latency by percentile, a panel a workload, a line a row.
+        Latency = "latency",
+        /// Latency against the rate that is offered, two lines a transport; drawn by [`draw_lines`].
+        Load = "load",
+        /// The cheapest transport of every workload, a column a size.
+        Cheapest = "cheapest",
+        /// The claims of an article, a panel a condition; drawn by [`draw_claims`].
+        Claims = "claims",
+        /// The share that a Unix socket saves of a request, over the server's work on it; drawn by [`draw_saving`].
+        Saving = "saving",
     }
 }
 
-impl FromStr for Chart {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|chart| chart.name() == name);
-        known.ok_or_else(|| unknown("chart", name, Self::ALL.map(Self::name)))
-    }
-}
-
-/// What lies behind a picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Background {
-    /// White, so that it can be read on a page of any colour.
-    #[default]
-    White,
-    /// The page; for pages that are light.
-    Transparent,
-}
-
-impl FromStr for Background {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "white" => Ok(Self::White),
-            "transparent" => Ok(Self::Transparent),
-            other => Err(unknown("background", other, ["white", "transparent"])),
-        }
+typed! {
+    /// What lies behind a picture.
+    #[derive(Default)]
+    Background, "background" {
+        /// White, so that it can be read on a page of any colour.
+        #[default]
+        White = "white",
+        /// The page; for pages that are light.
+        Transparent = "transparent",
     }
 }
 
@@ -163,64 +111,50 @@ pub enum PictureError {
     /// No cell has a cost.
     #[error("nothing was measured, so there is nothing to draw")]
     NothingMeasured,
-    /// No line would have two points.
+    /// The document has nothing that the chart shows.
     #[error(
-        "chart size takes the same work in at least two sizes, and this document has none; measure with --sizes 64,4KiB,64KiB, or draw --chart cost"
+        "chart {chart} takes {takes}, and this document {} none; measure {measure}, or draw --chart cost",
+        if *chart == Chart::Load { "is" } else { "has" }
     )]
-    OneSize,
-    /// No line would have two points.
-    #[error(
-        "chart layout takes the same work with receive buffers at two places at least, and this document has none; measure with ipcost sweep layout, or draw --chart cost"
-    )]
-    OnePlace,
-    /// No line would have two points.
-    #[error(
-        "chart pace takes the same work with at least two pauses, and this document has none; measure with ipcost sweep pace, or draw --chart cost"
-    )]
-    OnePause,
-    /// No cell has percentiles.
-    #[error(
-        "chart latency takes cells whose operations were timed one by one, and this document has none; measure with --latency inline, or draw --chart cost"
-    )]
-    NoLatency,
-    /// No rate was measured.
-    #[error(
-        "chart load takes a saved ipcost load, and this document is none; measure with ipcost load, or draw --chart cost"
-    )]
-    NoLoad,
-    /// No cell has a ratio.
-    #[error(
-        "chart forest takes cells that are compared with a baseline, and this document has none; measure two transports, or draw --chart cost"
-    )]
-    NothingCompared,
-    /// No work was compared in two sizes.
-    #[error(
-        "chart cheapest takes the same work in at least two sizes, over at least two transports, and this document has none; measure with --transports unix,tcp --sizes 64,4KiB,64KiB, or draw --chart cost"
-    )]
-    NoMap,
-    /// No cell is of the pattern `stream`.
-    #[error(
-        "chart throughput takes measured cells of the pattern stream, and this document has none; measure with --patterns stream, or draw --chart cost"
-    )]
-    NoStreams,
+    Lacks { chart: Chart, takes: &'static str, measure: &'static str },
     /// A figure of an article has neither published nor measured values.
     #[error("the figure of the experiment has no values, so there is nothing to draw")]
     NothingPublished,
-    /// No test of an article's claims has a value.
-    #[error(
-        "chart claims takes a saved ipcost replicate whose tests have values, and this document has none; measure with ipcost replicate NAME, or draw --chart cost"
-    )]
-    NoClaims,
-    /// No least request of a server has a verdict.
-    #[error(
-        "chart saving takes a saved ipcost app that knows whether its least request costs less over either socket, and this document has none; measure with ipcost app NAME and a longer --budget, or draw --chart cost"
-    )]
-    NoCurve,
     /// More cells than a bitmap has room for.
     #[error(
         "the picture would be {height} pixels tall, and at most {most} are drawn; take fewer cells, or SVG"
     )]
     TooTall { height: u64, most: u64 },
+}
+
+impl PictureError {
+    /// A document that has nothing for a chart.
+    pub fn lacks(chart: Chart) -> Self {
+        let (takes, measure) = match chart {
+            Chart::Cost => return Self::NothingMeasured,
+            Chart::Size => ("the same work in at least two sizes", "with --sizes 64,4KiB,64KiB"),
+            Chart::Layout => {
+                ("the same work with receive buffers at two places at least", "with ipcost sweep layout")
+            }
+            Chart::Pace => ("the same work with at least two pauses", "with ipcost sweep pace"),
+            Chart::Latency => ("cells whose operations were timed one by one", "with --latency inline"),
+            Chart::Load => ("a saved ipcost load", "with ipcost load"),
+            Chart::Forest => ("cells that are compared with a baseline", "two transports"),
+            Chart::Cheapest => (
+                "the same work in at least two sizes, over at least two transports",
+                "with --transports unix,tcp --sizes 64,4KiB,64KiB",
+            ),
+            Chart::Throughput => ("measured cells of the pattern stream", "with --patterns stream"),
+            Chart::Claims => {
+                ("a saved ipcost replicate whose tests have values", "with ipcost replicate NAME")
+            }
+            Chart::Saving => (
+                "a saved ipcost app that knows whether its least request costs less over either socket",
+                "with ipcost app NAME and a longer --budget",
+            ),
+        };
+        Self::Lacks { chart, takes, measure }
+    }
 }
 
 /// What a chart drew.
@@ -260,59 +194,77 @@ impl Picture {
 }
 
 pub fn draw(document: &Document, chart: Chart, background: Background) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let title = captions::title(document, chart);
-    let mut y = 20.0;
-    y = paragraph(&mut canvas, &title, TITLE, INK, y);
-    y = paragraph(&mut canvas, &captions::lead(document, chart), LEAD, QUIET, y + 3.0) + 8.0;
-    let body = body(document, chart, &mut canvas, y)?;
-    y = body.bottom + 12.0;
-    for note in body.notes.into_iter().chain(captions::missing(document)) {
-        y = paragraph(&mut canvas, &note, LEAD, INK, y);
-    }
-    y += 8.0;
-    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-    y += 6.0;
-    for line in captions::provenance(document) {
-        y = paragraph(&mut canvas, &line, FOOT, QUIET, y);
-    }
-    Ok(Picture { title: text::clean(&title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+    framed(&captions::title(document, chart), captions::provenance(document), background, |canvas, y| {
+        let y = paragraph(canvas, &captions::lead(document, chart), LEAD, QUIET, y + 3.0) + 8.0;
+        let Body { bottom, notes } = body(document, chart, canvas, y)?;
+        let notes = notes.into_iter().chain(captions::missing(document));
+        Ok(paragraphs(canvas, notes, LEAD, INK, bottom + 12.0) + 8.0)
+    })
 }
 
 /// Draws the document without a title and without where it comes from, for a page that has both in words.
 pub fn plain(document: &Document, chart: Chart) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let Body { mut bottom, notes } = body(document, chart, &mut canvas, 4.0)?;
-    for note in notes {
-        bottom = paragraph(&mut canvas, &note, LEAD, INK, bottom + 6.0);
-    }
-    Ok(Picture {
-        title: text::clean(&captions::title(document, chart)),
-        width: WIDTH,
-        height: (bottom + 6.0).ceil(),
-        background: Background::Transparent,
-        canvas,
+    bare(&captions::title(document, chart), |canvas, y| {
+        let Body { bottom, notes } = body(document, chart, canvas, y)?;
+        let note = |y: f64, note: &String| paragraph(canvas, note, LEAD, INK, y + 6.0);
+        Ok(notes.iter().fold(bottom, note) + 6.0)
     })
+}
+
+/// A picture that stands for itself: its title, what `draw` draws from there down, a rule, and what it rests on.
+fn framed(
+    title: &str,
+    feet: impl IntoIterator<Item = String>,
+    background: Background,
+    draw: impl FnOnce(&mut Canvas, f64) -> Result<f64, PictureError>,
+) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let y = paragraph(&mut canvas, title, TITLE, INK, 20.0);
+    let y = draw(&mut canvas, y)?;
+    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
+    let bottom = paragraphs(&mut canvas, feet, FOOT, QUIET, y + 6.0) + 14.0;
+    Ok(Picture { title: text::clean(title), width: WIDTH, height: bottom.ceil(), background, canvas })
+}
+
+/// What `draw` draws, for a page that has the words.
+fn bare(
+    title: &str,
+    draw: impl FnOnce(&mut Canvas, f64) -> Result<f64, PictureError>,
+) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let height = draw(&mut canvas, 4.0)?.ceil();
+    let background = Background::Transparent;
+    Ok(Picture { title: text::clean(title), width: WIDTH, height, background, canvas })
 }
 
 fn body(document: &Document, chart: Chart, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
     if document.cells.iter().all(|cell| cell.wall_ns_per_op.is_none()) {
         return Err(PictureError::NothingMeasured);
     }
-    Ok(match chart {
-        Chart::Cost => cost::draw(document, canvas, top),
-        Chart::Size => size::draw(document, Across::Size, canvas, top)?,
-        Chart::Layout => size::draw(document, Across::Place, canvas, top)?,
-        Chart::Pace => size::draw(document, Across::Pause, canvas, top)?,
-        Chart::Latency => lines::body(&by_percentile(document), canvas, top)?,
-        Chart::Forest => forest::draw(document, canvas, top)?,
-        Chart::Throughput => throughput::draw(document, canvas, top)?,
-        Chart::Cheapest => cheapest::draw(document, canvas, top)?,
-        // A plain document has none.
-        Chart::Claims => return Err(PictureError::NoClaims),
-        Chart::Saving => return Err(PictureError::NoCurve),
-        Chart::Load => return Err(PictureError::NoLoad),
-    })
+    let drawn = match chart {
+        Chart::Cost => Some(cost::draw(document, canvas, top)),
+        Chart::Size => size::draw(document, Across::Size, canvas, top),
+        Chart::Layout => size::draw(document, Across::Place, canvas, top),
+        Chart::Pace => size::draw(document, Across::Pause, canvas, top),
+        Chart::Latency => lines::body(&by_percentile(document), canvas, top),
+        Chart::Forest => forest::draw(document, canvas, top),
+        Chart::Throughput => throughput::draw(document, canvas, top),
+        Chart::Cheapest => cheapest::draw(document, canvas, top),
+        // Those of an answer.
+        Chart::Claims | Chart::Saving | Chart::Load => None,
+    };
+    drawn.ok_or_else(|| PictureError::lacks(chart))
+}
+
+/// A paragraph each, from `top` down; gives where they end.
+fn paragraphs(
+    canvas: &mut Canvas,
+    contents: impl IntoIterator<Item = String>,
+    face: Face,
+    colour: &'static str,
+    top: f64,
+) -> f64 {
+    contents.into_iter().fold(top, |y, content| paragraph(canvas, &content, face, colour, y))
 }
 
 /// Lines of text from `top` down; gives where they end.

@@ -9,8 +9,8 @@ use ipcost_model::{
 use super::ink::{Anchor, Canvas, CanvasPoint, GUIDE, INK, PAPER, QUIET};
 use super::plot::{apart, whiskers};
 use super::scale::{Extent, Scale};
-use super::text::{self, Face, clean, shortened, width, wrapped};
-use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph};
+use super::text::{Face, clean, shortened, width, wrapped};
+use super::{Background, LEAD, LEFT, Picture, PictureError, RIGHT, bare, framed, paragraph, paragraphs};
 use crate::figures::colours::{PALETTE, slot_among};
 use crate::figures::ticks::{self, percent};
 
@@ -50,35 +50,16 @@ pub fn draw(
     made: &Document,
     background: Background,
 ) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let mut y = paragraph(&mut canvas, &figure.title, TITLE, INK, 20.0);
-    y = paragraph(&mut canvas, &lead(figure), LEAD, QUIET, y + 3.0) + 8.0;
-    y = panels(figure, &mut canvas, y)? + 12.0;
-    for note in figure.note.iter().cloned().chain(missing(figure)) {
-        y = paragraph(&mut canvas, &note, LEAD, INK, y);
-    }
-    y += 8.0;
-    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-    y += 6.0;
-    for line in provenance(figure, made) {
-        y = paragraph(&mut canvas, &line, FOOT, QUIET, y);
-    }
-    Ok(Picture {
-        title: text::clean(&figure.title),
-        width: WIDTH,
-        height: (y + 14.0).ceil(),
-        background,
-        canvas,
+    framed(&figure.title, provenance(figure, made), background, |canvas, y| {
+        let y = paragraph(canvas, &lead(figure), LEAD, QUIET, y + 3.0) + 8.0;
+        let y = panels(figure, canvas, y)? + 12.0;
+        Ok(paragraphs(canvas, figure.note.iter().cloned().chain(missing(figure)), LEAD, INK, y) + 8.0)
     })
 }
 
 /// The panels alone, for a page that has the words.
 pub fn body(figure: &PublishedFigure) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let bottom = panels(figure, &mut canvas, 4.0)?;
-    let title = text::clean(&figure.title);
-    let background = Background::Transparent;
-    Ok(Picture { title, width: WIDTH, height: (bottom + 8.0).ceil(), background, canvas })
+    bare(&figure.title, |canvas, y| Ok(panels(figure, canvas, y)? + 8.0))
 }
 
 /// How to read it.

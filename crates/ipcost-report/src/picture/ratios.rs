@@ -1,43 +1,25 @@
 //! Ratios of any kind with their intervals, in rows.
 
-use super::ink::{Canvas, GUIDE, INK, QUIET};
+use super::ink::{Canvas, INK, QUIET};
 use super::rows::{self, Axis, PanelColumns, PictureRow, RowGroup, RowMark};
 use super::scale::{Extent, Scale};
-use super::text::clean;
-use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph};
+use super::{Background, LEAD, Picture, PictureError, bare, framed, paragraph, paragraphs};
 use crate::figures::colours::PALETTE;
 use crate::figures::forest::{Forest, ForestGroup};
 use crate::figures::ticks;
 
 pub fn draw(forest: &Forest, background: Background) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let mut y = paragraph(&mut canvas, &forest.title, TITLE, INK, 20.0);
-    for line in [&forest.about, &forest.reading] {
-        y = paragraph(&mut canvas, line, LEAD, QUIET, y + 3.0);
-    }
-    let y = body(forest, &mut canvas, y + 8.0)?;
-    let mut y = y + 12.0;
-    for note in &forest.notes {
-        y = paragraph(&mut canvas, note, LEAD, INK, y);
-    }
-    y += 8.0;
-    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-    y = paragraph(&mut canvas, &forest.how, FOOT, QUIET, y + 6.0);
-    Ok(Picture { title: clean(&forest.title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+    framed(&forest.title, [forest.how.clone()], background, |canvas, y| {
+        let y = paragraph(canvas, &forest.about, LEAD, QUIET, y + 3.0);
+        let y = paragraph(canvas, &forest.reading, LEAD, QUIET, y + 3.0);
+        let y = body(forest, canvas, y + 8.0)? + 12.0;
+        Ok(paragraphs(canvas, forest.notes.iter().cloned(), LEAD, INK, y) + 8.0)
+    })
 }
 
 /// The rows alone, for a page that has the rest in words.
 pub fn plain(forest: &Forest) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let bottom = body(forest, &mut canvas, 4.0)?;
-    let background = Background::Transparent;
-    Ok(Picture {
-        title: clean(&forest.title),
-        width: WIDTH,
-        height: (bottom + 6.0).ceil(),
-        background,
-        canvas,
-    })
+    bare(&forest.title, |canvas, y| Ok(body(forest, canvas, y)? + 6.0))
 }
 
 fn body(forest: &Forest, canvas: &mut Canvas, top: f64) -> Result<f64, PictureError> {

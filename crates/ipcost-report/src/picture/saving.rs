@@ -3,10 +3,13 @@
 
 use ipcost_model::{Document, Estimate};
 
-use super::ink::{Anchor, BAND, Canvas, CanvasPoint, GUIDE, INK, QUIET};
+use super::ink::{Anchor, BAND, Canvas, CanvasPoint, INK, QUIET};
 use super::plot::whiskers;
 use super::text::{Face, TO_BASE, clean, shortened, width};
-use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
+use super::{
+    Background, Chart, LEAD, LEFT, Picture, PictureError, RIGHT, bare, framed, paragraph, paragraphs,
+    published,
+};
 use crate::figures::colours::PALETTE;
 use crate::figures::saving::{Curves, MeasuredSaving, PlacementPanel, per_cent};
 use crate::numbers::time;
@@ -69,40 +72,27 @@ fn legend(curves: &Curves) -> Vec<(Sign, String)> {
 
 /// Draws the curves; `made` says where, when and with what they were measured.
 pub fn draw(curves: &Curves, made: &Document, background: Background) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let title = curves.title();
-    let y = paragraph(&mut canvas, &title, TITLE, INK, 20.0);
-    let reading = curves.reading();
-    let mut y = body(curves, &mut canvas, y + 6.0, |canvas, y| paragraph(canvas, &reading, LEAD, QUIET, y))?;
-    for note in &curves.notes {
-        y = paragraph(&mut canvas, note, LEAD, INK, y);
-    }
-    y += 4.0;
-    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-    y = paragraph(&mut canvas, &published::measured_on(made), FOOT, QUIET, y + 6.0);
-    Ok(Picture { title: clean(&title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+    framed(&curves.title(), [published::measured_on(made)], background, |canvas, y| {
+        let y = draw_legend(canvas, curves, y + 6.0);
+        let y = paragraph(canvas, &curves.reading(), LEAD, QUIET, y);
+        let y = panels(canvas, curves, y)?;
+        Ok(paragraphs(canvas, curves.notes.iter().cloned(), LEAD, INK, y) + 4.0)
+    })
 }
 
 /// The legend and the panels alone, for a page that has the words.
 pub fn plain(curves: &Curves) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let bottom = body(curves, &mut canvas, 4.0, |_, y| y)?;
-    let title = clean(&curves.title());
-    Ok(Picture { title, width: WIDTH, height: bottom.ceil(), background: Background::Transparent, canvas })
+    bare(&curves.title(), |canvas, y| {
+        let y = draw_legend(canvas, curves, y);
+        panels(canvas, curves, y)
+    })
 }
 
-/// The legend, what stands under it, and the panels.
-fn body(
-    curves: &Curves,
-    canvas: &mut Canvas,
-    top: f64,
-    under: impl FnOnce(&mut Canvas, f64) -> f64,
-) -> Result<f64, PictureError> {
+fn panels(canvas: &mut Canvas, curves: &Curves, top: f64) -> Result<f64, PictureError> {
     if curves.panels.is_empty() {
-        return Err(PictureError::NoCurve);
+        return Err(PictureError::lacks(Chart::Saving));
     }
-    let y = draw_legend(canvas, curves, top);
-    let mut y = under(canvas, y) + 10.0;
+    let mut y = top + 10.0;
     let layout = SavingLayout::of(curves);
     for line in curves.panels.chunks(SIDE_BY_SIDE) {
         for (index, panel) in line.iter().enumerate() {

@@ -7,7 +7,7 @@ use ipcost_model::{Document, PAGE_BYTES};
 use super::ink::{Anchor, Canvas, CanvasPoint, INK, QUIET};
 use super::plot::{self, HEAD, Name, SMALL, whiskers};
 use super::scale::{Extent, Scale};
-use super::{Body, LEFT, PictureError};
+use super::{Body, LEFT};
 use crate::figures::series::{Across, CellLine, FloorLine, MeasuredCell, NO_PAUSE_NS, SeriesPanel, panels};
 use crate::figures::texts;
 
@@ -15,21 +15,12 @@ use crate::figures::texts;
 const PLACES: usize = 512;
 
 /// Draws it from `top` down.
-pub fn draw(
-    document: &Document,
-    across: Across,
-    canvas: &mut Canvas,
-    top: f64,
-) -> Result<Body, PictureError> {
+pub fn draw(document: &Document, across: Across, canvas: &mut Canvas, top: f64) -> Option<Body> {
     let panels = panels(document, across);
     let (drawn, single): (Vec<SeriesPanel<'_>>, Vec<SeriesPanel<'_>>) =
         panels.into_iter().partition(|panel| panel.values().len() > 1);
     if drawn.is_empty() {
-        return Err(match across {
-            Across::Size => PictureError::OneSize,
-            Across::Place => PictureError::OnePlace,
-            Across::Pause => PictureError::OnePause,
-        });
+        return None;
     }
     let mut bottom = top;
     for (index, panel) in drawn.iter().enumerate() {
@@ -65,7 +56,7 @@ pub fn draw(
         Across::Pause => "with one pause",
     };
     notes.extend(skipped.map(|panel| format!("Not shown: {}: measured {once} only.", panel.title)));
-    Ok(Body { bottom, notes })
+    Some(Body { bottom, notes })
 }
 
 /// What the picture is about.

@@ -3,11 +3,11 @@
 use ipcost_model::units::size_text;
 use ipcost_model::{CellRecord, Document, Estimate, Pattern, WorkloadRecord};
 
+use super::Body;
 use super::captions::{self, MODES};
 use super::ink::Canvas;
 use super::rows::{self, Axis, PanelColumns, PictureRow, RowGroup, RowMark, SideBySide};
 use super::scale::{Extent, Scale};
-use super::{Body, PictureError};
 use crate::figures::texts::NO_INTERVAL_YET;
 use crate::figures::{colours, ticks};
 use crate::numbers::three_digits;
@@ -17,7 +17,7 @@ use crate::words;
 const MBIT: f64 = 8e-6;
 
 /// Draws it from `top` down.
-pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
+pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Option<Body> {
     let mut strata = words::strata(document);
     strata.retain(|tables| tables[0].pattern == Pattern::Stream);
     let others = document.workloads.len() - strata.iter().map(Vec::len).sum::<usize>();
@@ -39,7 +39,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
         }
     }
     if !measured {
-        return Err(PictureError::NoStreams);
+        return None;
     }
     // Bars start below the smallest value, so that it has a bar, too.
     extent.add_bound(extent.least().map(|least| least / 3.0));
@@ -68,7 +68,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
         1 => notes.push("Not shown: one workload that is no stream.".to_owned()),
         _ => notes.push(format!("Not shown: {others} workloads that are no streams.")),
     }
-    Ok(Body { bottom, notes })
+    Some(Body { bottom, notes })
 }
 
 fn group(document: &Document, table: &WorkloadRecord, side: Option<usize>) -> RowGroup {

@@ -3,8 +3,8 @@
 use super::ink::{Anchor, Canvas, GUIDE, INK, QUIET};
 use super::plot::whiskers;
 use super::scale::{Extent, Scale};
-use super::text::{Face, clean, width};
-use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph};
+use super::text::{Face, width};
+use super::{Background, LEAD, LEFT, Picture, PictureError, RIGHT, bare, framed, paragraph, paragraphs};
 use crate::figures::colours::PALETTE;
 use crate::figures::ticks;
 use crate::figures::timeline::{Timeline, TimelinePoint};
@@ -36,28 +36,18 @@ pub const READING: &str = "Points are runs in the order of time, one place each,
 
 /// Draws runs over time, as a picture that stands for itself.
 pub fn draw(timeline: &Timeline, background: Background) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let mut y = paragraph(&mut canvas, &timeline.title, TITLE, INK, 20.0);
-    y = paragraph(&mut canvas, &timeline.about, LEAD, QUIET, y + 3.0);
-    y = paragraph(&mut canvas, READING, LEAD, QUIET, y) + 8.0;
-    y = plot(timeline, &mut canvas, y)?;
     let changes = timeline.marks.iter().map(|mark| format!("{}.", crate::words::capitalised(&mark.sentence)));
-    for note in changes.chain(timeline.notes.iter().cloned()) {
-        y = paragraph(&mut canvas, &note, LEAD, INK, y);
-    }
-    y += 4.0;
-    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
-    y = paragraph(&mut canvas, &timeline.how, FOOT, QUIET, y + 6.0);
-    let title = clean(&timeline.title);
-    Ok(Picture { title, width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+    framed(&timeline.title, [timeline.how.clone()], background, |canvas, y| {
+        let y = paragraph(canvas, &timeline.about, LEAD, QUIET, y + 3.0);
+        let y = paragraph(canvas, READING, LEAD, QUIET, y) + 8.0;
+        let y = plot(timeline, canvas, y)?;
+        Ok(paragraphs(canvas, changes.chain(timeline.notes.iter().cloned()), LEAD, INK, y) + 4.0)
+    })
 }
 
 /// The same on a page that says everything else.
 pub fn plain(timeline: &Timeline) -> Result<Picture, PictureError> {
-    let mut canvas = Canvas::of("ipcost");
-    let y = plot(timeline, &mut canvas, 8.0)?;
-    let title = clean(&timeline.title);
-    Ok(Picture { title, width: WIDTH, height: y.ceil(), background: Background::default(), canvas })
+    bare(&timeline.title, |canvas, y| plot(timeline, canvas, y + 4.0))
 }
 
 /// Draws the points from here on downwards; gives where it ends.

@@ -117,7 +117,10 @@ fn one_picture_as_a_whole() {
 #[test]
 fn claims_without_any_value_are_refused() {
     let nothing = FigureClaims { claims: claims().claims.split_off(3), ..claims() };
-    assert!(matches!(draw(&nothing, &made(), Background::White), Err(PictureError::NoClaims)));
+    assert!(matches!(
+        draw(&nothing, &made(), Background::White),
+        Err(PictureError::Lacks { chart: Chart::Claims, .. })
+    ));
 }
 
 #[test]
