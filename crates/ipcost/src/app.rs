@@ -8,8 +8,8 @@ use anyhow::{Context, anyhow, bail};
 use ipcost_features::answer::answered;
 use ipcost_features::app::{
     App, AppRequest, Burst, BurstRoom, GivenAddress, KINDS, Login, NamedServer, Others, SeenServer,
-    ServerAddress, ServerKind, UNKNOWN_OWNER, aliases_of, burst, find, find_named, judge, keep_others_out,
-    look, ports_to, prepare, to_explain,
+    ServerAddress, ServerKind, UNKNOWN_OWNER, burst, find, find_named, judge, keep_others_out, look,
+    ports_to, prepare, to_explain,
 };
 use ipcost_features::explain;
 use ipcost_features::load::most_connections;
@@ -230,7 +230,7 @@ fn saving(
 fn list() -> String {
     let line = |kind: &ServerKind| {
         let state = kind.unavailable().unwrap_or_else(|| "ready: a private one can be started".to_owned());
-        let aliases: Vec<&str> = aliases_of(kind).map(|alias| alias.name).collect();
+        let aliases: Vec<&str> = kind.aliases.iter().map(|alias| alias.name).collect();
         format!(
             "{:<10} {}; asked with {} TEXT\n           {state}\n           also: {}\n",
             kind.name,

@@ -14,8 +14,8 @@ use ipcost_report::page::Page;
 use crate::answer::{Answer, AnswerKind};
 
 pub use ipcost_peer::adapters::app::{
-    BurstOutcome, GivenAddress, KINDS, Login, NamedServer, ServerAddress, ServerKind, UNKNOWN_OWNER,
-    aliases_of, find, find_named,
+    BurstOutcome, GivenAddress, KINDS, Login, NamedServer, ServerAddress, ServerKind, UNKNOWN_OWNER, find,
+    find_named,
 };
 
 pub use self::judge::judge;

@@ -69,7 +69,10 @@ impl AppRequest {
     pub fn named(&self, kind: &'static ServerKind) -> NamedServer {
         let alias =
             self.alias.as_deref().and_then(|name| find_named(name).ok()).and_then(|named| named.alias);
-        NamedServer { kind, alias: alias.filter(|alias| alias.kind == kind.name) }
+        NamedServer {
+            kind,
+            alias: alias.filter(|alias| kind.aliases.iter().any(|own| own.name == alias.name)),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use ipcost_features::app::{KINDS, ServerKind, aliases_of};
+use ipcost_features::app::{KINDS, ServerKind};
 use ipcost_model::units::{parse_duration, parse_rate};
 
 use super::run::parse_name;
@@ -18,7 +18,7 @@ const OUTPUT: &str = "Output";
 /// Every name of a server, with its aliases.
 fn names() -> String {
     let of = |kind: &ServerKind| {
-        let aliases: Vec<&str> = aliases_of(kind).map(|alias| alias.name).collect();
+        let aliases: Vec<&str> = kind.aliases.iter().map(|alias| alias.name).collect();
         format!("{} ({})", kind.name, aliases.join(", "))
     };
     let all: Vec<String> = KINDS.iter().map(of).collect();

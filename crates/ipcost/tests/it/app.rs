@@ -8,12 +8,15 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use ipcost_features::app::KINDS;
 use serde_json::Value;
 
 use crate::common::private_server::package_of;
 use crate::common::{Place, argument, assert_refused, missing, text, wait};
 
-const ALL: &[&str] = &["fastcgi", "http", "mariadb", "memcached", "postgres", "redis"];
+fn all() -> Vec<&'static str> {
+    KINDS.iter().map(|kind| kind.name).collect()
+}
 
 /// A place that servers of other users can reach, as they do below /tmp.
 fn place() -> Place {
@@ -50,7 +53,7 @@ fn assert_no_server_is_left(place: &Place) {
 #[test]
 fn a_private_server_does_the_same_work_on_both_sides_and_leaves_nothing() {
     let place = place();
-    for kind in &installed(&place, ALL) {
+    for kind in &installed(&place, &all()) {
         let document = place.document(&["app", kind, "--epochs", "1", "--concurrency", "2"]);
         let answer = &document["answer"];
         assert_eq!(answer["schema"], "ipcost-app/1", "{kind}");
@@ -87,7 +90,7 @@ fn a_private_server_does_the_same_work_on_both_sides_and_leaves_nothing() {
 #[test]
 fn a_run_that_is_killed_leaves_no_server() {
     let place = place();
-    for kind in installed(&place, ALL) {
+    for kind in installed(&place, &all()) {
         for ready in [false, true] {
             let mut child = place.start(&["app", kind, "--epochs", "100000", "--quiet"]);
             if ready {

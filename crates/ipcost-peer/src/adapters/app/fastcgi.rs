@@ -7,7 +7,7 @@ use ipcost_sys::driven_program;
 
 use super::http::header_in;
 use super::kind::{
-    Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken, address_of,
+    Alias, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken, address_of,
 };
 use super::look::hear;
 use crate::PeerError;
@@ -17,6 +17,7 @@ use crate::adapters::{refused, system};
 pub(super) const KIND: ServerKind = ServerKind {
     name: "fastcgi",
     title: "FastCGI server",
+    aliases: &[Alias::new("php-fpm", "PHP-FPM", None), Alias::new("php", "PHP-FPM", None)],
     // Debian's programs have the version in their names.
     programs: &[
         "php-fpm", "php-fpm8.5", "php-fpm8.4", "php-fpm8.3", "php-fpm8.2", "php-fpm8.1", "php-fpm8.0",

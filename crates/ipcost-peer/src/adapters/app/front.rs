@@ -15,6 +15,7 @@ use crate::adapters::server_address::ServerAddress;
 pub(super) const NGINX: ServerKind = ServerKind {
     name: "nginx-php",
     title: "nginx before PHP-FPM",
+    aliases: &[],
     behind: Some(&fastcgi::KIND),
     least: "GET /least.php",
     typical: "GET /typical.php",
@@ -27,6 +28,7 @@ pub(super) const NGINX: ServerKind = ServerKind {
 pub(super) const H2O: ServerKind = ServerKind {
     name: "h2o-nginx",
     title: "h2o before nginx",
+    aliases: &[],
     programs: &["h2o"],
     package: "h2o",
     behind: Some(&http::KIND),

@@ -4,7 +4,8 @@ use std::io;
 
 use ipcost_sys::transport::{Channel, Connection};
 
-use super::kind::{KINDS, LONGEST_LINE, Login, ServerKind, Speech};
+use super::KINDS;
+use super::kind::{LONGEST_LINE, Login, ServerKind, Speech};
 
 /// A part of a reply that is looked at whole has at most so many bytes; the rest is passed over as it comes.
 const LONGEST_WAITING: usize = 2 * LONGEST_LINE;

@@ -5,8 +5,8 @@ use std::mem::MaybeUninit;
 use httparse::{Header, ParserConfig, Response, Status};
 
 use super::kind::{
-    LONGEST_LINE, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken,
-    address_of,
+    Alias, LONGEST_LINE, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started,
+    Taken, address_of,
 };
 use super::look::hear;
 use crate::PeerError;
@@ -16,6 +16,14 @@ use crate::adapters::server_address::ServerAddress;
 pub(super) const KIND: ServerKind = ServerKind {
     name: "http",
     title: "HTTP server",
+    aliases: &[
+        Alias::new("nginx", "nginx", None),
+        Alias::new("caddy", "Caddy", Some(&[])),
+        Alias::new("gunicorn", "gunicorn", Some(&[])),
+        Alias::new("apache", "Apache", Some(&[])),
+        Alias::new("uvicorn", "uvicorn", Some(&[])),
+        Alias::new("haproxy", "HAProxy", Some(&[])),
+    ],
     programs: &["nginx"],
     places: &[],
     package: "nginx",

@@ -9,7 +9,7 @@ use ipcost_sys::transport::Connection;
 use ipcost_sys::{Launch, User, programs};
 use serde::{Deserialize, Serialize};
 
-use super::{LoadTool, fastcgi, front, http, mariadb, memcached, postgres, redis};
+use super::{KINDS, LoadTool, fastcgi, front};
 use crate::PeerError;
 use crate::adapters::port::Port;
 use crate::adapters::server_address::{GivenAddress, ServerAddress};
@@ -21,6 +21,8 @@ pub struct ServerKind {
     pub name: &'static str,
     /// Its name in sentences.
     pub title: &'static str,
+    /// Other names for it, in the order of help texts.
+    pub aliases: &'static [Alias],
     /// The names of the program of a private one, of which the first that is found is started.
     pub programs: &'static [&'static str],
     /// Where it is if not on the path; `*` is any one name.
@@ -75,49 +77,24 @@ pub struct Listens {
     pub page: &'static str,
 }
 
-/// Every kind, in the order of help texts.
-pub const KINDS: &[ServerKind] =
-    &[postgres::KIND, mariadb::KIND, redis::KIND, memcached::KIND, http::KIND, fastcgi::KIND];
-
 /// Another name for a kind: that of a server which speaks the same protocol.
 pub struct Alias {
     /// Its name in commands.
     pub name: &'static str,
     /// The server's name in sentences.
     pub product: &'static str,
-    /// The name of its kind.
-    pub kind: &'static str,
     /// The programs that are this server, of those that the kind starts; `None` if each of them is.
     pub programs: Option<&'static [&'static str]>,
 }
 
-/// Every alias, in the order of help texts.
-pub const ALIASES: &[Alias] = &[
-    alias("postgresql", "PostgreSQL", "postgres", None),
-    alias("pgbouncer", "PgBouncer", "postgres", Some(&[])),
-    alias("mysql", "MySQL", "mariadb", Some(&["mysqld"])),
-    alias("percona", "Percona Server", "mariadb", Some(&[])),
-    alias("valkey", "Valkey", "redis", Some(&["valkey-server"])),
-    alias("keydb", "KeyDB", "redis", Some(&[])),
-    alias("dragonfly", "Dragonfly", "redis", Some(&[])),
-    alias("memcache", "Memcached", "memcached", None),
-    alias("nginx", "nginx", "http", None),
-    alias("caddy", "Caddy", "http", Some(&[])),
-    alias("gunicorn", "gunicorn", "http", Some(&[])),
-    alias("apache", "Apache", "http", Some(&[])),
-    alias("uvicorn", "uvicorn", "http", Some(&[])),
-    alias("haproxy", "HAProxy", "http", Some(&[])),
-    alias("php-fpm", "PHP-FPM", "fastcgi", None),
-    alias("php", "PHP-FPM", "fastcgi", None),
-];
-
-const fn alias(
-    name: &'static str,
-    product: &'static str,
-    kind: &'static str,
-    programs: Option<&'static [&'static str]>,
-) -> Alias {
-    Alias { name, product, kind, programs }
+impl Alias {
+    pub(super) const fn new(
+        name: &'static str,
+        product: &'static str,
+        programs: Option<&'static [&'static str]>,
+    ) -> Self {
+        Self { name, product, programs }
+    }
 }
 
 /// A kind of server, as it was named.
@@ -164,7 +141,7 @@ impl NamedServer {
             None => {
                 // A program of the kind that is known by another name.
                 let first = self.kind.programs[0];
-                let own = aliases_of(self.kind).filter_map(|alias| alias.programs);
+                let own = self.kind.aliases.iter().filter_map(|alias| alias.programs);
                 let is_other =
                     |own: &[&str]| own.contains(&real.as_str()) && !own.contains(&first) && real != first;
                 own.into_iter().find(|own| is_other(own))?;
@@ -195,19 +172,17 @@ fn found(program: &str, kind: &ServerKind) -> Option<String> {
     Some(is.to_owned())
 }
 
-pub fn aliases_of(kind: &ServerKind) -> impl Iterator<Item = &'static Alias> {
-    let name = kind.name;
-    ALIASES.iter().filter(move |alias| alias.kind == name)
-}
-
 /// Finds a kind by its name or by an alias.
 pub fn find_named(name: &str) -> Result<NamedServer, PeerError> {
-    let alias = ALIASES.iter().find(|alias| alias.name == name);
-    if let Ok(kind) = find(alias.map_or(name, |alias| alias.kind)) {
-        return Ok(NamedServer { kind, alias });
+    let named = KINDS.iter().find_map(|kind| {
+        let alias = kind.aliases.iter().find(|alias| alias.name == name);
+        (alias.is_some() || kind.name == name).then_some(NamedServer { kind, alias })
+    });
+    if let Some(named) = named {
+        return Ok(named);
     }
-    let kinds = KINDS.iter().map(|kind| kind.name);
-    let known = kinds.chain(ALIASES.iter().map(|alias| alias.name)).collect();
+    let aliases = KINDS.iter().flat_map(|kind| kind.aliases).map(|alias| alias.name);
+    let known = KINDS.iter().map(|kind| kind.name).chain(aliases).collect();
     Err(PeerError::Unknown { what: "server", name: name.to_owned(), known })
 }
 
@@ -559,13 +534,14 @@ mod tests {
     #[test]
     fn every_alias_is_of_a_kind_and_no_name_is_taken_twice() {
         let mut names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-        names.extend(ALIASES.iter().map(|alias| alias.name));
+        names.extend(KINDS.iter().flat_map(|kind| kind.aliases).map(|alias| alias.name));
         for name in &names {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
         }
-        for alias in ALIASES {
+        for (kind, alias) in KINDS.iter().flat_map(|kind| kind.aliases.iter().map(move |alias| (kind, alias)))
+        {
             let named = find_named(alias.name).unwrap();
-            assert_eq!((named.kind.name, named.alias.map(|it| it.name)), (alias.kind, Some(alias.name)));
+            assert_eq!((named.kind.name, named.alias.map(|it| it.name)), (kind.name, Some(alias.name)));
             let own = alias.programs.unwrap_or_default();
             assert!(own.iter().all(|program| named.kind.programs.contains(program)), "{}", alias.name);
         }

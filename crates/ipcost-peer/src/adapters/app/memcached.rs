@@ -3,8 +3,8 @@
 use ipcost_sys::transport::Connection;
 
 use super::kind::{
-    Ending, LINE_END, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken,
-    address_of, line, passed,
+    Alias, Ending, LINE_END, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started,
+    Taken, address_of, line, passed,
 };
 use super::look::hear;
 use crate::PeerError;
@@ -14,6 +14,7 @@ use crate::adapters::server_address::{ServerAddress, be_let_in};
 pub(super) const KIND: ServerKind = ServerKind {
     name: "memcached",
     title: "Memcached",
+    aliases: &[Alias::new("memcache", "Memcached", None)],
     programs: &["memcached"],
     places: &[],
     package: "memcached",

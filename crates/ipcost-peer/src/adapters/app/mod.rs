@@ -28,8 +28,7 @@ use ipcost_model::{Cell, Pattern};
 pub use self::burst::{BURST_PATIENCE, BurstOutcome, backlog, burst};
 use self::kind::ServerSettings;
 pub use self::kind::{
-    ALIASES, Alias, KINDS, Listens, Login, NamedServer, ReportedFacts, ServerKind, aliases_of, find,
-    find_any, find_named,
+    Alias, Listens, Login, NamedServer, ReportedFacts, ServerKind, find, find_any, find_named,
 };
 pub use self::look::{AskedRequest, ServerFacts, look};
 pub use self::tool::LoadTool;
@@ -37,6 +36,10 @@ pub use self::trust::UNKNOWN as UNKNOWN_OWNER;
 pub use crate::adapters::server_address::{GivenAddress, ServerAddress};
 use crate::adapters::{Adapter, allow_options, hello, refused};
 use crate::{Peer, PeerError, Prepared};
+
+/// Every kind of server, in the order of help texts. To add one is to add its file and a line here.
+pub const KINDS: &[ServerKind] =
+    &[postgres::KIND, mariadb::KIND, redis::KIND, memcached::KIND, http::KIND, fastcgi::KIND];
 
 /// The adapter: `ipcost peer app KIND …`.
 pub(crate) const ADAPTER: Adapter = Adapter {

@@ -22,7 +22,7 @@ use postgres_protocol::message::frontend;
 use sha2::{Digest, Sha256};
 
 use super::kind::{
-    Ending, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken,
+    Alias, Ending, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken,
     address_of, passed,
 };
 use super::trust::Trust;
@@ -33,6 +33,7 @@ use crate::{PeerError, ended, receive_all, send_all};
 pub(super) const KIND: ServerKind = ServerKind {
     name: "postgres",
     title: "PostgreSQL",
+    aliases: &[Alias::new("postgresql", "PostgreSQL", None), Alias::new("pgbouncer", "PgBouncer", Some(&[]))],
     programs: &["postgres"],
     places: &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"],
     package: "postgresql",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ipcost_sys::transport::Connection;
 
 use super::kind::{
-    LINE_END, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken,
+    Alias, LINE_END, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Setup, Speech, Started, Taken,
     address_of, line, passed,
 };
 use super::trust::Trust;
@@ -19,6 +19,11 @@ use crate::adapters::server_address::{ServerAddress, be_let_in, end_in_time};
 pub(super) const KIND: ServerKind = ServerKind {
     name: "redis",
     title: "Redis",
+    aliases: &[
+        Alias::new("valkey", "Valkey", Some(&["valkey-server"])),
+        Alias::new("keydb", "KeyDB", Some(&[])),
+        Alias::new("dragonfly", "Dragonfly", Some(&[])),
+    ],
     programs: &["redis-server", "valkey-server"],
     places: &[],
     package: "redis-server",

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use ipcost_features::app::KINDS;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -13,14 +14,12 @@ use super::{Place, copy_of_the_program, missing, on_one_processor};
 
 /// The package of a kind of server.
 pub fn package_of(kind: &str) -> &'static str {
-    match kind {
-        "fastcgi" => "php-fpm",
-        "http" => "nginx-light",
-        "mariadb" => "mariadb-server-core",
-        "memcached" => "memcached",
-        "postgres" => "postgresql",
-        "redis" => "redis-server",
-        _ => panic!("no package is known for {kind}"),
+    let known = KINDS.iter().find(|known| known.name == kind);
+    match known.unwrap_or_else(|| panic!("there is no server {kind}")).package {
+        // What tests need of a larger package.
+        "nginx" => "nginx-light",
+        "mariadb-server" => "mariadb-server-core",
+        package => package,
     }
 }
 

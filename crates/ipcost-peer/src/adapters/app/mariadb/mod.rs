@@ -18,7 +18,7 @@ use self::wire::{
     HEADER_BYTES, Handshake, LONGEST_LOOKED_AT, LONGEST_PACKET, NOT_MARIADB, Wire, error_in, handshake,
     integer_bytes, known, length, packets, text, until_nul, xor,
 };
-use super::kind::{Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Speech, Taken, passed};
+use super::kind::{Alias, Listens, Login, NO_PASSWORD, ReportedFacts, ServerKind, Speech, Taken, passed};
 use super::trust::Trust;
 use crate::adapters::refused;
 use crate::adapters::server_address::ServerAddress;
@@ -27,6 +27,10 @@ use crate::{PeerError, send_all};
 pub(super) const KIND: ServerKind = ServerKind {
     name: "mariadb",
     title: "MariaDB/MySQL",
+    aliases: &[
+        Alias::new("mysql", "MySQL", Some(&["mysqld"])),
+        Alias::new("percona", "Percona Server", Some(&[])),
+    ],
     programs: &["mariadbd", "mysqld"],
     places: &["/usr/sbin", "/usr/libexec"],
     package: "mariadb-server",
