@@ -83,11 +83,9 @@ impl Journal {
     /// # Errors
     /// That another run holds it, with who; that an earlier run's changes are not undone; that nothing can be written.
     pub fn take() -> Result<Self, EngineError> {
-        let dir = data_dir::of_runs_at_work().ok_or_else(|| {
-            EngineError::Changing(
-                "there is no place to keep what is changed; set IPCOST_RUN_DIR to a directory of your own",
-            )
-        })?;
+        let dir = data_dir::of_runs_at_work().ok_or(EngineError::Changing(
+            "there is no place to keep what is changed; set IPCOST_RUN_DIR to a directory of your own",
+        ))?;
         let make = |dir: &Path| make_private(dir).context(|| format!("cannot make {}", dir.display()));
         make(&dir)?;
         ensure_private(&dir)?;

@@ -22,6 +22,8 @@ pub enum SysError {
     Unsupported(&'static str),
     #[error("{option}={value} exists on Linux alone")]
     LinuxAlone { option: &'static str, value: String },
+    #[error("{0} takes writes of at least 2")]
+    FewWrites(&'static str),
     /// Options or addresses that contradict each other or their transport.
     #[error("{0}")]
     Invalid(&'static str),

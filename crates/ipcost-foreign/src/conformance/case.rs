@@ -7,11 +7,11 @@ use ipcost_model::protocol::{Done, FromPeer, MAX_LATENCY_VALUES, PeerRole};
 use ipcost_model::{Cell, Pattern, SpeaksFirst};
 use serde_json::{Value, json};
 
-use super::ConformanceFinding;
-use super::matching::{Placeholders, matches};
+use super::matching::{Placeholders, mismatch};
 use super::process::ExaminedProcess;
 use super::setup::{Setup, Who};
 use super::transcript::{Count, Pairings, Speaker, Transcript, TranscriptStep, Transports};
+use super::{CheckError, ConformanceFinding};
 
 /// One way to play a transcript.
 pub struct Case {
@@ -36,20 +36,20 @@ impl fmt::Display for Case {
 }
 
 /// The ways to play a transcript with the subject.
-pub fn cases(transcript: &Transcript, setup: &Setup<'_>) -> Result<Vec<Case>, String> {
+pub fn cases(transcript: &Transcript, setup: &Setup<'_>) -> Result<Vec<Case>, CheckError> {
     if transcript.has(Speaker::Peer) {
         return Ok(vec![Case { cell: None, pairing: BTreeMap::from([(Speaker::Peer, Who::Subject)]) }]);
     }
     let header = &transcript.header;
     if header.size.is_some() && setup.subject.only.is_some() {
-        return Err("it carries messages of one size only".to_owned());
+        return Err("it carries messages of one size only".into());
     }
     if header.plain_wire && setup.subject.own_wire {
-        return Err("it drives a real program, which need not notice".to_owned());
+        return Err("it drives a real program, which need not notice".into());
     }
     let mut options = header.options.iter().map(|(name, _)| name.spec().name);
     if let Some(unknown) = options.find(|name| header.listed && !setup.hello.knows(name)) {
-        return Err(format!("its hello does not list the option {unknown}"));
+        return Err(CheckError::Unlisted(unknown));
     }
     let pairings = pairings(transcript, setup);
     let mut cases = Vec::new();
@@ -72,11 +72,7 @@ pub fn cases(transcript: &Transcript, setup: &Setup<'_>) -> Result<Vec<Case>, St
             }
         }
     }
-    if cases.is_empty() {
-        Err("it offers nothing that this could be played in".to_owned())
-    } else {
-        Ok(cases)
-    }
+    if cases.is_empty() { Err("it offers nothing that this could be played in".into()) } else { Ok(cases) }
 }
 
 /// The assignments of parts: first the subject in every part it can play; then, if requested, in one part each.
@@ -120,7 +116,7 @@ impl Case {
     pub fn play(&self, transcript: &Transcript, setup: &Setup<'_>) -> ConformanceFinding {
         let mut play = match Play::begin(self, setup) {
             Ok(play) => play,
-            Err(why) => return ConformanceFinding::Failed(why),
+            Err(why) => return ConformanceFinding::Failed(why.to_string()),
         };
         // The peer decides whether it supports several workers.
         let several = self.cell.as_ref().is_some_and(|cell| cell.concurrency > 1);
@@ -129,13 +125,13 @@ impl Case {
         for (line, step) in (2..).zip(&transcript.steps) {
             match play.step(step) {
                 Ok(()) => {}
-                Err(Stop::Refused(why)) if may_refuse => {
+                Err(CheckError::Refused(why)) if may_refuse => {
                     return ConformanceFinding::Skipped(format!("it refuses: {why}"));
                 }
-                Err(Stop::Refused(why)) => {
-                    return ConformanceFinding::Failed(format!("line {line}: refuses: {why}"));
+                Err(why @ CheckError::Refused(_)) => {
+                    return ConformanceFinding::Failed(format!("line {line}: {why}"));
                 }
-                Err(Stop::Wrong(why)) => {
+                Err(why) => {
                     let part = format!("{:?}", step.part()).to_lowercase();
                     return ConformanceFinding::Failed(format!(
                         "line {line}: the {part} {why}{}",
@@ -145,20 +141,6 @@ impl Case {
             }
         }
         ConformanceFinding::Passed
-    }
-}
-
-/// Why a case ends early.
-enum Stop {
-    /// The peer does not take the cell.
-    Refused(String),
-    /// It violates the protocol.
-    Wrong(String),
-}
-
-impl From<String> for Stop {
-    fn from(why: String) -> Self {
-        Self::Wrong(why)
     }
 }
 
@@ -174,7 +156,7 @@ struct Play {
 }
 
 impl Play {
-    fn begin(case: &Case, setup: &Setup<'_>) -> Result<Self, String> {
+    fn begin(case: &Case, setup: &Setup<'_>) -> Result<Self, CheckError> {
         let mut names = Placeholders::default();
         let mut passes_address_on = true;
         let (mut server_inherits, mut client_inherits) = (Vec::new(), Vec::new());
@@ -198,9 +180,9 @@ impl Play {
         Ok(Self { processes, names, cell: case.cell.clone(), latency: false, passes_address_on })
     }
 
-    fn step(&mut self, step: &TranscriptStep) -> Result<(), Stop> {
+    fn step(&mut self, step: &TranscriptStep) -> Result<(), CheckError> {
         let part = step.part();
-        let process = self.processes.get_mut(&part).ok_or_else(|| "is not pairing".to_owned())?;
+        let process = self.processes.get_mut(&part).ok_or("is not pairing")?;
         match step {
             TranscriptStep::Say { say, .. } => {
                 if part == Speaker::Client {
@@ -223,19 +205,21 @@ impl Play {
         Ok(())
     }
 
-    fn check(&mut self, part: Speaker, expected: &Value, message: &Value) -> Result<(), Stop> {
-        let parsed: FromPeer = serde_json::from_value(message.clone()).map_err(|error| error.to_string())?;
+    fn check(&mut self, part: Speaker, expected: &Value, message: &Value) -> Result<(), CheckError> {
+        let parsed: FromPeer = serde_json::from_value(message.clone())?;
         match &parsed {
             FromPeer::Error { message } if expected["type"] == "ready" => {
-                return Err(Stop::Refused(message.clone()));
+                return Err(CheckError::Refused(message.clone()));
             }
             FromPeer::Ready { address, .. } if part == Speaker::Server && self.passes_address_on => {
                 self.names.client_address = json!(address);
             }
             _ => {}
         }
-        matches(expected, message)
-            .map_err(|why| format!("should send {expected}, but sends {message} ({why})"))?;
+        if let Some(why) = mismatch(expected, message) {
+            let (expected, message) = (expected.clone(), message.clone());
+            return Err(CheckError::Differs { expected, message, why });
+        }
         if let (FromPeer::Done(done), Speaker::Client, Some(cell)) = (&parsed, part, &self.cell) {
             check_done(done, cell, self.latency)?;
         }
@@ -251,25 +235,22 @@ impl Play {
 }
 
 /// A client's report of a batch must be plausible.
-fn check_done(done: &Done, cell: &Cell, latency: bool) -> Result<(), String> {
+fn check_done(done: &Done, cell: &Cell, latency: bool) -> Result<(), CheckError> {
     match (cell.pattern, done.sent_ns) {
         (Pattern::Stream, None) => {
-            return Err("does not say when its last send returned (sent_ns)".to_owned());
+            return Err("does not say when its last send returned (sent_ns)".into());
         }
         (Pattern::Stream, Some(sent)) if sent > done.wall_ns => {
-            return Err(format!("says that its last send returned after {sent} ns of {}", done.wall_ns));
+            return Err(CheckError::LateSend { sent, wall: done.wall_ns });
         }
         _ => {}
     }
     if !latency && !done.latency_ns.is_empty() {
-        return Err("reports latencies that were not asked for".to_owned());
+        return Err("reports latencies that were not asked for".into());
     }
     let most = most_latencies(done.ops, cell.concurrency.into());
     if done.latency_ns.len() as u64 > most {
-        return Err(format!(
-            "reports {} latencies, and may report {most}: those after the first tenth of each worker's operations",
-            done.latency_ns.len()
-        ));
+        return Err(CheckError::ManyLatencies { count: done.latency_ns.len(), most });
     }
     Ok(())
 }
@@ -292,8 +273,8 @@ mod tests {
         .unwrap();
         for (ops, most) in [(2, 2), (18, 18), (20, 18), (60, 54), (100_000, 10_000)] {
             let done = |count| Done { ops, latency_ns: vec![1; count], ..Done::default() };
-            assert_eq!(check_done(&done(most), &cell, true), Ok(()));
-            let why = check_done(&done(most + 1), &cell, true).unwrap_err();
+            check_done(&done(most), &cell, true).unwrap();
+            let why = check_done(&done(most + 1), &cell, true).unwrap_err().to_string();
             assert!(why.contains(&format!("may report {most}")), "{why}");
         }
     }

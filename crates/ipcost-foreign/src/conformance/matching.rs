@@ -57,14 +57,14 @@ impl Placeholders {
     }
 }
 
-/// Whether a value matches a pattern. Members that the pattern does not name may be present; `<text>`, `<count>`,
+/// How a value differs from a pattern. Members that the pattern does not name may be present; `<text>`, `<count>`,
 /// `<positive>` and `<object>` match any value of that kind.
-pub fn matches(pattern: &Value, value: &Value) -> Result<(), String> {
+pub fn mismatch(pattern: &Value, value: &Value) -> Option<String> {
     let fits = match pattern {
         Value::Object(members) => {
-            return members.iter().try_for_each(|(key, pattern)| {
-                let member = value.get(key).ok_or_else(|| format!("{key} is missing"))?;
-                matches(pattern, member).map_err(|why| format!("{key}: {why}"))
+            return members.iter().find_map(|(key, pattern)| match value.get(key) {
+                Some(member) => mismatch(pattern, member).map(|why| format!("{key}: {why}")),
+                None => Some(format!("{key} is missing")),
             });
         }
         Value::String(kind) => match kind.as_str() {
@@ -76,7 +76,7 @@ pub fn matches(pattern: &Value, value: &Value) -> Result<(), String> {
         },
         _ => pattern == value,
     };
-    if fits { Ok(()) } else { Err(format!("{value} is not {pattern}")) }
+    (!fits).then(|| format!("{value} is not {pattern}"))
 }
 
 #[cfg(test)]
@@ -87,12 +87,12 @@ mod tests {
     #[test]
     fn answers_are_held_against_patterns() {
         let pattern = json!({"type": "done", "id": 7, "wall_ns": "<positive>"});
-        assert_eq!(matches(&pattern, &json!({"type": "done", "id": 7, "wall_ns": 5, "more": 1})), Ok(()));
-        let wrong = |value: Value| matches(&pattern, &value).unwrap_err();
+        assert_eq!(mismatch(&pattern, &json!({"type": "done", "id": 7, "wall_ns": 5, "more": 1})), None);
+        let wrong = |value: Value| mismatch(&pattern, &value).unwrap();
         assert_eq!(wrong(json!({"type": "done", "id": 7})), "wall_ns is missing");
         assert_eq!(wrong(json!({"type": "done", "id": 8, "wall_ns": 5})), "id: 8 is not 7");
         assert_eq!(wrong(json!({"type": "done", "id": 7, "wall_ns": 0})), "wall_ns: 0 is not \"<positive>\"");
-        assert!(matches(&json!("<text>"), &json!("two\nlines")).is_err());
+        assert!(mismatch(&json!("<text>"), &json!("two\nlines")).is_some());
     }
 
     #[test]

@@ -13,10 +13,16 @@ mod setup;
 mod transcript;
 
 use std::fmt;
+use std::process::ExitStatus;
 
+use ipcost_model::MessageError;
+use ipcost_model::protocol::PROTOCOL;
+use ipcost_sys::SysError;
 use ipcost_sys::interrupt::Interrupt;
+use serde_json::Value;
 
-use setup::Setup;
+use self::process::{ANSWER, LEAVE};
+use self::setup::Setup;
 
 /// A peer to examine.
 #[derive(Debug, Clone)]
@@ -63,7 +69,59 @@ pub enum SuiteError {
     Interrupted,
     /// A system call failed.
     #[error(transparent)]
-    System(#[from] ipcost_sys::SysError),
+    System(#[from] SysError),
+}
+
+/// Why a check does not pass: what the peer does wrong, worded to follow its name, or what it lacks.
+#[derive(Debug, thiserror::Error)]
+enum CheckError {
+    #[error("{0}")]
+    Wrong(&'static str),
+    /// The peer's own words for what it does not take.
+    #[error("refuses: {0}")]
+    Refused(String),
+    #[error("its hello does not list the option {0}")]
+    Unlisted(&'static str),
+    #[error("has no {0} in its hello")]
+    Incomplete(&'static str),
+    #[error("speaks version {0} of the protocol, and this is {PROTOCOL}")]
+    Version(u32),
+    #[error("sent {0} instead of hello")]
+    NotHello(Value),
+    #[error("should send {kind}, not {message}")]
+    OutOfTurn { kind: &'static str, message: Value },
+    #[error("should send {expected}, but sends {message} ({why})")]
+    Differs { expected: Value, message: Value, why: String },
+    #[error("{error}: {line}")]
+    Message { error: MessageError, line: String },
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("does not answer within {} s", ANSWER.as_secs())]
+    Silent,
+    #[error("is still there after {} s", LEAVE.as_secs())]
+    Stays,
+    #[error("has left with {status}{complaint}")]
+    Left { status: String, complaint: String },
+    #[error("left with {0} instead of 0")]
+    Status(ExitStatus),
+    #[error("has left processes behind: {0}")]
+    Leftovers(String),
+    #[error("sent more than it was asked for: {0}")]
+    Unasked(String),
+    #[error("says that its last send returned after {sent} ns of {wall}")]
+    LateSend { sent: u64, wall: u64 },
+    #[error(
+        "reports {count} latencies, and may report {most}: those after the first tenth of each worker's operations"
+    )]
+    ManyLatencies { count: usize, most: u64 },
+    #[error(transparent)]
+    System(#[from] SysError),
+}
+
+impl From<&'static str> for CheckError {
+    fn from(wrong: &'static str) -> Self {
+        Self::Wrong(wrong)
+    }
 }
 
 /// Examines a peer, with `native` as the command of the native one; reports every check to `each`. Runs only checks
@@ -85,7 +143,7 @@ pub fn examine(
     let setup = match Setup::meet(subject, native, interrupt)? {
         Ok(setup) => setup,
         Err(why) => {
-            note("hello".to_owned(), ConformanceFinding::Failed(why))?;
+            note("hello".to_owned(), ConformanceFinding::Failed(why.to_string()))?;
             return Ok(checks);
         }
     };
@@ -99,7 +157,9 @@ pub fn examine(
                     note(name, case.play(&transcript, &setup))?;
                 }
             }
-            Err(why) if name.contains(only) => note((*name).to_owned(), ConformanceFinding::Skipped(why))?,
+            Err(why) if name.contains(only) => {
+                note((*name).to_owned(), ConformanceFinding::Skipped(why.to_string()))?;
+            }
             Err(_) => {}
         }
     }

@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use ipcost_model::Pattern;
 use ipcost_model::protocol::PeerRole;
+use ipcost_sys::Context;
 use ipcost_sys::local_stream::{LocalListener, LocalStream};
 use serde_json::{Value, json};
 
-use super::ConformanceFinding;
 use super::process::{ANSWER, ExaminedProcess};
 use super::setup::{Setup, Who};
 use super::transcript::Leaving;
+use super::{CheckError, ConformanceFinding};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Misbehaviour {
@@ -80,20 +81,20 @@ impl Visit {
                 PeerRole::Server => self.be_client(setup, &mut process),
                 PeerRole::Client => self.be_server(setup, &mut process),
             };
-            result.map_err(|why| format!("{why} ({})", process.complaint()))
+            Ok(result.err().map(|why| format!("{why} ({})", process.complaint())))
         };
-        made().map_or_else(ConformanceFinding::Failed, |()| ConformanceFinding::Passed)
+        let failed = made().unwrap_or_else(|why: CheckError| Some(why.to_string()));
+        failed.map_or(ConformanceFinding::Passed, ConformanceFinding::Failed)
     }
 
-    fn be_client(&self, setup: &Setup<'_>, process: &mut ExaminedProcess) -> Result<(), String> {
+    fn be_client(&self, setup: &Setup<'_>, process: &mut ExaminedProcess) -> Result<(), CheckError> {
         let cell = setup.cell(self.pattern, self.transport, 1);
         let address = setup.provision(&cell)?.server;
         process.say(&json!({"type": "prepare", "role": "server", "cell": cell, "address": address}))?;
         let ready = expect(process, "ready")?;
         let mut connection = None;
         if self.pattern != Pattern::Connect {
-            connection =
-                Some(connect(&ready["address"]).map_err(|error| format!("cannot be reached: {error}"))?);
+            connection = Some(connect(&ready["address"]).context(|| "cannot be reached".to_owned())?);
         }
         process.say(&json!({"type": "verify", "id": 1, "ops": MESSAGES}))?;
         expect(process, "armed")?;
@@ -127,14 +128,14 @@ impl Visit {
         self.conclude(process, kept)
     }
 
-    fn be_server(&self, setup: &Setup<'_>, process: &mut ExaminedProcess) -> Result<(), String> {
+    fn be_server(&self, setup: &Setup<'_>, process: &mut ExaminedProcess) -> Result<(), CheckError> {
         let cell = setup.cell(self.pattern, self.transport, 1);
-        let refused = |error: io::Error| format!("does not come: {error}");
-        let (listener, address) = listen(setup, self.transport).map_err(refused)?;
+        let absent = || "does not come".to_owned();
+        let (listener, address) = listen(setup, self.transport).context(absent)?;
         process.say(&json!({"type": "prepare", "role": "client", "cell": cell, "address": address}))?;
         let mut connection = None;
         if self.pattern != Pattern::Connect {
-            connection = Some(listener.accept().map_err(refused)?);
+            connection = Some(listener.accept().context(absent)?);
         }
         expect(process, "ready")?;
         process.say(&json!({"type": "verify", "id": 1, "ops": MESSAGES}))?;
@@ -188,12 +189,13 @@ impl Visit {
         &self,
         process: &mut ExaminedProcess,
         kept: io::Result<Option<Stream>>,
-    ) -> Result<(), String> {
+    ) -> Result<(), CheckError> {
         // Only a subject that meets a wrong byte with more to come may break off the exchange.
         let may_break_off = self.misbehaviour == Misbehaviour::Wrong && self.pattern == Pattern::Stream;
-        if let (Err(error), false) = (&kept, may_break_off) {
-            return Err(format!("breaks the exchange: {error}"));
-        }
+        let _kept = match kept.context(|| "breaks the exchange".to_owned()) {
+            Err(error) if !may_break_off => return Err(error.into()),
+            kept => kept,
+        };
         if self.misbehaviour == Misbehaviour::Slow {
             expect(process, "done")?;
             process.say(&json!({"type": "stop"}))?;
@@ -204,9 +206,9 @@ impl Visit {
     }
 }
 
-fn expect(process: &mut ExaminedProcess, kind: &str) -> Result<Value, String> {
+fn expect(process: &mut ExaminedProcess, kind: &'static str) -> Result<Value, CheckError> {
     let message = process.hear()?;
-    if message["type"] == kind { Ok(message) } else { Err(format!("should send {kind}, not {message}")) }
+    if message["type"] == kind { Ok(message) } else { Err(CheckError::OutOfTurn { kind, message }) }
 }
 
 /// Byte `index` of message `message`, as docs/control-protocol.md has it.

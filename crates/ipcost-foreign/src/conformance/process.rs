@@ -6,18 +6,19 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ipcost_model::protocol::{FromPeer, Hello};
 use ipcost_model::read_message;
-use ipcost_sys::Descriptor;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::process::{Heard, PeerProcess, Spawn, Wake, wait_any};
+use ipcost_sys::{Context, Descriptor};
 use serde_json::Value;
 
+use super::CheckError;
 use super::transcript::Leaving;
 
 /// How long a peer may take to answer: long enough for the slowest start on a busy machine.
 pub const ANSWER: Duration = Duration::from_secs(20);
 /// How long it may take to exit: the second that the protocol allows, and more for a busy machine. A peer that misses
 /// its cue stays much longer.
-const LEAVE: Duration = Duration::from_secs(4);
+pub const LEAVE: Duration = Duration::from_secs(4);
 /// How often to check whether it has exited.
 const LOOK: Duration = Duration::from_millis(2);
 /// This many unsolicited lines are enough for an error.
@@ -39,64 +40,61 @@ impl ExaminedProcess {
         number: u32,
         inherit: Vec<Descriptor>,
         interrupt: &Interrupt,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, CheckError> {
         let began = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mark = format!("{}-{number}-{}", std::process::id(), began.as_nanos());
         let process = PeerProcess::spawn(Spawn { command, inherit, mark: Some(&mark), ..Spawn::default() })
-            .map_err(|error| format!("cannot be started: {}: {error}", command.join(" ")))?;
+            .context(|| format!("cannot be started: {}", command.join(" ")))?;
         Ok(Self { process, interrupt: interrupt.clone(), finished: false })
     }
 
-    pub fn hello(&mut self) -> Result<Hello, String> {
+    pub fn hello(&mut self) -> Result<Hello, CheckError> {
         let line = self.hear()?;
         match serde_json::from_value(line.clone()) {
             Ok(FromPeer::Hello(hello)) => Ok(hello),
-            _ => Err(format!("sent {line} instead of hello")),
+            _ => Err(CheckError::NotHello(line)),
         }
     }
 
     /// Writes a message and its newline.
-    pub fn say(&mut self, message: &Value) -> Result<(), String> {
+    pub fn say(&mut self, message: &Value) -> Result<(), CheckError> {
         self.write(format!("{message}\n").as_bytes())
     }
 
     /// Writes bytes.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), CheckError> {
         match self.process.send(bytes, Instant::now() + ANSWER) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(format!("does not read its standard input: {error}"))
-            }
-            _ => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            sent => Ok(sent.context(|| "does not read its standard input".to_owned())?),
         }
     }
 
     /// Receives its next message.
-    pub fn hear(&mut self) -> Result<Value, String> {
+    pub fn hear(&mut self) -> Result<Value, CheckError> {
         let deadline = Instant::now() + ANSWER;
         loop {
-            match self.process.hear() {
-                Ok(Heard::Line(line)) => return message(&line),
-                Ok(Heard::End) => return Err(self.left()),
-                Ok(Heard::TooLong) => return Err("prints a line without end".to_owned()),
-                Ok(Heard::TooMuchComplaint) => return Err("floods its standard error".to_owned()),
-                Err(error) => return Err(format!("cannot be heard: {error}")),
-                Ok(Heard::Nothing) => {}
+            match self.process.hear().context(|| "cannot be heard".to_owned())? {
+                Heard::Line(line) => return message(&line),
+                Heard::End => return Err(self.left()),
+                Heard::TooLong => return Err("prints a line without end".into()),
+                Heard::TooMuchComplaint => return Err("floods its standard error".into()),
+                Heard::Nothing => {}
             }
-            match wait_any(iter::once(&self.process), &self.interrupt, deadline) {
-                Ok(Wake::Heard) => {}
-                Ok(Wake::Deadline) => return Err(format!("does not answer within {} s", ANSWER.as_secs())),
-                Ok(Wake::Interrupted) => return Err("interrupted".to_owned()),
-                Err(error) => return Err(format!("cannot be waited for: {error}")),
+            let woken = wait_any(iter::once(&self.process), &self.interrupt, deadline);
+            match woken.context(|| "cannot be waited for".to_owned())? {
+                Wake::Heard => {}
+                Wake::Deadline => return Err(CheckError::Silent),
+                Wake::Interrupted => return Err("interrupted".into()),
             }
         }
     }
 
     /// What is known of a process whose standard output has ended too early.
-    fn left(&mut self) -> String {
+    fn left(&mut self) -> CheckError {
         let deadline = Instant::now() + LEAVE;
         while self.process.runs() {
             if Instant::now() >= deadline {
-                return "has closed its standard output".to_owned();
+                return "has closed its standard output".into();
             }
             std::thread::sleep(LOOK);
         }
@@ -105,7 +103,7 @@ impl ExaminedProcess {
         let status = self.process.finish(Instant::now() + LEAVE);
         let status = status.map_or_else(|| "an unknown status".to_owned(), |status| status.to_string());
         let complaint = if complaint.is_empty() { complaint } else { format!(": {complaint}") };
-        format!("has left with {status}{complaint}")
+        CheckError::Left { status, complaint }
     }
 
     /// Closes its standard input.
@@ -120,13 +118,13 @@ impl ExaminedProcess {
     }
 
     /// Waits until it and everything it started have exited.
-    pub fn gone(&mut self, with: Leaving) -> Result<(), String> {
+    pub fn gone(&mut self, with: Leaving) -> Result<(), CheckError> {
         let deadline = Instant::now() + LEAVE;
         let mut said = Vec::new();
         while self.process.runs() {
             self.collect(&mut said);
             if Instant::now() >= deadline {
-                return Err(format!("is still there after {} s", LEAVE.as_secs()));
+                return Err(CheckError::Stays);
             }
             std::thread::sleep(LOOK);
         }
@@ -137,7 +135,7 @@ impl ExaminedProcess {
                 break;
             }
             if Instant::now() >= deadline {
-                return Err(format!("has left processes behind: {}", left.join(", ")));
+                return Err(CheckError::Leftovers(left.join(", ")));
             }
             std::thread::sleep(LOOK);
         }
@@ -145,10 +143,10 @@ impl ExaminedProcess {
         let status = self.process.finish(Instant::now() + LEAVE).ok_or("cannot be waited for")?;
         match with {
             Leaving::Any => Ok(()),
-            _ if !said.is_empty() => Err(format!("sent more than it was asked for: {}", said.join(" "))),
-            Leaving::Success if !status.success() => Err(format!("left with {status} instead of 0")),
+            _ if !said.is_empty() => Err(CheckError::Unasked(said.join(" "))),
+            Leaving::Success if !status.success() => Err(CheckError::Status(status)),
             Leaving::Failure if status.success() => {
-                Err("left with status 0, as if nothing had failed".to_owned())
+                Err("left with status 0, as if nothing had failed".into())
             }
             _ => Ok(()),
         }
@@ -178,10 +176,9 @@ impl Drop for ExaminedProcess {
 }
 
 /// Parses a line as a protocol message.
-fn message(line: &[u8]) -> Result<Value, String> {
-    read_message(line).map_err(|error| format!("{error}: {}", shown(line)))?;
-    serde_json::from_slice(line)
-        .map_err(|error| format!("prints a line that is not a message ({error}): {}", shown(line)))
+fn message(line: &[u8]) -> Result<Value, CheckError> {
+    read_message(line).map_err(|error| CheckError::Message { error, line: shown(line) })?;
+    Ok(serde_json::from_slice(line)?)
 }
 
 fn shown(line: &[u8]) -> String {

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::process::ExaminedProcess;
 use super::transcript::Leaving;
-use super::{ExaminedPeer, SuiteError};
+use super::{CheckError, ExaminedPeer, SuiteError};
 
 /// Distinct sizes, so that one is not mistaken for the other.
 const SIZES: (u64, u64) = (1009, 64);
@@ -41,7 +41,7 @@ impl<'a> Setup<'a> {
         subject: &'a ExaminedPeer,
         native: &'a [String],
         interrupt: &'a Interrupt,
-    ) -> Result<Result<Self, String>, SuiteError> {
+    ) -> Result<Result<Self, CheckError>, SuiteError> {
         let dir = PrivateDir::create()?;
         let meet = || {
             let mut process = ExaminedProcess::start(&subject.command, 0, Vec::new(), interrupt)?;
@@ -54,7 +54,7 @@ impl<'a> Setup<'a> {
         Ok(meet().map(|hello| Self { subject, hello, native, interrupt, dir, count: Counter::new(0) }))
     }
 
-    pub fn start(&self, who: Who, inherit: Vec<Descriptor>) -> Result<ExaminedProcess, String> {
+    pub fn start(&self, who: Who, inherit: Vec<Descriptor>) -> Result<ExaminedProcess, CheckError> {
         let command = match who {
             Who::Subject => &self.subject.command,
             Who::Native => self.native,
@@ -68,11 +68,11 @@ impl<'a> Setup<'a> {
     }
 
     /// Creates what a cell needs before its peers start.
-    pub fn provision(&self, cell: &Cell) -> Result<Provision, String> {
+    pub fn provision(&self, cell: &Cell) -> Result<Provision, CheckError> {
         let transport = transport::find(&cell.transport).ok_or("there is no such transport")?;
         let name = format!("s{}", self.fresh());
         let place = Rendezvous { dir: self.dir.path(), name: &name, cell };
-        transport.provision(&place).map_err(|error| error.to_string())
+        Ok(transport.provision(&place)?)
     }
 
     /// A place for the suite's own sockets.
@@ -111,10 +111,10 @@ impl<'a> Setup<'a> {
     }
 }
 
-fn check_hello(hello: &Hello) -> Result<(), String> {
-    let lacks = |what: &str| Err(format!("has no {what} in its hello"));
+fn check_hello(hello: &Hello) -> Result<(), CheckError> {
+    let lacks = |what| Err(CheckError::Incomplete(what));
     if hello.protocol != PROTOCOL {
-        return Err(format!("speaks version {} of the protocol, and this is {PROTOCOL}", hello.protocol));
+        return Err(CheckError::Version(hello.protocol));
     }
     match hello {
         _ if hello.peer.trim().is_empty() => lacks("peer"),

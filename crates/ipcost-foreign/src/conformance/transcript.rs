@@ -153,13 +153,10 @@ impl Transcript {
     }
 }
 
-pub fn parse(text: &str) -> Result<Transcript, String> {
-    let wrong = |line: usize, error: serde_json::Error| format!("line {line}: {error}");
-    let mut lines = (1..).zip(text.lines());
-    let (_, header) = lines.next().ok_or("it is empty")?;
-    let header = serde_json::from_str(header).map_err(|error| wrong(1, error))?;
-    let step = |(number, line)| serde_json::from_str(line).map_err(|error| wrong(number, error));
-    Ok(Transcript { header, steps: lines.map(step).collect::<Result<_, _>>()? })
+pub fn parse(text: &str) -> serde_json::Result<Transcript> {
+    let mut lines = text.lines();
+    let header = serde_json::from_str(lines.next().unwrap_or_default())?;
+    Ok(Transcript { header, steps: lines.map(serde_json::from_str).collect::<Result<_, _>>()? })
 }
 
 #[cfg(test)]

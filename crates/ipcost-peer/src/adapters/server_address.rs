@@ -200,8 +200,7 @@ impl ServerAddress {
         if let Some(socket) = self.socket().filter(|_| self.is_remote()) {
             return Ok(transport::elsewhere(socket, nodelay));
         }
-        let found =
-            transport::find(self.transport).ok_or_else(|| SysError::UnknownTransport(self.transport))?;
+        let found = transport::find(self.transport).ok_or(SysError::UnknownTransport(self.transport))?;
         for (name, value) in [("tcp_nodelay", nodelay), ("spread_sources", spreads_sources)] {
             options.set(name, OptionValue::Bool(value)).expect("an option of TCP");
         }

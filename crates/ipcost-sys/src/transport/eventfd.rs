@@ -46,10 +46,7 @@ impl Transport for Eventfd {
     }
 
     fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
-        inherited::share(
-            place.cell,
-            |_| Ok(counter::create().context(|| "cannot make a counter".to_owned())?),
-        )
+        inherited::share(place.cell, |_| counter::create().context(|| "cannot make a counter".to_owned()))
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, SysError> {

@@ -137,5 +137,5 @@ impl Client for FifoClient {
 }
 
 fn reading(path: &str) -> Result<Descriptor, SysError> {
-    Ok(open_to_read(Path::new(path)).context(|| format!("cannot open {path} for reading"))?)
+    open_to_read(Path::new(path)).context(|| format!("cannot open {path} for reading"))
 }

@@ -109,7 +109,10 @@ pub fn find(name: &str) -> Option<&'static dyn Transport> {
 pub fn fits(cell: &Cell) -> Result<(), SysError> {
     calling::probe(io_of(cell))?;
     fits_pieces(cell)?;
-    vmsplice::probe(pipe_send_of(cell))?;
+    let value = pipe_send_of(cell);
+    if value != WRITE && !vmsplice::EXISTS {
+        return Err(SysError::LinuxAlone { option: "pipe_send", value: value.to_owned() });
+    }
     find(&cell.transport).map_or(Ok(()), |known| known.fits(cell))
 }
 
@@ -139,12 +142,8 @@ fn pieces_of(cell: &Cell, role: PeerRole) -> Option<Pieces> {
 fn fits_pieces(cell: &Cell) -> Result<(), SysError> {
     let (options, in_pieces) = (&cell.options, cell.options.writes().is_some_and(|count| count > 1));
     if !in_pieces {
-        let needs = [
-            ("join", "join takes writes of at least 2"),
-            ("writes_by", "writes_by takes writes of at least 2"),
-        ];
-        let alone = needs.into_iter().find(|(name, _)| options.get(name).is_some());
-        return alone.map_or(Ok(()), |(_, needs)| Err(SysError::Invalid(needs)));
+        let alone = ["join", "writes_by"].into_iter().find(|name| options.get(name).is_some());
+        return alone.map_or(Ok(()), |option| Err(SysError::FewWrites(option)));
     }
     supported(pieces::LACKS)?;
     if io_of(cell) != calling::BLOCKING {

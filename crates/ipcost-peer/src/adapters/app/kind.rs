@@ -496,18 +496,14 @@ pub(super) fn line<'a>(bytes: &'a [u8], wrong: &'static str) -> Result<Option<&'
 
 /// The bytes of a reply that are taken of one that comes in pieces of `step` bytes, and whether it is then complete.
 #[cfg(test)]
-pub(super) fn taken_by(
-    speech: &mut dyn Speech,
-    reply: &[u8],
-    step: usize,
-) -> Result<(usize, bool), PeerError> {
+pub(super) fn taken_by(speech: &mut dyn Speech, reply: &[u8], step: usize) -> (usize, bool) {
     let (mut from, mut to) = (0, 0);
     loop {
         to = (to + step).min(reply.len());
-        let taken = speech.take(&reply[from..to])?;
+        let taken = speech.take(&reply[from..to]).unwrap();
         from += taken.bytes;
         if taken.complete || to == reply.len() {
-            return Ok((from, taken.complete));
+            return (from, taken.complete);
         }
     }
 }

@@ -253,7 +253,7 @@ mod tests {
         let reply: &[u8] = b"*3\r\n$5\r\nab\r\nc\r\n*2\r\n:1\r\n$-1\r\n+x\r\n";
         for step in 1..=reply.len() {
             let mut speech = commands("PING").unwrap();
-            assert_eq!(taken_by(&mut speech, reply, step).unwrap(), (reply.len(), true), "{step}");
+            assert_eq!(taken_by(&mut speech, reply, step), (reply.len(), true), "{step}");
         }
         let two = b"+PONG\r\n+PONG\r\n";
         assert_eq!(commands("PING").unwrap().take(two).unwrap(), Taken { bytes: 7, complete: true });
