@@ -6,19 +6,20 @@ mod clients;
 mod loads;
 mod ours;
 mod server;
-mod show;
 
 use anyhow::{Context, Result, bail, ensure};
 use ipcost_features::app::{ServerKind, find};
 use ipcost_model::Placement;
-use ipcost_stats::{Interval, Random, epoch_interval};
+use ipcost_stats::{Random, epoch_interval, median};
 
 use self::loads::{SERVERS, ServerLoad, Tested};
 use self::server::{ServerSocket, StartedServer};
-use self::show::LoadRow;
 use crate::common::{build_ipcost, processors};
+use crate::table::TextTable;
 use crate::tools::tried;
-use crate::verdict::{BenchVerdict, verdict};
+use crate::verdict::{
+    BenchVerdict, ComparedRow, ensure_none_wrong, print_compared, quotient_or_none, time_or_none, verdict,
+};
 
 /// The probability that a row's interval misses.
 const ALPHA: f64 = 0.05;
@@ -68,12 +69,16 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
             subjects.extend(measured(tested, &can, turns, &SubjectAt { kind, server: &server, client })?);
         }
     }
-    let rows: Vec<LoadRow> = subjects.iter().map(row).collect();
-    show::print(&rows, &not_run);
-    let wrong: Vec<&str> =
-        rows.iter().filter(|row| row.verdict.is_wrong()).map(|row| row.name.as_str()).collect();
-    ensure!(wrong.is_empty(), "{} of {} loads failed: {}", wrong.len(), rows.len(), wrong.join("; "));
-    Ok(())
+    let rows: Vec<ComparedRow<7>> = subjects.iter().map(row).collect();
+    let table = TextTable {
+        header: ["load", "by", "unix", "tcp", "unix / tcp", "ipcost / tool", "verdict"],
+        numbers: 2..4,
+        rows: rows.iter().flat_map(|row| row.lines.iter().cloned()).collect(),
+    };
+    print_compared(&table, "Times are of one request, ratios are unix / tcp.", &rows, &not_run);
+    println!();
+    table.markdown().iter().for_each(|line| println!("{line}"));
+    ensure_none_wrong(&rows, "loads")
 }
 
 /// A server, and the processor of those who ask it.
@@ -144,24 +149,41 @@ fn theirs(load: &ServerLoad, at: &SubjectAt<'_>, unix_first: bool) -> Result<Loa
     Ok(LoadTimes { unix_ns, tcp_ns, ratio: unix_ns / tcp_ns })
 }
 
-fn row(subject: &LoadSubject) -> LoadRow {
+/// Two lines for each load, so that both ratios are one below the other.
+fn row(subject: &LoadSubject) -> ComparedRow<7> {
+    let LoadSubject { tested, load, theirs, ours, failure } = subject;
     let over = |logs: Vec<f64>| epoch_interval(&logs, ALPHA).map(|found| found.interval);
-    let ratio = |all: &[LoadTimes]| over(all.iter().map(|times| times.ratio.ln()).collect());
-    let pairs = subject.ours.iter().zip(&subject.theirs);
-    let quotient: Option<Interval> =
-        over(pairs.map(|(ours, theirs)| (ours.ratio / theirs.ratio).ln()).collect());
-    let verdict = match (&subject.failure, &quotient) {
-        (None, Some(quotient)) => verdict(quotient, subject.load.differs),
+    let pairs = ours.iter().zip(theirs);
+    let quotient = over(pairs.map(|(ours, theirs)| (ours.ratio / theirs.ratio).ln()).collect());
+    let verdict = match (failure, &quotient) {
+        (None, Some(quotient)) => verdict(quotient, load.differs),
         _ => BenchVerdict::Failed,
     };
-    LoadRow {
-        name: subject.tested.name(subject.load),
-        tool: subject.load.tool.name,
-        theirs: show::LoadSide::of(&subject.theirs, ratio(&subject.theirs)),
-        ours: show::LoadSide::of(&subject.ours, ratio(&subject.ours)),
-        quotient,
-        differs: subject.load.differs,
+    let line = |name: &str, by: &str, all: &[LoadTimes], quotient: String, word: &str| {
+        let time = |time_ns: fn(&LoadTimes) -> f64| {
+            time_or_none(median(&all.iter().map(time_ns).collect::<Vec<_>>()))
+        };
+        let ratio = over(all.iter().map(|times| times.ratio.ln()).collect());
+        let (unix, tcp) = (time(|times| times.unix_ns), time(|times| times.tcp_ns));
+        [
+            name.to_owned(),
+            by.to_owned(),
+            unix,
+            tcp,
+            quotient_or_none(ratio.as_ref()),
+            quotient,
+            word.to_owned(),
+        ]
+    };
+    let (name, tool) = (tested.name(load), load.tool.name);
+    ComparedRow {
+        lines: vec![
+            line(&name, tool, theirs, String::new(), ""),
+            line("", "ipcost", ours, quotient_or_none(quotient.as_ref()), verdict.word()),
+        ],
+        remark: load.differs.map(|reason| (format!("{name} by {tool}"), format!("{}.", reason.text()))),
+        name,
         verdict,
-        failure: subject.failure.clone(),
+        failure: failure.clone(),
     }
 }

@@ -119,14 +119,61 @@ impl BenchRecord {
     }
 }
 
+/// Some work over a transport, by plain programs and by peers.
+#[derive(Clone)]
+pub struct BenchSubject {
+    pub pattern: &'static str,
+    pub transport: &'static str,
+    pub size: u64,
+    pub placement: Placement,
+    /// Operations that are not timed, before those that are.
+    pub lead_in: u64,
+    pub ops: u64,
+    /// The pause before each operation; 0 for none.
+    pub pause_ns: u64,
+}
+
+impl BenchSubject {
+    /// One operation back to back, until it is calibrated.
+    pub fn new(pattern: &'static str, transport: &'static str, size: u64, placement: Placement) -> Self {
+        Self { pattern, transport, size, placement, lead_in: 1, ops: 1, pause_ns: 0 }
+    }
+
+    /// The numbers that a plain program of `bench/plain` prints of it, under these settings of its environment.
+    pub fn plain(&self, program: &Path, settings: &[(&str, &str)], more: &[&str]) -> Result<Vec<f64>> {
+        let (client, server) = processors(self.placement)?;
+        let counts = [self.size, self.lead_in, self.ops, client as u64, server as u64];
+        let counts = counts.map(|count| count.to_string());
+        let mut words = vec![path_text(program)?, self.pattern, self.transport];
+        words.extend(counts.iter().map(String::as_str).chain(more.iter().copied()));
+        let mut program = xtask::shell::command(&words);
+        program.env("PAUSE_NS", self.pause_ns.to_string()).envs(settings.iter().copied());
+        let output = program.output().with_context(|| words.join(" "))?;
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        ensure!(
+            output.status.success(),
+            "failed: {} with {settings:?}: {}",
+            words.join(" "),
+            complaint.trim()
+        );
+        let text = String::from_utf8(output.stdout)?;
+        text.split_whitespace()
+            .map(|word| word.parse().with_context(|| format!("not a number: {word}")))
+            .collect()
+    }
+}
+
 /// Lets every contender of every subject measure once per round, in a fresh random order.
 pub fn interleave(
-    order: &mut [(usize, usize)],
+    contenders: &[usize],
     random: &mut Random,
     mut measure: impl FnMut(usize, usize) -> Result<()>,
 ) -> Result<()> {
-    random.shuffle(order);
-    order.iter().try_for_each(|(subject, contender)| measure(*subject, *contender))
+    let all = contenders.iter().enumerate();
+    let mut order: Vec<(usize, usize)> =
+        all.flat_map(|(subject, count)| (0..*count).map(move |contender| (subject, contender))).collect();
+    random.shuffle(&mut order);
+    order.into_iter().try_for_each(|(subject, contender)| measure(subject, contender))
 }
 
 /// A ratio with its interval, from logarithms.
@@ -173,15 +220,19 @@ fn in_dir(dir: &Path, words: &[&str]) -> Result<()> {
     run_command(command, words)
 }
 
-/// The numbers that a plain program prints, one per word. It draws where its buffers begin, unless it is told.
-pub fn numbers(words: &[&str], offsets: Option<&str>) -> Result<Vec<f64>> {
-    let mut program = xtask::shell::command(words);
-    program.envs(offsets.map(|offsets| ("OFFSETS", offsets)));
-    let output = program.output().with_context(|| words.join(" "))?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "failed: {}: {}", words.join(" "), complaint.trim());
-    let text = String::from_utf8(output.stdout)?;
-    text.split_whitespace()
-        .map(|word| word.parse().with_context(|| format!("not a number: {word}")))
-        .collect()
+/// What the program prints as JSON. It knows nothing of the runs that the user has saved.
+pub fn ipcost_json(command: &str, words: &[&str]) -> Result<Vec<u8>> {
+    let (program, nothing_saved) = (ipcost(), tempfile::tempdir()?);
+    let words = [&[path_text(&program)?, command, "--json", "-"], words].concat();
+    let output = xtask::shell::command(&words).env("IPCOST_DATA_DIR", nothing_saved.path()).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(output.stdout)
+}
+
+/// Runs a job as a user does; gives the document as JSON.
+pub fn ipcost_run(job: &str, options: &[&str]) -> Result<Vec<u8>> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("job.toml");
+    std::fs::write(&path, job)?;
+    ipcost_json("run", &[&[path_text(&path)?, "--quiet", "--no-save"], options].concat())
 }

@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use ipcost_model::Placement;
 use ipcost_stats::{Random, epoch_interval};
 
-use crate::common::{BenchRecord, build_plain, interleave, processors, ratio_text};
-use xtask::shell::{command, path_text};
+use crate::common::{BenchRecord, BenchSubject, build_plain, interleave, ratio_text};
 
 /// Habits of `bench/plain/bare.c`, in words: what it does otherwise than the measured side.
 const HABITS: [(&str, &str); 9] = [
@@ -33,14 +32,6 @@ const MARGIN: f64 = 0.048_790_164;
 /// The probability that any interval of a habit misses.
 const ALPHA: f64 = 0.05;
 
-/// The same work over each transport.
-struct HabitLoad {
-    pattern: &'static str,
-    size: u64,
-    placement: Placement,
-    ops: [u64; 2],
-}
-
 /// Runs plain programs with each habit and without, by turns, and shows what a habit changes: each transport's cost, and their
 /// ratio.
 pub fn bench(epochs: u32, only: &[&str]) -> Result<()> {
@@ -51,70 +42,58 @@ pub fn bench(epochs: u32, only: &[&str]) -> Result<()> {
     }
     let habits: Vec<(&str, &str)> =
         HABITS.into_iter().filter(|(name, _)| only.is_empty() || only.contains(name)).collect();
-    let mut loads = Vec::new();
+    let mut subjects = Vec::new();
     for placement in PLACEMENTS {
         for (pattern, size) in PATTERNS.into_iter().flat_map(|pattern| SIZES.map(|size| (pattern, size))) {
-            let mut load = HabitLoad { pattern, size, placement, ops: [1; 2] };
-            for transport in 0..TRANSPORTS.len() {
-                load.ops[transport] = calibrated(&bare, &load, transport)?;
+            for transport in TRANSPORTS {
+                let subject = BenchSubject::new(pattern, transport, size, placement);
+                subjects.push(calibrated(&bare, subject)?);
             }
-            loads.push(load);
         }
     }
-    let each = TRANSPORTS.len();
-    let mut order: Vec<(usize, usize)> = (0..loads.len() * each)
-        .flat_map(|subject| (0..=habits.len()).map(move |habit| (subject, habit)))
-        .collect();
+    let contenders = vec![1 + habits.len(); subjects.len()];
     let (mut record, mut random) = (BenchRecord::default(), Random::new(1));
     for epoch in 0..epochs as usize {
-        interleave(&mut order, &mut random, |subject, contender| {
+        interleave(&contenders, &mut random, |index, contender| {
             let habit = contender.checked_sub(1).map_or("", |habit| habits[habit].0);
-            let load = &loads[subject / each];
-            let ops = load.ops[subject % each];
-            let took_ns = run(&bare, load, TRANSPORTS[subject % each], ops, habit)?;
-            record.add(subject, contender, epoch, took_ns / ops as f64);
+            let subject = &subjects[index];
+            record.add(index, contender, epoch, run(&bare, subject, habit)? / subject.ops as f64);
             Ok(())
         })?;
         eprint!("\rxtask: {} of {epochs} turns", epoch + 1);
     }
     eprintln!();
-    show(&loads, &habits, &record);
+    show(&subjects, &habits, &record);
     Ok(())
 }
 
-fn run(bare: &Path, load: &HabitLoad, transport: &str, ops: u64, habit: &str) -> Result<f64> {
-    let (client, server) = processors(load.placement)?;
-    let numbers =
-        [load.size, (ops / 4).max(1), ops, client as u64, server as u64].map(|number| number.to_string());
-    let mut words = vec![path_text(bare)?, load.pattern, transport];
-    words.extend(numbers.iter().map(String::as_str));
-    let mut program = command(&words);
-    program.env("HABIT", habit);
-    let output = program.output()?;
-    if !output.status.success() {
-        bail!("failed with HABIT={habit}: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(String::from_utf8(output.stdout)?.trim().parse()?)
+fn run(bare: &Path, subject: &BenchSubject, habit: &str) -> Result<f64> {
+    subject.plain(bare, &[("HABIT", habit)], &[])?.first().copied().context("it printed no time")
 }
 
-/// Operations that last as long as a batch, by programs without a habit.
-fn calibrated(bare: &Path, load: &HabitLoad, transport: usize) -> Result<u64> {
-    let mut ops = 50;
+/// With operations that last as long as a batch, by programs without a habit.
+fn calibrated(bare: &Path, mut subject: BenchSubject) -> Result<BenchSubject> {
+    subject.ops = 50;
     for _ in 0..3 {
-        let took_ns = run(bare, load, TRANSPORTS[transport], ops, "")?;
-        ops = ((BATCH.as_nanos() as f64 / took_ns * ops as f64) as u64).max(10);
+        subject.lead_in = (subject.ops / 4).max(1);
+        let took_ns = run(bare, &subject, "")?;
+        subject.ops = ((BATCH.as_nanos() as f64 / took_ns * subject.ops as f64) as u64).max(10);
     }
-    Ok(ops)
+    subject.lead_in = (subject.ops / 4).max(1);
+    Ok(subject)
 }
 
-fn show(loads: &[HabitLoad], habits: &[(&str, &str)], record: &BenchRecord) {
-    let alpha = ALPHA / loads.len() as f64;
+/// Subjects are loads, each over every transport.
+fn show(subjects: &[BenchSubject], habits: &[(&str, &str)], record: &BenchRecord) {
     let each = TRANSPORTS.len();
+    let alpha = ALPHA / (subjects.len() / each) as f64;
     println!(
         "| what is done otherwise | load | cost, unix | cost, tcp | unix / tcp | |\n|---|---|---|---|---|---|"
     );
     for (habit, (_, words)) in habits.iter().enumerate() {
-        for (index, load) in loads.iter().enumerate() {
+        for (index, BenchSubject { pattern, size, placement, .. }) in
+            subjects.iter().step_by(each).enumerate()
+        {
             let shown = |transport: usize| {
                 let found = record.ratio(index * each + transport, habit + 1, 0, alpha);
                 found.map_or_else(|| "–".to_owned(), |found| ratio_text(&found).0)
@@ -129,13 +108,9 @@ fn show(loads: &[HabitLoad], habits: &[(&str, &str)], record: &BenchRecord) {
                 Some((lo, hi)) if lo > -MARGIN && hi < MARGIN => "does not",
                 _ => "open",
             };
+            let (unix, tcp) = (shown(0), shown(1));
             println!(
-                "| {words} | {} {} B, {} | {} | {} | {ratio} ({bounds}) | {verdict} |",
-                load.pattern,
-                load.size,
-                load.placement,
-                shown(0),
-                shown(1)
+                "| {words} | {pattern} {size} B, {placement} | {unix} | {tcp} | {ratio} ({bounds}) | {verdict} |"
             );
         }
     }

@@ -1,4 +1,4 @@
-//! The docs' figures, measured: `cargo xtask bench`, `cargo xtask ledgers` and `cargo xtask tables`.
+//! The docs' figures, measured: `cargo xtask bench`, `figures`, `glyphs` and `tables`.
 
 mod apps;
 mod book;

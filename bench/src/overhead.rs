@@ -8,8 +8,7 @@ use ipcost_model::Placement;
 use ipcost_stats::Random;
 
 use crate::common::{
-    BenchCells, BenchRecord, build_c_peer, build_ipcost, build_plain, interleave, numbers, processors,
-    ratio_text,
+    BenchCells, BenchRecord, BenchSubject, build_c_peer, build_ipcost, build_plain, interleave, ratio_text,
 };
 use xtask::dist;
 use xtask::shell::path_text;
@@ -31,37 +30,23 @@ const LEAD_IN: Duration = Duration::from_millis(5);
 const ROUNDS: usize = 2;
 /// The probability that any of a column's intervals misses.
 const ALPHA: f64 = 0.05;
-const CONTENDERS: [&str; 3] = ["bare", "native", "c"];
-/// The native peer of the packaged binary, in place of the C peer.
-const STATIC: &str = "static";
+/// The peers that are compared with the bare program.
+const PEERS: [&str; 2] = ["native", "c"];
+/// The same, with the native peer of the packaged binary in place of the C peer.
+const PACKAGED: [&str; 2] = ["native", "static"];
 
-/// One loop over one transport in one placement.
-struct LoopSubject {
-    name: String,
-    words: [String; 3],
-    placement: Placement,
-    lead_in: u64,
-    ops: u64,
-    /// The peers to compare with the bare program.
-    peers: &'static [&'static str],
+fn name(subject: &BenchSubject) -> String {
+    let BenchSubject { pattern, transport, size, placement, .. } = subject;
+    format!("{pattern}/{transport}/{size}/{placement}")
 }
 
-impl LoopSubject {
-    fn new(pattern: &str, transport: &str, size: u64, placement: Placement) -> Self {
-        Self {
-            name: format!("{pattern}/{transport}/{size}/{placement}"),
-            words: [pattern.to_owned(), transport.to_owned(), size.to_string()],
-            placement,
-            lead_in: 1,
-            ops: 1,
-            // The C peer has no rings.
-            peers: if transport.starts_with("shm") { &CONTENDERS[1..2] } else { &CONTENDERS[1..] },
-        }
-    }
+fn is_ring(subject: &BenchSubject) -> bool {
+    subject.transport.starts_with("shm")
+}
 
-    fn is_ring(&self) -> bool {
-        self.words[1].starts_with("shm")
-    }
+/// The peers that can do it: the C peer has no rings.
+fn peers_of<'a>(subject: &BenchSubject, peers: &'a [&'static str; 2]) -> &'a [&'static str] {
+    if is_ring(subject) && *peers == PEERS { &peers[..1] } else { peers }
 }
 
 /// Compares the loops of the native peer and of the C peer with a program that makes only the same system calls, in
@@ -70,7 +55,7 @@ impl LoopSubject {
 /// # Errors
 /// If something cannot be built or measured. Missing the aim is not an error: it is a figure.
 pub fn bench(epochs: usize, only: &[&str]) -> Result<()> {
-    let (subjects, record) = measured(subjects(), epochs, only, false)?;
+    let (subjects, record) = measured(subjects(), &PEERS, epochs, only, false)?;
     show(&subjects, &record, &meets_aim);
     Ok(())
 }
@@ -82,19 +67,14 @@ fn meets_aim((_, hi): (f64, f64)) -> &'static str {
 /// Compares the native peer of the static binary that is packaged with that of the usual build, which takes its library
 /// of C from the system.
 pub fn packaged(epochs: usize, only: &[&str]) -> Result<()> {
-    const PEERS: [&str; 2] = ["native", STATIC];
-    let mut all = subjects();
-    for subject in &mut all {
-        subject.peers = &PEERS;
-    }
-    let (subjects, record) = measured(all, epochs, only, false)?;
+    let (subjects, record) = measured(subjects(), &PACKAGED, epochs, only, false)?;
     let alpha = ALPHA / subjects.len() as f64;
     println!("{:<28} {:>13}  {:<15} aim", "", "static/native", "interval");
     for (index, subject) in subjects.iter().enumerate() {
         let Some(found) = record.ratio(index, 2, 1, alpha) else { continue };
         let aim = found.bounds.map_or("open", |(lo, hi)| meets_aim((lo.exp(), hi.exp())));
         let (ratio, bounds) = ratio_text(&found);
-        println!("{:<28} {ratio:>13}  {bounds:<15} {aim}", subject.name);
+        println!("{:<28} {ratio:>13}  {bounds:<15} {aim}", name(subject));
     }
     Ok(())
 }
@@ -106,10 +86,10 @@ pub fn streams(epochs: usize, only: &[&str]) -> Result<()> {
     let mut subjects = Vec::new();
     for placement in PLACEMENTS {
         for transport in ["unix", "tcp"] {
-            subjects.extend(SIZES.map(|size| LoopSubject::new("stream", transport, size, placement)));
+            subjects.extend(SIZES.map(|size| BenchSubject::new("stream", transport, size, placement)));
         }
     }
-    let (subjects, record) = measured(subjects, epochs, only, true)?;
+    let (subjects, record) = measured(subjects, &PEERS, epochs, only, true)?;
     let is_far = |(lo, hi): (f64, f64)| hi < FARTHEST.0 || lo > FARTHEST.1;
     let is_near = |(lo, hi): (f64, f64)| FARTHEST.0 <= lo && hi <= FARTHEST.1;
     show(&subjects, &record, &|bounds| match (is_far(bounds), is_near(bounds)) {
@@ -122,57 +102,49 @@ pub fn streams(epochs: usize, only: &[&str]) -> Result<()> {
         let bounds = record.ratio(*index, 1, 0, alpha).and_then(|found| found.bounds);
         bounds.is_some_and(|(lo, hi)| is_far((lo.exp(), hi.exp())))
     };
-    let wrong: Vec<&str> =
-        (0..subjects.len()).filter(far).map(|index| subjects[index].name.as_str()).collect();
+    let wrong: Vec<String> = (0..subjects.len()).filter(far).map(|index| name(&subjects[index])).collect();
     ensure!(wrong.is_empty(), "over 15 % from the bare program: {}", wrong.join(", "));
     Ok(())
 }
 
 /// Measures the loops by turns; with `draws`, bare programs draw their layouts by themselves.
 fn measured(
-    mut subjects: Vec<LoopSubject>,
+    mut subjects: Vec<BenchSubject>,
+    peers: &[&'static str; 2],
     epochs: usize,
     only: &[&str],
     draws: bool,
-) -> Result<(Vec<LoopSubject>, BenchRecord)> {
+) -> Result<(Vec<BenchSubject>, BenchRecord)> {
     if cfg!(not(target_os = "linux")) {
         bail!("the bare program is written for Linux");
     }
     build_ipcost()?;
     let (bare, ring, c) = (build_plain("bare")?, build_plain("ring")?, build_c_peer()?);
-    let of = |subject: &LoopSubject| if subject.is_ring() { &ring } else { &bare };
-    subjects.retain(|subject| only.is_empty() || only.iter().any(|part| subject.name.contains(part)));
+    let of = |subject: &BenchSubject| if is_ring(subject) { &ring } else { &bare };
+    subjects.retain(|subject| only.is_empty() || only.iter().any(|part| name(subject).contains(part)));
     ensure!(!subjects.is_empty(), "no loop is called {}", only.join(" or "));
     for subject in &mut subjects {
         calibrate(of(subject), subject)?;
     }
-    let mut peers = vec![("c", vec![path_text(&c)?.to_owned()])];
-    if subjects.iter().any(|subject| subject.peers.contains(&STATIC)) {
-        peers = vec![(STATIC, vec![path_text(&dist::static_binary()?)?.to_owned(), "peer".to_owned()])];
-    }
-    let mut cells = BenchCells::new(&job(&subjects), &peers)?;
-    let mut order: Vec<(usize, usize)> = (0..subjects.len())
-        .flat_map(|subject| (0..=subjects[subject].peers.len()).map(move |contender| (subject, contender)))
-        .collect();
-    let first_cells: Vec<usize> = subjects
-        .iter()
-        .scan(0, |next, subject| {
-            let first = *next;
-            *next += subject.peers.len();
-            Some(first)
-        })
-        .collect();
+    let command = match *peers {
+        PACKAGED => vec![path_text(&dist::static_binary()?)?.to_owned(), "peer".to_owned()],
+        _ => vec![path_text(&c)?.to_owned()],
+    };
+    let mut cells = BenchCells::new(&job(&subjects, peers), &[(peers[1], command)])?;
+    let contenders: Vec<usize> = subjects.iter().map(|subject| 1 + peers_of(subject, peers).len()).collect();
+    // Each peer has a cell; the bare program has none.
+    let first_cell = |index: usize| contenders[..index].iter().map(|count| count - 1).sum::<usize>();
     let (mut record, mut random) = (BenchRecord::default(), Random::new(1));
     for epoch in 0..epochs {
         cells.start_epoch()?;
         for _ in 0..ROUNDS {
-            interleave(&mut order, &mut random, |index, contender| {
+            interleave(&contenders, &mut random, |index, contender| {
                 let subject = &subjects[index];
                 let cost = match contender {
                     // The same layout for all, unless plain programs are to draw their own.
                     0 if draws => run_bare(of(subject), subject, None)?,
-                    0 => run_bare(of(subject), subject, Some(&cells.offsets(first_cells[index])))?,
-                    peer => cells.measure(first_cells[index] + peer - 1, subject.lead_in, subject.ops)?,
+                    0 => run_bare(of(subject), subject, Some(&cells.offsets(first_cell(index))))?,
+                    peer => cells.measure(first_cell(index) + peer - 1, subject.lead_in, subject.ops)?,
                 };
                 record.add(index, contender, epoch, cost);
                 Ok(())
@@ -185,7 +157,7 @@ fn measured(
     Ok((subjects, record))
 }
 
-fn subjects() -> Vec<LoopSubject> {
+fn subjects() -> Vec<BenchSubject> {
     let mut all = Vec::new();
     for placement in PLACEMENTS {
         for (pattern, size) in LOOPS {
@@ -196,7 +168,7 @@ fn subjects() -> Vec<LoopSubject> {
                 _ => true,
             };
             for transport in TRANSPORTS.iter().chain(rings).filter(can) {
-                all.push(LoopSubject::new(pattern, transport, size, placement));
+                all.push(BenchSubject::new(pattern, transport, size, placement));
             }
         }
     }
@@ -206,43 +178,38 @@ fn subjects() -> Vec<LoopSubject> {
 /// A cell for each subject and peer. Sources are not spread: that is a call of ours, with a separate cost. Streams
 /// turn Nagle's algorithm off, like the bare program: at the end of a batch it would wait for a delayed
 /// acknowledgement.
-fn job(subjects: &[LoopSubject]) -> String {
+fn job(subjects: &[BenchSubject], peers: &[&'static str; 2]) -> String {
     let mut job = String::from("latency = \"off\"\nepochs = 1\n");
     for subject in subjects {
-        let LoopSubject { words: [pattern, transport, size], placement, peers, .. } = subject;
+        let BenchSubject { pattern, transport, size, placement, .. } = subject;
         let ring = RINGS.iter().find(|(name, _)| name == transport);
-        let options = match (pattern.as_str(), transport.as_str()) {
+        let options = match (*pattern, *transport) {
             ("connect", "tcp") => "options = { spread_sources = false }\n",
             ("stream", "tcp") => "options = { tcp_nodelay = true }\n",
             _ => ring.map_or("", |(_, options)| options),
         };
         let transport = transport.trim_end_matches("-spin");
-        for peer in *peers {
+        for peer in peers_of(subject, peers) {
             job.push_str(&format!(
                 "[[cells]]\npattern = \"{pattern}\"\ntransport = \"{transport}\"\nsize = {size}\nplacement = \"{placement}\"\nclient = \"{peer}\"\nserver = \"{peer}\"\n{options}"
             ));
         }
     }
-    let others = subjects.iter().flat_map(|subject| subject.peers).filter(|peer| **peer != "native");
-    for peer in others.collect::<std::collections::BTreeSet<_>>() {
-        job.push_str(&format!("[peers.{peer}]\ncommand = ['{peer}']\n"));
+    if subjects.iter().any(|subject| peers_of(subject, peers).len() > 1) {
+        job.push_str(&format!("[peers.{0}]\ncommand = ['{0}']\n", peers[1]));
     }
     job
 }
 
-fn run_bare(bare: &Path, subject: &LoopSubject, offsets: Option<&str>) -> Result<f64> {
-    let (client, server) = processors(subject.placement)?;
-    let counts = [subject.lead_in, subject.ops, client as u64, server as u64].map(|count| count.to_string());
-    let words: Vec<&str> = [path_text(bare)?]
-        .into_iter()
-        .chain(subject.words.iter().map(String::as_str))
-        .chain(counts.iter().map(String::as_str))
-        .collect();
-    Ok(numbers(&words, offsets)?.first().copied().unwrap_or(f64::NAN) / subject.ops as f64)
+/// The program draws where its buffers begin, unless it is told.
+fn run_bare(bare: &Path, subject: &BenchSubject, offsets: Option<&str>) -> Result<f64> {
+    let settings: Vec<(&str, &str)> = offsets.map(|offsets| ("OFFSETS", offsets)).into_iter().collect();
+    let took_ns = subject.plain(bare, &settings, &[])?;
+    Ok(took_ns.first().copied().unwrap_or(f64::NAN) / subject.ops as f64)
 }
 
 /// The same operation counts for all contenders.
-fn calibrate(bare: &Path, subject: &mut LoopSubject) -> Result<()> {
+fn calibrate(bare: &Path, subject: &mut BenchSubject) -> Result<()> {
     let mut each = f64::NAN;
     for ops in [100, 1_000, 5_000] {
         (subject.lead_in, subject.ops) = (ops / 10, ops);
@@ -254,7 +221,7 @@ fn calibrate(bare: &Path, subject: &mut LoopSubject) -> Result<()> {
 }
 
 /// A row for each subject; `aim` says what an interval of the native peer means.
-fn show(subjects: &[LoopSubject], record: &BenchRecord, aim: &dyn Fn((f64, f64)) -> &'static str) {
+fn show(subjects: &[BenchSubject], record: &BenchRecord, aim: &dyn Fn((f64, f64)) -> &'static str) {
     let alpha = ALPHA / subjects.len() as f64;
     println!("{:<28} {:>12}  {:<15} {:<7} {:>12}  interval", "", "native/bare", "interval", "aim", "C/bare");
     for (index, subject) in subjects.iter().enumerate() {
@@ -263,6 +230,6 @@ fn show(subjects: &[LoopSubject], record: &BenchRecord, aim: &dyn Fn((f64, f64))
         let aim = native.bounds.map_or("open", |(lo, hi)| aim((lo.exp(), hi.exp())));
         let ((ratio, bounds), (ratio_c, bounds_c)) =
             (ratio_text(&native), c.as_ref().map(ratio_text).unwrap_or_default());
-        println!("{:<28} {ratio:>12}  {bounds:<15} {aim:<7} {ratio_c:>12}  {bounds_c}", subject.name);
+        println!("{:<28} {ratio:>12}  {bounds:<15} {aim:<7} {ratio_c:>12}  {bounds_c}", name(subject));
     }
 }

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
-use ipcost_stats::clopper_pearson;
-use serde_json::Value;
+use anyhow::{Context, Result};
+use ipcost_features::compare::{CellGroup, Comparison, GroupChange};
+use ipcost_stats::{Verdict, clopper_pearson};
 
-use xtask::shell::{command, path_text, run, target};
+use crate::common::{build_ipcost, ipcost_json, ipcost_run};
+use xtask::shell::path_text;
 
 /// Runs on one side of a comparison.
 const SET: usize = 3;
@@ -29,7 +30,7 @@ struct PairTally {
 /// Measures one job `times` times as A, as B and as B with a planted slowdown, alternating, and compares the runs one
 /// by one and in sets of three.
 pub fn bench(times: usize) -> Result<()> {
-    run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])?;
+    build_ipcost()?;
     let scratch = tempfile::tempdir()?;
     let mut runs: [Vec<PathBuf>; 3] = Default::default();
     for repetition in 0..times {
@@ -55,17 +56,16 @@ pub fn bench(times: usize) -> Result<()> {
 }
 
 impl PairTally {
-    fn add(&mut self, comparison: &Value) {
-        let known = |change: &&Value| matches!(change["verdict"].as_str(), Some("different" | "direction"));
-        let groups = comparison["groups"].as_array().into_iter().flatten();
-        let found: Vec<&Value> = groups.filter(|group| !group["found"].is_null()).collect();
-        let cells = ["costs", "relative"].iter().flat_map(|key| comparison[key].as_array()).flatten();
-        let everything = !comparison["everything"]["found"].is_null();
-        let tcp = serde_json::json!({ "transport": "tcp" });
-        let is_tcp = |group: &&&Value| group["group"] == tcp && group["ratio"].as_f64() > Some(1.0);
-        let named = found.iter().any(|group| is_tcp(&group));
+    fn add(&mut self, comparison: &Comparison) {
+        let found: Vec<&GroupChange> =
+            comparison.groups.iter().filter(|group| group.found.is_some()).collect();
+        let mut cells = comparison.costs.iter().chain(&comparison.relative);
+        let cells = cells.any(|cell| matches!(cell.verdict, Verdict::Different | Verdict::Direction));
+        let everything = comparison.everything.as_ref().is_some_and(|group| group.found.is_some());
+        let tcp = CellGroup { transport: Some("tcp".to_owned()), ..CellGroup::default() };
+        let named = found.iter().any(|group| group.group == tcp && group.ratio > 1.0);
         self.comparisons += 1;
-        self.different += u64::from(!found.is_empty() || everything || cells.filter(known).count() > 0);
+        self.different += u64::from(!found.is_empty() || everything || cells);
         self.named += u64::from(named);
         self.alone += u64::from(named && found.len() == 1);
     }
@@ -73,22 +73,8 @@ impl PairTally {
 
 /// One run; kind 2 has the slowdown.
 fn measure(scratch: &Path, kind: usize, repetition: usize) -> Result<PathBuf> {
-    let (job, json) = (scratch.join("job.toml"), scratch.join(format!("{kind}-{repetition}.json")));
-    std::fs::write(&job, job_text(kind == 2))?;
-    let ipcost = target().join("release/ipcost");
-    let words = [
-        path_text(&ipcost)?,
-        "run",
-        path_text(&job)?,
-        "--quiet",
-        "--no-save",
-        "--budget",
-        BUDGET,
-        "--json",
-        path_text(&json)?,
-    ];
-    let output = command(&words).env("IPCOST_DATA_DIR", scratch).output()?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let json = scratch.join(format!("{kind}-{repetition}.json"));
+    std::fs::write(&json, ipcost_run(&job_text(kind == 2), &["--budget", BUDGET])?)?;
     Ok(json)
 }
 
@@ -118,20 +104,11 @@ fn job_text(planted: bool) -> String {
     job
 }
 
-fn compare(a: &[PathBuf], b: &[PathBuf]) -> Result<Value> {
-    let ipcost = target().join("release/ipcost");
-    let texts = |paths: &'_ [PathBuf]| -> Result<Vec<String>> {
-        paths.iter().map(|path| Ok(path_text(path)?.to_owned())).collect()
-    };
-    let (a, b) = (texts(a)?, texts(b)?);
-    let mut words = vec![path_text(&ipcost)?, "compare", "--json", "-"];
-    words.extend(a.iter().map(String::as_str));
-    words.push("--");
-    words.extend(b.iter().map(String::as_str));
-    let nothing_saved = tempfile::tempdir()?;
-    let output = command(&words).env("IPCOST_DATA_DIR", nothing_saved.path()).output()?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).context("compare --json - prints JSON")
+fn compare(a: &[PathBuf], b: &[PathBuf]) -> Result<Comparison> {
+    let a = a.iter().map(|path| path_text(path));
+    let b = b.iter().map(|path| path_text(path));
+    let words: Vec<&str> = a.chain([Ok("--")]).chain(b).collect::<Result<_>>()?;
+    serde_json::from_slice(&ipcost_json("compare", &words)?).context("compare --json - prints JSON")
 }
 
 fn show(lines: &[(usize, PairTally, PairTally)]) {

@@ -1,4 +1,4 @@
-//! docs/ledgers.md, from what `ipcost replicate --all --json` wrote on several machines.
+//! docs/ledgers.md for `cargo xtask figures`, from what `ipcost replicate --all --json` wrote on several machines.
 
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::replicate::{ReaderQuestion, ReplicationRecord, answers, claims_in_lines};

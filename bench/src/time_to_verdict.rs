@@ -1,16 +1,15 @@
 //! The time to a verdict: this tool, and a fixed number of repetitions, on the same question and the same core.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use ipcost_model::Placement;
+use ipcost_model::{Placement, read_document};
 use ipcost_stats::simulation::welch;
-use ipcost_stats::{clopper_pearson, median};
-use ipcost_sys::placement::Topology;
-use serde_json::Value;
+use ipcost_stats::{Verdict, clopper_pearson, median};
 
-use xtask::shell::{command, path_text, root, run, target};
+use crate::common::{build_ipcost, build_plain, ipcost_run, processors};
+use xtask::shell::{command, path_text};
 
 /// The differences to detect; the first is none.
 const SLOWDOWNS: [u64; 4] = [0, 2, 5, 30];
@@ -29,21 +28,17 @@ struct MethodResults {
     seconds: Vec<f64>,
 }
 
-/// The result of one decision: `Some(true)` if the second is found costlier.
-type Decision = Option<bool>;
-
 /// Repeats each question `times` times, alternating between all methods.
 pub fn bench(times: u32) -> Result<()> {
-    run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])?;
-    let scratch = tempfile::tempdir()?;
-    let pingpong = build_pingpong()?;
+    build_ipcost()?;
+    let pingpong = build_plain("pingpong")?;
     let trips = calibrate(&pingpong)?;
     eprintln!("xtask: {trips} round trips a run, {times} repetitions of each question");
     let mut ways: Vec<[MethodResults; 2]> = SLOWDOWNS.iter().map(|_| Default::default()).collect();
     for repetition in 0..times {
         for (slowdown, ways) in SLOWDOWNS.iter().zip(&mut ways) {
             let slow = trips + trips * slowdown / 100;
-            ways[0].add(timed(|| ours(*slowdown, scratch.path()))?);
+            ways[0].add(timed(|| ours(*slowdown))?);
             ways[1].add(timed(|| fixed(&pingpong, trips, slow))?);
         }
         eprintln!("xtask: {} of {times} done", repetition + 1);
@@ -53,25 +48,18 @@ pub fn bench(times: u32) -> Result<()> {
 }
 
 impl MethodResults {
-    fn add(&mut self, (decision, took): (Decision, Duration)) {
+    /// What was decided, whether the second costs more, and how long it took.
+    fn add(&mut self, (decision, took): (Option<bool>, Duration)) {
         self.answered += u64::from(decision.is_some());
         self.wrong_way += u64::from(decision == Some(false));
         self.seconds.push(took.as_secs_f64());
     }
 }
 
-fn timed(decide: impl FnOnce() -> Result<Decision>) -> Result<(Decision, Duration)> {
+fn timed(decide: impl FnOnce() -> Result<Option<bool>>) -> Result<(Option<bool>, Duration)> {
     let began = Instant::now();
     let decision = decide()?;
     Ok((decision, began.elapsed()))
-}
-
-fn build_pingpong() -> Result<PathBuf> {
-    let program = target().join("pingpong");
-    let source = root().join("bench/plain/pingpong.c");
-    let (program_text, source_text) = (path_text(&program)?, path_text(&source)?);
-    run(&["cc", "-O2", "-o", program_text, source_text])?;
-    Ok(program)
 }
 
 /// The number of round trips in a run of the target length.
@@ -82,24 +70,18 @@ fn calibrate(pingpong: &Path) -> Result<u64> {
     Ok((RUN.as_secs_f64() / each) as u64 / 100 * 100)
 }
 
-/// The processor that this tool would use for both processes: left to the scheduler, both methods would measure
-/// its choices.
-fn processor() -> Result<String> {
-    let pair = Topology::read().pair(Placement::Together)?;
-    Ok(pair.context("a processor")?.0.to_string())
-}
-
 fn once(pingpong: &Path, trips: u64) -> Result<f64> {
     let began = Instant::now();
+    // The processor that this tool uses for both processes: left to the scheduler, both methods would measure its choices.
+    let processor = processors(Placement::Together)?.0.to_string();
     let status =
-        command(&["taskset", "-c", &processor()?, path_text(pingpong)?, &trips.to_string()]).status()?;
+        command(&["taskset", "-c", &processor, path_text(pingpong)?, &trips.to_string()]).status()?;
     ensure!(status.success(), "the ping-pong program failed");
     Ok(began.elapsed().as_secs_f64())
 }
 
 /// This tool: a cell with this much extra work, until the difference is detected or the budget is spent.
-fn ours(slowdown: u64, scratch: &Path) -> Result<Decision> {
-    let (job, json) = (scratch.join("job.toml"), scratch.join("run.json"));
+fn ours(slowdown: u64) -> Result<Option<bool>> {
     let options =
         if slowdown == 0 { String::new() } else { format!("options = {{ extra_work = {slowdown} }}\n") };
     let cell = |label: &str| {
@@ -108,25 +90,20 @@ fn ours(slowdown: u64, scratch: &Path) -> Result<Decision> {
         )
     };
     let settings = format!("baseline = \"base\"\nmargin = \"0%\"\nbudget = \"{BUDGET_S}s\"\n");
-    std::fs::write(&job, format!("{settings}{}{}{options}", cell("base"), cell("slow")))?;
-    let ipcost = target().join("release/ipcost");
-    let words =
-        [path_text(&ipcost)?, "run", path_text(&job)?, "--quiet", "--no-save", "--json", path_text(&json)?];
-    let output = command(&words).output()?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&std::fs::read(&json)?)?;
-    let contrast = &document["contrasts"][0];
-    let verdict = contrast["verdict"].as_str().context("a verdict")?;
-    Ok(matches!(verdict, "different" | "direction").then(|| contrast["ratio"].as_f64() > Some(1.0)))
+    let job = format!("{settings}{}{}{options}", cell("base"), cell("slow"));
+    let document = read_document(&ipcost_run(&job, &[])?)?;
+    let contrast = document.contrasts.first().context("a contrast")?;
+    let is_known = matches!(contrast.verdict, Verdict::Different | Verdict::Direction);
+    Ok(is_known.then_some(contrast.ratio > 1.0))
 }
 
 /// This many runs of one, then as many of the other, and Welch's test.
-fn fixed(pingpong: &Path, trips: u64, slow: u64) -> Result<Decision> {
+fn fixed(pingpong: &Path, trips: u64, slow: u64) -> Result<Option<bool>> {
     let runs = |trips: u64| (0..FIXED).map(|_| once(pingpong, trips)).collect::<Result<Vec<f64>>>();
     Ok(decide(&runs(trips)?, &runs(slow)?))
 }
 
-fn decide(base: &[f64], slow: &[f64]) -> Decision {
+fn decide(base: &[f64], slow: &[f64]) -> Option<bool> {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     (welch(base, slow) < LEVEL).then(|| mean(slow) > mean(base))
 }

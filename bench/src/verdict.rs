@@ -1,6 +1,10 @@
-//! Whether ipcost and a tool say the same.
+//! Whether ipcost and a tool say the same, and how it is shown.
 
+use anyhow::{Result, ensure};
+use ipcost_report::numbers::time;
 use ipcost_stats::Interval;
+
+use crate::table::{TextTable, print_wrapped, quotient};
 
 /// Quotients within these say the same.
 const SAME: (f64, f64) = (0.85, 1.15);
@@ -52,6 +56,53 @@ impl Reason {
             Self::Below(text) | Self::Above(text) => text,
         }
     }
+}
+
+/// The same work by ipcost and by a tool, when all turns are over.
+pub struct ComparedRow<const N: usize> {
+    pub name: String,
+    /// Its lines of the table.
+    pub lines: Vec<[String; N]>,
+    /// What the tool does otherwise, and of what that is said.
+    pub remark: Option<(String, String)>,
+    pub verdict: BenchVerdict,
+    pub failure: Option<String>,
+}
+
+/// Prints an aligned table, and below it what each tool does otherwise, what failed and what was not run.
+pub fn print_compared<const N: usize, const M: usize>(
+    table: &TextTable<N>,
+    figures: &str,
+    rows: &[ComparedRow<M>],
+    not_run: &[String],
+) {
+    table.lines().iter().for_each(|line| println!("{line}"));
+    println!("\n{figures}");
+    let remarks = rows.iter().filter_map(|row| row.remark.as_ref());
+    let mut said: Vec<String> = remarks.map(|(of, remark)| format!("{of}: {remark}")).collect();
+    // Rows of one comparison follow one another.
+    said.dedup();
+    let failure = |row: &ComparedRow<M>| Some(format!("failed: {}: {}", row.name, row.failure.as_ref()?));
+    said.extend(rows.iter().filter_map(failure));
+    said.extend(not_run.iter().map(|reason| format!("not run: {reason}")));
+    said.iter().for_each(|text| print_wrapped(text));
+}
+
+/// # Errors
+/// If a row differs for no named reason, or has no figures.
+pub fn ensure_none_wrong<const N: usize>(rows: &[ComparedRow<N>], what: &str) -> Result<()> {
+    let wrong: Vec<&str> =
+        rows.iter().filter(|row| row.verdict.is_wrong()).map(|row| row.name.as_str()).collect();
+    ensure!(wrong.is_empty(), "{} of {} {what} failed: {}", wrong.len(), rows.len(), wrong.join("; "));
+    Ok(())
+}
+
+pub fn time_or_none(time_ns: Option<f64>) -> String {
+    time_ns.map_or_else(|| "–".to_owned(), time)
+}
+
+pub fn quotient_or_none(ratio: Option<&Interval>) -> String {
+    ratio.map_or_else(|| "–".to_owned(), quotient)
 }
 
 /// Judges a quotient ours / theirs, given as logarithms.

@@ -1,8 +1,9 @@
 //! ipcost's figures: `ipcost app` with a server of the user's own, as a user would start it.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use ipcost_features::answers::answer_as;
 use ipcost_features::app::{App, Saving};
-use serde_json::Value;
+use ipcost_model::read_document;
 
 use super::loads::{ServerLoad, Tested};
 use super::{LoadTimes, SubjectAt};
@@ -23,8 +24,8 @@ pub fn answer(tested: &Tested, at: &SubjectAt<'_>) -> Result<App> {
     if let Some((user, database)) = at.kind.private_login {
         words.extend(["--user", user, "--database", database]);
     }
-    let document: Value = serde_json::from_str(&output_of(Some(at.client), &words)?)?;
-    Ok(serde_json::from_value(document["answer"].clone())?)
+    let document = read_document(output_of(Some(at.client), &words)?.as_bytes())?;
+    Ok(*answer_as(&document)?.context("the document has no answer")?)
 }
 
 /// Its figures for a load.

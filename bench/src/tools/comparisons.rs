@@ -3,7 +3,7 @@
 use anyhow::Result;
 use ipcost_model::Placement;
 
-use super::programs::{self, SockperfSocket, Statistic};
+use super::programs::{self, SockperfSocket};
 use xtask::shell::succeeds;
 
 /// A tool, by the name that the command line takes.
@@ -39,13 +39,6 @@ const SOCAT: ComparedTool = ComparedTool { name: "socat", programs: &[("socat", 
 
 pub const TOOLS: [&ComparedTool; 6] = [&PERF, &SOCKPERF, &QPERF, &IPERF3, &REDIS_BENCHMARK, &SOCAT];
 
-/// The processors of both ends.
-#[derive(Debug, Clone, Copy)]
-pub struct ProcessorPair {
-    pub client: usize,
-    pub server: usize,
-}
-
 /// Which of ipcost's figures is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ComparedFigure {
@@ -61,8 +54,8 @@ pub struct ToolComparison {
     /// ipcost's cell, as in a job file, without its placement.
     pub cell: &'static str,
     pub figure: ComparedFigure,
-    /// Runs the tool once; the result is in nanoseconds.
-    pub run: fn(&ProcessorPair) -> Result<f64>,
+    /// Runs the tool once, client and server on these processors; the result is in nanoseconds.
+    pub run: fn((usize, usize)) -> Result<f64>,
     /// What the tool does differently, as strace showed it.
     pub does: &'static str,
     /// Calls that the tool makes and ipcost does not, if they make it more than 15 % costlier.
@@ -117,7 +110,7 @@ pub const COMPARISONS: [ToolComparison; 16] = [
             size = 64
             lead_in = "400ms"
             options = { io = "send" }"#,
-        run: |place| programs::sockperf(place, &SockperfSocket::Tcp, 64, &Statistic::Mean),
+        run: |place| programs::sockperf(place, SockperfSocket::Tcp, 64, ComparedFigure::Mean),
         does: "Calls sendto and recvfrom with an address each, and reads the processor's clock around every round trip.",
         ..USUAL
     },
@@ -131,7 +124,7 @@ pub const COMPARISONS: [ToolComparison; 16] = [
             lead_in = "400ms"
             options = { io = "send" }"#,
         figure: ComparedFigure::Median,
-        run: |place| programs::sockperf(place, &SockperfSocket::Tcp, 64, &Statistic::Median),
+        run: |place| programs::sockperf(place, SockperfSocket::Tcp, 64, ComparedFigure::Median),
         does: "As for the mean; ipcost reads the system's clock around every round trip, too.",
         ..USUAL
     },
@@ -144,7 +137,7 @@ pub const COMPARISONS: [ToolComparison; 16] = [
             size = 64
             lead_in = "400ms"
             options = { io = "send" }"#,
-        run: |place| programs::sockperf(place, &SockperfSocket::Udp, 64, &Statistic::Mean),
+        run: |place| programs::sockperf(place, SockperfSocket::Udp, 64, ComparedFigure::Mean),
         does: "Never calls connect, so that sendto names the address and finds the way there for every datagram.",
         ..USUAL
     },
@@ -157,7 +150,7 @@ pub const COMPARISONS: [ToolComparison; 16] = [
             size = 64
             lead_in = "400ms"
             options = { io = "send" }"#,
-        run: |place| programs::sockperf(place, &SockperfSocket::Unix, 64, &Statistic::Mean),
+        run: |place| programs::sockperf(place, SockperfSocket::Unix, 64, ComparedFigure::Mean),
         does: "As over TCP.",
         unfit: || {
             let help = "sockperf pp --help 2>&1 | grep -qi 'unix domain'";

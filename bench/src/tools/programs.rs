@@ -1,11 +1,11 @@
-//! Running the tools: servers of their own on free ports of loopback, either end on its processor.
+//! Running the tools: servers of their own on free ports of loopback, client and server each on its processor of a pair.
 
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
-use super::comparisons::ProcessorPair;
+use super::comparisons::ComparedFigure;
 use crate::figures;
 use crate::processes::{RunningChild, free_port, listens, on_processor, output_of, wait_for};
 use crate::redis::PlainRedis;
@@ -19,12 +19,6 @@ const REQUESTS: &str = "100000";
 /// Bytes of the long and of the short transfer by socat; the time is that of the difference, without socat's start.
 const TRANSFERS: (u64, u64) = (2_000_000_000, 200_000_000);
 
-/// What sockperf prints that is compared.
-pub enum Statistic {
-    Mean,
-    Median,
-}
-
 /// A socket of sockperf.
 pub enum SockperfSocket {
     Tcp,
@@ -33,17 +27,17 @@ pub enum SockperfSocket {
 }
 
 /// The time of a round trip by `perf bench sched pipe`, both processes on the client's processor.
-pub fn perf(place: &ProcessorPair) -> Result<f64> {
-    ensure!(place.client == place.server, "perf does not place its two processes apart");
+pub fn perf(place: (usize, usize)) -> Result<f64> {
+    ensure!(place.0 == place.1, "perf does not place its two processes apart");
     figures::perf(&client(place, &["perf", "bench", "sched", "pipe", "-l", ROUND_TRIPS])?)
 }
 
 /// The time of a round trip by `sockperf pp`.
 pub fn sockperf(
-    place: &ProcessorPair,
-    socket: &SockperfSocket,
+    place: (usize, usize),
+    socket: SockperfSocket,
     size: u64,
-    statistic: &Statistic,
+    statistic: ComparedFigure,
 ) -> Result<f64> {
     let dir = TempDir::new()?;
     let path = dir.path().join("sockperf");
@@ -60,22 +54,22 @@ pub fn sockperf(
     let words = [&["sockperf", "pp"], at.as_slice(), &["-m", &size, "-t", "1", "--full-rtt"]].concat();
     let text = client(place, &words)?;
     match statistic {
-        Statistic::Mean => figures::sockperf_mean(&text),
-        Statistic::Median => figures::sockperf_median(&text),
+        ComparedFigure::Mean => figures::sockperf_mean(&text),
+        ComparedFigure::Median => figures::sockperf_median(&text),
     }
 }
 
 /// The time of a round trip by qperf's test `tcp_lat` or `udp_lat`.
-pub fn qperf_latency(place: &ProcessorPair, test: &str, size: u64) -> Result<f64> {
+pub fn qperf_latency(place: (usize, usize), test: &str, size: u64) -> Result<f64> {
     figures::qperf_latency(&qperf(place, test, size)?)
 }
 
 /// The time of a message by qperf's test `tcp_bw`.
-pub fn qperf_stream(place: &ProcessorPair, size: u64) -> Result<f64> {
+pub fn qperf_stream(place: (usize, usize), size: u64) -> Result<f64> {
     figures::qperf_bandwidth(&qperf(place, "tcp_bw", size)?, size)
 }
 
-fn qperf(place: &ProcessorPair, test: &str, size: u64) -> Result<String> {
+fn qperf(place: (usize, usize), test: &str, size: u64) -> Result<String> {
     let port = free_port()?;
     let (port_text, size) = (port.to_string(), size.to_string());
     let _server = server(place, &["qperf", "-lp", &port_text], || listens(port))?;
@@ -84,7 +78,7 @@ fn qperf(place: &ProcessorPair, test: &str, size: u64) -> Result<String> {
 }
 
 /// The time of a block by iperf3 over TCP, under a congestion control or the system's.
-pub fn iperf3(place: &ProcessorPair, block: u64, congestion: Option<&str>) -> Result<f64> {
+pub fn iperf3(place: (usize, usize), block: u64, congestion: Option<&str>) -> Result<f64> {
     let port = free_port()?;
     let (port_text, length) = (port.to_string(), block.to_string());
     let _server = server(place, &["iperf3", "-s", "-B", "127.0.0.1", "-p", &port_text], || listens(port))?;
@@ -94,9 +88,9 @@ pub fn iperf3(place: &ProcessorPair, block: u64, congestion: Option<&str>) -> Re
 }
 
 /// The time of a request by `redis-benchmark -t incr`. The counter begins at 1000000000, as in ipcost's cell.
-pub fn redis_benchmark(place: &ProcessorPair, over_unix: bool) -> Result<f64> {
+pub fn redis_benchmark(place: (usize, usize), over_unix: bool) -> Result<f64> {
     let dir = TempDir::new()?;
-    let redis = PlainRedis::start(dir.path(), Some(place.server))?;
+    let redis = PlainRedis::start(dir.path(), Some(place.1))?;
     redis.ask(&["SET", "counter:__rand_int__", "1000000000"])?;
     let at = if over_unix { ["-s", redis.path()] } else { ["-p", redis.port()] };
     let words =
@@ -106,18 +100,17 @@ pub fn redis_benchmark(place: &ProcessorPair, over_unix: bool) -> Result<f64> {
 }
 
 /// The time that one more block takes two socats.
-pub fn socat(place: &ProcessorPair, transport: &str, block: u64) -> Result<f64> {
+pub fn socat(place: (usize, usize), transport: &str, block: u64) -> Result<f64> {
     let dir = TempDir::new()?;
-    let processors = Some((place.client, place.server));
-    let transfer = Transfer { dir: dir.path(), processors, transport, block, nodelay: false };
+    let transfer = Transfer { dir: dir.path(), processors: Some(place), transport, block, nodelay: false };
     let (long, short) = TRANSFERS;
     let more = transfer.run(long)?.as_nanos() as f64 - transfer.run(short)?.as_nanos() as f64;
     Ok(more / ((long - short) as f64 / block as f64))
 }
 
 /// Starts a server on its processor and waits until it is ready.
-fn server(place: &ProcessorPair, words: &[&str], ready: impl FnMut() -> bool) -> Result<RunningChild> {
-    let mut command = on_processor(Some(place.server), words[0]);
+fn server(place: (usize, usize), words: &[&str], ready: impl FnMut() -> bool) -> Result<RunningChild> {
+    let mut command = on_processor(Some(place.1), words[0]);
     command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null());
     let running = RunningChild::start(&mut command)?;
     wait_for(ready).with_context(|| words.join(" "))?;
@@ -125,6 +118,6 @@ fn server(place: &ProcessorPair, words: &[&str], ready: impl FnMut() -> bool) ->
 }
 
 /// Runs a client on its processor; the result is what it prints.
-fn client(place: &ProcessorPair, words: &[&str]) -> Result<String> {
-    output_of(Some(place.client), words)
+fn client(place: (usize, usize), words: &[&str]) -> Result<String> {
+    output_of(Some(place.0), words)
 }
