@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::arms::{ArmName, Arms};
-use crate::capabilities::{Delivery, FloorKind, OptionGroup, PeerState, TransportState};
+use crate::capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
 use crate::cell::{Cell, PIPELINE, Pattern, Placement, Point, SpeaksFirst, Work, arm_part};
 use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
@@ -261,90 +261,12 @@ impl Expansion<'_> {
         label: Option<&str>,
     ) -> Result<PlannedCell, ExpandError> {
         let state = self.transport(transport)?;
-        let capabilities = state.capabilities;
-        let mut work = work.clone();
-        let Work { pattern, concurrency, placement, .. } = work;
-        if !capabilities.does(pattern) && (pattern == Pattern::Floor || capabilities.floor.is_some()) {
-            return Err(self.no_such_floor(transport, pattern).into());
-        }
-        if pattern == Pattern::Connect && !capabilities.connects {
-            let connecting: Vec<_> = self
-                .offers
-                .transports
-                .iter()
-                .filter(|t| t.capabilities.connects)
-                .map(|t| t.capabilities.name)
-                .collect();
-            return Err(format!(
-                "{transport} does not connect, so there is no pattern connect over it; take it out, or use {}",
-                connecting.join(", ")
-            )
-            .into());
-        }
-        if let Some(reason) = capabilities.no_stream.filter(|_| pattern == Pattern::Stream) {
-            return Err(format!(
-                "there is no pattern stream over {transport}: {reason}; take it out, or give --patterns rr"
-            )
-            .into());
-        }
-        if pattern != Pattern::Connect {
-            work.speaks_first = SpeaksFirst::Client;
-        }
-        if work.speaks_first == SpeaksFirst::Server {
-            // Nothing goes out, so one number describes the cell.
-            work.size = work.reply;
-        }
-        if pattern == Pattern::Stream || pattern == Pattern::Floor {
-            work.reply = 0;
-        }
-        let has_reply = work.reply > 0 || !matches!(pattern, Pattern::Stream | Pattern::Floor);
-        let has_size = capabilities.floor.is_none_or(FloorKind::has_size);
-        if !has_size {
-            work.size = 0;
-        }
-        let Work { size, reply, .. } = work;
-        let asks = work.request.is_some();
+        self.check_pattern(state.capabilities, work.pattern)?;
+        let work = settled(work, state.capabilities);
         self.check_request(&work, client, server)?;
-        for (what, there, bytes) in [("size", has_size, size), ("reply", has_reply, reply)] {
-            if there && !asks && bytes == 0 {
-                return Err(format!("a {what} of 0 bytes measures nothing; the least is 1").into());
-            }
-            if bytes > MAX_SIZE_BYTES {
-                return Err(format!(
-                    "a {what} of {} does not fit; the most over {transport} is {}",
-                    size_text(bytes),
-                    size_text(MAX_SIZE_BYTES)
-                )
-                .into());
-            }
-        }
-        if pattern == Pattern::Floor && concurrency != 1 {
-            return Err(format!("a floor has one worker, not {concurrency}; take concurrency out").into());
-        }
-        if let Some(working_set) = options.working_set().filter(|bytes| *bytes < size) {
-            return Err(format!(
-                "a working_set of {} does not hold a size of {}; give as much, or more",
-                size_text(working_set),
-                size_text(size)
-            )
-            .into());
-        }
-        if concurrency == 0 || concurrency > MAX_CONCURRENCY {
-            return Err(format!(
-                "a concurrency of {concurrency} is out of range; give one from 1 to {MAX_CONCURRENCY}"
-            )
-            .into());
-        }
-        if options.server_buffer().is_some() && options.framing() != Some(choices::Framing::Newline) {
-            return Err("option server_buffer needs framing=newline; with framing=length the server knows what to read".to_owned().into());
-        }
-        if options.send_offset().is_some() && options.pipe_send() == Some(choices::PipeSend::Splice) {
-            return Err(
-                "option send_offset places a buffer, and pipe_send=splice sends from a file; take one of them out"
-                    .to_owned()
-                    .into(),
-            );
-        }
+        check_sizes(&work, state.capabilities)?;
+        check_options(&work, state.capabilities, &options)?;
+        let placement = work.placement;
         let placement_reason =
             self.offers.placements_unavailable.iter().find(|(unavailable, _)| *unavailable == placement);
         let reasons = [
@@ -353,20 +275,6 @@ impl Expansion<'_> {
             self.why_not_peer(client)?,
             self.why_not_peer(server)?,
         ];
-        if capabilities.delivery == Delivery::Message {
-            let line = if options.framing() == Some(choices::Framing::Newline) { 1 } else { 0 };
-            for name in ["recv_buffer", "server_buffer"] {
-                let cut = options.number(name).filter(|bytes| *bytes < size + line);
-                if let Some(buffer) = cut {
-                    return Err(format!(
-                        "a {name} of {} cuts messages of {}: over {transport} what a reader's buffer does not hold is lost; give as much, or more",
-                        size_text(buffer),
-                        size_text(size + line)
-                    )
-                    .into());
-                }
-            }
-        }
         let cell = work.over(transport, options);
         let reasons = reasons.into_iter().chain([pace::fits(&cell, placement)?]);
         let unavailable = reasons.flatten().next().or_else(|| (self.offers.lacks)(&cell));
@@ -383,6 +291,30 @@ impl Expansion<'_> {
             ops: None,
             floor: None,
         })
+    }
+
+    /// Whether a transport does a pattern.
+    fn check_pattern(&self, transport: &Capabilities, pattern: Pattern) -> Result<(), ExpandError> {
+        let name = transport.name;
+        if !transport.does(pattern) && (pattern == Pattern::Floor || transport.floor.is_some()) {
+            return Err(self.no_such_floor(name, pattern).into());
+        }
+        if pattern == Pattern::Connect && !transport.connects {
+            let connecting = self.offers.transports.iter().filter(|state| state.capabilities.connects);
+            let connecting: Vec<_> = connecting.map(|state| state.capabilities.name).collect();
+            return Err(format!(
+                "{name} does not connect, so there is no pattern connect over it; take it out, or use {}",
+                connecting.join(", ")
+            )
+            .into());
+        }
+        if let Some(reason) = transport.no_stream.filter(|_| pattern == Pattern::Stream) {
+            return Err(format!(
+                "there is no pattern stream over {name}: {reason}; take it out, or give --patterns rr"
+            )
+            .into());
+        }
+        Ok(())
     }
 
     /// A request is the text that a real server is asked: it has no other size, and needs peers that know such servers.
@@ -588,6 +520,98 @@ fn distinguish_labels(cells: &mut [PlannedCell]) -> Result<(), ExpandError> {
             return Err(
                 format!("two cells have the id \"{}\"; give one of them another label", twin.id).into()
             );
+        }
+    }
+    Ok(())
+}
+
+/// The work without what its pattern and its transport leave out.
+fn settled(work: &Work, transport: &Capabilities) -> Work {
+    let mut work = work.clone();
+    if work.pattern != Pattern::Connect {
+        work.speaks_first = SpeaksFirst::Client;
+    }
+    if work.speaks_first == SpeaksFirst::Server {
+        // Nothing goes out, so one number describes the cell.
+        work.size = work.reply;
+    }
+    if matches!(work.pattern, Pattern::Stream | Pattern::Floor) {
+        work.reply = 0;
+    }
+    if !transport.floor.is_none_or(FloorKind::has_size) {
+        work.size = 0;
+    }
+    work
+}
+
+fn check_sizes(work: &Work, transport: &Capabilities) -> Result<(), ExpandError> {
+    let (concurrency, asks) = (work.concurrency, work.request.is_some());
+    let has_size = transport.floor.is_none_or(FloorKind::has_size);
+    let has_reply = work.reply > 0 || !matches!(work.pattern, Pattern::Stream | Pattern::Floor);
+    for (what, there, bytes) in [("size", has_size, work.size), ("reply", has_reply, work.reply)] {
+        if there && !asks && bytes == 0 {
+            return Err(format!("a {what} of 0 bytes measures nothing; the least is 1").into());
+        }
+        if bytes > MAX_SIZE_BYTES {
+            return Err(format!(
+                "a {what} of {} does not fit; the most over {} is {}",
+                size_text(bytes),
+                transport.name,
+                size_text(MAX_SIZE_BYTES)
+            )
+            .into());
+        }
+    }
+    if work.pattern == Pattern::Floor && concurrency != 1 {
+        return Err(format!("a floor has one worker, not {concurrency}; take concurrency out").into());
+    }
+    if concurrency == 0 || concurrency > MAX_CONCURRENCY {
+        return Err(format!(
+            "a concurrency of {concurrency} is out of range; give one from 1 to {MAX_CONCURRENCY}"
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// Whether options fit the work and one another.
+fn check_options(work: &Work, transport: &Capabilities, options: &Options) -> Result<(), ExpandError> {
+    let has_newline = options.framing() == Some(choices::Framing::Newline);
+    if let Some(working_set) = options.working_set().filter(|bytes| *bytes < work.size) {
+        return Err(format!(
+            "a working_set of {} does not hold a size of {}; give as much, or more",
+            size_text(working_set),
+            size_text(work.size)
+        )
+        .into());
+    }
+    if options.server_buffer().is_some() && !has_newline {
+        return Err(
+            "option server_buffer needs framing=newline; with framing=length the server knows what to read"
+                .to_owned()
+                .into(),
+        );
+    }
+    if options.send_offset().is_some() && options.pipe_send() == Some(choices::PipeSend::Splice) {
+        return Err(
+            "option send_offset places a buffer, and pipe_send=splice sends from a file; take one of them out"
+                .to_owned()
+                .into(),
+        );
+    }
+    if transport.delivery == Delivery::Message {
+        let message = work.size + u64::from(has_newline);
+        let buffers = [("recv_buffer", options.recv_buffer()), ("server_buffer", options.server_buffer())];
+        for (name, buffer) in buffers {
+            if let Some(buffer) = buffer.filter(|bytes| *bytes < message) {
+                return Err(format!(
+                    "a {name} of {} cuts messages of {}: over {} what a reader's buffer does not hold is lost; give as much, or more",
+                    size_text(buffer),
+                    size_text(message),
+                    transport.name
+                )
+                .into());
+            }
         }
     }
     Ok(())
