@@ -11,9 +11,7 @@ use crate::epochs::{self, EpochCost};
 use crate::words::{capitalised, escaped};
 
 /// What is taken of an epoch, by its unit.
-type UnitValue = (&'static str, fn(&EpochCost) -> Option<f64>);
-
-const VALUES: [UnitValue; 4] = [
+const VALUES: [(&str, fn(&EpochCost) -> Option<f64>); 4] = [
     ("ns/op", |cost| Some(cost.wall_ns)),
     ("cpu-ns/op", |cost| cost.cpu_ns),
     ("sent-ns/op", |cost| cost.sent_ns),
