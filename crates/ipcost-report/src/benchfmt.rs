@@ -11,7 +11,9 @@ use crate::epochs::{self, EpochCost};
 use crate::words::{capitalised, escaped};
 
 /// What is taken of an epoch, by its unit.
-const VALUES: [(&str, fn(&EpochCost) -> Option<f64>); 4] = [
+type UnitValue = (&'static str, fn(&EpochCost) -> Option<f64>);
+
+const VALUES: [UnitValue; 4] = [
     ("ns/op", |cost| Some(cost.wall_ns)),
     ("cpu-ns/op", |cost| cost.cpu_ns),
     ("sent-ns/op", |cost| cost.sent_ns),
