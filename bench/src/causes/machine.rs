@@ -7,19 +7,10 @@ const BUSY: f64 = 0.03;
 /// Ticks in a second, as Linux shows them to programs.
 const TICKS: f64 = 100.0;
 
-/// Processor time at a moment, in ticks.
-#[derive(Debug, Clone, Copy)]
-struct Ticks {
-    /// Of all processes, and taken by the hypervisor.
-    all: f64,
-    /// Of this process and of children that it has waited for.
-    own: f64,
-}
-
 /// Watches the machine from one moment to another.
 pub struct Watch {
     began: Instant,
-    before: Option<Ticks>,
+    before: Option<(f64, f64)>,
 }
 
 impl Watch {
@@ -29,9 +20,9 @@ impl Watch {
 
     /// The share of the processors' time that others have taken; `None` if it is unknown.
     pub fn others(&self) -> Option<f64> {
-        let (before, after) = (self.before?, ticks()?);
+        let ((all_before, own_before), (all, own)) = (self.before?, ticks()?);
         let had = self.began.elapsed().as_secs_f64() * TICKS * processors();
-        Some(((after.all - before.all - (after.own - before.own)) / had).max(0.0))
+        Some(((all - all_before - (own - own_before)) / had).max(0.0))
     }
 }
 
@@ -44,10 +35,11 @@ fn processors() -> f64 {
     std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64)
 }
 
-fn ticks() -> Option<Ticks> {
+/// Ticks of all processes, with those that the hypervisor took, and of this process and children that it has waited for.
+fn ticks() -> Option<(f64, f64)> {
     let all = of_all(&std::fs::read_to_string("/proc/stat").ok()?)?;
     let own = of_own(&std::fs::read_to_string("/proc/self/stat").ok()?)?;
-    Some(Ticks { all, own })
+    Some((all, own))
 }
 
 /// User, nice, system and stolen time of the first line of `/proc/stat`; interrupts have no process.

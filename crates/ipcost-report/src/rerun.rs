@@ -3,28 +3,19 @@
 use ipcost_model::{Document, Job, Matrix, NATIVE, job_text};
 use serde_json::Value;
 
-/// What to type, and what to save before.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rerun {
-    /// A command for a POSIX shell.
-    pub command: String,
-    /// What to save as `job.toml` first; `None` where the command says it all.
-    pub job_file: Option<String>,
-}
-
-/// The command that measures the same cells with the same settings and the same seed, and so in the same orders.
+/// The command for a POSIX shell that measures the same cells with the same settings and the same seed, and so in the same orders; and
+/// what to save as `job.toml` first, unless the command says it all.
 ///
 /// `None` where the job can be written neither as flags nor as a file, which no run of this program leaves behind.
-pub fn rerun(document: &Document) -> Option<Rerun> {
+pub fn rerun(document: &Document) -> Option<(String, Option<String>)> {
     let seed = document.seed.to_string();
     if let Some(flags) = flags(&document.job) {
         let words = ["ipcost".to_owned(), "run".to_owned()].into_iter().chain(flags);
         let words: Vec<String> = words.chain(["--seed".to_owned(), seed]).collect();
-        return Some(Rerun { command: quoted(&words)?, job_file: None });
+        return Some((quoted(&words)?, None));
     }
     let job = Job { seed: None, ..document.job.clone() };
-    let job_file = job_text(&job)?;
-    Some(Rerun { command: format!("ipcost run job.toml --seed {seed}"), job_file: Some(job_file) })
+    Some((format!("ipcost run job.toml --seed {seed}"), Some(job_text(&job)?)))
 }
 
 const SETTINGS: [(&str, &str); 6] = [
@@ -112,10 +103,10 @@ mod tests {
                 "server": ["mine"], "options": {"so_sndbuf": [4096, 8192]}}],
             "peers": {"mine": {"command": ["./my peer", "--fast"]}},
         }));
-        let rerun = rerun(&document).unwrap();
-        assert_eq!(rerun.job_file, None);
+        let (command, job_file) = rerun(&document).unwrap();
+        assert_eq!(job_file, None);
         assert_eq!(
-            rerun.command,
+            command,
             "ipcost run --transports unix,tcp --patterns rr --sizes 64,4096 --server mine --option so_sndbuf=4096,8192 \
              --peer \"mine='./my peer' --fast\" --baseline 'my tcp' --budget 40s --margin 0.03 --seed 7"
         );
@@ -132,8 +123,8 @@ mod tests {
             "peers": {"mine": {"command": ["./my-peer"]}},
         });
         let document = with_job(job);
-        let rerun = rerun(&document).unwrap();
-        assert_eq!(rerun.command, "ipcost run job.toml --seed 7");
-        assert_eq!(parse_job(&rerun.job_file.unwrap()).unwrap(), document.job);
+        let (command, job_file) = rerun(&document).unwrap();
+        assert_eq!(command, "ipcost run job.toml --seed 7");
+        assert_eq!(parse_job(&job_file.unwrap()).unwrap(), document.job);
     }
 }

@@ -112,12 +112,12 @@ pub fn notes(document: &Document, warnings: &[Warning]) -> Vec<Block<'static>> {
     let machine = Section::new("", "The machine and the method").with(facts(document));
     notes.push(machine.folded());
     let mut again = Section::new("", "To measure it again");
-    if let Some(rerun) = rerun(document) {
-        if let Some(file) = rerun.job_file {
+    if let Some((command, job_file)) = rerun(document) {
+        if let Some(file) = job_file {
             again = again.with(Paragraph::plain("Save this as job.toml, and run what follows:"));
             again = again.with(Code { language: "toml", text: file });
         }
-        again = again.with(Code { language: "sh", text: rerun.command });
+        again = again.with(Code { language: "sh", text: command });
     }
     let seed = format!("With the same seed, {}, every random order is the same.", document.seed);
     notes.push(again.with(Paragraph::quiet(seed)).folded());

@@ -8,13 +8,10 @@ const BETWEEN: [f64; 15] = [1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.
 /// The values for which there are ticks; an axis that goes on has none beyond.
 const LABELLED: (f64, f64) = (1e-6, 1e15);
 
-/// Values with their texts, of which an axis shows those in its range.
-pub type Ladder = Vec<(f64, String)>;
-
-/// Ladders for logarithmic axes between these values, the finest first.
-pub fn logarithmic(least: f64, most: f64, text: impl Fn(f64) -> String) -> Vec<Ladder> {
+/// Values with their texts for logarithmic axes between these values, the finest choice first; an axis shows those in its range.
+pub fn logarithmic(least: f64, most: f64, text: impl Fn(f64) -> String) -> Vec<Vec<(f64, String)>> {
     let (first, last) = decades(least, most);
-    let ladder = |digits: &[f64], every: usize| -> Ladder {
+    let ladder = |digits: &[f64], every: usize| -> Vec<(f64, String)> {
         let decades = (first - 1..=last + 1).filter(|decade| decade.rem_euclid(every as i32) == 0);
         let values = decades.flat_map(|decade| digits.iter().map(move |digit| digit * 10f64.powi(decade)));
         values.map(|value| (value, text(value))).collect()
@@ -92,7 +89,7 @@ mod tests {
 
     #[test]
     fn every_axis_finds_a_ladder_with_a_few_ticks() {
-        let within = |ladder: &Ladder, from: f64, to: f64| {
+        let within = |ladder: &[(f64, String)], from: f64, to: f64| {
             ladder.iter().filter(|(value, _)| (from..=to).contains(value)).count()
         };
         for most in [4, 7, 16] {

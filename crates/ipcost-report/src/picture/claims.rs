@@ -255,10 +255,7 @@ impl ClaimColumns {
 /// The axis at `bottom` of a panel that begins at `left`, and lines at its ticks within `spans`.
 fn axis(scale: &Scale, left: f64, spans: &[(f64, f64)], bottom: f64) -> Canvas {
     let mut canvas = Canvas::of("axis");
-    for (name, value) in [("from", scale.from), ("to", scale.to), ("start", scale.start), ("end", scale.end)]
-    {
-        canvas.data(name, value);
-    }
+    canvas.ends(scale);
     let mut taken: Vec<(f64, f64)> = Vec::new();
     for (value, text) in named_ticks(scale) {
         let x = scale.place(value);
@@ -279,7 +276,7 @@ fn axis(scale: &Scale, left: f64, spans: &[(f64, f64)], bottom: f64) -> Canvas {
 /// room.
 fn named_ticks(scale: &Scale) -> Vec<(f64, String)> {
     let ladders = ticks::logarithmic(scale.from, scale.to, ticks::number);
-    let on_axis = |ladder: ticks::Ladder| -> ticks::Ladder {
+    let on_axis = |ladder: Vec<(f64, String)>| -> Vec<(f64, String)> {
         ladder.into_iter().filter(|(value, _)| scale.holds(*value)).collect()
     };
     let mut ladder =

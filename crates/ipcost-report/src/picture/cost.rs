@@ -67,9 +67,7 @@ fn axis(table: &RowGroup, columns: PanelColumns, brief: bool) -> (Scale, String)
     let mut extent = Extent::default();
     for row in &table.rows {
         if let RowMark::Known { median, lo, hi } = row.mark {
-            extent.add(median);
-            extent.add_bound(lo);
-            extent.add_bound(hi);
+            extent.add_within(median, [lo, hi]);
         }
         row.modes.iter().for_each(|(value, _)| extent.add(*value));
         row.floor.into_iter().for_each(|floor| extent.add(floor));

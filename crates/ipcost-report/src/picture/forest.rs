@@ -57,9 +57,7 @@ fn extent(sides: &[Vec<RowGroup>], band: (f64, f64)) -> Extent {
     [1.0, band.0, band.1].into_iter().filter(|value| *value > 0.0).for_each(|value| extent.add(value));
     for row in sides.iter().flatten().flat_map(|group| &group.rows) {
         if let RowMark::Known { median, lo, hi } = row.mark {
-            extent.add(median);
-            extent.add_bound(lo);
-            extent.add_bound(hi);
+            extent.add_within(median, [lo, hi]);
         }
     }
     extent

@@ -1,5 +1,6 @@
 //! The marks of a picture: lines, shapes and text.
 
+use super::scale::Scale;
 use super::text::{self, Face};
 
 /// Text and points that matter.
@@ -117,6 +118,13 @@ impl Canvas {
         // Nine digits: more than a drawing has, and the same on every machine.
         let value: f64 = format!("{value:.8e}").parse().unwrap_or(value);
         self.data.push((name, value));
+    }
+
+    /// The ends of an axis, by value and by place.
+    pub fn ends(&mut self, Scale { from, to, start, end, .. }: &Scale) {
+        for (name, value) in [("from", *from), ("to", *to), ("start", *start), ("end", *end)] {
+            self.data(name, value);
+        }
     }
 
     pub fn title_text(&self) -> Option<&str> {

@@ -69,14 +69,14 @@ fn draw_panel(canvas: &mut Canvas, lines: &Lines, panel: &LinesPanel, top: f64) 
 }
 
 fn scales(lines: &Lines, panel: &LinesPanel, top: f64) -> (Scale, Scale) {
-    let (start, end) = (LEFT + plot::TICKS, plot::end(panel.lines.iter().map(|line| line.name.as_str())));
+    let (start, end) =
+        (LEFT + plot::TICKS, plot::end(panel.lines.iter().map(|line| &line.name), plot::MOST_NAME));
     let tall = plot::tall(panel.lines.len());
     let (mut values, mut times) = (Extent::default(), Extent::default());
     for point in panel.lines.iter().flat_map(|line| &line.points) {
         values.add(point.x);
-        times.add(point.ns);
-        times.add_bound(point.bounds.map(|bounds| bounds.0));
-        times.add_bound(point.bounds.map(|bounds| bounds.1));
+        times
+            .add_within(point.ns, [point.bounds.map(|bounds| bounds.0), point.bounds.map(|bounds| bounds.1)]);
     }
     if let Some(limit) = lines.limit_ns {
         times.add_bound(Some(limit as f64));

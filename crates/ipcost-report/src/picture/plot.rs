@@ -17,8 +17,8 @@ pub const SMALL: Face = Face { size: 11.0, bold: false };
 pub const TICKS: f64 = 58.0;
 const LEAST_TALL: f64 = 300.0;
 /// How far names of lines stand apart.
-const NAME_ROOM: f64 = 15.0;
-const MOST_NAME: f64 = 210.0;
+pub const NAME_ROOM: f64 = 15.0;
+pub const MOST_NAME: f64 = 210.0;
 /// From the end of an axis to the names of lines.
 const GUTTER: f64 = 26.0;
 /// How far an unbounded interval is drawn from its point.
@@ -29,33 +29,49 @@ pub fn tall(lines: usize) -> f64 {
     (NAME_ROOM * (lines as f64 + 1.0)).max(LEAST_TALL)
 }
 
-/// Where an axis ends, so that names fit beside it.
-pub fn end<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
-    let widest = names.map(|name| width(&clean(name), NAME)).fold(0.0, f64::max);
-    RIGHT - GUTTER - widest.min(MOST_NAME)
+/// Where an axis ends, so that names fit beside it that take at most so much.
+pub fn end(names: impl Iterator<Item = impl AsRef<str>>, most: f64) -> f64 {
+    let widest = names.map(|name| width(&clean(name.as_ref()), NAME)).fold(0.0, f64::max);
+    RIGHT - GUTTER - widest.min(most)
 }
 
-/// Adds lines and names for times that rise, and for values across; every one of these has a line, and a name where there is room.
+/// Adds a line across with its name at round values up an axis, at most so many.
+pub fn values(
+    canvas: &mut Canvas,
+    up: &Scale,
+    (start, end): (f64, f64),
+    most: usize,
+    face: Face,
+    name: impl Fn(f64) -> String,
+) {
+    for tick in up.ticks(most) {
+        let y = up.place(tick);
+        canvas.line((start, y), (end, y), GUIDE, 1.0);
+        canvas.text((start - 8.0, y + 4.0), Anchor::End, face, QUIET, &name(tick));
+    }
+}
+
+/// Adds a line up at every place across, with its name where there is room.
+pub fn places(canvas: &mut Canvas, up: &Scale, face: Face, named: impl IntoIterator<Item = (f64, String)>) {
+    let mut free_from = f64::NEG_INFINITY;
+    for (x, name) in named {
+        canvas.line((x, up.end), (x, up.start + 4.0), GUIDE, 1.0);
+        let half = width(&name, face) / 2.0;
+        if x - half > free_from {
+            canvas.text((x, up.start + 16.0), Anchor::Middle, face, QUIET, &name);
+            free_from = x + half + 4.0;
+        }
+    }
+}
+
+/// Adds lines and names for times that rise, and for values across.
 pub fn ticks(
     canvas: &mut Canvas,
     (across, up): (&Scale, &Scale),
     named: impl IntoIterator<Item = (f64, String)>,
 ) {
-    for tick in up.ticks(8) {
-        let y = up.place(tick);
-        canvas.line((across.start, y), (across.end, y), GUIDE, 1.0);
-        canvas.text((across.start - 8.0, y + 4.0), Anchor::End, SMALL, QUIET, &ticks::time(tick, None));
-    }
-    let mut free_from = f64::NEG_INFINITY;
-    for (value, name) in named {
-        let x = across.place(value);
-        canvas.line((x, up.end), (x, up.start + 4.0), GUIDE, 1.0);
-        let half = width(&name, SMALL) / 2.0;
-        if x - half > free_from {
-            canvas.text((x, up.start + 16.0), Anchor::Middle, SMALL, QUIET, &name);
-            free_from = x + half + 4.0;
-        }
-    }
+    values(canvas, up, (across.start, across.end), 8, SMALL, |tick| ticks::time(tick, None));
+    places(canvas, up, SMALL, named.into_iter().map(|(value, name)| (across.place(value), name)));
     canvas.line((across.start, up.start), (across.end, up.start), QUIET, 1.0);
 }
 
@@ -104,8 +120,14 @@ pub struct Name {
 }
 
 /// The names of lines at their right ends, moved apart where they would hide each other.
-pub fn names(mut names: Vec<Name>, across: &Scale, up: &Scale) -> Canvas {
+pub fn names(names: Vec<Name>, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("names");
+    add_names(&mut canvas, names, across, up);
+    canvas
+}
+
+/// The same, not as a group.
+pub fn add_names(canvas: &mut Canvas, mut names: Vec<Name>, across: &Scale, up: &Scale) {
     names.sort_by(|a, b| a.end.1.total_cmp(&b.end.1));
     let wanted: Vec<f64> = names.iter().map(|name| name.end.1).collect();
     let start = across.end + GUTTER;
@@ -115,7 +137,6 @@ pub fn names(mut names: Vec<Name>, across: &Scale, up: &Scale) -> Canvas {
         let text = shortened(&clean(&name.text), RIGHT - start, NAME);
         canvas.text((start, y + 4.0), Anchor::Start, NAME, INK, &text);
     }
-    canvas
 }
 
 /// Places near the wanted ones, which rise, at least `room` apart, and between the limits as far as there is room.

@@ -3,21 +3,19 @@
 
 use ipcost_model::units::counted;
 use ipcost_model::{
-    Document, Estimate, FigureKind, FigurePanel, FigureSeries, FigureUnit, FigureValue, PublishedFigure,
+    Document, Estimate, FigureKind, FigurePanel, FigurePlace, FigureSeries, FigureUnit, FigureValue,
+    PublishedFigure,
 };
 
-use super::ink::{Anchor, Canvas, CanvasPoint, GUIDE, INK, PAPER, QUIET};
-use super::plot::{apart, whiskers};
+use super::ink::{Anchor, Canvas, CanvasPoint, INK, PAPER, QUIET};
+use super::plot::{self, HEAD, NAME_ROOM, Name, SMALL, whiskers};
 use super::scale::{Extent, Scale};
-use super::text::{Face, clean, shortened, width, wrapped};
+use super::text::{Face, clean, shortened, wrapped};
 use super::{Background, LEAD, LEFT, Picture, PictureError, RIGHT, bare, framed, paragraph, paragraphs};
 use crate::figures::colours::{PALETTE, slot_among};
 use crate::figures::ticks::{self, percent};
 
-const HEAD: Face = Face { size: 14.0, bold: true };
-const NAME: Face = Face { size: 12.0, bold: false };
 const PLACE: Face = Face { size: 12.0, bold: true };
-const SMALL: Face = Face { size: 11.0, bold: false };
 const UNDER: Face = Face { size: 10.5, bold: false };
 
 /// What the names of ticks take on the left.
@@ -32,10 +30,7 @@ const BETWEEN_GROUPS: f64 = 0.14;
 const OF_PAIR: f64 = 0.84;
 const UNDER_LINE: f64 = 13.0;
 const MOST_UNDER: usize = 3;
-const NAME_ROOM: f64 = 15.0;
 const MOST_NAME: f64 = 190.0;
-/// From the end of an axis to the names of lines.
-const GUTTER: f64 = 26.0;
 const THIN: f64 = 1.5;
 /// How little shines through a filled bar: enough for its interval to be seen.
 const FILLED: f64 = 0.6;
@@ -214,14 +209,8 @@ impl Drawing<'_> {
     /// Lines across at round values.
     fn axis(&self, (start, end): (f64, f64), up: &Scale) -> Canvas {
         let mut canvas = Canvas::of("axis");
-        for (name, value) in [("from", up.from), ("to", up.to), ("start", up.start), ("end", up.end)] {
-            canvas.data(name, value);
-        }
-        for tick in up.ticks(8) {
-            let y = up.place(tick);
-            canvas.line((start, y), (end, y), GUIDE, 1.0);
-            canvas.text((start - 8.0, y + 4.0), Anchor::End, SMALL, QUIET, &self.tick(tick));
-        }
+        canvas.ends(up);
+        plot::values(&mut canvas, up, (start, end), 8, SMALL, |tick| self.tick(tick));
         canvas.line((start, up.start), (end, up.start), QUIET, 1.0);
         canvas
     }
@@ -312,14 +301,18 @@ impl Drawing<'_> {
 
     fn lines(&self, canvas: &mut Canvas, top: f64) -> f64 {
         let names = self.panel.series.iter().flat_map(|series| [named(series, true), named(series, false)]);
-        let names = names.map(|name| width(&clean(&name), NAME)).fold(0.0, f64::max).min(MOST_NAME);
-        let (start, end) = (LEFT + TICKS, RIGHT - GUTTER - names);
+        let (start, end) = (LEFT + TICKS, plot::end(names, MOST_NAME));
         let tall = (NAME_ROOM * (2.0 * self.panel.series.len() as f64 + 1.0)).max(LINES_TALL);
         let up = self.up(top + tall, top);
         let across = self.across(start, end);
         canvas.add(self.axis((start, end), &up));
-        canvas.add(self.places(&across, &up));
-        let mut ends: Vec<(String, &'static str, CanvasPoint)> = Vec::new();
+        let place = |(index, place): (usize, &FigurePlace)| {
+            Some((across.place(self.at(index)?), clean(&place.label)))
+        };
+        let mut places = Canvas::of("places");
+        plot::places(&mut places, &up, SMALL, self.panel.places.iter().enumerate().filter_map(place));
+        canvas.add(places);
+        let mut ends = Vec::new();
         for series in &self.panel.series {
             let transport = series.values.first().map_or("", |value| value.transport.as_str());
             let colour = self.colour(transport);
@@ -344,19 +337,11 @@ impl Drawing<'_> {
             measured.iter().for_each(|at| drawn.point(*at, 3.5, colour, false));
             canvas.add(drawn);
             for (points, is_published) in [(&published, true), (&measured, false)] {
-                ends.extend(points.last().map(|end| (named(series, is_published), colour, *end)));
+                let name = |end: &CanvasPoint| Name { text: named(series, is_published), colour, end: *end };
+                ends.extend(points.last().map(name));
             }
         }
-        ends.sort_by(|a, b| a.2.1.total_cmp(&b.2.1));
-        let wanted: Vec<f64> = ends.iter().map(|(_, _, end)| end.1).collect();
-        let from = across.end + GUTTER;
-        for ((name, colour, (x, y)), place) in
-            ends.iter().zip(apart(&wanted, NAME_ROOM, up.end + 6.0, up.start - 2.0))
-        {
-            canvas.lines(&[(x + 5.0, *y), (across.end + 4.0, *y), (from - 4.0, place)], colour, 0.75, "none");
-            let text = shortened(&clean(name), RIGHT - from, NAME);
-            canvas.text((from, place + 4.0), Anchor::Start, NAME, INK, &text);
-        }
+        plot::add_names(canvas, ends, &across, &up);
         let middle = (start + end) / 2.0;
         let caption = format!("{} (logarithmic)", self.figure.across);
         canvas.text(
@@ -379,24 +364,6 @@ impl Drawing<'_> {
         let mut extent = Extent::default();
         (0..self.panel.places.len()).filter_map(|index| self.at(index)).for_each(|at| extent.add(at));
         Scale::logarithmic(&extent, start, end)
-    }
-
-    /// Every place has a line; it has a name if there is room.
-    fn places(&self, across: &Scale, up: &Scale) -> Canvas {
-        let mut canvas = Canvas::of("places");
-        let mut free_from = f64::NEG_INFINITY;
-        for (index, place) in self.panel.places.iter().enumerate() {
-            let Some(at) = self.at(index) else { continue };
-            let x = across.place(at);
-            canvas.line((x, up.end), (x, up.start + 4.0), GUIDE, 1.0);
-            let name = clean(&place.label);
-            let half = width(&name, SMALL) / 2.0;
-            if x - half > free_from {
-                canvas.text((x, up.start + 16.0), Anchor::Middle, SMALL, QUIET, &name);
-                free_from = x + half + 4.0;
-            }
-        }
-        canvas
     }
 }
 

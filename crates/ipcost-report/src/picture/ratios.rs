@@ -57,9 +57,7 @@ fn extent(forest: &Forest) -> Extent {
     let mut extent = Extent::default();
     [1.0, forest.band.0, forest.band.1].into_iter().for_each(|value| extent.add(value));
     for row in forest.panels.iter().flat_map(|panel| &panel.rows) {
-        extent.add(row.ratio);
-        extent.add_bound(row.lo);
-        extent.add_bound(row.hi);
+        extent.add_within(row.ratio, [row.lo, row.hi]);
     }
     extent
 }

@@ -176,10 +176,7 @@ fn height(row: &PictureRow) -> f64 {
 fn background(axis: &Axis<'_>, spans: &[(f64, f64)], bottom: f64) -> Canvas {
     let scale = &axis.scale;
     let mut canvas = Canvas::of("axis");
-    canvas.data("from", scale.from);
-    canvas.data("to", scale.to);
-    canvas.data("start", scale.start);
-    canvas.data("end", scale.end);
+    canvas.ends(scale);
     if let Some((lo, hi)) = axis.band {
         for (top, end) in spans {
             canvas.rectangle((scale.place(lo), *top), (scale.place(hi), *end), BAND, 1.0);

@@ -45,31 +45,6 @@ const LINE: &str = PALETTE[2].light;
 /// That of requests as measured.
 const POINT: &str = PALETTE[0].light;
 
-/// What a mark is, for the legend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
-    /// What is saved at most.
-    Line,
-    /// The margin and what is below.
-    Margin,
-    /// Where the line falls below it.
-    Until,
-    /// A request as measured.
-    Point,
-}
-
-/// The marks that are drawn, and what they mean.
-fn legend(curves: &Curves) -> Vec<(Sign, String)> {
-    let any = |has: fn(&PlacementPanel) -> bool| curves.panels.iter().any(has);
-    let until = any(|panel| panel.until_ns.is_some()).then_some((Sign::Until, "from here on"));
-    let point = any(|panel| !panel.requests.is_empty())
-        .then_some((Sign::Point, "a request as measured, with its interval"));
-    let margin = format!("margin, {}: below, it no longer matters", per_cent(curves.margin));
-    let known = [(Sign::Line, "saved at most"), (Sign::Margin, &margin)];
-    let all = known.into_iter().chain(until).chain(point);
-    all.map(|(sign, words)| (sign, words.to_owned())).collect()
-}
-
 /// Draws the curves; `made` says where, when and with what they were measured.
 pub fn draw(curves: &Curves, made: &Document, background: Background) -> Result<Picture, PictureError> {
     framed(&curves.title(), [published::measured_on(made)], background, |canvas, y| {
@@ -106,28 +81,30 @@ fn panels(canvas: &mut Canvas, curves: &Curves, top: f64) -> Result<f64, Picture
 /// How wide and how tall a sign is.
 const SIGN: CanvasPoint = (20.0, 12.0);
 
-fn draw_sign(canvas: &mut Canvas, sign: Sign, (left, middle): CanvasPoint) {
-    let (right, centre) = (left + SIGN.0, (left + SIGN.0 / 2.0, middle));
-    match sign {
-        Sign::Line => canvas.line((left, middle), (right, middle), LINE, 2.0),
-        Sign::Margin => {
-            canvas.rectangle((left, middle), (right, middle + SIGN.1 / 2.0), BAND, 1.0);
-            canvas.dashes((left, middle), (right, middle), INK, 1.25);
-        }
-        Sign::Until => canvas.diamond(centre, DIAMOND, INK),
-        Sign::Point => canvas.point(centre, RADIUS, POINT, false),
-    }
-}
-
-/// The marks with what they mean, in one line.
+/// The marks that are drawn with what they mean, in one line.
 fn draw_legend(canvas: &mut Canvas, curves: &Curves, top: f64) -> f64 {
-    let mut x = LEFT;
+    let mut left = LEFT;
     let middle = top + LEAD.size * 0.7;
-    for (sign, words) in legend(curves) {
-        draw_sign(canvas, sign, (x, middle));
-        x += SIGN.0 + 6.0;
-        canvas.text((x, middle + LEAD.size * TO_BASE), Anchor::Start, LEAD, INK, &words);
-        x += width(&words, LEAD) + 12.0;
+    let mut sign = |draw: &dyn Fn(&mut Canvas, f64), words: &str| {
+        draw(canvas, left);
+        left += SIGN.0 + 6.0;
+        canvas.text((left, middle + LEAD.size * TO_BASE), Anchor::Start, LEAD, INK, words);
+        left += width(words, LEAD) + 12.0;
+    };
+    let line = |canvas: &mut Canvas, x| canvas.line((x, middle), (x + SIGN.0, middle), LINE, 2.0);
+    sign(&line, "saved at most");
+    let margin = |canvas: &mut Canvas, x| {
+        canvas.rectangle((x, middle), (x + SIGN.0, middle + SIGN.1 / 2.0), BAND, 1.0);
+        canvas.dashes((x, middle), (x + SIGN.0, middle), INK, 1.25);
+    };
+    sign(&margin, &format!("margin, {}: below, it no longer matters", per_cent(curves.margin)));
+    if curves.panels.iter().any(|panel| panel.until_ns.is_some()) {
+        let until = |canvas: &mut Canvas, x| canvas.diamond((x + SIGN.0 / 2.0, middle), DIAMOND, INK);
+        sign(&until, "from here on");
+    }
+    if curves.panels.iter().any(|panel| !panel.requests.is_empty()) {
+        let point = |canvas: &mut Canvas, x| canvas.point((x + SIGN.0 / 2.0, middle), RADIUS, POINT, false);
+        sign(&point, "a request as measured, with its interval");
     }
     top + 20.0
 }

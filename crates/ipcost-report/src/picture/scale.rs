@@ -45,6 +45,12 @@ impl Extent {
         }
     }
 
+    /// Makes room for a value with its interval.
+    pub fn add_within(&mut self, median: f64, ends: [Option<f64>; 2]) {
+        self.add(median);
+        ends.into_iter().for_each(|end| self.add_bound(end));
+    }
+
     /// The largest value over the smallest; 1 where there is none.
     pub fn factor(&self) -> f64 {
         self.medians.map_or(1.0, |(least, most)| if least > 0.0 { most / least } else { f64::INFINITY })

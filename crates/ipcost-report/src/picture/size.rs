@@ -83,16 +83,14 @@ impl CellLine<'_> {
 impl SeriesPanel<'_> {
     fn scales(&self, across: Across, top: f64) -> (Scale, Scale) {
         let floors = self.floors();
-        let of_floors: Vec<String> = floors.iter().map(FloorLine::name).collect();
-        let names = self.lines.iter().map(|line| line.label).chain(of_floors.iter().map(String::as_str));
-        let (start, end) = (LEFT + plot::TICKS, plot::end(names));
+        let names = self.lines.iter().map(|line| line.label.to_owned());
+        let names = names.chain(floors.iter().map(FloorLine::name));
+        let (start, end) = (LEFT + plot::TICKS, plot::end(names, plot::MOST_NAME));
         let tall = plot::tall(self.lines.len() + floors.len());
         let (mut values, mut costs) = (Extent::default(), Extent::default());
         for point in self.lines.iter().flat_map(|line| &line.points) {
             values.add(point.at as f64);
-            costs.add(point.cost.median);
-            costs.add_bound(point.cost.lo);
-            costs.add_bound(point.cost.hi);
+            costs.add_within(point.cost.median, [point.cost.lo, point.cost.hi]);
             point.floor_ns.into_iter().for_each(|floor| costs.add(floor));
             point.modes.iter().for_each(|mode| costs.add_bound(Some(mode.wall_ns_per_op)));
         }

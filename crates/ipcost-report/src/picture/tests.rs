@@ -428,9 +428,11 @@ fn forty_cells_fit_and_far_too_many_are_no_bitmap() {
     let text = grow(&mut document, 40).svg();
     let height = number(Xml::parse(&text).unwrap().root_element(), "height");
     assert!((900.0..1_400.0).contains(&height), "{height}");
+    #[cfg(feature = "png")]
     assert!(matches!(grow(&mut document, 1_000).png(), Err(PictureError::TooTall { .. })));
 }
 
+#[cfg(feature = "png")]
 #[test]
 fn a_bitmap_has_two_pixels_a_unit_the_background_and_ink() {
     for (background, corner) in [(Background::White, [255; 4]), (Background::Transparent, [0; 4])] {

@@ -33,9 +33,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Option<Body> 
     for row in sides.iter().flatten().flat_map(|group| &group.rows) {
         if let RowMark::Known { median, lo, hi } = row.mark {
             measured = true;
-            extent.add(median);
-            extent.add_bound(lo);
-            extent.add_bound(hi);
+            extent.add_within(median, [lo, hi]);
         }
     }
     if !measured {

@@ -1,7 +1,7 @@
 //! Runs in the order of time: a point each with its interval, a line for each level, and a dashed line at each change.
 
-use super::ink::{Anchor, Canvas, GUIDE, INK, QUIET};
-use super::plot::whiskers;
+use super::ink::{Anchor, Canvas, INK, QUIET};
+use super::plot::{self, whiskers};
 use super::scale::{Extent, Scale};
 use super::text::{Face, width};
 use super::{Background, LEAD, LEFT, Picture, PictureError, RIGHT, bare, framed, paragraph, paragraphs};
@@ -69,10 +69,8 @@ impl<'a> Plot<'a> {
     fn of(timeline: &'a Timeline, top: f64) -> Self {
         let mut extent = Extent::default();
         for point in &timeline.points {
-            extent.add(point.value.median);
+            extent.add_within(point.value.median, [point.value.lo, point.value.hi]);
             extent.add(point.level);
-            extent.add_bound(point.value.lo);
-            extent.add_bound(point.value.hi);
         }
         let room = RIGHT - LEFT - TICKS - 2.0 * PAD;
         let pitch = room / timeline.points.len().saturating_sub(1).max(1) as f64;
@@ -110,17 +108,9 @@ impl<'a> Plot<'a> {
 
     fn axes(&self) -> Canvas {
         let mut canvas = Canvas::of("axis");
-        for (name, value) in
-            [("from", self.up.from), ("to", self.up.to), ("start", self.up.start), ("end", self.up.end)]
-        {
-            canvas.data(name, value);
-        }
-        for tick in self.up.ticks(MOST_TICKS) {
-            let y = self.up.place(tick);
-            canvas.line((LEFT + TICKS, y), (RIGHT, y), GUIDE, 1.0);
-            let name = if self.timeline.is_ratio { ticks::number(tick) } else { ticks::time(tick, None) };
-            canvas.text((LEFT + TICKS - 8.0, y + 4.0), Anchor::End, TICK, QUIET, &name);
-        }
+        canvas.ends(&self.up);
+        let name = |tick| if self.timeline.is_ratio { ticks::number(tick) } else { ticks::time(tick, None) };
+        plot::values(&mut canvas, &self.up, (LEFT + TICKS, RIGHT), MOST_TICKS, TICK, name);
         self.days(&mut canvas);
         canvas
     }

@@ -1,8 +1,9 @@
 //! The axes of the curves: work across, on which zero has a place, and shares up.
 
-use super::super::ink::{Anchor, Canvas, GUIDE, QUIET};
+use super::super::ink::{Anchor, Canvas, QUIET};
+use super::super::plot;
 use super::super::scale::{Extent, Scale};
-use super::super::text::{Face, width};
+use super::super::text::Face;
 use crate::figures::saving::Curves;
 use crate::figures::ticks::{self, percent};
 
@@ -94,33 +95,17 @@ impl Axes {
             ("work-to", across.to),
             ("work-start", across.start),
             ("work-end", across.end),
-            ("from", up.from),
-            ("to", up.to),
-            ("start", up.start),
-            ("end", up.end),
         ] {
             canvas.data(name, value);
         }
-        for tick in up.ticks(6) {
-            let y = up.place(tick);
-            canvas.line((self.zero, y), (across.end, y), GUIDE, 1.0);
-            let name = format!("{} %", percent(tick)).replace('-', "−");
-            canvas.text((self.zero - 8.0, y + 4.0), Anchor::End, TICK, QUIET, &name);
-        }
-        let mut free_from = f64::NEG_INFINITY;
+        canvas.ends(up);
+        let share = |tick| format!("{} %", percent(tick)).replace('-', "−");
+        plot::values(&mut canvas, up, (self.zero, across.end), 6, TICK, share);
         // Digits between powers of ten say nothing here.
         let powers =
             across.ticks(16).into_iter().filter(|tick| (tick.log10() - tick.log10().round()).abs() < 1e-9);
-        for tick in std::iter::once(0.0).chain(powers) {
-            let x = self.work(tick);
-            canvas.line((x, up.end), (x, up.start + 4.0), GUIDE, 1.0);
-            let name = ticks::time(tick, None);
-            let half = width(&name, TICK) / 2.0;
-            if x - half > free_from {
-                canvas.text((x, up.start + 16.0), Anchor::Middle, TICK, QUIET, &name);
-                free_from = x + half + 4.0;
-            }
-        }
+        let works = std::iter::once(0.0).chain(powers);
+        plot::places(&mut canvas, up, TICK, works.map(|tick| (self.work(tick), ticks::time(tick, None))));
         canvas.line((self.zero, up.place(0.0)), (across.end, up.place(0.0)), QUIET, 1.0);
         canvas.text((self.zero - TICKS, up.end - 6.0), Anchor::Start, TICK, QUIET, UP);
         let middle = ((self.zero + across.end) / 2.0, up.start + 32.0);

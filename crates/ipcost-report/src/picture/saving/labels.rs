@@ -13,14 +13,12 @@ const LEAST: f64 = 84.0;
 /// From a name to the next.
 const APART: f64 = 1.0;
 
-/// A rectangle, by its upper left and its lower right corner.
-type Area = (CanvasPoint, CanvasPoint);
-
 /// The names of a panel.
 pub struct Labels {
     ends: (f64, f64),
     top: f64,
-    taken: Vec<Area>,
+    /// Rectangles, by their upper left and their lower right corner.
+    taken: Vec<[CanvasPoint; 2]>,
     names: Vec<(CanvasPoint, &'static str, String)>,
 }
 
@@ -31,7 +29,7 @@ impl Labels {
 
     /// What no name may hide.
     pub fn keep_free(&mut self, from: CanvasPoint, to: CanvasPoint) {
-        self.taken.push((from, to));
+        self.taken.push([from, to]);
     }
 
     /// Names a mark of some radius.
@@ -42,17 +40,17 @@ impl Labels {
         let room = width(&text, FACE);
         // Nothing leaves the panel.
         let x = x.min(self.ends.1 - room).max(self.ends.0 + GAP);
-        let place = |base: f64| ((x, base - FACE.size), (x + room, base + GAP));
+        let place = |base: f64| [(x, base - FACE.size), (x + room, base + GAP)];
         let hidden = |base: f64| self.taken.iter().copied().find(|taken| overlap(*taken, place(base)));
         let highest = self.top + FACE.size;
         let wanted = (at.1 - radius - GAP).max(highest);
         let mut base = wanted;
-        while let Some((from, _)) = hidden(base) {
+        while let Some([from, _]) = hidden(base) {
             base = from.1 - GAP - APART;
         }
         if base < highest {
             base = wanted;
-            while let Some((_, to)) = hidden(base) {
+            while let Some([_, to]) = hidden(base) {
                 base = to.1 + FACE.size + APART;
             }
         }
@@ -69,6 +67,6 @@ impl Labels {
     }
 }
 
-fn overlap((a_from, a_to): Area, (b_from, b_to): Area) -> bool {
+fn overlap([a_from, a_to]: [CanvasPoint; 2], [b_from, b_to]: [CanvasPoint; 2]) -> bool {
     a_from.0 < b_to.0 && b_from.0 < a_to.0 && a_from.1 < b_to.1 && b_from.1 < a_to.1
 }
