@@ -142,12 +142,12 @@ const ENGINES: &[Package] = &[
     PYTHON_ENVIRONMENTS,
 ];
 
-/// Tests that take a browser, network namespaces, real servers, collectors, sanitizers or control groups, by module.
+/// Tests that take a browser, network namespaces, real servers, collectors, sanitizers, control groups or a build, by module.
 const SYSTEM: &[&str] = &[
-    "app::", "app_tools::", "collectors_tools::", "connections::", "deploy_ansible::", "deploy_kubernetes::",
-    "deploy_reframe::", "deploy_slurm::", "explain::", "faults_changed::", "faults_system::", "html::",
-    "load::", "network::", "other_users::", "pace_tools::", "private_servers::", "replicate::",
-    "sanitizers::", "watch::", "watch_bounds::", "watch_servers::",
+    "additions::", "app::", "app_tools::", "collectors_tools::", "connections::", "deploy_ansible::",
+    "deploy_kubernetes::", "deploy_reframe::", "deploy_slurm::", "explain::", "faults_changed::",
+    "faults_system::", "html::", "load::", "network::", "other_users::", "pace_tools::", "private_servers::",
+    "replicate::", "sanitizers::", "watch::", "watch_bounds::", "watch_servers::",
 ];
 
 /// Tests of what is built for Windows.

@@ -3,6 +3,7 @@
 //! One program for all of these tests, so that it is linked once. Each file is about one command or one property.
 
 mod ab;
+mod additions;
 mod app;
 mod app_tools;
 mod bad_input;
