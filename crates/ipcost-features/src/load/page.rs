@@ -80,12 +80,14 @@ fn lines(curves: &LoadCurves) -> Lines {
             let Estimate { median, lo, hi } = known(point)?;
             // The bands of the medians would lie on those of the other transport's.
             let bounds = lo.zip(hi).filter(|_| percentile == Percentile::P99);
-            Some(LinePoint { x: point.per_s as f64, ns: median, bounds })
+            let ends = bounds.map(|(lo, hi)| [Some(lo), Some(hi)]);
+            Some(LinePoint { x: point.per_s as f64, ns: median, ends, modes: Vec::new() })
         };
         NamedLine {
             name: format!("{transport}, {}", percentile.title()),
             colour: colours::PALETTE[slot].light,
             dashes: if percentile == Percentile::P50 { DASHES } else { "none" },
+            beside: 0.0,
             points: own.filter_map(place).collect(),
         }
     };
@@ -95,7 +97,10 @@ fn lines(curves: &LoadCurves) -> Lines {
         reading: "An open loop: times count from when each operation was due. Whole lines are 99th percentiles with their intervals, dashes are medians, each the median over epochs.".to_owned(),
         across: AcrossLines::Rate,
         limit_ns: Some(curves.request.limit_ns),
-        panels: vec![LinesPanel { title: String::new(), lines: transports.iter().flat_map(of_both).collect() }],
+        panels: vec![LinesPanel {
+            lines: transports.iter().flat_map(of_both).collect(),
+            ..LinesPanel::default()
+        }],
     }
 }
 

@@ -78,18 +78,11 @@ impl CheapestRow {
     }
 }
 
-/// The tables of a row.
-struct TableLine<'a> {
-    title: String,
-    work: Work,
-    tables: Vec<&'a WorkloadRecord>,
-}
-
 /// The map of a document; `None` if no work was compared in two sizes.
 pub fn map(document: &Document) -> Option<Map> {
     let mut lines = lines(document);
-    let compared = |line: &TableLine<'_>| {
-        line.tables.len() > 1 && line.tables.iter().any(|table| table.fastest.is_some())
+    let compared = |(_, tables): &(String, Vec<&WorkloadRecord>)| {
+        tables.len() > 1 && tables.iter().any(|table| table.fastest.is_some())
     };
     if !lines.iter().any(compared) {
         return None;
@@ -101,20 +94,20 @@ pub fn map(document: &Document) -> Option<Map> {
         notes.push(format!("Not shown: {}.", counted((rows - MOST_ROWS) as u64, "more row")));
     }
     let sizes: BTreeSet<u64> =
-        lines.iter().flat_map(|line| &line.tables).map(|table| size(&table.work)).collect();
+        lines.iter().flat_map(|(_, tables)| tables).map(|table| size(&table.work)).collect();
     let shown: Vec<u64> = sizes.iter().copied().take(MOST_SIZES).collect();
     if sizes.len() > MOST_SIZES {
         notes.push(format!("Not shown: {}.", counted((sizes.len() - MOST_SIZES) as u64, "larger size")));
     }
-    if lines.iter().flat_map(|line| &line.tables).any(|table| table.cells.len() > MOST_PAIRS + 1) {
+    if lines.iter().flat_map(|(_, tables)| tables).any(|table| table.cells.len() > MOST_PAIRS + 1) {
         notes.push(format!("Not shown: the baseline against more than {MOST_PAIRS} others."));
     }
     let mut groups: Vec<CheapestGroup> = Vec::new();
-    for line in &lines {
-        let rows = rows_of(document, line, &shown);
-        match groups.iter_mut().find(|group| group.title == line.title) {
+    for (title, tables) in lines {
+        let rows = rows_of(document, &tables, &shown);
+        match groups.iter_mut().find(|group| group.title == title) {
             Some(group) => group.rows.extend(rows),
-            None => groups.push(CheapestGroup { title: line.title.clone(), rows }),
+            None => groups.push(CheapestGroup { title, rows }),
         }
     }
     notes.splice(0..0, explained(&groups));
@@ -148,8 +141,8 @@ fn explained(groups: &[CheapestGroup]) -> Vec<String> {
     notes
 }
 
-/// The tables by work and placement, each size once.
-fn lines(document: &Document) -> Vec<TableLine<'_>> {
+/// The tables by work and placement, each size once, with what they are called.
+fn lines(document: &Document) -> Vec<(String, Vec<&WorkloadRecord>)> {
     // Floors are parts, and not compared.
     let tables = document.workloads.iter().filter(|table| table.pattern != Pattern::Floor);
     let line = |Alike { work, mirrors, items }| {
@@ -157,17 +150,16 @@ fn lines(document: &Document) -> Vec<TableLine<'_>> {
         let mut tables: Vec<&WorkloadRecord> = items;
         tables.sort_by_key(|table| size(&table.work));
         tables.dedup_by_key(|table| size(&table.work));
-        let title = name(&Work { placement: Placement::Free, ..work.clone() }, mirrors, Across::Size);
-        TableLine { title, work, tables }
+        (name(&Work { placement: Placement::Free, ..work }, mirrors, Across::Size), tables)
     };
     alike(tables, |table| table.work.clone(), Across::Size).into_iter().map(line).collect()
 }
 
-fn rows_of(document: &Document, line: &TableLine<'_>, sizes: &[u64]) -> Vec<CheapestRow> {
-    let cores = words::cores(line.work.placement);
+fn rows_of(document: &Document, tables: &[&WorkloadRecord], sizes: &[u64]) -> Vec<CheapestRow> {
+    let cores = words::cores(tables[0].placement);
     let row = |among| CheapestRow { cores, among, fields: sizes.iter().map(|_| None).collect() };
     let mut rows = vec![row(Among::All)];
-    for table in &line.tables {
+    for table in tables {
         let Ok(column) = sizes.binary_search(&size(&table.work)) else { continue };
         let sleeping = summary::sleeping(document, table);
         let of_sleeping = sleeping.map(|sleeping| (Among::Sleeping, field(document, &sleeping)));

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 
 use ipcost_model::pace::Pause;
 use ipcost_model::units::size_text;
-use ipcost_model::{
-    CellRecord, Document, Estimate, Mode, Options, Pattern, Placement, SpeaksFirst, Work, fixed_offset,
-};
+use ipcost_model::{CellRecord, Document, Options, Pattern, Placement, SpeaksFirst, Work, fixed_offset};
 
 use super::colours;
+use super::lines::{LinePoint, LinesPanel, NamedLine};
 use crate::words;
 
 /// How far points of one size are set apart, so that none hides the others; and all of them together, at most.
@@ -35,88 +34,6 @@ impl Across {
     /// Whether cells of another pace are other values of what lies across, and not other work.
     fn is_pace(self) -> bool {
         self == Self::Pause
-    }
-}
-
-/// The same work at several values of what lies across.
-pub struct SeriesPanel<'a> {
-    /// What is done, without what lies across.
-    pub title: String,
-    /// What a cost is the cost of.
-    pub operation: &'static str,
-    /// In the order of the document.
-    pub lines: Vec<CellLine<'a>>,
-}
-
-/// The cells of a panel that have a name in common.
-pub struct CellLine<'a> {
-    pub label: &'a str,
-    pub colour: &'static str,
-    /// Which tell lines of one colour apart.
-    pub dashes: &'static str,
-    /// How far its points lie beside their values, in units of the picture.
-    pub beside: f64,
-    /// By what lies across, rising.
-    pub points: Vec<MeasuredCell<'a>>,
-}
-
-/// A cell of a line.
-pub struct MeasuredCell<'a> {
-    /// What lies across, bytes.
-    pub at: u64,
-    /// Of one operation, nanoseconds.
-    pub cost: Estimate,
-    /// The two groups of its epochs, where there are two.
-    pub modes: &'a [Mode],
-    /// The least that this could cost here, nanoseconds.
-    pub floor_ns: Option<f64>,
-}
-
-/// What the least cost of the same work is, by what lies across.
-pub struct FloorLine {
-    /// The lines that it is the floor of; empty where it is that of all.
-    pub of: Vec<String>,
-    /// What lies across, and nanoseconds.
-    pub points: Vec<(u64, f64)>,
-}
-
-impl FloorLine {
-    /// What it is called.
-    pub fn name(&self) -> String {
-        if self.of.is_empty() { "floor".to_owned() } else { format!("floor of {}", self.of.join(", ")) }
-    }
-}
-
-impl SeriesPanel<'_> {
-    /// Every value that was measured, rising.
-    pub fn values(&self) -> Vec<u64> {
-        let mut values: Vec<u64> =
-            self.lines.iter().flat_map(|line| &line.points).map(|point| point.at).collect();
-        values.sort_unstable();
-        values.dedup();
-        values
-    }
-
-    /// The floors of its lines, each once: most transports have the same.
-    pub fn floors(&self) -> Vec<FloorLine> {
-        let mut found: Vec<FloorLine> = Vec::new();
-        let mut without = false;
-        for line in &self.lines {
-            let floor = |point: &MeasuredCell<'_>| Some((point.at, point.floor_ns?));
-            let points: Vec<(u64, f64)> = line.points.iter().filter_map(floor).collect();
-            if points.is_empty() {
-                without = true;
-                continue;
-            }
-            match found.iter_mut().find(|known| known.points == points) {
-                Some(known) => known.of.push(line.label.to_owned()),
-                None => found.push(FloorLine { of: vec![line.label.to_owned()], points }),
-            }
-        }
-        if let ([only], false) = (found.as_mut_slice(), without) {
-            only.of.clear();
-        }
-        found
     }
 }
 
@@ -166,21 +83,21 @@ pub fn alike<T>(
 }
 
 /// Every panel, those with a single value among them.
-pub fn panels(document: &Document, across: Across) -> Vec<SeriesPanel<'_>> {
+pub fn panels(document: &Document, across: Across) -> Vec<LinesPanel> {
     // Floors are what cells are seen against, not transports to choose from.
     let cells = document.cells.iter().filter(|cell| cell.pattern != Pattern::Floor);
     let groups = alike(cells, |cell| cell.work(), across);
-    let panels = groups.iter().map(|Alike { work, mirrors, items }| SeriesPanel {
-        title: name(work, *mirrors, across),
-        operation: match work.pattern {
+    let panel = |Alike { work, mirrors, items }: &Alike<&CellRecord>| {
+        let operation = match work.pattern {
             Pattern::Rr => "round trip",
             Pattern::Stream => "message",
             Pattern::Connect => "connection",
             Pattern::Floor => "operation",
-        },
-        lines: lines(document, items, across),
-    });
-    panels.collect()
+        };
+        let (lines, floors) = lines(document, items, across);
+        LinesPanel { title: name(work, *mirrors, across), operation, floors: merged(&lines, floors), lines }
+    };
+    groups.iter().map(panel).collect()
 }
 
 /// What is done, without what lies across: `Round trip, 4 at once, apart`.
@@ -229,8 +146,13 @@ pub fn size(work: &Work) -> u64 {
     if work.speaks_first == SpeaksFirst::Server { work.reply } else { work.size }
 }
 
-fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> Vec<CellLine<'a>> {
-    let mut lines: Vec<CellLine<'a>> = Vec::new();
+/// The cells by name, and what each of a line's points could cost here at least, where that is known.
+fn lines(
+    document: &Document,
+    cells: &[&CellRecord],
+    across: Across,
+) -> (Vec<NamedLine>, Vec<Vec<(f64, f64)>>) {
+    let (mut lines, mut floors): (Vec<NamedLine>, Vec<Vec<(f64, f64)>>) = (Vec::new(), Vec::new());
     for cell in cells.iter().filter(|cell| cell.available) {
         // Neither nothing nor for nothing: there is no place for that on a logarithmic axis.
         let (at, label) = match across {
@@ -244,21 +166,20 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> V
             }
         };
         let Some((at, cost)) = at.zip(cell.wall_ns_per_op.filter(|cost| cost.median > 0.0)) else { continue };
-        let floor_ns = cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0);
-        let point = MeasuredCell { at, cost, modes: &cell.modes, floor_ns };
-        if let Some(line) = lines.iter_mut().find(|line| line.label == label) {
-            line.points.push(point);
-            continue;
-        }
-        let colour = colours::of(document, &cell.transport);
-        let twins = lines.iter().filter(|line| line.colour == colour).count();
-        lines.push(CellLine {
-            label,
-            colour,
-            dashes: DASHES[twins % DASHES.len()],
-            beside: 0.0,
-            points: vec![point],
+        let x = at as f64;
+        let place = lines.iter().position(|line| line.name == *label).unwrap_or_else(|| {
+            let colour = colours::of(document, &cell.transport);
+            let twins = lines.iter().filter(|line| line.colour == colour).count();
+            let dashes = DASHES[twins % DASHES.len()];
+            lines.push(NamedLine { name: label.clone(), colour, dashes, ..NamedLine::default() });
+            floors.push(Vec::new());
+            lines.len() - 1
         });
+        let modes = cell.modes.iter().map(|mode| mode.wall_ns_per_op).collect();
+        let point = LinePoint { x, ns: cost.median, ends: Some([cost.lo, cost.hi]), modes };
+        lines[place].points.push(point);
+        let floor = cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0);
+        floors[place].extend(floor.map(|ns| (x, ns)));
     }
     let count = lines.len() as f64;
     for (index, line) in lines.iter_mut().enumerate() {
@@ -266,7 +187,22 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> V
             Across::Size => (index as f64 - (count - 1.0) / 2.0) * BESIDE.min(MOST_BESIDE / count),
             Across::Place | Across::Pause => 0.0,
         };
-        line.points.sort_by_key(|point| point.at);
+        line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        floors[index].sort_by(|a, b| a.0.total_cmp(&b.0));
     }
-    lines
+    (lines, floors)
+}
+
+/// The floors of lines, each once: most transports have the same. The floor of all is called no more than that.
+fn merged(lines: &[NamedLine], floors: Vec<Vec<(f64, f64)>>) -> Vec<(String, Vec<(f64, f64)>)> {
+    let is_of_all = floors.windows(2).all(|pair| pair[0] == pair[1]);
+    let mut found: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    for (line, points) in lines.iter().zip(floors).filter(|(_, points)| !points.is_empty()) {
+        match found.iter_mut().find(|(_, known)| *known == points) {
+            _ if is_of_all => found = vec![("floor".to_owned(), points)],
+            Some((name, _)) => name.push_str(&format!(", {}", line.name)),
+            None => found.push((format!("floor of {}", line.name), points)),
+        }
+    }
+    found
 }

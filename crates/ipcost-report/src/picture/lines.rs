@@ -1,13 +1,14 @@
-//! Lines on two logarithmic axes: latency against load, and latency by percentile.
+//! Lines through measured values: cost by size, place or pause, latency against load, and latency by percentile.
 
 use ipcost_model::units::time_text;
-use ipcost_model::{Document, Estimate};
+use ipcost_model::{Document, Estimate, PAGE_BYTES};
 
 use super::ink::{Anchor, Canvas, CanvasPoint, INK, QUIET};
 use super::plot::{self, HEAD, Name, SMALL, whiskers};
 use super::scale::{Extent, Scale};
 use super::{Background, Body, Chart, LEAD, LEFT, Picture, PictureError, bare, framed, paragraph, published};
-use crate::figures::lines::{LinePoint, Lines, LinesPanel, NamedLine};
+use crate::figures::lines::{AcrossLines, LinePoint, Lines, LinesPanel, NamedLine};
+use crate::figures::series::Across;
 
 /// Draws them; `made` says where, when and with what they were measured.
 pub fn draw(lines: &Lines, made: &Document, background: Background) -> Result<Picture, PictureError> {
@@ -48,46 +49,79 @@ pub(super) fn body(lines: &Lines, canvas: &mut Canvas, top: f64) -> Option<Body>
 }
 
 fn draw_panel(canvas: &mut Canvas, lines: &Lines, panel: &LinesPanel, top: f64) -> f64 {
-    canvas.text((LEFT, top + 16.0), Anchor::Start, SMALL, QUIET, "latency of an operation (logarithmic)");
+    let caption = match lines.across {
+        AcrossLines::Cells(_) => format!("elapsed time for one {} (logarithmic)", panel.operation),
+        AcrossLines::Rate | AcrossLines::Percentile => "latency of an operation (logarithmic)".to_owned(),
+    };
+    canvas.text((LEFT, top + 16.0), Anchor::Start, SMALL, QUIET, &caption);
     let (across, up) = scales(lines, panel, top + 28.0);
-    canvas.add(axes(lines, &across, &up));
+    canvas.add(axes(lines, panel, &across, &up));
+    let opacity = if matches!(lines.across, AcrossLines::Cells(_)) { 0.13 } else { 0.1 };
     for line in &panel.lines {
-        canvas.add(band(line, &across, &up));
+        canvas.add(band(line, opacity, &across, &up));
+    }
+    let floor_place = |(x, ns): &(f64, f64)| (across.place(*x), up.place(*ns));
+    for (name, points) in &panel.floors {
+        let mut floor = Canvas::of("floor");
+        floor.title(name);
+        floor.lines(&points.iter().map(floor_place).collect::<Vec<_>>(), INK, 1.5, "5 3");
+        canvas.add(floor);
     }
     for line in &panel.lines {
         canvas.add(draw_line(line, &across, &up));
     }
-    let name = |line: &NamedLine| {
-        let point = line.points.last()?;
-        let end = (across.place(point.x), up.place(point.ns));
+    let of_line = |line: &NamedLine| {
+        let end = place(line, line.points.last()?, &across, &up);
         Some(Name { text: line.name.clone(), colour: line.colour, end })
     };
-    canvas.add(plot::names(panel.lines.iter().filter_map(name).collect(), &across, &up));
+    let of_floor = |(name, points): &(String, Vec<(f64, f64)>)| {
+        Some(Name { text: name.clone(), colour: INK, end: floor_place(points.last()?) })
+    };
+    let names = panel.lines.iter().filter_map(of_line).chain(panel.floors.iter().filter_map(of_floor));
+    canvas.add(plot::names(names.collect(), &across, &up));
     let middle = (across.start + across.end) / 2.0;
     canvas.text((middle, up.start + 32.0), Anchor::Middle, SMALL, QUIET, lines.across.caption());
     up.start + 36.0
 }
 
+fn place(line: &NamedLine, point: &LinePoint, across: &Scale, up: &Scale) -> CanvasPoint {
+    (across.place(point.x) + line.beside, up.place(point.ns))
+}
+
 fn scales(lines: &Lines, panel: &LinesPanel, top: f64) -> (Scale, Scale) {
-    let (start, end) =
-        (LEFT + plot::TICKS, plot::end(panel.lines.iter().map(|line| &line.name), plot::MOST_NAME));
-    let tall = plot::tall(panel.lines.len());
+    let names = panel.lines.iter().map(|line| &line.name).chain(panel.floors.iter().map(|(name, _)| name));
+    let (start, end) = (LEFT + plot::TICKS, plot::end(names, plot::MOST_NAME));
+    let tall = plot::tall(panel.lines.len() + panel.floors.len());
     let (mut values, mut times) = (Extent::default(), Extent::default());
     for point in panel.lines.iter().flat_map(|line| &line.points) {
         values.add(point.x);
-        times
-            .add_within(point.ns, [point.bounds.map(|bounds| bounds.0), point.bounds.map(|bounds| bounds.1)]);
+        times.add_within(point.ns, point.ends.unwrap_or_default());
+        point.modes.iter().for_each(|mode| times.add_bound(Some(*mode)));
     }
+    panel.floors.iter().flat_map(|(_, points)| points).for_each(|(_, ns)| times.add(*ns));
     if let Some(limit) = lines.limit_ns {
         times.add_bound(Some(limit as f64));
     }
-    (Scale::logarithmic(&values, start, end), Scale::logarithmic(&times, top + tall, top))
+    let across = match lines.across {
+        AcrossLines::Cells(Across::Place) => {
+            Scale { logarithmic: false, from: 0.0, to: PAGE_BYTES as f64, start, end }
+        }
+        _ => Scale::logarithmic(&values, start, end),
+    };
+    (across, Scale::logarithmic(&times, top + tall, top))
 }
 
-fn axes(lines: &Lines, across: &Scale, up: &Scale) -> Canvas {
+fn axes(lines: &Lines, panel: &LinesPanel, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("axis");
+    if matches!(lines.across, AcrossLines::Cells(_)) {
+        for (name, value) in
+            [("size-from", across.from), ("size-to", across.to), ("from", up.from), ("to", up.to)]
+        {
+            canvas.data(name, value);
+        }
+    }
     let round = || across.ticks(10).into_iter().map(|value| (value, lines.across.name(value))).collect();
-    let named = lines.across.named().unwrap_or_else(round).into_iter();
+    let named = lines.across.named(panel).unwrap_or_else(round).into_iter();
     plot::ticks(&mut canvas, (across, up), named.filter(|(value, _)| across.holds(*value)));
     if let Some(limit) = lines.limit_ns.filter(|limit| up.holds(*limit as f64)) {
         let y = up.place(limit as f64);
@@ -98,28 +132,29 @@ fn axes(lines: &Lines, across: &Scale, up: &Scale) -> Canvas {
     canvas
 }
 
-fn band(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
+fn band(line: &NamedLine, opacity: f64, across: &Scale, up: &Scale) -> Canvas {
     let ends = |point: &LinePoint| {
-        let (lo, hi) = point.bounds?;
-        let x = across.place(point.x);
-        Some([(x, up.place(lo)), (x, up.place(hi))])
+        let [lo, hi] = point.ends?;
+        let (x, _) = place(line, point, across, up);
+        Some([(x, up.place(lo?)), (x, up.place(hi?))])
     };
     let intervals: Vec<_> = line.points.iter().map(ends).collect();
-    plot::band(&intervals, line.colour, 0.1)
+    plot::band(&intervals, line.colour, opacity)
 }
 
 fn draw_line(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("line");
     canvas.title(&line.name);
-    let places: Vec<CanvasPoint> =
-        line.points.iter().map(|point| (across.place(point.x), up.place(point.ns))).collect();
+    let places: Vec<CanvasPoint> = line.points.iter().map(|point| place(line, point, across, up)).collect();
     canvas.lines(&places, line.colour, 2.0, line.dashes);
     for (point, at) in line.points.iter().zip(&places) {
-        if let Some((lo, hi)) = point.bounds {
-            let known = Estimate { median: point.ns, lo: Some(lo), hi: Some(hi) };
-            canvas.add(whiskers(known, *at, up, line.colour));
+        for mode in &point.modes {
+            canvas.diamond((at.0, up.place(*mode)), 3.5, line.colour);
         }
-        canvas.point(*at, 3.5, line.colour, point.bounds.is_none());
+        if let Some([lo, hi]) = point.ends {
+            canvas.add(whiskers(Estimate { median: point.ns, lo, hi }, *at, up, line.colour));
+        }
+        canvas.point(*at, 3.5, line.colour, point.ends.is_none_or(|ends| ends.contains(&None)));
     }
     canvas
 }
@@ -127,16 +162,19 @@ fn draw_line(line: &NamedLine, across: &Scale, up: &Scale) -> Canvas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::lines::AcrossLines;
     use crate::fixture::document as made;
 
     #[test]
     fn every_line_has_its_points_its_name_and_its_intervals() {
-        let place = |x, ns| LinePoint { x, ns, bounds: Some((ns * 0.9, ns * 1.1)) };
+        let place = |x, ns| {
+            let ends = Some([Some(ns * 0.9), Some(ns * 1.1)]);
+            LinePoint { x, ns, ends, modes: Vec::new() }
+        };
         let line = |name: &str, dashes, points| NamedLine {
             name: name.to_owned(),
             colour: "#d55e00",
             dashes,
+            beside: 0.0,
             points,
         };
         let mut lines = Lines {
@@ -146,9 +184,15 @@ mod tests {
             limit_ns: Some(1_000_000),
             panels: vec![LinesPanel {
                 title: String::new(),
+                operation: "",
+                floors: Vec::new(),
                 lines: vec![
                     line("unix, p99", "none", vec![place(1_000.0, 50_000.0), place(20_000.0, 2_000_000.0)]),
-                    line("unix, p50", "7 3", vec![LinePoint { x: 1_000.0, ns: 20_000.0, bounds: None }]),
+                    line(
+                        "unix, p50",
+                        "7 3",
+                        vec![LinePoint { x: 1_000.0, ns: 20_000.0, ..LinePoint::default() }],
+                    ),
                 ],
             }],
         };
