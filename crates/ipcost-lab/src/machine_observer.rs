@@ -74,7 +74,7 @@ pub trait MachineObserver {
     /// Starts watching other processes.
     fn watch_others(&mut self);
 
-    /// The other process that has been busiest since [`Surroundings::watch_others`].
+    /// The other process that has been busiest since [`MachineObserver::watch_others`].
     fn busiest_other(&mut self) -> Option<Busy>;
 
     /// The other processes of this program that measure now.

@@ -60,7 +60,7 @@ pub fn warnings_of(document: &Document, answer: Option<&dyn Answer>) -> Vec<Warn
     answer.map_or_else(|| document.warnings.clone(), |answer| answer.warnings(document))
 }
 
-/// Writes to standard output, as [`tell`] does to standard error.
+/// Writes to standard output, as [`print_error`] does to standard error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let text = escaped_but_styles(text);

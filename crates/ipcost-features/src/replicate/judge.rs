@@ -72,7 +72,7 @@ impl<'a> MeasuredSoftware<'a> {
         }
     }
 
-    /// The cells that a test takes its figures from, as indices, in the order of [`Test::sides`]; `None` where one was not measured.
+    /// The cells that a test takes its figures from, as indices, in the order of [`ClaimTest::sides`]; `None` where one was not measured.
     fn cells_of(&self, test: &ClaimTest) -> Option<Vec<usize>> {
         let published = cells_of(test, self.published)?;
         let find = |index: usize| {
@@ -547,7 +547,7 @@ fn ledger_test(run: &MeasuredSoftware<'_>, test: &ClaimTest, found: Option<Claim
     record
 }
 
-/// The cells that a test takes its figures from, as indices, in the order of [`Test::sides`].
+/// The cells that a test takes its figures from, as indices, in the order of [`ClaimTest::sides`].
 pub fn cells_of(test: &ClaimTest, cells: &[PlannedCell]) -> Option<Vec<usize>> {
     test.sides().map(|side| side.find(cells).ok()).collect()
 }

@@ -284,7 +284,7 @@ pub struct PublishedCell {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplicationRecord {
-    /// [`LEDGER_SCHEMA`].
+    /// [`REPLICATION_SCHEMA`].
     pub schema: String,
     /// The experiment.
     pub id: String,

@@ -8,7 +8,7 @@
 //! 3. The client calls [`Transport::reach`] and connects; the server accepts.
 //! 4. Both move bytes over [`Channel`]s.
 //!
-//! Floors are in the same registry: instead of moving messages they do a [`FloorPart`] of a hop, named by
+//! Floors are in the same registry: instead of moving messages they do a [`FloorPartLoop`] of a hop, named by
 //! [`Capabilities::floor`].
 
 mod cacheline;

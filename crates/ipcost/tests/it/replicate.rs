@@ -157,7 +157,7 @@ fn claims_are_decided_under_each_condition_too() {
     for (from, to, part) in [
         ("placement = \"together\"\noptions", "options", "\"with a small buffer\" changes no cell"),
         ("so_sndbuf", "so_sndbuff", "did you mean \"so_sndbuf\""),
-        ("with a small buffer", "on one core", "two strata are named \"on one core\""),
+        ("with a small buffer", "on one core", "two conditions are named \"on one core\""),
         ("placement = \"together\"\n[[strata]]", "[[strata]]", "sets neither a placement nor an option"),
     ] {
         let broken = mine.replace("socketpair", "pipe").replacen(from, to, 1);
