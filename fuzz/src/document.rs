@@ -78,10 +78,13 @@ pub fn use_all(document: Document) {
             &(run_page::warnings(&document.warnings, "-", room) + &run_page::all_warnings(&document, room)),
         );
     }
-    for (format, samples) in FORMATS.iter().flat_map(|format| [(format, false), (format, true)]) {
+    {
         let page = run_page::page(&document);
-        let content = Content { document: Some(&document), page: &page, answer: None, data: None, samples };
-        plain(format.flag, &(format.render)(&content));
+        for (format, samples) in FORMATS.iter().flat_map(|format| [(format, false), (format, true)]) {
+            let content =
+                Content { document: Some(&document), page: &page, answer: None, data: None, samples };
+            plain(format.flag, &(format.render)(&content));
+        }
     }
     plain("otava", &otava::render(vec![otava::OtavaRow::of(&document, "run")]).0);
     for &chart in Chart::ALL {

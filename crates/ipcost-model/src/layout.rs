@@ -31,16 +31,16 @@ pub struct BufferLayout {
 }
 
 /// Where a cell's options fix a place; they only hold places within a page.
-pub fn fixed_offset(options: &Options, name: &str) -> Option<u16> {
-    options.number(name).and_then(|bytes| u16::try_from(bytes).ok())
+pub fn fixed_offset(bytes: Option<u64>) -> Option<u16> {
+    bytes.and_then(|bytes| u16::try_from(bytes).ok())
 }
 
 impl Offsets {
     /// The same with the offsets that a cell's options fix.
     pub fn fixed_by(self, options: &Options) -> Self {
         Self {
-            send_offset: fixed_offset(options, "send_offset").unwrap_or(self.send_offset),
-            recv_offset: fixed_offset(options, "recv_offset").unwrap_or(self.recv_offset),
+            send_offset: fixed_offset(options.send_offset()).unwrap_or(self.send_offset),
+            recv_offset: fixed_offset(options.recv_offset()).unwrap_or(self.recv_offset),
         }
     }
 

@@ -28,8 +28,10 @@ impl<'a> Content<'a> {
 
 pub struct Format {
     pub flag: &'static str,
-    /// What it is of a document: in the help of commands, and in a list of formats.
-    pub help: [&'static str; 2],
+    /// What it is of a document, in the help of commands.
+    pub help: &'static str,
+    /// The same in a list of formats.
+    pub brief: &'static str,
     /// What it is of a record that is no document; `None` if it is about measured cells alone.
     pub of_record: Option<&'static str>,
     pub is_table: bool,
@@ -39,20 +41,16 @@ pub struct Format {
 pub const FORMATS: &[Format] = &[
     Format {
         flag: "html",
-        help: [
-            "Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output",
-            "a page with verdicts, tables and charts, in one file",
-        ],
+        help: "Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output",
+        brief: "a page with verdicts, tables and charts, in one file",
         of_record: Some("Write a page that loads nothing"),
         is_table: false,
         render: |content| content.page.html(),
     },
     Format {
         flag: "csv",
-        help: [
-            "Write comma-separated values, one row a cell",
-            "one row a cell; with --samples one row a timed batch",
-        ],
+        help: "Write comma-separated values, one row a cell",
+        brief: "one row a cell; with --samples one row a timed batch",
         of_record: Some("Write comma-separated values"),
         is_table: true,
         render: |content| match (content.document, content.data) {
@@ -63,14 +61,16 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         flag: "markdown",
-        help: ["Write Markdown that fits a pull request", "for a pull request"],
+        help: "Write Markdown that fits a pull request",
+        brief: "for a pull request",
         of_record: Some("Write Markdown, fit for a pull request"),
         is_table: true,
         render: |content| content.answer.unwrap_or(content.page).markdown(),
     },
     Format {
         flag: "benchfmt",
-        help: ["Write Go benchmark lines, for benchstat", "Go benchmark lines, for benchstat"],
+        help: "Write Go benchmark lines, for benchstat",
+        brief: "Go benchmark lines, for benchstat",
         of_record: None,
         is_table: true,
         render: |content| content.document.map(benchfmt::render).unwrap_or_default(),

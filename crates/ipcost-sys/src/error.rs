@@ -21,7 +21,7 @@ pub enum SysError {
     #[error("{0}")]
     Unsupported(&'static str),
     #[error("{option}={value} exists on Linux alone")]
-    LinuxAlone { option: &'static str, value: String },
+    LinuxAlone { option: &'static str, value: &'static str },
     #[error("{0} takes writes of at least 2")]
     FewWrites(&'static str),
     /// Options or addresses that contradict each other or their transport.

@@ -36,7 +36,7 @@ impl DrawnOffsets {
         BufferLayout {
             client: Some(self.client.fixed_by(options)),
             server: Some(self.server.fixed_by(options)),
-            ring_offset: Some(fixed_offset(options, "ring_offset").unwrap_or(self.ring_offset)),
+            ring_offset: Some(fixed_offset(options.ring_offset()).unwrap_or(self.ring_offset)),
         }
     }
 }

@@ -158,7 +158,7 @@ fn lines(
         let (at, label) = match across {
             Across::Size => (Some(size(&cell.work())).filter(|size| *size > 0), &cell.label),
             // Labels name the place.
-            Across::Place => (fixed_offset(&cell.options, "recv_offset").map(u64::from), &cell.transport),
+            Across::Place => (fixed_offset(cell.options.recv_offset()).map(u64::from), &cell.transport),
             Across::Pause => {
                 let pause = cell.cell.pause().filter(Pause::is_plain);
                 // Back to back lies where a pause would be that no one notices.

@@ -12,37 +12,39 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
+use ipcost_model::choices::Io;
+
 use crate::control::engine_is_gone;
 use crate::system::channel::{SocketChannel, push, read, write};
 use crate::transport::Channel;
 use crate::transport::spinning::spin_unless;
 use crate::{Context, SysError};
 
-/// The way that needs none of this: blocking in `read` and `write`.
-pub const BLOCKING: &str = "blocking";
-
-/// Whether sockets support a way, as the option `io` names it.
-pub fn probe(io: &str) -> Result<(), SysError> {
-    if !io.starts_with("uring") {
+/// Whether sockets support a way.
+pub fn probe(io: Io) -> Result<(), SysError> {
+    if !matches!(io, Io::Uring | Io::UringSqpoll) {
         return Ok(());
     }
-    ring(io == POLLED).or_absent(
-        format!("io={io}: this kernel refuses io_uring"),
+    ring(io == Io::UringSqpoll).or_absent(
+        format!("io={}: this kernel refuses io_uring", io.name()),
         "; it takes Linux 5.11 or later with kernel.io_uring_disabled=0, and a container that allows it",
     )
 }
 
-/// A socket called in the way that `io` names.
-pub fn over(SocketChannel(socket): SocketChannel, io: &str) -> io::Result<Box<dyn Channel>> {
+/// A socket that is called so.
+pub fn over(SocketChannel(socket): SocketChannel, io: Io) -> io::Result<Box<dyn Channel>> {
     Ok(match io {
-        "send" => Box::new(Sending(socket)),
-        "spin" => Box::new(Looking::at(socket)?),
-        "poll" => Box::new(Ready::new(socket, Poll)?),
-        "epoll" => {
+        Io::Blocking => Box::new(SocketChannel(socket)),
+        Io::Send => Box::new(Sending(socket)),
+        Io::Spin => Box::new(Looking::at(socket)?),
+        Io::Poll => Box::new(Ready::new(socket, Poll)?),
+        Io::Epoll => {
             let epoll = Epoll::of(&socket)?;
             Box::new(Ready::new(socket, epoll)?)
         }
-        _ => Box::new(Completed { ring: None, polled: io == POLLED, socket }),
+        Io::Uring | Io::UringSqpoll => {
+            Box::new(Completed { ring: None, polled: io == Io::UringSqpoll, socket })
+        }
     })
 }
 
@@ -211,8 +213,6 @@ impl Readiness for Epoll {
     }
 }
 
-/// The way in which a kernel thread fetches submissions.
-const POLLED: &str = "uring-sqpoll";
 /// One call at a time is in flight; queues have at least two entries.
 const ENTRIES: u32 = 2;
 /// How long the kernel's thread polls before it sleeps, ms: the minimum, as other cells are measured next.

@@ -248,9 +248,20 @@ fn may_be_fifo(path: &str) -> bool {
 
 /// Mappings that others may share: of files in shared memory, or without a name.
 fn shared(process: u32) -> BTreeSet<SharedMemory> {
-    let lines = File::open(format!("/proc/{process}/maps")).map(|file| BufReader::new(file).lines());
-    let lines = lines.into_iter().flatten().map_while(Result::ok);
-    lines.filter_map(|line| mapping(&line)).take(MOST_SHARED).collect()
+    let maps = File::open(format!("/proc/{process}/maps"));
+    maps.map_or_else(|_| BTreeSet::new(), |maps| shared_in(BufReader::new(maps)))
+}
+
+/// Paths may be no text; others choose them.
+fn shared_in(maps: impl BufRead) -> BTreeSet<SharedMemory> {
+    let mut found = BTreeSet::new();
+    for line in maps.split(b'\n').map_while(Result::ok) {
+        found.extend(mapping(&String::from_utf8_lossy(&line)));
+        if found.len() >= MOST_SHARED {
+            break;
+        }
+    }
+    found
 }
 
 /// A line of `/proc/[pid]/maps` (`proc_pid_maps(5)`): its addresses, permissions, offset, device, inode and path.
@@ -290,6 +301,7 @@ pub(crate) fn read_text(text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::MemfdFlags;
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
 
@@ -321,6 +333,38 @@ mod tests {
             "{held:?}"
         );
         assert_eq!(program_of(u32::MAX, Depth::All), None);
+    }
+
+    #[test]
+    fn memory_with_a_name_that_is_no_text_hides_no_other() {
+        use rustix::mm::{MapFlags, ProtFlags, mmap};
+
+        const BYTES: usize = 8192;
+        let names: [&[u8]; 3] = [b"ipcost-before", b"ipcost-\xff", b"ipcost-after"];
+        for name in names {
+            let memory = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC).unwrap();
+            rustix::fs::ftruncate(&memory, BYTES as u64).unwrap();
+            // SAFETY: the kernel chooses a free place; nothing refers to it.
+            unsafe {
+                mmap(std::ptr::null_mut(), BYTES, ProtFlags::READ, MapFlags::SHARED, &memory, 0).unwrap();
+            }
+        }
+        let found = program_of(std::process::id(), Depth::All).unwrap().shared;
+        for name in ["before", "\u{fffd}", "after"] {
+            let path = format!("/memfd:ipcost-{name} (deleted)");
+            assert!(found.iter().any(|memory| memory.path == path), "{name}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn memory_that_is_mapped_again_and_again_counts_once() {
+        let line = "7f00-a000 rw-s 00000000 fd:01 42 /dev/shm/ring\n".repeat(MOST_SHARED * 2);
+        let other = "7f00-a000 rw-s 00000000 fd:01 43 /dev/shm/other\n";
+        assert_eq!(shared_in(format!("{line}{other}").as_bytes()).len(), 2);
+        let many: String = (0..MOST_SHARED * 2)
+            .map(|inode| format!("7f00-a000 rw-s 00000000 fd:01 {inode} /dev/shm/a\n"))
+            .collect();
+        assert_eq!(shared_in(many.as_bytes()).len(), MOST_SHARED);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
+use ipcost_model::choices::PipeSend;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{Errno, ioctl_fionread, pwrite};
 use rustix::pipe::{IoSliceRaw, SpliceFlags, splice, vmsplice};
@@ -15,10 +16,10 @@ use crate::transport::spinning::spin;
 pub const EXISTS: bool = true;
 
 /// Pipes with a way of sending other than `write`.
-pub fn over(pipes: PipePair, pipe_send: &str) -> io::Result<Box<dyn Channel>> {
-    let file = match pipe_send {
-        "splice" => Some(memfd_create("ipcost-message", MemfdFlags::CLOEXEC)?),
-        _ => None,
+pub fn over(pipes: PipePair, by: PipeSend) -> io::Result<Box<dyn Channel>> {
+    let file = match by {
+        PipeSend::Splice => Some(memfd_create("ipcost-message", MemfdFlags::CLOEXEC)?),
+        PipeSend::Vmsplice | PipeSend::Write => None,
     };
     Ok(Box::new(Lent { pipes, file, filled: 0, checked: false }))
 }

@@ -48,6 +48,7 @@ mod vsock;
 use std::io;
 use std::path::Path;
 
+use ipcost_model::choices::{Io, PipeSend};
 use ipcost_model::protocol::{Address, PeerRole};
 use ipcost_model::{Capabilities, Cell, OptionGroup, TransportState, choices};
 use serde::Serialize;
@@ -107,11 +108,10 @@ pub fn find(name: &str) -> Option<&'static dyn Transport> {
 
 /// Whether this machine supports a cell's demands on its transport and its way of calling.
 pub fn fits(cell: &Cell) -> Result<(), SysError> {
-    calling::probe(io_of(cell))?;
+    other_io(cell).map_or(Ok(()), calling::probe)?;
     fits_pieces(cell)?;
-    let value = pipe_send_of(cell);
-    if value != WRITE && !vmsplice::EXISTS {
-        return Err(SysError::LinuxAlone { option: "pipe_send", value: value.to_owned() });
+    if let Some(by) = lent_by(cell).filter(|_| !vmsplice::EXISTS) {
+        return Err(SysError::LinuxAlone { option: "pipe_send", value: by.name() });
     }
     find(&cell.transport).map_or(Ok(()), |known| known.fits(cell))
 }
@@ -121,9 +121,9 @@ pub fn lacks(cell: &Cell) -> Option<String> {
     lacks_congestion(cell.options.tcp_congestion()?)
 }
 
-/// How a cell's sockets call the system (option `io`).
-fn io_of(cell: &Cell) -> &str {
-    cell.options.io().map_or(calling::BLOCKING, choices::Io::name)
+/// How a cell's sockets call the system, if otherwise than by blocking in `read` and `write`.
+fn other_io(cell: &Cell) -> Option<Io> {
+    cell.options.io().filter(|io| *io != Io::Blocking)
 }
 
 /// How a side of a cell sends each message: in one call unless the options `writes`, `writes_by` and `join` say otherwise.
@@ -146,7 +146,7 @@ fn fits_pieces(cell: &Cell) -> Result<(), SysError> {
         return alone.map_or(Ok(()), |option| Err(SysError::FewWrites(option)));
     }
     supported(pieces::LACKS)?;
-    if io_of(cell) != calling::BLOCKING {
+    if other_io(cell).is_some() {
         return Err(SysError::Invalid("writes takes io=blocking"));
     }
     match options.join() {
@@ -162,13 +162,10 @@ fn supported(lacks: Option<&'static str>) -> Result<(), SysError> {
     lacks.map_or(Ok(()), |why| Err(SysError::Unsupported(why)))
 }
 
-/// How a cell sends to pipes (option `pipe_send`).
-fn pipe_send_of(cell: &Cell) -> &str {
-    cell.options.pipe_send().map_or(WRITE, choices::PipeSend::name)
+/// How a cell lends its pages to pipes, if it does not copy (`write`).
+fn lent_by(cell: &Cell) -> Option<PipeSend> {
+    cell.options.pipe_send().filter(|by| *by != PipeSend::Write)
 }
-
-/// The `pipe_send` that copies into the pipe.
-const WRITE: &str = "write";
 
 /// Every transport, with whether it works here.
 pub fn states() -> Vec<TransportState> {
@@ -306,15 +303,11 @@ pub enum Connection {
 impl Connection {
     /// The same channel with the way of calling that the cell asks for on a side; pattern `connect` ignores it.
     pub fn called_as(self, cell: &Cell, role: PeerRole) -> Result<Self, SysError> {
-        let channel = match (self, pieces_of(cell, role)) {
-            (Self::Socket(socket), Some(count)) => pieces::over(socket, count),
-            (Self::Socket(socket), None) if io_of(cell) != calling::BLOCKING => {
-                calling::over(socket, io_of(cell))
-            }
-            (Self::Pipes(pipes), _) if pipe_send_of(cell) != WRITE => {
-                vmsplice::over(pipes, pipe_send_of(cell))
-            }
-            (connection, _) => return Ok(connection),
+        let channel = match (self, pieces_of(cell, role), other_io(cell), lent_by(cell)) {
+            (Self::Socket(socket), Some(count), _, _) => pieces::over(socket, count),
+            (Self::Socket(socket), None, Some(io), _) => calling::over(socket, io),
+            (Self::Pipes(pipes), _, _, Some(by)) => vmsplice::over(pipes, by),
+            (connection, ..) => return Ok(connection),
         };
         Ok(Self::Other(channel.context(|| "cannot set up other calls".to_owned())?))
     }

@@ -2,23 +2,22 @@
 
 use std::io;
 
+use ipcost_model::choices::Io;
+
 use super::unsupported;
 use crate::SysError;
 use crate::system::channel::SocketChannel;
 use crate::transport::Channel;
 
-/// The way that every system has.
-pub const BLOCKING: &str = "blocking";
-
-/// Whether sockets support a way, as the option `io` names it.
-pub fn probe(io: &str) -> Result<(), SysError> {
+/// Whether sockets support a way.
+pub fn probe(io: Io) -> Result<(), SysError> {
     match io {
-        BLOCKING => Ok(()),
-        _ => Err(SysError::LinuxAlone { option: "io", value: io.to_owned() }),
+        Io::Blocking => Ok(()),
+        _ => Err(SysError::LinuxAlone { option: "io", value: io.name() }),
     }
 }
 
-/// A socket called in the way that `io` names.
-pub fn over(_socket: SocketChannel, _io: &str) -> io::Result<Box<dyn Channel>> {
+/// A socket that is called so.
+pub fn over(_socket: SocketChannel, _io: Io) -> io::Result<Box<dyn Channel>> {
     Err(unsupported("only Linux has other ways of calling"))
 }

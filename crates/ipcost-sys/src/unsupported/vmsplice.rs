@@ -2,6 +2,8 @@
 
 use std::io;
 
+use ipcost_model::choices::PipeSend;
+
 use super::unsupported;
 use crate::system::channel::PipePair;
 use crate::transport::Channel;
@@ -10,6 +12,6 @@ use crate::transport::Channel;
 pub const EXISTS: bool = false;
 
 /// Pipes with another way of sending.
-pub fn over(_pipes: PipePair, _pipe_send: &str) -> io::Result<Box<dyn Channel>> {
+pub fn over(_pipes: PipePair, _by: PipeSend) -> io::Result<Box<dyn Channel>> {
     Err(unsupported("only Linux has other ways to send to a pipe"))
 }

@@ -44,7 +44,7 @@ impl<const OF_RECORD: bool> FromArgMatches for FormatFiles<OF_RECORD> {
 impl<const OF_RECORD: bool> Args for FormatFiles<OF_RECORD> {
     fn augment_args(command: Command) -> Command {
         command.args(Self::formats().map(|format| {
-            let help = format.of_record.filter(|_| OF_RECORD).unwrap_or(format.help[0]);
+            let help = format.of_record.filter(|_| OF_RECORD).unwrap_or(format.help);
             let arg = Arg::new(format.flag).long(format.flag).value_name("FILE").help(help);
             let arg = arg.value_parser(value_parser!(PathBuf));
             if format.is_table && !OF_RECORD { arg.help_heading(super::output::TABLES) } else { arg }

@@ -171,7 +171,7 @@ fn formats() -> Vec<HelpSection> {
         "--json FILE".to_owned(),
         "the document, with every sample; schema: ipcost schema document".to_owned(),
     );
-    let texts = FORMATS.iter().map(|Format { flag, help: [_, brief], .. }| {
+    let texts = FORMATS.iter().map(|Format { flag, brief, .. }| {
         let command = if *flag == OF_ANOTHER { "report " } else { "" };
         (format!("{command}--{flag} FILE"), (*brief).to_owned())
     });

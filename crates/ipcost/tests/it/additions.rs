@@ -134,7 +134,7 @@ fn to_add_one_thing_is_to_touch_what_the_page_says() {
             (
                 "ipcost-report/src/formats.rs",
                 "    Format {\n        flag: \"csv\"",
-                "    Format {\n        flag: \"plainest\",\n        help: [\"Write ids\", \"ids\"],\n        of_record: None,\n        \
+                "    Format {\n        flag: \"plainest\",\n        help: \"Write ids\", brief: \"ids\",\n        of_record: None,\n        \
                  is_table: true,\n        render: |content| content.document.map(crate::plainest::render).unwrap_or_default(),\n    },\n",
             ),
         ],
