@@ -16,7 +16,7 @@ macro_rules! options {
         $default:literal, $group:ident, $patterns:expr, $summary:literal;)+) => {
         pub const CATALOGUE: &[OptionSpec] = &[$(OptionSpec {
             name: stringify!($name),
-            kind: OptionKind::$kind $(($bound))? $((choices::$choice::WORDS))?,
+            kind: OptionKind::$kind $(($bound))? $((&[$($word),+]))?,
             default: $default,
             group: OptionGroup::$group,
             patterns: $patterns,
@@ -25,22 +25,7 @@ macro_rules! options {
 
         /// The values of options that take one of a few words.
         pub mod choices {
-            $($(
-                #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-                pub enum $choice { $($variant),+ }
-
-                impl $choice {
-                    pub const WORDS: &'static [&'static str] = &[$($word),+];
-
-                    pub const fn name(self) -> &'static str {
-                        match self { $(Self::$variant => $word),+ }
-                    }
-
-                    pub(super) fn read(word: &str) -> Option<Self> {
-                        match word { $($word => Some(Self::$variant),)+ _ => None }
-                    }
-                }
-            )?)+
+            $($($crate::typed! { $choice, "value of an option" { $($variant = $word,)+ } })?)+
         }
 
         impl Options {
@@ -63,7 +48,7 @@ macro_rules! getter {
         #[doc = $summary]
         pub fn $name(&self) -> Option<choices::$choice> {
             match self.get(stringify!($name))? {
-                OptionValue::Text(word) => choices::$choice::read(word),
+                OptionValue::Text(word) => word.parse().ok(),
                 _ => None,
             }
         }
