@@ -98,11 +98,12 @@ pub fn build(options: &DistOptions, target: Target) -> Result<Binary> {
     let flags = format!("CARGO_TARGET_{}_RUSTFLAGS", target.triple.to_uppercase().replace('-', "_"));
     let (sources, here) = (cargo_home()?.join("registry/src"), root());
     let remapped = [(sources.as_path(), "/cargo"), (here, "/ipcost"), (builds.as_path(), "/target")];
-    let remapped: Vec<String> = remapped
-        .iter()
-        .map(|(from, to)| Ok(format!("--remap-path-prefix={}={to}", path_text(from)?)))
-        .collect::<Result<_>>()?;
-    building.env(flags, remapped.join(" "));
+    // Here and not in the profile: Cargo forgets `strip` where a package has a profile of its own.
+    let mut rustflags = "-Cstrip=symbols".to_owned();
+    for (from, to) in remapped {
+        rustflags += &format!(" --remap-path-prefix={}={to}", path_text(from)?);
+    }
+    building.env(flags, rustflags);
     if let Some(commit) = changed_commit() {
         building.env("IPCOST_COMMIT", commit);
     }
