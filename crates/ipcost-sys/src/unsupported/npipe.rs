@@ -1,4 +1,4 @@
-//! Windows named pipes: not supported here.
+//! Windows named pipes.
 
 use std::io;
 
@@ -6,35 +6,18 @@ use super::unsupported;
 use crate::transport::Channel;
 
 const REASON: &str = "named pipes of this kind exist on Windows only; fifo is the closest here";
-
-/// Why this system lacks them.
 pub const LACKS: Option<&'static str> = Some(REASON);
 
-/// A server's end; never created.
 #[derive(Debug)]
 pub enum NamedPipeListener {}
 
 impl NamedPipeListener {
-    pub fn open(_path: &str, _buffer_bytes: u32) -> io::Result<Self> {
-        Err(unsupported(REASON))
-    }
-
-    /// The system's buffer for each direction, bytes.
-    pub fn buffer(&self) -> io::Result<u64> {
-        match *self {}
-    }
-
-    /// The next connection, if one is ready.
-    pub fn try_accept(&mut self) -> io::Result<Option<Box<dyn Channel>>> {
-        match *self {}
-    }
-
-    /// Waits for the next connection.
-    pub fn accept(&self) -> io::Result<Box<dyn Channel>> {
-        match *self {}
+    stubs! { Err(unsupported(REASON)); fn open(_: &str, _: u32) -> io::Result<Self>; }
+    stubs! { match *self {};
+        fn buffer(&self) -> io::Result<u64>;
+        fn try_accept(&mut self) -> io::Result<Option<Box<dyn Channel>>>;
+        fn accept(&self) -> io::Result<Box<dyn Channel>>;
     }
 }
 
-pub fn connect(_path: &str) -> io::Result<Box<dyn Channel>> {
-    Err(unsupported(REASON))
-}
+stubs! { Err(unsupported(REASON)); fn connect(_: &str) -> io::Result<Box<dyn Channel>>; }
