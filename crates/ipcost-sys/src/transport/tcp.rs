@@ -4,10 +4,11 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::socket::{Inherits, Make, SocketListener, buffers, set_buffers};
+use super::unix::message_fits;
 use super::{
     Client, Connection, Effective, Provision, Rendezvous, Server, Transport, capacity, from_address,
     to_address,
@@ -19,8 +20,6 @@ use crate::system::socket::{
 };
 use crate::system::source_address::bind_source;
 use crate::{Context, SysError};
-
-pub struct Tcp;
 
 /// A port that may or may not be in use.
 const ANY_PORT: u16 = 9;
@@ -36,14 +35,24 @@ pub(super) const OPTION_GROUPS: &[OptionGroup] = &[
     OptionGroup::SourceAddresses,
 ];
 
-const CAPABILITIES: Capabilities = Capabilities {
-    name: "tcp",
-    summary: "TCP over 127.0.0.1",
-    connects: true,
-    option_groups: OPTION_GROUPS,
-    trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
-    in_default_suite: true,
-    ..Capabilities::PLAIN
+pub const TCP: LoopbackStream = LoopbackStream {
+    capabilities: &Capabilities {
+        name: "tcp",
+        summary: "TCP over 127.0.0.1",
+        connects: true,
+        option_groups: OPTION_GROUPS,
+        trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
+        in_default_suite: true,
+        ..Capabilities::PLAIN
+    },
+    loopback: IpAddr::V4(Ipv4Addr::LOCALHOST),
+    make: stream_of_inet,
+    probe: || {
+        // Without the interface the address exists but is unreachable; a UDP socket detects this and sends nothing.
+        let reached = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
+            .and_then(|socket| socket.connect((Ipv4Addr::LOCALHOST, ANY_PORT)));
+        reached.context(|| "IPv4 loopback cannot be used".to_owned())
+    },
 };
 
 #[derive(Serialize, Deserialize)]
@@ -52,43 +61,85 @@ pub(super) struct HostPort {
     pub(super) port: u16,
 }
 
-impl Transport for Tcp {
+/// A transport whose sockets have addresses as TCP's, of loopback.
+pub struct LoopbackStream {
+    pub(super) capabilities: &'static Capabilities,
+    pub(super) loopback: IpAddr,
+    pub(super) make: Make,
+    pub(super) probe: fn() -> Result<(), SysError>,
+}
+
+impl LoopbackStream {
+    fn takes(&self, group: OptionGroup) -> bool {
+        self.capabilities.option_groups.contains(&group)
+    }
+
+    /// Whether its sockets set `TCP_NODELAY`, as TCP's do if the cell says so.
+    fn sets_nodelay(&self, cell: &Cell) -> bool {
+        self.takes(OptionGroup::Tcp) && cell.options.sets_nodelay(cell.pattern)
+    }
+}
+
+impl Transport for LoopbackStream {
     fn capabilities(&self) -> &'static Capabilities {
-        &CAPABILITIES
+        self.capabilities
     }
 
     fn probe(&self) -> Result<(), SysError> {
-        // Without the interface the address exists but is unreachable; a UDP socket detects this and sends nothing.
-        let reached = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
-            .and_then(|socket| socket.connect((Ipv4Addr::LOCALHOST, ANY_PORT)));
-        reached.context(|| "IPv4 loopback cannot be used".to_owned())
+        (self.probe)()
+    }
+
+    fn fits(&self, cell: &Cell) -> Result<(), SysError> {
+        if self.capabilities.delivery == Delivery::Message { message_fits(cell) } else { Ok(()) }
     }
 
     fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
-        capacity::tcp(cell)
+        if self.takes(OptionGroup::Tcp) { capacity::tcp(cell) } else { capacity::unix(cell) }
     }
 
+    /// Any free port.
     fn provision(&self, _place: &Rendezvous<'_>) -> Result<Provision, SysError> {
-        Ok(any_port(IpAddr::V4(Ipv4Addr::LOCALHOST)))
+        let server = to_address(&HostPort { host: self.loopback.to_string(), port: 0 });
+        Ok(Provision { server, ..Provision::default() })
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
-        serve(&CAPABILITIES, stream_of_inet, address, cell)
+        let at = socket_address(self.capabilities.name, address)?;
+        let nodelay = self.sets_nodelay(cell);
+        let congestion = asked_congestion(cell);
+        // Accepted connections inherit the listener's options, so accepting costs no further calls.
+        let prepare = |socket: &Endpoint| {
+            claim_port(socket)
+                .and_then(|()| if nodelay { set_nodelay(socket) } else { Ok(()) })
+                .and_then(|()| congestion.map_or(Ok(()), |name| set_congestion(socket, &name)))
+                .context(|| "cannot set TCP options".to_owned())
+        };
+        let name = |socket: &Endpoint| {
+            let bound = local_address(socket)?;
+            Ok(to_address(&HostPort { host: bound.ip().to_string(), port: bound.port() }))
+        };
+        let (socket, shown) = ((self.make)(), at.to_string());
+        Ok(Box::new(SocketListener::open(socket, Inherits::Buffers, &at, &shown, cell, prepare, name)?))
     }
 
     fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
-        let sources = Sources::of_worker(cell, worker);
-        Ok(Box::new(TcpClient::new(&CAPABILITIES, stream_of_inet, address, cell, sources)?))
+        let spreads = self.takes(OptionGroup::SourceAddresses);
+        Ok(Box::new(TcpClient {
+            transport: self.capabilities.name,
+            make: self.make,
+            to: socket_address(self.capabilities.name, address)?,
+            nodelay: self.sets_nodelay(cell),
+            congestion: asked_congestion(cell),
+            sources: spreads.then(|| Sources::of_worker(cell, worker)).flatten(),
+            cell: cell.clone(),
+            retries: 0,
+            effective: Vec::new(),
+        }))
     }
 }
 
 fn stream_of_inet() -> io::Result<Endpoint> {
     stream_socket(AddressFamily::INET)
-}
-
-/// Whether its sockets set `TCP_NODELAY`, as TCP's do if the cell says so.
-fn sets_nodelay(capabilities: &Capabilities, cell: &Cell) -> bool {
-    capabilities.option_groups.contains(&OptionGroup::Tcp) && cell.options.sets_nodelay(cell.pattern)
 }
 
 /// The congestion control that connections here use unless they choose another; `None` if the system does not name it.
@@ -113,36 +164,6 @@ pub fn lacks_congestion(name: &str) -> Option<String> {
 /// The congestion control that a cell asks for.
 fn asked_congestion(cell: &Cell) -> Option<String> {
     cell.options.tcp_congestion().map(str::to_owned)
-}
-
-/// The server's address object: any free port of the loopback address.
-pub(super) fn any_port(loopback: IpAddr) -> Provision {
-    let server = to_address(&HostPort { host: loopback.to_string(), port: 0 });
-    Provision { server, ..Provision::default() }
-}
-
-/// Listens on a loopback address with a socket of some kind.
-pub(super) fn serve(
-    capabilities: &'static Capabilities,
-    make: Make,
-    address: &Address,
-    cell: &Cell,
-) -> Result<Box<dyn Server>, SysError> {
-    let at = socket_address(capabilities.name, address)?;
-    let nodelay = sets_nodelay(capabilities, cell);
-    let congestion = asked_congestion(cell);
-    // Accepted connections inherit the listener's options, so accepting costs no further calls.
-    let prepare = |socket: &Endpoint| {
-        claim_port(socket)
-            .and_then(|()| if nodelay { set_nodelay(socket) } else { Ok(()) })
-            .and_then(|()| congestion.map_or(Ok(()), |name| set_congestion(socket, &name)))
-            .context(|| "cannot set TCP options".to_owned())
-    };
-    let name = |socket: &Endpoint| {
-        let bound = local_address(socket)?;
-        Ok(to_address(&HostPort { host: bound.ip().to_string(), port: bound.port() }))
-    };
-    Ok(Box::new(SocketListener::open(make(), Inherits::Buffers, &at, &at.to_string(), cell, prepare, name)?))
 }
 
 /// A client of a server that is on no loopback address, for callers whose user has asked for just that one.
@@ -187,7 +208,7 @@ pub(super) fn socket_address(transport: &'static str, address: &Address) -> Resu
 ///
 /// Two addresses and two ports identify a connection. Towards one listener, one source address has about 28 000 ports,
 /// and if this side closes first, each stays in use for a minute.
-pub(super) struct Sources {
+struct Sources {
     next: u32,
     uses_left: u32,
 }
@@ -202,7 +223,7 @@ const SOURCES: u32 = 0x00ff_0000;
 
 impl Sources {
     /// A worker's sources, if the cell spreads them. Workers and processes start far apart, so that they seldom meet.
-    pub(super) fn of_worker(cell: &Cell, worker: u32) -> Option<Self> {
+    fn of_worker(cell: &Cell, worker: u32) -> Option<Self> {
         if cell.pattern != Pattern::Connect || cell.options.spread_sources() == Some(false) {
             return None;
         }
@@ -226,7 +247,7 @@ impl Sources {
 }
 
 /// One worker that connects over TCP, or a protocol with the same addresses.
-pub(super) struct TcpClient {
+struct TcpClient {
     transport: &'static str,
     make: Make,
     to: SocketAddr,
@@ -239,26 +260,6 @@ pub(super) struct TcpClient {
 }
 
 impl TcpClient {
-    pub(super) fn new(
-        capabilities: &'static Capabilities,
-        make: Make,
-        address: &Address,
-        cell: &Cell,
-        sources: Option<Sources>,
-    ) -> Result<Self, SysError> {
-        Ok(Self {
-            transport: capabilities.name,
-            make,
-            to: socket_address(capabilities.name, address)?,
-            nodelay: sets_nodelay(capabilities, cell),
-            congestion: asked_congestion(cell),
-            sources,
-            cell: cell.clone(),
-            retries: 0,
-            effective: Vec::new(),
-        })
-    }
-
     #[inline]
     fn prepare(&mut self, socket: &Endpoint) -> io::Result<()> {
         if self.nodelay {

@@ -254,7 +254,7 @@ fn both_ends_have_the_congestion_control_that_a_cell_asks_for() {
     let mut cell = cell("tcp", 1);
     // Part of every kernel, and hardly anywhere the default.
     cell.options.set("tcp_congestion", OptionValue::Text("reno".to_owned())).unwrap();
-    for (server, client) in set_up(&tcp::Tcp, &cell, dir.path()) {
+    for (server, client) in set_up(&tcp::TCP, &cell, dir.path()) {
         for end in [server, client] {
             let Connection::Socket(socket) = end else { panic!("TCP is a socket") };
             assert_eq!(crate::system::congestion::congestion(&socket.0).unwrap(), "reno");

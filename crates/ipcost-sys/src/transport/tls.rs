@@ -3,12 +3,12 @@
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
-use super::{Client, Connection, Provision, Rendezvous, Server, Transport, tcp::Tcp, unix::Unix};
+use super::{Client, Connection, Provision, Rendezvous, Server, Transport, tcp, unix};
 use crate::SysError;
 
 pub const TCP: Tls = Tls {
-    beneath: &Tcp,
-    capabilities: Capabilities {
+    beneath: &tcp::TCP,
+    capabilities: &Capabilities {
         name: "tls-tcp",
         summary: "TLS 1.3 (rustls) over TCP over 127.0.0.1",
         connects: true,
@@ -27,8 +27,8 @@ pub const TCP: Tls = Tls {
 
 /// TLS over a Unix socket.
 pub const UNIX: Tls = Tls {
-    beneath: &Unix,
-    capabilities: Capabilities {
+    beneath: &unix::UNIX,
+    capabilities: &Capabilities {
         name: "tls-unix",
         summary: "TLS 1.3 (rustls) over a Unix stream socket bound to a path",
         connects: true,
@@ -40,12 +40,12 @@ pub const UNIX: Tls = Tls {
 /// The transport beneath, and TLS itself.
 pub struct Tls {
     beneath: &'static dyn Transport,
-    capabilities: Capabilities,
+    capabilities: &'static Capabilities,
 }
 
 impl Transport for Tls {
     fn capabilities(&self) -> &'static Capabilities {
-        if self.capabilities.name == TCP.capabilities.name { &TCP.capabilities } else { &UNIX.capabilities }
+        self.capabilities
     }
 
     fn probe(&self) -> Result<(), SysError> {

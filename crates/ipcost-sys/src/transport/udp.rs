@@ -17,78 +17,77 @@ use crate::system::channel::SocketChannel;
 use crate::system::socket::Endpoint;
 use crate::{Context, SysError};
 
-pub struct Udp;
-
 /// Why datagrams have no pattern `stream`.
 pub(super) const LOST: &str =
     "a datagram for which its receiver has no room is lost, and its sender is not told";
 
-const CAPABILITIES: Capabilities = Capabilities {
-    name: "udp",
-    summary: "datagrams over 127.0.0.1; pattern rr only, as they may be lost",
-    delivery: Delivery::Message,
-    no_stream: Some(LOST),
-    sees_end: false,
-    option_groups: &[OptionGroup::Socket, OptionGroup::Calling],
-    trouble_counters: &["UdpRcvbufErrors", "UdpSndbufErrors", "UdpMemErrors"],
-    ..Capabilities::PLAIN
+pub const UDP: Datagrams = Datagrams {
+    capabilities: &Capabilities {
+        name: "udp",
+        summary: "datagrams over 127.0.0.1; pattern rr only, as they may be lost",
+        delivery: Delivery::Message,
+        no_stream: Some(LOST),
+        sees_end: false,
+        option_groups: &[OptionGroup::Socket, OptionGroup::Calling],
+        trouble_counters: &["UdpRcvbufErrors", "UdpSndbufErrors", "UdpMemErrors"],
+        ..Capabilities::PLAIN
+    },
+    loopback: IpAddr::V4(Ipv4Addr::LOCALHOST),
+    // 65 535 bytes without both headers.
+    largest: 65_507,
 };
 
-/// The largest IPv4 datagram: 65 535 without both headers.
-const LARGEST: u64 = 65_507;
+/// Datagrams over an IP version.
+pub struct Datagrams {
+    pub(super) capabilities: &'static Capabilities,
+    pub(super) loopback: IpAddr,
+    /// The largest datagram, bytes.
+    pub(super) largest: u64,
+}
 
-impl Transport for Udp {
+impl Transport for Datagrams {
     fn capabilities(&self) -> &'static Capabilities {
-        &CAPABILITIES
+        self.capabilities
     }
 
     fn probe(&self) -> Result<(), SysError> {
-        probe(IpAddr::V4(Ipv4Addr::LOCALHOST))
+        let socket = UdpSocket::bind((self.loopback, 0));
+        let reached = socket.and_then(|socket| socket.connect(socket.local_addr()?));
+        reached.context(|| format!("loopback at {} cannot be used", self.loopback))
     }
 
     fn fits(&self, cell: &Cell) -> Result<(), SysError> {
-        fits(cell, LARGEST)
+        let (bytes, most) = (largest_message(cell), self.largest);
+        if bytes <= most {
+            return Ok(());
+        }
+        let limit = format!(" into a datagram, which holds {most} bytes at most");
+        Err(SysError::TooLarge { bytes, limit, remedy: format!("give --sizes {most} or less") })
     }
 
+    /// A free port for every worker.
     fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
-        Ok(any_ports(IpAddr::V4(Ipv4Addr::LOCALHOST), place.cell))
+        let any = |_| HostPort { host: self.loopback.to_string(), port: 0 };
+        let all: Vec<HostPort> = (0..place.cell.concurrency).map(any).collect();
+        Ok(Provision { server: list_address(&all), ..Provision::default() })
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
-        Ok(Box::new(UdpServer::new(CAPABILITIES.name, address, cell)?))
+        Ok(Box::new(UdpServer::new(self.capabilities.name, address, cell)?))
     }
 
     fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, SysError> {
-        Ok(Box::new(UdpClient::new(CAPABILITIES.name, address, cell, worker)?))
+        let transport = self.capabilities.name;
+        let place = of_worker(address_list::<HostPort>(transport, address)?, worker)?;
+        let to = socket_address(transport, &to_address(&place))?;
+        Ok(Box::new(UdpClient { to, cell: cell.clone(), effective: Vec::new() }))
     }
-}
-
-pub(super) fn probe(loopback: IpAddr) -> Result<(), SysError> {
-    let socket = UdpSocket::bind((loopback, 0));
-    let reached = socket.and_then(|socket| socket.connect(socket.local_addr()?));
-    reached.context(|| format!("loopback at {loopback} cannot be used"))
-}
-
-pub(super) fn fits(cell: &Cell, most: u64) -> Result<(), SysError> {
-    let bytes = largest_message(cell);
-    if bytes <= most {
-        return Ok(());
-    }
-    let limit = format!(" into a datagram, which holds {most} bytes at most");
-    Err(SysError::TooLarge { bytes, limit, remedy: format!("give --sizes {most} or less") })
 }
 
 /// Bytes of the largest message of a cell.
 pub(super) fn largest_message(cell: &Cell) -> u64 {
     let newline = u64::from(cell.options.framing() == Some(choices::Framing::Newline));
     (cell.size + newline).max(cell.reply)
-}
-
-/// The server's address object: a free port for every worker.
-pub(super) fn any_ports(loopback: IpAddr, cell: &Cell) -> Provision {
-    let any = || HostPort { host: loopback.to_string(), port: 0 };
-    let all: Vec<HostPort> = (0..cell.concurrency).map(|_| any()).collect();
-    Provision { server: list_address(&all), ..Provision::default() }
 }
 
 /// Binds a socket with a cell's buffers.
@@ -101,14 +100,14 @@ fn bound(at: SocketAddr, cell: &Cell) -> Result<(UdpSocket, Vec<Effective>), Sys
 }
 
 /// Sockets that each wait for their client's first datagram, and from then on are the channel to that client.
-pub(super) struct UdpServer {
+struct UdpServer {
     address: Address,
     waiting: Vec<UdpSocket>,
     effective: Vec<Effective>,
 }
 
 impl UdpServer {
-    pub(super) fn new(transport: &'static str, address: &Address, cell: &Cell) -> Result<Self, SysError> {
+    fn new(transport: &'static str, address: &Address, cell: &Cell) -> Result<Self, SysError> {
         let mut server = Self { address: Address::new(), waiting: Vec::new(), effective: Vec::new() };
         let mut places = Vec::new();
         for place in address_list::<HostPort>(transport, address)? {
@@ -161,23 +160,10 @@ impl Server for UdpServer {
 }
 
 /// One worker's socket; its first datagram tells the server its address.
-pub(super) struct UdpClient {
+struct UdpClient {
     to: SocketAddr,
     cell: Cell,
     effective: Vec<Effective>,
-}
-
-impl UdpClient {
-    pub(super) fn new(
-        transport: &'static str,
-        address: &Address,
-        cell: &Cell,
-        worker: u32,
-    ) -> Result<Self, SysError> {
-        let place = of_worker(address_list::<HostPort>(transport, address)?, worker)?;
-        let to = socket_address(transport, &to_address(&place))?;
-        Ok(Self { to, cell: cell.clone(), effective: Vec::new() })
-    }
 }
 
 impl Client for UdpClient {

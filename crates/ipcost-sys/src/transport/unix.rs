@@ -4,7 +4,7 @@ use std::io;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::units::size_text;
-use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::socket::{Inherits, Make, SocketListener, buffers, set_buffers};
@@ -21,15 +21,22 @@ use crate::system::socket::{
 };
 use crate::{Context, SysError};
 
-pub struct Unix;
-
-const CAPABILITIES: Capabilities = Capabilities {
-    name: "unix",
-    summary: "a Unix stream socket bound to a path",
-    connects: true,
-    option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Writing, OptionGroup::Listener],
-    in_default_suite: true,
-    ..Capabilities::PLAIN
+pub const UNIX: SocketAtPath = SocketAtPath {
+    capabilities: &Capabilities {
+        name: "unix",
+        summary: "a Unix stream socket bound to a path",
+        connects: true,
+        option_groups: &[
+            OptionGroup::Socket,
+            OptionGroup::Calling,
+            OptionGroup::Writing,
+            OptionGroup::Listener,
+        ],
+        in_default_suite: true,
+        ..Capabilities::PLAIN
+    },
+    make: stream_of_unix,
+    probe: probe_unix,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -37,13 +44,24 @@ struct SocketPath {
     path: String,
 }
 
-impl Transport for Unix {
+/// A kind of Unix socket that is bound to a path in the private directory.
+pub struct SocketAtPath {
+    pub(super) capabilities: &'static Capabilities,
+    pub(super) make: Make,
+    pub(super) probe: fn() -> Result<(), SysError>,
+}
+
+impl Transport for SocketAtPath {
     fn capabilities(&self) -> &'static Capabilities {
-        &CAPABILITIES
+        self.capabilities
     }
 
     fn probe(&self) -> Result<(), SysError> {
-        probe_unix()
+        (self.probe)()
+    }
+
+    fn fits(&self, cell: &Cell) -> Result<(), SysError> {
+        if self.capabilities.delivery == Delivery::Message { message_fits(cell) } else { Ok(()) }
     }
 
     fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
@@ -51,40 +69,26 @@ impl Transport for Unix {
     }
 
     fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {
-        free_path(place)
+        let path = place.dir.join(place.name).to_string_lossy().into_owned();
+        socket_address(&path)?;
+        Ok(Provision { server: to_address(&SocketPath { path }), ..Provision::default() })
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, SysError> {
-        serve_at_path(CAPABILITIES.name, stream_of_unix, address, cell)
+        let SocketPath { path } = from_address(self.capabilities.name, address)?;
+        let at = socket_address(&path)?;
+        listen(self.make, &at, &path, to_address(&SocketPath { path: path.clone() }), cell)
     }
 
     fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, SysError> {
-        reach_path(CAPABILITIES.name, stream_of_unix, address, cell)
+        let SocketPath { path } = from_address(self.capabilities.name, address)?;
+        Ok(Box::new(UnixClient::new(self.make, socket_address(&path)?, path, cell)))
     }
 }
 
 /// A Unix stream socket.
 pub(super) fn stream_of_unix() -> io::Result<Endpoint> {
     stream_socket(AddressFamily::UNIX)
-}
-
-/// The server's address object: a path in the private directory.
-pub(super) fn free_path(place: &Rendezvous<'_>) -> Result<Provision, SysError> {
-    let path = place.dir.join(place.name).to_string_lossy().into_owned();
-    socket_address(&path)?;
-    Ok(Provision { server: to_address(&SocketPath { path }), ..Provision::default() })
-}
-
-/// Listens at a path with a given kind of socket.
-pub(super) fn serve_at_path(
-    transport: &'static str,
-    make: Make,
-    address: &Address,
-    cell: &Cell,
-) -> Result<Box<dyn Server>, SysError> {
-    let SocketPath { path } = from_address(transport, address)?;
-    let at = socket_address(&path)?;
-    listen(make, &at, &path, to_address(&SocketPath { path: path.clone() }), cell)
 }
 
 /// Listens with a given kind of Unix socket; `shown` names it in errors.
@@ -104,17 +108,6 @@ pub(super) fn listen(
         |_| Ok(()),
         |_| Ok(address),
     )?))
-}
-
-/// A client of a given kind of socket at a path.
-pub(super) fn reach_path(
-    transport: &'static str,
-    make: Make,
-    address: &Address,
-    cell: &Cell,
-) -> Result<Box<dyn Client>, SysError> {
-    let SocketPath { path } = from_address(transport, address)?;
-    Ok(Box::new(UnixClient::new(make, socket_address(&path)?, path, cell)))
 }
 
 /// What the kernel reserves of a send buffer (`unix_dgram_sendmsg` of Linux), bytes.
