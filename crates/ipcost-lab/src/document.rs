@@ -6,43 +6,30 @@ use ipcost_model::pace::Pause;
 use ipcost_model::protocol::{LatencyKind, PACER_NS, PeerRole, QUEUED, UNSENT};
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, HeldBack,
-    HeldBackRecord, Host, Job, LatencyContrast, LatencyMode, LatencySummary, LongerRun, Lookup, MeanContrast,
-    Measure, Metric, Mode, Multiplicity, OptionValue, PaceRecord, Pattern, PauseCause, PausePart, Percentile,
-    Placement, Plan, PlannedContrast, Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule,
-    SpreadContrast, Stopped, Tool, UsagePerOp, Verdict, Wait, WatchedBatches, Workload, WorkloadRecord,
+    HeldBackRecord, Host, Job, LatencyContrast, LatencySummary, Lookup, MeanContrast, Measure, Metric, Mode,
+    Multiplicity, PaceRecord, Pattern, PauseCause, PausePart, Percentile, Plan, Point, PooledLatency, Ran,
+    RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Tool, UsagePerOp, Verdict, Wait, WatchedBatches,
+    Workload, WorkloadRecord,
 };
 use ipcost_stats::{Histogram, median, two_groups};
-use ipcost_sys::host::WINE;
 use ipcost_sys::transport::uses_tcp;
 
 use crate::analysis::{Cheapest, Contrast, Judge};
 use crate::batches::Batches;
-use crate::bench::DELAYED_NS;
 use crate::campaign::Outcome;
-use crate::diagnostics::diagnose;
 use crate::estimate::{estimate, estimate_of_logs};
+use crate::findings::findings;
 use crate::floor::floor;
 use crate::layout_effect::layout_effects;
-use crate::machine_observer::Observed;
+use crate::longer_run::longer;
 use crate::percentiles::{Percentiles, log_ratios};
 use crate::planning::{ALPHA, epochs_for_contrasts};
-use crate::rules::{self, AppliedRule};
-use crate::warnings;
+use crate::rules::AppliedRule;
 
 /// The least fixed part of batches worth reporting.
 const LEAST_WAIT_NS: f64 = 1e6;
 /// The least difference between two modes worth reporting: 10 %.
 pub const LEAST_MODE_RATIO: f64 = 1.1;
-
-/// The least that a longer run takes, as a multiple of this one.
-const MORE_THAN_THIS: f64 = 1.25;
-
-/// The option for what a pipe holds, and what the engine reports it as.
-const PIPE_SIZE: &str = "pipe_size";
-/// The host's fact that it is a virtual machine.
-const HYPERVISOR_FACT: &str = "hypervisor";
-/// The host's fact that time in softirqs is in no process's account.
-const IRQ_TIME_ACCOUNTING_FACT: &str = "irq_time_accounting";
 
 /// The parts of a document that were not measured.
 #[derive(Debug, Clone)]
@@ -585,189 +572,4 @@ fn workload(plan: &Plan, judge: &Judge<'_>, workload: &Workload) -> WorkloadReco
         bursts: None,
         contrasts: Vec::new(),
     }
-}
-
-fn findings(
-    outcome: &Outcome,
-    batches: &Batches<'_>,
-    about: &About,
-    document: &Document,
-    judge: &Judge<'_>,
-) -> Vec<AppliedRule> {
-    let (plan, cells) = (&outcome.plan, &document.cells);
-    let epochs = outcome.epochs;
-    let mut findings = Vec::new();
-    if outcome.stopped == Stopped::Interrupted {
-        findings.push(warnings::interrupted(epochs));
-    }
-    let needed = epochs_for_contrasts(plan);
-    if epochs < needed && plan.family > 0 {
-        findings.push(warnings::no_intervals(epochs, needed));
-    } else if outcome.stopped == Stopped::Budget {
-        // What the run was asked may be another question than its tables are.
-        let answered = outcome.answered.clone().unwrap_or_else(|| judge.answered());
-        if !answered.all() && answered.of > 0 {
-            let open = answered.of - answered.resolved;
-            let mixed = |cell: &CellRecord| cell.placement == Placement::Free && cell.modes.len() == 2;
-            let mixed = cells.iter().any(mixed);
-            findings.push(warnings::unresolved(
-                open,
-                answered.of,
-                plan.budget,
-                mixed,
-                document.analysis.longer.as_ref(),
-            ));
-        }
-    }
-    if let Some(first) = outcome.suspended.first() {
-        findings.push(warnings::suspended(
-            &plan.cells[first.cell as usize].id,
-            first.epoch,
-            outcome.suspended.len(),
-        ));
-    }
-    for (index, (cell, incidents)) in cells.iter().zip(&outcome.incidents).enumerate() {
-        let id = cell.id.as_str();
-        if let Some(reason) = &cell.reason {
-            findings.push(warnings::unavailable(id, reason));
-        }
-        findings.extend(clamped(cell));
-        findings.extend(small_pipe(cell));
-        findings.extend(below_floor(cell, plan.margin));
-        findings.extend(fixed_wait(cell));
-        let held = plan.ports_to.zip(outcome.out_of_ports.get(&index).copied());
-        findings.extend(held.map(|(to, known)| warnings::ports_held(cell, to, known)));
-        findings.extend(warnings::overloaded(cell));
-        let batches = f64::from(cell.epochs.max(1)) * f64::from(plan.rounds.max(1));
-        findings.extend(warnings::not_offered(cell, cell.ops as f64 / batches));
-        if incidents.retries > 0 {
-            findings.push(warnings::backlog_full(id, incidents.retries));
-        }
-        if !incidents.troubles.is_empty() {
-            let list: Vec<String> =
-                incidents.troubles.iter().map(|(name, count)| format!("{name} {count}")).collect();
-            findings.push(warnings::connection_trouble(id, &list.join(", ")));
-        }
-    }
-    findings.extend(warnings::regime(&document.contrasts));
-    findings.extend(warnings::held_back(cells));
-    findings.extend(warnings::clock_in_cost(cells, outcome.observed.clock.read_ns));
-    findings.extend(diagnose(outcome, batches, cells));
-    if plan.latency == LatencyMode::Inline {
-        findings.push(warnings::inline_latency());
-    }
-    if let Some(version) = about.host.more.get(WINE).and_then(|version| version.as_str()) {
-        findings.push(rules::wine(version));
-    }
-    findings.extend(irq_time_accounting(about, cells));
-    if about.debug_build {
-        findings.push(rules::debug_build());
-    }
-    findings
-}
-
-/// What a longer run would likely answer: the budget for half of what ten times this one would, or more.
-fn longer(outcome: &Outcome, judge: &Judge<'_>, host: &Host) -> Option<LongerRun> {
-    let plan = &outcome.plan;
-    if outcome.stopped != Stopped::Budget || plan.epochs_exact.is_some() || outcome.epochs == 0 {
-        return None;
-    }
-    let open = judge.open();
-    let mut likely: Vec<u32> = open.iter().filter_map(|(_, epochs)| *epochs).collect();
-    likely.sort_unstable();
-    let budget = likely.get(likely.len().saturating_sub(1) / 2).map(|epochs| {
-        let each = outcome.elapsed_of_epochs().as_secs_f64() / f64::from(outcome.epochs);
-        (outcome.timing.calibration_s + each * f64::from(*epochs), *epochs)
-    });
-    let answers = budget.map_or(0, |(_, epochs)| likely.iter().filter(|likely| **likely <= epochs).count());
-    // In steps of a ninth or less: it is a guess.
-    let rounded = |seconds: f64| {
-        let step = if seconds > 120.0 { 60.0 } else { 10.0 };
-        (seconds / step).ceil() * step
-    };
-    // This one was not enough, whatever the forecast.
-    let more = plan.budget.as_secs_f64() * MORE_THAN_THIS;
-    let budget_s = budget.map(|(seconds, _)| rounded(seconds.max(more)));
-    let in_the_way = in_the_way(&outcome.observed, host, &open, plan);
-    (!open.is_empty()).then_some(LongerRun {
-        open: open.len() as u32,
-        answers: answers as u32,
-        budget_s,
-        in_the_way,
-    })
-}
-
-/// What on this machine keeps intervals wide: what took its processors, or how it wakes one up for another, where that is what most of the
-/// open contrasts wait for.
-fn in_the_way(
-    observed: &Observed,
-    host: &Host,
-    open: &[(PlannedContrast, Option<u32>)],
-    plan: &Plan,
-) -> Option<String> {
-    let fact = |name: &str| host.more.get(name).and_then(|value| value.as_str());
-    let is_apart = |cell: usize| plan.cells[cell].point.placement == Placement::Apart;
-    let apart = open.iter().filter(|(contrast, _)| is_apart(contrast.a)).count();
-    let pressure = observed.pressures().into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    if let Some((found, _)) = pressure {
-        return Some(found.found);
-    }
-    if apart * 2 <= open.len() {
-        return None;
-    }
-    let most = match (apart, open.len()) {
-        (1, 1) => "it runs on two cores".to_owned(),
-        (apart, all) if apart == all => "all of them run on two cores".to_owned(),
-        (apart, _) => format!("{apart} of them run on two cores"),
-    };
-    if host.physical_cores < 2 {
-        return Some(format!("{most}, which here are two threads of one core"));
-    }
-    fact(HYPERVISOR_FACT).map(|_| {
-        format!("{most}, where every wake-up passes through the hypervisor (ipcost doctor: virtual-machine, idle-states)")
-    })
-}
-
-/// Where time in softirqs is in no process's account, the transports whose processor time is too low.
-fn irq_time_accounting(about: &About, cells: &[CellRecord]) -> Option<AppliedRule> {
-    let apart = about.host.more.get(IRQ_TIME_ACCOUNTING_FACT)?.as_bool()?;
-    let measured = cells.iter().filter(|cell| cell.cpu_ns_per_op.is_some() && uses_tcp(&cell.transport));
-    let names: BTreeSet<&str> = measured.map(|cell| cell.transport.as_str()).collect();
-    let whose = names.into_iter().collect::<Vec<_>>().join(", ");
-    (apart && !whose.is_empty()).then(|| rules::irq_time_accounting(&whose))
-}
-
-/// A burst's fixed part, with its cause if known: one that waits for a delayed acknowledgement lasts as long as that.
-fn fixed_wait(cell: &CellRecord) -> Option<AppliedRule> {
-    let wait_ns = cell.wait_ns?;
-    let held_back = wait_ns >= DELAYED_NS as f64
-        && crate::campaign::holds_back(&cell.transport, cell.pattern, &cell.options);
-    Some(warnings::fixed_wait(&cell.id, wait_ns, held_back))
-}
-
-/// A cell that surely costs less than the parts of its floor, by more than the margin.
-fn below_floor(cell: &CellRecord, margin: f64) -> Option<AppliedRule> {
-    let multiple = cell.floor.as_ref()?.multiple;
-    (multiple.hi? < 1.0 - margin)
-        .then(|| warnings::below_floor(&cell.id, multiple.median, cell.placement == Placement::Free))
-}
-
-/// A pipe that holds less than pipes do, although nothing was asked for.
-fn small_pipe(cell: &CellRecord) -> Option<AppliedRule> {
-    let is_asked = cell.options.iter().any(|(option, _)| option.spec().name == PIPE_SIZE);
-    let held = cell.effective.get("engine").filter(|_| !is_asked)?.get(PIPE_SIZE)?.as_u64()?;
-    Some(warnings::small_pipe(&cell.id, held))
-}
-
-/// The options of a cell that the kernel lowered.
-fn clamped(cell: &CellRecord) -> Vec<AppliedRule> {
-    let mut findings = Vec::new();
-    for (option, value) in cell.options.iter() {
-        let OptionValue::Int(asked) = value else { continue };
-        let became = cell.effective.values().filter_map(|role| role.get(option.spec().name)?.as_u64()).min();
-        if let Some(became) = became.filter(|became| became < asked) {
-            findings.push(warnings::clamped(&cell.id, &option.to_string(), *asked, became));
-        }
-    }
-    findings
 }

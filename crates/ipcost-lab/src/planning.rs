@@ -182,25 +182,7 @@ pub fn plan(expanded: Expanded, settings: &PlanSettings) -> Result<Plan, PlanErr
         let first = cells.first().and_then(|cell| cell.unavailable.clone()).unwrap_or_default();
         return Err(PlanError::NothingAvailable(first));
     }
-    let batches = || settings.batch.into_iter().chain(cells.iter().filter_map(|cell| cell.batch));
-    if batches().any(|batch| batch < SHORTEST_BATCH) {
-        return Err(PlanError::Setting(
-            "a batch of less than 1 ms says little; give at least 1ms (--batch, or batch in a job)"
-                .to_owned(),
-        ));
-    }
-    // A peer that is still busy would be killed.
-    if let Some(batch) = batches().find(|batch| *batch >= settings.timeout) {
-        return Err(PlanError::Setting(format!(
-            "a batch of {} does not end within the timeout of {}; give --timeout {}s",
-            duration_text(batch),
-            duration_text(settings.timeout),
-            batch.as_secs().saturating_mul(2).max(1)
-        )));
-    }
-    if settings.epochs == Some(0) {
-        return Err(PlanError::Setting("--epochs 0 measures nothing; give at least 1".to_owned()));
-    }
+    check(&cells, settings)?;
     let available = |index: &usize| cells[*index].unavailable.is_none();
     let contrasts = contrasts(&workloads);
     let over_pace = over_pace(&cells, &workloads);
@@ -257,6 +239,42 @@ pub fn plan(expanded: Expanded, settings: &PlanSettings) -> Result<Plan, PlanErr
         cells_at_once: CELLS_AT_ONCE,
         tasks_at_once: u64::MAX,
     };
+    fit_assumed(&mut plan)?;
+    if let Some(epochs) = settings.epochs
+        && epochs < epochs_needed
+    {
+        plan.notes.push(format!("too few epochs for intervals: the first finite one takes {epochs_needed}"));
+    }
+    Ok(plan)
+}
+
+/// Refuses settings that are out of range.
+fn check(cells: &[PlannedCell], settings: &PlanSettings) -> Result<(), PlanError> {
+    let batches = || settings.batch.into_iter().chain(cells.iter().filter_map(|cell| cell.batch));
+    if batches().any(|batch| batch < SHORTEST_BATCH) {
+        return Err(PlanError::Setting(
+            "a batch of less than 1 ms says little; give at least 1ms (--batch, or batch in a job)"
+                .to_owned(),
+        ));
+    }
+    // A peer that is still busy would be killed.
+    if let Some(batch) = batches().find(|batch| *batch >= settings.timeout) {
+        return Err(PlanError::Setting(format!(
+            "a batch of {} does not end within the timeout of {}; give --timeout {}s",
+            duration_text(batch),
+            duration_text(settings.timeout),
+            batch.as_secs().saturating_mul(2).max(1)
+        )));
+    }
+    if settings.epochs == Some(0) {
+        return Err(PlanError::Setting("--epochs 0 measures nothing; give at least 1".to_owned()));
+    }
+    Ok(())
+}
+
+/// Chooses rounds, batches and pauses before anything is measured; refuses a budget that reaches no interval.
+fn fit_assumed(plan: &mut Plan) -> Result<(), PlanError> {
+    let (measurable, budget) = (plan.measurable().count() as u32, plan.budget);
     let calibration = measurable * ASSUMED_CALIBRATION;
     let cost_of = |plan: &Plan| EpochCost {
         overhead: ASSUMED_OVERHEAD,
@@ -271,36 +289,31 @@ pub fn plan(expanded: Expanded, settings: &PlanSettings) -> Result<Plan, PlanErr
         plan.measurable().find(|cell| plan.cells[*cell].cell.pause().is_some_and(|it| it.mean_ns > 0))
     };
     // Rather fewer epochs than shorter batches; but rather shorter ones than no interval.
-    let fewer = if pauses(&plan).is_some() { &PAUSES[..] } else { &PAUSES[..1] };
+    let fewer = if pauses(plan).is_some() { &PAUSES[..] } else { &PAUSES[..1] };
     let is_planned = fewer.iter().any(|pauses| {
         plan.pauses = *pauses;
-        fits(&mut plan)
+        fits(plan)
     });
-    if let Some(cell) = pauses(&plan).filter(|_| is_planned && plan.pauses < PAUSES[0]) {
+    if let Some(cell) = pauses(plan).filter(|_| is_planned && plan.pauses < PAUSES[0]) {
         plan.notes.push(format!(
             "there is time for {} operations in a batch of {}, and {} would say more: of few, the first ones of a process, which take longer, are a large part; a larger --budget, or fewer cells",
             plan.pauses, plan.cells[cell].id, PAUSES[0]
         ));
     }
     if !is_planned {
-        let cost = cost_of(&plan);
+        let cost = cost_of(plan);
         let allocation = Allocation { rounds: plan.rounds, batch: plan.batch };
         let epoch = cost.epoch(measurable, &allocation);
-        let enough = (epoch * epochs_needed).div_f64(1.0 - SLACK) + calibration;
+        let enough = (epoch * plan.epochs_needed).div_f64(1.0 - SLACK) + calibration;
         return Err(PlanError::BudgetTooSmall {
             budget,
             enough: enough.as_secs() + 1,
             cells: measurable,
-            contrasts: family,
-            needed: epochs_needed,
+            contrasts: plan.family,
+            needed: plan.epochs_needed,
         });
     }
-    if let Some(epochs) = settings.epochs
-        && epochs < epochs_needed
-    {
-        plan.notes.push(format!("too few epochs for intervals: the first finite one takes {epochs_needed}"));
-    }
-    Ok(plan)
+    Ok(())
 }
 
 /// How much longer a long transfer takes than a usual batch with its lead-in.

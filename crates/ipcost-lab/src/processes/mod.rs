@@ -4,8 +4,10 @@ mod arm_command;
 mod awake;
 mod buffer_offsets;
 mod machine_state;
+mod meeting;
 mod needs;
 mod pair;
+mod playing;
 mod services;
 mod setting_files;
 pub(crate) mod watching;
@@ -17,22 +19,21 @@ use std::time::{Duration, Instant};
 use awake::WakeState;
 use buffer_offsets::DrawnOffsets;
 use ipcost_model::pace::PACER;
-use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, LatencyKind, PeerRole, processes_of};
+use ipcost_model::protocol::{Address, FromEngine, PeerRole, processes_of};
 use ipcost_model::{
     ArmName, ArmsRecord, BufferLayout, Cell, Lasts, OptionGroup, OptionValue, Pattern, Placement, Plan,
     PlannedCell, ServiceCommand, WatchedBatches, choices,
 };
-use ipcost_sys::counters::{self, ActivityCounts};
+use ipcost_sys::counters::{self};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::placement::{Topology, processors_online};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
 use ipcost_sys::transport::{self, Provision, Rendezvous, uses_tcp};
-use ipcost_sys::{Context, SysError, driven_program, process_tree, quota};
+use ipcost_sys::{Context, SysError, driven_program, quota};
 use machine_state::MachineState;
 pub(crate) use machine_state::{Restoration, before};
-use needs::{Need, check_hello};
 use pair::{CLIENT, PeerPair, SERVER};
 use serde_json::{Map, Value};
 use services::{Services, user_in};
@@ -41,9 +42,7 @@ pub(crate) use setting_files::{holds, read, setting};
 use crate::bench::{BatchKind, BatchOutcome, Bench};
 use crate::error::EngineError;
 use crate::guard::Guard;
-use crate::histograms;
-use crate::peer_control::{Failure, Patience, PeerProgram, RunningPeer, await_message, fault, in_short};
-use crate::plausibility::{self, PacedBy, PeerRequest};
+use crate::peer_control::{Patience, PeerProgram, RunningPeer};
 
 /// How long peers have to exit once asked to.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -51,11 +50,6 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const PER_PROCESS: Duration = Duration::from_millis(200);
 /// The kernel's counter of acknowledgements that it delayed (`TcpExt` in `/proc/net/netstat`).
 const DELAYED_ACKNOWLEDGEMENTS: &str = "DelayedACKs";
-/// How many times as long as on average random pauses may be, all together.
-const LONGEST_PAUSES: f64 = 2.0;
-/// Operations at most to find the thread of a server that answers.
-const OPS_TO_FIND: u64 = 100;
-
 pub struct ProcessBench {
     // Dropped in this order: processes, then the directory they use, then the guard over both.
     pairs: Vec<Option<PeerPair>>,
@@ -218,71 +212,6 @@ impl ProcessBench {
         self.services.group(peer)
     }
 
-    /// Starts every peer once to learn its capabilities.
-    fn meet_peers(&mut self) -> Result<(), EngineError> {
-        let mut needs: BTreeMap<(Option<ArmName>, &str), BTreeSet<Need>> = BTreeMap::new();
-        for cell in self.cells.iter().filter(|cell| cell.unavailable.is_none()) {
-            for (name, role) in [(&cell.server, PeerRole::Server), (&cell.client, PeerRole::Client)] {
-                let fixed = |name: &&str| cell.cell.options.number(name).is_some();
-                let offsets = ["send_offset", "recv_offset"].into_iter().filter(fixed);
-                let Cell { pattern, ref transport, .. } = cell.cell;
-                // The server of a stream tells how long its messages took.
-                let keeps = role == PeerRole::Client || pattern == Pattern::Stream;
-                let pace = cell.cell.options.only(OptionGroup::Pace);
-                let pace = pace.iter().map(|(name, _)| name.spec().name).filter(|_| keeps);
-                let need = Need {
-                    role,
-                    transport: transport.clone(),
-                    pattern,
-                    options: offsets.chain(pace).collect(),
-                };
-                needs.entry((cell.arm, name)).or_default().insert(need);
-            }
-        }
-        let [mut placing, mut pushing, mut spinning] = [const { BTreeSet::new() }; 3];
-        let mut listed = BTreeMap::new();
-        for ((arm, name), needs) in needs {
-            let program = &self.programs[&(arm, name.to_owned())];
-            let mut peer = self.guard.watch(|guard| {
-                RunningPeer::start(program, format!("peer {name}"), Spawn { guard, ..Spawn::default() })
-            })?;
-            let mut patience = Patience::of(self.timeout, &self.interrupt);
-            let hello = match await_message(&mut [&mut peer], 0, &mut patience, &self.interrupt) {
-                Ok(FromPeer::Hello(hello)) => {
-                    if hello.places_buffers() {
-                        placing.insert(name.to_owned());
-                    }
-                    if hello.pushes {
-                        pushing.insert(name.to_owned());
-                    }
-                    if hello.knows(PACER) {
-                        spinning.insert(name.to_owned());
-                    }
-                    let fits = check_hello(&hello, &needs).map_err(|fault| fault.to_string());
-                    listed.insert(name.to_owned(), hello.options);
-                    fits
-                }
-                Ok(other) => {
-                    Err(format!("sent {} instead of hello, which a peer sends first", in_short(&other)))
-                }
-                Err(Failure::Interrupted) => return Err(EngineError::Interrupted),
-                Err(Failure::Peer(_, fault)) => Err(fault.reason),
-            };
-            let unfit = |reason| EngineError::PeerUnfit {
-                name: name.to_owned(),
-                reason,
-                complaint: peer.complaint(),
-            };
-            hello.map_err(unfit)?;
-            peer.dismiss(patience.deadline);
-            peer.see_off(Instant::now() + FAREWELL);
-            self.guard.forget(&[peer.id()]);
-        }
-        (self.placing, self.pushing, self.spinning) = (placing, pushing, spinning);
-        self.listed = listed;
-        Ok(())
-    }
-
     /// An unavailable placement makes a cell unavailable in planning; refuse a plan that overlooks it.
     fn check_placements(&self) -> Result<(), EngineError> {
         let mut measurable = self.cells.iter().filter(|cell| cell.unavailable.is_none());
@@ -432,154 +361,6 @@ impl ProcessBench {
         work
     }
 
-    /// Runs a batch with both peers, the server first. On a lossy transport, a timeout error says whether datagrams
-    /// were dropped.
-    fn play(
-        &mut self,
-        cell: usize,
-        ops: u64,
-        message: impl Fn(u64) -> FromEngine,
-    ) -> Result<(Done, Done), EngineError> {
-        let known = transport::find(&self.cells[cell].cell.transport).map(|known| known.capabilities());
-        let counted =
-            known.filter(|known| known.no_stream.is_some()).map_or(&[][..], |known| known.trouble_counters);
-        if counted.is_empty() {
-            return self.play_safely(cell, ops, message);
-        }
-        let dropped = || {
-            let all = counters::of_connections();
-            counted.iter().filter_map(|name| all.get(*name)).sum::<u64>()
-        };
-        let before = dropped();
-        self.play_safely(cell, ops, message).map_err(|error| match error {
-            EngineError::PeerFailed { who, reason, complaint } => {
-                let lost = dropped().saturating_sub(before);
-                let reason = format!(
-                    "{reason}. A datagram may have been lost: {lost} found a buffer full (options so_rcvbuf and so_sndbuf, net.core.rmem_max); a firewall may drop some, too"
-                );
-                EngineError::PeerFailed { who, reason, complaint }
-            }
-            other => other,
-        })
-    }
-
-    fn play_safely(
-        &mut self,
-        cell: usize,
-        ops: u64,
-        message: impl Fn(u64) -> FromEngine,
-    ) -> Result<(Done, Done), EngineError> {
-        self.last_id += 1;
-        let id = self.last_id;
-        let interrupt = &self.interrupt;
-        let pair = self.pairs[cell].as_mut().expect("an epoch has been started");
-        let message = message(id);
-        let work = &self.cells[cell].cell;
-        let paced = matches!(message, FromEngine::Batch { seed: Some(_), .. });
-        // Pauses may be long, and are meant to be.
-        let pauses_ns =
-            work.pace().interval_ns(work.concurrency) * (ops / u64::from(work.concurrency)) as f64;
-        let pauses =
-            if paced { Duration::from_nanos((pauses_ns * LONGEST_PAUSES) as u64) } else { Duration::ZERO };
-        let patience = &mut Patience::of(self.timeout.saturating_add(pauses), interrupt);
-        pair.expect_silence()?;
-        let server_began = Instant::now();
-        pair.say(SERVER, &message, patience)?;
-        match pair.await_message(SERVER, patience, interrupt)? {
-            FromPeer::Armed { id: armed } if armed == id => {}
-            other => return Err(pair.out_of_turn(SERVER, "armed", &other)),
-        }
-        let client_began = Instant::now();
-        pair.say(CLIENT, &message, patience)?;
-        let client = pair.expect_done(CLIENT, patience, interrupt)?;
-        let client_took = client_began.elapsed();
-        let server = pair.expect_done(SERVER, patience, interrupt)?;
-        let server_took = server_began.elapsed();
-        let latency = matches!(message, FromEngine::Batch { latency: true, .. });
-        let asked = |role, passed| PeerRequest {
-            role,
-            id,
-            ops,
-            exchanges: self.cells[cell].cell.work_for(ops),
-            latency,
-            paced: paced.then(|| PacedBy {
-                tells: (role == PeerRole::Server) == (work.pattern == Pattern::Stream),
-                overlaps: work.pace().is_open() || work.pattern == Pattern::Stream,
-            }),
-            concurrency: self.cells[cell].cell.concurrency,
-            passed,
-            processors: self.processors,
-        };
-        let reports = [
-            (CLIENT, &client, asked(PeerRole::Client, client_took)),
-            (SERVER, &server, asked(PeerRole::Server, server_took)),
-        ];
-        for (from, done, asked) in reports {
-            plausibility::check(done, &asked).map_err(|wrong| pair.peer(from).failed(fault(&wrong)))?;
-        }
-        Ok((client, server))
-    }
-
-    /// The machine's and a cell's processes' counters so far.
-    fn count(&self, cell: usize) -> ActivityCounts {
-        let ids = self.pairs[cell].as_ref().map(PeerPair::ids).unwrap_or_default();
-        ActivityCounts::read(&ids)
-    }
-
-    /// Softirq time so far of the cores that both of its processes are pinned to.
-    fn softirq_ns(&self, cell: usize) -> Option<u64> {
-        counters::softirq_ns(self.pairs[cell].as_ref()?.pinned.as_ref()?)
-    }
-
-    /// Where a cell's processes are, if the scheduler places them.
-    fn seen(&self, cell: usize) -> Option<whereabouts::ThreadsOfSides> {
-        let planned = &self.cells[cell];
-        let placed = planned.placement != Placement::Free && !self.follows(cell)
-            || planned.cell.options.client_cpu().is_some()
-            || planned.cell.options.server_cpu().is_some();
-        if placed { None } else { whereabouts::seen(&self.pairs[cell].as_ref()?.workers()) }
-    }
-
-    /// Whether the client is pinned relative to a server that is not ours, and that the scheduler may move.
-    fn follows(&self, cell: usize) -> bool {
-        let planned = &self.cells[cell];
-        planned.placement != Placement::Free
-            && self.pairs[cell].as_ref().is_some_and(|pair| !pair.served_by.is_empty())
-            && self.services.address(&planned.server, &planned.cell.transport).is_none()
-    }
-
-    /// Pins such a client next to where the server's thread that answers it ran last, or apart from there. A short batch, which does
-    /// not count, finds that thread. The client stays where it is if the server is not seen or runs where this program may not.
-    fn follow(&mut self, cell: usize, ops: u64) -> Result<(), EngineError> {
-        if self.pairs[cell].as_ref().is_some_and(|pair| pair.answering.is_none()) {
-            let before = self.seen(cell);
-            let ops = ops.min(OPS_TO_FIND);
-            self.play(cell, ops, |id| FromEngine::Batch {
-                id,
-                ops,
-                latency: false,
-                push: false,
-                seed: None,
-            })?;
-            let found = before.zip(self.seen(cell));
-            let found = found.and_then(|(before, after)| whereabouts::answering(&before, &after));
-            self.pairs[cell].as_mut().expect("an epoch has been started").answering = found;
-        }
-        let seen = self.seen(cell);
-        let pair = self.pairs[cell].as_mut().expect("an epoch has been started");
-        let at = pair.answering.zip(seen).and_then(|(thread, seen)| whereabouts::processor_of(thread, &seen));
-        let Some(server) = at else {
-            // It may have ended with its connection.
-            pair.answering = None;
-            return Ok(());
-        };
-        if let Some(processor) = self.topology.client_of(server, self.cells[cell].placement) {
-            // Without it the batch counts as what it is: where both ran is recorded.
-            let _ = process_tree::pin(pair.client.id(), processor);
-        }
-        Ok(())
-    }
-
     /// Puts the machine back as it was before the first arm.
     pub fn restore(&mut self) -> Result<(), EngineError> {
         self.state.as_mut().map_or(Ok(()), |state| state.restore(&mut self.guard))
@@ -669,22 +450,8 @@ impl Bench for ProcessBench {
         let whereabouts = places
             .zip(self.seen(cell))
             .and_then(|(before, after)| whereabouts::ran(&self.topology, &before, &after, cpu_ns));
-        // Where messages carry when they were sent, the server tells how long they took.
-        let at_server = seed.is_some() && self.cells[cell].cell.pattern == Pattern::Stream;
         let most = if latency || seed.is_some() { self.cells[cell].cell.work_for(ops) } else { 0 };
-        let mut latencies = BTreeMap::new();
-        for kind in LatencyKind::ALL {
-            let (from, done) = if at_server && *kind == LatencyKind::Latency {
-                (SERVER, &server)
-            } else {
-                (CLIENT, &client)
-            };
-            let histogram = histograms::reported(done, *kind, most).map_err(|wrong| {
-                self.pairs[cell].as_mut().expect("an epoch has been started").peer(from).failed(fault(&wrong))
-            })?;
-            latencies.insert(*kind, histogram);
-        }
-        latencies.retain(|_, histogram| histogram.count() > 0);
+        let latencies = self.latencies(cell, (&client, &server), most, seed.is_some())?;
         let mut measures = client.measures;
         measures.extend(server.measures);
         if let Some(before) = counts {
