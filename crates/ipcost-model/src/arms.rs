@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::ModelError;
 use crate::job::duration;
 use crate::named;
 
@@ -66,16 +67,14 @@ impl Arms {
     }
 
     /// Whether the two can differ at all, and their commands can be started.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), ModelError> {
         if self.a == self.b {
             let what = if self.a == Arm::default() {
                 "nothing distinguishes the two arms"
             } else {
                 "the two arms are the same"
             };
-            return Err(format!(
-                "{what}; give each a command (--a, --b), or other environments, programs or peers (--a-env, --a-exec, --a-peer)"
-            ));
+            return Err(ModelError::SameArms(what));
         }
         let empty = |arm: &Arm| {
             arm.command.as_ref().is_some_and(|command| command.trim().is_empty())
@@ -84,11 +83,11 @@ impl Arms {
         };
         for name in ArmName::ALL {
             if empty(self.arm(*name)) {
-                return Err(format!("arm {} has an empty command; give a program", name.title()));
+                return Err(ModelError::EmptyCommand(format!("arm {}", name.title())));
             }
             let invalid = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
             if let Some(wrong) = self.arm(*name).env.keys().find(invalid) {
-                return Err(format!("{wrong:?} cannot name an environment variable; write NAME=VALUE"));
+                return Err(ModelError::VariableName(wrong.clone()));
             }
         }
         Ok(())

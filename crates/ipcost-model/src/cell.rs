@@ -1,10 +1,13 @@
 //! A cell: one point of the matrix.
 
+use std::str::FromStr;
+
 use derive_more::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 
 use crate::arms::ArmName;
 use crate::capabilities::OptionGroup;
+use crate::error::ModelError;
 use crate::job::NATIVE;
 use crate::named;
 use crate::options::choices::{self, Io};
@@ -244,7 +247,7 @@ pub struct PointProperty {
     /// Its value as text.
     pub value: fn(&Point) -> String,
     /// The value that a user's text means, or what is wrong with the text.
-    pub read: fn(&str) -> Result<String, String>,
+    pub read: fn(&str) -> Result<String, ModelError>,
 }
 
 impl Point {
@@ -311,9 +314,7 @@ impl Point {
         PointProperty {
             name: "concurrency",
             value: |point| point.concurrency.to_string(),
-            read: |text| {
-                text.parse::<u32>().map(|number| number.to_string()).map_err(|error| error.to_string())
-            },
+            read: read::<u32>,
         },
         PointProperty {
             name: "speaks_first",
@@ -402,8 +403,8 @@ pub(crate) fn arm_part(arm: ArmName) -> String {
     format!("/arm={arm}")
 }
 
-fn read<T: std::str::FromStr<Err = String> + ToString>(text: &str) -> Result<String, String> {
-    text.parse().map(|value: T| value.to_string())
+fn read<T: FromStr<Err: Into<ModelError>> + ToString>(text: &str) -> Result<String, ModelError> {
+    text.parse().map(|value: T| value.to_string()).map_err(Into::into)
 }
 
 /// A text without what separates the parts of an id; [`decoded`] is the inverse.
@@ -419,10 +420,9 @@ fn encoded(text: &str) -> String {
 }
 
 /// The text in an id.
-///
-/// # Errors
-/// One line, if it is not UTF-8 or a percent sign is not followed by two hexadecimal digits.
-pub(crate) fn decoded(text: &str) -> Result<String, String> {
+pub(crate) fn decoded(text: &str) -> Result<String, ModelError> {
+    const BAD_PERCENT: ModelError =
+        ModelError::Invalid("a % is followed by two hexadecimal digits; write %25 for one");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -430,21 +430,21 @@ pub(crate) fn decoded(text: &str) -> Result<String, String> {
             b'%' => {
                 let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
                 let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-                (byte.ok_or("a % is followed by two hexadecimal digits; write %25 for one")?, &after[2..])
+                (byte.ok_or(BAD_PERCENT)?, &after[2..])
             }
             byte => (*byte, after),
         };
         bytes.push(byte);
         rest = left;
     }
-    String::from_utf8(bytes).map_err(|_| format!("\"{text}\" is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| ModelError::NotUtf8(text.to_owned()))
 }
 
-fn as_it_is(text: &str) -> Result<String, String> {
+fn as_it_is(text: &str) -> Result<String, ModelError> {
     Ok(text.to_owned())
 }
 
-fn size(text: &str) -> Result<String, String> {
+fn size(text: &str) -> Result<String, ModelError> {
     parse_size(text).map(|bytes| bytes.to_string())
 }
 

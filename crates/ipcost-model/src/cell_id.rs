@@ -1,108 +1,79 @@
 //! Reading a cell's id: the inverse of [`Cell::id`](crate::Cell::id).
 
 use crate::cell::{Pattern, Placement};
+use crate::error::ModelError;
 use crate::job::{Matrix, NATIVE, Size, check_peer_name};
-use crate::suggest::unknown;
 use crate::units::parse_size;
 
 /// The form of an id, for errors.
-const FORM: &str = "pattern/transport/size[→reply]/cN[/placement][/client→server][/options]";
+pub(crate) const FORM: &str = "pattern/transport/size[→reply]/cN[/placement][/client→server][/options]";
 
 /// The matrix with only the cell of this id. Does not look up transports or peers.
 ///
 /// `->` is accepted for `→`, a size may have a unit, and `/c1` may be left out, since ids are also typed.
-///
-/// # Errors
-/// One line that names the wrong part and the form of an id.
-pub fn parse_cell_id(id: &str) -> Result<Matrix, String> {
-    let wrong = |reason: String| format!("\"{id}\" is not a cell id: {reason}");
+pub fn parse_cell_id(id: &str) -> Result<Matrix, ModelError> {
+    read(id).map_err(|reason| ModelError::CellId { id: id.to_owned(), reason: Box::new(reason) })
+}
+
+fn read(id: &str) -> Result<Matrix, ModelError> {
     let text = id.replace("->", "→");
-    let mut parts = text.split('/').peekable();
-    let mut next = |what: &str| {
-        let part = parts.next().filter(|part| !part.is_empty());
-        part.map(str::to_owned).ok_or_else(|| wrong(format!("it has no {what}; write {FORM}")))
-    };
-    let pattern: Pattern = next("pattern")?.parse().map_err(wrong)?;
+    let mut parts = text.split('/');
+    let mut next = |what| parts.next().filter(|part| !part.is_empty()).ok_or(ModelError::NoIdPart(what));
+    let pattern: Pattern = next("pattern")?.parse()?;
     if pattern == Pattern::Floor {
-        return Err(wrong(
-            "a floor is a reference for other cells; name one of connect, rr or stream".to_owned(),
+        return Err(ModelError::Invalid(
+            "a floor is a reference for other cells; name one of connect, rr or stream",
         ));
     }
-    let transport = next("transport")?;
+    let transport = next("transport")?.to_owned();
     let sizes = next("size")?;
-    let (size, reply) = match sizes.split_once('→') {
-        Some((size, reply)) => (size, Some(reply)),
-        None => (sizes.as_str(), None),
-    };
-    let bytes = |text: &str| parse_size(text).map(Size).map_err(wrong);
+    let (size, reply) = sizes.split_once('→').map_or((sizes, None), |(size, reply)| (size, Some(reply)));
+    let bytes = |text: &str| parse_size(text).map(|bytes| vec![Size(bytes)].into());
     let mut matrix = Matrix {
         pattern: vec![pattern].into(),
         transport: vec![transport].into(),
-        size: vec![bytes(size)?].into(),
-        reply: reply.map(bytes).transpose()?.into_iter().collect::<Vec<_>>().into(),
+        size: bytes(size)?,
+        reply: reply.map(bytes).transpose()?.unwrap_or_default(),
         ..Matrix::default()
     };
     let mut seen = 0;
     for part in parts {
         // Each part at most once, in the order of ids.
-        let (place, read) = read_part(part).map_err(wrong)?;
+        let place = read_part(part, &mut matrix)?;
         if place <= seen {
-            return Err(wrong(format!("\"{part}\" is not where it belongs; write {FORM}")));
+            return Err(ModelError::IdOrder(part.to_owned()));
         }
         seen = place;
-        read(&mut matrix).map_err(wrong)?;
     }
     Ok(matrix)
 }
 
-/// A part after the size: its position among them, from 1, and its effect on the matrix.
-type IdPart = (u8, Box<dyn FnOnce(&mut Matrix) -> Result<(), String>>);
-
-fn read_part(part: &str) -> Result<IdPart, String> {
-    if let Some(workers) = part.strip_prefix('c').and_then(|number| number.parse::<u32>().ok()) {
-        return Ok((
-            1,
-            Box::new(move |matrix| {
-                matrix.concurrency = vec![workers].into();
-                Ok(())
-            }),
-        ));
+/// Reads a part after the size into the matrix; its position among them, from 1.
+fn read_part(part: &str, matrix: &mut Matrix) -> Result<u8, ModelError> {
+    if let Some(workers) = part.strip_prefix('c').and_then(|number| number.parse().ok()) {
+        matrix.concurrency = vec![workers].into();
+        return Ok(1);
     }
-    if let Ok(placement) = part.parse::<Placement>() {
-        return Ok((
-            2,
-            Box::new(move |matrix| {
-                matrix.placement = vec![placement].into();
-                Ok(())
-            }),
-        ));
+    if let Ok(placement) = part.parse() {
+        matrix.placement = vec![placement].into();
+        return Ok(2);
     }
     if let Some((client, server)) = part.split_once('→') {
-        for name in [client, server].into_iter().filter(|name| *name != NATIVE) {
-            check_peer_name(name)?;
-        }
-        let (client, server) = (client.to_owned(), server.to_owned());
-        return Ok((
-            3,
-            Box::new(move |matrix| {
-                matrix.client = vec![client].into();
-                matrix.server = vec![server].into();
-                Ok(())
-            }),
-        ));
+        [client, server].into_iter().filter(|name| *name != NATIVE).try_for_each(check_peer_name)?;
+        matrix.client = vec![client.to_owned()].into();
+        matrix.server = vec![server.to_owned()].into();
+        return Ok(3);
     }
     if !part.contains('=') {
         let placements = Placement::ALL.iter().map(|placement| placement.name());
-        let known = unknown("part", part, placements);
-        return Err(format!("{known}; write {FORM}"));
+        return Err(ModelError::IdPart(Box::new(ModelError::unknown("part", part, placements))));
     }
-    let mut settings = Vec::new();
     for setting in part.split(',') {
         let (name, value) =
-            setting.split_once('=').ok_or_else(|| format!("\"{setting}\" is not of the form KEY=VALUE"))?;
-        settings.push((name.to_owned(), value.to_owned()));
+            setting.split_once('=').ok_or_else(|| ModelError::NotKeyValue(setting.to_owned()))?;
+        matrix.set(name, value)?;
     }
-    Ok((4, Box::new(move |matrix| settings.iter().try_for_each(|(name, value)| matrix.set(name, value)))))
+    Ok(4)
 }
 
 #[cfg(test)]
@@ -209,7 +180,7 @@ mod tests {
         #[test]
         fn any_text_is_taken_or_refused_in_one_line(text in "[a-z0-9/=,→.-]{0,40}") {
             if let Err(error) = parse_cell_id(&text) {
-                prop_assert!(!error.contains('\n'));
+                prop_assert!(!error.to_string().contains('\n'));
             }
         }
     }
@@ -233,7 +204,7 @@ mod tests {
             ("rr/tcp/64/apart/c1", "not where it belongs"),
             ("rr/tcp/64/c1/a b→native", "cannot name a peer"),
         ] {
-            let error = parse_cell_id(id).unwrap_err();
+            let error = parse_cell_id(id).unwrap_err().to_string();
             assert!(error.contains(part), "{id}: {error}");
         }
     }

@@ -7,6 +7,7 @@ use ipcost_stats::Verdict;
 use crate::document::{
     Analysis, Bound, CellRecord, Document, Estimate, LayoutEffect, Sample, WorkloadRecord,
 };
+use crate::error::ModelError;
 use crate::layout::PAGE_BYTES;
 
 /// The longest id or label of a cell, bytes: it sets the width of tables.
@@ -15,11 +16,11 @@ pub const MAX_NAME_BYTES: usize = 4096;
 const MAX_ELAPSED_S: f64 = 1e10;
 
 /// Checks that indices and ids exist, that costs are positive, and that intervals contain their medians.
-pub fn check(document: &Document) -> Result<(), String> {
+pub fn check(document: &Document) -> Result<(), ModelError> {
     let mut ids = HashSet::new();
     for record in &document.cells {
         if !ids.insert(record.id.as_str()) {
-            return Err(format!("two cells have the id {:?}", record.id));
+            return Err(ModelError::SameId(record.id.clone()));
         }
         cell(record)?;
     }
@@ -29,12 +30,12 @@ pub fn check(document: &Document) -> Result<(), String> {
     let mut listed = HashSet::new();
     if let Some(id) = document.workloads.iter().flat_map(|table| &table.cells).find(|id| !listed.insert(*id))
     {
-        return Err(format!("workloads list cell {id:?} twice"));
+        return Err(ModelError::ListedTwice(id.clone()));
     }
     let mut compared = HashSet::new();
     let mut contrasts = document.contrasts.iter().chain(&document.over_pace);
     if let Some(again) = contrasts.find(|one| !compared.insert((one.metric, &one.a, &one.b))) {
-        return Err(format!("two contrasts compare {:?} with {:?}", again.a, again.b));
+        return Err(ModelError::SameContrast { a: again.a.clone(), b: again.b.clone() });
     }
     for contrast in document.contrasts.iter().chain(&document.over_pace) {
         [&contrast.a, &contrast.b].into_iter().try_for_each(|id| known(&ids, id, "a contrast"))?;
@@ -48,14 +49,14 @@ pub fn check(document: &Document) -> Result<(), String> {
         contrast.latency.iter().try_for_each(|own| ratio(own.ratio, own.lo, own.hi, own.verdict))?;
         let bound = contrast.bound.iter().flat_map(|bound| [bound.at_least, bound.at_most]);
         if !bound.flatten().all(is_near) {
-            return Err("the bound of a ratio is not near 1".to_owned());
+            return Err(ModelError::Contradiction("the bound of a ratio is not near 1"));
         }
     }
     for contrast in document.contrasts.iter().chain(&document.over_pace) {
         if let Some(mean) = contrast.mean {
             ratio(mean.ratio, mean.lo, mean.hi, mean.verdict)?;
             if ![mean.slow, mean.unseen].iter().all(|share| (0.0..=1.0).contains(share)) {
-                return Err("a share of epochs is not between 0 and 1".to_owned());
+                return Err(ModelError::Contradiction("a share of epochs is not between 0 and 1"));
             }
         }
         if let Some(spread) = contrast.spread {
@@ -65,30 +66,31 @@ pub fn check(document: &Document) -> Result<(), String> {
     document.samples.iter().try_for_each(|batch| sample(batch, document.cells.len()))?;
     analysis(&document.analysis)?;
     if !(0.0..=MAX_ELAPSED_S).contains(&document.elapsed_s) {
-        return Err("the elapsed time is out of range".to_owned());
+        return Err(ModelError::Contradiction("the elapsed time is out of range"));
     }
     if document.runs.iter().any(|run| !run.runs.is_empty()) {
-        return Err("a run in it has runs of its own".to_owned());
+        return Err(ModelError::Contradiction("a run in it has runs of its own"));
     }
     document.runs.iter().try_for_each(check)
 }
 
-fn cell(cell: &CellRecord) -> Result<(), String> {
+fn cell(cell: &CellRecord) -> Result<(), ModelError> {
+    let wrong = |what, right| ModelError::Cell { cell: cell.id.clone(), what, right };
     if cell.id.len().max(cell.label.len()) > MAX_NAME_BYTES {
-        return Err(format!("the id or the label of a cell is longer than {MAX_NAME_BYTES} bytes"));
+        return Err(ModelError::LongName);
     }
     let costs = [cell.wall_ns_per_op, cell.cpu_ns_per_op, cell.sent_ns_per_op];
     if !costs.iter().flatten().all(is_estimate) || cell.wall_ns_per_op.is_some_and(|wall| wall.median <= 0.0)
     {
-        return Err(format!("a cost of cell {:?} is not a positive number inside its interval", cell.id));
+        return Err(wrong("a cost", "a positive number inside its interval"));
     }
     let is_mode = |share: f64, cost: f64| (0.0..=1.0).contains(&share) && cost.is_finite() && cost > 0.0;
     if !cell.modes.iter().all(|mode| is_mode(mode.share, mode.wall_ns_per_op)) {
-        return Err(format!("a mode of cell {:?} is not a share with a cost", cell.id));
+        return Err(wrong("a mode", "a share with a cost"));
     }
     let mut ran = cell.ran.iter().filter_map(|ran| ran.wall_ns_per_op);
     if !ran.all(|cost| cost.is_finite() && cost > 0.0) {
-        return Err(format!("a cost of cell {:?} by placement is not a positive number", cell.id));
+        return Err(wrong("a cost by placement", "a positive number"));
     }
     let is_layout = |found: &LayoutEffect| {
         is_mode(found.share, found.wall_ns_per_op)
@@ -96,31 +98,31 @@ fn cell(cell: &CellRecord) -> Result<(), String> {
             && found.from.max(found.to) < PAGE_BYTES
     };
     if !cell.layout.iter().all(is_layout) {
-        return Err(format!("the slow layouts of cell {:?} are not places in a page with costs", cell.id));
+        return Err(wrong("the slow layouts", "places in a page with costs"));
     }
     if let Some(floor) = &cell.floor {
         let sound = |ns: f64| ns.is_finite() && ns >= 0.0;
         let parts = floor.parts.iter().all(|part| sound(part.count) && sound(part.ns));
         if !is_estimate(&floor.multiple) || !sound(floor.ns_per_op) || !parts {
-            return Err(format!("the floor of cell {:?} is not a positive number", cell.id));
+            return Err(wrong("the floor", "a positive number"));
         }
     }
     let rates =
         [cell.ops_per_s, cell.bytes_per_s, cell.wait_ns, cell.wall_ns_per_op_mean, cell.softirq_ns_per_op];
     if !rates.iter().flatten().all(|rate| rate.is_finite() && *rate >= 0.0) {
-        return Err(format!("a rate of cell {:?} is not a positive number", cell.id));
+        return Err(wrong("a rate", "a positive number"));
     }
     let used = cell.usage_per_op.map(|used| {
         let times = [used.client_user_ns, used.client_sys_ns, used.server_user_ns, used.server_sys_ns];
         times.into_iter().chain([used.voluntary_switches, used.involuntary_switches])
     });
     if !used.into_iter().flatten().all(|value| value.is_finite() && value >= 0.0) {
-        return Err(format!("the usage of cell {:?} is not a positive number", cell.id));
+        return Err(wrong("the usage", "a positive number"));
     }
     Ok(())
 }
 
-fn workload(table: &WorkloadRecord, ids: &HashSet<&str>) -> Result<(), String> {
+fn workload(table: &WorkloadRecord, ids: &HashSet<&str>) -> Result<(), ModelError> {
     let named = table.cells.iter().chain(&table.baseline);
     let fastest = table.fastest.iter().flat_map(|fastest| [&fastest.cell, &fastest.runner_up]);
     let compared = table.contrasts.iter().flat_map(|contrast| [&contrast.a, &contrast.b]);
@@ -128,7 +130,7 @@ fn workload(table: &WorkloadRecord, ids: &HashSet<&str>) -> Result<(), String> {
     table.bursts.iter().try_for_each(|bursts| workload(bursts, ids))?;
     let open = table.fastest.iter().flat_map(|fastest| [fastest.open_within, fastest.open_cheaper_by]);
     if !open.flatten().all(is_near) {
-        return Err("what is open of the cheapest is not near it".to_owned());
+        return Err(ModelError::Contradiction("what is open of the cheapest is not near it"));
     }
     match &table.fastest {
         // Where a direction rests on a range, that range is the contrast's.
@@ -140,31 +142,31 @@ fn workload(table: &WorkloadRecord, ids: &HashSet<&str>) -> Result<(), String> {
     }
 }
 
-fn sample(sample: &Sample, cells: usize) -> Result<(), String> {
+fn sample(sample: &Sample, cells: usize) -> Result<(), ModelError> {
     if sample.cell as usize >= cells {
-        return Err(format!("a sample refers to cell {}, which does not exist", sample.cell));
+        return Err(ModelError::NoCell { by: "a sample", cell: sample.cell.to_string() });
     }
     if sample.ops == 0 || sample.epoch == 0 {
-        return Err("a sample has no operations or no epoch".to_owned());
+        return Err(ModelError::Contradiction("a sample has no operations or no epoch"));
     }
     Ok(())
 }
 
-fn analysis(analysis: &Analysis) -> Result<(), String> {
+fn analysis(analysis: &Analysis) -> Result<(), ModelError> {
     let shares = [analysis.alpha, analysis.alpha_each];
     if !shares.iter().all(|share| (0.0..=1.0).contains(share)) || !(0.0..1e3).contains(&analysis.margin) {
-        return Err("alpha or the margin is out of range".to_owned());
+        return Err(ModelError::Contradiction("alpha or the margin is out of range"));
     }
     match analysis.looks.is_sound() {
         true => Ok(()),
-        false => Err("the looks that were planned promise more than they may".to_owned()),
+        false => Err(ModelError::Contradiction("the looks that were planned promise more than they may")),
     }
 }
 
-fn known(ids: &HashSet<&str>, id: &str, what: &str) -> Result<(), String> {
+fn known(ids: &HashSet<&str>, id: &str, by: &'static str) -> Result<(), ModelError> {
     match ids.contains(id) {
         true => Ok(()),
-        false => Err(format!("{what} refers to cell {id:?}, which does not exist")),
+        false => Err(ModelError::NoCell { by, cell: format!("{id:?}") }),
     }
 }
 
@@ -183,11 +185,13 @@ fn is_near(factor: f64) -> bool {
     (1.0 / most..=most).contains(&factor)
 }
 
-fn ratio(ratio: f64, lo: Option<f64>, hi: Option<f64>, verdict: Verdict) -> Result<(), String> {
+fn ratio(ratio: f64, lo: Option<f64>, hi: Option<f64>, verdict: Verdict) -> Result<(), ModelError> {
     let bounded = lo.is_some() && hi.is_some();
     let fits = is_estimate(&Estimate { median: ratio, lo, hi }) && ratio > 0.0;
     match fits && (bounded || verdict == Verdict::Undecided) {
         true => Ok(()),
-        false => Err("a ratio lies outside its interval, or has a verdict without an interval".to_owned()),
+        false => Err(ModelError::Contradiction(
+            "a ratio lies outside its interval, or has a verdict without an interval",
+        )),
     }
 }

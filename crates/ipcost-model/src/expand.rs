@@ -11,6 +11,7 @@ use crate::arms::{ArmName, Arms};
 use crate::capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
 use crate::cell::{Cell, PIPELINE, Pattern, Placement, Point, SpeaksFirst, Work, arm_part};
 use crate::consistency::MAX_NAME_BYTES;
+use crate::error::ModelError;
 use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
 use crate::options::choices;
@@ -101,6 +102,12 @@ pub struct Expanded {
 #[error("{0}")]
 pub struct ExpandError(pub String);
 
+impl From<ModelError> for ExpandError {
+    fn from(error: ModelError) -> Self {
+        error.to_string().into()
+    }
+}
+
 impl From<String> for ExpandError {
     fn from(message: String) -> Self {
         // It may quote the job, which may hold anything.
@@ -121,7 +128,7 @@ pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
     for (name, peer) in &job.peers {
         check_peer_name(name)?;
         if peer.command.first().is_none_or(String::is_empty) {
-            return Err(format!("peer \"{name}\" has an empty command; give a program").into());
+            return Err(ModelError::EmptyCommand(format!("peer \"{name}\"")).into());
         }
     }
     check_size(&job.cells)?;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::arms::{ArmName, Arms};
 use crate::cell::{Pattern, Placement, SpeaksFirst, Work, decoded};
+use crate::error::ModelError;
 use crate::named;
 use crate::options::{OptionName, OptionValue, Options, ValueSeed};
 use crate::units::{parse_duration, parse_proportion, parse_size};
@@ -139,11 +140,9 @@ pub struct Matrix {
 impl Matrix {
     /// What is wrong with its requests in a file that anybody may have written: a user who types `@FILE` on a command line means a file of
     /// theirs to be sent, one who runs such a file may not.
-    pub fn check_requests_of_a_file(&self) -> Result<(), String> {
+    pub fn check_requests_of_a_file(&self) -> Result<(), ModelError> {
         let from_file = self.request.0.iter().find(|request| request.starts_with('@'));
-        from_file.map_or(Ok(()), |request| {
-            Err(format!("request \"{request}\" is the content of a file, which only a command line can ask for; write the request itself"))
-        })
+        from_file.map_or(Ok(()), |request| Err(ModelError::RequestOfFile(request.clone())))
     }
 
     /// Its lists, and the flags of the command line that give them.
@@ -217,10 +216,7 @@ impl Matrix {
     }
 
     /// Reads a setting of an id, `name=value`.
-    ///
-    /// # Errors
-    /// One line, if there is no such setting, its value is wrong, or it is set already.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), ModelError> {
         if name == "speaks_first" {
             self.speaks_first = vec![value.parse()?].into();
             return Ok(());
@@ -230,14 +226,13 @@ impl Matrix {
             return Ok(());
         }
         if name == "arm" {
-            return Err(
-                "an arm is a part of a run of ipcost ab, and cannot be measured by itself; leave it out"
-                    .to_owned(),
-            );
+            return Err(ModelError::Invalid(
+                "an arm is a part of a run of ipcost ab, and cannot be measured by itself; leave it out",
+            ));
         }
         let name = OptionName::find(name)?;
         match self.options.0.insert(name, vec![name.spec().parse(value)?]) {
-            Some(_) => Err(format!("option {name} is set twice")),
+            Some(_) => Err(ModelError::SetTwice(name.spec().name)),
             None => Ok(()),
         }
     }
@@ -467,12 +462,12 @@ impl<'de> Deserialize<'de> for OptionLists {
 fn number_or_text<'de, D, T>(
     deserializer: D,
     what: &'static str,
-    parse: fn(&str) -> Result<T, String>,
+    parse: fn(&str) -> Result<T, ModelError>,
 ) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
 {
-    struct NumberOrText<T>(&'static str, fn(&str) -> Result<T, String>);
+    struct NumberOrText<T>(&'static str, fn(&str) -> Result<T, ModelError>);
     impl<T> Visitor<'_> for NumberOrText<T> {
         type Value = T;
 
@@ -522,13 +517,13 @@ pub mod duration {
 }
 
 /// Whether a name is valid for a peer: it must not be the built-in one's, nor make ids ambiguous.
-pub fn check_peer_name(name: &str) -> Result<(), String> {
+pub fn check_peer_name(name: &str) -> Result<(), ModelError> {
     if name == NATIVE {
-        return Err(format!("the name \"{NATIVE}\" is the built-in peer's; give yours another"));
+        return Err(ModelError::NativeName);
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || !name.chars().all(plain) {
-        return Err(format!("\"{name}\" cannot name a peer; use letters, digits, - _ and ."));
+        return Err(ModelError::PeerName(name.to_owned()));
     }
     Ok(())
 }

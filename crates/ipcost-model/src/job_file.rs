@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::error::ModelError;
 use crate::job::{Job, Matrix};
 use crate::suggest::nearest;
 
@@ -30,7 +31,7 @@ pub fn job_text(job: &Job) -> Option<String> {
 
 /// Checks that a file asks for the content of no other: [`Matrix::check_requests_of_a_file`].
 pub fn check_requests(text: &str, job: &Job) -> Result<(), JobFileError> {
-    let wrong = |message| at(text, text.find("\"@").unwrap_or_default(), message);
+    let wrong = |error: ModelError| at(text, text.find("\"@").unwrap_or_default(), error.to_string());
     job.cells.iter().try_for_each(Matrix::check_requests_of_a_file).map_err(wrong)
 }
 

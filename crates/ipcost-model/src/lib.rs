@@ -14,6 +14,7 @@ mod cell_id;
 mod claim;
 mod consistency;
 mod document;
+mod error;
 mod expand;
 pub mod facts;
 mod figure;
@@ -55,6 +56,7 @@ pub use document::{
     Percentile, Percentiles, PooledLatency, RanRecord, Resumed, SCHEMA, Sample, Schedule, SpreadContrast,
     Stopped, Timing, Tool, Usage, UsagePerOp, Warning, Whereabouts, WorkloadRecord,
 };
+pub use error::ModelError;
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use figure::{
     FigureKind, FigurePanel, FigurePlace, FigureSeries, FigureUnit, FigureValue, PublishedFigure,

@@ -36,13 +36,13 @@ pub fn read_message(line: &[u8]) -> Result<FromPeer, MessageError> {
     let text =
         std::str::from_utf8(line).map_err(|error| MessageError::NoMessage(format!("not UTF-8: {error}")))?;
     let message = by_type(text).map_err(no_message)?;
-    let checked = match &message {
-        FromPeer::Hello(hello) => check_hello(hello),
-        FromPeer::Ready { effective, .. } => check_effective(effective),
-        FromPeer::Done(done) => check_done(done),
-        FromPeer::Armed { .. } | FromPeer::Error { .. } => Ok(()),
-    };
-    checked.map(|()| message).map_err(|reason| MessageError::Forbidden(shortened(&reason, LONGEST_ERROR)))
+    match &message {
+        FromPeer::Hello(hello) => check_hello(hello)?,
+        FromPeer::Ready { effective, .. } => check_effective(effective)?,
+        FromPeer::Done(done) => check_done(done)?,
+        FromPeer::Armed { .. } | FromPeer::Error { .. } => {}
+    }
+    Ok(message)
 }
 
 /// Looks at the type first, so that the rest of a line can be skipped in place. Read as [`FromPeer`], all of it would
@@ -95,7 +95,11 @@ fn by_type(text: &str) -> serde_json::Result<FromPeer> {
     })
 }
 
-fn check_hello(hello: &Hello) -> Result<(), String> {
+fn forbidden(reason: String) -> MessageError {
+    MessageError::Forbidden(shortened(&reason, LONGEST_ERROR))
+}
+
+fn check_hello(hello: &Hello) -> Result<(), MessageError> {
     for (what, text) in [("peer", &hello.peer), ("version", &hello.version), ("runtime", &hello.runtime)] {
         check_text(what, text)?;
     }
@@ -107,13 +111,13 @@ fn check_hello(hello: &Hello) -> Result<(), String> {
     hello.options.iter().try_for_each(|name| check_name("options", name))
 }
 
-fn check_effective(effective: &Map<String, Value>) -> Result<(), String> {
+fn check_effective(effective: &Map<String, Value>) -> Result<(), MessageError> {
     check_count("effective", effective.len())?;
     effective.iter().try_for_each(|(name, value)| {
         check_name("effective", name)?;
         match value {
             Value::Array(_) | Value::Object(_) | Value::Null => {
-                Err(format!("\"effective\" must hold a number, true/false or text for {name:?}"))
+                Err(forbidden(format!("\"effective\" must hold a number, true/false or text for {name:?}")))
             }
             Value::String(text) => check_text(name, text),
             Value::Bool(_) | Value::Number(_) => Ok(()),
@@ -121,38 +125,43 @@ fn check_effective(effective: &Map<String, Value>) -> Result<(), String> {
     })
 }
 
-fn check_done(done: &Done) -> Result<(), String> {
+fn check_done(done: &Done) -> Result<(), MessageError> {
     for kind in LatencyKind::ALL {
         let values = done.values(*kind).len();
         if values > MAX_LATENCY_VALUES {
-            return Err(format!("\"{kind}\" holds {values} values; send at most {MAX_LATENCY_VALUES}"));
+            return Err(forbidden(format!(
+                "\"{kind}\" holds {values} values; send at most {MAX_LATENCY_VALUES}"
+            )));
         }
     }
     check_count("measures", done.measures.len())?;
     done.measures.keys().try_for_each(|name| check_name("measures", name))
 }
 
-fn check_count(key: &str, count: usize) -> Result<(), String> {
+fn check_count(key: &str, count: usize) -> Result<(), MessageError> {
     match count <= MOST_NAMES {
         true => Ok(()),
-        false => Err(format!("\"{key}\" holds {count} entries; send at most {MOST_NAMES}")),
+        false => Err(forbidden(format!("\"{key}\" holds {count} entries; send at most {MOST_NAMES}"))),
     }
 }
 
-fn check_name(key: &str, name: &str) -> Result<(), String> {
+fn check_name(key: &str, name: &str) -> Result<(), MessageError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
-        return Err(format!(
+        return Err(forbidden(format!(
             "\"{key}\" holds the name {name:?}; names have 1 to {LONGEST_NAME} letters, digits, _, - and ."
-        ));
+        )));
     }
     Ok(())
 }
 
-fn check_text(key: &str, text: &str) -> Result<(), String> {
+fn check_text(key: &str, text: &str) -> Result<(), MessageError> {
     match text.len() <= LONGEST_TEXT {
         true => Ok(()),
-        false => Err(format!("the text of \"{key}\" has {} bytes; send at most {LONGEST_TEXT}", text.len())),
+        false => Err(forbidden(format!(
+            "the text of \"{key}\" has {} bytes; send at most {LONGEST_TEXT}",
+            text.len()
+        ))),
     }
 }
 

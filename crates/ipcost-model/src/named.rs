@@ -47,11 +47,11 @@ macro_rules! typed {
         }
 
         impl std::str::FromStr for $name {
-            type Err = String;
-            fn from_str(text: &str) -> Result<Self, String> {
+            type Err = $crate::ModelError;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $($text $(| $other)* => Ok(Self::$variant),)+
-                    _ => Err($crate::unknown($what, text, [$($text),+])),
+                    _ => Err($crate::ModelError::unknown($what, text, [$($text),+])),
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! When the operations of a cell begin: back to back, after a pause, or at an offered rate.
 
-use crate::cell::{Cell, PIPELINE, Pattern, Placement, Point};
+use crate::cell::{Cell, Pattern, Placement, Point};
+use crate::error::ModelError;
 use crate::options::Options;
 use crate::options::choices;
 use crate::units::{rate_text, time_text};
@@ -166,57 +167,44 @@ impl Point {
 }
 
 /// What options of pace contradict in one another, if anything.
-pub(crate) fn check(options: &Options) -> Result<(), String> {
-    let is_set = |name: &str| options.iter().any(|(option, _)| option.spec().name == name);
-    let (thinks, rated) = (is_set(THINK), is_set(RATE));
-    if thinks && rated {
-        return Err(
-            "think and rate exclude each other: a pause follows the answer, a rate does not wait for it; \
-                    give one of them"
-                .to_owned(),
-        );
+pub(crate) fn check(options: &Options) -> Result<(), ModelError> {
+    const EITHER: &[&str] = &[THINK, RATE];
+    let is_set = |name: &&str| options.iter().any(|(option, _)| option.spec().name == *name);
+    if EITHER.iter().all(is_set) {
+        return Err(ModelError::Invalid(
+            "think and rate exclude each other: a pause follows the answer, a rate does not wait for it; give one of them",
+        ));
     }
-    for (option, needed) in [(PACER, RATE), (POLLUTE, THINK), (CPU_DMA_LATENCY, THINK)] {
-        if is_set(option) && !is_set(needed) {
-            return Err(format!("option {option} acts only together with {needed}; give {needed} too"));
-        }
-    }
-    if options.arrivals() == Some(choices::Arrivals::InStep) && !rated {
-        return Err(format!("{ARRIVALS}=in-step acts only together with {RATE}; give {RATE} too"));
-    }
-    for option in [ARRIVALS, TIMER_SLACK] {
-        if is_set(option) && !thinks && !rated {
-            return Err(format!(
-                "option {option} acts only together with {THINK} or {RATE}; give one of them"
-            ));
-        }
-    }
-    Ok(())
+    let arrives_in_step = options.arrivals() == Some(choices::Arrivals::InStep);
+    let together: [(bool, String, &[&str]); 6] = [
+        (is_set(&PACER), format!("option {PACER}"), &[RATE]),
+        (is_set(&POLLUTE), format!("option {POLLUTE}"), &[THINK]),
+        (is_set(&CPU_DMA_LATENCY), format!("option {CPU_DMA_LATENCY}"), &[THINK]),
+        (arrives_in_step, format!("{ARRIVALS}=in-step"), &[RATE]),
+        (is_set(&ARRIVALS), format!("option {ARRIVALS}"), EITHER),
+        (is_set(&TIMER_SLACK), format!("option {TIMER_SLACK}"), EITHER),
+    ];
+    let alone = together.into_iter().find(|(is_set_to, _, needs)| *is_set_to && !needs.iter().any(is_set));
+    alone.map_or(Ok(()), |(_, what, needs)| Err(ModelError::Alone { what, needs }))
 }
 
 /// What keeps a cell from being measured at its pace: one that exists nowhere, and then one that this placement has not.
-pub(crate) fn fits(cell: &Cell, placement: Placement) -> Result<Option<String>, String> {
+pub(crate) fn fits(cell: &Cell, placement: Placement) -> Result<Option<String>, ModelError> {
     check(&cell.options)?;
     let pace = cell.pace();
     if pace.is_paced() && cell.pattern == Pattern::Stream {
         if cell.size < STAMP_BYTES {
-            return Err(format!(
-                "a message of a stream carries when it was sent in its first {STAMP_BYTES} bytes where {THINK} or {RATE} is set; give a size of at least {STAMP_BYTES}"
-            ));
+            return Err(ModelError::NoRoomForStamp);
         }
-        let lends = cell.options.pipe_send().is_some_and(|by| by != choices::PipeSend::Write);
-        let in_place = cell.options.payload() == Some(choices::Payload::InPlace);
-        if lends || in_place {
-            let (option, copied) = if lends { ("pipe_send", "write") } else { ("payload", "copied") };
-            return Err(format!(
-                "a message of a stream carries when it was sent where {THINK} or {RATE} is set, so it must be copied; give {option}={copied}, or leave {option} out"
-            ));
+        if cell.options.pipe_send().is_some_and(|by| by != choices::PipeSend::Write) {
+            return Err(ModelError::StampNotCopied { option: "pipe_send", copied: "write" });
+        }
+        if cell.options.payload() == Some(choices::Payload::InPlace) {
+            return Err(ModelError::StampNotCopied { option: "payload", copied: "copied" });
         }
     }
     if cell.options.pipeline().is_some() && pace.is_paced() {
-        return Err(format!(
-            "option {PIPELINE} sends many requests at once and {THINK} or {RATE} sends each by itself; give one of them"
-        ));
+        return Err(ModelError::PacedPipeline);
     }
     let spins = cell.options.pacer() == Some(choices::Pacer::Spin) && placement == Placement::Together;
     Ok(spins.then(|| {
@@ -288,15 +276,15 @@ mod tests {
             (&[("rate", "5"), ("pollute", "1KiB")], "give think too"),
             (&[("arrivals", "constant")], "give one of them"),
         ] {
-            let error = check(&options(settings)).unwrap_err();
+            let error = check(&options(settings)).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
         let rate = OptionName::find("rate").unwrap().spec();
         for wrong in ["0", "-1", "fast", "0/s", "1e3"] {
-            assert!(rate.parse(wrong).unwrap_err().contains("such as 5000 or 5k/s"), "{wrong}");
+            assert!(rate.parse(wrong).unwrap_err().to_string().contains("such as 5000 or 5k/s"), "{wrong}");
         }
         assert!(rate.check(OptionValue::Int(0)).is_err());
         let think = OptionName::find("think").unwrap().spec();
-        assert!(think.parse("2min").unwrap_err().contains("from 0 to 60s"));
+        assert!(think.parse("2min").unwrap_err().to_string().contains("from 0 to 60s"));
     }
 }

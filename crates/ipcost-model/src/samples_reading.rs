@@ -41,7 +41,9 @@ pub fn read_samples(mut from: impl BufRead) -> Result<Samples, SamplesError> {
         Ok(_) => return Err(foreign("its first line is of another kind".to_owned())),
         Err(error) => return Err(foreign(error.to_string())),
     };
-    check_plan(&begun).map_err(foreign)?;
+    if !plan_is_sound(&begun) {
+        return Err(foreign("its plan names a cell that does not exist".to_owned()));
+    }
     let mut samples = Samples {
         begun: *begun,
         calibrated: None,
@@ -67,7 +69,7 @@ fn next_line(from: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Whether the indices of a plan exist.
-fn check_plan(begun: &Begun) -> Result<(), String> {
+fn plan_is_sound(begun: &Begun) -> bool {
     let cells = begun.plan.cells.len();
     let of_workloads = begun.plan.workloads.iter().flat_map(|workload| {
         workload.cells.iter().chain(&workload.baseline).chain(workload.against.iter().flatten())
@@ -75,10 +77,7 @@ fn check_plan(begun: &Begun) -> Result<(), String> {
     let of_contrasts = begun.plan.all_contrasts().flat_map(|contrast| [&contrast.a, &contrast.b]);
     let floors = begun.plan.cells.iter().filter_map(|cell| cell.floor.as_ref());
     let of_floors = floors.flat_map(|floor| floor.parts.iter().map(|part| &part.cell));
-    match of_workloads.chain(of_contrasts).chain(of_floors).all(|cell| *cell < cells) {
-        true => Ok(()),
-        false => Err("its plan names a cell that does not exist".to_owned()),
-    }
+    of_workloads.chain(of_contrasts).chain(of_floors).all(|cell| *cell < cells)
 }
 
 impl Samples {

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
+use crate::error::ModelError;
+
 /// The largest message a cell may carry, in bytes (1 GiB): each peer holds one in memory.
 pub const MAX_SIZE_BYTES: u64 = 1 << 30;
 
 /// Parses a size in bytes: a whole number with an optional unit.
 ///
 /// `K`, `M`, `G`, also as `KiB`, `MiB`, `GiB`, are powers of 1024; `kB`, `MB`, `GB` are powers of 1000.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("\"{text}\" is not a size; write bytes as 64, 16KiB or 1MiB");
+pub fn parse_size(text: &str) -> Result<u64, ModelError> {
+    let wrong = || amount(text, "size", "write bytes as 64, 16KiB or 1MiB");
     let digits = text.chars().take_while(|c| c.is_ascii_digit() || *c == '_').count();
     let (number, unit) = text.split_at(digits);
     let number: u64 = number.replace('_', "").parse().map_err(|_| wrong())?;
@@ -27,25 +29,24 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 /// Parses a duration such as `30s`, `2min` or `1h 30m`; a bare number is seconds.
-pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("\"{text}\" is not a duration; write it as 30s, 2min or 1h");
-    if let Ok(seconds) = text.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds)
-            .map_err(|_| wrong())
-            .and_then(|time| within_a_century(text, time));
+pub fn parse_duration(text: &str) -> Result<Duration, ModelError> {
+    let time = match text.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Err(_) => humantime::parse_duration(text).ok(),
+    };
+    match time {
+        Some(time) if time <= CENTURY => Ok(time),
+        Some(_) => Err(ModelError::Century(text.to_owned())),
+        None => Err(amount(text, "duration", "write it as 30s, 2min or 1h")),
     }
-    humantime::parse_duration(text).map_err(|_| wrong()).and_then(|time| within_a_century(text, time))
+}
+
+fn amount(text: &str, what: &'static str, write: &'static str) -> ModelError {
+    ModelError::Amount { text: text.to_owned(), what, write }
 }
 
 /// What clocks and sums of durations surely hold.
 pub(crate) const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
-
-fn within_a_century(text: &str, time: Duration) -> Result<Duration, String> {
-    match time <= CENTURY {
-        true => Ok(time),
-        false => Err(format!("\"{text}\" is more than a century; give what somebody will wait for")),
-    }
-}
 
 /// The duration of so many seconds of a record, which anybody may have written: nothing if it is negative or no number, and a century
 /// at most.
@@ -57,8 +58,8 @@ pub fn duration_of(seconds: f64) -> Duration {
 ///
 /// # Errors
 /// One line that says what was expected; a proportion is at least 0 and below 1.
-pub fn parse_proportion(text: &str) -> Result<f64, String> {
-    let wrong = || format!("\"{text}\" is not a margin; write it as 2% or 0.02, from 0 to below 100%");
+pub fn parse_proportion(text: &str) -> Result<f64, ModelError> {
+    let wrong = || amount(text, "margin", "write it as 2% or 0.02, from 0 to below 100%");
     let value = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map_err(|_| wrong())? / 100.0,
         None => text.parse::<f64>().map_err(|_| wrong())?,
@@ -67,28 +68,27 @@ pub fn parse_proportion(text: &str) -> Result<f64, String> {
 }
 
 /// Parses a time such as `200us`, `1.5 ms` or `2s`, in nanoseconds; `us` may be written `µs`.
-pub fn parse_time_ns(text: &str) -> Result<f64, String> {
+pub fn parse_time_ns(text: &str) -> Result<f64, ModelError> {
     let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9)];
-    quantity(text, &units)
-        .ok_or_else(|| format!("\"{text}\" is not a time; write it as 800ns, 200us or 1.5ms"))
+    quantity(text, &units).ok_or_else(|| amount(text, "time", "write it as 800ns, 200us or 1.5ms"))
 }
 
 /// Parses operations a second, such as `50000` or `50k/s`; `k`, `M` and `G` are powers of 1000.
-pub fn parse_rate(text: &str) -> Result<f64, String> {
+pub fn parse_rate(text: &str) -> Result<f64, ModelError> {
     let text = text.trim();
     let units = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9)];
     quantity(text.strip_suffix("/s").unwrap_or(text), &units)
-        .ok_or_else(|| format!("\"{text}\" is not a rate; write it as 50000, 50k/s or 1.2M/s"))
+        .ok_or_else(|| amount(text, "rate", "write it as 50000, 50k/s or 1.2M/s"))
 }
 
 /// Parses bytes a second, such as `500MB/s` or `1.5 GiB/s`; `kB`, `MB`, `GB` are powers of 1000, `KiB`, `MiB`,
 /// `GiB` of 1024.
-pub fn parse_throughput(text: &str) -> Result<f64, String> {
+pub fn parse_throughput(text: &str) -> Result<f64, ModelError> {
     let text = text.trim();
     let powers_of_1000 = [("", 1.0), ("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];
     let powers_of_1024 = [("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0)];
     quantity(text.strip_suffix("/s").unwrap_or(text), &[&powers_of_1000[..], &powers_of_1024].concat())
-        .ok_or_else(|| format!("\"{text}\" is not a throughput; write it as 500MB/s or 1.5GiB/s"))
+        .ok_or_else(|| amount(text, "throughput", "write it as 500MB/s or 1.5GiB/s"))
 }
 
 /// A positive number with one of the units.

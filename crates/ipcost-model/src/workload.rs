@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::arms::ArmName;
 use crate::cell::{Pattern, Work};
+use crate::error::ModelError;
 use crate::expand::PlannedCell;
-use crate::suggest::unknown;
 
 /// The default baseline: TCP is what people have today.
 pub const DEFAULT_BASELINE: &str = "tcp";
@@ -34,19 +34,19 @@ pub fn workloads(
     cells: &[PlannedCell],
     baseline: Option<&str>,
     notes: &mut Vec<String>,
-) -> Result<Vec<Workload>, String> {
+) -> Result<Vec<Workload>, ModelError> {
     let compared: Vec<&PlannedCell> =
         cells.iter().filter(|cell| cell.cell.pattern != Pattern::Floor).collect();
     if let Some(name) = baseline
         && !compared.iter().any(|cell| cell.goes_by(name))
     {
         if compared.is_empty() {
-            return Err(format!("baseline {name}: floors are not compared with one another; take it out"));
+            return Err(ModelError::FloorBaseline(name.to_owned()));
         }
         let mut known: Vec<&str> = compared.iter().flat_map(|cell| cell.names()).collect();
         known.sort_unstable();
         known.dedup();
-        return Err(unknown("baseline", name, known));
+        return Err(ModelError::unknown("baseline", name, known));
     }
     let arms = cells.iter().any(|cell| cell.arm.is_some());
     let mut workloads = grouped(cells);

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use ipcost_model::ModelError;
 use ipcost_sys::SysError;
 use ipcost_sys::private_dir::MAX_SOCKET_PATH;
 
@@ -46,8 +47,8 @@ pub enum PeerError {
     /// A server's reply is not of its protocol, or cannot be measured.
     #[error("{0}")]
     Reply(&'static str),
-    #[error("{}", ipcost_model::unknown(what, name, known.iter().copied()))]
-    Unknown { what: &'static str, name: String, known: Vec<&'static str> },
+    #[error(transparent)]
+    Model(#[from] ModelError),
     #[error("a server is not reached over {0}; give unix, tcp")]
     UnknownTransport(String),
     #[error("--unix {0} is not a valid socket path; give one of 1 to {MAX_SOCKET_PATH} bytes")]

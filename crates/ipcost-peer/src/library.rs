@@ -57,7 +57,7 @@ impl Peer for Library {
                 // The workers use descriptors that the library's threads open.
                 let mut cell = cell.clone();
                 let shared = OptionValue::Text("shared".to_owned());
-                cell.options.set("descriptor_table", shared).map_err(PeerError::Program)?;
+                cell.options.set("descriptor_table", shared)?;
                 native::over(*transport, role, &cell, address)
             }
             Some(name) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, bail, ensure};
 use ipcost_model::{Arm, Arms, Job, NATIVE, check_peer_name};
 use ipcost_sys::transport;
 
@@ -45,7 +45,7 @@ fn in_arms(args: &AbArgs, job: Job) -> anyhow::Result<Job> {
         command_timeout: args.command_timeout.or(own.command_timeout),
         ..own
     };
-    arms.check().map_err(|error| anyhow!(error))?;
+    arms.check()?;
     ensure!(
         job.baseline.is_none(),
         "ab compares arm B with arm A, so it has no other baseline; leave it out"

@@ -164,8 +164,7 @@ fn request(args: &ExplainArgs) -> anyhow::Result<ExplainRequest> {
             if let Some(file) = ids.iter().find(|id| is_file(id)) {
                 bail!("{file} is a job file, and a job stands alone: give either one job file or two cells");
             }
-            let cells: Result<Vec<_>, String> = ids.iter().map(|id| parse_cell_id(id)).collect();
-            let mut cells = cells.map_err(|error| anyhow!("{error}"))?;
+            let mut cells = ids.iter().map(|id| parse_cell_id(id)).collect::<Result<Vec<_>, _>>()?;
             place_alike(&mut cells);
             // Flags that are not for cells hold here, too; without flags for cells, those would be the default suite.
             let flags = job_of(&args.as_run(None), &transports)?;

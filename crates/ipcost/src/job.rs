@@ -224,7 +224,7 @@ fn parse_peer(flag: &str) -> anyhow::Result<(String, PeerCommand)> {
 /// Reads `NAME=COMMAND`.
 pub fn named_command(text: &str) -> anyhow::Result<(String, PeerCommand)> {
     let Some((name, command)) = text.split_once('=') else { bail!("write it as NAME=COMMAND") };
-    check_peer_name(name).map_err(|error| anyhow!("{error}"))?;
+    check_peer_name(name)?;
     match shlex::split(command) {
         Some(command) if !command.is_empty() => Ok((name.to_owned(), PeerCommand { command, service: None })),
         Some(_) => bail!("the command is empty; give a program"),

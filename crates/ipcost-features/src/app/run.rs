@@ -144,14 +144,14 @@ pub fn prepare(kind: &'static ServerKind, asked: &AppRequest, several_cores: boo
     }
     if !asked.rates.is_empty() {
         let mut options = OptionLists::default();
-        let name = OptionName::find(RATE).map_err(LabError::Refused)?;
+        let name = OptionName::find(RATE)?;
         options.0.insert(name, asked.rates.iter().map(|per_s| OptionValue::Int(*per_s)).collect());
         let last = &asked.requests[asked.requests.len() - 1..];
         cells.push(Matrix { options, ..matrix(Pattern::Rr, last, placed.clone()) });
     }
     if kind.pipelines {
         let mut options = OptionLists::default();
-        let name = OptionName::find("pipeline").map_err(LabError::Refused)?;
+        let name = OptionName::find("pipeline")?;
         options.0.insert(name, vec![OptionValue::Int(PIPELINE)]);
         cells.push(Matrix { options, ..matrix(Pattern::Rr, least, placed) });
     }

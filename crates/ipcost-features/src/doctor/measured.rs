@@ -23,7 +23,7 @@ pub(super) fn congestion() -> Result<String, LabError> {
     for placement in [Placement::Together, Placement::Apart] {
         for option in [String::new(), format!("/tcp_congestion={COMMON_CONGESTION}")] {
             let id = format!("{STREAM}/{placement}{option}");
-            cells.push(parse_cell_id(&id).map_err(LabError::Refused)?);
+            cells.push(parse_cell_id(&id)?);
         }
     }
     let job = Job { cells, floor: false, ..Job::default() };

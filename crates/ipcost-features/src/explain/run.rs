@@ -7,8 +7,8 @@ use ipcost_lab::progress::Observer;
 use ipcost_lab::{EngineError, Lab, LabError, Outcome, PlanSettings, document};
 use ipcost_model::pace::{CPU_DMA_LATENCY, POLLUTE, Pause};
 use ipcost_model::{
-    Document, Job, LatencyMode, Matrix, Metric, NATIVE, OptionName, OptionValue, Plan, PlannedCell, Point,
-    Stopped, parse_cell_id,
+    Document, Job, LatencyMode, Matrix, Metric, ModelError, NATIVE, OptionName, OptionValue, Plan,
+    PlannedCell, Point, Stopped, parse_cell_id,
 };
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
@@ -67,7 +67,7 @@ pub fn prepare(asked: &ExplainRequest, lab: &Lab) -> Result<(Job, Plan, Explaine
     let by_id = if asked.by_id { pairs_by_id(&job, lab)? } else { Vec::new() };
     for cell in &first.cells {
         let Some(twin) = twin_of(cell) else { continue };
-        job.cells.push(parse_cell_id(&twin).map_err(LabError::Refused)?);
+        job.cells.push(parse_cell_id(&twin)?);
     }
     job.cells.extend(controls(&first.cells)?);
     let expanded = lab.cells(&job)?;
@@ -131,16 +131,16 @@ fn controls(cells: &[PlannedCell]) -> Result<Vec<Matrix>, LabError> {
     let mut found = Vec::new();
     for mut group in groups.into_iter().filter(|group| group.len() > 1) {
         group.sort_by_key(|cell| pause(cell));
-        let mut add = |cell: Option<&&PlannedCell>, option: &str, value: u64| {
+        let mut add = |cell: Option<&&PlannedCell>, option: &str, value: u64| -> Result<(), ModelError> {
             let Some(cell) = cell else { return Ok(()) };
             let mut matrix = parse_cell_id(&cell.id)?;
             matrix.options.0.insert(OptionName::find(option)?, vec![OptionValue::Int(value)]);
             found.push(matrix);
             Ok(())
         };
-        add(group.first(), POLLUTE, POLLUTED).map_err(LabError::Refused)?;
+        add(group.first(), POLLUTE, POLLUTED)?;
         if pausing::may_keep_awake() {
-            add(group.last(), CPU_DMA_LATENCY, 0).map_err(LabError::Refused)?;
+            add(group.last(), CPU_DMA_LATENCY, 0)?;
         }
     }
     Ok(found)

@@ -52,7 +52,7 @@ pub fn try_remedies(
     let seed = plan.seed.wrapping_add(1);
     let mut cells = Vec::new();
     for trial in &trials {
-        cells.push(parse_cell_id(&trial.cell).map_err(LabError::Refused)?);
+        cells.push(parse_cell_id(&trial.cell)?);
         cells.push(trial.remedied.clone());
     }
     let job = Job { cells, floor: false, baseline: None, epochs: None, ..job.clone() };

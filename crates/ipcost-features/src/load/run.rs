@@ -331,7 +331,7 @@ impl LoadRun<'_> {
 
     /// The cells of some rates.
     fn at_rates(&self, rates: &[(String, Vec<u64>)]) -> Result<Vec<Matrix>, LabError> {
-        let name = OptionName::find(RATE).map_err(LabError::Refused)?;
+        let name = OptionName::find(RATE)?;
         let mut cells = Vec::new();
         for (transport, rates) in rates.iter().filter(|(_, rates)| !rates.is_empty()) {
             let of_transport = self

@@ -112,7 +112,8 @@ pub fn cells(
         }
         for cell in cells_under(condition, test, published).into_iter().flatten() {
             let point = condition.of(&cell.point);
-            let matrix = Matrix { lead_in: cell.lead_in, ..parse_cell_id(&point.id())? };
+            let parsed = parse_cell_id(&point.id()).map_err(|error| error.to_string())?;
+            let matrix = Matrix { lead_in: cell.lead_in, ..parsed };
             if !found.contains(&matrix) {
                 found.push(matrix);
             }

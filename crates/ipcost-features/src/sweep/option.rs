@@ -172,8 +172,8 @@ pub fn option_job(request: &OptionRequest) -> Result<Job, LabError> {
 }
 
 fn add(options: &mut OptionLists, name: &str, value: u64) -> Result<(), LabError> {
-    let name = OptionName::find(name).map_err(LabError::Refused)?;
-    let value = name.spec().check(OptionValue::Int(value)).map_err(LabError::Refused)?;
+    let name = OptionName::find(name)?;
+    let value = name.spec().check(OptionValue::Int(value))?;
     options.0.entry(name).or_default().push(value);
     Ok(())
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::capabilities::OptionGroup;
 use crate::cell::Pattern;
-use crate::suggest::unknown;
+use crate::error::ModelError;
 pub use catalogue::{CATALOGUE, MOST_PIECES, choices};
 #[cfg(feature = "schema")]
 pub(crate) use spec::{LONGEST_NS, MAX_PROCESSOR, MAX_RATE};
@@ -39,12 +39,12 @@ const RANDOM: &str = "random";
 pub struct OptionName(&'static str);
 
 impl OptionName {
-    pub fn find(name: &str) -> Result<Self, String> {
+    pub fn find(name: &str) -> Result<Self, ModelError> {
         CATALOGUE
             .iter()
             .find(|spec| spec.name == name)
             .map(|spec| Self(spec.name))
-            .ok_or_else(|| unknown("option", name, CATALOGUE.iter().map(|spec| spec.name)))
+            .ok_or_else(|| ModelError::unknown("option", name, CATALOGUE.iter().map(|spec| spec.name)))
     }
 
     /// Its entry in the catalogue.
@@ -79,10 +79,7 @@ pub struct Options(BTreeMap<OptionName, OptionValue>);
 
 impl Options {
     /// Sets an option.
-    ///
-    /// # Errors
-    /// One line, if the name is unknown or the value invalid.
-    pub fn set(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
+    pub fn set(&mut self, name: &str, value: OptionValue) -> Result<(), ModelError> {
         let name = OptionName::find(name)?;
         let value = name.spec().check(value)?;
         self.insert(name, value);
@@ -240,9 +237,9 @@ mod tests {
         assert!(options.set("so_sndbuf", OptionValue::Int(0)).is_err());
         assert!(options.set("tcp_nodelay", OptionValue::Text("maybe".into())).is_err());
         assert!(options.set("backlog", OptionValue::Int(70_000)).is_err());
-        let error = options.set("framing", OptionValue::Text("newlin".into())).unwrap_err();
+        let error = options.set("framing", OptionValue::Text("newlin".into())).unwrap_err().to_string();
         assert!(error.contains("did you mean \"newline\""), "{error}");
-        let error = options.set("so_sendbuf", OptionValue::Int(1)).unwrap_err();
+        let error = options.set("so_sendbuf", OptionValue::Int(1)).unwrap_err().to_string();
         assert!(error.contains("did you mean \"so_sndbuf\""), "{error}");
     }
 
@@ -259,7 +256,7 @@ mod tests {
             ("send_offset", OptionValue::Text("page".into()), "takes random or a number"),
             ("ring_offset", OptionValue::Int(8), "a multiple of 16, not 8"),
         ] {
-            let error = options.set(name, value).unwrap_err();
+            let error = options.set(name, value).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
         assert!(options.for_peers().is_empty());
@@ -274,7 +271,7 @@ mod tests {
             assert_eq!(options.tcp_congestion(), Some(name));
         }
         for wrong in [text(""), text("16-letters-long-"), text("BBR"), text("a b"), OptionValue::Int(3)] {
-            let error = options.set(TCP_CONGESTION, wrong).unwrap_err();
+            let error = options.set(TCP_CONGESTION, wrong).unwrap_err().to_string();
             assert!(error.contains("a name of up to 15"), "{error}");
         }
     }
@@ -294,7 +291,7 @@ mod tests {
 
     #[test]
     fn unknown_options_are_an_error_in_the_protocol_too() {
-        let error = serde_json::from_str::<Options>(r#"{"tcp_nodelya":true}"#).unwrap_err();
-        assert!(error.to_string().contains("did you mean \"tcp_nodelay\""), "{error}");
+        let error = serde_json::from_str::<Options>(r#"{"tcp_nodelya":true}"#).unwrap_err().to_string();
+        assert!(error.contains("did you mean \"tcp_nodelay\""), "{error}");
     }
 }

@@ -1,14 +1,15 @@
 //! What an option takes.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
 use super::{DEFAULT, RANDOM};
 use crate::capabilities::{Capabilities, OptionGroup};
 use crate::cell::Pattern;
+use crate::error::ModelError;
 use crate::layout::PAGE_BYTES;
-use crate::suggest::unknown;
 use crate::units::{MAX_SIZE_BYTES, parse_rate, parse_size, parse_time_ns, size_text};
 
 /// The kind of an option's value.
@@ -32,6 +33,30 @@ pub enum OptionKind {
     Name(usize),
     /// Bytes from the begin of a page, or `random`: the engine draws it for every epoch. A multiple of the number.
     Offset(u64),
+}
+
+/// The values it takes, for errors.
+impl fmt::Display for OptionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool => f.write_str("true or false"),
+            Self::Size => write!(f, "a size from 1 B to {}", size_text(MAX_SIZE_BYTES)),
+            Self::Count(most) => write!(f, "a whole number from 1 to {most}"),
+            Self::Time(least) => {
+                let least = if *least == 0 { "0" } else { "1ns" };
+                write!(f, "a time from {least} to 60s, such as 50us")
+            }
+            Self::Rate => f.write_str("operations a second from 1, such as 5000 or 5k/s"),
+            Self::Processor => f.write_str("the number of a processor (see lscpu)"),
+            Self::Choice(words) => f.write_str(&words.join(", ")),
+            Self::Name(most) => write!(f, "a name of up to {most} lower-case letters, digits, _ and -"),
+            Self::Offset(_) => write!(
+                f,
+                "{RANDOM} or a number from 0 to {}, the bytes from the begin of a page",
+                PAGE_BYTES - 1
+            ),
+        }
+    }
 }
 
 /// One option of the catalogue.
@@ -111,99 +136,54 @@ impl OptionSpec {
     }
 
     /// Parses a value as typed in a flag.
-    pub fn parse(&self, text: &str) -> Result<OptionValue, String> {
-        if text == DEFAULT {
-            return Ok(OptionValue::Text(DEFAULT.to_owned()));
-        }
+    pub fn parse(&self, text: &str) -> Result<OptionValue, ModelError> {
         let value = match self.kind {
             OptionKind::Bool => text.parse().map(OptionValue::Bool).ok(),
-            OptionKind::Size => parse_size(text).map(OptionValue::Int).ok(),
-            OptionKind::Time(_) => whole_ns(text).map(OptionValue::Int),
-            OptionKind::Rate => whole_rate(text).map(OptionValue::Int),
-            OptionKind::Count(_) | OptionKind::Processor => text.parse().map(OptionValue::Int).ok(),
-            OptionKind::Choice(_) | OptionKind::Name(_) => Some(OptionValue::Text(text.to_owned())),
-            OptionKind::Offset(_) => text.parse().map(OptionValue::Int).ok(),
+            OptionKind::Count(_) | OptionKind::Processor | OptionKind::Offset(_) => {
+                text.parse().map(OptionValue::Int).ok()
+            }
+            _ => None,
         };
         self.check(value.unwrap_or_else(|| OptionValue::Text(text.to_owned())))
     }
 
-    /// Accepts a value if it is valid for the option; a size may be text (`"64KiB"`).
-    pub fn check(&self, value: OptionValue) -> Result<OptionValue, String> {
-        let name = self.name;
-        if matches!(&value, OptionValue::Text(text) if text == DEFAULT) {
-            return Ok(value);
-        }
-        match (self.kind, value) {
-            (OptionKind::Bool, value @ OptionValue::Bool(_)) => Ok(value),
-            (OptionKind::Bool, value) => Err(format!("option {name} takes true or false, not \"{value}\"")),
-            (OptionKind::Size, OptionValue::Int(bytes)) if (1..=MAX_SIZE_BYTES).contains(&bytes) => {
-                Ok(OptionValue::Int(bytes))
-            }
-            (OptionKind::Size, OptionValue::Text(text)) if parse_size(&text).is_ok() => {
-                self.check(OptionValue::Int(parse_size(&text).expect("just parsed")))
-            }
-            (OptionKind::Size, value) => Err(format!(
-                "option {name} takes a size from 1 B to {}, not \"{value}\"",
-                size_text(MAX_SIZE_BYTES)
-            )),
-            (OptionKind::Time(least), OptionValue::Int(ns)) if (least..=LONGEST_NS).contains(&ns) => {
-                Ok(OptionValue::Int(ns))
-            }
-            (OptionKind::Time(least), OptionValue::Text(text))
-                if whole_ns(&text).is_some_and(|ns| ns >= least) =>
-            {
-                self.check(OptionValue::Int(whole_ns(&text).expect("just parsed")))
-            }
-            (OptionKind::Time(least), value) => {
-                let least = if least == 0 { "0" } else { "1ns" };
-                Err(format!("option {name} takes a time from {least} to 60s, such as 50us, not \"{value}\""))
-            }
-            (OptionKind::Rate, OptionValue::Int(per_s)) if (1..=MAX_RATE).contains(&per_s) => {
-                Ok(OptionValue::Int(per_s))
-            }
-            (OptionKind::Rate, OptionValue::Text(text)) if whole_rate(&text).is_some() => {
-                self.check(OptionValue::Int(whole_rate(&text).expect("just parsed")))
-            }
-            (OptionKind::Rate, value) => Err(format!(
-                "option {name} takes operations a second from 1, such as 5000 or 5k/s, not \"{value}\""
-            )),
-            (OptionKind::Count(most), OptionValue::Int(count)) if (1..=most).contains(&count) => {
-                Ok(OptionValue::Int(count))
-            }
-            (OptionKind::Count(most), value) => {
-                Err(format!("option {name} takes a whole number from 1 to {most}, not \"{value}\""))
-            }
-            (OptionKind::Processor, OptionValue::Int(cpu)) if cpu <= MAX_PROCESSOR => {
-                Ok(OptionValue::Int(cpu))
-            }
-            (OptionKind::Processor, value) => {
-                Err(format!("option {name} takes the number of a processor (see lscpu), not \"{value}\""))
-            }
+    /// Accepts a value if it is valid for the option; a size, a time and a rate may be text (`"64KiB"`).
+    pub fn check(&self, value: OptionValue) -> Result<OptionValue, ModelError> {
+        let Self { name: option, kind, .. } = *self;
+        let number = match (kind, &value) {
+            (OptionKind::Size, OptionValue::Text(text)) => parse_size(text).ok(),
+            (OptionKind::Time(_), OptionValue::Text(text)) => whole_ns(text),
+            (OptionKind::Rate, OptionValue::Text(text)) => whole_rate(text),
+            (_, OptionValue::Int(number)) => Some(*number),
+            _ => None,
+        };
+        let within =
+            |range: RangeInclusive<u64>| number.filter(|number| range.contains(number)).map(OptionValue::Int);
+        let valid = match (kind, &value) {
+            (_, OptionValue::Text(text)) if text == DEFAULT => Some(value.clone()),
+            (OptionKind::Bool, OptionValue::Bool(_)) => Some(value.clone()),
+            (OptionKind::Size, _) => within(1..=MAX_SIZE_BYTES),
+            (OptionKind::Time(least), _) => within(least..=LONGEST_NS),
+            (OptionKind::Rate, _) => within(1..=MAX_RATE),
+            (OptionKind::Count(most), _) => within(1..=most),
+            (OptionKind::Processor, _) => within(0..=MAX_PROCESSOR),
             (OptionKind::Choice(words), OptionValue::Text(word)) if words.contains(&word.as_str()) => {
-                Ok(OptionValue::Text(word))
+                Some(value.clone())
             }
-            (OptionKind::Choice(words), value) => {
-                Err(unknown(&format!("value of option {name}"), &value.to_string(), words.iter().copied()))
+            (OptionKind::Choice(words), _) => {
+                let what = format!("value of option {option}");
+                return Err(ModelError::unknown(what, &value.to_string(), words.iter().copied()));
             }
-            (OptionKind::Name(most), OptionValue::Text(name)) if is_name(&name, most) => {
-                Ok(OptionValue::Text(name))
-            }
-            (OptionKind::Name(most), value) => Err(format!(
-                "option {name} takes a name of up to {most} lower-case letters, digits, _ and -, not \"{value}\""
-            )),
-            (OptionKind::Offset(_), OptionValue::Text(word)) if word == RANDOM => Ok(OptionValue::Text(word)),
-            (OptionKind::Offset(step), OptionValue::Int(bytes)) if bytes < PAGE_BYTES => {
-                if bytes.is_multiple_of(step) {
-                    return Ok(OptionValue::Int(bytes));
+            (OptionKind::Name(most), OptionValue::Text(name)) if is_name(name, most) => Some(value.clone()),
+            (OptionKind::Offset(_), OptionValue::Text(word)) if word == RANDOM => Some(value.clone()),
+            (OptionKind::Offset(step), _) => match within(0..=PAGE_BYTES - 1) {
+                Some(OptionValue::Int(bytes)) if !bytes.is_multiple_of(step) => {
+                    return Err(ModelError::Unaligned { option, step, bytes });
                 }
-                Err(format!(
-                    "option {name} takes a multiple of {step}, not {bytes}: what begins there must be aligned"
-                ))
-            }
-            (OptionKind::Offset(_), value) => Err(format!(
-                "option {name} takes {RANDOM} or a number from 0 to {}, the bytes from the begin of a page, not \"{value}\"",
-                PAGE_BYTES - 1
-            )),
-        }
+                valid => valid,
+            },
+            (OptionKind::Bool | OptionKind::Name(_), _) => None,
+        };
+        valid.ok_or(ModelError::OptionValue { option, kind, value })
     }
 }

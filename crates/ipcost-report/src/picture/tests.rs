@@ -458,8 +458,8 @@ fn a_bitmap_has_two_pixels_a_unit_the_background_and_ink() {
 #[test]
 fn names_of_charts_are_read_and_suggested() {
     assert!(Chart::ALL.iter().all(|chart| chart.name().parse() == Ok(*chart)));
-    assert!("sizes".parse::<Chart>().unwrap_err().contains("did you mean \"size\""));
-    assert!("black".parse::<Background>().unwrap_err().contains("transparent"));
+    assert!("sizes".parse::<Chart>().unwrap_err().to_string().contains("did you mean \"size\""));
+    assert!("black".parse::<Background>().unwrap_err().to_string().contains("transparent"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::ensure;
 use clap::Args;
 use ipcost_features::app::{KINDS, ServerKind};
 use ipcost_model::units::{parse_duration, parse_rate};
@@ -76,11 +77,10 @@ pub struct ServerArgs {
 }
 
 /// Operations a second, at least one.
-fn per_s(text: &str) -> Result<u64, String> {
-    match parse_rate(text)?.round() {
-        rate if rate >= 1.0 => Ok(rate as u64),
-        _ => Err("nothing is offered at that rate; give at least 1/s".to_owned()),
-    }
+fn per_s(text: &str) -> anyhow::Result<u64> {
+    let rate = parse_rate(text)?.round();
+    ensure!(rate >= 1.0, "nothing is offered at that rate; give at least 1/s");
+    Ok(rate as u64)
 }
 
 /// Without addresses a private server of the installed kind is started, as an ordinary user and on both sockets, and removed.

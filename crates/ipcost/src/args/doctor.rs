@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anyhow::ensure;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
@@ -37,13 +38,11 @@ pub struct DoctorArgs {
 }
 
 /// From the least in which the kernel's clock ticks say anything to what someone would wait for.
-fn parse_window(text: &str) -> Result<Duration, String> {
+fn parse_window(text: &str) -> anyhow::Result<Duration> {
     const LEAST: Duration = Duration::from_millis(100);
     const MOST: Duration = Duration::from_secs(60);
     let window = parse_duration(text)?;
-    match window {
-        window if window < LEAST => Err("too short to see anything; give 100ms or more".to_owned()),
-        window if window > MOST => Err("too long; give 1min or less".to_owned()),
-        window => Ok(window),
-    }
+    ensure!(window >= LEAST, "too short to see anything; give 100ms or more");
+    ensure!(window <= MOST, "too long; give 1min or less");
+    Ok(window)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anyhow::{anyhow, ensure};
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
@@ -103,9 +104,8 @@ pub struct PruneArgs {
 }
 
 /// A duration with a unit: a bare number might be meant as days, and what was removed is gone.
-fn parse_age(text: &str) -> Result<Duration, String> {
-    if text.trim().parse::<f64>().is_ok() {
-        return Err(format!("\"{text}\" lacks a unit; write it as {0}d or {0}h", text.trim()));
-    }
-    parse_duration(text).map_err(|_| format!("\"{text}\" is not a duration; write it as 12h, 90d or 1y"))
+fn parse_age(text: &str) -> anyhow::Result<Duration> {
+    let lacks_unit = text.trim().parse::<f64>().is_ok();
+    ensure!(!lacks_unit, "\"{text}\" lacks a unit; write it as {0}d or {0}h", text.trim());
+    parse_duration(text).map_err(|_| anyhow!("\"{text}\" is not a duration; write it as 12h, 90d or 1y"))
 }

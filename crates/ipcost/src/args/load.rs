@@ -1,6 +1,7 @@
 //! What `ipcost load` takes.
 
 use clap::Args;
+use ipcost_model::ModelError;
 use ipcost_model::units::{parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, Pattern, Placement};
 
@@ -50,6 +51,6 @@ pub struct LoadArgs {
     pub search: SearchArgs,
 }
 
-fn limit(text: &str) -> Result<u64, String> {
+fn limit(text: &str) -> Result<u64, ModelError> {
     parse_time_ns(text).map(|ns| ns.round() as u64)
 }

@@ -76,6 +76,6 @@ pub struct RunArgs {
     pub redacting: Redacting,
 }
 
-pub(super) fn parse_name(name: &str) -> Result<String, String> {
-    check_run_name(name).map(|()| name.to_owned())
+pub(super) fn parse_name(name: &str) -> anyhow::Result<String> {
+    check_run_name(name).map(|()| name.to_owned()).map_err(anyhow::Error::msg)
 }

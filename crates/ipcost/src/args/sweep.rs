@@ -1,8 +1,9 @@
 //! What `ipcost sweep` takes.
 
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use ipcost_model::units::{parse_proportion, parse_size, parse_time_ns};
-use ipcost_model::{NATIVE, PAGE_BYTES, Pattern, Placement};
+use ipcost_model::{ModelError, NATIVE, PAGE_BYTES, Pattern, Placement};
 
 use super::{Common, MeasuringArgs, SearchArgs};
 
@@ -190,14 +191,14 @@ pub struct WorkSweepArgs {
 }
 
 /// Whole nanoseconds, or none.
-fn amount(text: &str) -> Result<u64, String> {
+fn amount(text: &str) -> Result<u64, ModelError> {
     if text == "0" {
         return Ok(0);
     }
     parse_time_ns(text).map(|ns| ns.round() as u64)
 }
 
-fn within_page(text: &str) -> Result<u64, String> {
+fn within_page(text: &str) -> anyhow::Result<u64> {
     let bytes = text.parse().ok().filter(|bytes| *bytes < PAGE_BYTES);
-    bytes.ok_or_else(|| format!("a place within a page is a number from 0 to {}", PAGE_BYTES - 1))
+    bytes.with_context(|| format!("a place within a page is a number from 0 to {}", PAGE_BYTES - 1))
 }

@@ -126,7 +126,7 @@ fn at(
         if seen.len() > back {
             // What is newer might have been meant; that it is passed over must not stay unknown.
             for (file, reason) in passed {
-                warn(&format!("{} is passed over: {reason}", file.name()));
+                warn(&format!("{} is passed over: {reason:#}", file.name()));
             }
             return Ok(seen[back].clone());
         }

@@ -1,5 +1,6 @@
 //! What lists need of a saved run: kept beside its document, and made from it again where that does not fit.
 
+use anyhow::{anyhow, bail};
 use ipcost_features::history::{RunSummary, SUMMARY_SCHEMA, UnreadableRun};
 use ipcost_model::{RunState, read_record};
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ enum StoredSummary {
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
 /// The summary of a saved run.
-pub fn summary(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
+pub fn summary(store: &Store, file: &RunFile) -> anyhow::Result<RunSummary> {
     let kept = store.summary(&file.id).and_then(|bytes| read_record::<KeptSummary>(&bytes).ok());
     let fits = |kept: &KeptSummary| {
         let same_kind = match &kept.found {
@@ -44,20 +45,19 @@ pub fn summary(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
     Ok(if running { RunSummary { state: RunState::Running, ..found } } else { found })
 }
 
-fn kept_or_made(store: &Store, file: &RunFile, kept: Option<StoredSummary>) -> Result<RunSummary, String> {
+fn kept_or_made(store: &Store, file: &RunFile, kept: Option<StoredSummary>) -> anyhow::Result<RunSummary> {
     match kept {
         // Whatever it says of itself, it belongs to the file it is named after.
         Some(StoredSummary::Run(summary)) if summary.id == file.id.as_str() => Ok(*summary),
-        Some(StoredSummary::Unreadable(reason)) => Err(reason),
+        Some(StoredSummary::Unreadable(reason)) => bail!(reason),
         _ if file.is_samples => of_samples(store, file),
         _ => made_again(store, file),
     }
 }
 
-fn of_samples(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
+fn of_samples(store: &Store, file: &RunFile) -> anyhow::Result<RunSummary> {
     let open = store.open_samples(&file.id);
-    let read = open.and_then(|open| samples::read(&store.samples_path(&file.id), open));
-    let read = read.map_err(|error| format!("{error:#}"))?;
+    let read = open.and_then(|open| samples::read(&store.samples_path(&file.id), open))?;
     let document = samples::document_of(read);
     let summary = RunSummary {
         state: RunState::Unfinished,
@@ -67,15 +67,15 @@ fn of_samples(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
     Ok(summary)
 }
 
-fn made_again(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
-    let from = store.open(&file.id).map_err(|error| error.to_string())?;
+fn made_again(store: &Store, file: &RunFile) -> anyhow::Result<RunSummary> {
+    let from = store.open(&file.id)?;
     let bytes = documents::unpacked(from).map_err(|error| {
         // A lack of memory or a bad disk may pass; a file that ends too early stays so.
         let reason = format!("half-written or no saved run: {error}");
         if documents::is_content(&error) {
             keep(store, file, StoredSummary::Unreadable(reason.clone()));
         }
-        reason
+        anyhow!(reason)
     })?;
     match ipcost_model::read_document(&bytes) {
         Ok(document) => {
@@ -86,7 +86,7 @@ fn made_again(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
         Err(error) => {
             let reason = error.to_string();
             keep(store, file, StoredSummary::Unreadable(reason.clone()));
-            Err(reason)
+            bail!(reason)
         }
     }
 }
@@ -125,7 +125,7 @@ impl Summaries {
         for file in runs {
             match summary(store, &file) {
                 Ok(summary) => all.runs.push((file, summary)),
-                Err(reason) => all.damaged.push((file, reason)),
+                Err(reason) => all.damaged.push((file, format!("{reason:#}"))),
             }
         }
         Ok(all)

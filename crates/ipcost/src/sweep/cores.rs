@@ -37,7 +37,7 @@ fn job(args: &CoreSweepArgs, relations: &[(Relation, (usize, usize))]) -> anyhow
         for transport in &args.transports {
             let mut options = OptionLists::default();
             for (name, cpu) in [("client_cpu", client_cpu), ("server_cpu", server_cpu)] {
-                let name = OptionName::find(name).map_err(anyhow::Error::msg)?;
+                let name = OptionName::find(name)?;
                 options.0.entry(name).or_default().push(OptionValue::Int(*cpu as u64));
             }
             cells.push(Matrix {

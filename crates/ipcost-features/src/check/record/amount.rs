@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for WrittenAmount {
 }
 
 fn parse(metric: ClaimMetric, text: &str) -> Result<f64, String> {
-    match metric {
+    let value = match metric {
         ClaimMetric::OpsPerS => parse_rate(text),
         ClaimMetric::BytesPerS => parse_throughput(text),
         ClaimMetric::Wall
@@ -102,5 +102,6 @@ fn parse(metric: ClaimMetric, text: &str) -> Result<f64, String> {
         | ClaimMetric::P90
         | ClaimMetric::P99
         | ClaimMetric::P999 => parse_time_ns(text),
-    }
+    };
+    value.map_err(|error| error.to_string())
 }

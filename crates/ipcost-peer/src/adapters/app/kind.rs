@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ipcost_model::ModelError;
 use ipcost_model::protocol::Address;
 use ipcost_sys::driven_program::{self, DrivenProgram};
 use ipcost_sys::transport::Connection;
@@ -182,8 +183,8 @@ pub fn find_named(name: &str) -> Result<NamedServer, PeerError> {
         return Ok(named);
     }
     let aliases = KINDS.iter().flat_map(|kind| kind.aliases).map(|alias| alias.name);
-    let known = KINDS.iter().map(|kind| kind.name).chain(aliases).collect();
-    Err(PeerError::Unknown { what: "server", name: name.to_owned(), known })
+    let known = KINDS.iter().map(|kind| kind.name).chain(aliases);
+    Err(ModelError::unknown("server", name, known).into())
 }
 
 /// Servers in front of others: only private ones, since what a front of the user's own reaches, and how, cannot be known.
@@ -195,10 +196,8 @@ pub fn find_any(name: &str) -> Result<&'static ServerKind, PeerError> {
 }
 
 pub fn find(name: &str) -> Result<&'static ServerKind, PeerError> {
-    KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
-        let known = KINDS.iter().map(|kind| kind.name).collect();
-        PeerError::Unknown { what: "server", name: name.to_owned(), known }
-    })
+    let unknown = || ModelError::unknown("server", name, KINDS.iter().map(|kind| kind.name));
+    Ok(KINDS.iter().find(|kind| kind.name == name).ok_or_else(unknown)?)
 }
 
 impl Setup<'_> {

@@ -23,7 +23,7 @@ mod trust;
 
 use ipcost_model::pace;
 use ipcost_model::protocol::{Address, Hello, PeerRole};
-use ipcost_model::{Cell, Pattern};
+use ipcost_model::{Cell, ModelError, Pattern};
 
 pub use self::burst::{BURST_PATIENCE, BurstOutcome, backlog, burst};
 use self::kind::ServerSettings;
@@ -127,8 +127,7 @@ impl Arguments {
                 "--backlog" => read.settings.backlog = Some(number(name, value)?),
                 "--program" => {
                     let known = kind.programs.iter().find(|program| *program == value);
-                    let unknown =
-                        || refused(ipcost_model::unknown("program", value, kind.programs.iter().copied()));
+                    let unknown = || ModelError::unknown("program", value, kind.programs.iter().copied());
                     read.settings.program = Some(known.copied().ok_or_else(unknown)?);
                 }
                 "--rows" => read.settings.rows = Some(number(name, value)?),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Cell, Pattern, Usage};
+use ipcost_model::{Cell, ModelError, Pattern, Usage};
 use ipcost_sys::Launch;
 use ipcost_sys::driven_program::DrivenProgram;
 use ipcost_sys::programs;
@@ -210,10 +210,8 @@ impl LoadTool {
     /// Finds a tool by its name, for a kind of server.
     pub fn find(name: &str, kind: &str) -> Result<&'static Self, PeerError> {
         let of_kind = || TOOLS.iter().filter(|tool| tool.kinds.contains(&kind));
-        of_kind().find(|tool| tool.name == name).ok_or_else(|| {
-            let known = of_kind().map(|tool| tool.name).collect();
-            PeerError::Unknown { what: "load tool", name: name.to_owned(), known }
-        })
+        let unknown = || ModelError::unknown("load tool", name, of_kind().map(|tool| tool.name));
+        Ok(of_kind().find(|tool| tool.name == name).ok_or_else(unknown)?)
     }
 
     /// The program that is missing, and its package; `None` if it is there.

@@ -35,7 +35,7 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
     let spreads = spreads_sources(&cell, &at)?;
     if cell.pattern == Pattern::Connect {
         let set = cell.options.set("spread_sources", OptionValue::Bool(spreads));
-        set.map_err(refused)?;
+        set?;
     }
     let resolves = resolves && cell.transport == "tcp" && cell.pattern == Pattern::Connect;
     if resolves {
