@@ -378,7 +378,7 @@ impl WatchState {
 
     /// What could not be seen, of these conversations and at all, and what would allow it; with the reason why no calls are sampled, if
     /// none are.
-    pub fn unseen(&self, all: &[ConversationFigures], why_no_samples: Option<&String>) -> Vec<Unseen> {
+    pub fn unseen(&self, all: &[ConversationFigures], why_no_samples: Option<&WatchError>) -> Vec<Unseen> {
         let hidden = self.procs.live().filter(|(_, program)| program.held.is_none()).count() as u64;
         let beyond = &self.beyond;
         let needs_samples = |ConversationFigures { conversation, .. }: &ConversationFigures| {

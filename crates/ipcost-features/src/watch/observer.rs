@@ -67,13 +67,13 @@ struct AttachedTrace {
     /// Counts what goes over what the kernel itself does not count.
     counter: Option<CallCounter>,
     /// What samples calls, or why nothing does.
-    sampling: Result<Sampling, String>,
+    sampling: Result<Sampling, WatchError>,
 }
 
 impl AttachedTrace {
     fn attach() -> Self {
         let counter = CallCounter::open().ok();
-        let sampling = Sampling::start(counter.is_some()).map_err(|error| error.to_string());
+        let sampling = Sampling::start(counter.is_some()).map_err(WatchError::from);
         Self { connecting: Connecting::open().ok(), counter, sampling }
     }
 }
@@ -125,15 +125,15 @@ impl WatchObserver {
         }
     }
 
-    /// Stops sampling calls, and says why there is no sample from now on.
-    pub fn stop_sampling(&mut self, why: &str) {
+    /// Stops sampling calls, since strace is attached instead.
+    pub fn stop_sampling(&mut self) {
         if let Some(attached) = &mut self.attached {
-            attached.sampling = Err(why.to_owned());
+            attached.sampling = Err(WatchError::TracedInstead);
         }
     }
 
     /// Why no calls are sampled, if none are.
-    pub fn why_no_samples(&self) -> Option<&String> {
+    pub fn why_no_samples(&self) -> Option<&WatchError> {
         self.attached.as_ref()?.sampling.as_ref().err()
     }
 
