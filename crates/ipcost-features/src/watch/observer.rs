@@ -318,22 +318,21 @@ impl WatchObserver {
 
     /// What this user may not see, and what would allow it.
     pub fn unseen(&self) -> Vec<Unseen> {
-        let mut found = Vec::new();
-        if !self.sees_closing {
-            found.push(Unseen {
-                what: "Connections that close between two looks".to_owned(),
-                why: "the kernel tells only root of them".to_owned(),
-                remedy: "Run as root to count them".to_owned(),
-            });
-        }
-        if !self.closed_networks.is_empty() {
-            found.push(Unseen {
-                what: counted(self.closed_networks.len() as u64, "other network namespace"),
-                why: "this user may not enter them".to_owned(),
-                remedy: "Run as root to see the containers' connections".to_owned(),
-            });
-        }
-        found
+        let networks = self.closed_networks.len() as u64;
+        let closing = Unseen::new(
+            "Connections that close between two looks",
+            "the kernel tells only root of them",
+            "Run as root to count them",
+        );
+        let others = Unseen::new(
+            counted(networks, "other network namespace"),
+            "this user may not enter them",
+            "Run as root to see the containers' connections",
+        );
+        [(!self.sees_closing, closing), (networks > 0, others)]
+            .into_iter()
+            .filter_map(|(is_so, unseen)| is_so.then_some(unseen))
+            .collect()
     }
 }
 

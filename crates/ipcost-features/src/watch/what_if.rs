@@ -18,7 +18,7 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::running::{Depth, program_of};
 use serde::{Deserialize, Serialize};
 
-use super::conversation_figures::TICKS_PER_S;
+use super::description::TICKS_PER_S;
 use super::{Conversation, ConversationPattern, WatchedTransport};
 
 /// How long the measurement may take.
