@@ -12,32 +12,7 @@ use ipcost_model::ClaimVerdict;
 
 /// Decides one test at `level`.
 pub(super) fn decide_test(test: &CellTest, measured: &MeasuredCells<'_>, level: f64) -> CheckedTest {
-    let id = |cell: usize| measured.cells[cell].id.clone();
-    let mut checked = CheckedTest {
-        host: None,
-        cell: id(test.cell),
-        against: None,
-        baseline: None,
-        between_runs: None,
-        level: Level::Cell,
-        metric: test.metric,
-        value: None,
-        lo: None,
-        hi: None,
-        at_most: test.at_most,
-        at_least: test.at_least,
-        word: ClaimVerdict::Open,
-        reason: test.hopeless.clone(),
-        likely_budget_s: None,
-    };
-    match &test.than {
-        CellTestThan::Nothing => {}
-        CellTestThan::Cell(other) => checked.against = Some(id(*other)),
-        CellTestThan::Baseline(then) => {
-            checked.baseline = Some(then.name.clone());
-            checked.between_runs = Some(then.between_runs(level));
-        }
-    }
+    let mut checked = unmeasured(test, measured, level);
     if measured.epochs == 0 || measured.cells[test.cell].unavailable.is_some() {
         return checked;
     }
@@ -71,6 +46,37 @@ pub(super) fn decide_test(test: &CellTest, measured: &MeasuredCells<'_>, level: 
     {
         checked.likely_budget_s = likely_epochs(test, &logs, interval, level)
             .map(|epochs| pace.before_s.max(0.0) + pace.epoch_s * f64::from(epochs));
+    }
+    checked
+}
+
+/// A test of which nothing is known yet.
+fn unmeasured(test: &CellTest, measured: &MeasuredCells<'_>, level: f64) -> CheckedTest {
+    let id = |cell: usize| measured.cells[cell].id.clone();
+    let mut checked = CheckedTest {
+        host: None,
+        cell: id(test.cell),
+        against: None,
+        baseline: None,
+        between_runs: None,
+        level: Level::Cell,
+        metric: test.metric,
+        value: None,
+        lo: None,
+        hi: None,
+        at_most: test.at_most,
+        at_least: test.at_least,
+        word: ClaimVerdict::Open,
+        reason: test.hopeless.clone(),
+        likely_budget_s: None,
+    };
+    match &test.than {
+        CellTestThan::Nothing => {}
+        CellTestThan::Cell(other) => checked.against = Some(id(*other)),
+        CellTestThan::Baseline(then) => {
+            checked.baseline = Some(then.name.clone());
+            checked.between_runs = Some(then.between_runs(level));
+        }
     }
     checked
 }
