@@ -9,6 +9,7 @@ pub mod check;
 pub mod claims;
 pub mod compare;
 pub mod doctor;
+mod error;
 pub mod explain;
 pub mod fleet;
 pub mod history;
@@ -21,3 +22,5 @@ pub mod sweep;
 mod texts;
 pub mod trend;
 pub mod watch;
+
+pub use self::error::FeatureError;

@@ -7,8 +7,8 @@ use anyhow::{anyhow, ensure};
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::replicate::needs::Needs;
 use ipcost_features::replicate::{
-    ReplicateRequest, Replication, ReplicationRecord, catalogue, cells_of_run, check, figure, overview,
-    published, repeat, run as measure, scale,
+    ReplicateRequest, Replication, ReplicationRecord, catalogue, check, figure, overview, published, repeat,
+    run as measure, scale,
 };
 use ipcost_model::Document;
 use ipcost_sys::host;
@@ -44,9 +44,8 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     check_counts(args, &replications).map_err(Problem::usage)?;
     check_files(args, &replications).map_err(Problem::usage)?;
     for replication in &replications {
-        let cells = |run: &_| cells_of_run(run).map_err(|error| error.to_string());
-        check(replication, &cells)
-            .and_then(|()| figure::check(replication, &cells))
+        check(replication)
+            .and_then(|()| figure::check(replication))
             .map_err(|reason| Problem::usage(anyhow!("{}: {reason}", replication.id)))?;
     }
     if let Some(missing) =

@@ -233,14 +233,45 @@ fn same_work(asked: &AppRequest, (unix, tcp): (&ServerFacts, &ServerFacts)) -> V
 fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> {
     let batches = Batches::new(&document.samples, document.cells.len());
     let estimates = Estimates { batches: &batches, level: document.analysis.alpha_each };
-    let find = |id: &String| document.cell_index(id);
-    let of_all = |contrast: &ContrastRecord| {
-        let (unix, tcp) = (find(&contrast.a)?, find(&contrast.b)?);
+    let compared = Compared { kind, document, estimates };
+    let of_unix = |contrast: &&ContrastRecord| {
+        let is_unix_loop = |cell: &CellRecord| cell.transport == "unix" && !cell.cell.pace().is_paced();
+        contrast.metric == Metric::Wall && document.cell(&contrast.a).is_some_and(is_unix_loop)
+    };
+    let margin = document.analysis.margin;
+    let agreed = |row: Saving| Saving { saved_ns: row.agreed(margin), ..row };
+    let rows = document.contrasts.iter().filter(of_unix).flat_map(|contrast| compared.rows(contrast, is_own));
+    rows.filter(Saving::is_worth_a_row).map(agreed).collect()
+}
+
+/// Both sockets of a document, cell by cell.
+struct Compared<'a> {
+    kind: &'a ServerKind,
+    document: &'a Document,
+    estimates: Estimates<'a>,
+}
+
+impl Compared<'_> {
+    fn rows(&self, contrast: &ContrastRecord, is_own: bool) -> Vec<Saving> {
+        let Some(all) = self.of_all(contrast) else { return Vec::new() };
+        let placed = contrast.within.iter().filter_map(|within| self.of_placement(&all, within));
+        let asked = match all.placement {
+            Placement::Together if is_own => Ran::Together,
+            Placement::Apart if is_own => Ran::Apart,
+            _ => return std::iter::once(all.clone()).chain(placed).collect(),
+        };
+        // The client was pinned, and the server may have moved: only rounds that ran as asked are of that placement.
+        placed.filter(|row| row.ran == Some(asked)).collect()
+    }
+
+    fn of_all(&self, contrast: &ContrastRecord) -> Option<Saving> {
+        let Self { document, estimates, .. } = self;
+        let (unix, tcp) = (document.cell_index(&contrast.a)?, document.cell_index(&contrast.b)?);
         let wall = |cell| estimates.of(cell, &Measure::Wall).map(|wall| wall.median);
         let point = &document.cells[unix].point;
         let cpu = estimates.difference(tcp, unix, &Measure::Cpu);
         Some(Saving {
-            request: point.request.clone().unwrap_or_else(|| kind.least.to_owned()),
+            request: point.request.clone().unwrap_or_else(|| self.kind.least.to_owned()),
             pattern: point.pattern,
             concurrency: point.concurrency,
             pipeline: point.options.pipeline().unwrap_or(1),
@@ -255,12 +286,15 @@ fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> 
             verdict: contrast.verdict,
             mean: contrast.mean,
             saved_ns: estimates.difference(tcp, unix, &Measure::Wall),
-            saved_cpu_ns: cpu.filter(|_| [unix, tcp].iter().all(|cell| sees_server(&estimates, *cell))),
+            saved_cpu_ns: cpu.filter(|_| [unix, tcp].iter().all(|cell| sees_server(estimates, *cell))),
             held_back_ns: waits_for_acknowledgements(&document.cells[tcp]),
         })
-    };
-    let of_placement = |all: &Saving, within: &ContrastWithin| {
-        let (unix, tcp) = (find(&all.unix)?, find(&all.tcp)?);
+    }
+
+    /// The rounds that ran in one placement, of those that the scheduler placed.
+    fn of_placement(&self, all: &Saving, within: &ContrastWithin) -> Option<Saving> {
+        let Self { document, estimates, .. } = self;
+        let (unix, tcp) = (document.cell_index(&all.unix)?, document.cell_index(&all.tcp)?);
         // Of the rounds that the ratio is of.
         let wall =
             |cell, other| estimates.of_where(within.ran, cell, other, &Measure::Wall).map(|wall| wall.median);
@@ -278,30 +312,7 @@ fn savings(kind: &ServerKind, is_own: bool, document: &Document) -> Vec<Saving> 
             saved_cpu_ns: saved(Measure::Cpu).filter(|_| all.saved_cpu_ns.is_some()),
             ..all.clone()
         })
-    };
-    let rows = |contrast: &ContrastRecord| -> Vec<Saving> {
-        let Some(all) = of_all(contrast) else { return Vec::new() };
-        let placed: Vec<Saving> =
-            contrast.within.iter().filter_map(|within| of_placement(&all, within)).collect();
-        let asked = match all.placement {
-            Placement::Together if is_own => Ran::Together,
-            Placement::Apart if is_own => Ran::Apart,
-            _ => return [all].into_iter().chain(placed).collect(),
-        };
-        // The client was pinned, and the server may have moved: only rounds that ran as asked are of that placement.
-        placed.into_iter().filter(|row| row.ran == Some(asked)).collect()
-    };
-    let of_unix = |contrast: &&ContrastRecord| {
-        let is_unix_loop = |cell: usize| {
-            let cell = &document.cells[cell];
-            cell.transport == "unix" && !cell.cell.pace().is_paced()
-        };
-        contrast.metric == Metric::Wall && find(&contrast.a).is_some_and(is_unix_loop)
-    };
-    let margin = document.analysis.margin;
-    let agreed = |row: Saving| Saving { saved_ns: row.agreed(margin), ..row };
-    let rows = document.contrasts.iter().filter(of_unix).flat_map(rows);
-    rows.filter(Saving::is_worth_a_row).map(agreed).collect()
+    }
 }
 
 /// How long an operation waits for delayed acknowledgements, nanoseconds; `None` if that is little of it.

@@ -88,25 +88,7 @@ pub fn peer_of(kind: &ServerKind) -> Result<Vec<String>, LabError> {
 pub fn prepare(kind: &'static ServerKind, asked: &AppRequest, several_cores: bool) -> Result<Job, LabError> {
     let mut command = peer_of(kind)?;
     let is_private = asked.given.is_empty();
-    let service = match is_private {
-        true => {
-            if let Some(reason) = kind.unavailable() {
-                return Err(LabError::Refused(reason));
-            }
-            let mut command = command.clone();
-            command.push("--service".to_owned());
-            let switches = [("--tls", asked.login.tls), ("--writes", asked.login.writes)];
-            command.extend(switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned()));
-            if let Some(program) = asked.named(kind).program() {
-                command.extend(["--program".to_owned(), program.to_owned()]);
-            }
-            if let Some(script) = kind.own_script(&asked.requests) {
-                command.extend(["--own-script".to_owned(), script.to_owned()]);
-            }
-            Some(ServiceCommand { command, lasts: Lasts::Epoch })
-        }
-        false => None,
-    };
+    let service = if is_private { Some(service(kind, asked, command.clone())?) } else { None };
     command.extend(flags(asked));
     // A server of the user's own runs where it runs.
     let placed: Vec<Placement> = match is_private && several_cores {
@@ -157,6 +139,27 @@ pub fn prepare(kind: &'static ServerKind, asked: &AppRequest, several_cores: boo
     }
     let peers = [(kind.name.to_owned(), PeerCommand { command, service })].into();
     Ok(Job { cells, peers, ..asked.settings.clone() })
+}
+
+/// The private server of an epoch.
+fn service(
+    kind: &'static ServerKind,
+    asked: &AppRequest,
+    mut command: Vec<String>,
+) -> Result<ServiceCommand, LabError> {
+    if let Some(reason) = kind.unavailable() {
+        return Err(LabError::Refused(reason));
+    }
+    command.push("--service".to_owned());
+    let switches = [("--tls", asked.login.tls), ("--writes", asked.login.writes)];
+    command.extend(switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned()));
+    if let Some(program) = asked.named(kind).program() {
+        command.extend(["--program".to_owned(), program.to_owned()]);
+    }
+    if let Some(script) = kind.own_script(&asked.requests) {
+        command.extend(["--own-script".to_owned(), script.to_owned()]);
+    }
+    Ok(ServiceCommand { command, lasts: Lasts::Epoch })
 }
 
 /// Where connections over TCP go from one source address: to a server beyond loopback, where sources are not spread.
@@ -284,10 +287,8 @@ pub fn burst(
     };
     let sides = [at("unix", &asked.given.unix), at("tcp", &asked.given.tcp)];
     let sides = sides.map(|at| at.filter(|_| seen.either().is_some()));
-    let none = |at: &Option<ServerAddress>| {
-        at.as_ref().map(|at| BurstOutcome { backlog: backlog(at), ..BurstOutcome::default() })
-    };
-    let mut met = sides.each_ref().map(none);
+    let none = |at: &ServerAddress| BurstOutcome { backlog: backlog(at), ..BurstOutcome::default() };
+    let mut met = sides.each_ref().map(|at| at.as_ref().map(none));
     let mut round = Duration::ZERO;
     let round_of = |patience: Duration| -> Result<[Option<BurstOutcome>; 2], LabError> {
         let mut outcomes = [None; 2];

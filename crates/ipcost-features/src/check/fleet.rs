@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::units::counted;
-use ipcost_model::{Document, Tool};
+use ipcost_model::{Document, JobFileError, Tool};
 use serde::Serialize;
 
 use super::judge::{MeasuredCells, decide_at, prepare, recorded_cells, together};
@@ -95,7 +95,7 @@ pub struct Deciding {
 }
 
 /// What about the claims cannot be asked of a fleet.
-pub fn askable(file: &ClaimsFile) -> Result<(), ipcost_model::JobFileError> {
+pub fn askable(file: &ClaimsFile) -> Result<(), JobFileError> {
     for claim in &file.claims {
         if let Reference::Baseline(name) = &claim.reference {
             return Err(name.place.error(
@@ -106,10 +106,9 @@ pub fn askable(file: &ClaimsFile) -> Result<(), ipcost_model::JobFileError> {
     Ok(())
 }
 
-fn questions(file: &ClaimsFile, document: &Document) -> Result<Questions, String> {
+fn questions(file: &ClaimsFile, document: &Document) -> Result<Questions, JobFileError> {
     let cells = recorded_cells(document);
-    let found = prepare(file, &cells, document.schedule.latency, &Baselines::default());
-    found.map_err(|error| error.message)
+    prepare(file, &cells, document.schedule.latency, &Baselines::default())
 }
 
 impl Choosing {
@@ -122,8 +121,8 @@ impl Choosing {
     /// Considers a document of the file at this place, from 1.
     pub fn add(&mut self, claims: &ClaimsFile, place: u64, name: &str, document: &Document) {
         self.files.read(name);
-        if let Err(reason) = questions(claims, document) {
-            self.files.skip(name, reason);
+        if let Err(error) = questions(claims, document) {
+            self.files.skip(name, error.message);
             return;
         }
         let this = Chosen {

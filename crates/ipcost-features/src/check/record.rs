@@ -6,6 +6,8 @@
 mod amount;
 mod reading;
 
+use std::fmt;
+
 use ipcost_model::{Job, JobFileError, Metric, Percentile, named};
 
 use crate::claims::CellName;
@@ -121,8 +123,8 @@ pub struct TextPosition {
 }
 
 impl TextPosition {
-    pub fn error(self, message: impl Into<String>) -> JobFileError {
-        JobFileError { line: self.line, column: self.column, message: message.into() }
+    pub fn error(self, message: impl fmt::Display) -> JobFileError {
+        JobFileError { line: self.line, column: self.column, message: message.to_string() }
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use ipcost_model::{PlannedCell, unknown};
+use ipcost_model::PlannedCell;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::Selector;
+use crate::FeatureError;
 
 /// How a claim names a cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +21,7 @@ pub enum CellName {
 
 impl CellName {
     /// The one cell that a claim names: by its id, else its label, else its transport; or by what distinguishes it.
-    pub(crate) fn find(&self, cells: &[PlannedCell]) -> Result<usize, String> {
+    pub(crate) fn find(&self, cells: &[PlannedCell]) -> Result<usize, FeatureError> {
         let name = match self {
             Self::Like(selector) => return selector.find(cells),
             Self::Name(name) => name,
@@ -33,16 +34,13 @@ impl CellName {
                 [] => {}
                 [only] => return Ok(only),
                 _ => {
-                    let ids: Vec<&str> = found.iter().map(|index| cells[*index].id.as_str()).collect();
-                    return Err(format!(
-                        "\"{name}\" is {} cells; name one by its id: {}",
-                        ids.len(),
-                        ids.join(", ")
-                    ));
+                    let ids = found.iter().map(|index| cells[*index].id.clone()).collect();
+                    return Err(FeatureError::NamesSeveral { name: name.clone(), ids });
                 }
             }
         }
-        Err(unknown("cell", name, cells.iter().map(|cell| cell.id.as_str())))
+        let known = cells.iter().map(|cell| cell.id.clone()).collect();
+        Err(FeatureError::UnknownCell { name: name.clone(), known })
     }
 }
 

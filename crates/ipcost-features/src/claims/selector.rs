@@ -9,6 +9,8 @@ use ipcost_model::{
 use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::FeatureError;
+
 /// Names one cell of a run by what distinguishes it: a label, columns of the cell, options.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selector {
@@ -113,17 +115,17 @@ impl Selector {
     }
 
     /// The one cell that it names; of several, the plainest: where the scheduler chooses, and with the fewest options.
-    pub(crate) fn find(&self, cells: &[PlannedCell]) -> Result<usize, String> {
-        self.find_any(cells)?.ok_or_else(|| format!("no cell of the run is {self}"))
+    pub(crate) fn find(&self, cells: &[PlannedCell]) -> Result<usize, FeatureError> {
+        self.find_any(cells)?.ok_or_else(|| FeatureError::NoCell(self.to_string()))
     }
 
     /// [`Selector::find`], where there may be none.
-    pub(crate) fn find_any(&self, cells: &[PlannedCell]) -> Result<Option<usize>, String> {
+    pub(crate) fn find_any(&self, cells: &[PlannedCell]) -> Result<Option<usize>, FeatureError> {
         self.plainest(cells, |cell| (&cell.id, &cell.label, &cell.point))
     }
 
     /// [`Selector::find_any`] among the cells of a document.
-    pub(crate) fn find_record(&self, cells: &[CellRecord]) -> Result<Option<usize>, String> {
+    pub(crate) fn find_record(&self, cells: &[CellRecord]) -> Result<Option<usize>, FeatureError> {
         self.plainest(cells, |cell| (&cell.id, &cell.label, &cell.point))
     }
 
@@ -131,7 +133,7 @@ impl Selector {
         &self,
         cells: &[C],
         parts: impl Fn(&C) -> (&String, &String, &Point),
-    ) -> Result<Option<usize>, String> {
+    ) -> Result<Option<usize>, FeatureError> {
         let plainness = |index: &usize| {
             let (_, _, point) = parts(&cells[*index]);
             (point.placement != Placement::Free, point.options.iter().count())
@@ -145,8 +147,8 @@ impl Selector {
         match found[..] {
             [] => Ok(None),
             [one, other, ..] if plainness(&one) == plainness(&other) => {
-                let [one, other] = [one, other].map(|index| parts(&cells[index]).0);
-                Err(format!("{one} and {other} are both {self}; say more"))
+                let [one, other] = [one, other].map(|index| parts(&cells[index]).0.clone());
+                Err(FeatureError::SelectsTwo { selector: self.to_string(), one, other })
             }
             [plainest, ..] => Ok(Some(plainest)),
         }

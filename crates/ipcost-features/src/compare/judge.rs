@@ -12,12 +12,12 @@ use thiserror::Error;
 
 use super::compared_by::ComparedBy;
 use super::differences::{BATCH, differences};
-use super::groups::groups;
+use super::groups::{AskedGroup, groups};
 use super::latency::latency;
 use super::levels::{Levels, levels, would_show};
 use super::record::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, SpreadSource};
 use super::sides::RunsOfSide;
-use super::spread::PastRuns;
+use super::spread::{PastFigures, PastRuns};
 use super::unpaired::UnpairedRuns;
 
 /// What runs of one build are taken to differ by where too few runs tell it: the standard deviation of their
@@ -77,13 +77,9 @@ pub fn compare(
     check_runs(a, b)?;
     let sides = [RunsOfSide::of(a), RunsOfSide::of(b)];
     let [of_a, of_b] = &sides;
-    let cells: Vec<&str> = of_a.measured.intersection(&of_b.measured).copied().collect();
-    if cells.is_empty() {
-        let first = |side: &RunsOfSide<'_>| side.measured.first().copied().unwrap_or("none").to_owned();
-        return Err(CompareError::NothingInCommon { a: first(of_a), b: first(of_b) });
-    }
+    let cells = measured_on_both(&sides)?;
     let pairs: Vec<(&str, &str)> = of_a.pairs.intersection(&of_b.pairs).copied().collect();
-    let metric = settings.metric;
+    let CompareSettings { metric, margin, assumed_spread } = *settings;
     let by = ComparedBy::Cost(metric);
     let costs = measured_changes(&cells, &sides, |side, cell| side.logs(by, cell));
     let ratios =
@@ -98,47 +94,24 @@ pub fn compare(
     let record = |id: &&str| a[0].cell(id);
     let points: Vec<&Point> = compared.iter().filter_map(record).map(|cell| &cell.point).collect();
     let asked = groups(&points);
-    let by_run =
-        |runs: &dyn Fn(&ComparedRuns<&str>) -> Vec<f64>| transposed(costs.iter().map(runs).collect());
-    let logs = |runs: &[RunMedian]| runs.iter().map(|run| run.median).collect::<Vec<f64>>();
-    let sides_by_run = [by_run(&|cell| logs(&cell.a)), by_run(&|cell| logs(&cell.b))];
-    let errors: Vec<Option<f64>> = costs.iter().map(|cell| error_of_difference(&cell.a, &cell.b)).collect();
-    let assumed_spread = settings.assumed_spread;
     let past_costs = past.of(by).cloned().unwrap_or_default();
-    let evidence = UnpairedRuns::new(sides_by_run, &compared, &errors, &asked, assumed_spread, &past_costs);
+    let evidence = evidence(&costs, &asked, assumed_spread, &past_costs);
     let Levels { groups, everything, cell_alpha, alpha_below } =
-        levels(&evidence, &points, asked, family, settings.margin);
-    let assumed = SpreadBetweenRuns::assumed(assumed_spread);
-    // Half the distance of two groups of epochs is the standard deviation of runs that have either as often as the other.
-    let modes = |by: ComparedBy, cell: &str| of_a.modes(by, cell).max(of_b.modes(by, cell)) / 2.0;
-    let at_least =
-        |between: SpreadBetweenRuns, sd: f64| SpreadBetweenRuns { sd: between.sd.max(sd), ..between };
-    let spread_of = |by: ComparedBy, cell: &str| {
-        let saved = past.of(by).and_then(|past| past.between(&[cell], |rests| rests.first().copied()));
-        let assumed = || (SpreadBetweenRuns::assumed(by.assumed(assumed_spread)), SpreadSource::Assumed);
-        let (between, source) = saved.map_or_else(assumed, |sd| (sd, SpreadSource::Saved));
-        let least = modes(by, cell);
-        RunSpread { between: at_least(between, least), source, least }
-    };
+        levels(&evidence, &points, asked, family, margin);
+    let spreads = Spreads { sides: &sides, past, assumed: assumed_spread };
     let alphas: BTreeMap<&str, f64> = compared.iter().copied().zip(cell_alpha).collect();
     let costs = judged(costs, settings, |cell| JudgedCell {
         cell: cell.to_owned(),
         baseline: None,
         alpha: alphas[cell],
-        spread: spread_of(by, cell),
+        spread: spreads.of_cell(by, cell),
     });
     let relative = judged(ratios, settings, |(cell, baseline)| JudgedCell {
         cell: cell.to_owned(),
         baseline: Some(baseline.to_owned()),
         alpha: alpha_below,
-        spread: {
-            let least = modes(by, cell).max(modes(by, baseline));
-            RunSpread { between: at_least(assumed, least), source: SpreadSource::Assumed, least }
-        },
+        spread: spreads.of_ratio(by, cell, baseline),
     });
-    let only = |one: &RunsOfSide<'_>, other: &RunsOfSide<'_>| {
-        one.anywhere.difference(&other.anywhere).map(|id| (*id).to_owned()).collect()
-    };
     let mut comparison = Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         tool,
@@ -147,24 +120,75 @@ pub fn compare(
         differences: differences(a, b, &cells),
         alpha: ALPHA,
         family: family as u32,
-        margin: settings.margin,
+        margin,
         metric,
-        assumed_spread: settings.assumed_spread,
+        assumed_spread,
         arms: None,
         saved_runs: past_costs.runs() as u32,
         groups,
         everything,
         costs,
         relative,
-        latency: latency(&cells, &sides, settings, spread_of),
-        only_a: only(of_a, of_b),
-        only_b: only(of_b, of_a),
+        latency: latency(&cells, &sides, settings, &spreads),
+        only_a: of_a.only(of_b),
+        only_b: of_b.only(of_a),
         notes: Vec::new(),
     };
-    comparison.notes = notes(&comparison);
-    comparison.notes.extend(other_machines(a, b));
-    comparison.notes.extend(without_figures(&left_out, metric));
+    let more = other_machines(a, b).into_iter().chain(without_figures(&left_out, metric));
+    comparison.notes = notes(&comparison).into_iter().chain(more).collect();
     Ok(comparison)
+}
+
+fn measured_on_both<'a>([a, b]: &[RunsOfSide<'a>; 2]) -> Result<Vec<&'a str>, CompareError> {
+    let cells: Vec<&str> = a.measured.intersection(&b.measured).copied().collect();
+    let first = |side: &RunsOfSide<'_>| side.measured.first().copied().unwrap_or("none").to_owned();
+    match cells.is_empty() {
+        true => Err(CompareError::NothingInCommon { a: first(a), b: first(b) }),
+        false => Ok(cells),
+    }
+}
+
+/// The runs' medians of all cells' costs, as groups of cells are judged by them.
+fn evidence(
+    costs: &[ComparedRuns<&str>],
+    groups: &[AskedGroup],
+    assumed: f64,
+    past: &PastFigures,
+) -> UnpairedRuns {
+    let logs = |runs: &[RunMedian]| runs.iter().map(|run| run.median).collect::<Vec<f64>>();
+    let sides = [
+        transposed(costs.iter().map(|cell| logs(&cell.a)).collect()),
+        transposed(costs.iter().map(|cell| logs(&cell.b)).collect()),
+    ];
+    let cells: Vec<&str> = costs.iter().map(|found| found.what).collect();
+    let errors: Vec<Option<f64>> = costs.iter().map(|cell| error_of_difference(&cell.a, &cell.b)).collect();
+    UnpairedRuns::new(sides, &cells, &errors, groups, assumed, past)
+}
+
+/// How far runs of one build are apart where too few of them tell it.
+pub(super) struct Spreads<'a> {
+    sides: &'a [RunsOfSide<'a>; 2],
+    past: &'a PastRuns,
+    assumed: f64,
+}
+
+impl Spreads<'_> {
+    pub fn of_cell(&self, by: ComparedBy, cell: &str) -> RunSpread {
+        let saved = self.past.of(by).and_then(|past| past.between(&[cell], |rests| rests.first().copied()));
+        let assumed = || (SpreadBetweenRuns::assumed(by.assumed(self.assumed)), SpreadSource::Assumed);
+        let (between, source) = saved.map_or_else(assumed, |sd| (sd, SpreadSource::Saved));
+        RunSpread::at_least(self.modes(by, cell), between, source)
+    }
+
+    fn of_ratio(&self, by: ComparedBy, cell: &str, baseline: &str) -> RunSpread {
+        let least = self.modes(by, cell).max(self.modes(by, baseline));
+        RunSpread::at_least(least, SpreadBetweenRuns::assumed(self.assumed), SpreadSource::Assumed)
+    }
+
+    /// Half the distance of two groups of epochs is the standard deviation of runs that have either as often as the other.
+    fn modes(&self, by: ComparedBy, cell: &str) -> f64 {
+        self.sides.iter().map(|side| side.modes(by, cell)).fold(0.0, f64::max) / 2.0
+    }
 }
 
 fn check_runs(a: &[Document], b: &[Document]) -> Result<(), CompareError> {
@@ -245,6 +269,13 @@ pub(super) struct RunSpread {
     pub source: SpreadSource,
     /// At least, as each may have met one of two modes.
     pub least: f64,
+}
+
+impl RunSpread {
+    fn at_least(least: f64, between: SpreadBetweenRuns, source: SpreadSource) -> Self {
+        let between = SpreadBetweenRuns { sd: between.sd.max(least), ..between };
+        Self { between, source, least }
+    }
 }
 
 pub(super) fn judged<K: Copy>(

@@ -8,7 +8,7 @@ use ipcost_model::Percentile;
 use ipcost_model::pace::Pace;
 
 use super::compared_by::ComparedBy;
-use super::judge::{CompareSettings, ComparedRuns, JudgedCell, RunSpread, judged, measured_changes};
+use super::judge::{CompareSettings, ComparedRuns, JudgedCell, Spreads, judged, measured_changes};
 use super::record::LatencyChange;
 use super::sides::RunsOfSide;
 
@@ -17,7 +17,7 @@ pub(super) fn latency(
     cells: &[&str],
     sides: &[RunsOfSide<'_>; 2],
     settings: &CompareSettings,
-    spread_of: impl Fn(ComparedBy, &str) -> RunSpread,
+    spreads: &Spreads<'_>,
 ) -> Vec<LatencyChange> {
     let [a, b] = sides;
     let alike = |cell: &&&str| a.pace(cell).is_some_and(|pace| b.pace(cell) == Some(pace));
@@ -34,7 +34,7 @@ pub(super) fn latency(
             cell: cell.to_owned(),
             baseline: None,
             alpha: ALPHA / all as f64,
-            spread: spread_of(ComparedBy::Latency(percentile), cell),
+            spread: spreads.of_cell(ComparedBy::Latency(percentile), cell),
         };
         judged(cells, settings, named).into_iter().map(move |change| {
             let pace = a.pace(&change.cell);

@@ -14,7 +14,7 @@ pub(super) struct RunsOfSide<'a> {
     /// Cells that every run has measured.
     pub measured: BTreeSet<&'a str>,
     /// Cells that some run has measured.
-    pub anywhere: BTreeSet<&'a str>,
+    anywhere: BTreeSet<&'a str>,
     /// Cells with the baseline that every run compares them with.
     pub pairs: BTreeSet<(&'a str, &'a str)>,
 }
@@ -36,6 +36,11 @@ impl<'a> RunsOfSide<'a> {
         let anywhere = runs.iter().flat_map(|run| run.indices.keys().copied()).collect();
         let pairs = runs.iter().map(|run| run.pairs.clone()).reduce(|all, set| &all & &set);
         Self { runs, measured, anywhere, pairs: pairs.unwrap_or_default() }
+    }
+
+    /// Cells that no run of another side has measured.
+    pub fn only(&self, other: &Self) -> Vec<String> {
+        self.anywhere.difference(&other.anywhere).map(|id| (*id).to_owned()).collect()
     }
 
     /// How far a cell's epochs lie apart that fall into two groups in some run.

@@ -182,18 +182,7 @@ pub fn sentence(comparison: &Comparison) -> String {
     let mut said = Vec::new();
     let side = if comparison.arms.is_some() { "in arm B" } else { "on side B" };
     let found: Vec<&GroupChange> = comparison.groups.iter().filter(|group| group.found.is_some()).collect();
-    let times = |ratio_of, lo, hi| format!("{} × {}", ratio(ratio_of), in_brackets(ratio_of, lo, hi));
-    for group in found.iter().take(MOST_GROUPS) {
-        let verb = if group.group.pattern.is_some() { "cost" } else { "costs" };
-        let change = times(group.ratio, group.lo, group.hi);
-        let unshown: Vec<String> = group.unshown.iter().map(CellGroup::words).collect();
-        let unshown = match unshown.len() {
-            0 => String::new(),
-            1 => format!(" ({} does not show it alone)", unshown[0]),
-            _ => format!(" ({} do not show it alone)", first_few(&unshown, MOST_PARTS)),
-        };
-        said.push(format!("{} {verb} {change} {side}, relative to the rest{unshown}.", group.group.title()));
-    }
+    said.extend(found.iter().take(MOST_GROUPS).map(|group| of_group(group, side)));
     let whole = comparison.everything.as_ref().filter(|all| all.found.is_some());
     if let Some(all) = whole {
         let change = times(all.ratio, all.lo, all.hi);
@@ -246,6 +235,22 @@ pub fn sentence(comparison: &Comparison) -> String {
     }
     said.extend(of_known_percentiles(comparison, side));
     said.join(" ")
+}
+
+fn times(of: f64, lo: Option<f64>, hi: Option<f64>) -> String {
+    format!("{} × {}", ratio(of), in_brackets(of, lo, hi))
+}
+
+fn of_group(group: &GroupChange, side: &str) -> String {
+    let verb = if group.group.pattern.is_some() { "cost" } else { "costs" };
+    let change = times(group.ratio, group.lo, group.hi);
+    let unshown: Vec<String> = group.unshown.iter().map(CellGroup::words).collect();
+    let unshown = match &unshown[..] {
+        [] => String::new(),
+        [one] => format!(" ({one} does not show it alone)"),
+        several => format!(" ({} do not show it alone)", first_few(several, MOST_PARTS)),
+    };
+    format!("{} {verb} {change} {side}, relative to the rest{unshown}.", group.group.title())
 }
 
 /// The percentiles that are known to have changed, the largest change first: they are no costs, and promised for themselves.

@@ -216,11 +216,9 @@ pub fn examine(
         let tried = try_remedies(&mut explanation, &outcome.plan, job, lab, interrupt, observer);
         explanation.tried = tried.as_ref().ok().map(|tried| *tried as u32);
         if let Err(error) = tried {
-            explanation.missing.push(MissingEvidence {
-                what: "remedies".to_owned(),
-                reason: error.to_string(),
-                remedy: "measure the cell with its remedy by hand: ipcost explain CELL CELL".to_owned(),
-            });
+            let remedy = "measure the cell with its remedy by hand: ipcost explain CELL CELL".to_owned();
+            let (what, reason) = ("remedies".to_owned(), error.to_string());
+            explanation.missing.push(MissingEvidence { what, reason, remedy });
         }
     }
     let document = answered(document(outcome, about), &explanation);

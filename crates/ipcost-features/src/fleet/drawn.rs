@@ -6,7 +6,7 @@ use ipcost_report::forest::{Forest, ForestGroup, ForestRow};
 use ipcost_report::numbers::{interval, ratio};
 use ipcost_report::words::{capitalised, quantity};
 
-use super::record::{Fleet, FleetContrast, HostRatio, Standing, Together};
+use super::record::{Fleet, FleetContrast, GroupRatio, HostRatio, Standing, Together};
 use super::words::{
     group_names, how, pair, rows, sentence, sentences, standings, tables, title, typical, work,
 };
@@ -65,7 +65,6 @@ pub fn overview(fleet: &Fleet) -> Forest {
 /// A row a host, from the smallest ratio to the largest.
 pub fn by_host(fleet: &Fleet, contrast: &FleetContrast) -> Forest {
     let majority = contrast.counts.majority();
-    let mut panels = Vec::new();
     let mut hosts: Vec<&HostRatio> = contrast.hosts.iter().collect();
     hosts.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
     let differs = |host: &&HostRatio| {
@@ -90,53 +89,20 @@ pub fn by_host(fleet: &Fleet, contrast: &FleetContrast) -> Forest {
             figures: format!("{}{bounds} {}", ratio(host.ratio), host.standing),
         }
     };
-    if hosts.len() <= MOST_HOSTS {
-        panels.push(ForestGroup { title: String::new(), rows: hosts.iter().map(|host| row(host)).collect() });
-    } else {
-        let groups = contrast.groups.iter().take(MOST_HOSTS).map(|group| ForestRow {
-            label: super::words::group(&fleet.groups[group.group as usize]),
-            strong: false,
-            slot: USUAL,
-            ratio: group.median,
-            lo: Some(group.least),
-            hi: Some(group.most),
-            figures: format!("{}: {}", ratio(group.median), standings(&group.counts)),
-        });
-        panels.push(ForestGroup {
-            title: "Groups: their middle host, from the smallest ratio to the largest".to_owned(),
-            rows: groups.collect(),
-        });
-        let others: Vec<ForestRow> =
-            hosts.iter().filter(|host| differs(host)).take(MOST_HOSTS).map(|host| row(host)).collect();
-        if !others.is_empty() {
-            panels.push(ForestGroup { title: "Hosts that disagree".to_owned(), rows: others });
+    let panel = |title: &str, rows: Vec<ForestRow>| ForestGroup { title: title.to_owned(), rows };
+    let mut panels = match hosts.len() <= MOST_HOSTS {
+        true => vec![panel("", hosts.into_iter().map(row).collect())],
+        false => {
+            let others = hosts.into_iter().filter(differs).take(MOST_HOSTS).map(row).collect();
+            let groups = "Groups: their middle host, from the smallest ratio to the largest";
+            vec![panel(groups, by_group(fleet, contrast)), panel("Hosts that disagree", others)]
         }
-    }
-    if let Some(together) = &contrast.together {
-        let all = |label: &str, lo, hi, figures| ForestRow {
-            label: label.to_owned(),
-            strong: true,
-            slot: USUAL,
-            ratio: together.ratio,
-            lo,
-            hi,
-            figures,
-        };
-        let mut rows = vec![all("a typical host", Some(together.lo), Some(together.hi), typical(together))];
-        if together.another_lo.is_some() {
-            let figures = super::words::another(together);
-            rows.push(all("another host", together.another_lo, together.another_hi, figures));
-        }
-        if let Some(usual) = &contrast.usual {
-            let label = format!("a typical host without {}", counted(usual.apart, "host"));
-            let typical = ForestRow {
-                ratio: usual.ratio,
-                ..all(&label, Some(usual.lo), Some(usual.hi), typical(usual))
-            };
-            rows.push(typical);
-        }
-        panels.push(ForestGroup { title: "All together".to_owned(), rows });
-    }
+    };
+    panels.push(panel(
+        "All together",
+        contrast.together.as_ref().map_or_else(Vec::new, |together| all_hosts(contrast, together)),
+    ));
+    panels.retain(|panel| !panel.rows.is_empty());
     Forest {
         title: format!("{}: {}", capitalised(&work(&contrast.work, contrast.placement)), pair(contrast)),
         about: group_names(fleet),
@@ -147,6 +113,43 @@ pub fn by_host(fleet: &Fleet, contrast: &FleetContrast) -> Forest {
         notes: vec![capitalised(&sentence(fleet, contrast))],
         how: provenance(fleet),
     }
+}
+
+fn by_group(fleet: &Fleet, contrast: &FleetContrast) -> Vec<ForestRow> {
+    let row = |group: &GroupRatio| ForestRow {
+        label: super::words::group(&fleet.groups[group.group as usize]),
+        strong: false,
+        slot: USUAL,
+        ratio: group.median,
+        lo: Some(group.least),
+        hi: Some(group.most),
+        figures: format!("{}: {}", ratio(group.median), standings(&group.counts)),
+    };
+    contrast.groups.iter().take(MOST_HOSTS).map(row).collect()
+}
+
+/// The typical host and another one, also without the hosts that stand apart.
+fn all_hosts(contrast: &FleetContrast, together: &Together) -> Vec<ForestRow> {
+    let row = |label: &str, lo, hi, figures| ForestRow {
+        label: label.to_owned(),
+        strong: true,
+        slot: USUAL,
+        ratio: together.ratio,
+        lo,
+        hi,
+        figures,
+    };
+    let mut rows = vec![row("a typical host", Some(together.lo), Some(together.hi), typical(together))];
+    if together.another_lo.is_some() {
+        let figures = super::words::another(together);
+        rows.push(row("another host", together.another_lo, together.another_hi, figures));
+    }
+    if let Some(usual) = &contrast.usual {
+        let label = format!("a typical host without {}", counted(usual.apart, "host"));
+        let typical = row(&label, Some(usual.lo), Some(usual.hi), typical(usual));
+        rows.push(ForestRow { ratio: usual.ratio, ..typical });
+    }
+    rows
 }
 
 fn provenance(fleet: &Fleet) -> String {

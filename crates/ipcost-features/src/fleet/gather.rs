@@ -13,6 +13,7 @@ use super::facts::{FactTable, HostFacts, Interned};
 use super::files::FleetFiles;
 use super::host_key::HostKey;
 use super::record::{FleetCondition, HostGroup, Standing};
+use crate::FeatureError;
 use crate::answers::{answer_of, kind};
 use crate::check::{Check, CheckedClaim};
 use crate::history::AlikeRuns;
@@ -167,7 +168,7 @@ impl Gatherer {
         self.files.read(file);
         match self.asked(document) {
             Ok(asked) => self.take(file, document, asked),
-            Err(reason) => self.files.skip(file, reason),
+            Err(error) => self.files.skip(file, error.to_string()),
         }
     }
 
@@ -190,8 +191,8 @@ impl Gatherer {
     }
 
     /// What the document asked, or why it is not counted.
-    fn asked(&mut self, document: &Document) -> Result<FleetQuestion, String> {
-        let Some(answer) = answer_of(document).map_err(|error| error.to_string())? else {
+    fn asked(&mut self, document: &Document) -> Result<FleetQuestion, FeatureError> {
+        let Some(answer) = answer_of(document)? else {
             return self.run(document, Vec::new());
         };
         let answer: &dyn Any = &*answer;
@@ -202,8 +203,7 @@ impl Gatherer {
             let claims = check.claims.iter().map(|claim| self.checked(claim)).collect();
             return self.run(document, claims);
         }
-        let kind = kind(document).unwrap_or_default();
-        Err(format!("it is a document of ipcost {kind}; a fleet takes those of run, check and replicate"))
+        Err(FeatureError::OtherAnswer(kind(document).unwrap_or_default()))
     }
 
     fn checked(&mut self, claim: &CheckedClaim) -> ClaimOnHost {
@@ -222,9 +222,9 @@ impl Gatherer {
         }
     }
 
-    fn record(&mut self, record: &ReplicationRecord) -> Result<FleetQuestion, String> {
+    fn record(&mut self, record: &ReplicationRecord) -> Result<FleetQuestion, FeatureError> {
         if let Some(reasons) = record.unmeasured() {
-            return Err(format!("nothing was measured: {}", reasons.join("; ")));
+            return Err(FeatureError::NothingMeasured(reasons));
         }
         let mut claims = Vec::new();
         for claim in &record.claims {
@@ -246,9 +246,9 @@ impl Gatherer {
         Ok(FleetQuestion::Ledger { id: record.id.clone(), claims })
     }
 
-    fn run(&mut self, document: &Document, claims: Vec<ClaimOnHost>) -> Result<FleetQuestion, String> {
+    fn run(&mut self, document: &Document, claims: Vec<ClaimOnHost>) -> Result<FleetQuestion, FeatureError> {
         let alike = AlikeRuns::of(document);
-        let job = serde_json::to_string(&alike.job).map_err(|error| error.to_string())?;
+        let job = serde_json::to_string(&alike.job)?;
         let indices: HashMap<&str, usize> =
             document.cells.iter().enumerate().map(|(index, cell)| (cell.id.as_str(), index)).collect();
         let batches = Batches::new(&document.samples, document.cells.len());
@@ -275,7 +275,7 @@ impl Gatherer {
             });
         }
         if ratios.is_empty() {
-            return Err("it has no contrasts: nothing was compared, or too little was measured".to_owned());
+            return Err(FeatureError::NoContrasts);
         }
         let cheapest = document.workloads.iter().filter_map(|table| self.cheapest(document, table)).collect();
         Ok(FleetQuestion::Run { job: self.jobs.number(&job), ratios, cheapest, claims })

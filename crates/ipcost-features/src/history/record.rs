@@ -3,6 +3,7 @@
 use ipcost_model::{Document, Pattern, Placement, RunState, Stopped, Verdict};
 use serde::{Deserialize, Serialize};
 
+use crate::FeatureError;
 use crate::answers::kind;
 
 /// The version of [`RunSummary`] as it is stored.
@@ -165,17 +166,15 @@ fn each_once<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
 
 /// Whether a run may be called so: a letter, then letters, digits, `.`, `_`, `+` and `-`; and not `last`, which is
 /// the newest run whatever it is called.
-pub fn check_run_name(name: &str) -> Result<(), String> {
+pub fn check_run_name(name: &str) -> Result<(), FeatureError> {
     let rest = |c: char| c.is_alphanumeric() || "._+-".contains(c);
     let fits = name.starts_with(char::is_alphabetic) && name.chars().all(rest);
     if name == "last" {
-        return Err("\"last\" always means the newest run; take another name".to_owned());
+        return Err(FeatureError::RunNamedLast);
     }
     match fits && name.chars().count() <= MOST_IN_NAME {
         true => Ok(()),
-        false => Err(format!(
-            "{name:?} is no name for a run: a letter, then letters, digits, . _ + -, at most {MOST_IN_NAME} in all"
-        )),
+        false => Err(FeatureError::RunName { name: name.to_owned(), longest: MOST_IN_NAME }),
     }
 }
 
@@ -186,11 +185,11 @@ mod tests {
     #[test]
     fn names_cannot_be_taken_for_ids_positions_or_flags() {
         for good in ["before", "kernel-6.9", "gcc14", "Ünterschied", "a+b_c"] {
-            assert_eq!(check_run_name(good), Ok(()), "{good}");
+            assert!(check_run_name(good).is_ok(), "{good}");
         }
         let long = "x".repeat(41);
         for wrong in ["", "-", "--all", "2026", "last", "last~1", "a b", "a/b", "a\n", "b~1", &long] {
-            let error = check_run_name(wrong).unwrap_err();
+            let error = check_run_name(wrong).unwrap_err().to_string();
             assert!(!error.contains('\n'), "{error}");
         }
     }

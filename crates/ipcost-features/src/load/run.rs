@@ -151,15 +151,7 @@ pub fn load(
             break;
         }
         share = LATER;
-        rates = own
-            .iter()
-            .map(|capacity| {
-                let found = knee(&capacity.transport, &measuring.points);
-                let carried = capacity.per_s.median;
-                let next = next_rates(&found, &measuring.points, carried, request.resolution);
-                (capacity.transport.clone(), measuring.affordable(&capacity.transport, next))
-            })
-            .collect();
+        rates = own.iter().map(|capacity| measuring.next_rates(capacity)).collect();
     }
     let out_of_rates = std::mem::take(&mut measuring.out_of_rates);
     let family = measuring.family();
@@ -262,6 +254,12 @@ impl LoadRun<'_> {
             self.out_of_rates.insert(transport.to_owned());
         }
         again.into_iter().chain(new.into_iter().take(left)).collect()
+    }
+
+    fn next_rates(&mut self, capacity: &Capacity) -> (String, Vec<u64>) {
+        let found = knee(&capacity.transport, &self.points);
+        let next = next_rates(&found, &self.points, capacity.per_s.median, self.request.resolution);
+        (capacity.transport.clone(), self.affordable(&capacity.transport, next))
     }
 
     fn job(&self, cells: Vec<Matrix>, budget: Duration) -> Job {
@@ -380,10 +378,7 @@ impl LoadRun<'_> {
         share: f64,
     ) -> Result<bool, LabError> {
         let cells = self.at_rates(rates)?;
-        let limits = Duration::from_nanos(self.request.limit_ns).mul_f64(LEAST_LIMITS);
-        let gaps = self.stalls.iter().map(|stalls| stalls.every_s).fold(0.0, f64::max);
-        let gaps = Duration::from_secs_f64(gaps * GAPS);
-        let batch = (self.budget() / 1000).max(limits).max(gaps).clamp(BATCH, BATCH_MOST);
+        let batch = self.batch();
         let wanted: Vec<f64> = rates
             .iter()
             .flat_map(|(_, rates)| rates)
@@ -429,9 +424,8 @@ impl LoadRun<'_> {
         let Some(document) = self.keep(outcome, &job) else { return Ok(self.has_ended()) };
         let (cells, rounds) = (document.cells.clone(), document.schedule.rounds);
         if is_first {
-            let mut comparisons = at_equal_rates(document);
-            comparisons.extend(self.at_equal_shares(&cells, capacities));
-            self.comparisons = comparisons;
+            let at_rates = at_equal_rates(document).into_iter();
+            self.comparisons = at_rates.chain(self.at_equal_shares(&cells, capacities)).collect();
         }
         for cell in &cells {
             self.add(cell, rounds, capacities);
@@ -440,6 +434,14 @@ impl LoadRun<'_> {
         let place = |name: &String| transports.iter().position(|known| known == name);
         self.points.sort_by_key(|point| (place(&point.transport), point.per_s));
         Ok(true)
+    }
+
+    /// How long batches last: longer than the limit many times, and than the machine's own stalls are apart.
+    fn batch(&self) -> Duration {
+        let limits = Duration::from_nanos(self.request.limit_ns).mul_f64(LEAST_LIMITS);
+        let gaps = self.stalls.iter().map(|stalls| stalls.every_s).fold(0.0, f64::max);
+        let gaps = Duration::from_secs_f64(gaps * GAPS);
+        (self.budget() / 1000).max(limits).max(gaps).clamp(BATCH, BATCH_MOST)
     }
 
     /// What was measured of a rate, with its earlier epochs.

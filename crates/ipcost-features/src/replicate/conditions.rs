@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_model::job::duration;
-use ipcost_model::{Matrix, OptionName, OptionValue, Placement, PlannedCell, Point, parse_cell_id};
+use ipcost_model::{
+    Matrix, ModelError, OptionName, OptionValue, Placement, PlannedCell, Point, parse_cell_id,
+};
 use serde::Deserialize;
+
+use crate::FeatureError;
 
 use super::{ClaimTest, Replication, Software, System};
 
@@ -104,7 +108,7 @@ pub fn cells(
     condition: &Condition,
     software: Software,
     published: &[PlannedCell],
-) -> Result<Vec<Matrix>, String> {
+) -> Result<Vec<Matrix>, FeatureError> {
     let mut found: Vec<Matrix> = Vec::new();
     for test in replication.claims.iter().flat_map(|claim| &claim.tests) {
         if !is_conditional(test, software) {
@@ -112,7 +116,7 @@ pub fn cells(
         }
         for cell in cells_under(condition, test, published).into_iter().flatten() {
             let point = condition.of(&cell.point);
-            let parsed = parse_cell_id(&point.id()).map_err(|error| error.to_string())?;
+            let parsed = parse_cell_id(&point.id())?;
             let matrix = Matrix { lead_in: cell.lead_in, ..parsed };
             if !found.contains(&matrix) {
                 found.push(matrix);
@@ -120,28 +124,24 @@ pub fn cells(
         }
     }
     if found.is_empty() {
-        return Err(format!(
-            "condition \"{}\" changes no cell that a claim names; set a placement, for cells that have none, an option that acts on them, or peers that they have",
-            condition.name
-        ));
+        return Err(FeatureError::ConditionIdle(condition.name.clone()));
     }
     Ok(found)
 }
 
 /// Checks the conditions of a replication by themselves.
-pub(super) fn check(replication: &Replication) -> Result<(), String> {
+pub(super) fn check(replication: &Replication) -> Result<(), FeatureError> {
     for (index, condition) in replication.conditions.iter().enumerate() {
         let name = &condition.name;
         if condition.placement.is_none() && condition.options.is_empty() && condition.peers.is_empty() {
-            return Err(format!(
-                "condition \"{name}\" sets neither a placement nor an option nor peers; set one"
-            ));
+            return Err(FeatureError::ConditionEmpty(name.clone()));
         }
         for (option, value) in &condition.options {
-            option.spec().check(value.clone()).map_err(|reason| format!("condition \"{name}\": {reason}"))?;
+            let wrong = |reason: ModelError| FeatureError::from(reason).at(format!("condition \"{name}\""));
+            option.spec().check(value.clone()).map_err(wrong)?;
         }
         if replication.conditions[..index].iter().any(|other| other.name == *name) {
-            return Err(format!("two conditions are named \"{name}\"; give one of them another name"));
+            return Err(FeatureError::ConditionTwice(name.clone()));
         }
     }
     Ok(())

@@ -9,13 +9,14 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Measure, Placement, Plan, PlannedCell, Point, Quantity, Ran, Sample};
 use ipcost_stats::Start;
 
+use crate::FeatureError;
 use crate::claims::{Bounded, ClaimBounds, ClaimedValue, Selector};
 use crate::explain::Sides;
 use crate::replicate::compared::Article;
 use crate::replicate::level::{ClaimField, DecidedFields, known};
 use crate::replicate::{
     ArticleClaim, ClaimCondition, ClaimTest, Compared, Condition, Fields, ReplicatedClaim, ReplicatedRun,
-    ReplicatedTest, Replication, ReplicationRun, Software, claim_words, conditions, retell,
+    ReplicatedTest, Replication, Software, cells_of_run, claim_words, conditions, retell,
 };
 use ipcost_model::ClaimVerdict;
 
@@ -106,13 +107,10 @@ impl<'a> MeasuredSoftware<'a> {
 }
 
 /// Checks that every test of a replication names a cell of each run it is meant for, and exactly one.
-pub fn check(
-    replication: &Replication,
-    cells_of: &dyn Fn(&ReplicationRun) -> Result<Vec<PlannedCell>, String>,
-) -> Result<(), String> {
+pub fn check(replication: &Replication) -> Result<(), FeatureError> {
     conditions::check(replication)?;
     for run in &replication.runs {
-        let cells = cells_of(run)?;
+        let cells = cells_of_run(run)?;
         for condition in &replication.conditions {
             if run.software == Software::Original {
                 conditions::cells(replication, condition, run.software, &cells)?;
@@ -121,17 +119,18 @@ pub fn check(
         for effect in replication.effects.iter().filter(|effect| is_of(effect, run.software)) {
             ensure_beside(effect)?;
             for side in effect.sides() {
-                side.find(&cells).map_err(|reason| format!("effect \"{}\": {reason}", effect.about))?;
+                side.find(&cells).map_err(|error| error.at(format!("effect \"{}\"", effect.about)))?;
             }
         }
         for claim in &replication.claims {
             let tests = claim.tests.iter().filter(|test| test.is_for(run.software));
             for test in tests {
-                check_test(test).map_err(|reason| format!("claim \"{}\": {reason}", claim.text))?;
+                let of_claim = format!("claim \"{}\"", claim.text);
+                check_test(test).map_err(|error| error.at(&of_claim))?;
                 for side in test.sides() {
-                    side.find(&cells).map_err(|reason| {
-                        format!("claim \"{}\", test \"{}\": {reason}", claim.text, test.about)
-                    })?;
+                    let of_test =
+                        |error: FeatureError| error.at(format!("{of_claim}, test \"{}\"", test.about));
+                    side.find(&cells).map_err(of_test)?;
                 }
             }
         }
@@ -140,30 +139,23 @@ pub fn check(
 }
 
 /// What this tool prefers stands beside what was published, and never in its place.
-fn ensure_beside(effect: &ClaimTest) -> Result<(), String> {
+fn ensure_beside(effect: &ClaimTest) -> Result<(), FeatureError> {
     match (effect.decides, &effect.b) {
         (false, Some(_)) => Ok(()),
-        (true, _) => Err(format!("effect \"{}\" must not decide; say decides = false", effect.about)),
-        (_, None) => Err(format!("effect \"{}\" compares with nothing; give b", effect.about)),
+        (true, _) => Err(FeatureError::EffectDecides(effect.about.clone())),
+        (_, None) => Err(FeatureError::EffectAlone(effect.about.clone())),
     }
 }
 
-fn check_test(test: &ClaimTest) -> Result<(), String> {
-    let about = &test.about;
-    if test.same_system_calls {
-        return if test.b.is_some() {
-            Ok(())
-        } else {
-            Err(format!("test \"{about}\" compares system calls with nothing; give b"))
-        };
-    }
-    if test.than.is_some() && test.b.is_none() {
-        return Err(format!("test \"{about}\" compares no ratio with another; give b"));
-    }
-    if test.decides && test.below.is_none() && test.above.is_none() {
-        return Err(format!("test \"{about}\" says neither below nor above; give one, or decides = false"));
-    }
-    Ok(())
+fn check_test(test: &ClaimTest) -> Result<(), FeatureError> {
+    let wrong = match test {
+        ClaimTest { same_system_calls: true, b: None, .. } => FeatureError::CallsAlone,
+        ClaimTest { same_system_calls: true, .. } => return Ok(()),
+        ClaimTest { than: Some(_), b: None, .. } => FeatureError::RatioAlone,
+        ClaimTest { decides: true, below: None, above: None, .. } => FeatureError::Unbounded,
+        _ => return Ok(()),
+    };
+    Err(wrong(test.about.clone()))
 }
 
 /// The cells of which a test takes the time of the sender alone, as indices.

@@ -346,7 +346,7 @@ impl<'a> Experiment<'a> {
             cells.iter_mut().for_each(|matrix| matrix.batch = longest);
             for condition in &conditions {
                 let own = conditions::cells(replication, condition, run.software, published);
-                let own = own.map_err(LabError::Refused)?;
+                let own = own.map_err(|error| LabError::Refused(error.to_string()))?;
                 cells.extend(own.into_iter().map(|matrix| Matrix { batch: condition.batch, ..matrix }));
             }
             let job = Job { batch, ..job_of(&peers::usable(&cells, &run.peers)?, &run.peers)? };

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{About, Contrasts, Lab, LabError, PlanSettings, document};
+use ipcost_lab::{About, Contrasts, EngineError, Lab, LabError, PlanSettings, document};
 use ipcost_model::units::duration_text;
 use ipcost_model::{
     ContrastRecord, Document, Job, LatencyMode, Matrix, Metric, Pattern, Placement, Size, Stopped,
@@ -18,9 +18,10 @@ use super::{SWEEP_SCHEMA, SizeSweep, SweepPoint, crossings, first_sizes, next_si
 
 /// Intervals at the most, one for each measurement of a size; they share alpha whether they are drawn or not.
 const FAMILY: u32 = 24;
-/// The share of the budget for the first grid, and of what is left for each step after it.
+/// The share of the budget for the first grid, and of what is left for each step after it, and for the last.
 const FIRST: f64 = 0.4;
 const LATER: f64 = 0.5;
+const ALL: f64 = 1.0;
 
 /// What `sweep size` was asked to do.
 #[derive(Debug, Clone)]
@@ -47,84 +48,29 @@ pub fn sizes(
     tell: &mut dyn FnMut(&str),
     observer: &mut dyn FnMut(About) -> Box<dyn Observer>,
 ) -> Result<Searched, LabError> {
-    let (a, b) = pair(request)?;
-    let lab = Lab::open(&job(request, (a, b), &[request.from], request.budget), tell)?;
-    let began = Instant::now();
+    let pair = pair(request)?;
+    let lab = Lab::open(&job(request, pair, &[request.from], request.budget), tell)?;
     let seed = request.seed.unwrap_or_else(fresh_seed);
-    let mut points: Vec<SweepPoint> = Vec::new();
-    let mut documents: Vec<Document> = Vec::new();
-    let mut sizes = first_sizes(request.from, request.to);
-    let mut failure = None;
-    let mut out_of_budget = false;
-    let mut intervals = 0;
-    // All that is left goes to the same sizes where the machine was too slow for what was foreseen, or nothing else is left to narrow.
-    let mut is_last = false;
-    while !sizes.is_empty() {
-        let left = request.budget.saturating_sub(began.elapsed());
-        let share = left.mul_f64(match intervals {
-            0 => FIRST,
-            _ if is_last => 1.0,
-            _ => LATER,
-        });
-        let job = job(request, (a, b), &sizes, share);
-        // Every size of the whole sweep shares alpha, not only those of this step.
-        let settings =
-            PlanSettings { family: Some(FAMILY), ..PlanSettings::of(&job, seed + intervals as u64) };
-        let plan = match plan_of(&lab, &job, &settings) {
-            Ok(plan) => plan,
-            // What is left is too short for another step; what has been measured stands.
-            Err(Unplanned::TooShort(_)) if !points.is_empty() => {
-                out_of_budget = true;
-                break;
-            }
-            Err(Unplanned::TooShort(enough)) => {
-                return Err(wrong(format!(
-                    "a budget of {} is too short for the first sizes; give --budget {}s",
-                    duration_text(request.budget),
-                    (enough as f64 / FIRST).ceil()
-                )));
-            }
-            Err(Unplanned::Other(error)) => return Err(error),
-        };
-        let about = about(&job, plan.seed);
-        let mut watching = observer(about.clone());
-        let (mut outcome, _) = lab.run(plan, &Contrasts, interrupt, |_| &mut *watching)?;
-        failure = outcome.failure.take();
-        let document = document(outcome, about);
-        let ended = failure.is_some() || document.stopped == Stopped::Interrupted;
-        intervals += sizes.len();
-        let found = measured(&document, (a, b));
-        points.retain(|point| !found.iter().any(|found| found.size == point.size));
-        points.extend(found);
-        points.sort_by_key(|point| point.size);
-        if document.schedule.epochs > 0 {
-            documents.push(document);
-        }
-        if ended {
-            break;
-        }
-        if is_last {
-            // A crossing that only the last step has found is as wide as it was.
-            out_of_budget = !next_sizes(&points, 1.0 + request.resolution).is_empty();
-            break;
-        }
-        if !unknown(&points) {
-            sizes = next_sizes(&points, 1.0 + request.resolution);
-        }
-        if unknown(&points) || sizes.is_empty() {
-            is_last = true;
-            sizes = open_sizes(&points);
-        }
-        if intervals + sizes.len() > FAMILY as usize {
-            out_of_budget = true;
-            break;
-        }
-    }
+    let mut search = SizeSearch {
+        request,
+        pair,
+        lab,
+        interrupt,
+        observer,
+        seed,
+        began: Instant::now(),
+        points: Vec::new(),
+        documents: Vec::new(),
+        failure: None,
+        intervals: 0,
+    };
+    let out_of_budget = search.narrow()?;
+    let SizeSearch { began, points, documents, failure, .. } = search;
     let sweep = SizeSweep {
         schema: SWEEP_SCHEMA.to_owned(),
         pattern: request.pattern,
-        a: a.to_owned(),
-        b: b.to_owned(),
+        a: pair.0.to_owned(),
+        b: pair.1.to_owned(),
         elapsed_s: began.elapsed().as_secs_f64(),
         family: FAMILY,
         crossings: crossings(&points),
@@ -132,6 +78,85 @@ pub fn sizes(
         out_of_budget,
     };
     Ok(Searched { document: of_runs(documents).map(|document| answered(document, &sweep)), failure })
+}
+
+struct SizeSearch<'a> {
+    request: &'a SizeRequest,
+    pair: (&'a str, &'a str),
+    lab: Lab,
+    interrupt: &'a Interrupt,
+    observer: &'a mut dyn FnMut(About) -> Box<dyn Observer>,
+    seed: u64,
+    began: Instant,
+    points: Vec<SweepPoint>,
+    documents: Vec<Document>,
+    failure: Option<EngineError>,
+    /// How many were drawn so far.
+    intervals: usize,
+}
+
+impl SizeSearch<'_> {
+    /// Measures until nothing is left to narrow, or something failed; whether the budget ended before.
+    fn narrow(&mut self) -> Result<bool, LabError> {
+        let mut sizes = first_sizes(self.request.from, self.request.to);
+        let mut share = FIRST;
+        while !sizes.is_empty() {
+            match self.measure(&sizes, share) {
+                // What is left is too short for another step; what has been measured stands.
+                Err(Unplanned::TooShort(_)) if !self.points.is_empty() => return Ok(true),
+                Err(Unplanned::TooShort(enough)) => {
+                    return Err(wrong(format!(
+                        "a budget of {} is too short for the first sizes; give --budget {}s",
+                        duration_text(self.request.budget),
+                        (enough as f64 / FIRST).ceil()
+                    )));
+                }
+                Err(Unplanned::Other(error)) => return Err(error),
+                Ok(has_ended) if has_ended => return Ok(false),
+                Ok(_) => {}
+            }
+            let next = next_sizes(&self.points, 1.0 + self.request.resolution);
+            if share >= ALL {
+                // A crossing that only the last step has found is as wide as it was.
+                return Ok(!next.is_empty());
+            }
+            // All that is left goes to the same sizes where the machine was too slow for what was foreseen, or nothing else is left to
+            // narrow.
+            (sizes, share) = match unknown(&self.points) || next.is_empty() {
+                true => (open_sizes(&self.points), ALL),
+                false => (next, LATER),
+            };
+            if self.intervals + sizes.len() > FAMILY as usize {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Measures these sizes in a share of the time that is left; whether the run was interrupted or failed.
+    fn measure(&mut self, sizes: &[u64], share: f64) -> Result<bool, Unplanned> {
+        let left = self.request.budget.saturating_sub(self.began.elapsed());
+        let job = job(self.request, self.pair, sizes, left.mul_f64(share));
+        // Every size of the whole sweep shares alpha, not only those of this step.
+        let own = PlanSettings::of(&job, self.seed + self.intervals as u64);
+        let plan = plan_of(&self.lab, &job, &PlanSettings { family: Some(FAMILY), ..own })?;
+        let about = about(&job, plan.seed);
+        let mut watching = (self.observer)(about.clone());
+        let ran = self.lab.run(plan, &Contrasts, self.interrupt, |_| &mut *watching);
+        let (mut outcome, _) = ran.map_err(|error| Unplanned::Other(error.into()))?;
+        self.failure = outcome.failure.take();
+        let document = document(outcome, about);
+        let has_ended = self.failure.is_some() || document.stopped == Stopped::Interrupted;
+        self.intervals += sizes.len();
+        let found = measured(&document, self.pair);
+        self.points.retain(|point| !found.iter().any(|found| found.size == point.size));
+        self.points.extend(found);
+        self.points.sort_by_key(|point| point.size);
+        if document.schedule.epochs > 0 {
+            self.documents.push(document);
+        }
+        Ok(has_ended)
+    }
 }
 
 /// Whether no size has an interval yet.

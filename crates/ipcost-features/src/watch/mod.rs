@@ -2,6 +2,7 @@
 
 mod conversation_figures;
 mod conversation_state;
+mod description;
 mod evidence;
 mod findings;
 mod history;
@@ -17,6 +18,7 @@ mod sampled;
 mod sampling;
 mod state;
 mod tcp_table;
+mod unseen;
 mod what_if;
 
 pub use self::conversation_figures::ConversationFigures;

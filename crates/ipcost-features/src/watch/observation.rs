@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::time::Duration;
 
-use ipcost_sys::observed::{Connected, CountedCalls, Held, Program, TcpSocket, UdpSocket, UnixSocket};
+use ipcost_sys::observed::{
+    Connected, CountedCalls, Held, Program, SampleError, TcpSocket, UdpSocket, UnixSocket,
+};
 
 use ipcost_sys::sockets::LocalPorts;
 
@@ -25,6 +27,11 @@ pub enum WatchError {
     /// A process of another user was asked for.
     #[error("process {0} is another user's; run as root to see what it says")]
     NotYours(u32),
+    /// Calls cannot be sampled.
+    #[error(transparent)]
+    NoSamples(#[from] SampleError),
+    #[error("strace is attached instead")]
+    TracedInstead,
 }
 
 /// All that is seen at a moment, and was counted and sampled since the one before.

@@ -67,13 +67,13 @@ struct AttachedTrace {
     /// Counts what goes over what the kernel itself does not count.
     counter: Option<CallCounter>,
     /// What samples calls, or why nothing does.
-    sampling: Result<Sampling, String>,
+    sampling: Result<Sampling, WatchError>,
 }
 
 impl AttachedTrace {
     fn attach() -> Self {
         let counter = CallCounter::open().ok();
-        let sampling = Sampling::start(counter.is_some()).map_err(|error| error.to_string());
+        let sampling = Sampling::start(counter.is_some()).map_err(WatchError::from);
         Self { connecting: Connecting::open().ok(), counter, sampling }
     }
 }
@@ -125,15 +125,15 @@ impl WatchObserver {
         }
     }
 
-    /// Stops sampling calls, and says why there is no sample from now on.
-    pub fn stop_sampling(&mut self, why: &str) {
+    /// Stops sampling calls, since strace is attached instead.
+    pub fn stop_sampling(&mut self) {
         if let Some(attached) = &mut self.attached {
-            attached.sampling = Err(why.to_owned());
+            attached.sampling = Err(WatchError::TracedInstead);
         }
     }
 
     /// Why no calls are sampled, if none are.
-    pub fn why_no_samples(&self) -> Option<&String> {
+    pub fn why_no_samples(&self) -> Option<&WatchError> {
         self.attached.as_ref()?.sampling.as_ref().err()
     }
 
@@ -318,22 +318,21 @@ impl WatchObserver {
 
     /// What this user may not see, and what would allow it.
     pub fn unseen(&self) -> Vec<Unseen> {
-        let mut found = Vec::new();
-        if !self.sees_closing {
-            found.push(Unseen {
-                what: "Connections that close between two looks".to_owned(),
-                why: "the kernel tells only root of them".to_owned(),
-                remedy: "Run as root to count them".to_owned(),
-            });
-        }
-        if !self.closed_networks.is_empty() {
-            found.push(Unseen {
-                what: counted(self.closed_networks.len() as u64, "other network namespace"),
-                why: "this user may not enter them".to_owned(),
-                remedy: "Run as root to see the containers' connections".to_owned(),
-            });
-        }
-        found
+        let networks = self.closed_networks.len() as u64;
+        let closing = Unseen::new(
+            "Connections that close between two looks",
+            "the kernel tells only root of them",
+            "Run as root to count them",
+        );
+        let others = Unseen::new(
+            counted(networks, "other network namespace"),
+            "this user may not enter them",
+            "Run as root to see the containers' connections",
+        );
+        [(!self.sees_closing, closing), (networks > 0, others)]
+            .into_iter()
+            .filter_map(|(is_so, unseen)| is_so.then_some(unseen))
+            .collect()
     }
 }
 

@@ -82,7 +82,7 @@ pub fn look_closely(
     }
     state.observe(observer.observe()?);
     // Calls that strace makes slow are not to be sampled.
-    observer.stop_sampling("strace is attached instead");
+    observer.stop_sampling();
     let between = |state: &WatchState| -> Option<ConversationFigures> {
         let is_other = |figures: &ConversationFigures| {
             let sides = [&figures.conversation.client, &figures.conversation.server];

@@ -290,16 +290,7 @@ impl CallSamples {
                 _ => {}
             }
             if call.call.starts_with("accept") && call.result >= 0 {
-                let new = (process, i32::try_from(call.result).unwrap_or(-1));
-                self.close(new);
-                self.still_closed.remove(&new);
-                self.accepted.insert(new, call.descriptor);
-                let held = resolver.held(at, call, self.closed.contains(&at));
-                for (key, is_client) in
-                    held.iter().flat_map(|held| resolver.ends(process, held, CallDirection::In))
-                {
-                    conversations.entry(key).or_default().sampled[place(is_client)].accepted += weight;
-                }
+                self.count_accepted(at, call, weight, resolver, conversations);
             }
             if !matches!(call.direction, CallDirection::In | CallDirection::Out) || call.descriptor < 0 {
                 continue;
@@ -328,6 +319,24 @@ impl CallSamples {
             if !ends.is_empty() {
                 self.count(at, call, weight, ends, conversations);
             }
+        }
+    }
+
+    fn count_accepted(
+        &mut self,
+        at: ProcessDescriptor,
+        call: &MovedCall,
+        weight: f64,
+        resolver: &Resolver<'_>,
+        conversations: &mut Conversations,
+    ) {
+        let new = (at.0, i32::try_from(call.result).unwrap_or(-1));
+        self.close(new);
+        self.still_closed.remove(&new);
+        self.accepted.insert(new, call.descriptor);
+        let held = resolver.held(at, call, self.closed.contains(&at));
+        for (key, is_client) in held.iter().flat_map(|held| resolver.ends(at.0, held, CallDirection::In)) {
+            conversations.entry(key).or_default().sampled[place(is_client)].accepted += weight;
         }
     }
 

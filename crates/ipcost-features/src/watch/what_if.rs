@@ -18,7 +18,7 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::running::{Depth, program_of};
 use serde::{Deserialize, Serialize};
 
-use super::conversation_figures::TICKS_PER_S;
+use super::description::TICKS_PER_S;
 use super::{Conversation, ConversationPattern, WatchedTransport};
 
 /// How long the measurement may take.
@@ -100,8 +100,6 @@ impl WhatIf {
         if conversation.medium == WatchedTransport::Shm {
             return Err(unlike("nothing tells when they touch their shared memory"));
         }
-        let mut notes = Vec::new();
-        let (sent, answered) = sizes(conversation);
         let pattern = match manner {
             ConversationPattern::Requests => Pattern::Rr,
             ConversationPattern::Connections => Pattern::Connect,
@@ -109,9 +107,11 @@ impl WhatIf {
             ConversationPattern::Idle => return Err(unlike("it moved nothing while it was looked at")),
         };
         let present = conversation.medium.name().to_owned();
-        let mut all = vec![present.clone()];
-        all.extend(transports.iter().filter(|transport| **transport != present).cloned());
+        let others = transports.iter().filter(|transport| **transport != present).cloned();
+        let all: Vec<String> = std::iter::once(present.clone()).chain(others).collect();
         let at_once = at_once(conversation);
+        let (sent, answered) = sizes(conversation);
+        let mut notes = Vec::new();
         let mut matrix = Matrix {
             transport: all.into(),
             pattern: vec![pattern].into(),
@@ -122,41 +122,20 @@ impl WhatIf {
             ..Matrix::default()
         };
         match pattern {
-            Pattern::Stream => {
-                // It goes on. An option that acts on no cell would be refused.
-                if matrix.transport.0.iter().any(|transport| has_long_transfers(transport)) {
-                    let steady = OptionName::find(STEADY).expect("an option of the catalogue");
-                    matrix.options.0.insert(steady, vec![OptionValue::Bool(true)]);
-                }
-                // The direction is turned round where the server is the one that sends.
-                if conversation.back.map_or(0.0, |flow| flow.bytes_per_s)
-                    > conversation.there.map_or(0.0, |flow| flow.bytes_per_s)
-                {
-                    notes.push("the server's stream is measured as one of the client".to_owned());
-                }
-            }
+            Pattern::Stream => notes.extend(set_stream(conversation, &mut matrix)),
             _ => {
-                if answered == 0 {
-                    notes.push("nothing is answered, and a reply of a byte is measured".to_owned());
-                }
+                let is_unanswered = answered == 0;
+                notes.extend(
+                    is_unanswered
+                        .then(|| "nothing is answered, and a reply of a byte is measured".to_owned()),
+                );
                 matrix.reply = vec![Size(answered.max(1))].into();
             }
         }
         if pattern == Pattern::Rr
             && let Some(pause) = pause(conversation, at_once)
         {
-            let shown = pause.min(LONGEST_PAUSE);
-            if shown < pause {
-                notes.push(format!(
-                    "each connection asks after {} and is measured as if after {}",
-                    text(pause),
-                    text(shown)
-                ));
-            }
-            let value = OptionValue::Int(shown.as_nanos() as u64);
-            if let Ok(name) = OptionName::find(THINK) {
-                matrix.options.0.insert(name, vec![value]);
-            }
+            notes.extend(set_pause(pause, &mut matrix));
         }
         if conversation.slowed {
             notes.push("the pace was seen while strace made the calls slower".to_owned());
@@ -231,6 +210,29 @@ impl WhatIf {
     }
 }
 
+/// A stream goes on; the direction is turned round where the server is the one that sends, which is noted.
+fn set_stream(conversation: &Conversation, matrix: &mut Matrix) -> Option<String> {
+    // An option that acts on no cell would be refused.
+    if matrix.transport.0.iter().any(|transport| has_long_transfers(transport)) {
+        let steady = OptionName::find(STEADY).expect("an option of the catalogue");
+        matrix.options.0.insert(steady, vec![OptionValue::Bool(true)]);
+    }
+    let bytes = |flow: Option<super::Flow>| flow.map_or(0.0, |flow| flow.bytes_per_s);
+    (bytes(conversation.back) > bytes(conversation.there))
+        .then(|| "the server's stream is measured as one of the client".to_owned())
+}
+
+/// Each connection asks after a pause; it is noted where a shorter one is measured.
+fn set_pause(pause: Duration, matrix: &mut Matrix) -> Option<String> {
+    let shown = pause.min(LONGEST_PAUSE);
+    if let Ok(name) = OptionName::find(THINK) {
+        matrix.options.0.insert(name, vec![OptionValue::Int(shown.as_nanos() as u64)]);
+    }
+    (shown < pause).then(|| {
+        format!("each connection asks after {} and is measured as if after {}", text(pause), text(shown))
+    })
+}
+
 /// The processor time that both sides have taken so far, ticks. One that has ended takes none.
 fn ticks(conversation: &Conversation) -> u64 {
     let sides = [&conversation.client, &conversation.server]
@@ -271,17 +273,10 @@ fn sentences(
     };
     // With several at once, the time of an operation is not what one waits.
     let waits_ns = conversation.waits_ns().filter(|_| at_once == 1);
+    let alike =
+        || cells.iter().filter(|cell| cell.transport != present.transport && cell.connects == connects);
     // What is part of something cannot cost more than all of it.
     if let Some(whole) = waits_ns.filter(|ns| *ns <= wall.median) {
-        let times =
-            cells.iter().filter(|cell| cell.transport != present.transport && cell.connects == connects);
-        let times = times.filter_map(|cell| {
-            let found =
-                cell.ratio.filter(|_| cell.verdict.is_some_and(|verdict| verdict != Verdict::Undecided))?;
-            let within =
-                interval(found.median, found.lo, found.hi).map_or_else(String::new, |it| format!(" ({it})"));
-            Some(format!("Over {} it costs {} ×{within} of that.", cell.transport, ratio(found.median)))
-        });
         let beside = if beside_load { " beside the load of these programs" } else { "" };
         let no_answer = format!(
             "{}: {what} took {} over {}{beside}, more than the {} that the client was seen to wait in all: what the hop costs it is not known; measure again when the machine is quiet.",
@@ -290,7 +285,7 @@ fn sentences(
             conversation.medium,
             time(whole),
         );
-        return std::iter::once(no_answer).chain(times).collect();
+        return std::iter::once(no_answer).chain(alike().filter_map(times)).collect();
     }
     let whole = match (at_once, waits_ns) {
         (1, Some(ns)) => format!(" of the {} that the client waits", time(ns)),
@@ -304,8 +299,7 @@ fn sentences(
         time(wall.median),
         interval_of(wall),
     )];
-    let others = cells.iter().filter(|cell| cell.transport != present.transport && cell.connects == connects);
-    said.extend(others.map(|cell| other(conversation, cell, present, wall, waits_ns)));
+    said.extend(alike().map(|cell| other(conversation, cell, present, wall, waits_ns)));
     let kept = cells.iter().find(|cell| connects && cell.transport == present.transport && !cell.connects);
     if let Some(kept) = kept.and_then(|cell| cell.wall_ns) {
         let saved = time(wall.median - kept.median);
@@ -322,6 +316,18 @@ fn sentences(
     said
 }
 
+/// How many times as much another transport costs, where that is known.
+fn times(cell: &WhatIfCell) -> Option<String> {
+    let found = cell.ratio.filter(|_| cell.verdict.is_some_and(|verdict| verdict != Verdict::Undecided))?;
+    Some(format!("Over {} it costs {} of that.", cell.transport, figures(found)))
+}
+
+fn figures(found: Estimate) -> String {
+    let within =
+        interval(found.median, found.lo, found.hi).map_or_else(String::new, |within| format!(" ({within})"));
+    format!("{} ×{within}", ratio(found.median))
+}
+
 /// What another transport would change.
 fn other(
     conversation: &Conversation,
@@ -334,9 +340,7 @@ fn other(
     let (Some(times), Some(verdict)) = (cell.ratio, cell.verdict) else {
         return format!("Over {over} it could not be measured.");
     };
-    let within =
-        interval(times.median, times.lo, times.hi).map_or_else(String::new, |within| format!(" ({within})"));
-    let figures = format!("{} ×{within}", ratio(times.median));
+    let figures = figures(times);
     match verdict {
         Verdict::Undecided => {
             return format!(

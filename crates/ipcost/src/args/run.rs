@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use ipcost_features::FeatureError;
 use ipcost_features::history::check_run_name;
 use ipcost_model::LatencyMode;
 use ipcost_model::units::parse_duration;
@@ -76,6 +77,6 @@ pub struct RunArgs {
     pub redacting: Redacting,
 }
 
-pub(super) fn parse_name(name: &str) -> anyhow::Result<String> {
-    check_run_name(name).map(|()| name.to_owned()).map_err(anyhow::Error::msg)
+pub(super) fn parse_name(name: &str) -> Result<String, FeatureError> {
+    check_run_name(name).map(|()| name.to_owned())
 }

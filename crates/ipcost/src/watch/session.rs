@@ -79,7 +79,7 @@ impl WatchSession {
             return Ok(());
         }
         // Windows of calls that are slow would say what strace costs.
-        self.observer.stop_sampling("strace is attached instead");
+        self.observer.stop_sampling();
         // Not even a quiet watch makes a program slower in silence.
         let traced = trace_calls(&self.state, &processes, interrupt, &mut |text| note(text))
             .map_err(|error| Problem::failed(error.into()))?;

@@ -9,6 +9,7 @@ use ipcost_model::{Document, Host, PlannedCell};
 use ipcost_stats::{SpreadBetweenRuns, epoch_interval, epochs_to_expect, median, student_quantile};
 
 use super::Baselines;
+use crate::FeatureError;
 use crate::check::BetweenRuns;
 use crate::compare::{ComparedBy, PastFigures, SpreadSource};
 
@@ -34,10 +35,10 @@ impl Then {
         planned: &PlannedCell,
         by: ComparedBy,
         baselines: &Baselines,
-    ) -> Result<Option<Self>, String> {
+    ) -> Result<Option<Self>, FeatureError> {
         let (mut names, mut runs, mut modes) = (Vec::new(), Vec::new(), 0.0f64);
         for (name, document) in documents {
-            let found = logs(document, planned, by).map_err(|reason| format!("{name}: {reason}"))?;
+            let found = logs(document, planned, by).map_err(|error| error.at(*name))?;
             let Some((logs, apart)) = found else { continue };
             names.push(*name);
             runs.push(logs);
@@ -179,14 +180,11 @@ fn logs(
     document: &Document,
     planned: &PlannedCell,
     by: ComparedBy,
-) -> Result<Option<(Vec<f64>, f64)>, String> {
+) -> Result<Option<(Vec<f64>, f64)>, FeatureError> {
     let found = document.cells.iter().enumerate().find(|(_, cell)| cell.id == planned.id);
     let Some((index, cell)) = found else { return Ok(None) };
     if let Some((what, there, here)) = cell.difference(planned) {
-        return Err(format!(
-            "its cell {} is another: {what} {there} there, {here} here; record it again, or rename the cell",
-            cell.id
-        ));
+        return Err(FeatureError::OtherCell { cell: cell.id.clone(), what, there, here });
     }
     let logs = by.logs(document, &Batches::new(&document.samples, document.cells.len()), index);
     Ok((!logs.is_empty()).then(|| (logs, by.modes_apart(cell))))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ipcost_model::Document;
 
+use crate::FeatureError;
 use crate::compare::{DEFAULT_SPREAD, PastRuns};
 
 /// What claims about a baseline compare with.
@@ -25,17 +26,19 @@ impl Default for Baselines {
 
 impl Baselines {
     /// Some of the documents.
-    pub(super) fn named<'a>(&'a self, names: &'a [String]) -> Result<Vec<(&'a str, &'a Document)>, String> {
+    pub(super) fn named<'a>(
+        &'a self,
+        names: &'a [String],
+    ) -> Result<Vec<(&'a str, &'a Document)>, FeatureError> {
         let mut found: Vec<(&str, &Document)> = Vec::new();
         for name in names {
-            let document = self.documents.get(name).ok_or_else(|| format!("{name} has not been read"))?;
+            let document =
+                self.documents.get(name).ok_or_else(|| FeatureError::BaselineUnread(name.clone()))?;
             let twin = found
                 .iter()
                 .find(|(_, other)| (&other.started, other.seed) == (&document.started, document.seed));
             if let Some((other, _)) = twin {
-                return Err(format!(
-                    "{other} and {name} are the same run; baselines are runs that were measured independently"
-                ));
+                return Err(FeatureError::SameRun { one: (*other).to_owned(), other: name.clone() });
             }
             found.push((name, document));
         }

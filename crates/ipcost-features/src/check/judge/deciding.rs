@@ -5,45 +5,21 @@ use ipcost_model::{LatencyMode, Metric, Percentile};
 use ipcost_stats::{epochs_to_exclude, median};
 
 use super::{CellTest, CellTestThan, MeasuredCells};
+use crate::FeatureError;
 use crate::check::{CheckedTest, ClaimMetric, Level};
 use crate::claims::{Bounded, ClaimBounds, ClaimedValue};
 use ipcost_model::ClaimVerdict;
 
 /// Decides one test at `level`.
 pub(super) fn decide_test(test: &CellTest, measured: &MeasuredCells<'_>, level: f64) -> CheckedTest {
-    let id = |cell: usize| measured.cells[cell].id.clone();
-    let mut checked = CheckedTest {
-        host: None,
-        cell: id(test.cell),
-        against: None,
-        baseline: None,
-        between_runs: None,
-        level: Level::Cell,
-        metric: test.metric,
-        value: None,
-        lo: None,
-        hi: None,
-        at_most: test.at_most,
-        at_least: test.at_least,
-        word: ClaimVerdict::Open,
-        reason: test.hopeless.clone(),
-        likely_budget_s: None,
-    };
-    match &test.than {
-        CellTestThan::Nothing => {}
-        CellTestThan::Cell(other) => checked.against = Some(id(*other)),
-        CellTestThan::Baseline(then) => {
-            checked.baseline = Some(then.name.clone());
-            checked.between_runs = Some(then.between_runs(level));
-        }
-    }
+    let mut checked = unmeasured(test, measured, level);
     if measured.epochs == 0 || measured.cells[test.cell].unavailable.is_some() {
         return checked;
     }
     let logs = match log_values(measured, test) {
         Ok(logs) => logs,
-        Err(reason) => {
-            checked.reason.get_or_insert(reason);
+        Err(error) => {
+            checked.reason.get_or_insert_with(|| error.to_string());
             return checked;
         }
     };
@@ -74,6 +50,37 @@ pub(super) fn decide_test(test: &CellTest, measured: &MeasuredCells<'_>, level: 
     checked
 }
 
+/// A test of which nothing is known yet.
+fn unmeasured(test: &CellTest, measured: &MeasuredCells<'_>, level: f64) -> CheckedTest {
+    let id = |cell: usize| measured.cells[cell].id.clone();
+    let mut checked = CheckedTest {
+        host: None,
+        cell: id(test.cell),
+        against: None,
+        baseline: None,
+        between_runs: None,
+        level: Level::Cell,
+        metric: test.metric,
+        value: None,
+        lo: None,
+        hi: None,
+        at_most: test.at_most,
+        at_least: test.at_least,
+        word: ClaimVerdict::Open,
+        reason: test.hopeless.clone(),
+        likely_budget_s: None,
+    };
+    match &test.than {
+        CellTestThan::Nothing => {}
+        CellTestThan::Cell(other) => checked.against = Some(id(*other)),
+        CellTestThan::Baseline(then) => {
+            checked.baseline = Some(then.name.clone());
+            checked.between_runs = Some(then.between_runs(level));
+        }
+    }
+    checked
+}
+
 /// Forecasts above this number of epochs are not reported.
 const MOST_LIKELY: u32 = 200_000;
 
@@ -92,7 +99,7 @@ fn likely_epochs(test: &CellTest, logs: &[f64], interval: Option<(f64, f64)>, le
 }
 
 /// The logarithm of what a test is about, an epoch each.
-fn log_values(measured: &MeasuredCells<'_>, test: &CellTest) -> Result<Vec<f64>, String> {
+fn log_values(measured: &MeasuredCells<'_>, test: &CellTest) -> Result<Vec<f64>, FeatureError> {
     let batches = &measured.batches;
     let bytes = |cell: usize| (measured.cells[cell].cell.bytes_per_op() as f64).ln();
     let costs = |metric: Metric| match test.than {
@@ -114,13 +121,10 @@ fn log_values(measured: &MeasuredCells<'_>, test: &CellTest) -> Result<Vec<f64>,
         (None, _) => costs(Metric::Wall),
     };
     if found.is_empty() {
-        let why = match test.metric {
-            ClaimMetric::Cpu => {
-                "in an epoch it used no processor time that the kernel counted; give longer batches (batch = \"200ms\")"
-            }
-            _ => "an epoch has no cost of it",
-        };
-        return Err(why.to_owned());
+        return Err(match test.metric {
+            ClaimMetric::Cpu => FeatureError::NoCpuTime,
+            _ => FeatureError::NoCost,
+        });
     }
     Ok(found)
 }
@@ -130,7 +134,7 @@ fn log_percentiles(
     measured: &MeasuredCells<'_>,
     test: &CellTest,
     percentile: Percentile,
-) -> Result<Vec<f64>, String> {
+) -> Result<Vec<f64>, FeatureError> {
     for cell in test.cells() {
         let fewest = measured.percentiles[cell].iter().map(|epoch| epoch.count).min();
         if fewest.is_none_or(|fewest| fewest < percentile.least_ops()) {
@@ -146,25 +150,25 @@ fn log_percentiles(
 }
 
 /// Why epochs do not give a percentile, `fewest` being the operations of the smallest, and what would.
-fn too_few(measured: &MeasuredCells<'_>, cell: usize, percentile: Percentile, fewest: Option<u64>) -> String {
+fn too_few(
+    measured: &MeasuredCells<'_>,
+    cell: usize,
+    percentile: Percentile,
+    fewest: Option<u64>,
+) -> FeatureError {
     /// Batches of one length do not all have as many operations.
     const ROOM: f64 = 1.2;
     let planned = &measured.cells[cell];
-    let (id, title, least) = (&planned.id, percentile.title(), percentile.least_ops());
+    let cell = planned.id.clone();
     let fewest = match fewest {
-        None => return format!("the document has no percentiles of {id} by epoch; measure it again"),
-        Some(0) => return format!("the client of {id} gives no latencies"),
+        None => return FeatureError::NoPercentiles(cell),
+        Some(0) => return FeatureError::NoLatencies(cell),
         Some(fewest) => fewest,
     };
-    let lower = Percentile::highest_of(fewest)
-        .map_or_else(String::new, |lower| format!("; metric = \"{lower}\" would do"));
-    let more = if planned.cell.pace().is_paced() || measured.latency == LatencyMode::Inline {
-        let longer_ms = measured.batch_ms * ROOM * least as f64 / fewest as f64;
-        format!("longer batches have more: batch = \"{}\"", batch_text(longer_ms))
-    } else {
-        "latency = \"inline\" samples the timed batches, which are longer".to_owned()
-    };
-    format!("an epoch samples {fewest} operations of {id}, and {title} takes {least}{lower}; {more}")
+    let samples_batches = planned.cell.pace().is_paced() || measured.latency == LatencyMode::Inline;
+    let longer_ms = measured.batch_ms * ROOM * percentile.least_ops() as f64 / fewest as f64;
+    let batch = samples_batches.then(|| batch_text(longer_ms));
+    FeatureError::TooFewSampled { cell, percentile, fewest, batch }
 }
 
 /// A length of batches as people type it, rounded up.

@@ -4,6 +4,7 @@ use ipcost_lab::planning::DEFAULT_MARGIN;
 use ipcost_model::{Document, JobFileError, LatencyMode, Pattern, PlannedCell, Point};
 
 use super::{AskedClaim, Baselines, CellTest, CellTestThan, Questions, Then, level_of};
+use crate::FeatureError;
 use crate::ab::pairs;
 use crate::check::{ClaimMetric, ClaimsFile, Located, ProjectClaim, Reference, TextPosition, WrittenBound};
 use crate::claims::CellName;
@@ -76,8 +77,7 @@ impl Preparation<'_> {
             }
             Reference::Arms(place) => self.of_arms(claim, *place)?,
             Reference::Baseline(names) => {
-                let error = |message| names.place.error(message);
-                self.of_baseline(claim, &names.value, cell).map_err(error)?
+                self.of_baseline(claim, &names.value, cell).map_err(|error| names.place.error(error))?
             }
         };
         let mut tests = Vec::new();
@@ -152,7 +152,7 @@ impl Preparation<'_> {
         claim: &ProjectClaim,
         names: &[String],
         cell: Option<usize>,
-    ) -> Result<Vec<(usize, CellTestThan)>, String> {
+    ) -> Result<Vec<(usize, CellTestThan)>, FeatureError> {
         let documents = self.baselines.named(names)?;
         let name = names.join(", ");
         let by = claim.metric.compared_by();
@@ -160,7 +160,7 @@ impl Preparation<'_> {
         for index in cell.map_or(0..self.cells.len(), |cell| cell..cell + 1) {
             match Then::of(&documents, &self.cells[index], by, self.baselines)? {
                 Some(then) => found.push((index, CellTestThan::Baseline(then))),
-                None => lacking.push(self.cells[index].id.as_str()),
+                None => lacking.push(self.cells[index].id.clone()),
             }
         }
         let has_cell = |(_, run): &(&str, &Document)| run.cells.iter().any(|cell| cell.id == lacking[0]);
@@ -168,21 +168,11 @@ impl Preparation<'_> {
             && found.is_empty()
             && documents.iter().any(has_cell)
         {
-            return Err(format!(
-                "{name} does not have {} of {} by epoch: an epoch has less than {} operations of it, or an earlier version wrote it; record it again with ipcost check --record",
-                percentile.title(),
-                lacking.join(", "),
-                percentile.least_ops()
-            ));
+            return Err(FeatureError::BaselineLacksPercentile { name, percentile, lacking });
         }
         if found.is_empty() {
-            let has: Vec<&str> =
-                documents.iter().flat_map(|(_, run)| &run.cells).map(|cell| cell.id.as_str()).collect();
-            return Err(format!(
-                "{name} has not measured {}; it has {}; record it again with ipcost check --record",
-                lacking.join(", "),
-                has.join(", ")
-            ));
+            let has = documents.iter().flat_map(|(_, run)| &run.cells).map(|cell| cell.id.clone()).collect();
+            return Err(FeatureError::BaselineLacks { name, lacking, has });
         }
         if !lacking.is_empty() {
             let line = claim.place.line;
@@ -194,34 +184,27 @@ impl Preparation<'_> {
         Ok(found)
     }
 
-    fn check_latency(&self, test: &CellTest) -> Result<(), String> {
-        if test.metric.percentile().is_none() {
+    fn check_latency(&self, test: &CellTest) -> Result<(), FeatureError> {
+        let metric = test.metric;
+        if metric.percentile().is_none() {
             return Ok(());
         }
-        let title = test.metric.title();
         // Where a cell keeps a pace, each operation is timed by itself, and each message of a stream one way.
         for planned in test.cells().map(|cell| &self.cells[cell]).filter(|cell| !cell.cell.pace().is_paced())
         {
             if self.latency == LatencyMode::Off {
-                return Err(format!(
-                    "{title} is a latency, and latency = \"off\" samples none; take that setting out"
-                ));
+                return Err(FeatureError::LatencyOff(metric));
             }
             if planned.cell.pattern == Pattern::Stream {
-                return Err(format!(
-                    "{title} is a latency of single operations, and {} is a stream, which has none; use wall",
-                    planned.id
-                ));
+                return Err(FeatureError::LatencyOfStream { metric, cell: planned.id.clone() });
             }
         }
         let CellTestThan::Cell(other) = test.than else { return Ok(()) };
         let [own, other] = [test.cell, other].map(|cell| &self.cells[cell]);
         if own.cell.pace().is_open() != other.cell.pace().is_open() {
             let (open, closed) = if own.cell.pace().is_open() { (own, other) } else { (other, own) };
-            return Err(format!(
-                "{title} of {} counts from when operations were due, and {} is a closed loop, which hides what waits; compare two cells with a rate, or two without",
-                open.id, closed.id
-            ));
+            let (open, closed) = (open.id.clone(), closed.id.clone());
+            return Err(FeatureError::OpenAndClosed { metric, open, closed });
         }
         Ok(())
     }

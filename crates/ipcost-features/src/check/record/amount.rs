@@ -7,6 +7,7 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::ClaimMetric;
+use crate::FeatureError;
 
 /// A number, or a text with a unit.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,31 +18,29 @@ pub(super) enum WrittenAmount {
 
 impl WrittenAmount {
     /// A ratio above 0.
-    pub(super) fn ratio(&self) -> Result<f64, String> {
+    pub(super) fn ratio(&self) -> Result<f64, FeatureError> {
         let value = match self {
             Self::Number(value) => Some(*value),
             Self::Text(text) => text.trim().trim_end_matches('×').trim_end().parse().ok(),
         };
-        let wrong = || format!("{self} is not a ratio; write it as a number above 0, such as 0.9");
+        let wrong = || FeatureError::NotRatio(self.to_string());
         value.filter(|value: &f64| value.is_finite() && *value > 0.0).ok_or_else(wrong)
     }
 
     /// A value in the metric's own unit.
-    pub(super) fn of(&self, metric: ClaimMetric) -> Result<f64, String> {
+    pub(super) fn of(&self, metric: ClaimMetric) -> Result<f64, FeatureError> {
         match (self, metric) {
             (Self::Text(text), _) => parse(metric, text),
             (Self::Number(_), ClaimMetric::OpsPerS | ClaimMetric::BytesPerS) => {
                 parse(metric, &self.to_string())
             }
-            (Self::Number(value), _) => Err(format!(
-                "{value} has no unit; write a time as \"{value}us\", or name the cell it is a ratio to: against = \"…\""
-            )),
+            (Self::Number(value), _) => Err(FeatureError::NoUnit(*value)),
         }
     }
 
     /// A share from 0 on; without a percent sign, below 1.
-    pub(super) fn proportion(&self) -> Result<f64, String> {
-        let wrong = || format!("{self} is not a share; write it as \"5%\" or 0.05");
+    pub(super) fn proportion(&self) -> Result<f64, FeatureError> {
+        let wrong = || FeatureError::NotShare(self.to_string());
         let value = match self {
             Self::Number(value) => Some(*value).filter(|value| *value < 1.0),
             Self::Text(text) => match text.trim().strip_suffix('%') {
@@ -92,7 +91,7 @@ impl<'de> Deserialize<'de> for WrittenAmount {
     }
 }
 
-fn parse(metric: ClaimMetric, text: &str) -> Result<f64, String> {
+fn parse(metric: ClaimMetric, text: &str) -> Result<f64, FeatureError> {
     let value = match metric {
         ClaimMetric::OpsPerS => parse_rate(text),
         ClaimMetric::BytesPerS => parse_throughput(text),
@@ -103,5 +102,5 @@ fn parse(metric: ClaimMetric, text: &str) -> Result<f64, String> {
         | ClaimMetric::P99
         | ClaimMetric::P999 => parse_time_ns(text),
     };
-    value.map_err(|error| error.to_string())
+    Ok(value?)
 }

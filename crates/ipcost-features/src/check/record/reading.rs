@@ -84,33 +84,7 @@ impl ClaimsReading<'_> {
         let raw = raw.into_inner();
         let metric_place = raw.metric.as_ref().map_or(place, |metric| self.place(metric.span().start));
         let metric = raw.metric.map_or(ClaimMetric::Wall, Spanned::into_inner);
-        let reference = match (raw.against, raw.baseline) {
-            (Some(_), Some(baseline)) => {
-                let message = "a claim compares with a cell (against) or with a document (baseline), not with both; make it two claims";
-                return Err(self.located(baseline).place.error(message));
-            }
-            (Some(other), None) => Reference::Cell(self.located(other)),
-            (None, Some(baseline)) => {
-                let Located { value, place } = self.located(baseline);
-                if value.0.is_empty() {
-                    return Err(place.error("the list of baselines is empty; name a document at least"));
-                }
-                Reference::Baseline(Located { value: value.0, place })
-            }
-            (None, None) => Reference::Nothing,
-        };
-        let reference = match raw.arms {
-            Some(arms) if *arms.get_ref() => {
-                let place = self.located(arms).place;
-                if !matches!(reference, Reference::Nothing) {
-                    return Err(place.error(
-                        "a claim compares the two arms, or with a cell or a document; make it two claims",
-                    ));
-                }
-                Reference::Arms(place)
-            }
-            _ => reference,
-        };
+        let reference = self.reference(raw.against, raw.baseline, raw.arms)?;
         let is_baseline = matches!(reference, Reference::Baseline(_));
         // The same cell before and after.
         let of_baseline = is_baseline || matches!(reference, Reference::Arms(_));
@@ -124,28 +98,12 @@ impl ClaimsReading<'_> {
                 format!("against a baseline the metric is a time, and {metric} is a rate; use wall");
             return Err(metric_place.error(message));
         }
-        let bound = |amount: Option<Spanned<WrittenAmount>>| -> Result<Option<WrittenBound>, JobFileError> {
-            let Some(amount) = amount.map(|amount| self.located(amount)) else { return Ok(None) };
-            let ratio = !matches!(reference, Reference::Nothing);
-            let value = if ratio { amount.value.ratio() } else { amount.value.of(metric) };
-            let value = value.map_err(|message| amount.place.error(message))?;
-            Ok(Some(WrittenBound { value, written: amount.value.to_string() }))
-        };
-        let mut at_most = bound(raw.at_most)?;
-        let at_least = bound(raw.at_least)?;
-        if let Some(slower) = raw.slower_by_at_most.map(|slower| self.located(slower)) {
-            if !of_baseline {
-                let message = "slower_by_at_most compares with a baseline or with arm A; add baseline = \"FILE\" or arms = true, or use at_most";
-                return Err(slower.place.error(message));
-            }
-            if at_most.is_some() {
-                return Err(slower
-                    .place
-                    .error("slower_by_at_most and at_most bound the same; give one of them"));
-            }
-            let value = 1.0 + slower.value.proportion().map_err(|message| slower.place.error(message))?;
-            at_most = Some(WrittenBound { value, written: format!("{}", (value * 1e6).round() / 1e6) });
-        }
+        let is_ratio = !matches!(reference, Reference::Nothing);
+        let bound = |amount| self.bound(amount, metric, is_ratio);
+        let at_most = raw.at_most.map(bound).transpose()?;
+        let at_least = raw.at_least.map(bound).transpose()?;
+        let slower = raw.slower_by_at_most.map(|slower| self.slower(slower, of_baseline, at_most.is_some()));
+        let at_most = slower.transpose()?.or(at_most);
         if at_most.is_none() && at_least.is_none() {
             let one =
                 if of_baseline { "slower_by_at_most, at_most or at_least" } else { "at_most or at_least" };
@@ -160,15 +118,77 @@ impl ClaimsReading<'_> {
             return Err(place.error(message));
         }
         let cell = raw.cell.map(|cell| self.located(cell));
-        let hosts = raw.hosts.map(|hosts| self.located(hosts)).map(|hosts| {
-            let share = hosts.value.proportion().map_err(|message| hosts.place.error(message))?;
-            match share {
-                share if share > 0.0 && share <= 1.0 => Ok(share),
-                _ => Err(hosts.place.error("hosts is a share of them, over 0 % and up to 100 %")),
-            }
-        });
-        let hosts = hosts.transpose()?;
+        let hosts = raw.hosts.map(|hosts| self.share_of_hosts(hosts)).transpose()?;
         Ok(ProjectClaim { text: raw.text, place, metric, cell, reference, at_most, at_least, hosts })
+    }
+
+    /// What a claim compares with.
+    fn reference(
+        &self,
+        against: Option<Spanned<CellName>>,
+        baseline: Option<Spanned<OneOrMany>>,
+        arms: Option<Spanned<bool>>,
+    ) -> Result<Reference, JobFileError> {
+        let reference = match (against, baseline) {
+            (Some(_), Some(baseline)) => {
+                let message = "a claim compares with a cell (against) or with a document (baseline), not with both; make it two claims";
+                return Err(self.located(baseline).place.error(message));
+            }
+            (Some(other), None) => Reference::Cell(self.located(other)),
+            (None, Some(baseline)) => {
+                let Located { value, place } = self.located(baseline);
+                if value.0.is_empty() {
+                    return Err(place.error("the list of baselines is empty; name a document at least"));
+                }
+                Reference::Baseline(Located { value: value.0, place })
+            }
+            (None, None) => Reference::Nothing,
+        };
+        let Some(arms) = arms.filter(|arms| *arms.get_ref()) else { return Ok(reference) };
+        let place = self.located(arms).place;
+        match reference {
+            Reference::Nothing => Ok(Reference::Arms(place)),
+            _ => Err(place
+                .error("a claim compares the two arms, or with a cell or a document; make it two claims")),
+        }
+    }
+
+    fn bound(
+        &self,
+        amount: Spanned<WrittenAmount>,
+        metric: ClaimMetric,
+        is_ratio: bool,
+    ) -> Result<WrittenBound, JobFileError> {
+        let Located { value: amount, place } = self.located(amount);
+        let value = if is_ratio { amount.ratio() } else { amount.of(metric) };
+        let value = value.map_err(|error| place.error(error))?;
+        Ok(WrittenBound { value, written: amount.to_string() })
+    }
+
+    /// `slower_by_at_most` as the ratio that it means.
+    fn slower(
+        &self,
+        amount: Spanned<WrittenAmount>,
+        of_baseline: bool,
+        is_bounded: bool,
+    ) -> Result<WrittenBound, JobFileError> {
+        let Located { value: amount, place } = self.located(amount);
+        if !of_baseline {
+            return Err(place.error("slower_by_at_most compares with a baseline or with arm A; add baseline = \"FILE\" or arms = true, or use at_most"));
+        }
+        if is_bounded {
+            return Err(place.error("slower_by_at_most and at_most bound the same; give one of them"));
+        }
+        let value = 1.0 + amount.proportion().map_err(|error| place.error(error))?;
+        Ok(WrittenBound { value, written: format!("{}", (value * 1e6).round() / 1e6) })
+    }
+
+    fn share_of_hosts(&self, hosts: Spanned<WrittenAmount>) -> Result<f64, JobFileError> {
+        let Located { value, place } = self.located(hosts);
+        match value.proportion().map_err(|error| place.error(error))? {
+            share if share > 0.0 && share <= 1.0 => Ok(share),
+            _ => Err(place.error("hosts is a share of them, over 0 % and up to 100 %")),
+        }
     }
 }
 

@@ -54,8 +54,7 @@ pub(super) fn account(
         limit(&mut items, waiting + of(Part::ClientSystem) + of(Part::ServerSystem));
     }
     // Whether it is waiting or work that traced calls took longer for is told by timed batches.
-    let measured: f64 = items.iter().filter_map(|item| item.ns).sum();
-    let waits = division != Division::Turns || waiting.abs() >= 0.5 * measured.abs();
+    let waits = division != Division::Turns || waiting.abs() >= 0.5 * sum_ns(&items, |_| true).abs();
     for item in items.iter_mut().filter(|item| item.ns.is_some()) {
         item.known = Some(if waits { Known::Waits } else { Known::Works });
     }
@@ -63,34 +62,14 @@ pub(super) fn account(
         if differs(user) {
             items.push(part_item(side, Act::UserTime, of(user)));
         }
-        let works: f64 = items
-            .iter()
-            .filter(|item| item.side == side && item.known == Some(Known::Works))
-            .filter_map(|item| item.ns)
-            .sum();
-        let left = of(system) - works;
-        if differs(system)
-            && left * of(system) > 0.0
-            && !divide(
-                &mut items,
-                left,
-                Known::Shared,
-                |item| if item.side == side { entries(item) } else { 0.0 },
-            )
-        {
-            items.push(part_item(side, Act::SystemTime, left));
+        if differs(system) {
+            add_system_time(&mut items, side, of(system));
         }
     }
-    let waited: f64 =
-        items.iter().filter(|item| item.known == Some(Known::Waits)).filter_map(|item| item.ns).sum();
-    let left = waiting - waited;
+    let left = waiting - sum_ns(&items, |item| item.known == Some(Known::Waits));
     if differs(Part::Waiting) && left * waiting > 0.0 {
-        divide(
-            &mut items,
-            left,
-            Known::Shared,
-            |item| if item.act == Act::Switches { item.more } else { 0.0 },
-        );
+        let switches = |item: &AccountItem| if item.act == Act::Switches { item.more } else { 0.0 };
+        divide(&mut items, left, Known::Shared, switches);
     }
     let whole = wall_ns.filter(|_| division == Division::Turns).map(|wall| wall.median);
     // What is nearly nothing of the difference says nothing, unless there are more of it.
@@ -99,9 +78,7 @@ pub(super) fn account(
             || item.more != 0.0
             || whole.zip(item.ns).is_some_and(|(whole, ns)| ns.abs() >= LEAST_SHARE * whole.abs())
     });
-    let rest = |items: &[AccountItem]| {
-        whole.map(|whole| whole - items.iter().filter_map(|item| item.ns).sum::<f64>())
-    };
+    let rest = |items: &[AccountItem]| whole.map(|whole| whole - sum_ns(items, |_| true));
     if let Some((whole, left)) = whole.zip(rest(&items))
         && left * whole > 0.0
         && left.abs() >= LEAST_SHARE * whole.abs()
@@ -114,6 +91,20 @@ pub(super) fn account(
     });
     let unexplained_ns = rest(&items);
     Account { items, unexplained_ns }
+}
+
+fn sum_ns(items: &[AccountItem], of: impl Fn(&AccountItem) -> bool) -> f64 {
+    items.iter().filter(|item| of(item)).filter_map(|item| item.ns).sum()
+}
+
+/// Divides what a side takes longer in the kernel among its calls that only work; an item of its own where there are none.
+fn add_system_time(items: &mut Vec<AccountItem>, side: PeerRole, system_ns: f64) {
+    let works = |item: &AccountItem| item.side == side && item.known == Some(Known::Works);
+    let left = system_ns - sum_ns(items, works);
+    let own = |item: &AccountItem| if item.side == side { entries(item) } else { 0.0 };
+    if left * system_ns > 0.0 && !divide(items, left, Known::Shared, own) {
+        items.push(part_item(side, Act::SystemTime, left));
+    }
 }
 
 /// Takes from what is unexplained what causes may account for that were named and have no item: less remains, never more.
@@ -153,7 +144,7 @@ pub(super) fn settle(
 
 /// Traced calls may take longer than others do; together they take no more than timed batches show, nanoseconds.
 fn limit(items: &mut [AccountItem], most_ns: f64) {
-    let measured: f64 = items.iter().filter_map(|item| item.ns).sum();
+    let measured = sum_ns(items, |_| true);
     if measured * most_ns > 0.0 && measured.abs() > most_ns.abs() {
         let scale = most_ns / measured;
         items.iter_mut().filter_map(|item| item.ns.as_mut()).for_each(|ns| *ns *= scale);

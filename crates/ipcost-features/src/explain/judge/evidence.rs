@@ -109,6 +109,46 @@ fn count_calls(
     Ok(())
 }
 
+/// What both groups and the machine do in a batch of so many operations, and the network of a process if there is one.
+fn count_events(
+    counters: &Sides<Counters>,
+    [client, server]: [u32; 2],
+    network: Option<u32>,
+    ops: u64,
+    batch: impl FnOnce() -> Result<(), EngineError>,
+    evidence: &mut CellEvidence,
+) -> Result<(), EngineError> {
+    [&counters.client, &counters.server].into_iter().for_each(Counters::enable);
+    let disk = || Sides { client: DiskBytes::of_group(client), server: DiskBytes::of_group(server) };
+    let network = || network.map(counters::network).unwrap_or_default();
+    let (before, disk_before, huge_before) = (network(), disk(), counters::huge_page_faults());
+    batch()?;
+    let (after, disk_after, huge_after) = (network(), disk(), counters::huge_page_faults());
+    let per_op = |count: f64| count / ops as f64;
+    let side = |counters: &Counters, before: Option<DiskBytes>, after: Option<DiskBytes>| {
+        let mut counted = counters.read();
+        if let Some(moved) = after.zip(before).map(|(after, before)| after - before) {
+            counted.insert("disk_bytes_read".to_owned(), moved.read as f64);
+            counted.insert("disk_bytes_written".to_owned(), moved.written as f64);
+        }
+        counted.into_iter().map(|(name, count)| (name, per_op(count))).collect()
+    };
+    evidence.events = Sides {
+        client: side(&counters.client, disk_before.client, disk_after.client),
+        server: side(&counters.server, disk_before.server, disk_after.server),
+    };
+    // One that could not be read before has counted since the system started.
+    let risen = |(name, now): (String, u64)| {
+        let risen = now.saturating_sub(*before.get(&name)?);
+        Some((name, per_op(risen as f64)))
+    };
+    evidence.network = after.into_iter().filter_map(risen).collect();
+    let huge = huge_after.zip(huge_before).map(|(after, before)| per_op(after.saturating_sub(before) as f64));
+    evidence.machine = huge.into_iter().map(|rate| ("huge_page_faults".to_owned(), rate)).collect();
+    evidence.counted_ops = ops;
+    Ok(())
+}
+
 /// Whether how often a call is made may depend on how fast its side is.
 fn is_paced(name: &str) -> bool {
     Direction::of(name) == Some(Direction::Read) || POLLS.contains(&name)
@@ -267,41 +307,15 @@ impl<'a> Collector<'a> {
         evidence.table_sharers =
             Sides { client: descriptor_table::sharers(client), server: descriptor_table::sharers(server) };
         let counters = Sides { client: Counters::of_group(client), server: Counters::of_group(server) };
-        [&counters.client, &counters.server].into_iter().for_each(Counters::enable);
-        let disk = || Sides { client: DiskBytes::of_group(client), server: DiskBytes::of_group(server) };
-        let (before, disk_before) = (counters::network(process), disk());
-        let huge_before = counters::huge_page_faults();
-        let received =
-            bench.batch(cell, ops, BatchKind::Plain)?.measures.get(RECEIVES).map(|count| count / ops as f64);
-        let huge = counters::huge_page_faults().zip(huge_before);
-        let (after, disk_after) = (counters::network(process), disk());
-        let per_op = |counted: BTreeMap<String, f64>| -> BTreeMap<String, f64> {
-            counted.into_iter().map(|(name, count)| (name, count / ops as f64)).collect()
+        let network = uses_tcp(&plan.cells[cell].cell.transport).then_some(process);
+        let mut received = None;
+        let batch = || {
+            let ran = bench.batch(cell, ops, BatchKind::Plain)?;
+            received = ran.measures.get(RECEIVES).map(|count| count / ops as f64);
+            Ok(())
         };
-        let side = |counters: &Counters, before: Option<DiskBytes>, after: Option<DiskBytes>| {
-            let mut counted = counters.read();
-            if let Some(moved) = after.zip(before).map(|(after, before)| after - before) {
-                counted.insert("disk_bytes_read".to_owned(), moved.read as f64);
-                counted.insert("disk_bytes_written".to_owned(), moved.written as f64);
-            }
-            per_op(counted)
-        };
-        evidence.events = Sides {
-            client: side(&counters.client, disk_before.client, disk_after.client),
-            server: side(&counters.server, disk_before.server, disk_after.server),
-        };
-        if uses_tcp(&plan.cells[cell].cell.transport) {
-            // One that could not be read before has counted since the system started.
-            let risen = |(name, now): (String, u64)| {
-                let risen = now.saturating_sub(*before.get(&name)?);
-                Some((name, risen as f64 / ops as f64))
-            };
-            evidence.network = after.into_iter().filter_map(risen).collect();
-        }
-        let huge = huge.map(|(after, before)| after.saturating_sub(before) as f64 / ops as f64);
-        evidence.machine = huge.into_iter().map(|rate| ("huge_page_faults".to_owned(), rate)).collect();
+        count_events(&counters, [client, server], network, ops, batch, evidence)?;
         evidence.alone = alone;
-        evidence.counted_ops = ops;
         if depends_on_pace(&plan.cells[cell].point) {
             let batch = |ops| bench.batch(cell, ops, BatchKind::Plain).map(drop);
             let lengths = Lengths { fewer: (ops / workers / 4).max(1) * workers, many: ops };

@@ -168,10 +168,7 @@ pub fn explain(
             let asked = question.asked.contains(index);
             let purpose = if asked { Purpose::Asked } else { Purpose::Twin };
             let cell = cell(plan, *index, purpose, elapsed, &others, &evidence[*index]);
-            let floor = floors.and_then(|floors| floors.of_cell(&cell.id, cell.wall_ns.as_ref()?));
-            let watched = outcome.incidents[*index].watched.as_ref();
-            let held_back = held_back(plan.cells[*index].cell.pattern, watched, cell.wall_ns.as_ref());
-            ExplainedCell { floor, held_back, ..cell }
+            with_floor(cell, outcome, *index, floors)
         })
         .collect();
     let find = |index: usize| shown.iter().position(|known| *known == index).map(|place| &cells[place]);
@@ -184,8 +181,6 @@ pub fn explain(
     let of_twins = if question.pairs.is_empty() { &first } else { &others };
     let (mut differences, mut twins) = (all(&first, &question.pairs), all(of_twins, &question.twins));
     let failure = outcome.failure.as_ref().map(ToString::to_string);
-    let lead_ins = 1.0 + plan.lead_in.as_secs_f64() / plan.batch.as_secs_f64().max(1e-9);
-    let ops: u64 = outcome.samples.iter().map(|sample| sample.ops).sum();
     let incidents: Vec<_> = shown.iter().map(|index| outcome.incidents[*index].clone()).collect();
     let buffers: Vec<_> = shown.iter().map(|index| buffer(outcome, *index)).collect();
     let usual: Vec<_> = shown.iter().map(|index| larger_by_default(&plan.cells[*index])).collect();
@@ -199,7 +194,7 @@ pub fn explain(
         layouts: &layouts,
         differences: &differences,
         twins: &twins,
-        ops: (ops as f64 * lead_ins) as u64,
+        ops: ops_with_lead_ins(outcome),
         observed: &outcome.observed,
         cores: machine.cores,
         idle: &machine.idle,
@@ -208,7 +203,9 @@ pub fn explain(
         failure: failure.as_deref(),
     };
     let (causes, left) = (causes(&facts), causes::left_in_time_wait(&facts));
-    [&mut differences, &mut twins].into_iter().for_each(|differences| settle(differences, &cells, &causes));
+    for differences in [&mut differences, &mut twins] {
+        settle(differences, &cells, &causes);
+    }
     Explanation {
         schema: EXPLANATION_SCHEMA.to_owned(),
         intervals: question.intervals(),
@@ -221,6 +218,25 @@ pub fn explain(
         warnings: warnings(outcome, question, debug_build).into_iter().chain(left).collect(),
         failure,
     }
+}
+
+fn with_floor(
+    cell: ExplainedCell,
+    outcome: &Outcome,
+    index: usize,
+    floors: Option<&MeasuredFloors>,
+) -> ExplainedCell {
+    let floor = floors.and_then(|floors| floors.of_cell(&cell.id, cell.wall_ns.as_ref()?));
+    let watched = outcome.incidents[index].watched.as_ref();
+    let held_back = held_back(outcome.plan.cells[index].cell.pattern, watched, cell.wall_ns.as_ref());
+    ExplainedCell { floor, held_back, ..cell }
+}
+
+fn ops_with_lead_ins(outcome: &Outcome) -> u64 {
+    let plan = &outcome.plan;
+    let lead_ins = 1.0 + plan.lead_in.as_secs_f64() / plan.batch.as_secs_f64().max(1e-9);
+    let ops: u64 = outcome.samples.iter().map(|sample| sample.ops).sum();
+    (ops as f64 * lead_ins) as u64
 }
 
 /// What calls alone tell of a side.

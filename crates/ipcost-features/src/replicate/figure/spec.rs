@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::System;
+use crate::FeatureError;
 use crate::claims::Selector;
 
 /// The picture of a published experiment.
@@ -114,15 +115,15 @@ enum Pointers {
 }
 
 impl TryFrom<PanelTable> for PanelSpec {
-    type Error = String;
+    type Error = FeatureError;
 
-    fn try_from(table: PanelTable) -> Result<Self, String> {
+    fn try_from(table: PanelTable) -> Result<Self, FeatureError> {
         let PanelTable { title, unit, differ_in, values, labels, series } = table;
         if differ_in.is_some() == values.is_empty() {
-            return Err("differ_in and values belong together".to_owned());
+            return Err(FeatureError::ValuesAlone);
         }
         if !labels.is_empty() && labels.len() != values.len() {
-            return Err(format!("{} labels for {} values", labels.len(), values.len()));
+            return Err(FeatureError::Labels { labels: labels.len(), values: values.len() });
         }
         let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let place = |(index, value): (usize, &Value)| FigurePlace {
@@ -140,14 +141,15 @@ impl TryFrom<PanelTable> for PanelSpec {
 }
 
 impl SeriesTable {
-    fn resolved(self, differ_in: Option<&str>, values: &[Value]) -> Result<FigureSeries, String> {
+    fn resolved(self, differ_in: Option<&str>, values: &[Value]) -> Result<FigureSeries, FeatureError> {
         let count = values.len().max(1);
         if let Some(Pointers::Each(pointers)) = &self.published
             && pointers.len() != count
         {
-            return Err(format!("{}: {} pointers for {count} places", self.label, pointers.len()));
+            let wrong = FeatureError::Pointers { pointers: pointers.len(), places: count };
+            return Err(wrong.at(self.label));
         }
-        let point = |index: usize| -> Result<FigurePoint, String> {
+        let point = |index: usize| -> Result<FigurePoint, FeatureError> {
             let mut cell = self.cell.clone();
             if let Some((key, value)) = differ_in.zip(values.get(index)) {
                 cell.insert(key.to_owned(), value.clone());
@@ -160,7 +162,7 @@ impl SeriesTable {
             };
             Ok(FigurePoint {
                 published,
-                cell: cell.map_err(|error: serde_json::Error| format!("{}: {error}", self.label))?,
+                cell: cell.map_err(|error| FeatureError::Json(error).at(&self.label))?,
                 operations_per_worker: self.operations_per_worker,
             })
         };
@@ -173,16 +175,12 @@ impl SeriesTable {
 mod tests {
     use super::*;
 
-    fn panel(text: &str) -> Result<PanelSpec, String> {
-        toml::from_str(text).map_err(|error| error.message().to_owned())
-    }
-
     const SERIES: &str = "[[series]]\nlabel = \"unix\"\ncell = { transport = \"unix\" }\n";
 
     #[test]
     fn a_series_has_a_point_for_each_place() {
         let text = format!("differ_in = \"size\"\nvalues = [1, 64]\n{SERIES}published = \"/unix\"");
-        let panel = panel(&text).unwrap();
+        let panel: PanelSpec = toml::from_str(&text).unwrap();
         let points: Vec<(Option<&str>, String)> = panel.series[0]
             .points
             .iter()
@@ -210,8 +208,8 @@ mod tests {
             (format!("{SERIES}published = [\"/a\", \"/b\"]"), "2 pointers for 1"),
             (format!("{SERIES}publisht = \"/a\""), "publisht"),
         ] {
-            let error = panel(&text).unwrap_err();
-            assert!(error.contains(part), "{error}");
+            let error = toml::from_str::<PanelSpec>(&text).unwrap_err();
+            assert!(error.message().contains(part), "{error}");
         }
     }
 }

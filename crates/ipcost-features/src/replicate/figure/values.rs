@@ -8,8 +8,9 @@ use ipcost_model::{
 };
 use serde_json::Value;
 
-use super::super::{Replication, ReplicationRun, Software, SourceFile};
+use super::super::{Replication, Software, SourceFile, cells_of_run};
 use super::{FigurePoint, FigureSpec, PanelSpec};
+use crate::FeatureError;
 use crate::claims::ClaimedValue;
 
 /// The figure of a replication with what its runs with the original software measured; `None` if it has no figure.
@@ -111,14 +112,15 @@ fn quantity(point: &FigurePoint) -> Quantity {
 }
 
 /// A published value: a number, or the median of a list of repetitions.
-pub(super) fn published(results: &Value, pointer: &str) -> Result<f64, String> {
-    let found = results.pointer(pointer).ok_or_else(|| format!("results have nothing at {pointer}"))?;
+pub(super) fn published(results: &Value, pointer: &str) -> Result<f64, FeatureError> {
+    let without = |what| move || FeatureError::Results { what, pointer: pointer.to_owned() };
+    let found = results.pointer(pointer).ok_or_else(without("nothing"))?;
     let numbers: Option<Vec<f64>> = match found {
         Value::Array(repetitions) => repetitions.iter().map(Value::as_f64).collect(),
         one => one.as_f64().map(|number| vec![number]),
     };
-    let numbers = numbers.ok_or_else(|| format!("results have no number at {pointer}"))?;
-    ipcost_stats::median(&numbers).ok_or_else(|| format!("results have an empty list at {pointer}"))
+    let numbers = numbers.ok_or_else(without("no number"))?;
+    ipcost_stats::median(&numbers).ok_or_else(without("an empty list"))
 }
 
 /// What a cell's batches say of one operation, with the interval of the document's level.
@@ -172,16 +174,13 @@ fn in_unit(per_op: Estimate, unit: FigureUnit, point: &FigurePoint, cell: &CellR
 }
 
 /// Checks that a figure reads numbers from `results`, and that no point names several cells of the original run.
-pub fn check(
-    replication: &Replication,
-    cells_of: &dyn Fn(&ReplicationRun) -> Result<Vec<PlannedCell>, String>,
-) -> Result<(), String> {
+pub fn check(replication: &Replication) -> Result<(), FeatureError> {
     let Some(figure) = &replication.figure else { return Ok(()) };
     let runs = replication.runs.iter().filter(|run| run.software == Software::Original);
-    let cells: Vec<Vec<PlannedCell>> = runs.map(cells_of).collect::<Result<_, _>>()?;
+    let cells: Vec<Vec<PlannedCell>> = runs.map(cells_of_run).collect::<Result<_, _>>()?;
     for series in figure.panels.iter().flat_map(|panel| &panel.series) {
         for point in &series.points {
-            let wrong = |reason: String| format!("figure, series \"{}\": {reason}", series.label);
+            let wrong = |error: FeatureError| error.at(format!("figure, series \"{}\"", series.label));
             if let Some(pointer) = &point.published {
                 published(&replication.results, pointer).map_err(wrong)?;
             }

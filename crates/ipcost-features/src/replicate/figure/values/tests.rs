@@ -2,7 +2,7 @@ use ipcost_model::FigureKind;
 use ipcost_report::fixture;
 
 use super::*;
-use crate::replicate::{catalogue, cells_of_run};
+use crate::replicate::{ReplicationRun, catalogue, cells_of_run};
 
 fn replication(id: &str) -> Replication {
     catalogue::chosen(&[id.to_owned()]).unwrap().remove(0).on("linux")
@@ -55,7 +55,7 @@ fn every_point_names_one_cell() {
             let replication: Replication = toml::from_str(&text.unwrap()).unwrap();
             let has_original = replication.runs.iter().any(|run| run.software == Software::Original);
             let replication = replication.on(os);
-            check(&replication, &|run| cells_of_run(run).map_err(|error| error.to_string())).unwrap();
+            check(&replication).unwrap();
             let Some(original) = replication.runs.iter().find(|run| run.software == Software::Original)
             else {
                 assert!(os == "windows" || !has_original, "{id}");
