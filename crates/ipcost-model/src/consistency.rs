@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use ipcost_stats::Verdict;
 
-use crate::document::{
-    Analysis, Bound, CellRecord, Document, Estimate, LayoutEffect, Sample, WorkloadRecord,
-};
+use crate::cell_record::{CellRecord, LayoutEffect};
+use crate::contrast_record::{Bound, WorkloadRecord};
+use crate::document::{Analysis, Document, Estimate};
 use crate::error::ModelError;
 use crate::layout::PAGE_BYTES;
+use crate::sample::Sample;
 
 /// The longest id or label of a cell, bytes: it sets the width of tables.
 pub const MAX_NAME_BYTES: usize = 4096;

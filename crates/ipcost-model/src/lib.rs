@@ -11,8 +11,10 @@ mod arms;
 mod capabilities;
 mod cell;
 mod cell_id;
+mod cell_record;
 mod claim;
 mod consistency;
+mod contrast_record;
 mod document;
 mod error;
 mod expand;
@@ -33,6 +35,7 @@ mod plan;
 pub mod protocol;
 mod reading;
 mod redact;
+mod sample;
 mod samples_file;
 mod samples_reading;
 #[cfg(feature = "schema")]
@@ -47,14 +50,19 @@ pub use arms::{Arm, ArmName, ArmSetting, Arms, ArmsRecord};
 pub use capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Pattern, Placement, Point, PointProperty, Ran, SpeaksFirst, Wait, Work};
 pub use cell_id::parse_cell_id;
+pub use cell_record::{
+    CellRecord, FloorPart, FloorRecord, HeldBackRecord, LatencySummary, LayoutEffect, LayoutPlace, Mode,
+    PaceRecord, Percentiles, PooledLatency, RanRecord, UsagePerOp,
+};
 pub use claim::ClaimVerdict;
 pub use consistency::MAX_NAME_BYTES;
+pub use contrast_record::{
+    Bound, ContrastRecord, ContrastWithin, Fastest, LatencyContrast, MeanContrast, PauseCause, PausePart,
+    Percentile, SpreadContrast, WorkloadRecord,
+};
 pub use document::{
-    Analysis, Bound, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest,
-    FloorPart, FloorRecord, HELD_BACK, HeldBackRecord, Host, LatencyContrast, LatencySummary, LayoutEffect,
-    LayoutPlace, LongerRun, MeanContrast, Metric, Mode, Multiplicity, PaceRecord, PauseCause, PausePart,
-    Percentile, Percentiles, PooledLatency, RanRecord, Resumed, SCHEMA, Sample, Schedule, SpreadContrast,
-    Stopped, Timing, Tool, Usage, UsagePerOp, Warning, Whereabouts, WorkloadRecord,
+    Analysis, Document, Envelope, Estimate, HELD_BACK, Host, LongerRun, Metric, Multiplicity, Resumed,
+    SCHEMA, Schedule, Stopped, Timing, Tool, Warning,
 };
 pub use error::ModelError;
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
@@ -81,6 +89,7 @@ pub use reading::{
     MAX_DOCUMENT_BYTES, ReadError, check_document, read_document, read_documents, read_record,
 };
 pub use redact::{Identity, RedactError, redacted, redacted_document};
+pub use sample::{Sample, Usage, Whereabouts};
 pub use samples_file::{
     BatchOperations, Begun, Calibrated, CellLatency, EpochRecord, HeldBack, Incidents, MachineRecord,
     ProcessorTimes, Purpose, RunState, SAMPLES_SCHEMA, Samples, SamplesLine, Throttling, WatchedBatches,

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::document::{CellRecord, ContrastRecord, Document, Metric};
+use crate::cell_record::CellRecord;
+use crate::contrast_record::ContrastRecord;
+use crate::document::{Document, Metric};
 
 /// The places of cells and contrasts, found when they are first asked for.
 #[derive(Debug, Default)]

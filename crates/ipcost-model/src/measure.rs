@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::document::{Metric, Sample};
+use crate::document::Metric;
+use crate::sample::Sample;
 
 /// Something that a batch says of one operation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::cell::{Cell, Pattern};
-use crate::document::Usage;
 use crate::named;
+use crate::sample::Usage;
 
 /// The version this program speaks.
 pub const PROTOCOL: u32 = 1;

@@ -7,10 +7,11 @@ use ipcost_stats::Looks;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::document::{Host, Resumed, Sample, Timing, Tool};
+use crate::document::{Host, Resumed, Timing, Tool};
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::protocol::LatencyKind;
+use crate::sample::Sample;
 
 /// The version of the samples file.
 pub const SAMPLES_SCHEMA: &str = "ipcost-samples/1";
