@@ -18,6 +18,8 @@ pub enum ModelError {
     Unknown { what: String, name: String, known: Vec<String> },
     #[error("\"{text}\" is not a {what}; {write}")]
     Amount { text: String, what: &'static str, write: &'static str },
+    #[error("\"{text}\" may be {number}000 or {} bytes; write {number}000 or {number}KiB", u128::from(*number) * 1024)]
+    Kilobytes { text: String, number: u64 },
     #[error(transparent)]
     Number(#[from] ParseIntError),
     #[error("\"{0}\" is more than a century; give what somebody will wait for")]

@@ -10,23 +10,29 @@ const MOST_SHOWN: usize = 120;
 /// A list of more bytes than this takes several lines of a terminal.
 const LONG_LIST: usize = 200;
 
+/// The shortest name of which a longer one is likely to be meant.
+const LEAST_PART: usize = 3;
+
 /// The candidate nearest to `name`, if any is near enough to be meant.
 ///
-/// Near is a Damerau–Levenshtein distance of at most a third of the longer name (at least 1).
+/// Near is a Damerau–Levenshtein distance of at most a third of the longer name (at least 1), or else a name that contains this one.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LONGEST_MEANT {
         return None;
     }
     let lower = name.to_lowercase();
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let near = candidates
+        .iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), *candidate))
         .filter(|(distance, candidate)| {
             let longer = lower.chars().count().max(candidate.chars().count());
             *distance <= (longer / 3).max(1)
         })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .min_by_key(|(distance, _)| *distance);
+    let holds = |candidate: &&&str| lower.len() >= LEAST_PART && candidate.contains(&lower);
+    let longer = || candidates.iter().filter(holds).min_by_key(|candidate| candidate.len()).copied();
+    near.map(|(_, candidate)| candidate).or_else(longer)
 }
 
 /// One line for an unknown name: its kind, the nearest known name, and all known ones unless a long list would hide that name.
@@ -59,6 +65,8 @@ mod tests {
         assert_eq!(nearest("UNIX", known), Some("unix"));
         assert_eq!(nearest("unix-abstrct", known), Some("unix-abstract"));
         assert_eq!(nearest("sctp-one-to-many", known), None);
+        assert_eq!(nearest("nodelay", ["backlog", "tcp_nodelay"]), Some("tcp_nodelay"));
+        assert_eq!(nearest("x", known), None);
     }
 
     #[test]

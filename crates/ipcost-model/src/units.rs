@@ -9,7 +9,8 @@ pub const MAX_SIZE_BYTES: u64 = 1 << 30;
 
 /// Parses a size in bytes: a whole number with an optional unit.
 ///
-/// `K`, `M`, `G`, also as `KiB`, `MiB`, `GiB`, are powers of 1024; `kB`, `MB`, `GB` are powers of 1000.
+/// `K`, `M`, `G`, also as `k`, `m`, `g` and `KiB`, `MiB`, `GiB`, are powers of 1024; `kB`, `MB`, `GB` are powers of 1000. `KB` may be
+/// either, and is refused.
 pub fn parse_size(text: &str) -> Result<u64, ModelError> {
     let wrong = || amount(text, "size", "write bytes as 64, 16KiB or 1MiB");
     let digits = text.chars().take_while(|c| c.is_ascii_digit() || *c == '_').count();
@@ -18,8 +19,11 @@ pub fn parse_size(text: &str) -> Result<u64, ModelError> {
     let factor: u64 = match unit.trim_start() {
         "" | "B" => 1,
         "K" | "k" | "KiB" => 1 << 10,
-        "M" | "MiB" => 1 << 20,
-        "G" | "GiB" => 1 << 30,
+        "M" | "m" | "MiB" => 1 << 20,
+        "G" | "g" | "GiB" => 1 << 30,
+        "KB" | "kb" | "Kb" => {
+            return Err(ModelError::Kilobytes { text: text.to_owned(), number });
+        }
         "kB" => 1_000,
         "MB" => 1_000_000,
         "GB" => 1_000_000_000,
@@ -175,6 +179,11 @@ mod tests {
         assert_eq!(parse_size("16KiB"), Ok(16_384));
         assert_eq!(parse_size("16 KiB"), Ok(16_384));
         assert_eq!(parse_size("1M"), Ok(1 << 20));
+        assert_eq!(parse_size("4k"), Ok(4096));
+        assert_eq!(
+            parse_size("4KB").unwrap_err().to_string(),
+            "\"4KB\" may be 4000 or 4096 bytes; write 4000 or 4KiB"
+        );
         assert_eq!(parse_size("2kB"), Ok(2_000));
         assert_eq!(parse_size("1_000"), Ok(1_000));
         for wrong in ["", "x", "-1", "1.5K", "64Q", "99999999999G"] {
