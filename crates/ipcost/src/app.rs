@@ -26,10 +26,10 @@ use crate::args::{AppArgs, OutputArgs, ServerArgs, Waiting};
 use crate::consent::ask_to_load;
 use crate::exit::{Problem, note, step_printer, warn};
 use crate::explain::explained;
-use crate::finish::{Finished, Outputs, finish};
+use crate::finish::{Finished, RunOutputs, finish};
+use crate::measuring::{RunRecorder, begin_measuring, finished};
 use crate::output::print;
 use crate::resume::Killed;
-use crate::run::{RunRecorder, begin_measuring, finished};
 
 /// With what comes before and after, the answer is there within 45 s.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(40);
@@ -41,7 +41,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let Some(name) = &args.server else {
         return print(&list()).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     };
-    let outputs = Outputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
+    let outputs = RunOutputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
     outputs.check(None).map_err(Problem::usage)?;
     let named = find_named(name).map_err(|error| Problem::usage(error.into()))?;
     let kind = named.kind;
@@ -87,7 +87,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
         seed: args.measuring.seed,
     };
     let none = OutputArgs { wide: args.outputs.wide, ..OutputArgs::default() };
-    explained(&request, &lab, &interrupt, &Outputs { files: &none, ..outputs }, None)
+    explained(&request, &lab, &interrupt, &RunOutputs { files: &none, ..outputs }, None)
 }
 
 /// Goes on with a run that was killed: the server is looked at again, and clients come at once again.
@@ -95,7 +95,7 @@ pub fn resume(
     request: Value,
     killed: Killed,
     waiting: Waiting,
-    outputs: &Outputs<'_>,
+    outputs: &RunOutputs<'_>,
 ) -> Result<ExitCode, Problem> {
     let request: AppRequest = serde_json::from_value(request)
         .map_err(|error| Problem::usage(anyhow!("what the run was asked cannot be read: {error}")))?;

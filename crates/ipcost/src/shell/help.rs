@@ -21,7 +21,7 @@ type HelpList = fn() -> Vec<HelpSection>;
 pub(super) const TOPICS: [(&str, HelpList); 4] =
     [("transports", transports), ("peers", peers), ("options", options), ("formats", formats)];
 
-/// Outputs that are no text of a document, by flag, and for what.
+/// RunOutputs that are no text of a document, by flag, and for what.
 const OTHER_FORMATS: [(&str, &str); 4] = [
     ("--svg FILE, --png FILE", "a picture; --chart NAME, as below"),
     ("report --otava FILE", "costs for Apache Otava, one row a run"),
@@ -179,7 +179,7 @@ fn formats() -> Vec<HelpSection> {
     let entries = std::iter::once(json).chain(texts).chain(others).collect();
     let charts = CHARTS.iter().map(|(chart, what)| (chart.name().to_owned(), (*what).to_owned())).collect();
     vec![
-        HelpSection { title: "Outputs; FILE may be -, for standard output".to_owned(), entries },
+        HelpSection { title: "RunOutputs; FILE may be -, for standard output".to_owned(), entries },
         HelpSection { title: "Pictures (--chart NAME, with --svg or --png)".to_owned(), entries: charts },
     ]
 }
