@@ -25,15 +25,16 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
 
 /// Runs a job, with the rest of the arguments.
 pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
-    let outputs = RunOutputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
+    let quiet = args.common.quiet;
+    let outputs = RunOutputs::of(&args.common);
     outputs.check(None).map_err(Problem::usage)?;
-    let lab = Lab::open(&job, &mut step_printer(args.quiet))?;
+    let lab = Lab::open(&job, &mut step_printer(quiet))?;
     let mut asked = job;
     // Before anything is tried: what is refused starts nothing.
     let (mut job, mut plan) = planned(&lab, asked.clone())?;
     if args.job.is_none() {
         let paced = lab.paced_transfers(&asked)?;
-        if let Some(both) = with_long_transfers(&lab, &asked, paced, args.quiet)? {
+        if let Some(both) = with_long_transfers(&lab, &asked, paced, quiet)? {
             (job, plan) = both;
             asked.cells.clone_from(&job.cells);
         }
@@ -41,7 +42,7 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     if args.plan {
         return show_plan(args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }
-    let interrupt = begin_measuring(args.quiet, args.waiting)?;
+    let interrupt = begin_measuring(quiet, args.common.waiting)?;
     if job.ab.as_ref().is_some_and(Arms::change_the_machine) {
         // What is there now: another run may have been waited for, or something have been put back.
         (job, plan) = planned(&lab, asked.clone())?;
@@ -49,11 +50,11 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     // A run of so many epochs is to have the same cells each time; in two arms a trial would meet what they set.
     if args.job.is_none() && job.epochs.is_none() && job.ab.is_none() {
         let long = lab.long_transfers(&asked, &interrupt)?;
-        if let Some(both) = with_long_transfers(&lab, &asked, long, args.quiet)? {
+        if let Some(both) = with_long_transfers(&lab, &asked, long, quiet)? {
             (job, plan) = both;
         }
     }
-    if !args.quiet {
+    if !quiet {
         one_core_note(&job).into_iter().for_each(note);
         plan.notes.iter().for_each(|text| note(text));
     }
@@ -105,7 +106,7 @@ fn planned(lab: &Lab, job: Job) -> Result<(Job, Plan), LabError> {
 }
 
 fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
-    match &args.outputs.json {
+    match &args.common.outputs.json {
         Some(path) => write_pretty(plan, path),
         None => print(&plan_text::render(plan)),
     }

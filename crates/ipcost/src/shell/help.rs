@@ -21,7 +21,7 @@ type HelpList = fn() -> Vec<HelpSection>;
 pub(super) const TOPICS: [(&str, HelpList); 4] =
     [("transports", transports), ("peers", peers), ("options", options), ("formats", formats)];
 
-/// RunOutputs that are no text of a document, by flag, and for what.
+/// Outputs that are no text of a document, by flag, and for what.
 const OTHER_FORMATS: [(&str, &str); 4] = [
     ("--svg FILE, --png FILE", "a picture; --chart NAME, as below"),
     ("report --otava FILE", "costs for Apache Otava, one row a run"),
