@@ -179,7 +179,7 @@ fn formats() -> Vec<HelpSection> {
     let entries = std::iter::once(json).chain(texts).chain(others).collect();
     let charts = CHARTS.iter().map(|(chart, what)| (chart.name().to_owned(), (*what).to_owned())).collect();
     vec![
-        HelpSection { title: "RunOutputs; FILE may be -, for standard output".to_owned(), entries },
+        HelpSection { title: "Outputs; FILE may be -, for standard output".to_owned(), entries },
         HelpSection { title: "Pictures (--chart NAME, with --svg or --png)".to_owned(), entries: charts },
     ]
 }
