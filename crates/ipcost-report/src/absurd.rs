@@ -42,7 +42,7 @@ fn draw_all(document: &Document) {
 fn draw(document: &Document, is_wanted: &dyn Fn(&str) -> bool) {
     let page = run_page::page(document);
     let text = |format: &Format, samples: bool| {
-        let content = Content { document: Some(document), page: &page, answer: None, data: None, samples };
+        let content = Content { document: Some(document), page: &&page, answer: None, data: None, samples };
         (format.render)(&content)
     };
     let formats = FORMATS.iter().filter(|format| is_wanted(format.flag));

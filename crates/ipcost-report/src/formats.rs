@@ -1,27 +1,29 @@
 //! The outputs that are text, by the flags that ask for them. To add one is to add it here.
 
+use std::ops::Deref;
+
 use ipcost_model::Document;
 
 use crate::page::Page;
 use crate::{benchfmt, csv};
 
 /// What an output is made of.
-pub struct Content<'a> {
+pub struct Content<'a, 'p> {
     /// `None` for a record that is no document, such as what two runs differ in.
     pub document: Option<&'a Document>,
-    /// All of it.
-    pub page: &'a Page<'a>,
+    /// All of it. Pages are made when a format asks for them: that takes time.
+    pub page: &'a dyn Deref<Target = Page<'p>>,
     /// The page of an answer that says everything without the tables of the document.
-    pub answer: Option<&'a Page<'a>>,
+    pub answer: Option<&'a dyn Deref<Target = Page<'p>>>,
     /// The page whose tables stand for the cells of the document.
-    pub data: Option<&'a Page<'a>>,
+    pub data: Option<&'a dyn Deref<Target = Page<'p>>>,
     /// One row a timed batch in place of one a cell.
     pub samples: bool,
 }
 
-impl<'a> Content<'a> {
+impl<'a, 'p> Content<'a, 'p> {
     /// Of a record that is no document.
-    pub fn of_record(page: &'a Page<'a>) -> Self {
+    pub fn of_record(page: &'a &'a Page<'p>) -> Self {
         Self { document: None, page, answer: Some(page), data: Some(page), samples: false }
     }
 }
@@ -35,7 +37,7 @@ pub struct Format {
     /// What it is of a record that is no document; `None` if it is about measured cells alone.
     pub of_record: Option<&'static str>,
     pub is_table: bool,
-    pub render: fn(&Content<'_>) -> String,
+    pub render: fn(&Content<'_, '_>) -> String,
 }
 
 pub const FORMATS: &[Format] = &[

@@ -26,10 +26,10 @@ use crate::args::{AppArgs, OutputArgs, ServerArgs, Waiting};
 use crate::consent::ask_to_load;
 use crate::exit::{Problem, note, step_printer, warn};
 use crate::explain::explained;
-use crate::finish::{Finished, Outputs, finish};
+use crate::finish::{Finished, RunOutputs, finish};
+use crate::measuring::{RunRecorder, begin_measuring, finished};
 use crate::output::print;
 use crate::resume::Killed;
-use crate::run::{RunRecorder, begin_measuring, finished};
 
 /// With what comes before and after, the answer is there within 45 s.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(40);
@@ -41,7 +41,8 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let Some(name) = &args.server else {
         return print(&list()).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     };
-    let outputs = Outputs::new(&args.outputs, args.redacting, !args.no_save, args.quiet);
+    let quiet = args.common.quiet;
+    let outputs = RunOutputs::of(&args.common);
     outputs.check(None).map_err(Problem::usage)?;
     let named = find_named(name).map_err(|error| Problem::usage(error.into()))?;
     let kind = named.kind;
@@ -54,17 +55,17 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     if let Some(what) = loading(&request) {
         ask_to_load(&what, args.asked.yes).map_err(Problem::usage)?;
     }
-    if let Some(substitute) = named.substitute().filter(|_| request.given.is_empty() && !args.quiet) {
+    if let Some(substitute) = named.substitute().filter(|_| request.given.is_empty() && !quiet) {
         note(&substitute);
     }
-    let lab = Lab::open(&job, &mut step_printer(args.quiet))?;
+    let lab = Lab::open(&job, &mut step_printer(quiet))?;
     let settings = PlanSettings { ports_to: ports_to(&request), ..PlanSettings::of(&job, fresh_seed()) };
     let plan = lab.plan(lab.cells(&job)?, &settings)?;
-    let interrupt = begin_measuring(args.quiet, args.waiting)?;
+    let interrupt = begin_measuring(quiet, args.common.waiting)?;
     let mut bench = lab.bench(&plan, &interrupt)?;
     let seen = look(kind, &request, &mut bench)?;
     let burst = burst(kind, &request, &seen, &bench, BurstRoom::of(&plan, Duration::ZERO))?;
-    if !args.quiet {
+    if !quiet {
         plan.notes.iter().for_each(|text| note(text));
     }
     let job = lasting(job, kind, &seen);
@@ -86,8 +87,8 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
         trial: false,
         seed: args.measuring.seed,
     };
-    let none = OutputArgs { wide: args.outputs.wide, ..OutputArgs::default() };
-    explained(&request, &lab, &interrupt, &Outputs { files: &none, ..outputs }, None)
+    let none = OutputArgs { wide: args.common.outputs.wide, ..OutputArgs::default() };
+    explained(&request, &lab, &interrupt, &RunOutputs { files: &none, ..outputs }, None)
 }
 
 /// Goes on with a run that was killed: the server is looked at again, and clients come at once again.
@@ -95,7 +96,7 @@ pub fn resume(
     request: Value,
     killed: Killed,
     waiting: Waiting,
-    outputs: &Outputs<'_>,
+    outputs: &RunOutputs<'_>,
 ) -> Result<ExitCode, Problem> {
     let request: AppRequest = serde_json::from_value(request)
         .map_err(|error| Problem::usage(anyhow!("what the run was asked cannot be read: {error}")))?;

@@ -12,11 +12,11 @@ use crate::build::tool;
 use crate::documents;
 use crate::exit::{FAILED, Problem, complain};
 use crate::history;
-use crate::record_files;
+use crate::record_outputs;
 
 /// Compares the sets of documents that the arguments name.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
-    record_files::check(&args.files).map_err(Problem::usage)?;
+    record_outputs::check(&args.files).map_err(Problem::usage)?;
     let (a, b) = sides(args).map_err(Problem::usage)?;
     let assumed_spread = args.run_to_run.unwrap_or(DEFAULT_SPREAD);
     let settings = CompareSettings { metric: args.metric, margin: args.margin, assumed_spread };
@@ -34,7 +34,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
     if args.quiet {
         page.hint = "";
     }
-    record_files::write(&comparison, &args.files, &page, None, args.details)?;
+    record_outputs::write(&comparison, &args.files, &page, None, args.details)?;
     Ok(args.fail_on.map_or(ExitCode::SUCCESS, |margin| status(&comparison, margin)))
 }
 

@@ -10,8 +10,8 @@ use ipcost_model::{NATIVE, unknown};
 use crate::args::ConformanceArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, step_printer};
 use crate::job::named_command;
+use crate::measuring::listen;
 use crate::output::print;
-use crate::run::listen;
 
 /// Examines the peer that the arguments name.
 pub fn run(args: &ConformanceArgs) -> Result<ExitCode, Problem> {

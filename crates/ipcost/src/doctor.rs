@@ -7,14 +7,14 @@ use ipcost_features::doctor::{examination, page};
 
 use crate::args::{DoctorArgs, RecordFiles};
 use crate::exit::Problem;
+use crate::measuring::meet_others;
 use crate::output::{print_error, room};
-use crate::record_files;
-use crate::run::meet_others;
+use crate::record_outputs;
 
 /// Examines the machine and shows what is found.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
     let files = RecordFiles::without_pictures(&args.files);
-    record_files::check(&files).map_err(Problem::usage)?;
+    record_outputs::check(&files).map_err(Problem::usage)?;
     if !args.look_only {
         // A signal ends it at once.
         meet_others(args.quiet, args.waiting, &|| false)?;
@@ -28,6 +28,6 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
     // Files may be shown to others, and the names of their processes are no business of theirs.
     let public = page(&examination.without_asides(), args.all);
     let terminal = || page(&examination, args.all).terminal(args.all, room());
-    record_files::write_and_show(&examination, &files, &public, None, &terminal)?;
+    record_outputs::write_and_show(&examination, &files, &public, None, &terminal)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -15,15 +15,15 @@ use ipcost_sys::transport;
 
 use crate::args::ExplainArgs;
 use crate::exit::{Problem, note, step_printer};
-use crate::finish::{Finished, Outputs, OwnOutput, finish};
+use crate::finish::{Finished, OwnOutput, RunOutputs, finish};
 use crate::job::{job as job_of, place_as_usual};
+use crate::measuring::begin_measuring;
 use crate::output::{is_standard_output, write_text};
 use crate::progress::ProgressLine;
-use crate::run::begin_measuring;
 
 /// Explains what the arguments ask about.
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
-    let outputs = Outputs::of(&args.common);
+    let outputs = RunOutputs::of(&args.common);
     outputs.check(args.flame.as_deref()).map_err(Problem::usage)?;
     if !args.pid.is_empty() {
         return running(args, &outputs);
@@ -40,7 +40,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
 }
 
 /// Explains what two programs that run call for a request, against native peers with the same sizes and pace.
-fn running(args: &ExplainArgs, outputs: &Outputs<'_>) -> Result<ExitCode, Problem> {
+fn running(args: &ExplainArgs, outputs: &RunOutputs<'_>) -> Result<ExitCode, Problem> {
     let (a, b) = match *args.pid.as_slice() {
         [a, b] if a != b => (a, b),
         _ => {
@@ -90,7 +90,7 @@ pub fn explained(
     asked: &ExplainRequest,
     lab: &Lab,
     interrupt: &Interrupt,
-    outputs: &Outputs<'_>,
+    outputs: &RunOutputs<'_>,
     flame: Option<&Path>,
 ) -> Result<ExitCode, Problem> {
     let quiet = outputs.quiet;

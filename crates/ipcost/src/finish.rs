@@ -7,13 +7,14 @@ use ipcost_features::answers::answer_of;
 use ipcost_model::{Document, Stopped};
 
 use crate::args::{Common, OutputArgs};
+use crate::document_outputs::{self, DocumentOutputs, Showing};
 use crate::exit::{INTERRUPTED, Problem, complain, ended};
 use crate::history::{self, SamplesFile};
-use crate::output::{Showing, is_standard_output, print_error, show};
-use crate::outputs;
+use crate::output::{is_standard_output, print_error};
 use crate::redact::Redacting;
 
-pub struct Outputs<'a> {
+/// What becomes of a run that has ended.
+pub struct RunOutputs<'a> {
     /// The files that every command has.
     pub files: &'a OutputArgs,
     /// Whether names are replaced.
@@ -47,7 +48,7 @@ pub struct Finished {
     pub samples: Option<SamplesFile>,
 }
 
-impl<'a> Outputs<'a> {
+impl<'a> RunOutputs<'a> {
     /// As the flags of a command say.
     pub fn of(common: &'a Common) -> Self {
         let Common { quiet, waiting: _, saving, redacting, outputs } = common;
@@ -61,13 +62,13 @@ impl<'a> Outputs<'a> {
 
     /// What the arguments get wrong together with the command's own files, before anything is measured.
     pub fn check(&self, own: impl IntoIterator<Item = &'a Path>) -> anyhow::Result<()> {
-        outputs::check(self.files, own)
+        document_outputs::check(self.files, own)
     }
 }
 
 /// Saves, shows and writes what was measured, whatever ended the run, and the command's own outputs.
 pub fn finish<'a>(
-    outputs: &Outputs<'_>,
+    outputs: &RunOutputs<'_>,
     finished: Finished,
     own: impl IntoIterator<Item = OwnOutput<'a>>,
 ) -> Result<ExitCode, Problem> {
@@ -113,7 +114,7 @@ pub fn finish<'a>(
 /// Shows it, and writes every output that was asked for: what was measured takes time to measure again, so that one that fails keeps no
 /// other from being written.
 fn write(
-    outputs: &Outputs<'_>,
+    outputs: &RunOutputs<'_>,
     document: &Document,
     has_something: bool,
     own: &[OwnOutput<'_>],
@@ -125,14 +126,13 @@ fn write(
         Ok(answer) => answer,
         Err(error) => return vec![Problem::failed(error.into())],
     };
-    let answer = answer.as_deref();
-    let shown =
-        if has_something && outputs.shown && !taken { show(document, answer, showing) } else { Ok(()) };
-    let (pictures, drawn) = match outputs::draw(document, answer, outputs.files) {
+    let of_document = DocumentOutputs::new(document, answer.as_deref());
+    let shown = if has_something && outputs.shown && !taken { of_document.show(showing) } else { Ok(()) };
+    let (pictures, drawn) = match of_document.draw(outputs.files) {
         Ok(pictures) => (pictures, Ok(())),
         Err(error) => (Vec::new(), Err(error.context("no picture is drawn"))),
     };
-    let written = [shown, drawn].into_iter().chain(outputs::write(document, answer, outputs.files, pictures));
+    let written = [shown, drawn].into_iter().chain(of_document.write(outputs.files, pictures));
     let written = written.map(|result| result.map_err(Problem::failed));
     let own = own.iter().map(|own| (own.write)(document));
     written.chain(own).filter_map(Result::err).collect()

@@ -11,7 +11,7 @@ use crate::build::tool;
 use crate::exit::Problem;
 use crate::many::{GivenDocuments, each};
 use crate::progress::bar;
-use crate::record_files;
+use crate::record_outputs;
 use crate::redact::Redacting;
 
 /// Reads the documents, and shows and writes what they say together.
@@ -34,7 +34,7 @@ pub fn run(args: &FleetArgs) -> Result<ExitCode, Problem> {
 }
 
 fn check(args: &FleetArgs) -> anyhow::Result<()> {
-    record_files::check(&args.files)?;
+    record_outputs::check(&args.files)?;
     ensure!(
         args.contrast.is_none() || args.files.draws(),
         "--contrast says what --svg and --png draw; give one of them"
@@ -94,7 +94,7 @@ fn nothing(fleet: &Fleet) -> anyhow::Error {
 fn write(fleet: &Fleet, args: &FleetArgs) -> Result<(), Problem> {
     let contrast = args.contrast.as_deref().map(|name| contrast(fleet, name)).transpose();
     let figure = contrast.map_err(Problem::usage)?.map(|contrast| fleet::figure(fleet, contrast));
-    record_files::write(fleet, &args.files, &fleet::page(fleet), figure.as_ref(), args.details)
+    record_outputs::write(fleet, &args.files, &fleet::page(fleet), figure.as_ref(), args.details)
 }
 
 /// The contrast that a user means.

@@ -1,63 +1,27 @@
-//! Where results go.
+//! Writes to the terminal and to files; what, is decided elsewhere.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, ensure};
-use ipcost_features::answer::{Answer, whole};
-use ipcost_model::{Document, Warning, escaped_but_styles, escaped_lines};
-use ipcost_report::page::Page;
+use ipcost_model::{escaped_but_styles, escaped_lines};
+use ipcost_report::json;
 use ipcost_report::picture::{DRAWS_PNG, Picture, PictureError};
-use ipcost_report::{json, run_page};
 use ipcost_sys::driven_program;
 use ipcost_sys::file_writer::{self, Output};
 use serde::Serialize;
 
 /// Lines are easier to read, and fit more screens, if they are no longer.
-const MOST_ROOM: usize = 100;
+pub const MOST_ROOM: usize = 100;
 
 /// The columns of text on standard output; unlimited if it is not a terminal.
 pub fn room() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(usize::MAX, |(width, _)| width.0.into())
 }
 
-fn room_on_standard_error() -> usize {
+pub fn room_on_standard_error() -> usize {
     terminal_size::terminal_size_of(io::stderr()).map_or(MOST_ROOM, |(width, _)| width.0.into())
-}
-
-/// How a document is shown.
-#[derive(Debug, Clone, Copy)]
-pub struct Showing<'a> {
-    /// Show rates, processor time and percentiles, too.
-    pub wide: bool,
-    pub quiet: bool,
-    /// What shows the text of its warnings, such as `ipcost show last --warnings`.
-    pub texts: &'a str,
-}
-
-/// Shows the document on standard output, and its warnings on standard error.
-pub fn show(document: &Document, answer: Option<&dyn Answer>, showing: Showing<'_>) -> anyhow::Result<()> {
-    let page = whole(document, answer);
-    // Who has just measured knows on what.
-    let (page, most) = match answer {
-        Some(_) => (page, usize::MAX),
-        None => (Page { title: String::new(), about: Vec::new(), ..page }, MOST_ROOM),
-    };
-    print(&page.terminal(showing.wide, if showing.wide { room() } else { room().min(most) }))?;
-    if !showing.quiet {
-        print_error(&run_page::warnings(
-            &warnings_of(document, answer),
-            showing.texts,
-            room_on_standard_error(),
-        ));
-    }
-    Ok(())
-}
-
-/// What weakens a document's answer, or a run without one.
-pub fn warnings_of(document: &Document, answer: Option<&dyn Answer>) -> Vec<Warning> {
-    answer.map_or_else(|| document.warnings.clone(), |answer| answer.warnings(document))
 }
 
 /// Writes to standard output, as [`print_error`] does to standard error.
@@ -75,12 +39,7 @@ pub fn print_error(text: &str) {
     let _ = anstream::stderr().lock().write_all(escaped_but_styles(text).as_bytes());
 }
 
-/// Writes the document as JSON to a file, whole or not at all, or to standard output for `-`.
-pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
-    write_whole(path, |out| json::write(document, out))
-}
-
-/// Writes anything as JSON with line breaks, as [`write_whole`] does.
+/// Writes as JSON with line breaks, as [`write_whole`] does.
 pub fn write_pretty(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| {
         serde_json::to_writer_pretty(json::Visible(out), value)?;
@@ -93,7 +52,7 @@ pub fn write_text(text: &str, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| out.write_all(escaped_lines(text).as_bytes()))
 }
 
-/// Writes a picture to each of the files that were asked for, as [`write_json`] does.
+/// Writes a picture to each of the files that were asked for, as [`write_whole`] does.
 pub fn write_picture(picture: &Picture, svg: Option<&Path>, png: Option<&Path>) -> anyhow::Result<()> {
     if let Some(path) = svg {
         write_text(&picture.svg(), path)?;
@@ -104,7 +63,7 @@ pub fn write_picture(picture: &Picture, svg: Option<&Path>, png: Option<&Path>) 
     Ok(())
 }
 
-/// Writes what has been rendered already, as [`write_json`] does.
+/// Writes what has been rendered already, as [`write_whole`] does.
 pub fn write_bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| out.write_all(bytes))
 }
@@ -121,7 +80,7 @@ pub fn keep_private() -> bool {
 }
 
 /// Writes a file, whole or not at all; `-` is standard output.
-fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+pub fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
     if is_standard_output(path) {
         let mut out = BufWriter::new(io::stdout().lock());
         return tolerate_broken_pipe(write(&mut out).and_then(|()| out.flush()))

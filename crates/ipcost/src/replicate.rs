@@ -16,11 +16,11 @@ use ipcost_sys::interrupt::Interrupt;
 
 use crate::args::{OutputArgs, RecordFiles, ReplicateArgs};
 use crate::exit::{FAILED, INTERRUPTED, Problem, complain, ended, note, warn};
-use crate::finish::{Finished, Outputs, finish};
+use crate::finish::{Finished, RunOutputs, finish};
+use crate::measuring::begin_measuring;
 use crate::output::{is_standard_output, print, room};
 use crate::progress::ProgressLine;
-use crate::run::begin_measuring;
-use crate::{outputs, record_files};
+use crate::{document_outputs, record_outputs};
 
 /// Runs what the arguments ask for.
 pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
@@ -63,7 +63,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         let version = version.as_str().unwrap_or_default();
         warn(&ipcost_lab::rules::wine(version).sentence());
     }
-    let outputs = Outputs::of(&args.common);
+    let outputs = RunOutputs::of(&args.common);
     let mut decide = |replication: &Replication| {
         let (run, interrupted) = measure(&request, replication, &interrupt, &mut line);
         line.clear();
@@ -90,7 +90,7 @@ fn nothing_measured(record: &ReplicationRecord, reasons: &[String]) -> Problem {
 
 impl Decided {
     /// Saves, shows and writes it.
-    fn end(self, outputs: &Outputs<'_>) -> Result<ExitCode, Problem> {
+    fn end(self, outputs: &RunOutputs<'_>) -> Result<ExitCode, Problem> {
         let reasons = self.run.unmeasured().filter(|_| !self.interrupted);
         let failure = reasons.map(|reasons| nothing_measured(&self.run, &reasons));
         let document = self.run.document;
@@ -104,13 +104,13 @@ fn several(
     args: &ReplicateArgs,
     replications: &[Replication],
     interrupt: &Interrupt,
-    outputs: &Outputs<'_>,
+    outputs: &RunOutputs<'_>,
     decide: &mut dyn FnMut(&Replication) -> Result<Decided, Problem>,
 ) -> Result<ExitCode, Problem> {
     let taken = args.common.outputs.files().any(is_standard_output);
     // Each is shown and saved once it is decided; the file is of all.
     let none = OutputArgs { wide: args.common.outputs.wide, ..OutputArgs::default() };
-    let each = Outputs { files: &none, shown: !taken, ..*outputs };
+    let each = RunOutputs { files: &none, shown: !taken, ..*outputs };
     let mut all: Vec<AnsweredRun<ReplicationRecord>> = Vec::new();
     let (mut left_out, mut problems) = (Vec::new(), Vec::new());
     let mut status = ExitCode::SUCCESS;
@@ -151,7 +151,7 @@ fn several(
         0 | 1 => String::new(),
         _ => format!("\n{}", page.terminal(false, room())),
     };
-    problems.extend(record_files::write_and_show(&documents, &files, &page, None, &terminal).err());
+    problems.extend(record_outputs::write_and_show(&documents, &files, &page, None, &terminal).err());
     if all.iter().all(|run| run.unmeasured().is_some()) && !left_out.is_empty() {
         status = ExitCode::from(FAILED);
     }
@@ -173,7 +173,7 @@ fn check_counts(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::R
 /// # Errors
 /// If they hold one experiment, and these are several, or nothing is decided that they could show.
 fn check_files(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Result<()> {
-    outputs::check(&args.common.outputs, None)?;
+    document_outputs::check(&args.common.outputs, None)?;
     let OutputArgs { json, formats, .. } = &args.common.outputs;
     let of_several = [json.as_deref(), formats.get("html"), formats.get("markdown")];
     let is_of_several = |file: &Path| of_several.contains(&Some(file));

@@ -9,14 +9,14 @@ use ipcost_features::replicate::{ReplicationRecord, overview};
 use ipcost_model::Document;
 
 use crate::args::{RecordFiles, ReportArgs};
+use crate::document_outputs::{self, DocumentOutputs, Showing};
 use crate::documents::NamedRun;
 use crate::exit::{Problem, ended};
-use crate::output::{Showing, show};
-use crate::{documents, many, outputs, record_files};
+use crate::{documents, many, record_outputs};
 
 /// Writes every output that was asked for; without any, shows the document on the terminal.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
-    outputs::check(&args.outputs, None).map_err(Problem::usage)?;
+    document_outputs::check(&args.outputs, None).map_err(Problem::usage)?;
     if let Some(file) = &args.otava {
         return many::write(args, file);
     }
@@ -28,22 +28,22 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
             let all: Vec<AnsweredRun<ReplicationRecord>> = all.collect::<Result<_, _>>()?;
             let documents: Vec<&Document> = all.iter().map(|one| &one.document).collect();
             let files = RecordFiles::of(&args.outputs).map_err(Problem::usage)?;
-            record_files::write(&documents, &files, &overview(&all), None, args.outputs.wide)?;
+            record_outputs::write(&documents, &files, &overview(&all), None, args.outputs.wide)?;
             return Ok(ExitCode::SUCCESS);
         }
     };
     let document = args.redacting.apply_to_document(document)?;
     // Nothing is written where a picture cannot be drawn: this can be asked again with another one.
     let answer = answer_of(&document).with_context(|| run.to_owned()).map_err(Problem::usage)?;
-    let answer = answer.as_deref();
-    let pictures = outputs::draw(&document, answer, &args.outputs);
+    let outputs = DocumentOutputs::new(&document, answer.as_deref());
+    let pictures = outputs.draw(&args.outputs);
     let pictures = pictures.with_context(|| run.to_owned()).map_err(Problem::usage)?;
     if args.outputs.files().next().is_none() {
         let texts = format!("ipcost show {run} --warnings");
         let showing = Showing { wide: args.outputs.wide, quiet: args.quiet, texts: &texts };
-        show(&document, answer, showing).map_err(Problem::failed)?;
+        outputs.show(showing).map_err(Problem::failed)?;
     }
-    let written = outputs::write(&document, answer, &args.outputs, pictures);
+    let written = outputs.write(&args.outputs, pictures);
     ended(written.into_iter().filter_map(Result::err).map(Problem::failed).collect())
 }
 

@@ -10,16 +10,16 @@ use ipcost_model::{Begun, Resumed, Samples};
 use crate::app;
 use crate::args::ResumeArgs;
 use crate::exit::{Problem, note, step_printer};
-use crate::finish::{Finished, Outputs, finish};
+use crate::finish::{Finished, RunOutputs, finish};
 use crate::history::{self, SamplesFile};
-use crate::run::{RunRecorder, begin_measuring, finished};
+use crate::measuring::{RunRecorder, begin_measuring, finished};
 
 /// Goes on with it: the same seed, orders and operation counts, in what is left of its budget.
 ///
 /// # Errors
 /// That there is no such run, that the machine or the program is another one, or what failed.
 pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
-    let outputs = Outputs::new(&args.outputs, args.redacting, true, args.quiet);
+    let outputs = RunOutputs::new(&args.outputs, args.redacting, true, args.quiet);
     outputs.check(None).map_err(Problem::usage)?;
     let (file, samples) = history::reopen(&args.run).map_err(Problem::usage)?;
     let begun = &samples.begun;

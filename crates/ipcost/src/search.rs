@@ -9,8 +9,8 @@ use ipcost_sys::interrupt::Interrupt;
 
 use crate::args::SearchArgs;
 use crate::exit::{Problem, step_printer};
-use crate::finish::{Finished, Outputs, finish};
-use crate::run::{RunRecorder, begin_measuring};
+use crate::finish::{Finished, RunOutputs, finish};
+use crate::measuring::{RunRecorder, begin_measuring};
 
 /// Searches, and shows what was found; what is searched for gets the request to stop, what tells of preparations, and what observes each run.
 pub fn search(
@@ -22,7 +22,7 @@ pub fn search(
     ) -> Result<Searched, LabError>,
 ) -> Result<ExitCode, Problem> {
     let quiet = args.common.quiet;
-    let outputs = Outputs::of(&args.common);
+    let outputs = RunOutputs::of(&args.common);
     outputs.check(None).map_err(Problem::usage)?;
     let interrupt = begin_measuring(quiet, args.common.waiting)?;
     let mut observer = |about: About| -> Box<dyn Observer> { Box::new(RunRecorder::new(quiet, about, None)) };

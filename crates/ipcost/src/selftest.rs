@@ -9,9 +9,9 @@ use ipcost_model::units::duration_text;
 
 use crate::args::{RecordFiles, SelfTestArgs};
 use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED};
+use crate::measuring::begin_measuring;
 use crate::progress::bar;
-use crate::record_files;
-use crate::run::begin_measuring;
+use crate::record_outputs;
 
 const STEPS: u64 = 1_000;
 /// How long a self-test takes where the user does not say.
@@ -20,7 +20,7 @@ const DEFAULT_BUDGET: Duration = Duration::from_secs(180);
 /// Tests the tool on this machine.
 pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
     let files = RecordFiles::without_pictures(&args.files);
-    record_files::check(&files).map_err(Problem::usage)?;
+    record_outputs::check(&files).map_err(Problem::usage)?;
     let budget = args.budget.unwrap_or(DEFAULT_BUDGET);
     let request = SelfTestRequest { budget, noise: args.noise.unwrap_or(Noise::Quiet), seed: args.seed };
     let progress = bar(args.quiet, STEPS, "{msg}");
@@ -29,7 +29,7 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
     let (test, interrupted) = measure(request, &interrupt, &mut tell)?;
     progress.finish_and_clear();
     let test = args.redacting.apply(test)?;
-    record_files::write(&test, &files, &page(&test), None, false)?;
+    record_outputs::write(&test, &files, &page(&test), None, false)?;
     Ok(match test.promise() {
         _ if interrupted => ExitCode::from(INTERRUPTED),
         Promise::Broken => ExitCode::from(FAILED),

@@ -9,8 +9,7 @@ use ipcost_features::app::{KINDS, ServerKind};
 use ipcost_model::units::{parse_duration, parse_rate};
 
 use super::run::parse_name;
-use super::{MeasuringArgs, OutputArgs, Waiting};
-use crate::redact::Redacting;
+use super::{Common, MeasuringArgs};
 
 const SERVER: &str = "Which server, and what it is asked";
 const HOW: &str = "How to measure";
@@ -86,6 +85,7 @@ fn per_s(text: &str) -> anyhow::Result<u64> {
 /// Without addresses a private server of the installed kind is started, as an ordinary user and on both sockets, and removed.
 #[derive(Debug, Default, Args)]
 #[command(
+    mut_arg("wait", |arg| arg.help_heading(HOW)),
     mut_arg("server", |arg| arg.help(names())),
     mut_arg("budget", |arg| arg.help("How long the run may take; it ends earlier once every question is answered [default: 40s]")),
     after_long_help = "Passwords are taken from where the server's own client takes them: PGPASSWORD or ~/.pgpass, MYSQL_PWD or ~/.my.cnf, REDISCLI_AUTH.\n\nYour data are only read: SQL runs in read-only transactions, and other commands need --writes.\n\nExit status: 0 done, 1 failed, 2 wrong usage or a server that cannot be measured (nothing was), 130 interrupted (what was measured is shown)."
@@ -122,19 +122,9 @@ pub struct AppArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub timeout: Option<Duration>,
 
-    #[command(flatten, next_help_heading = HOW)]
-    pub waiting: Waiting,
-    #[command(flatten, next_help_heading = OUTPUT)]
-    pub outputs: OutputArgs,
     /// Name the run, so that it is found again by NAME wherever a RUN is taken
     #[arg(long, value_name = "NAME", value_parser = parse_name, conflicts_with = "no_save", help_heading = OUTPUT)]
     pub name: Option<String>,
-    /// Do not save the run
-    #[arg(long, help_heading = OUTPUT)]
-    pub no_save: bool,
-    /// Show neither progress nor warnings
-    #[arg(long, short, help_heading = OUTPUT)]
-    pub quiet: bool,
     #[command(flatten, next_help_heading = OUTPUT)]
-    pub redacting: Redacting,
+    pub common: Common,
 }

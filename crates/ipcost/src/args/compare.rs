@@ -4,7 +4,7 @@ use clap::Args;
 use ipcost_model::Metric;
 use ipcost_model::units::parse_proportion;
 
-use super::files::RecordFiles;
+use super::RecordFiles;
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]

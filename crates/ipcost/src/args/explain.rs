@@ -70,7 +70,7 @@ impl ExplainArgs {
             baseline: self.baseline.clone(),
             measuring: self.measuring.clone(),
             timeout: self.timeout,
-            quiet: self.common.quiet,
+            common: Common { quiet: self.common.quiet, ..Common::default() },
             yes: self.yes,
             ..RunArgs::default()
         }

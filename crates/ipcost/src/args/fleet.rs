@@ -3,7 +3,7 @@
 use clap::Args;
 use ipcost_model::Metric;
 
-use super::files::RecordFiles;
+use super::RecordFiles;
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]

@@ -10,15 +10,15 @@ use ipcost_model::LatencyMode;
 use ipcost_model::units::parse_duration;
 
 use super::output::of_documents;
-use super::{CellArgs, MeasuringArgs, OutputArgs, Waiting};
-use crate::redact::Redacting;
+use super::{CellArgs, Common, MeasuringArgs};
 
 const HOW: &str = "How to measure";
 const OUTPUT: &str = "Output";
 
 #[derive(Debug, Default, Args)]
-#[command(mut_arg("budget", |arg| arg.help("How long the run may take; it ends earlier once every question is answered [default: 45s; 30s for a single placement]")))]
 #[command(
+    mut_arg("wait", |arg| arg.help_heading(HOW)),
+    mut_arg("budget", |arg| arg.help("How long the run may take; it ends earlier once every question is answered [default: 45s; 30s for a single placement]")),
     after_help = "ipcost help transports, peers, options or formats lists what these flags take.\n\nExit status: 0 done, 1 failed, 2 wrong usage (nothing was measured), 130 interrupted (what was measured is shown)."
 )]
 pub struct RunArgs {
@@ -53,28 +53,17 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub timeout: Option<Duration>,
 
-    #[command(flatten, next_help_heading = HOW)]
-    pub waiting: Waiting,
-
-    #[command(flatten, next_help_heading = OUTPUT)]
-    pub outputs: OutputArgs,
     /// Name the run, so that it is found again by NAME wherever a RUN is taken
     #[arg(long, value_name = "NAME", value_parser = parse_name, conflicts_with = "no_save", help_heading = OUTPUT)]
     pub name: Option<String>,
-    /// Do not save the run
-    #[arg(long, help_heading = OUTPUT)]
-    pub no_save: bool,
     /// Start the commands that a job file names without asking
     #[arg(long, short, help_heading = HOW)]
     pub yes: bool,
     /// Show what would run, with --json FILE as JSON, and measure nothing
     #[arg(long, conflicts_with_all = of_documents(), help_heading = OUTPUT)]
     pub plan: bool,
-    /// Show neither progress nor warnings
-    #[arg(long, short, help_heading = OUTPUT)]
-    pub quiet: bool,
     #[command(flatten, next_help_heading = OUTPUT)]
-    pub redacting: Redacting,
+    pub common: Common,
 }
 
 pub(super) fn parse_name(name: &str) -> Result<String, FeatureError> {

@@ -18,10 +18,10 @@ use ipcost_model::{Document, Job, Plan, Warning};
 use crate::args::{CheckArgs, OutputArgs};
 use crate::consent;
 use crate::exit::{FAILED, Problem, UNDECIDED, note, step_printer, warn};
-use crate::finish::{Finished, Outputs, finish};
+use crate::finish::{Finished, RunOutputs, finish};
+use crate::measuring::begin_measuring;
 use crate::output::print;
 use crate::progress::ProgressLine;
-use crate::run::begin_measuring;
 
 /// What `--init` prints.
 const EXAMPLE: &str = include_str!("example.toml");
@@ -32,7 +32,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
         print(EXAMPLE).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
     };
-    let outputs = Outputs::of(&args.common);
+    let outputs = RunOutputs::of(&args.common);
     let own = args.junit.iter().chain(&args.record);
     outputs.check(own.map(PathBuf::as_path)).map_err(Problem::usage)?;
     if !args.fleet.is_empty() {
@@ -78,7 +78,7 @@ fn kept(
     path: &Path,
 ) -> Result<ExitCode, Problem> {
     let files = OutputArgs { json: Some(path.to_owned()), ..args.common.outputs.clone() };
-    let outputs = Outputs { files: &files, shown: false, ..Outputs::of(&args.common) };
+    let outputs = RunOutputs { files: &files, shown: false, ..RunOutputs::of(&args.common) };
     let text = outputs::recorded(&document, path);
     let document = Document { answer: None, ..document };
     let ended = finish(&outputs, Finished { document, failure, samples: None }, None)?;

@@ -15,7 +15,7 @@ use crate::args::{CheckArgs, RecordFiles};
 use crate::exit::{Problem, ended};
 use crate::finish::OwnOutput;
 use crate::output::{is_standard_output, print, print_error, write_text};
-use crate::record_files;
+use crate::record_outputs;
 
 /// The outputs that only claims have.
 pub fn own<'a>(args: &'a CheckArgs) -> Vec<OwnOutput<'a>> {
@@ -45,7 +45,7 @@ pub fn check_of(document: &Document) -> anyhow::Result<Box<Check>> {
 /// Shows and writes what many hosts say.
 pub fn write_fleet(args: &CheckArgs, fleet: &FleetCheck, files: &RecordFiles) -> Result<(), Problem> {
     let view = fleet.view();
-    let shown = record_files::write(fleet, files, &page(&view), None, args.common.outputs.wide);
+    let shown = record_outputs::write(fleet, files, &page(&view), None, args.common.outputs.wide);
     let junit = args.junit.as_deref().map_or(Ok(()), |path| write_junit(&view, path));
     let github = if on_github(args) { annotate(&view, is_taken(args)) } else { Ok(()) };
     let own = [junit, github].map(|written| written.map_err(Problem::failed));

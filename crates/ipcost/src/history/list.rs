@@ -13,7 +13,7 @@ use super::summary::Summaries;
 use crate::args::ListArgs;
 use crate::exit::{Problem, note, warn};
 use crate::output::room;
-use crate::record_files;
+use crate::record_outputs;
 
 /// How many runs are listed where nothing says how many.
 const USUAL: usize = 20;
@@ -30,7 +30,7 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
         return super::otava::run(file, args);
     }
     let files = args.files();
-    record_files::check(&files).map_err(Problem::usage)?;
+    record_outputs::check(&files).map_err(Problem::usage)?;
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;
     let unreadable = all.unreadable();
@@ -56,7 +56,7 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
             let bare = Page { title: String::new(), about: Vec::new(), ..page(&list, &ages) };
             bare.terminal(false, room())
         };
-        record_files::write_and_show(&list, &files, &whole, None, &terminal)?;
+        record_outputs::write_and_show(&list, &files, &whole, None, &terminal)?;
     }
     if total > limit && !is_file {
         note(&format!("{} older ones are not listed; --all lists them", total - limit));

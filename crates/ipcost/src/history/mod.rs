@@ -33,9 +33,10 @@ use store::{RunFile, Store};
 use summary::Summaries;
 
 use crate::args::ShowArgs;
+use crate::document_outputs::{DocumentOutputs, Showing, warnings_of};
 use crate::documents::{self, NamedRun};
 use crate::exit::{Problem, warn};
-use crate::output::{Showing, print, room, show as show_document, warnings_of};
+use crate::output::{print, room};
 
 /// The newest so many saved runs tell how much runs differ: more take time to read, and are of older days.
 const MOST_PAST_RUNS: usize = 30;
@@ -199,6 +200,6 @@ pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
     }
     let texts = format!("ipcost show {} --warnings", args.run);
     let showing = Showing { wide: args.wide, quiet: args.quiet, texts: &texts };
-    show_document(&document, answer, showing).map_err(Problem::failed)?;
+    DocumentOutputs::new(&document, answer).show(showing).map_err(Problem::failed)?;
     Ok(ExitCode::SUCCESS)
 }

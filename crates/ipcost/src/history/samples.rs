@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::id::RunId;
 use super::store::{RunFile, Store};
 use crate::exit::warn;
-use crate::run::with_answer;
+use crate::measuring::with_answer;
 
 /// A samples file that is being written; no one else writes to it, or takes the run for killed, meanwhile.
 #[derive(Debug)]

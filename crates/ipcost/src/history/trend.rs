@@ -17,7 +17,7 @@ use crate::args::ListArgs;
 use crate::build::tool;
 use crate::exit::Problem;
 use crate::output::room;
-use crate::record_files;
+use crate::record_outputs;
 use crate::redact::Redacting;
 
 /// If no run has the cell, the ids of so many of the newest are looked through for the nearest.
@@ -28,7 +28,7 @@ const USUAL_LINES: usize = 40;
 /// Shows the trend of a cell.
 pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
     let files = args.files();
-    record_files::check(&files).map_err(Problem::usage)?;
+    record_outputs::check(&files).map_err(Problem::usage)?;
     if args.limit == Some(0) {
         return Err(Problem::usage(anyhow!("--limit 0 leaves no run; a trend takes 10 at least")));
     }
@@ -50,7 +50,7 @@ pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
         let lines = if args.trend.details || args.all { usize::MAX } else { screen() };
         page(&found, lines).terminal(true, room())
     };
-    record_files::write_and_show(&found, &files, &page(&found, usize::MAX), None, &terminal)?;
+    record_outputs::write_and_show(&found, &files, &page(&found, usize::MAX), None, &terminal)?;
     warn_of_unreadable(&all.unreadable(), args.verbose, &store);
     Ok(ExitCode::SUCCESS)
 }

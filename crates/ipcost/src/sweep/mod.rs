@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use crate::args::{OneRunArgs, SweepArgs, SweepOver};
 use crate::exit::{Problem, step_printer};
-use crate::finish::{Outputs, finish};
-use crate::run::{begin_measuring, carry_out};
+use crate::finish::{RunOutputs, finish};
+use crate::measuring::{begin_measuring, carry_out};
 
 /// Does what the arguments ask for.
 pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
@@ -30,7 +30,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
 
 /// Measures the job of a sweep that is one run, and gives its answer.
 fn run_one(args: &OneRunArgs, job: &Job, answer: &impl Serialize) -> Result<ExitCode, Problem> {
-    let outputs = Outputs::of(&args.common);
+    let outputs = RunOutputs::of(&args.common);
     outputs.check(None).map_err(Problem::usage)?;
     let lab = Lab::open(job, &mut step_printer(args.common.quiet))?;
     let plan = lab.plan_job(job, fresh_seed())?;

@@ -6,7 +6,7 @@ mod session;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_features::watch::{
     Conversation, ConversationPattern, WatchError, WatchRequest, Watched, WatchedTransport, WhatIf,
     WhatIfError, WhatIfRecord, page, what_if_page,
@@ -21,10 +21,10 @@ use session::WatchSession;
 
 use crate::args::{RecordFiles, Waiting, WatchArgs};
 use crate::exit::{Problem, note, step_printer};
+use crate::measuring::{listen, meet_others};
 use crate::output::{is_standard_output, keep_private, room, write_text};
 use crate::progress::ProgressLine;
-use crate::record_files;
-use crate::run::{listen, meet_others};
+use crate::record_outputs;
 
 /// How long is looked where no one says, and no one can end it.
 const USUAL: Duration = Duration::from_secs(5);
@@ -34,24 +34,14 @@ const LATELY: Duration = Duration::from_secs(3);
 /// Looks for a while, and shows what was seen.
 pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     let files = RecordFiles::without_pictures(&args.files);
-    record_files::check(&files).map_err(Problem::usage)?;
+    record_outputs::check(&files).map_err(Problem::usage)?;
+    check(args).map_err(Problem::usage)?;
     let interrupt = listen()?;
-    let mut screen = Screen::open(args);
+    let screen = Screen::open(args);
     let lasts = match (&screen, args.lasts) {
         (None, None) => Some(USUAL),
         (_, lasts) => lasts,
     };
-    let transports = transport::states();
-    let known = transports.iter().map(|state| state.capabilities.name);
-    if let Some(name) = args.what_if.iter().find(|name| !known.clone().any(|known| known == **name)) {
-        return Err(Problem::usage(anyhow!("--what-if: {}", unknown("transport", name, known))));
-    }
-    let is_any = args.pid.is_none() && args.port.is_none() && args.path.is_none() && args.command.is_none();
-    if args.trace && is_any && driven_program::is_root() {
-        return Err(Problem::usage(anyhow!(
-            "--trace: root's strace would be attached to any program, init among them; name which with --pid, --port, --path or --command"
-        )));
-    }
     let request = WatchRequest {
         pid: args.pid,
         port: args.port,
@@ -66,51 +56,13 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
             lasts.map_or_else(|| "until Ctrl-C".to_owned(), |lasts| format!("for {}", duration_text(lasts)));
         note(&format!("watching {time}; Ctrl-C ends it early and shows what was seen"));
     }
-    // What has been seen is shown whatever fails later.
-    let mut failed = None;
     if args.trace {
         match session.trace(&interrupt) {
             Err(problem) if !interrupt.asked() => return Err(problem),
             _ => {}
         }
     }
-    let mut of_row = None;
-    let began = Instant::now();
-    loop {
-        let left = lasts.map_or(Duration::MAX, |lasts| lasts.saturating_sub(began.elapsed()));
-        if left.is_zero() {
-            break;
-        }
-        // What was moved until it is asked to end is seen, even where an observation was at work just then.
-        let rests = if interrupt.asked() { Duration::ZERO } else { left.min(session.rests()) };
-        let mut pressed = Pressed::Nothing;
-        if let Some(screen) = &mut screen {
-            screen.show(shown(args, session.watched(Some(LATELY)))?);
-        }
-        session.between(rests, |time| {
-            match &mut screen {
-                Some(screen) => pressed = screen.pressed(time),
-                None => std::thread::sleep(time),
-            }
-            pressed != Pressed::Nothing || interrupt.asked()
-        });
-        let ends = pressed == Pressed::End || interrupt.asked();
-        let observed = match (pressed, &mut screen) {
-            (Pressed::WhatIf, Some(screen)) => session.undisturbed(|| what_if_of_row(screen, &interrupt)),
-            _ => session.observe().map(|()| None),
-        };
-        match observed {
-            Ok(record) => of_row = record.or(of_row),
-            Err(error) => {
-                failed = Some(Problem::failed(error.into()));
-                break;
-            }
-        }
-        if ends {
-            break;
-        }
-    }
-    drop(screen);
+    let (of_row, mut failed) = observe(args, &mut session, screen, lasts, &interrupt)?;
     let mut watched = Watched { what_if: of_row, ..session.watched(None) };
     // What is measured is not to bear what counts and samples calls.
     session.detach();
@@ -128,8 +80,67 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         );
     }
     let terminal = || page.terminal(args.wide, room());
-    record_files::write_and_show(&watched, &files, &page, None, &terminal)?;
+    record_outputs::write_and_show(&watched, &files, &page, None, &terminal)?;
     failed.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// What the arguments get wrong, before anything is looked at.
+fn check(args: &WatchArgs) -> anyhow::Result<()> {
+    let transports = transport::states();
+    let known = transports.iter().map(|state| state.capabilities.name);
+    if let Some(name) = args.what_if.iter().find(|name| !known.clone().any(|known| known == **name)) {
+        bail!("--what-if: {}", unknown("transport", name, known));
+    }
+    let is_any = args.pid.is_none() && args.port.is_none() && args.path.is_none() && args.command.is_none();
+    ensure!(
+        !(args.trace && is_any && driven_program::is_root()),
+        "--trace: root's strace would be attached to any program, init among them; name which with --pid, --port, --path or --command"
+    );
+    Ok(())
+}
+
+/// Observes until the time is over, a key or a signal ends it, or it fails: what was measured last of a row, and the failure. What has
+/// been seen is shown whatever fails.
+fn observe(
+    args: &WatchArgs,
+    session: &mut WatchSession,
+    mut screen: Option<Screen>,
+    lasts: Option<Duration>,
+    interrupt: &Interrupt,
+) -> Result<(Option<WhatIfRecord>, Option<Problem>), Problem> {
+    let mut of_row = None;
+    let began = Instant::now();
+    loop {
+        let left = lasts.map_or(Duration::MAX, |lasts| lasts.saturating_sub(began.elapsed()));
+        if left.is_zero() {
+            return Ok((of_row, None));
+        }
+        // What was moved until it is asked to end is seen, even where an observation was at work just then.
+        let rests = if interrupt.asked() { Duration::ZERO } else { left.min(session.rests()) };
+        let mut pressed = Pressed::Nothing;
+        if let Some(screen) = &mut screen {
+            screen.show(shown(args, session.watched(Some(LATELY)))?);
+        }
+        session.between(rests, |time| {
+            match &mut screen {
+                Some(screen) => pressed = screen.pressed(time),
+                None => std::thread::sleep(time),
+            }
+            pressed != Pressed::Nothing || interrupt.asked()
+        });
+        let ends = pressed == Pressed::End || interrupt.asked();
+        let observed = match (pressed, &mut screen) {
+            (Pressed::WhatIf, Some(screen)) => session.undisturbed(|| what_if_of_row(screen, interrupt)),
+            _ => session.observe().map(|()| None),
+        };
+        match observed {
+            Ok(record) => of_row = record.or(of_row),
+            Err(error) => return Ok((of_row, Some(Problem::failed(error.into())))),
+        }
+        if ends {
+            return Ok((of_row, None));
+        }
+    }
 }
 
 /// Measures what other transports would save the conversation that moves most.

@@ -56,7 +56,7 @@ pub fn write_and_show(
     if let Some(picture) = picture {
         did.push(write_picture(&picture, files.svg.as_deref(), files.png.as_deref()));
     }
-    let content = Content::of_record(page);
+    let content = Content::of_record(&page);
     did.extend(files.texts.formats.each().map(|(format, path)| write_text(&(format.render)(&content), path)));
     if !files.all().any(is_standard_output) {
         did.push(print(&terminal()));
