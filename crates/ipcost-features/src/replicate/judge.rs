@@ -380,22 +380,16 @@ fn ledger_test(run: &MeasuredSoftware<'_>, test: &ClaimTest, found: Option<Claim
         about: test.about.clone(),
         software: run.software,
         condition: run.condition.map(|condition| condition.name.clone()),
-        compared: None,
         measure,
-        value: None,
-        lo: None,
-        hi: None,
-        range: None,
         claimed: claimed(test),
         above: test.above,
         below: test.below,
         is_ratio: test.b.is_some(),
-        word: ClaimVerdict::Open,
         direction: direction_of(test).map(|_| ClaimVerdict::Open),
         decides: test.decides,
-        detail: None,
         seconds: run.seconds(test),
         contradicted: test.contradicted.clone(),
+        ..ReplicatedTest::default()
     };
     if test.same_system_calls {
         let side = test.calls_of.unwrap_or(PeerRole::Client);

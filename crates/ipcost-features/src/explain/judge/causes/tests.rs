@@ -126,14 +126,13 @@ fn difference(a: &ExplainedCell, b: &ExplainedCell, part: Part, more_ns: f64) ->
     ExplainedDifference {
         a: a.id.clone(),
         b: b.id.clone(),
-        ratio: None,
         verdict: Verdict::Different,
         wall_ns: Some(exactly(more_ns)),
         differs: true,
         division: Division::Turns,
         parts: vec![PartDifference { part, ns: exactly(more_ns), differs: true }],
-        counts: Vec::new(),
         account: Account::default(),
+        ..ExplainedDifference::default()
     }
 }
 
