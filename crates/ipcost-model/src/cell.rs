@@ -16,10 +16,12 @@ use crate::units::parse_size;
 
 named! {
     /// What is done over a transport.
+    #[derive(Default)]
     Pattern, "pattern" {
         /// Every operation opens a connection, exchanges one message each way and closes it.
         Connect = "connect",
         /// Request and reply on an open connection; one operation is the whole round trip.
+        #[default]
         Rr = "rr",
         /// Messages one way; the cost is of delivered messages.
         Stream = "stream",
@@ -30,8 +32,10 @@ named! {
 
 named! {
     /// Where the two processes run.
+    #[derive(Default)]
     Placement, "placement" {
         /// The scheduler decides.
+        #[default]
         Free = "free",
         /// Both on one core.
         Together = "together",

@@ -4,6 +4,7 @@ use crate::named;
 
 named! {
     /// What is known of a claim.
+    #[derive(Default)]
     ClaimVerdict, "verdict" {
         /// It holds, as published and under every condition.
         Holds = "holds",
@@ -15,6 +16,7 @@ named! {
         /// refutes it.
         NoDifference = "no difference that matters",
         /// That is not known yet: intervals straddle a bound.
+        #[default]
         Open = "open",
         /// Nothing that it is about can be measured here.
         NotTested = "not tested",

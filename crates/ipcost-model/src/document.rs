@@ -129,7 +129,7 @@ pub struct Document {
 }
 
 /// The start of every record: its kind, the program, the machine and the time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Envelope {
     /// The kind of record and its version.
@@ -323,7 +323,7 @@ pub struct LongerRun {
 }
 
 /// A median with its interval; the bounds are null while unbounded.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The median over epochs.

@@ -169,16 +169,11 @@ pub fn measured() -> Document {
                     position: position as u32 + 1,
                     ops: 100,
                     wall_ns,
-                    elapsed_ns: None,
-                    wait_ns: None,
                     sent_ns: (record.pattern == Pattern::Stream).then_some(wall_ns / 2),
                     client: usage(wall_ns / 4),
                     server: usage(wall_ns / 2),
                     measures: BTreeMap::from([("context_switches".to_owned(), 200.0 + f64::from(epoch))]),
-                    softirq_ns: None,
-                    whereabouts: None,
-                    layout: None,
-                    suspended: false,
+                    ..Sample::default()
                 });
             }
         }

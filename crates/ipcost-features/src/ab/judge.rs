@@ -36,17 +36,13 @@ pub fn comparison(document: &Document, metric: Metric) -> Option<Comparison> {
         family: costs.len() as u32,
         margin,
         metric,
-        assumed_spread: 0.0,
         arms: Some(arms),
-        saved_runs: 0,
         groups: found.groups,
         everything: found.everything,
         costs,
-        relative: Vec::new(),
         latency: latency(document, &pairs(&points)),
-        only_a: Vec::new(),
-        only_b: Vec::new(),
         notes: notes(document),
+        ..Comparison::default()
     })
 }
 
@@ -120,7 +116,6 @@ fn change(document: &Document, pair: ArmPair, [a, b]: [f64; 2], shift: Shift, al
     let ratios = shift.ratios();
     Change {
         cell: cell.id_without_arm(&cell.id).to_owned(),
-        baseline: None,
         a,
         b,
         ratio: shift.by.exp(),
@@ -129,7 +124,6 @@ fn change(document: &Document, pair: ArmPair, [a, b]: [f64; 2], shift: Shift, al
         verdict: Verdict::of(ratios, document.analysis.margin),
         alpha,
         would_show: would_show(shift.bounds, student_quantile(1.0 - alpha / 2.0, f64::INFINITY)),
-        spread: None,
-        spread_source: None,
+        ..Change::default()
     }
 }

@@ -95,7 +95,7 @@ impl Saving {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{Pattern, Placement, Ran};
+    use ipcost_model::Ran;
     use proptest::prelude::*;
 
     use super::*;
@@ -106,22 +106,16 @@ mod tests {
         let (median, bounds) = ratio;
         Saving {
             request: "PING".to_owned(),
-            pattern: Pattern::Rr,
             concurrency: 1,
             pipeline: 1,
-            placement: Placement::Free,
-            ran: None,
-            shares: Vec::new(),
             unix: "a".to_owned(),
             tcp: "b".to_owned(),
             unix_ns: sides.0,
             tcp_ns: sides.1,
             ratio: Estimate { median, lo: bounds.map(|it| it.0), hi: bounds.map(|it| it.1) },
             verdict: Verdict::of(bounds, MARGIN),
-            mean: None,
             saved_ns: Some(Estimate { median: saved.0, lo: Some(saved.1), hi: Some(saved.2) }),
-            saved_cpu_ns: None,
-            held_back_ns: None,
+            ..Saving::default()
         }
     }
 

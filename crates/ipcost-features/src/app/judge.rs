@@ -371,7 +371,6 @@ fn curves(kind: &ServerKind, savings: &[Saving], margin: f64) -> Vec<Curve> {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::Pattern;
 
     use super::*;
 
@@ -379,22 +378,14 @@ mod tests {
         let ratio = Estimate { median: unix_ns / tcp_ns, lo: None, hi: None };
         Saving {
             request: "PING".to_owned(),
-            pattern: Pattern::Rr,
             concurrency: 1,
             pipeline: 1,
             placement: Placement::Together,
-            ran: None,
-            shares: Vec::new(),
-            unix: String::new(),
-            tcp: String::new(),
             unix_ns,
             tcp_ns,
             ratio,
             verdict: Verdict::Direction,
-            mean: None,
-            saved_ns: None,
-            saved_cpu_ns: None,
-            held_back_ns: None,
+            ..Saving::default()
         }
     }
 

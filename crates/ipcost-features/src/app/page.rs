@@ -268,8 +268,6 @@ mod tests {
             concurrency: 1,
             pipeline: 1,
             placement,
-            ran: None,
-            shares: Vec::new(),
             unix: "a".to_owned(),
             tcp: "b".to_owned(),
             unix_ns: 50_000.0 * median,
@@ -283,7 +281,7 @@ mod tests {
             mean: Some(MeanContrast { ratio: median, lo: None, hi: None, verdict, slow: 0.0, unseen: 0.1 }),
             saved_ns: saved(50_000.0 * (1.0 - median)),
             saved_cpu_ns: saved(12_000.0),
-            held_back_ns: None,
+            ..Saving::default()
         }
     }
 
@@ -305,9 +303,8 @@ mod tests {
         };
         let side = |address: &str| ServerSocket {
             address: address.to_owned(),
-            name: None,
             process: Some(7),
-            program: None,
+            ..ServerSocket::default()
         };
         let long = "SELECT name FROM account WHERE id = 4711 AND branch = 17 ORDER BY name LIMIT 10";
         let request = |request: &str, least| MeasuredRequest {
@@ -322,8 +319,6 @@ mod tests {
             server: "postgres".to_owned(),
             title: "PostgreSQL".to_owned(),
             version: "15.18".to_owned(),
-            private: None,
-            others: None,
             unix: Some(side("/run/postgresql/.s.PGSQL.5432")),
             tcp: Some(side("127.0.0.1:5432")),
             same_work: vec![
@@ -333,11 +328,6 @@ mod tests {
             ],
             requests: vec![request("SELECT 1", true), request(long, false)],
             margin: 0.05,
-            held_back: Vec::new(),
-            costs: Vec::new(),
-            apart: None,
-            other_side: None,
-            at_rates: Vec::new(),
             savings: vec![
                 saving("SELECT 1", Pattern::Rr, together, 0.63, Verdict::Different),
                 saving("SELECT 1", Pattern::Rr, apart, 0.97, Verdict::Equivalent),
@@ -346,11 +336,10 @@ mod tests {
             ],
             curves: vec![Curve {
                 placement: together,
-                ran: None,
                 saved_ns: 18_500.0,
                 least_ns: 50_000.0,
-                points: Vec::new(),
                 until_ns: Some(320_000.0),
+                ..Curve::default()
             }],
             burst: Some(Burst {
                 clients: 500,
@@ -370,6 +359,7 @@ mod tests {
                 }),
                 left_out: 0,
             }),
+            ..App::default()
         }
     }
 
@@ -397,15 +387,14 @@ mod tests {
     fn one_side_alone_has_its_figures_and_what_the_other_needs() {
         let cost = SideCost {
             request: "PING".to_owned(),
-            pattern: Pattern::Rr,
             concurrency: 1,
             pipeline: 1,
-            placement: Placement::Free,
             cell: "rr/tcp".to_owned(),
             wall_ns: Estimate { median: 14_700.0, lo: Some(14_000.0), hi: Some(15_000.0) },
             p50_ns: Some(14_500),
             p99_ns: Some(21_000),
             cpu_ns: Some(Estimate { median: 11_000.0, lo: None, hi: None }),
+            ..SideCost::default()
         };
         let other = OtherSide {
             transport: "unix".to_owned(),
@@ -440,8 +429,7 @@ mod tests {
         let named = ServerSocket {
             address: "[::1]:5432".to_owned(),
             name: Some("localhost".to_owned()),
-            process: None,
-            program: None,
+            ..ServerSocket::default()
         };
         let app = App { tcp: Some(named), ..app() };
         assert!(

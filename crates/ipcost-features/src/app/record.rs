@@ -13,7 +13,7 @@ pub const APP_SCHEMA: &str = "ipcost-app/1";
 pub(super) const LOGIN: &str = "login";
 
 /// The answer of `app`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct App {
     pub schema: String,
     /// The kind of server, such as `postgres`.
@@ -74,7 +74,7 @@ pub enum Others {
 }
 
 /// One of the server's two sockets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerSocket {
     pub address: String,
     /// The name that it was given by, of which the address is the first that answered.
@@ -110,7 +110,7 @@ pub struct MeasuredRequest {
 }
 
 /// What one kind of load costs over the one socket that was measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SideCost {
     pub request: String,
     /// On a kept connection (`rr`) or on one of its own (`connect`).
@@ -147,7 +147,7 @@ pub struct OtherSide {
 }
 
 /// What the Unix socket saves for one kind of load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Saving {
     pub request: String,
     /// On a kept connection (`rr`) or on one of its own (`connect`).
@@ -251,7 +251,7 @@ pub struct RanShare {
 }
 
 /// What is saved as a share of a request, over how long the server works on it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     /// Where client and server run.
     pub placement: Placement,

@@ -35,7 +35,7 @@ const LEFT_FOR_TIMING: f64 = 0.25;
 const OTHER_DESCRIPTORS: u64 = 100;
 
 /// What `app` was asked to do.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct AppRequest {
     /// The name of the kind of server.
     pub server: String,

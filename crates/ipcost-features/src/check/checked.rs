@@ -46,7 +46,7 @@ pub struct CheckedClaim {
 }
 
 /// A cell of a claim and its figures, in nanoseconds, operations or bytes a second, or as a ratio.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CheckedTest {
     /// The host, in a fleet.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -105,26 +105,19 @@ pub(crate) mod tests {
     use ipcost_report::fixture;
 
     use super::*;
-    use crate::check::{BetweenRuns, CHECK_SCHEMA, Check, CheckedTest, ClaimMetric, Level};
+    use crate::check::{BetweenRuns, CHECK_SCHEMA, Check, CheckedTest, ClaimMetric};
     use crate::compare::SpreadSource;
 
     pub(crate) fn test(value: f64, spread: f64, at_most: f64, word: ClaimVerdict) -> CheckedTest {
         CheckedTest {
-            host: None,
             cell: "rr/unix/64/c1".into(),
             against: Some("rr/tcp/64/c1".into()),
-            baseline: None,
-            between_runs: None,
-            level: Level::Cell,
-            metric: ClaimMetric::Wall,
             value: Some(value),
             lo: Some(value / spread),
             hi: Some(value * spread),
             at_most: Some(at_most),
-            at_least: None,
             word,
-            reason: None,
-            likely_budget_s: None,
+            ..CheckedTest::default()
         }
     }
 

@@ -17,8 +17,10 @@ pub use reading::parse_claims;
 
 named! {
     /// What of a cell a claim is about.
+    #[derive(Default)]
     ClaimMetric, "metric" {
         /// Elapsed time for one operation.
+        #[default]
         Wall = "wall",
         /// User and system time of both processes for one operation.
         Cpu = "cpu",

@@ -77,18 +77,10 @@ pub fn compare(
     check_runs(a, b)?;
     let sides = [RunsOfSide::of(a), RunsOfSide::of(b)];
     let [of_a, of_b] = &sides;
-    let cells = measured_on_both(&sides)?;
-    let pairs: Vec<(&str, &str)> = of_a.pairs.intersection(&of_b.pairs).copied().collect();
     let CompareSettings { metric, margin, assumed_spread } = *settings;
     let by = ComparedBy::Cost(metric);
-    let costs = measured_changes(&cells, &sides, |side, cell| side.logs(by, cell));
-    let ratios =
-        measured_changes(&pairs, &sides, |side, (cell, baseline)| side.log_ratios(metric, cell, baseline));
-    if costs.is_empty() {
-        return Err(CompareError::NoFigures { metric });
-    }
-    let left_out: Vec<&str> =
-        cells.iter().filter(|cell| costs.iter().all(|found| found.what != **cell)).copied().collect();
+    let MeasuredOnBoth { cells, costs, ratios } = MeasuredOnBoth::of(&sides, metric)?;
+    let left_out = without_figures(&cells, &costs, metric);
     let family = costs.len() + ratios.len();
     let compared: Vec<&str> = costs.iter().map(|found| found.what).collect();
     let record = |id: &&str| a[0].cell(id);
@@ -134,17 +126,33 @@ pub fn compare(
         only_b: of_b.only(of_a),
         notes: Vec::new(),
     };
-    let more = other_machines(a, b).into_iter().chain(without_figures(&left_out, metric));
-    comparison.notes = notes(&comparison).into_iter().chain(more).collect();
+    comparison.notes = notes(&comparison).into_iter().chain(other_machines(a, b)).chain(left_out).collect();
     Ok(comparison)
 }
 
-fn measured_on_both<'a>([a, b]: &[RunsOfSide<'a>; 2]) -> Result<Vec<&'a str>, CompareError> {
-    let cells: Vec<&str> = a.measured.intersection(&b.measured).copied().collect();
-    let first = |side: &RunsOfSide<'_>| side.measured.first().copied().unwrap_or("none").to_owned();
-    match cells.is_empty() {
-        true => Err(CompareError::NothingInCommon { a: first(a), b: first(b) }),
-        false => Ok(cells),
+/// What both sides have measured.
+struct MeasuredOnBoth<'a> {
+    cells: Vec<&'a str>,
+    /// Of the cells that have a cost in every run.
+    costs: Vec<ComparedRuns<&'a str>>,
+    ratios: Vec<ComparedRuns<(&'a str, &'a str)>>,
+}
+
+impl<'a> MeasuredOnBoth<'a> {
+    fn of(sides: &[RunsOfSide<'a>; 2], metric: Metric) -> Result<Self, CompareError> {
+        let [a, b] = sides;
+        let cells: Vec<&str> = a.measured.intersection(&b.measured).copied().collect();
+        if cells.is_empty() {
+            let first = |side: &RunsOfSide<'_>| side.measured.first().copied().unwrap_or("none").to_owned();
+            return Err(CompareError::NothingInCommon { a: first(a), b: first(b) });
+        }
+        let pairs: Vec<(&str, &str)> = a.pairs.intersection(&b.pairs).copied().collect();
+        let costs = measured_changes(&cells, sides, |side, cell| side.logs(ComparedBy::Cost(metric), cell));
+        let ratios = measured_changes(&pairs, sides, |side, (a, b)| side.log_ratios(metric, a, b));
+        match costs.is_empty() {
+            true => Err(CompareError::NoFigures { metric }),
+            false => Ok(Self { cells, costs, ratios }),
+        }
     }
 }
 
@@ -231,11 +239,13 @@ fn other_machines(a: &[Document], b: &[Document]) -> Option<String> {
 }
 
 /// That cells are left out, where some are.
-fn without_figures(cells: &[&str], metric: Metric) -> Option<String> {
+fn without_figures(cells: &[&str], costs: &[ComparedRuns<&str>], metric: Metric) -> Option<String> {
     /// More cells than this are counted, not named.
     const NAMED: usize = 6;
-    let named = first_few(cells, NAMED);
-    (!cells.is_empty())
+    let left_out: Vec<&str> =
+        cells.iter().filter(|cell| costs.iter().all(|found| found.what != **cell)).copied().collect();
+    let named = first_few(&left_out, NAMED);
+    (!left_out.is_empty())
         .then(|| format!("left out, since some epoch of some run has no figure for {metric}: {named}"))
 }
 

@@ -159,16 +159,15 @@ fn change(
     GroupChange {
         group,
         cells: cells as u32,
-        unshown: Vec::new(),
         ratio: shift.by.exp(),
         lo: bounds.map(|bounds| bounds.0),
         hi: bounds.map(|bounds| bounds.1),
         verdict: Verdict::of(bounds, margin),
-        found: None,
         alpha,
         would_show: would_show(shift.bounds, student_quantile(1.0 - alpha / 2.0, f64::INFINITY)),
         spread: spread.map(|spread| spread.0),
         spread_source: spread.map(|spread| spread.1),
+        ..GroupChange::default()
     }
 }
 

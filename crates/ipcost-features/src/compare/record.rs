@@ -22,7 +22,7 @@ named! {
 }
 
 /// Side A, side B, and what differs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// [`COMPARISON_SCHEMA`].
@@ -75,7 +75,7 @@ pub struct Comparison {
 }
 
 /// How a group of cells changed relative to the rest, or all cells together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupChange {
     /// What its cells have in common; empty of all cells.
@@ -131,7 +131,7 @@ pub struct Difference {
 }
 
 /// How one cell, or one ratio of two, changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The cell, by id.

@@ -215,7 +215,6 @@ mod tests {
             intervals: 21,
             cells: vec![tcp, unix],
             differences: vec![differs],
-            twins: Vec::new(),
             causes: vec![cause],
             tried: Some(1),
             missing: vec![MissingEvidence {
@@ -223,8 +222,7 @@ mod tests {
                 reason: "perf is not there".to_owned(),
                 remedy: "install it".to_owned(),
             }],
-            warnings: Vec::new(),
-            failure: None,
+            ..Explanation::default()
         }
     }
 

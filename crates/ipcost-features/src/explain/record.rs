@@ -13,8 +13,10 @@ pub const EXPLANATION_SCHEMA: &str = "ipcost-explanation/1";
 
 named! {
     /// How the time of a cell can be divided.
+    #[derive(Default)]
     Division, "division" {
         /// The sides take turns: their processor time and the waiting add up to the elapsed time.
+        #[default]
         Turns = "turns",
         /// Both sides work at once: elapsed time follows the side that is busy longest.
         Overlap = "overlap",
@@ -53,7 +55,7 @@ named! {
 }
 
 /// Where the time of cells goes. Figures are for one operation; intervals hold all together at 1 − `alpha`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     pub schema: String,
     /// How many intervals share alpha.
@@ -215,7 +217,7 @@ pub struct SideEvidence {
 }
 
 /// What makes the difference between two cells: `a` minus `b`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExplainedDifference {
     /// The one, by id.
     pub a: String,

@@ -20,7 +20,7 @@ use crate::history::AlikeRuns;
 use crate::replicate::{ReplicationRecord, Software};
 use ipcost_model::ClaimVerdict;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Gatherer {
     pub(super) metric: Metric,
     pub(super) files: FleetFiles,
@@ -145,16 +145,7 @@ pub(super) struct ClaimOnHost {
 
 impl Gatherer {
     pub fn new(metric: Metric) -> Self {
-        Self {
-            metric,
-            files: FleetFiles::default(),
-            facts: FactTable::default(),
-            jobs: Interned::default(),
-            pairs: Numbered::default(),
-            works: Numbered::default(),
-            claims: Numbered::default(),
-            runs: Vec::new(),
-        }
+        Self { metric, ..Self::default() }
     }
 
     /// Counts a file that could not be read, with the reason.

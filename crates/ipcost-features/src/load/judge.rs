@@ -212,19 +212,10 @@ mod tests {
             transport: "unix".to_owned(),
             per_s,
             utilisation: load,
-            utilisation_bounds: None,
-            achieved_per_s: None,
             mean_ns: in_epoch,
-            p50_ns: None,
-            p90_ns: None,
-            p99_ns: None,
-            p999_ns: None,
-            cpu_ns_per_op: None,
-            wakeups_per_op: None,
-            late_p99_ns: None,
             epochs: ENOUGH,
             tail: Some(tail),
-            grows: false,
+            ..LoadPoint::default()
         }
     }
 

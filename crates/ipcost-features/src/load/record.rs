@@ -92,7 +92,7 @@ pub struct Capacity {
 }
 
 /// A transport at a rate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadPoint {
     pub transport: String,
     /// Operations a second that were offered.

@@ -379,16 +379,12 @@ impl LoadRun<'_> {
     ) -> Result<bool, LabError> {
         let cells = self.at_rates(rates)?;
         let batch = self.batch();
-        let wanted: Vec<f64> = rates
-            .iter()
-            .flat_map(|(_, rates)| rates)
-            .map(|per_s| (LEAST_OPS as f64 / RECORDED / *per_s as f64).max(batch.as_secs_f64()))
-            .collect();
+        let least_ops = LEAST_OPS as f64 / RECORDED;
+        let wanted = rates.iter().flat_map(|(_, rates)| rates);
+        let wanted = wanted.map(|per_s| (least_ops / *per_s as f64).max(batch.as_secs_f64()));
         let room = self.left().mul_f64(share).as_secs_f64() / FEWEST as f64 * USED;
-        let offered = Some((
-            (LEAST_OPS as f64 / RECORDED).ceil() as u64,
-            Duration::from_secs_f64(most_each(&wanted, room)),
-        ));
+        let most = Duration::from_secs_f64(most_each(&wanted.collect::<Vec<f64>>(), room));
+        let offered = Some((least_ops.ceil() as u64, most));
         let mut job = Job { batch: Some(batch), ..self.job(cells, self.left().mul_f64(share)) };
         let (level, family) = (self.level(), self.family());
         let before = self.epochs.clone();

@@ -84,7 +84,7 @@ impl CountedOperations {
     }
 
     /// The plan of a number of repetitions of all cells.
-    fn plan(&self, repetitions: u32, sender_timed: Vec<usize>) -> Result<Plan, LabError> {
+    fn plan_repetitions(&self, repetitions: u32, sender_timed: Vec<usize>) -> Result<Plan, LabError> {
         let settings = PlanSettings {
             epochs: Some(repetitions),
             budget: Some(self.whole(repetitions)),
@@ -130,7 +130,7 @@ pub fn repeat(
 ) -> Result<Vec<Repetition>, LabError> {
     let article = CountedOperations::new(request, published, divide, interrupt, observer)?;
     let repetitions = if divide > 1 { 1 } else { published.repetitions };
-    let plan = article.plan(repetitions, Vec::new())?;
+    let plan = article.plan_repetitions(repetitions, Vec::new())?;
     let CountedOperations { lab, estimates, .. } = &article;
     observer.estimate(&format!(
         "{} cells, {repetitions} times each: about {}; ipcost replicate without --as-published decides the claims in minutes",
@@ -204,6 +204,6 @@ pub(super) fn full(
         replication.id,
         duration_text(whole)
     ));
-    let plan = article.plan(repetitions, sender_timed(replication, &article.cells.cells))?;
+    let plan = article.plan_repetitions(repetitions, sender_timed(replication, &article.cells.cells))?;
     Ok((article.lab, plan))
 }

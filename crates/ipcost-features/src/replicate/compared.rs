@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ipcost_model::{Pattern, PlannedCell, Point, Quantity};
 use serde::{Deserialize, Serialize};
 
-use super::judge::{cells_of, quantity_of};
+use super::named_cells::{cells_of, quantity_of};
 use super::table::{about_size, load_text};
 use super::{ClaimTest, Condition, Replication, figure};
 use crate::claims::Selector;

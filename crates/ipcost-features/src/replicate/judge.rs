@@ -6,26 +6,20 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Measure, Placement, Plan, PlannedCell, Point, Quantity, Ran, Sample};
+use ipcost_model::{Measure, Placement, Plan, PlannedCell, Point, Ran};
 use ipcost_stats::Start;
 
-use crate::FeatureError;
-use crate::claims::{Bounded, ClaimBounds, ClaimedValue, Selector};
+use crate::claims::{Bounded, ClaimBounds, ClaimedValue};
 use crate::explain::Sides;
+use crate::replicate::checking::is_of;
 use crate::replicate::compared::Article;
 use crate::replicate::level::{ClaimField, DecidedFields, known};
 use crate::replicate::{
     ArticleClaim, ClaimCondition, ClaimTest, Compared, Condition, Fields, ReplicatedClaim, ReplicatedRun,
-    ReplicatedTest, Replication, Software, cells_of_run, claim_words, conditions, retell,
+    ReplicatedTest, Replication, Software, by_epoch, cells_of, claim_words, conditions, quantity_of, retell,
 };
 use ipcost_model::ClaimVerdict;
 
-/// Less than this of anything, for one operation, counts as this much.
-const NEXT_TO_NOTHING: f64 = 1e-3;
-/// What lies between two ticks of most kernels (`CONFIG_HZ=250`), nanoseconds.
-const TICK_NS: f64 = 4e6;
-/// So many ticks tell shares of processor time within a sixth.
-const TICKS: f64 = 10.0;
 /// What differs by less than this is the same, to a claim that one of two is faster.
 pub(super) const SAME: f64 = 0.05;
 
@@ -38,7 +32,7 @@ pub struct MeasuredSoftware<'a> {
     published: &'a [PlannedCell],
     /// The cells that were measured.
     pub cells: &'a [PlannedCell],
-    batches: &'a Batches<'a>,
+    pub(super) batches: &'a Batches<'a>,
     /// The looks at its epochs.
     start: &'a Start,
     /// System calls of both processes, by published cell, as far as they were traced.
@@ -74,7 +68,7 @@ impl<'a> MeasuredSoftware<'a> {
     }
 
     /// The cells that a test takes its figures from, as indices, in the order of [`ClaimTest::sides`]; `None` where one was not measured.
-    fn cells_of(&self, test: &ClaimTest) -> Option<Vec<usize>> {
+    pub(super) fn cells_of(&self, test: &ClaimTest) -> Option<Vec<usize>> {
         let published = cells_of(test, self.published)?;
         let find = |index: usize| {
             let point = conditions::point_under(self.condition, &self.published[index].point);
@@ -104,116 +98,6 @@ impl<'a> MeasuredSoftware<'a> {
         let share = |ran: Ran| samples.iter().filter(|it| **it == ran).count() as f64 / samples.len() as f64;
         (!samples.is_empty()).then(|| (share(Ran::Together), share(Ran::Apart)))
     }
-}
-
-/// Checks that every test of a replication names a cell of each run it is meant for, and exactly one.
-pub fn check(replication: &Replication) -> Result<(), FeatureError> {
-    conditions::check(replication)?;
-    for run in &replication.runs {
-        let cells = cells_of_run(run)?;
-        for condition in &replication.conditions {
-            if run.software == Software::Original {
-                conditions::cells(replication, condition, run.software, &cells)?;
-            }
-        }
-        for effect in replication.effects.iter().filter(|effect| is_of(effect, run.software)) {
-            ensure_beside(effect)?;
-            for side in effect.sides() {
-                side.find(&cells).map_err(|error| error.at(format!("effect \"{}\"", effect.about)))?;
-            }
-        }
-        for claim in &replication.claims {
-            let tests = claim.tests.iter().filter(|test| test.is_for(run.software));
-            for test in tests {
-                let of_claim = format!("claim \"{}\"", claim.text);
-                check_test(test).map_err(|error| error.at(&of_claim))?;
-                for side in test.sides() {
-                    let of_test =
-                        |error: FeatureError| error.at(format!("{of_claim}, test \"{}\"", test.about));
-                    side.find(&cells).map_err(of_test)?;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// What this tool prefers stands beside what was published, and never in its place.
-fn ensure_beside(effect: &ClaimTest) -> Result<(), FeatureError> {
-    match (effect.decides, &effect.b) {
-        (false, Some(_)) => Ok(()),
-        (true, _) => Err(FeatureError::EffectDecides(effect.about.clone())),
-        (_, None) => Err(FeatureError::EffectAlone(effect.about.clone())),
-    }
-}
-
-fn check_test(test: &ClaimTest) -> Result<(), FeatureError> {
-    let wrong = match test {
-        ClaimTest { same_system_calls: true, b: None, .. } => FeatureError::CallsAlone,
-        ClaimTest { same_system_calls: true, .. } => return Ok(()),
-        ClaimTest { than: Some(_), b: None, .. } => FeatureError::RatioAlone,
-        ClaimTest { decides: true, below: None, above: None, .. } => FeatureError::Unbounded,
-        _ => return Ok(()),
-    };
-    Err(wrong(test.about.clone()))
-}
-
-/// The cells of which a test takes the time of the sender alone, as indices.
-pub fn sender_timed(replication: &Replication, cells: &[PlannedCell]) -> Vec<usize> {
-    let tests = replication.claims.iter().flat_map(|claim| &claim.tests).chain(&replication.effects);
-    let sides = tests.flat_map(|test| test.sides().map(move |side| (test, side)));
-    let of_sender = |(test, side): &(&ClaimTest, &Selector)| quantity_of(test, side).measure == Measure::Sent;
-    let mut found: Vec<usize> =
-        sides.filter(of_sender).filter_map(|(_, side)| side.find(cells).ok()).collect();
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-/// Those cells as they are measured, as published and under conditions.
-pub(super) fn timed_by_sender(
-    replication: &Replication,
-    (published, conditions): (&[PlannedCell], &[&Condition]),
-    cells: &[PlannedCell],
-) -> Vec<usize> {
-    let timed = sender_timed(replication, published);
-    let under = |condition| {
-        timed.iter().map(move |index| conditions::point_under(condition, &published[*index].point))
-    };
-    let points = conditions::published_and(conditions).flat_map(under);
-    let mut found: Vec<usize> =
-        points.filter_map(|point| cells.iter().position(|cell| cell.point == point)).collect();
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-/// The cells of which tests ask system calls alone, as indices: they are traced, and not timed.
-pub(super) fn only_traced(
-    replication: &Replication,
-    software: Software,
-    cells: &[PlannedCell],
-) -> Vec<usize> {
-    let tests = replication.claims.iter().flat_map(|claim| &claim.tests).chain(&replication.effects);
-    let timed: Vec<usize> = tests
-        .filter(|test| !test.same_system_calls)
-        .flat_map(ClaimTest::sides)
-        .filter_map(|side| side.find(cells).ok())
-        .collect();
-    let mut traced = traced_cells(replication, software, cells);
-    traced.retain(|cell| !timed.contains(cell));
-    traced
-}
-
-/// The cells whose system calls tests compare.
-pub fn traced_cells(replication: &Replication, software: Software, cells: &[PlannedCell]) -> Vec<usize> {
-    let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
-    let asking = tests.filter(|test| test.same_system_calls && test.is_for(software));
-    let mut found: Vec<usize> =
-        asking.flat_map(ClaimTest::sides).filter_map(|side| side.find(cells).ok()).collect();
-    found.sort_unstable();
-    found.dedup();
-    found
 }
 
 /// Decides every claim, with all fields at one level; and how many of them that is.
@@ -478,11 +362,6 @@ pub fn effects(replication: &Replication, measured: &[MeasuredSoftware<'_>]) -> 
         .collect()
 }
 
-/// Whether a run shows an effect: the original software's, where it does not say.
-fn is_of(effect: &ClaimTest, software: Software) -> bool {
-    effect.software.unwrap_or(Software::Original) == software
-}
-
 fn field_of(test: &ClaimTest, start: &Start, epochs: Vec<(u32, f64)>) -> ClaimField {
     ClaimField {
         epochs,
@@ -501,22 +380,16 @@ fn ledger_test(run: &MeasuredSoftware<'_>, test: &ClaimTest, found: Option<Claim
         about: test.about.clone(),
         software: run.software,
         condition: run.condition.map(|condition| condition.name.clone()),
-        compared: None,
         measure,
-        value: None,
-        lo: None,
-        hi: None,
-        range: None,
         claimed: claimed(test),
         above: test.above,
         below: test.below,
         is_ratio: test.b.is_some(),
-        word: ClaimVerdict::Open,
         direction: direction_of(test).map(|_| ClaimVerdict::Open),
         decides: test.decides,
-        detail: None,
         seconds: run.seconds(test),
         contradicted: test.contradicted.clone(),
+        ..ReplicatedTest::default()
     };
     if test.same_system_calls {
         let side = test.calls_of.unwrap_or(PeerRole::Client);
@@ -537,89 +410,6 @@ fn ledger_test(run: &MeasuredSoftware<'_>, test: &ClaimTest, found: Option<Claim
         record.direction = direction_of(test).map(|bounds| bounds.decide(found.interval));
     }
     record
-}
-
-/// The cells that a test takes its figures from, as indices, in the order of [`ClaimTest::sides`].
-pub fn cells_of(test: &ClaimTest, cells: &[PlannedCell]) -> Option<Vec<usize>> {
-    test.sides().map(|side| side.find(cells).ok()).collect()
-}
-
-/// What a side of a test measures; what the first side measures if it does not say.
-pub fn quantity_of(test: &ClaimTest, side: &Selector) -> Quantity {
-    side.measure.as_ref().or(test.measure.as_ref()).or(test.a.measure.as_ref()).cloned().unwrap_or_default()
-}
-
-/// A test's figure in every epoch: the natural logarithm of the ratio, or what a single cell says. Of times in ticks, in every block of
-/// epochs that has enough of them.
-///
-/// `None` where a cell or one of its values is missing.
-pub fn by_epoch(run: &MeasuredSoftware<'_>, test: &ClaimTest) -> Option<Vec<(u32, f64)>> {
-    let cells = run.cells;
-    let named = run.cells_of(test)?;
-    let sides: Vec<(usize, Quantity)> =
-        named.into_iter().zip(test.sides()).map(|(cell, side)| (cell, quantity_of(test, side))).collect();
-    if sides.iter().any(|(_, quantity)| quantity.measure.is_in_ticks()) {
-        return by_block(run, &sides);
-    }
-    let of = |(cell, Quantity { measure, per_byte }): &(usize, Quantity)| {
-        let divisor = if *per_byte { cells[*cell].cell.size as f64 } else { 1.0 };
-        run.batches.series(*cell, |sample| Some(measure.of(sample)? / divisor))
-    };
-    let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
-    let sides: Vec<_> = sides.iter().map(of).collect();
-    let epochs = match &sides[..] {
-        [a] => a.by_epoch(),
-        [a, b] => a.with(b, |a, b| ln(a) - ln(b)).by_epoch(),
-        [a, b, c, d] => {
-            let than = c.with(d, |c, d| ln(c) - ln(d));
-            a.with(b, |a, b| ln(a) - ln(b)).with(&than, |one, other| one - other).by_epoch()
-        }
-        _ => return None,
-    };
-    let epochs =
-        epochs.into_iter().map(|(epoch, value)| Some((epoch, value?))).collect::<Option<Vec<_>>>()?;
-    Some(epochs).filter(|epochs| !epochs.is_empty())
-}
-
-/// The same over blocks of epochs, in each of which every side has used so much processor time that its ticks tell user and system time
-/// apart. One batch has a tick or none: its ratios are nothing, or without end.
-fn by_block(run: &MeasuredSoftware<'_>, sides: &[(usize, Quantity)]) -> Option<Vec<(u32, f64)>> {
-    #[derive(Clone, Copy, Default)]
-    struct RoundSum {
-        value: f64,
-        ops: f64,
-        used: f64,
-    }
-    let used_by = |measure: &Measure, sample: &Sample| match measure {
-        Measure::ServerUser | Measure::ServerSys | Measure::ServerCpu => sample.server.cpu_ns(),
-        _ => sample.client.cpu_ns(),
-    };
-    let mut blocks = Vec::new();
-    let mut sums = vec![RoundSum::default(); sides.len()];
-    let mut epochs: Vec<u32> = run.batches.of(sides.first()?.0).iter().map(|sample| sample.epoch).collect();
-    epochs.dedup();
-    for epoch in epochs {
-        for (sum, (cell, Quantity { measure, .. })) in sums.iter_mut().zip(sides) {
-            for sample in run.batches.of(*cell).iter().filter(|sample| sample.epoch == epoch) {
-                sum.value += measure.of(sample)? * sample.ops as f64;
-                sum.ops += sample.ops as f64;
-                sum.used += used_by(measure, sample) as f64;
-            }
-        }
-        if sums.iter().all(|sum| sum.used >= TICKS * TICK_NS) {
-            // None that was found is less than one.
-            let cost = |sum: &RoundSum| (sum.value.max(TICK_NS / 2.0) / sum.ops).ln();
-            let value = match sums[..] {
-                [a] => a.value / a.ops,
-                [a, b] => cost(&a) - cost(&b),
-                [a, b, c, d] => cost(&a) - cost(&b) - (cost(&c) - cost(&d)),
-                _ => return None,
-            };
-            blocks.push((epoch, value));
-            sums.fill(RoundSum::default());
-        }
-    }
-    Some(blocks).filter(|blocks| !blocks.is_empty())
 }
 
 fn bounds(test: &ClaimTest) -> ClaimBounds {

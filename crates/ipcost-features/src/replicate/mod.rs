@@ -2,6 +2,7 @@
 
 mod as_published;
 pub mod catalogue;
+mod checking;
 mod claim_words;
 mod compared;
 mod conditions;
@@ -10,6 +11,7 @@ mod generalise;
 mod judge;
 mod level;
 mod multiples;
+mod named_cells;
 pub mod needs;
 mod page;
 mod peers;
@@ -19,6 +21,7 @@ mod record;
 mod run;
 mod source;
 mod table;
+mod test_figures;
 mod tracing;
 pub(crate) mod words;
 
@@ -28,17 +31,20 @@ use ipcost_report::page::Page;
 use crate::answer::AnswerKind;
 
 pub use self::as_published::repeat;
+pub use self::checking::check;
 use self::claim_words::retell;
 pub use self::compared::Compared;
 pub use self::conditions::Condition;
 pub use self::judge::*;
 pub use self::multiples::claims;
+pub use self::named_cells::*;
 pub use self::page::{claims_in_lines, overview, page};
 pub use self::peers::{Peers, RunPeer};
 pub use self::reader_questions::{ReaderQuestion, answers};
 pub use self::record::*;
 pub use self::run::{ReplicateRequest, cells_of_run, run, scale};
 pub use self::source::SourceFile;
+pub use self::test_figures::by_epoch;
 
 /// Its line of the registry.
 pub(crate) const ANSWER: AnswerKind =

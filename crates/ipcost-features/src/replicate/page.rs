@@ -396,35 +396,27 @@ mod tests {
     #[test]
     fn a_ledger_shows_what_was_published_and_what_holds() {
         let test = |software, value: Option<f64>, word, decides| ReplicatedTest {
-            condition: None,
-            compared: None,
-            direction: None,
             about: "client CPU, tcp over unix".into(),
             software,
             measure: "client_cpu".into(),
             value,
             lo: value.map(|value| value * 0.9),
             hi: value.map(|value| value * 1.1),
-            range: None,
             above: Some(15.0),
             below: Some(24.0),
             is_ratio: true,
             claimed: "15 to 24".into(),
             word,
             decides,
-            detail: None,
-            seconds: None,
-            contradicted: None,
+            ..ReplicatedTest::default()
         };
         let run = |software, epochs, missing: &[&str]| ReplicatedRun {
-            condition: None,
-            sets: Default::default(),
             software,
             about: "Ruby".into(),
             elapsed_s: 61.0,
             epochs,
             missing: missing.iter().map(|text| (*text).to_owned()).collect(),
-            own_network: false,
+            ..ReplicatedRun::default()
         };
         let record = ReplicationRecord {
             schema: REPLICATION_SCHEMA.into(),
@@ -439,8 +431,6 @@ mod tests {
                 url: Some("https://example.org".into()),
             }),
             differs: Some("Ruby is newer.".into()),
-            fields: None,
-            figure: None,
             effects: vec![ReplicatedTest {
                 about: "placement apart against free".into(),
                 claimed: String::new(),
@@ -455,12 +445,8 @@ mod tests {
                 published: Some("48.27 against 2.53".into()),
                 word: ClaimVerdict::Holds,
                 size: Some(ClaimVerdict::Fails),
-                on: Vec::new(),
                 sentence: "in direction only, the factor differs: as published: 2.60 (2.34–2.86)".into(),
-                advice: None,
                 why: Some("tcp 2.00 sleeps an operation, unix 1.00".into()),
-                conditions: Vec::new(),
-                behind: None,
                 limit: Some("on Linux, with FIFOs".into()),
                 takes: Some("a machine with Windows".into()),
                 tests: vec![
@@ -468,7 +454,9 @@ mod tests {
                     test(Software::Native, Some(2.6), ClaimVerdict::Fails, true),
                     test(Software::Native, Some(0.0), ClaimVerdict::Open, false),
                 ],
+                ..ReplicatedClaim::default()
             }],
+            ..ReplicationRecord::default()
         };
         let plain =
             |page: Page<'_>, details| anstream::adapter::strip_str(&page.terminal(details, 100)).to_string();

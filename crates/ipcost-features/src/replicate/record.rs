@@ -18,8 +18,10 @@ pub const REPLICATION_SCHEMA: &str = "ipcost-replication/1";
 
 named! {
     /// With which software a run measures.
+    #[derive(Default)]
     Software, "software" {
         /// The kind that was used in the publication.
+        #[default]
         Original = "original",
         /// The native peer.
         Native = "native",
@@ -281,7 +283,7 @@ pub struct PublishedCell {
 }
 
 /// What was decided of every claim of an experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplicationRecord {
     /// [`REPLICATION_SCHEMA`].
@@ -334,7 +336,7 @@ impl ReplicationRecord {
 }
 
 /// A run of a replication.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplicatedRun {
     /// With which software.
@@ -360,7 +362,7 @@ pub struct ReplicatedRun {
 }
 
 /// A claim and what holds of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplicatedClaim {
     /// In words.
@@ -418,7 +420,7 @@ pub struct ClaimCondition {
 }
 
 /// A test and its figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplicatedTest {
     /// What it compares.
@@ -474,21 +476,7 @@ pub struct ReplicatedTest {
 impl ReplicatedClaim {
     /// A claim without tests.
     pub(crate) fn of(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            published: None,
-            word: ClaimVerdict::NotTested,
-            size: None,
-            on: Vec::new(),
-            sentence: String::new(),
-            why: None,
-            advice: None,
-            conditions: Vec::new(),
-            behind: None,
-            limit: None,
-            takes: None,
-            tests: Vec::new(),
-        }
+        Self { text: text.to_owned(), word: ClaimVerdict::NotTested, ..Self::default() }
     }
 }
 
@@ -496,26 +484,6 @@ impl ReplicatedClaim {
 impl ReplicatedTest {
     /// A deciding test of which nothing but its verdict is known.
     pub(crate) fn known_as(word: ClaimVerdict) -> Self {
-        Self {
-            about: String::new(),
-            software: Software::Original,
-            condition: None,
-            compared: None,
-            measure: "wall".to_owned(),
-            value: None,
-            lo: None,
-            hi: None,
-            range: None,
-            above: None,
-            below: None,
-            is_ratio: true,
-            claimed: String::new(),
-            word,
-            direction: None,
-            decides: true,
-            detail: None,
-            seconds: None,
-            contradicted: None,
-        }
+        Self { measure: "wall".to_owned(), is_ratio: true, word, decides: true, ..Self::default() }
     }
 }

@@ -201,10 +201,8 @@ impl<'a> Experiment<'a> {
             about: run.about.clone(),
             condition: condition.map(|condition| condition.name.clone()),
             sets: condition.map(settings).unwrap_or_default(),
-            elapsed_s: 0.0,
-            epochs: 0,
             missing,
-            own_network: false,
+            ..ReplicatedRun::default()
         };
         let at = Instant::now();
         match self.measured_run(run, conditions, observer) {

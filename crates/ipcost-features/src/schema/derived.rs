@@ -17,41 +17,26 @@ use crate::trend::{TREND_SCHEMA, Trend};
 /// are allowed.
 pub fn derive(subject: Subject) -> Value {
     match subject {
-        Subject::Document => of::<Document>("A document of ipcost"),
-        Subject::SelfTest => {
-            let mut schema = of::<SelfTest>("A self-test of ipcost");
-            schema["properties"]["schema"]["const"] = SELFTEST_SCHEMA.into();
-            schema
-        }
+        Subject::Document => of::<Document>("A document of ipcost", None),
+        Subject::SelfTest => of::<SelfTest>("A self-test of ipcost", Some(SELFTEST_SCHEMA)),
         Subject::Replication => {
-            let mut schema = of::<ReplicationRecord>("The ledger of a published experiment");
-            schema["properties"]["schema"]["const"] = REPLICATION_SCHEMA.into();
-            schema
+            of::<ReplicationRecord>("The ledger of a published experiment", Some(REPLICATION_SCHEMA))
         }
-        Subject::Fleet => {
-            let mut schema = of::<Fleet>("What many hosts say together, of ipcost");
-            schema["properties"]["schema"]["const"] = FLEET_SCHEMA.into();
-            schema
-        }
-        Subject::Comparison => {
-            let mut schema = of::<Comparison>("A comparison of ipcost");
-            schema["properties"]["schema"]["const"] = COMPARISON_SCHEMA.into();
-            schema
-        }
-        Subject::Trend => {
-            let mut schema = of::<Trend>("A cell over many runs, of ipcost");
-            schema["properties"]["schema"]["const"] = TREND_SCHEMA.into();
-            schema
-        }
+        Subject::Fleet => of::<Fleet>("What many hosts say together, of ipcost", Some(FLEET_SCHEMA)),
+        Subject::Comparison => of::<Comparison>("A comparison of ipcost", Some(COMPARISON_SCHEMA)),
+        Subject::Trend => of::<Trend>("A cell over many runs, of ipcost", Some(TREND_SCHEMA)),
         Subject::Protocol => protocol(),
     }
 }
 
-fn of<T: JsonSchema>(title: &str) -> Value {
+fn of<T: JsonSchema>(title: &str, version: Option<&str>) -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = generator.into_root_schema_for::<T>();
     schema.insert("title".to_owned(), title.into());
-    let mut schema = schema.into();
+    let mut schema: Value = schema.into();
+    if let Some(version) = version {
+        schema["properties"]["schema"]["const"] = version.into();
+    }
     require_what_was_always_there(&mut schema);
     schema
 }

@@ -48,16 +48,8 @@ impl<'a> Description<'a> {
             connections: now.connections,
             opened: sum.opened,
             opened_per_s: sum.opened as f64 / self.seconds,
-            there: None,
-            back: None,
-            manner: None,
-            requests_per_s: None,
-            slowed: false,
-            round_trip_us: None,
-            think_us: None,
-            service_us: None,
-            tcp: None,
             waiting: now.waiting,
+            ..Conversation::default()
         };
         match self.key.medium {
             WatchedTransport::Tcp => self.add_tcp(now, sum, &mut figures),
@@ -258,15 +250,7 @@ impl<'a> Description<'a> {
 
 /// What is known of a direction by its bytes alone.
 fn counted_flow(bytes: u64, seconds: f64) -> Flow {
-    Flow {
-        bytes,
-        bytes_per_s: bytes as f64 / seconds,
-        segments: None,
-        messages_per_s: None,
-        message_bytes: None,
-        unsized_calls: 0,
-        known: Known::Counted,
-    }
+    Flow { bytes, bytes_per_s: bytes as f64 / seconds, ..Flow::default() }
 }
 
 /// By the end that gives, or else by the one that takes.

@@ -37,7 +37,7 @@ impl WatchRequest {
 }
 
 /// What was seen of the programs that run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watched {
     /// What it is, what made it, where and when.
     #[serde(flatten)]
@@ -100,8 +100,10 @@ pub struct Unseen {
 
 named! {
     /// What two programs talk over.
+    #[derive(Default)]
     WatchedTransport, "medium" {
         /// TCP.
+        #[default]
         Tcp = "tcp",
         /// UDP.
         Udp = "udp",
@@ -150,8 +152,10 @@ named! {
 
 named! {
     /// How figures of a conversation are known.
+    #[derive(Default)]
     Known, "source of a figure" {
         /// From the kernel's counters.
+        #[default]
         Counted = "counted",
         /// From counters of whole processes, which may count more than this.
         Estimated = "estimated",
@@ -163,7 +167,7 @@ named! {
 }
 
 /// Two running programs and what they exchange.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
     /// Who connected, or writes; of shared memory, the one that runs longer.
     pub client: Party,
@@ -254,7 +258,7 @@ pub struct Party {
 }
 
 /// What goes in one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
     /// Bytes while it was looked at.
     pub bytes: u64,

@@ -73,7 +73,7 @@ pub struct WhatIfRecord {
 }
 
 /// A cell of the measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WhatIfCell {
     pub id: String,
     pub transport: String,
@@ -438,19 +438,11 @@ fn text(pause: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::{Flow, Known, Party, Spread};
+    use crate::watch::{Flow, Party, Spread};
 
     /// A pair over UDP that asks 1 000 times a second, of which each waits so many microseconds.
     fn pair(waits_us: f64, answers: bool) -> Conversation {
-        let flow = |bytes: u64| Flow {
-            bytes,
-            bytes_per_s: bytes as f64,
-            segments: None,
-            messages_per_s: None,
-            message_bytes: None,
-            unsized_calls: 0,
-            known: Known::Counted,
-        };
+        let flow = |bytes: u64| Flow { bytes, bytes_per_s: bytes as f64, ..Flow::default() };
         let party = |name: &str| Party { name: name.to_owned(), ..Party::default() };
         Conversation {
             client: party("asker"),
@@ -458,8 +450,6 @@ mod tests {
             medium: WatchedTransport::Udp,
             address: "127.0.0.1:53".to_owned(),
             connections: 1,
-            opened: 0,
-            opened_per_s: 0.0,
             there: Some(flow(64_000)),
             back: Some(flow(if answers { 200_000 } else { 0 })),
             manner: Some(if answers {
@@ -469,11 +459,7 @@ mod tests {
             }),
             requests_per_s: Some(1_000.0),
             round_trip_us: Some(Spread { median: waits_us, p99: 2.0 * waits_us }),
-            think_us: None,
-            service_us: None,
-            slowed: false,
-            tcp: None,
-            waiting: (0, 0),
+            ..Conversation::default()
         }
     }
 

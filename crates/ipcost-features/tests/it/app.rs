@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use ipcost_features::app::{
-    App, AppRequest, GivenAddress, Login, MeasuredRequest, RanShare, Saving, SeenServer, find, judge, page,
+    App, AppRequest, MeasuredRequest, RanShare, Saving, SeenServer, find, judge, page,
 };
 use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{Contrasts, EngineError, PlanSettings, plan, run};
 use ipcost_model::{
-    Capabilities, Document, Job, Offers, PeerCommand, Placement, Plan, Ran, TransportState, Usage, Verdict,
+    Capabilities, Document, Offers, PeerCommand, Placement, Plan, Ran, TransportState, Usage, Verdict,
     Whereabouts, expand, parse_job,
 };
 use ipcost_stats::Random;
@@ -99,18 +99,10 @@ fn measured(placements: &str) -> Document {
 
 fn answer(document: &Document) -> App {
     let asked = AppRequest {
-        same_server: false,
         server: "redis".to_owned(),
-        alias: None,
-        burst: 0,
-        given: GivenAddress::default(),
-        login: Login::default(),
         requests: vec!["PING".to_owned(), "GET".to_owned()],
         concurrency: 1,
-        rates: Vec::new(),
-        blocking: false,
-        others: None,
-        settings: Job::default(),
+        ..AppRequest::default()
     };
     judge(find("redis").unwrap(), &asked, &SeenServer { unix: None, tcp: None, lasts: None }, document)
 }

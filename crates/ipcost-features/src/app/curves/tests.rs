@@ -1,4 +1,4 @@
-use ipcost_model::{MeanContrast, Pattern, Verdict};
+use ipcost_model::{MeanContrast, Verdict};
 use ipcost_report::fixture;
 use ipcost_report::picture::{Background, draw_saving};
 
@@ -9,12 +9,9 @@ fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), ve
     let median = unix_ns / tcp_ns;
     Saving {
         request: request.to_owned(),
-        pattern: Pattern::Rr,
         concurrency: 1,
         pipeline: 1,
         placement,
-        ran: None,
-        shares: Vec::new(),
         unix: "a".to_owned(),
         tcp: "b".to_owned(),
         unix_ns,
@@ -23,8 +20,7 @@ fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), ve
         verdict,
         mean: Some(MeanContrast { ratio: median, lo: None, hi: None, verdict, slow: 0.0, unseen: 0.1 }),
         saved_ns: Some(Estimate { median: tcp_ns - unix_ns, lo: Some(-1_000.0), hi: Some(21_000.0) }),
-        saved_cpu_ns: None,
-        held_back_ns: None,
+        ..Saving::default()
     }
 }
 
@@ -41,8 +37,6 @@ fn app() -> App {
         server: "redis".to_owned(),
         title: "Redis".to_owned(),
         version: "7.0.15".to_owned(),
-        private: None,
-        others: None,
         unix: side("/run/redis.sock"),
         tcp: side("127.0.0.1:6379"),
         same_work: vec![Checked {
@@ -54,19 +48,14 @@ fn app() -> App {
         }],
         requests: vec![request("PING", true), request("SORT list", false)],
         margin: 0.05,
-        held_back: Vec::new(),
-        costs: Vec::new(),
-        apart: None,
-        other_side: None,
-        at_rates: Vec::new(),
         savings: vec![
             saving("PING", Placement::Together, (30_000.0, 50_000.0), Verdict::Different),
             saving("PING", Placement::Apart, (50_000.0, 50_000.0), Verdict::Undecided),
             saving("SORT list", Placement::Together, (180_000.0, 200_000.0), Verdict::Direction),
             saving("SORT list", Placement::Apart, (180_000.0, 200_000.0), Verdict::Direction),
         ],
-        curves: Vec::new(),
         burst: Some(Burst { clients: 400, somaxconn: Some(4096), unix: Some(met), tcp: None, left_out: 0 }),
+        ..App::default()
     };
     app.savings.push(Saving { pipeline: 16, ..app.savings[2].clone() });
     app.curves = vec![Curve {

@@ -6,7 +6,7 @@ use ipcost_stats::{epochs_to_exclude, median};
 
 use super::{CellTest, CellTestThan, MeasuredCells};
 use crate::FeatureError;
-use crate::check::{CheckedTest, ClaimMetric, Level};
+use crate::check::{CheckedTest, ClaimMetric};
 use crate::claims::{Bounded, ClaimBounds, ClaimedValue};
 use ipcost_model::ClaimVerdict;
 
@@ -54,21 +54,12 @@ pub(super) fn decide_test(test: &CellTest, measured: &MeasuredCells<'_>, level: 
 fn unmeasured(test: &CellTest, measured: &MeasuredCells<'_>, level: f64) -> CheckedTest {
     let id = |cell: usize| measured.cells[cell].id.clone();
     let mut checked = CheckedTest {
-        host: None,
         cell: id(test.cell),
-        against: None,
-        baseline: None,
-        between_runs: None,
-        level: Level::Cell,
         metric: test.metric,
-        value: None,
-        lo: None,
-        hi: None,
         at_most: test.at_most,
         at_least: test.at_least,
-        word: ClaimVerdict::Open,
         reason: test.hopeless.clone(),
-        likely_budget_s: None,
+        ..CheckedTest::default()
     };
     match &test.than {
         CellTestThan::Nothing => {}

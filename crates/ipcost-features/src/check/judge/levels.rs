@@ -108,11 +108,8 @@ fn test(of: &CellTest, cell: String, level: Level, shift: Shift) -> Option<Check
         CellTestThan::Nothing | CellTestThan::Cell(_) => None,
     };
     Some(CheckedTest {
-        host: None,
         cell,
-        against: None,
         baseline,
-        between_runs: None,
         level,
         metric: of.metric,
         value: Some(shift.by.exp()),
@@ -121,7 +118,6 @@ fn test(of: &CellTest, cell: String, level: Level, shift: Shift) -> Option<Check
         at_most: of.at_most,
         at_least: of.at_least,
         word: word(of, (lo, hi)),
-        reason: None,
-        likely_budget_s: None,
+        ..CheckedTest::default()
     })
 }

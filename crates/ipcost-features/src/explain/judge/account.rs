@@ -68,8 +68,10 @@ pub(super) fn account(
     }
     let left = waiting - sum_ns(&items, |item| item.known == Some(Known::Waits));
     if differs(Part::Waiting) && left * waiting > 0.0 {
-        let switches = |item: &AccountItem| if item.act == Act::Switches { item.more } else { 0.0 };
-        divide(&mut items, left, Known::Shared, switches);
+        divide(&mut items, left, Known::Shared, |item| match item.act {
+            Act::Switches => item.more,
+            _ => 0.0,
+        });
     }
     let whole = wall_ns.filter(|_| division == Division::Turns).map(|wall| wall.median);
     // What is nearly nothing of the difference says nothing, unless there are more of it.

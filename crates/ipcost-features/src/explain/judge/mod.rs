@@ -17,7 +17,7 @@ pub mod parts;
 use std::time::Duration;
 
 use account::{account, settle};
-use causes::{CauseInputs, causes};
+use causes::{CauseInputs, CellInputs, causes};
 use evidence::CellEvidence;
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::document::held_back;
@@ -181,25 +181,21 @@ pub fn explain(
     let of_twins = if question.pairs.is_empty() { &first } else { &others };
     let (mut differences, mut twins) = (all(&first, &question.pairs), all(of_twins, &question.twins));
     let failure = outcome.failure.as_ref().map(ToString::to_string);
-    let incidents: Vec<_> = shown.iter().map(|index| outcome.incidents[*index].clone()).collect();
-    let buffers: Vec<_> = shown.iter().map(|index| buffer(outcome, *index)).collect();
-    let usual: Vec<_> = shown.iter().map(|index| larger_by_default(&plan.cells[*index])).collect();
-    let mut by_cell = layout_effects(plan, &batches);
-    let layouts: Vec<_> = shown.iter().map(|index| by_cell[*index].take()).collect();
+    let mut layouts = layout_effects(plan, &batches);
+    let of_cell = |index: &usize| CellInputs {
+        incidents: outcome.incidents[*index].clone(),
+        buffer: buffer(outcome, *index),
+        usual_buffer: larger_by_default(&plan.cells[*index]),
+        layout: layouts[*index].take(),
+    };
     let facts = CauseInputs {
         cells: &cells,
-        incidents: &incidents,
-        buffers: &buffers,
-        usual_buffers: &usual,
-        layouts: &layouts,
+        of_cells: &shown.iter().map(of_cell).collect::<Vec<_>>(),
         differences: &differences,
         twins: &twins,
         ops: ops_with_lead_ins(outcome),
         observed: &outcome.observed,
-        cores: machine.cores,
-        idle: &machine.idle,
-        firewall: &machine.firewall,
-        network: &machine.network,
+        machine,
         failure: failure.as_deref(),
     };
     let (causes, left) = (causes(&facts), causes::left_in_time_wait(&facts));

@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use ipcost_lab::machine_observer::Observed;
 use ipcost_lab::strace::TraceSummary;
 use ipcost_lab::system_calls::SystemCalls;
-use ipcost_model::facts::NetworkFacts;
-use ipcost_model::{Estimate, Incidents, Verdict};
-use ipcost_sys::firewall::Firewall;
+use ipcost_model::Estimate;
 
-use super::causes::{CauseInputs, causes};
-use super::{counts, of_calls, settle};
-use crate::explain::{Account, ExplainedCell, ExplainedDifference, Explanation, Purpose, Sides};
+use super::causes::{CauseInputs, CellInputs, causes};
+use super::{ObservedMachine, counts, of_calls, settle};
+use crate::explain::{ExplainedCell, ExplainedDifference, Explanation, Purpose, Sides};
 
 /// What was seen of two programs.
 #[derive(Debug, Clone)]
@@ -35,34 +33,21 @@ pub fn explain_pair(seen: &PairSeen, mut twin: Explanation) -> Explanation {
     let mut difference = ExplainedDifference {
         a: pair.id.clone(),
         b: native.id.clone(),
-        ratio: None,
-        // One is measured, the other was only watched: what they differ by has no interval.
-        verdict: Verdict::Undecided,
-        wall_ns: None,
-        differs: false,
         division: pair.division,
-        parts: Vec::new(),
         counts: counts(&pair, native),
-        account: Account::default(),
+        // One is measured, the other was only watched: what they differ by has no interval.
+        ..ExplainedDifference::default()
     };
     let cells = [pair, native.clone()];
-    let incidents = [Incidents::default(), Incidents::default()];
     let twins = [difference.clone()];
-    let (observed, firewall, network) = (Observed::default(), Firewall::default(), NetworkFacts::default());
     let facts = CauseInputs {
         cells: &cells,
-        incidents: &incidents,
-        buffers: &[None, None],
-        usual_buffers: &[None, None],
-        layouts: &[None, None],
+        of_cells: &[CellInputs::default(), CellInputs::default()],
         differences: &[],
         twins: &twins,
         ops: seen.requests,
-        observed: &observed,
-        cores: 0,
-        idle: &[],
-        firewall: &firewall,
-        network: &network,
+        observed: &Observed::default(),
+        machine: &ObservedMachine::default(),
         failure: None,
     };
     let found = causes(&facts);

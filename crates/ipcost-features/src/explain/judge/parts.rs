@@ -152,9 +152,6 @@ mod tests {
             position: 1,
             ops: 10,
             wall_ns: (100 + u64::from(epoch % 5) + sys_us) * 1_000,
-            sent_ns: None,
-            elapsed_ns: None,
-            wait_ns: None,
             client: Usage { user_ns: 20_000, sys_ns: 30_000, ..Usage::default() },
             server: Usage {
                 user_ns: 10_000,
@@ -162,11 +159,7 @@ mod tests {
                 voluntary_switches: 20,
                 ..Usage::default()
             },
-            measures: Default::default(),
-            softirq_ns: None,
-            whereabouts: None,
-            layout: None,
-            suspended: false,
+            ..Sample::default()
         };
         (1..=30).flat_map(|epoch| [sample(0, epoch, 20), sample(1, epoch, 20 + more_us)]).collect()
     }

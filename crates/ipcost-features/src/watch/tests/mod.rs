@@ -238,14 +238,8 @@ fn processes_of_one_name_share_a_row_unless_all_is_shown() {
         request: WatchRequest::default(),
         elapsed_s: 2.0,
         looks: 2,
-        own_cpu: 0.0,
-        traced: None,
-        counts_calls: false,
-        sampled: None,
         conversations: conversations(&state),
-        findings: Vec::new(),
-        unseen: Vec::new(),
-        what_if: None,
+        ..Watched::default()
     };
     let names = |whole: bool| {
         let text = page(&watched, whole, None).terminal(true, 200);

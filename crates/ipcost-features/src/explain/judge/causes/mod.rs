@@ -13,11 +13,9 @@ mod tests;
 
 use ipcost_lab::machine_observer::Observed;
 use ipcost_lab::rules::{self, Rule, nanoseconds};
-use ipcost_model::facts::NetworkFacts;
 use ipcost_model::{Incidents, LayoutEffect, Warning};
-use ipcost_sys::firewall::Firewall;
-use ipcost_sys::idle::IdleState;
 
+use super::ObservedMachine;
 use crate::explain::{Division, ExplainedCell, ExplainedDifference, NamedCause, Purpose};
 
 /// A weight for what is seen but takes too little to be told.
@@ -30,14 +28,8 @@ const LEAST_SHARE: f64 = 0.1;
 pub struct CauseInputs<'a> {
     /// The cells, as in the explanation.
     pub cells: &'a [ExplainedCell],
-    /// What happened beside their batches, by cell.
-    pub incidents: &'a [Incidents],
-    /// What options became, by cell.
-    pub buffers: &'a [Option<u64>],
-    /// How many bytes may lie between their sides by default, where that is more, by cell.
-    pub usual_buffers: &'a [Option<u64>],
-    /// Places of their buffers at which they cost more, by cell.
-    pub layouts: &'a [Option<LayoutEffect>],
+    /// What else is known of each of them.
+    pub of_cells: &'a [CellInputs],
     /// The differences that were asked about.
     pub differences: &'a [ExplainedDifference],
     /// Asked cells against their native twins.
@@ -46,16 +38,22 @@ pub struct CauseInputs<'a> {
     pub ops: u64,
     /// What the machine did during the timed pass.
     pub observed: &'a Observed,
-    /// Processors that the program may use, physical cores.
-    pub cores: usize,
-    /// How often idle states were entered during the timed pass.
-    pub idle: &'a [IdleState],
-    /// What packets of loopback go through.
-    pub firewall: &'a Firewall,
-    /// Ports, TIME_WAIT and tables of the network, right after the timed pass.
-    pub network: &'a NetworkFacts,
+    pub machine: &'a ObservedMachine,
     /// What ended the timed pass early.
     pub failure: Option<&'a str>,
+}
+
+/// What is known of a cell besides its explanation.
+#[derive(Debug, Clone, Default)]
+pub struct CellInputs {
+    /// What happened beside its batches.
+    pub incidents: Incidents,
+    /// What options of its buffers became.
+    pub buffer: Option<u64>,
+    /// How many bytes may lie between its sides by default, where that is more.
+    pub usual_buffer: Option<u64>,
+    /// A place of its buffers at which it costs more.
+    pub layout: Option<LayoutEffect>,
 }
 
 /// Causes in a cell, by its index, given those that were found in it before. What lies in the calls of a side is in `acts::RULES`.
@@ -63,30 +61,33 @@ type OfCell = fn(&CauseInputs<'_>, usize, &[NamedCause]) -> Vec<NamedCause>;
 const OF_CELLS: &[OfCell] = &[
     |facts, at, _| network::nagle(&facts.cells[at]),
     |facts, at, _| {
-        let of = |all: &[Option<u64>]| all.get(at).copied().flatten();
-        buffers::small_buffer(&facts.cells[at], of(facts.buffers), of(facts.usual_buffers))
-            .into_iter()
-            .collect()
+        let CellInputs { buffer, usual_buffer, .. } = facts.of_cells[at];
+        buffers::small_buffer(&facts.cells[at], buffer, usual_buffer).into_iter().collect()
     },
     |facts, at, _| {
-        let effect = facts.layouts.get(at).and_then(Option::as_ref);
-        effect.map(|effect| buffers::layout(&facts.cells[at], effect)).into_iter().collect()
+        let effect = facts.of_cells[at].layout.iter();
+        effect.map(|effect| buffers::layout(&facts.cells[at], effect)).collect()
     },
+    |facts, at, _| network::backlog(&facts.cells[at], &facts.of_cells[at].incidents).into_iter().collect(),
     |facts, at, _| {
-        let incidents = facts.incidents.get(at);
-        incidents.and_then(|incidents| network::backlog(&facts.cells[at], incidents)).into_iter().collect()
+        network::ports(&facts.cells[at], &facts.machine.network, facts.failure).into_iter().collect()
     },
-    |facts, at, _| network::ports(&facts.cells[at], facts.network, facts.failure).into_iter().collect(),
     |facts, at, _| {
         let others = machine::elsewhere(facts.observed);
-        processor::one_core(&facts.cells[at], facts.cores, others).into_iter().collect()
+        processor::one_core(&facts.cells[at], facts.machine.cores, others).into_iter().collect()
     },
-    |facts, at, _| processor::idle_wakeups(&facts.cells[at], facts.idle, facts.ops).into_iter().collect(),
+    |facts, at, _| {
+        processor::idle_wakeups(&facts.cells[at], &facts.machine.idle, facts.ops).into_iter().collect()
+    },
     |facts, at, found| {
         let cut = found.iter().any(|cause| cause.code == rules::SMALL_BUFFER.code);
         acts::of_cell(facts, &facts.cells[at], cut)
     },
-    |facts, at, _| network::firewall(&facts.cells[at], facts.firewall, facts.network).into_iter().collect(),
+    |facts, at, _| {
+        network::firewall(&facts.cells[at], &facts.machine.firewall, &facts.machine.network)
+            .into_iter()
+            .collect()
+    },
 ];
 
 /// Causes of a difference that was asked about.
@@ -114,7 +115,7 @@ pub fn causes(facts: &CauseInputs<'_>) -> Vec<NamedCause> {
 
 /// What the run leaves behind.
 pub(super) fn left_in_time_wait(facts: &CauseInputs<'_>) -> Option<Warning> {
-    network::left_in_time_wait(facts.cells, facts.network)
+    network::left_in_time_wait(facts.cells, &facts.machine.network)
 }
 
 fn cause(rule: Rule, cell: &ExplainedCell, weight: f64, sentence: String, remedy: &str) -> NamedCause {

@@ -2,11 +2,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_lab::system_calls::CallRecord;
+use ipcost_model::facts::NetworkFacts;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{
     CallMode, Estimate, HeldBackRecord, LayoutPlace, Object, OptionValue, Pattern, Placement, ProcessorTimes,
     Throttling, Verdict,
 };
+use ipcost_sys::firewall::Firewall;
+use ipcost_sys::idle::IdleState;
 use ipcost_sys::others::Busy;
 
 use super::*;
@@ -81,10 +84,7 @@ fn network(ports: u64, time_wait: u64) -> NetworkFacts {
 
 #[derive(Default)]
 struct Case {
-    incidents: Vec<Incidents>,
-    buffer: Option<u64>,
-    usual_buffer: Option<u64>,
-    layout: Option<LayoutEffect>,
+    of_cell: CellInputs,
     differences: Vec<ExplainedDifference>,
     twins: Vec<ExplainedDifference>,
     observed: Observed,
@@ -94,21 +94,26 @@ struct Case {
     failure: Option<&'static str>,
 }
 
+fn of_cell(of_cell: CellInputs) -> Case {
+    Case { of_cell, ..Case::default() }
+}
+
 fn found(cells: &[ExplainedCell], case: &Case) -> Vec<NamedCause> {
+    let mut of_cells = vec![CellInputs::default(); cells.len()];
+    of_cells[0] = case.of_cell.clone();
     let facts = CauseInputs {
         cells,
-        incidents: &case.incidents,
-        buffers: &[case.buffer],
-        usual_buffers: &[case.usual_buffer],
-        layouts: std::slice::from_ref(&case.layout),
+        of_cells: &of_cells,
         differences: &case.differences,
         twins: &case.twins,
         ops: 1_000,
         observed: &case.observed,
-        cores: 2,
-        idle: &case.idle,
-        firewall: &case.firewall,
-        network: &case.network,
+        machine: &ObservedMachine {
+            cores: 2,
+            idle: case.idle.clone(),
+            firewall: case.firewall.clone(),
+            network: case.network.clone(),
+        },
         failure: case.failure,
     };
     causes(&facts)
@@ -126,23 +131,21 @@ fn difference(a: &ExplainedCell, b: &ExplainedCell, part: Part, more_ns: f64) ->
     ExplainedDifference {
         a: a.id.clone(),
         b: b.id.clone(),
-        ratio: None,
         verdict: Verdict::Different,
         wall_ns: Some(exactly(more_ns)),
         differs: true,
         division: Division::Turns,
         parts: vec![PartDifference { part, ns: exactly(more_ns), differs: true }],
-        counts: Vec::new(),
         account: Account::default(),
+        ..ExplainedDifference::default()
     }
 }
 
 #[test]
 fn a_clean_cell_is_blamed_for_nothing() {
     let case = Case {
-        buffer: Some(65_536),
+        of_cell: CellInputs { buffer: Some(65_536), ..CellInputs::default() },
         network: network(28_232, 100),
-        incidents: vec![Incidents::default()],
         idle: vec![IdleState { name: "C1".into(), exit_us: 1, entered: 5_000 }],
         firewall: Firewall { rules: Some(0), tracked: Some(0) },
         ..Case::default()
@@ -203,10 +206,18 @@ fn what_a_side_holds_back_is_named_with_its_calls_whatever_the_options_say() {
 fn a_buffer_that_is_always_full() {
     let mut cell = clean(Pattern::Stream, "pipe", 65_536);
     cell.sides.client.voluntary_switches = Some(0.9);
-    assert_only("small-buffer", cell.clone(), &Case { buffer: Some(65_536), ..Case::default() });
-    assert_eq!(found(&[cell.clone()], &Case { buffer: Some(16 << 20), ..Case::default() }), []);
+    assert_only(
+        "small-buffer",
+        cell.clone(),
+        &of_cell(CellInputs { buffer: Some(65_536), ..CellInputs::default() }),
+    );
+    assert_eq!(
+        found(&[cell.clone()], &of_cell(CellInputs { buffer: Some(16 << 20), ..CellInputs::default() })),
+        []
+    );
     // One that someone made smaller is told as that.
-    let less = Case { buffer: Some(65_536), usual_buffer: Some(212_992), ..Case::default() };
+    let less =
+        of_cell(CellInputs { buffer: Some(65_536), usual_buffer: Some(212_992), ..CellInputs::default() });
     let cause = found(&[cell.clone()], &less).remove(0);
     assert!(cause.sentence.contains("64 KiB, less than the default,"), "{}", cause.sentence);
     assert!(cause.remedy.starts_with("leave it as it is by default"), "{}", cause.remedy);
@@ -214,21 +225,26 @@ fn a_buffer_that_is_always_full() {
     let mut socket = clean(Pattern::Stream, "unix", 65_536);
     socket.point.options.set("so_sndbuf", OptionValue::Int(65_536)).unwrap();
     socket.sides.client.voluntary_switches = Some(0.36);
-    let less = Case { buffer: Some(131_072), usual_buffer: Some(212_992), ..Case::default() };
+    let less =
+        of_cell(CellInputs { buffer: Some(131_072), usual_buffer: Some(212_992), ..CellInputs::default() });
     assert_only("small-buffer", socket.clone(), &less);
     assert_eq!(
-        found(&[socket], &Case { buffer: Some(425_984), ..Case::default() }),
+        found(&[socket], &of_cell(CellInputs { buffer: Some(425_984), ..CellInputs::default() })),
         [],
         "more than the default"
     );
     cell.sides.client.voluntary_switches = Some(0.6);
     assert_eq!(
-        found(&[cell.clone()], &Case { buffer: Some(1 << 20), ..Case::default() }),
+        found(&[cell.clone()], &of_cell(CellInputs { buffer: Some(1 << 20), ..CellInputs::default() })),
         [],
         "whole messages fit, and the sides take turns"
     );
     cell.sides.client.voluntary_switches = Some(0.01);
-    assert_eq!(found(&[cell], &Case { buffer: Some(65_536), ..Case::default() }), [], "nobody sleeps");
+    assert_eq!(
+        found(&[cell], &of_cell(CellInputs { buffer: Some(65_536), ..CellInputs::default() })),
+        [],
+        "nobody sleeps"
+    );
 }
 
 #[test]
@@ -259,9 +275,15 @@ fn reads_that_are_much_smaller_than_writes() {
 #[test]
 fn a_full_backlog() {
     let troubles = BTreeMap::from([("ListenOverflows".to_owned(), 7)]);
-    let case = Case { incidents: vec![Incidents { troubles, ..Incidents::default() }], ..Case::default() };
+    let case = of_cell(CellInputs {
+        incidents: Incidents { troubles, ..Incidents::default() },
+        ..CellInputs::default()
+    });
     assert_only("backlog", clean(Pattern::Connect, "tcp", 64), &case);
-    let case = Case { incidents: vec![Incidents { retries: 3, ..Incidents::default() }], ..Case::default() };
+    let case = of_cell(CellInputs {
+        incidents: Incidents { retries: 3, ..Incidents::default() },
+        ..CellInputs::default()
+    });
     assert_only("backlog", clean(Pattern::Connect, "unix", 64), &case);
 }
 
@@ -664,7 +686,7 @@ fn places_within_a_page() {
         wall_ns_per_op: 16_000.0,
         elsewhere_ns_per_op: 5_000.0,
     };
-    let case = Case { layout: Some(layout), ..Case::default() };
+    let case = of_cell(CellInputs { layout: Some(layout), ..CellInputs::default() });
     assert_only("buffer-layout", clean(Pattern::Stream, "unix", 32_769), &case);
     let found = &found(&[clean(Pattern::Stream, "unix", 32_769)], &case)[0];
     assert!(found.sentence.contains("costs 16.0 µs instead of 5.0 µs"), "{}", found.sentence);
