@@ -79,7 +79,7 @@ pub fn use_all(document: Document) {
         );
     }
     {
-        let page = run_page::page(&document);
+        let page = Box::new(run_page::page(&document));
         for (format, samples) in FORMATS.iter().flat_map(|format| [(format, false), (format, true)]) {
             let content =
                 Content { document: Some(&document), page: &page, answer: None, data: None, samples };
