@@ -38,9 +38,9 @@ named! {
         #[default]
         Free = "free",
         /// Both on one core.
-        Together = "together",
+        Together = "together" as "one-core",
         /// On two physical cores.
-        Apart = "apart",
+        Apart = "apart" as "two-cores",
     }
 }
 

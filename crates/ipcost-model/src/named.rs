@@ -1,15 +1,15 @@
 //! Enums whose values have names that users type.
 
-/// An enum whose values have names that users type: parsing suggests the nearest one. A value may be spelled otherwise, too.
-/// Documents hold the name.
+/// An enum whose values have names that users type: parsing suggests the nearest one. A value may be spelled otherwise, too, and be
+/// shown `as` another word. Documents hold the name.
 #[macro_export]
 macro_rules! named {
-    ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal $(| $other:literal)*,)+ }) => {
+    ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal $(as $shown:literal)? $(| $other:literal)*,)+ }) => {
         $crate::typed! {
             $(#[$meta])*
             #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
             $name, $what {
-                $($(#[$doc])* #[cfg_attr(feature = "schema", schemars(rename = $text))] $variant = $text $(| $other)*,)+
+                $($(#[$doc])* #[cfg_attr(feature = "schema", schemars(rename = $text))] $variant = $text $(as $shown)? $(| $other)*,)+
             }
         }
 
@@ -31,7 +31,7 @@ macro_rules! named {
 /// The same, of which documents hold none.
 #[macro_export]
 macro_rules! typed {
-    ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal $(| $other:literal)*,)+ }) => {
+    ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal $(as $shown:literal)? $(| $other:literal)*,)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum $name { $($(#[$doc])* $variant,)+ }
@@ -44,14 +44,19 @@ macro_rules! typed {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }
+
+            /// The name that people are shown.
+            pub const fn shown(self) -> &'static str {
+                match self { $(Self::$variant => $crate::first_of!($($shown,)? $text)),+ }
+            }
         }
 
         impl std::str::FromStr for $name {
             type Err = $crate::ModelError;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
-                    $($text $(| $other)* => Ok(Self::$variant),)+
-                    _ => Err($crate::ModelError::unknown($what, text, [$($text),+])),
+                    $($text $(| $shown)? $(| $other)* => Ok(Self::$variant),)+
+                    _ => Err($crate::ModelError::unknown($what, text, Self::ALL.iter().map(|known| known.shown()))),
                 }
             }
         }
@@ -61,5 +66,14 @@ macro_rules! typed {
                 f.pad(self.name())
             }
         }
+    };
+}
+
+/// The first of these.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! first_of {
+    ($first:literal $(, $rest:literal)*) => {
+        $first
     };
 }

@@ -18,8 +18,8 @@ use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{Contrasts, Lab, PlanSettings};
 use ipcost_model::units::duration_text;
 use ipcost_model::{Job, Lasts, Matrix, Placement, Plan, Purpose, and_joined};
-use ipcost_sys::driven_program;
 use ipcost_sys::placement::Topology;
+use ipcost_sys::{driven_program, process_tree};
 use serde_json::Value;
 
 use crate::args::{AppArgs, OutputArgs, ServerArgs, Waiting};
@@ -39,6 +39,9 @@ const BUDGET_FOR_RATES: Duration = Duration::from_secs(30);
 /// Measures a server over both sockets.
 pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let Some(name) = &args.server else {
+        if args.asked != ServerArgs::default() {
+            return Err(Problem::usage(which_server(&args.asked)));
+        }
         return print(&list()).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     };
     let quiet = args.common.quiet;
@@ -87,7 +90,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
         trial: false,
         seed: args.measuring.seed,
     };
-    let none = OutputArgs { wide: args.common.outputs.wide, ..OutputArgs::default() };
+    let none = OutputArgs { details: args.common.outputs.details, ..OutputArgs::default() };
     explained(&request, &lab, &interrupt, &RunOutputs { files: &none, ..outputs }, None)
 }
 
@@ -233,10 +236,10 @@ fn list() -> String {
         let state = kind.unavailable().unwrap_or_else(|| "ready: a private one can be started".to_owned());
         let aliases: Vec<&str> = kind.aliases.iter().map(|alias| alias.name).collect();
         format!(
-            "{:<10} {}; asked with {} TEXT\n           {state}\n           also: {}\n",
+            "{:<10} {}; your own request: --request '{}'\n           {state}\n           also: {}\n",
             kind.name,
             kind.title,
-            kind.flag,
+            kind.least,
             aliases.join(", ")
         )
     };
@@ -244,6 +247,35 @@ fn list() -> String {
     format!(
         "{lines}\nipcost app NAME measures a private server;\nipcost app NAME --unix PATH --tcp HOST:PORT measures yours.\n"
     )
+}
+
+/// What to say of addresses without the name of a server: the program that listens there is taken from the kernel's tables.
+fn which_server(asked: &ServerArgs) -> anyhow::Error {
+    let known = KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+    let Some(tcp) = &asked.tcp else {
+        return anyhow!("name the server first, such as ipcost app redis; there are {known}");
+    };
+    let port = tcp.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
+    let Some(program) = port.and_then(process_tree::listener_at).and_then(driven_program::name_and_sleep)
+    else {
+        return anyhow!(
+            "name the server at {tcp} first, such as ipcost app redis --tcp {tcp}; no program that you may see listens there; there are {known}"
+        );
+    };
+    let (program, _) = program;
+    match KINDS.iter().find(|kind| kind.is_program(&program)) {
+        Some(kind) => {
+            anyhow!("{program} listens at {tcp}; to measure it: ipcost app {} --tcp {tcp}", kind.name)
+        }
+        None => anyhow!(
+            "{program} listens at {tcp}; name the server whose protocol it answers, such as ipcost app http --tcp {tcp}; there are {known}"
+        ),
+    }
+}
+
+/// An address as `HOST:PORT`: a port alone is one of this machine.
+fn with_host(tcp: &str) -> String {
+    if tcp.parse::<u16>().is_ok() { format!("127.0.0.1:{tcp}") } else { tcp.to_owned() }
 }
 
 fn request(named: NamedServer, args: &AppArgs) -> anyhow::Result<AppRequest> {
@@ -287,7 +319,7 @@ pub(crate) fn asked(named: NamedServer, args: &ServerArgs) -> anyhow::Result<App
         tcp: args
             .tcp
             .as_deref()
-            .map(|text| ServerAddress::of_host_and_port(text, args.remote))
+            .map(|text| ServerAddress::of_host_and_port(&with_host(text), args.remote))
             .transpose()?,
     };
     let login = Login {
@@ -297,30 +329,15 @@ pub(crate) fn asked(named: NamedServer, args: &ServerArgs) -> anyhow::Result<App
         trusted_owners: owners(&args.trust_owner)?,
         ..Login::default()
     };
-    let texts = [
-        ("--query", &args.query),
-        ("--command", &args.command),
-        ("--request", &args.request),
-        ("--script", &args.script),
-    ];
-    let mut own: Vec<String> = Vec::new();
-    for (flag, text) in texts {
-        if let Some(text) = text {
-            if flag != kind.flag {
-                bail!("{} is asked with {} TEXT, not with {flag}", kind.title, kind.flag);
-            }
-            own.push(text.clone());
-        }
-    }
-    if let Some(path) = &args.query_file {
+    let mut own: Vec<String> = args.request.iter().cloned().collect();
+    if let Some(path) = &args.request_file {
         // The peers read it, however long it is.
         let path = fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))?;
         own.push(format!("@{}", path.display()));
     }
     if own.is_empty() {
         let typical = kind.typical_for(&given);
-        let missing =
-            || anyhow!("what a {} of yours answers is not known; give {} TEXT", kind.title, kind.flag);
+        let missing = || anyhow!("what a {} of yours answers is not known; give --request TEXT", kind.title);
         own.push(typical.ok_or_else(missing)?.to_owned());
     }
     let least = kind.least_for(&given).map(str::to_owned);

@@ -45,77 +45,74 @@ const OF_THE_PROGRAM: Examples = &[
 
 commands! {
     "Measure": {
-        /// Measure transports under a load: by flags, or from a job file
+        /// Measure transports under your own load, from flags or a job file
         run: Run(Box<RunArgs>), |args: Box<RunArgs>| crate::run::run(*args), &[
             ("ipcost run --transports unix,tcp --patterns rr --sizes 200 --replies 4KiB", "requests of 200 B, replies of 4 KiB"),
             ("ipcost run job.toml --budget 2min --html report.html", "a job file, for longer, as a page"),
         ];
         /// Measure what a Unix socket saves a database, cache or web server
         app: App(Box<AppArgs>), |args: Box<AppArgs>| crate::app::run(*args), &[
-            ("ipcost app postgres --query 'SELECT 1'", "a private server, started for this and removed"),
+            ("ipcost app postgres --request 'SELECT 1'", "a private server, started for this and removed"),
             ("ipcost app redis --unix /run/redis/redis-server.sock --tcp 127.0.0.1:6379", "your own server, on both its sockets"),
         ];
-        /// Find the load at which each transport stops working
+        /// Find the highest rate that each transport carries within a latency limit
         load: Load(Box<LoadArgs>), |args: Box<LoadArgs>| crate::load::run(&args), &[
             ("ipcost load", "up to which rate each transport stays under 1 ms at p99"),
             ("ipcost load --transports unix,tcp --concurrency 8 --limit 200us", "over eight connections"),
         ];
-        /// Measure whether a setting, a library or a build changes anything
+        /// Compare two settings, libraries or builds
         ab: Ab(Box<AbArgs>), |args: Box<AbArgs>| crate::ab::run(*args), &[
             ("ipcost ab --a 'sysctl -w net.core.busy_poll=0' --b 'sysctl -w net.core.busy_poll=50'", "a setting; it is put back afterwards"),
             ("ipcost ab --b-env LD_PRELOAD=libjemalloc.so.2 --patterns rr --client c --server c", "a library, for peers in C"),
         ];
-        /// Find where a transport overtakes another, or what placement costs
+        /// Find where one transport overtakes another: by size, pause, work or core
         sweep: Sweep(SweepArgs), |args| crate::sweep::run(&args), &[
-            ("ipcost sweep size --transports unix,tcp --pattern stream", "the size from which the other one costs less"),
+            ("ipcost sweep size --transports unix,tcp --patterns stream", "the size from which the other one costs less"),
             ("ipcost sweep pace", "what calls cost that come once in a while"),
         ];
-        /// Repeat published experiments, and decide their claims
+        /// Repeat published experiments and check their claims
         replicate: Replicate(ReplicateArgs), |args| crate::replicate::run(&args), &[
             ("ipcost replicate", "the experiments that are known"),
             ("ipcost replicate c-stream --html c-stream.html", "one of them, as a page"),
         ];
     }
     "Understand": {
-        /// See who talks to whom on this machine, over what and how much
+        /// Show which programs talk to each other here, over what and how much
         watch: Watch(WatchArgs), |args| crate::watch::run(&args), &[
             ("ipcost watch", "who talks to whom on this machine"),
             ("ipcost watch --port 6379 --for 10s", "who talks to the server at this port, how much and how often"),
         ];
-        /// Show where a cell's time goes, or why two cells differ
+        /// Show where the time goes, or why two transports differ
         explain: Explain(Box<ExplainArgs>), |args: Box<ExplainArgs>| crate::explain::run(&args), &[
             ("ipcost explain rr/tcp/64/c1/together rr/unix/64/c1/together", "why these two differ"),
             ("ipcost explain job.toml", "the two cells of a job file"),
         ];
-        /// Examine this machine: what distorts results, and the remedies
+        /// Find what distorts results on this machine, and the remedies
         doctor: Doctor(DoctorArgs), |args| crate::doctor::run(&args), &[
             ("ipcost doctor --all", "everything that was examined"),
         ];
-        /// Show what changed between two runs, or two sets of runs
+        /// Compare two runs, or two sets of runs
         compare: Compare(CompareArgs), |args| crate::compare::run(&args), &[
             ("ipcost compare before after", "two runs, by their names"),
             ("ipcost compare a1.json a2.json a3.json -- b1.json b2.json b3.json", "three of each"),
         ];
-        /// Check your own claims about this machine
+        /// Check your own claims about this machine, in CI too
         check: Check(CheckArgs), |args| crate::check::run(&args), &[
             ("ipcost check claims.toml", "exit status 1 if a claim fails"),
         ];
     }
     "Saved runs": {
-        /// Show a saved run again
-        show: Show(ShowArgs), |args| crate::history::show(&args), &[
+        /// Show a saved run again, or convert it: HTML, CSV, Markdown, pictures
+        show: Show(ShowArgs), |args| crate::show::run(&args), &[
             ("ipcost show", "the last run again"),
-            ("ipcost show before --wide", "one by its name, with rates and percentiles"),
+            ("ipcost show before --details", "one by its name, with rates and percentiles"),
+            ("ipcost show last --html report.html", "the last run as a page"),
+            ("ipcost show a.json --markdown -", "a document for a pull request"),
         ];
-        /// List saved runs, or show when the cost of a cell changed
+        /// List saved runs, or show when a cost changed
         list: List(ListArgs), |args| crate::history::list(&args), &[
             ("ipcost list", "what is saved"),
             ("ipcost list --trend rr/unix/64/c1/together", "when that cell's cost changed"),
-        ];
-        /// Show a document again, or convert it to another format
-        report: Report(ReportArgs), |args| crate::report::run(&args), &[
-            ("ipcost report last --html report.html", "the last run as a page"),
-            ("ipcost report a.json --markdown -", "a document for a pull request"),
         ];
         /// Continue a run that was killed
         resume: Resume(ResumeArgs), |args| crate::resume::run(&args), &[
@@ -127,7 +124,7 @@ commands! {
         ];
     }
     "Fleet": {
-        /// Show what many hosts say together
+        /// Combine the results of many hosts
         fleet: Fleet(FleetArgs), |args| crate::fleet::run(&args), &[
             ("ipcost fleet results/documents", "what all these hosts show together"),
         ];
@@ -146,7 +143,7 @@ commands! {
         schema: Schema(SchemaArgs), |args| crate::schema::run(&args), &[
             ("ipcost schema document", "what --json writes"),
         ];
-        /// Test this program here: error rates, and time to a verdict
+        /// Test this program on this machine: error rates, time to a verdict
         selftest: Selftest(SelfTestArgs), |args| crate::selftest::run(&args), &[
             ("ipcost selftest --budget 2min", "how often verdicts are wrong here"),
         ];
@@ -154,7 +151,7 @@ commands! {
         man: Man(ManArgs), |args| crate::shell::man(&args), &[
             ("ipcost man run", "the page of a command"),
         ];
-        /// Print a script that completes commands and flags in your shell
+        /// Print a completion script for your shell
         completions: Completions(CompletionsArgs), |args| crate::shell::completions(&args), &[
             ("ipcost completions bash", "for ~/.local/share/bash-completion/completions/ipcost"),
         ];

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use ipcost_features::compare::{self, CompareSettings, ComparedBy, Comparison, DEFAULT_SPREAD, PastRuns};
 use ipcost_model::Document;
 use ipcost_report::numbers::ratio;
@@ -14,9 +14,16 @@ use crate::exit::{FAILED, Problem, complain};
 use crate::history;
 use crate::record_outputs;
 
+/// How many runs are listed for a choice.
+const LISTED: usize = 8;
+
 /// Compares the sets of documents that the arguments name.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
     record_outputs::check(&args.files).map_err(Problem::usage)?;
+    if args.a.is_empty() && args.b.is_empty() {
+        history::list_newest(LISTED)?;
+        return Err(Problem::usage(anyhow!("which runs? ipcost compare last~1 last compares the last two")));
+    }
     let (a, b) = sides(args).map_err(Problem::usage)?;
     let assumed_spread = args.run_to_run.unwrap_or(DEFAULT_SPREAD);
     let settings = CompareSettings { metric: args.metric, margin: args.margin, assumed_spread };

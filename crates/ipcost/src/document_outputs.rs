@@ -37,7 +37,7 @@ pub fn warnings_of(document: &Document, answer: Option<&dyn Answer>) -> Vec<Warn
 #[derive(Debug, Clone, Copy)]
 pub struct Showing<'a> {
     /// Show rates, processor time and percentiles, too.
-    pub wide: bool,
+    pub details: bool,
     pub quiet: bool,
     /// What shows the text of its warnings, such as `ipcost show last --warnings`.
     pub texts: &'a str,
@@ -64,12 +64,12 @@ impl<'a> DocumentOutputs<'a> {
     /// Shows the document on standard output, and its warnings on standard error.
     pub fn show(&self, showing: Showing<'_>) -> anyhow::Result<()> {
         let Self { document, answer, page } = self;
-        let room = |most: usize| if showing.wide { room() } else { room().min(most) };
+        let room = |most: usize| if showing.details { room() } else { room().min(most) };
         // Who has just measured knows on what.
         let text = match answer {
-            Some(_) => page.terminal(showing.wide, room(usize::MAX)),
+            Some(_) => page.terminal(showing.details, room(usize::MAX)),
             None => Page { title: String::new(), about: Vec::new(), ..run_page::page(document) }
-                .terminal(showing.wide, room(MOST_ROOM)),
+                .terminal(showing.details, room(MOST_ROOM)),
         };
         print(&text)?;
         if !showing.quiet {

@@ -120,7 +120,7 @@ fn write(
     own: &[OwnOutput<'_>],
 ) -> Vec<Problem> {
     let texts = if outputs.save { "ipcost show last --warnings" } else { "--html FILE or --json FILE" };
-    let showing = Showing { wide: outputs.files.wide, quiet: outputs.quiet, texts };
+    let showing = Showing { details: outputs.files.details, quiet: outputs.quiet, texts };
     let taken = outputs.files.files().chain(own.iter().filter_map(|own| own.path)).any(is_standard_output);
     let answer = match answer_of(document) {
         Ok(answer) => answer,

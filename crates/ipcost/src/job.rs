@@ -152,6 +152,11 @@ fn is_pair(matrix: &Matrix) -> bool {
     matrix.pattern.0 != [Pattern::Floor] && !matrix.options.0.keys().any(binds)
 }
 
+/// Where the two processes run if a command takes one placement and none is given: on two cores, as programs mostly do.
+pub fn one_placement(asked: Option<Placement>) -> Placement {
+    asked.unwrap_or(if both_placements().is_empty() { Placement::Free } else { Placement::Apart })
+}
+
 /// Lets cells that name no placement run on one core and on two.
 pub fn place_as_usual(cells: &mut [Matrix]) {
     place(cells, &both_placements());

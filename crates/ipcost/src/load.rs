@@ -10,7 +10,7 @@ use ipcost_model::{Job, Matrix, Pattern, Size};
 use crate::app::{self, ServerUnderLoad};
 use crate::args::{LoadArgs, ServerArgs};
 use crate::exit::Problem;
-use crate::job::named_command;
+use crate::job::{named_command, one_placement};
 use crate::search::search;
 
 /// Measures rates over every transport, and shows what was found.
@@ -21,7 +21,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
         size: args.size,
         request: None,
         concurrency: args.concurrency,
-        placement: args.placement,
+        placement: one_placement(args.placement),
         client: args.client.clone(),
         server: args.server.clone(),
         limit_ns: args.limit,
@@ -40,7 +40,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
         [app, name] if app == "app" => {
             let ServerUnderLoad { server, request, placement, job } = {
                 let size = (args.concurrency, args.search.budget);
-                app::load(name, &args.asked, size, args.placement)?
+                app::load(name, &args.asked, size, one_placement(args.placement))?
             };
             let transports = job.cells.iter().flat_map(|cell| cell.transport.0.clone()).collect();
             let (client, request) = (server.clone(), Some(request));
@@ -78,7 +78,7 @@ fn base(args: &LoadArgs) -> anyhow::Result<Job> {
         transport: args.transports.clone().into(),
         pattern: vec![args.pattern].into(),
         size: vec![Size(args.size)].into(),
-        placement: vec![args.placement].into(),
+        placement: vec![one_placement(args.placement)].into(),
         client: vec![args.client.clone()].into(),
         server: vec![args.server.clone()].into(),
         options,

@@ -29,13 +29,13 @@ mod progress;
 mod record_outputs;
 mod redact;
 mod replicate;
-mod report;
 mod resume;
 mod run;
 mod schema;
 mod search;
 mod selftest;
 mod shell;
+mod show;
 mod sweep;
 mod watch;
 

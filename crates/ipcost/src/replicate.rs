@@ -109,7 +109,7 @@ fn several(
 ) -> Result<ExitCode, Problem> {
     let taken = args.common.outputs.files().any(is_standard_output);
     // Each is shown and saved once it is decided; the file is of all.
-    let none = OutputArgs { wide: args.common.outputs.wide, ..OutputArgs::default() };
+    let none = OutputArgs { details: args.common.outputs.details, ..OutputArgs::default() };
     let each = RunOutputs { files: &none, shown: !taken, ..*outputs };
     let mut all: Vec<AnsweredRun<ReplicationRecord>> = Vec::new();
     let (mut left_out, mut problems) = (Vec::new(), Vec::new());

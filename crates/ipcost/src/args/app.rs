@@ -37,21 +37,13 @@ pub struct ServerArgs {
     /// Your server's Unix socket
     #[arg(long, value_name = "PATH", help_heading = SERVER)]
     pub unix: Option<String>,
-    /// Your own query, for a database [default: a typical one]
-    #[arg(long, value_name = "SQL", help_heading = SERVER)]
-    pub query: Option<String>,
-    /// The same from a file
-    #[arg(long, value_name = "FILE", conflicts_with = "query", help_heading = SERVER)]
-    pub query_file: Option<PathBuf>,
-    /// Your own command, for a cache, such as 'GET key'
-    #[arg(long, value_name = "TEXT", help_heading = SERVER)]
-    pub command: Option<String>,
-    /// Your own request, for a web server, such as 'GET /path'
-    #[arg(long, value_name = "TEXT", help_heading = SERVER)]
+    /// Your own request: SQL for a database, a command for a cache ('GET key'), 'GET /path' for a web server, the absolute path of a
+    /// script for FastCGI [default: a typical one]
+    #[arg(long, aliases = ["query", "command", "script"], value_name = "TEXT", help_heading = SERVER)]
     pub request: Option<String>,
-    /// Your own script, for a FastCGI server: its absolute path, as the server sees it
-    #[arg(long, value_name = "FILE", help_heading = SERVER)]
-    pub script: Option<String>,
+    /// The same from a file, for a database
+    #[arg(long, alias = "query-file", value_name = "FILE", conflicts_with = "request", help_heading = SERVER)]
+    pub request_file: Option<PathBuf>,
     /// The user to log in as [default: as the server's own client does]
     #[arg(long, value_name = "NAME", help_heading = SERVER)]
     pub user: Option<String>,

@@ -34,10 +34,22 @@ fn names_transports(word: &str) -> bool {
     word.split(',').all(is_one)
 }
 
-/// The words as the commands take them, and a note where they were read as another command than the one typed.
-pub fn understood(mut words: Vec<OsString>, is_command: impl Fn(&str) -> bool) -> (Vec<OsString>, Option<String>) {
+/// Words as the commands take them.
+#[derive(Debug)]
+pub struct Understood {
+    pub words: Vec<OsString>,
+    /// What to say where they are read as another command than the one typed.
+    pub note: Option<String>,
+}
+
+/// Reads words as the commands take them.
+///
+/// # Errors
+/// The command line that was probably meant, where it needs more than was typed.
+pub fn understood(mut words: Vec<OsString>, is_command: impl Fn(&str) -> bool) -> Result<Understood, String> {
     join_transports(&mut words);
-    let word = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
+    let typed = words.clone();
+    let word = |at: usize| typed.get(at).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
     let (first, second) = (word(1), word(2));
     let mut note = None;
     match first.as_str() {
@@ -60,6 +72,18 @@ pub fn understood(mut words: Vec<OsString>, is_command: impl Fn(&str) -> bool) -
             join_transports(&mut words);
             fill_in(&mut words, &[("--pattern", "rr"), ("--size", "64"), ("--placement", "one-core")]);
         }
+        ("ab", one) if !one.is_empty() && !one.starts_with('-') && !one.ends_with(".toml") => {
+            let server = if one == "app" { word(3) } else { one.to_owned() };
+            if find_named(&server).is_ok() {
+                return Err(format!(
+                    "ab compares settings, libraries and builds; two servers are measured one by one and compared: ipcost app {server} --tcp 127.0.0.1:PORT --name a, the same for the other as b, and ipcost compare a b"
+                ));
+            }
+            let other = Some(word(3)).filter(|other| !other.is_empty()).unwrap_or_else(|| "OTHER".to_owned());
+            return Err(format!(
+                "to compare two builds of a peer: ipcost ab --a-peer {one} --b-peer {other}"
+            ));
+        }
         ("watch", program) if !program.is_empty() && !program.starts_with('-') => {
             let (flag, value) = match program.rsplit_once(':') {
                 Some((_, port)) if port.parse::<u16>().is_ok() => ("--port", port),
@@ -71,7 +95,7 @@ pub fn understood(mut words: Vec<OsString>, is_command: impl Fn(&str) -> bool) -
         }
         _ => {}
     }
-    (words, note)
+    Ok(Understood { words, note })
 }
 
 /// Makes one list of the transports that follow `--transports`, each a word.
@@ -110,8 +134,7 @@ mod tests {
     fn read(line: &str) -> String {
         let words = line.split(' ').map(OsString::from).collect();
         let is_command = |word: &str| ["run", "app", "load", "watch", "explain", "list"].contains(&word);
-        let (words, _) = understood(words, is_command);
-        words.join(" ".as_ref()).into_string().unwrap()
+        understood(words, is_command).unwrap().words.join(" ".as_ref()).into_string().unwrap()
     }
 
     #[test]

@@ -5,27 +5,29 @@ use clap::Args;
 use ipcost_model::units::parse_size;
 use ipcost_model::{Matrix, OptionLists, OptionName, Pattern, Placement, Size, SpeaksFirst};
 
+use super::as_typed::transport;
+
 const HEADING: &str = "Which cells (lists multiply into a matrix)";
 
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = HEADING)]
 pub struct CellArgs {
     /// Transports to compare
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, alias = "transport", value_name = "LIST", value_delimiter = ',', value_parser = transport)]
     pub transports: Vec<String>,
     /// What is done over them: connect, rr, stream
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, alias = "pattern", value_name = "LIST", value_delimiter = ',')]
     pub patterns: Vec<Pattern>,
     /// Bytes of a message from client to server, such as 64,16KiB
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size)]
+    #[arg(long, alias = "size", value_name = "LIST", value_delimiter = ',', value_parser = parse_size)]
     pub sizes: Vec<u64>,
     /// Bytes of a message from server to client [default: as many as the size]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size)]
+    #[arg(long, alias = "reply", value_name = "LIST", value_delimiter = ',', value_parser = parse_size)]
     pub replies: Vec<u64>,
     /// Workers in the client
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub concurrency: Vec<u32>,
-    /// Where the two processes run: free, together, apart [default: together,apart; free on one core]
+    /// Where the two processes run: free, one-core, two-cores [default: one-core,two-cores; free where there is one core only]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub placement: Vec<Placement>,
     /// Who sends first in pattern connect: client, server

@@ -45,7 +45,7 @@ pub struct CheckArgs {
     )]
     pub fleet: Vec<String>,
     /// How long it may take; it ends earlier once every claim is decided [default: the file's, or 30s]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, alias = "duration", value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
     /// The seed of every random order [default: the file's, or a fresh one]
     #[arg(long, value_name = "N")]

@@ -14,7 +14,7 @@ use crate::redact::Redacting;
 )]
 pub struct CompareArgs {
     /// Documents of side A, what is compared with; and, if it is only one, that of side B
-    #[arg(value_name = "RUN", required = true)]
+    #[arg(value_name = "RUN")]
     pub a: Vec<String>,
     /// Documents of side B, what is compared
     #[arg(value_name = "RUN", last = true)]

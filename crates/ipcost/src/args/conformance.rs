@@ -9,7 +9,7 @@ pub struct ConformanceArgs {
     #[arg(value_name = "NAME[=COMMAND]")]
     pub peer: String,
     /// It carries messages of this size only [default: any]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "reply")]
+    #[arg(long = "sizes", alias = "size", value_name = "SIZE", value_parser = parse_size, requires = "reply")]
     pub size: Option<u64>,
     /// It answers with messages of this size only [default: any]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "size")]

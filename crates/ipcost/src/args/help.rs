@@ -8,7 +8,7 @@ use crate::commands::{EXAMPLES, GROUPS};
 /// The format that another program takes; it is shown where documents are converted.
 pub const OF_ANOTHER: &str = "benchfmt";
 /// Where all formats are shown.
-const CONVERTS: &str = "report";
+const CONVERTS: &str = "show";
 
 /// Commands that take the flags of `run`, too, with the heading of their own and the line in place of the others.
 const LIKE_RUN: [(&str, &[&str], &str); 2] = [
@@ -24,7 +24,15 @@ const LIKE_RUN: [(&str, &[&str], &str); 2] = [
     ),
 ];
 
+/// Commands for those who write peers and packages: the pages name them.
+const HIDDEN: [&str; 4] = ["peer", "conformance", "schema", "man"];
+
 const ROOT: &str = "{about-with-newline}\n{usage-heading} {usage}\n{after-help}\n\nOptions:\n{options}";
+
+/// Whether a command is one that the program starts itself in.
+pub fn is_internal(command: &Command) -> bool {
+    command.is_hide_set() && !HIDDEN.contains(&command.get_name())
+}
 
 /// The table of all commands, with their help.
 pub fn table() -> Command {
@@ -37,7 +45,9 @@ pub fn whole_table() -> Command {
 }
 
 fn decorated(each: fn(&str, Command) -> Command) -> Command {
-    let table = Cli::command().help_template(ROOT);
+    let table = Cli::command().help_template(ROOT).mut_subcommand("show", |command| command.alias("report"));
+    let table =
+        HIDDEN.iter().fold(table, |table, name| table.mut_subcommand(name, |command| command.hide(true)));
     let groups = grouped(&table);
     let table = table.mut_subcommands(|command| {
         let name = command.get_name().to_owned();
@@ -54,7 +64,8 @@ fn grouped(table: &Command) -> String {
     let about =
         |name: &str| table.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
     let group = |(title, names): &(&str, &[&str])| {
-        let lines = names.iter().map(|name| format!("  {name:<13}{}\n", about(name).unwrap_or_default()));
+        let names = names.iter().filter(|name| !HIDDEN.contains(name));
+        let lines = names.map(|name| format!("  {name:<13}{}\n", about(name).unwrap_or_default()));
         format!("{title}:\n{}\n", lines.collect::<String>())
     };
     GROUPS.iter().map(group).collect()
@@ -118,7 +129,7 @@ mod tests {
             assert_eq!(groups, 1, "{name}");
             assert!(EXAMPLES.iter().any(|(known, _)| *known == name), "{name} has no example");
         }
-        assert!(grouped(&table).lines().all(|line| line.len() <= 80), "a line each");
+        assert!(grouped(&table).lines().all(|line| line.chars().count() <= 90), "a line each");
         for name in GROUPS.iter().flat_map(|(_, names)| *names) {
             assert!(table.find_subcommand(name).is_some(), "{name}");
         }

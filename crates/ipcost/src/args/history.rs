@@ -46,24 +46,6 @@ impl ListArgs {
     }
 }
 
-/// RUN is a document, an identifier of a saved run or an unmistakable beginning of it, a name that was given with
-/// --name, or last; last~2 and NAME~2 are two runs before those.
-#[derive(Debug, Args)]
-pub struct ShowArgs {
-    /// A saved run, or a document
-    #[arg(value_name = "RUN", default_value = "last")]
-    pub run: String,
-    /// Show rates, processor time and percentiles, too, and the details of an answer
-    #[arg(long, visible_alias = "details")]
-    pub wide: bool,
-    /// Show nothing but its warnings and notes, in full
-    #[arg(long, conflicts_with_all = ["wide", "quiet"])]
-    pub warnings: bool,
-    /// Show neither progress nor warnings
-    #[arg(long, short)]
-    pub quiet: bool,
-}
-
 /// It goes on where it was killed: the same seed, random orders and operation counts, in what is left of its budget. The
 /// machine and ipcost must be the same.
 #[derive(Debug, Args)]

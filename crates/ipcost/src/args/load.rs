@@ -5,6 +5,7 @@ use ipcost_model::ModelError;
 use ipcost_model::units::{parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, Pattern, Placement};
 
+use super::as_typed::transport;
 use super::{SearchArgs, ServerArgs};
 
 #[derive(Debug, Args)]
@@ -13,20 +14,20 @@ pub struct LoadArgs {
     #[arg(value_names = ["app", "NAME"], num_args = 1..=2, conflicts_with_all = ["transports", "pattern", "size", "client", "server", "peer", "option"])]
     pub app: Vec<String>,
     /// Transports to measure; the others are compared with the last
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "unix,tcp")]
+    #[arg(long, alias = "transport", value_name = "LIST", value_delimiter = ',', value_parser = transport, default_value = "unix,tcp")]
     pub transports: Vec<String>,
     /// What is done over them: connect, rr
-    #[arg(long, value_name = "PATTERN", default_value = "rr")]
+    #[arg(long = "patterns", alias = "pattern", value_name = "PATTERN", default_value = "rr")]
     pub pattern: Pattern,
     /// Bytes of a message
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64")]
+    #[arg(long = "sizes", alias = "size", value_name = "SIZE", value_parser = parse_size, default_value = "64")]
     pub size: u64,
     /// Connections that share the load
     #[arg(long, value_name = "N", default_value = "1")]
     pub concurrency: u32,
-    /// Where the two processes run: free, together, apart
-    #[arg(long, value_name = "PLACEMENT", default_value = "apart")]
-    pub placement: Placement,
+    /// Where the two processes run: free, one-core, two-cores [default: two-cores; free where there is one core only]
+    #[arg(long, value_name = "PLACEMENT")]
+    pub placement: Option<Placement>,
     /// Upper limit of the 99th percentile
     #[arg(long, value_name = "TIME", value_parser = limit, default_value = "1ms")]
     pub limit: u64,

@@ -10,7 +10,7 @@ use ipcost_model::units::{parse_duration, parse_proportion};
 #[derive(Debug, Default, Clone, Args)]
 pub struct MeasuringArgs {
     /// How long it may take; it ends earlier once every question is answered
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, alias = "duration", value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
     /// The relative difference that matters [default: 5%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion)]

@@ -2,6 +2,7 @@
 
 mod ab;
 mod app;
+mod as_typed;
 mod cells;
 mod check;
 mod common;
@@ -16,13 +17,13 @@ mod load;
 mod measuring;
 mod output;
 mod replicate;
-mod report;
 mod run;
 mod saving;
 mod schema;
 mod search;
 mod selftest;
 mod shell;
+mod show;
 mod sweep;
 mod trend;
 mod waiting;
@@ -44,19 +45,19 @@ pub use conformance::ConformanceArgs;
 pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
 pub use fleet::FleetArgs;
-pub use help::{OF_ANOTHER, table, whole_table};
-pub use history::{ListArgs, PruneArgs, ResumeArgs, ShowArgs};
+pub use help::{OF_ANOTHER, is_internal, table, whole_table};
+pub use history::{ListArgs, PruneArgs, ResumeArgs};
 pub use load::LoadArgs;
 pub use measuring::MeasuringArgs;
 pub use output::{OutputArgs, RecordFiles, TextFiles};
 pub use replicate::ReplicateArgs;
-pub use report::ReportArgs;
 pub use run::RunArgs;
 pub use saving::SavingArgs;
 pub use schema::SchemaArgs;
 pub use search::SearchArgs;
 pub use selftest::SelfTestArgs;
 pub use shell::{CompletionsArgs, HelpArgs, ManArgs, NoArgs, PeerArgs, ShellArgs};
+pub use show::ShowArgs;
 pub use sweep::{
     CoreSweepArgs, LayoutSweepArgs, OneRunArgs, PaceSweepArgs, SizeSweepArgs, SweepArgs, SweepOver,
     SweptArgs, WorkSweepArgs,
@@ -65,8 +66,9 @@ pub use trend::TrendArgs;
 pub use waiting::Waiting;
 pub use watch::WatchArgs;
 
+use self::as_typed::Understood;
 use crate::commands::Command;
-use crate::exit::{USAGE, complain};
+use crate::exit::{USAGE, complain, note};
 
 /// Measures what local inter-process communication costs, how sure that is, and why.
 ///
@@ -86,12 +88,22 @@ pub struct Cli {
 
 /// Reads the command line; help, versions and errors are dealt with here.
 pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, ExitCode> {
-    let mut args: Vec<OsString> = args.collect();
+    let commands = table();
+    let is_command = |word: &str| commands.find_subcommand(word).is_some();
+    let understood = as_typed::understood(args.collect(), is_command);
+    let Understood { words: mut args, note: read_as } = understood.map_err(|text| {
+        complain(&text);
+        ExitCode::from(USAGE)
+    })?;
+    if let Some(text) = read_as {
+        note(&text);
+    }
     let without_command = args.get(1).is_some_and(|first| is_of_run(&first.to_string_lossy()));
     if without_command {
         args.insert(1, "run".into());
     }
-    let read = table().try_get_matches_from(args).and_then(|mut found| Cli::from_arg_matches_mut(&mut found));
+    let read =
+        commands.try_get_matches_from(args).and_then(|mut found| Cli::from_arg_matches_mut(&mut found));
     let cli = read.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // Someone who pages the help and leaves early is fine.

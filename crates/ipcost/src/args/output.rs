@@ -12,8 +12,8 @@ use ipcost_report::picture::{Background, Chart};
 #[derive(Debug, Clone, Default, Args)]
 pub struct OutputArgs {
     /// Show everything on the terminal: rates, processor time and percentiles, and the details of an answer
-    #[arg(long, visible_alias = "details")]
-    pub wide: bool,
+    #[arg(long, alias = "wide")]
+    pub details: bool,
     /// Write the document, with every sample, as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -22,7 +22,7 @@ pub struct ReplicateArgs {
     #[arg(long)]
     pub list: bool,
     /// How long everything may take together [default: each experiment's own]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, alias = "duration", value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
     /// Do not decide claims but repeat the experiment with the article's own counts and repetitions, and print what it printed; that can take hours, and says so first
     #[arg(long)]

@@ -13,7 +13,7 @@ pub struct SearchArgs {
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
     pub margin: f64,
     /// How long it may take
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
+    #[arg(long, alias = "duration", value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
     pub budget: Duration,
     /// The seed of every random order [default: a fresh one, shown with the result]
     #[arg(long, value_name = "N")]

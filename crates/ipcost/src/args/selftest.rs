@@ -15,7 +15,7 @@ use crate::redact::Redacting;
 )]
 pub struct SelfTestArgs {
     /// How long it may take [default: 3min]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, alias = "duration", value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
     /// Disturb the machine meanwhile: cpu (other processes take the processors in bursts), quota (a CPU quota of half a processor), none [default: none]
     #[arg(long, value_name = "KIND")]

@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use ipcost_model::units::{parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{ModelError, NATIVE, PAGE_BYTES, Pattern, Placement};
 
+use super::as_typed::transport;
 use super::{Common, MeasuringArgs, SearchArgs};
 
 #[derive(Debug, Args)]
@@ -31,10 +32,10 @@ pub enum SweepOver {
 #[derive(Debug, Args)]
 pub struct SizeSweepArgs {
     /// The two transports
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1, default_value = "unix,tcp")]
+    #[arg(long, alias = "transport", value_name = "A,B", value_delimiter = ',', num_args = 1, value_parser = transport, default_value = "unix,tcp")]
     pub transports: Vec<String>,
     /// What is done over them: rr, stream
-    #[arg(long, value_name = "PATTERN", default_value = "rr")]
+    #[arg(long = "patterns", alias = "pattern", value_name = "PATTERN", default_value = "rr")]
     pub pattern: Pattern,
     /// The smallest size
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64")]
@@ -45,9 +46,9 @@ pub struct SizeSweepArgs {
     /// How close the ends of a crossing's range are to come
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "20%")]
     pub resolution: f64,
-    /// Where the two processes run: free, together, apart
-    #[arg(long, value_name = "PLACEMENT", default_value = "free")]
-    pub placement: Placement,
+    /// Where the two processes run: free, one-core, two-cores [default: two-cores; free where there is one core only]
+    #[arg(long, value_name = "PLACEMENT")]
+    pub placement: Option<Placement>,
     /// The peer that plays the client
     #[arg(long, value_name = "PEER", default_value = NATIVE)]
     pub client: String,
@@ -72,13 +73,13 @@ pub struct OneRunArgs {
 #[command(mut_arg("budget", |arg| arg.default_value("30s")))]
 pub struct CoreSweepArgs {
     /// Transports to measure
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "pipe,unix,tcp")]
+    #[arg(long, alias = "transport", value_name = "LIST", value_delimiter = ',', value_parser = transport, default_value = "pipe,unix,tcp")]
     pub transports: Vec<String>,
     /// What is done over them: connect, rr, stream
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "rr")]
+    #[arg(long, alias = "pattern", value_name = "LIST", value_delimiter = ',', default_value = "rr")]
     pub patterns: Vec<Pattern>,
     /// Bytes of a message
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size, default_value = "64")]
+    #[arg(long, alias = "size", value_name = "LIST", value_delimiter = ',', value_parser = parse_size, default_value = "64")]
     pub sizes: Vec<u64>,
     /// The peer that plays the client
     #[arg(long, value_name = "PEER", default_value = NATIVE)]
@@ -94,13 +95,13 @@ pub struct CoreSweepArgs {
 #[derive(Debug, Args)]
 pub struct SweptArgs {
     /// Transports to measure
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "unix,tcp")]
+    #[arg(long, alias = "transport", value_name = "LIST", value_delimiter = ',', value_parser = transport, default_value = "unix,tcp")]
     pub transports: Vec<String>,
     /// What is done over them: connect, rr, stream
-    #[arg(long, value_name = "PATTERN", default_value = "rr")]
+    #[arg(long = "patterns", alias = "pattern", value_name = "PATTERN", default_value = "rr")]
     pub pattern: Pattern,
     /// Bytes of a message
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64")]
+    #[arg(long = "sizes", alias = "size", value_name = "SIZE", value_parser = parse_size, default_value = "64")]
     pub size: u64,
 }
 
@@ -125,9 +126,9 @@ pub struct LayoutSweepArgs {
         default_value = "0,16,32,64,128,256,512,1024,2048,3072,3584,3840,4032,4064,4080"
     )]
     pub recv_offsets: Vec<u64>,
-    /// Where the two processes run: free, together, apart
-    #[arg(long, value_name = "PLACEMENT", default_value = "apart")]
-    pub placement: Placement,
+    /// Where the two processes run: free, one-core, two-cores [default: two-cores; free where there is one core only]
+    #[arg(long, value_name = "PLACEMENT")]
+    pub placement: Option<Placement>,
     /// The peer on both sides
     #[arg(long, value_name = "PEER", default_value = NATIVE)]
     pub peer: String,
@@ -152,7 +153,7 @@ pub struct PaceSweepArgs {
         default_value = "0,100us,1ms,10ms,100ms"
     )]
     pub think: Vec<u64>,
-    /// Where the two processes run: free, together, apart [default: together,apart]
+    /// Where the two processes run: free, one-core, two-cores [default: one-core,two-cores; free where there is one core only]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub placement: Vec<Placement>,
     /// The peer that plays the client
@@ -183,9 +184,9 @@ pub struct WorkSweepArgs {
         default_value = "0,10us,30us,100us,300us,1ms"
     )]
     pub work: Vec<u64>,
-    /// Where the two processes run: free, together, apart
-    #[arg(long, value_name = "PLACEMENT", default_value = "together")]
-    pub placement: Placement,
+    /// Where the two processes run: free, one-core, two-cores [default: two-cores; free where there is one core only]
+    #[arg(long, value_name = "PLACEMENT")]
+    pub placement: Option<Placement>,
     #[command(flatten)]
     pub run: OneRunArgs,
 }

@@ -40,8 +40,8 @@ pub struct WatchArgs {
     #[arg(long, value_name = "FILE", requires = "what_if")]
     pub job: Option<PathBuf>,
     /// Show every conversation in a row of its own, every column, and what each figure is from
-    #[arg(long, visible_alias = "details")]
-    pub wide: bool,
+    #[arg(long, alias = "wide")]
+    pub details: bool,
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,

@@ -45,7 +45,7 @@ pub fn check_of(document: &Document) -> anyhow::Result<Box<Check>> {
 /// Shows and writes what many hosts say.
 pub fn write_fleet(args: &CheckArgs, fleet: &FleetCheck, files: &RecordFiles) -> Result<(), Problem> {
     let view = fleet.view();
-    let shown = record_outputs::write(fleet, files, &page(&view), None, args.common.outputs.wide);
+    let shown = record_outputs::write(fleet, files, &page(&view), None, args.common.outputs.details);
     let junit = args.junit.as_deref().map_or(Ok(()), |path| write_junit(&view, path));
     let github = if on_github(args) { annotate(&view, is_taken(args)) } else { Ok(()) };
     let own = [junit, github].map(|written| written.map_err(Problem::failed));

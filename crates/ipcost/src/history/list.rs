@@ -12,7 +12,7 @@ use super::store::Store;
 use super::summary::Summaries;
 use crate::args::ListArgs;
 use crate::exit::{Problem, note, warn};
-use crate::output::room;
+use crate::output::{print, room};
 use crate::record_outputs;
 
 /// How many runs are listed where nothing says how many.
@@ -33,20 +33,10 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
     record_outputs::check(&files).map_err(Problem::usage)?;
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;
-    let unreadable = all.unreadable();
     let total = all.runs.len();
     let is_file = files.all().next().is_some();
     let limit = args.limit.unwrap_or_else(|| if args.all || is_file { total } else { usual() });
-    let now = SystemTime::now();
-    let (ages, runs): (Vec<Duration>, _) =
-        all.runs.into_iter().take(limit).map(|(file, summary)| (file.id.age(now), summary)).unzip();
-    let list = RunList {
-        schema: RUNS_SCHEMA.to_owned(),
-        directory: store.runs().display().to_string(),
-        total: total as u64,
-        runs,
-        unreadable,
-    };
+    let (list, ages) = newest(&store, all, limit);
     if list.runs.is_empty() && !is_file {
         note(&format!("no run is saved in {}", store.runs().display()));
     } else {
@@ -63,6 +53,26 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
     }
     warn_of_unreadable(&list.unreadable, args.verbose, &store);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the newest saved runs, for a choice.
+pub fn list_newest(count: usize) -> Result<(), Problem> {
+    let store = Store::of_user().map_err(Problem::failed)?;
+    let all = Summaries::of(&store).map_err(Problem::failed)?;
+    let (list, ages) = newest(&store, all, count);
+    if list.runs.is_empty() {
+        return Ok(());
+    }
+    let bare = Page { title: String::new(), about: Vec::new(), ..page(&list, &ages) };
+    print(&bare.terminal(false, room())).map_err(Problem::failed)
+}
+
+fn newest(store: &Store, all: Summaries, count: usize) -> (RunList, Vec<Duration>) {
+    let (total, unreadable, now) = (all.runs.len(), all.unreadable(), SystemTime::now());
+    let (ages, runs): (Vec<Duration>, _) =
+        all.runs.into_iter().take(count).map(|(file, summary)| (file.id.age(now), summary)).unzip();
+    let (schema, directory) = (RUNS_SCHEMA.to_owned(), store.runs().display().to_string());
+    (RunList { schema, directory, total: total as u64, runs, unreadable }, ages)
 }
 
 /// As many as a terminal shows at once.

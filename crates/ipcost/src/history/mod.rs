@@ -14,29 +14,22 @@ mod trend;
 
 use std::fs::File;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::Context;
-use ipcost_features::answers::answer_of;
 use ipcost_features::compare::{ComparedBy, PastRuns};
 use ipcost_features::history::{AlikeRuns, RunSummary};
-use ipcost_features::replicate::overview;
 use ipcost_lab::About;
 use ipcost_model::{Document, Plan, Purpose, RunState, Samples, escaped, read_document};
-use ipcost_report::run_page;
 
-pub use list::run as list;
+pub use list::{list_newest, run as list};
 pub use prune::run as prune;
 pub use samples::{SamplesFile, check_same, is_samples_path};
 
 use store::{RunFile, Store};
 use summary::Summaries;
 
-use crate::args::ShowArgs;
-use crate::document_outputs::{DocumentOutputs, Showing, warnings_of};
-use crate::documents::{self, NamedRun};
-use crate::exit::{Problem, warn};
-use crate::output::{print, room};
+use crate::documents::{self};
+use crate::exit::warn;
 
 /// The newest so many saved runs tell how much runs differ: more take time to read, and are of older days.
 const MOST_PAST_RUNS: usize = 30;
@@ -178,28 +171,4 @@ fn ended<'a>(
 /// The document of what is complete in a samples file.
 pub fn load_samples(path: &Path, file: File) -> anyhow::Result<Document> {
     samples::shown(samples::read(path, file)?)
-}
-
-/// Runs `ipcost show`.
-pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
-    let mut document = match documents::load_experiments(&args.run).map_err(Problem::usage)? {
-        NamedRun::One(document) => *document,
-        NamedRun::Experiments(all) => {
-            print(&overview(&all).terminal(args.wide, room())).map_err(Problem::failed)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-    };
-    let answer = answer_of(&document).map_err(|error| Problem::usage(error.into()))?;
-    let answer = answer.as_deref();
-    if args.warnings {
-        document.warnings = warnings_of(&document, answer);
-        let texts = run_page::all_warnings(&document, room());
-        let texts = if texts.is_empty() { "No warnings and no notes.\n" } else { &texts };
-        print(texts).map_err(Problem::failed)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let texts = format!("ipcost show {} --warnings", args.run);
-    let showing = Showing { wide: args.wide, quiet: args.quiet, texts: &texts };
-    DocumentOutputs::new(&document, answer).show(showing).map_err(Problem::failed)?;
-    Ok(ExitCode::SUCCESS)
 }

@@ -10,7 +10,7 @@ use ipcost_model::first_few;
 use ipcost_report::otava::{OtavaRow, render};
 use ipcost_report::run_id::run_id;
 
-use crate::args::ReportArgs;
+use crate::args::ShowArgs;
 use crate::exit::{Problem, note, warn};
 use crate::output::write_text;
 pub use reading::{GivenDocuments, each};
@@ -19,7 +19,7 @@ pub use reading::{GivenDocuments, each};
 const MOST_CELLS: usize = 4;
 
 /// Writes it. In a directory, a file that cannot be read as a document is a warning.
-pub fn write(args: &ReportArgs, file: &Path) -> Result<ExitCode, Problem> {
+pub fn write(args: &ShowArgs, file: &Path) -> Result<ExitCode, Problem> {
     check(args).map_err(Problem::usage)?;
     let mut rows = Vec::new();
     each(
@@ -46,8 +46,8 @@ pub fn write(args: &ReportArgs, file: &Path) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(args: &ReportArgs) -> anyhow::Result<()> {
-    let others = args.outputs.files().next().is_some() || args.outputs.wide || args.outputs.samples;
+fn check(args: &ShowArgs) -> anyhow::Result<()> {
+    let others = args.outputs.files().next().is_some() || args.outputs.details || args.outputs.samples;
     ensure!(!others, "--otava goes with no other output: run ipcost report again for those");
     Ok(())
 }

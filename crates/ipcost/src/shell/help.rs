@@ -12,7 +12,7 @@ use ipcost_sys::OS;
 use ipcost_sys::transport;
 
 use super::{table, visible};
-use crate::args::{HelpArgs, OF_ANOTHER, parse};
+use crate::args::{HelpArgs, OF_ANOTHER, is_internal, parse};
 use crate::exit::Problem;
 use crate::output::print;
 
@@ -67,7 +67,7 @@ pub fn run(args: &HelpArgs) -> Result<ExitCode, Problem> {
             let command = at.get_name();
             return Err(Problem::usage(anyhow!("{command} has no commands of its own; nothing follows it")));
         }
-        at = at.find_subcommand(name).filter(|command| !command.is_hide_set()).ok_or_else(|| {
+        at = at.find_subcommand(name).filter(|command| !is_internal(command)).ok_or_else(|| {
             let lists = TOPICS.iter().map(|(name, _)| *name).filter(|_| depth == 0);
             let known: Vec<&str> = visible(at).map(Command::get_name).chain(lists).collect();
             let what = if depth == 0 { "command or list" } else { "command" };
@@ -148,15 +148,14 @@ fn options() -> Vec<HelpSection> {
     let entries = CATALOGUE.iter().map(|spec| {
         let patterns: Vec<&str> = spec.patterns.iter().map(|pattern| pattern.name()).collect();
         let over = match spec.group {
-            OptionGroup::Loop | OptionGroup::Place | OptionGroup::Buffers | OptionGroup::Memory => {
-                String::new()
-            }
+            OptionGroup::Loop | OptionGroup::Place | OptionGroup::Buffers | OptionGroup::Memory => Vec::new(),
             group => {
                 let acts = known.iter().filter(|known| known.option_groups.contains(&group));
-                let names: Vec<&str> = acts.map(|known| known.name).collect();
-                format!(" over {}", names.join(", "))
+                acts.map(|known| known.name).collect()
             }
         };
+        // A group of no transport acts in the loops over all of them.
+        let over = if over.is_empty() { String::new() } else { format!(" over {}", over.join(", ")) };
         let acts_on = format!("{}{over}", patterns.join(", "));
         (format!("{} ({acts_on}; default: {})", spec.name, spec.default), spec.summary.to_string())
     });
@@ -172,7 +171,7 @@ fn formats() -> Vec<HelpSection> {
         "the document, with every sample; schema: ipcost schema document".to_owned(),
     );
     let texts = FORMATS.iter().map(|Format { flag, brief, .. }| {
-        let command = if *flag == OF_ANOTHER { "report " } else { "" };
+        let command = if *flag == OF_ANOTHER { "show " } else { "" };
         (format!("{command}--{flag} FILE"), (*brief).to_owned())
     });
     let others = OTHER_FORMATS.iter().map(|(flag, what)| ((*flag).to_owned(), (*what).to_owned()));

@@ -19,6 +19,7 @@ pub fn man(_: &crate::args::ManArgs) -> Result<std::process::ExitCode, crate::ex
     Err(crate::exit::Problem::usage(error))
 }
 
+use crate::args::is_internal;
 use clap::Command;
 
 /// Every command with its flags, names filled in.
@@ -30,5 +31,5 @@ fn table() -> Command {
 
 /// The commands that users see, without the help that clap adds.
 fn visible(table: &Command) -> impl Iterator<Item = &Command> {
-    table.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help")
+    table.get_subcommands().filter(|command| !is_internal(command) && command.get_name() != "help")
 }

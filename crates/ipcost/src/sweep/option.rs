@@ -9,13 +9,13 @@ use ipcost_model::{NATIVE, Placement};
 use super::run_one;
 use crate::args::{LayoutSweepArgs, OneRunArgs, PaceSweepArgs, SweptArgs, WorkSweepArgs};
 use crate::exit::Problem;
-use crate::job::place_as_usual;
+use crate::job::{one_placement, place_as_usual};
 
 /// Measures every transport with its receive buffers at every place.
 pub fn layout(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
     let LayoutSweepArgs { swept, send_offset, recv_offsets, placement, peer, run } = args;
     let over = Over::Layout { send_offset: *send_offset };
-    measure(over, swept, recv_offsets, &[*placement], [peer, peer], run)
+    measure(over, swept, recv_offsets, &[one_placement(*placement)], [peer, peer], run)
 }
 
 /// Measures every transport with every pause.
@@ -27,7 +27,7 @@ pub fn pace(args: &PaceSweepArgs) -> Result<ExitCode, Problem> {
 /// Measures both transports under every amount of work.
 pub fn work(args: &WorkSweepArgs) -> Result<ExitCode, Problem> {
     let WorkSweepArgs { swept, work, placement, run } = args;
-    measure(Over::Work, swept, work, &[*placement], [NATIVE; 2], run)
+    measure(Over::Work, swept, work, &[one_placement(*placement)], [NATIVE; 2], run)
 }
 
 fn measure(

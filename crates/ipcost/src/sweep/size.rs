@@ -6,6 +6,7 @@ use ipcost_features::sweep::{SizeRequest, sizes};
 
 use crate::args::SizeSweepArgs;
 use crate::exit::Problem;
+use crate::job::one_placement;
 use crate::search::search;
 
 /// Looks for the crossings of two transports, and shows them.
@@ -16,7 +17,7 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
         from: args.from,
         to: args.to,
         resolution: args.resolution,
-        placement: args.placement,
+        placement: one_placement(args.placement),
         client: args.client.clone(),
         server: args.server.clone(),
         margin: args.search.margin,

@@ -73,13 +73,13 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         }
     }
     let watched = shown(args, watched)?;
-    let page = page(&watched, args.wide, None);
+    let page = page(&watched, args.details, None);
     if !args.redacting.redact && keep_private() && files.all().any(|path| !is_standard_output(path)) {
         note(
             "files are for root alone, since they tell of other users' programs; chown hands one on, --redact writes one for all",
         );
     }
-    let terminal = || page.terminal(args.wide, room());
+    let terminal = || page.terminal(args.details, room());
     record_outputs::write_and_show(&watched, &files, &page, None, &terminal)?;
     failed.map_or(Ok(ExitCode::SUCCESS), Err)
 }

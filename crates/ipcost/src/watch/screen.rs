@@ -32,7 +32,7 @@ pub enum Pressed {
 /// A terminal that shows the table, and what it showed before once this is dropped.
 pub struct Screen {
     keys: Keys,
-    wide: bool,
+    details: bool,
     selected: usize,
     shown: Option<Watched>,
 }
@@ -45,12 +45,12 @@ impl Screen {
             && RecordFiles::without_pictures(&args.files).all().next().is_none();
         let keys = is_shown.then(Keys::listen).flatten()?;
         draw("\x1b[?1049h\x1b[?25l");
-        Some(Self { keys, wide: args.wide, selected: 0, shown: None })
+        Some(Self { keys, details: args.details, selected: 0, shown: None })
     }
 
     /// Shows what was seen in place of what it showed last.
     pub fn show(&mut self, watched: Watched) {
-        let shown = rows(&watched, self.wide);
+        let shown = rows(&watched, self.details);
         // Rows change their order with what they move; the one that is chosen stays chosen.
         let again = self.chosen().and_then(|chosen| shown.iter().position(|row| row.concerns(chosen)));
         self.selected = again.unwrap_or(self.selected).min(shown.len().saturating_sub(1));
@@ -60,7 +60,7 @@ impl Screen {
 
     fn draw_again(&self) {
         let Some(watched) = &self.shown else { return };
-        let text = page(watched, self.wide, Some(self.selected)).terminal(self.wide, room());
+        let text = page(watched, self.details, Some(self.selected)).terminal(self.details, room());
         self.text(&text, "q ends, w measures what another transport would save the row ▸, arrows choose it");
     }
 
@@ -76,7 +76,7 @@ impl Screen {
 
     /// What moves most of the row that is chosen.
     pub fn chosen(&self) -> Option<&Conversation> {
-        Some(rows(self.shown.as_ref()?, self.wide).get(self.selected)?.most())
+        Some(rows(self.shown.as_ref()?, self.details).get(self.selected)?.most())
     }
 
     /// Waits so long for a key.
@@ -101,7 +101,7 @@ impl Screen {
     }
 
     fn select(&mut self, row: usize) -> Pressed {
-        let count = self.shown.as_ref().map_or(0, |watched| rows(watched, self.wide).len());
+        let count = self.shown.as_ref().map_or(0, |watched| rows(watched, self.details).len());
         self.selected = row.min(count.saturating_sub(1));
         self.draw_again();
         Pressed::Nothing

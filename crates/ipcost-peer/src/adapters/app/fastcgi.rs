@@ -26,7 +26,6 @@ pub(super) const KIND: ServerKind = ServerKind {
     places: &[],
     package: "php-fpm",
     users: &["www-data", "apache", "nginx", "http"],
-    flag: "--script",
     // A name without a directory is a script of a private server, which runs in the directory of these.
     least: "least.php",
     least_anywhere: false,

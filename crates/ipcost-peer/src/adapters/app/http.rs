@@ -28,7 +28,6 @@ pub(super) const KIND: ServerKind = ServerKind {
     places: &[],
     package: "nginx",
     users: &["www-data", "nginx"],
-    flag: "--request",
     least: "GET /",
     // The user's own server may have no page there, or a large one.
     least_anywhere: false,

@@ -32,8 +32,6 @@ pub struct ServerKind {
     pub package: &'static str,
     /// The users of that package, whose rights a private one has where this program runs as root.
     pub users: &'static [&'static str],
-    /// The flag that gives the user's own request.
-    pub flag: &'static str,
     /// The least that it can be asked.
     pub least: &'static str,
     /// Whether every server of this kind answers that, also the user's own.
@@ -253,6 +251,12 @@ impl Setup<'_> {
 }
 
 impl ServerKind {
+    /// Whether a program of this name, as the kernel shortens it, is this server, or is known by one of its aliases.
+    pub fn is_program(&self, name: &str) -> bool {
+        let all = self.programs.iter().copied().chain(self.aliases.iter().map(|alias| alias.name));
+        all.chain([self.name]).any(|known| known == name || (name.len() == 15 && known.starts_with(name)))
+    }
+
     /// Why no private server can be started here; `None` if one can.
     pub fn unavailable(&self) -> Option<String> {
         self.missing().map(|(program, package)| {
@@ -306,7 +310,7 @@ impl ServerKind {
     /// The user's own script among requests, which a private server of scripts is allowed to run besides its own.
     pub fn own_script<'a>(&self, requests: &'a [String]) -> Option<&'a str> {
         let path = |request: &'a String| request.split('?').next().filter(|path| path.starts_with('/'));
-        requests.iter().find_map(path).filter(|_| self.flag == fastcgi::KIND.flag)
+        requests.iter().find_map(path).filter(|_| self.name == fastcgi::KIND.name)
     }
 
     /// Who asks a private server.

@@ -19,7 +19,6 @@ pub(super) const KIND: ServerKind = ServerKind {
     places: &[],
     package: "memcached",
     users: &["memcache", "memcached"],
-    flag: "--command",
     least: "version",
     least_anywhere: true,
     typical: "get ipcost-typical",
@@ -108,7 +107,7 @@ impl MemcachedCommands {
         };
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(name) = words.first() else {
-            return Err(refused("there is no command; give one, such as --command 'get key'"));
+            return Err(refused("there is no command; give one, such as --request 'get key'"));
         };
         let is_meta = name.len() == 2 && name.starts_with('m');
         if ENDLESS.contains(name)

@@ -38,7 +38,6 @@ pub(super) const KIND: ServerKind = ServerKind {
     places: &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"],
     package: "postgresql",
     users: &["postgres"],
-    flag: "--query",
     least: "SELECT 1",
     least_anywhere: true,
     typical: TYPICAL,

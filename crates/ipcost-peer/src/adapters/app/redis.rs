@@ -28,7 +28,6 @@ pub(super) const KIND: ServerKind = ServerKind {
     places: &[],
     package: "redis-server",
     users: &["redis", "valkey"],
-    flag: "--command",
     least: "PING",
     least_anywhere: true,
     typical: "GET ipcost:typical",

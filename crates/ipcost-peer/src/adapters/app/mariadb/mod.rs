@@ -35,7 +35,6 @@ pub(super) const KIND: ServerKind = ServerKind {
     places: &["/usr/sbin", "/usr/libexec"],
     package: "mariadb-server",
     users: &["mysql"],
-    flag: "--query",
     least: "SELECT 1",
     least_anywhere: true,
     typical: "SELECT id, name, value FROM typical WHERE id = 500",

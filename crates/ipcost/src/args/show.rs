@@ -1,4 +1,4 @@
-//! What `ipcost report` takes.
+//! What `ipcost show` takes.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,16 @@ use clap::Args;
 use super::OutputArgs;
 use crate::redact::Redacting;
 
-/// Without a flag for an output, the document is shown on the terminal as its run was.
+/// RUN is a document, - for standard input, an identifier of a saved run or an unmistakable beginning of it, a name that was given
+/// with --name, or last; last~2 and NAME~2 are two runs before those. Without a flag for an output, the run is shown on the terminal.
 #[derive(Debug, Args)]
-pub struct ReportArgs {
-    /// A document, - for standard input, or a saved run: its identifier, its name, or last; with --otava several, or
-    /// directories of documents
-    #[arg(value_name = "RUN", required = true)]
+pub struct ShowArgs {
+    /// A saved run or a document; with --otava several, or directories of documents
+    #[arg(value_name = "RUN", default_value = "last")]
     pub runs: Vec<String>,
+    /// Show nothing but its warnings and notes, in full
+    #[arg(long, conflicts_with_all = ["details", "quiet"])]
+    pub warnings: bool,
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
