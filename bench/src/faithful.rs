@@ -10,7 +10,7 @@ use ipcost_foreign::Cache;
 use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{
-    Contrasts, EngineError, Outcome, PeerProgram, PlanSettings, ProcessBench, System, plan, run,
+    CampaignState, Contrasts, EngineError, PeerProgram, PlanSettings, ProcessBench, System, plan, run,
 };
 use ipcost_model::{Expanded, Job, NATIVE, Offers, Placement, PlannedCell, Quantity, expand};
 use ipcost_stats::{Interval, epoch_interval, median};
@@ -265,7 +265,7 @@ impl Bench for FaithfulTurns<'_> {
 
 impl FaithfulTurns<'_> {
     /// Prints the costs of each cell on both sides, for finding the reason of a difference.
-    fn show_cells(&self, outcome: &Outcome) {
+    fn show_cells(&self, outcome: &CampaignState) {
         for (index, cell) in self.cells.iter().enumerate() {
             let plain: Vec<f64> =
                 self.figures.iter().filter_map(|turn| turn[index].as_ref()?.get("wall").copied()).collect();

@@ -11,7 +11,7 @@ use ipcost_features::fleet::{self, Gatherer};
 use ipcost_features::history::{self, RunSummary};
 use ipcost_features::replicate::{self, ReplicationRecord};
 use ipcost_features::trend::{self, TrendCellName};
-use ipcost_lab::{About, Outcome, document as drawn_up};
+use ipcost_lab::{About, CampaignState, document as drawn_up};
 use ipcost_model::{
     Document, Identity, Metric, Tool, check_document, escaped_but_styles, is_invisible, read_document,
     read_documents, read_samples, redacted_document,
@@ -61,7 +61,7 @@ pub fn samples(bytes: &[u8]) {
         started: begun.started.clone(),
         debug_build: begun.debug_build,
     };
-    let document = drawn_up(Outcome::of_samples(samples), about);
+    let document = drawn_up(CampaignState::of_samples(samples), about);
     if check_document(&document).is_ok() {
         use_all(document);
     }

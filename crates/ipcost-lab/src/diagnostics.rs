@@ -4,7 +4,7 @@ use ipcost_model::{CellRecord, Metric, Mode, Placement, Plan, Sample};
 use ipcost_stats::{Placed, carry_over, mann_whitney, median, serial_correlation, trend};
 
 use crate::batches::Batches;
-use crate::campaign::Outcome;
+use crate::campaign::CampaignState;
 use crate::machine_observer::Observed;
 use crate::rules::{self, AppliedRule, COARSE_CLOCK_NS, SLOW_CLOCK_NS};
 use crate::warnings;
@@ -19,7 +19,7 @@ const LEAST_PREEMPTION: f64 = 0.05;
 const VISIBLE: f64 = 1.25;
 
 /// All findings from the samples and the machine.
-pub fn diagnose(outcome: &Outcome, batches: &Batches<'_>, cells: &[CellRecord]) -> Vec<AppliedRule> {
+pub fn diagnose(outcome: &CampaignState, batches: &Batches<'_>, cells: &[CellRecord]) -> Vec<AppliedRule> {
     let mut findings = Vec::new();
     findings.extend(correlated(&outcome.plan, batches));
     findings.extend(drift(&outcome.plan, batches));
@@ -79,7 +79,7 @@ fn drift(plan: &Plan, batches: &Batches<'_>) -> Option<AppliedRule> {
 
 /// The cell after which others most surely cost more or less. Report only one: since cells after it are costlier, cells
 /// after every other one look cheaper than usual.
-fn carried_over(outcome: &Outcome) -> Option<AppliedRule> {
+fn carried_over(outcome: &CampaignState) -> Option<AppliedRule> {
     let plan = &outcome.plan;
     let least = plan.margin.max(LEAST_EFFECT);
     let all = carry_over(&placed(&outcome.samples));
@@ -109,7 +109,7 @@ fn placed(samples: &[Sample]) -> Vec<Placed> {
 /// Batches of a cell cost more where the scheduler took the core away more often.
 ///
 /// How often is by time, not by operation: what takes longer for any other reason meets more of them.
-fn preempted(outcome: &Outcome, cell: usize, samples: &[&Sample], cells: usize) -> Option<AppliedRule> {
+fn preempted(outcome: &CampaignState, cell: usize, samples: &[&Sample], cells: usize) -> Option<AppliedRule> {
     let taken = |sample: &Sample| {
         (sample.client + sample.server).involuntary_switches as f64 / sample.wall_ns.max(1) as f64
     };

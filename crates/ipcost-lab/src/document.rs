@@ -16,7 +16,7 @@ use ipcost_sys::transport::uses_tcp;
 
 use crate::analysis::{Cheapest, Contrast, Judge};
 use crate::batches::Batches;
-use crate::campaign::Outcome;
+use crate::campaign::CampaignState;
 use crate::estimate::{estimate, estimate_of_logs};
 use crate::findings::findings;
 use crate::floor::floor;
@@ -44,7 +44,7 @@ pub struct About {
 }
 
 /// Makes the document of a run.
-pub fn document(outcome: Outcome, about: About) -> Document {
+pub fn document(outcome: CampaignState, about: About) -> Document {
     let batches = outcome.batches();
     let judge = Judge::new(&outcome.plan, &batches);
     let mut document = judged(&outcome, &batches, &about, &judge, true);
@@ -74,13 +74,13 @@ pub fn unmeasured(about: About) -> Document {
 }
 
 /// The same without samples and warnings, for observers during the run.
-pub fn so_far(outcome: &Outcome, about: &About) -> Document {
+pub fn so_far(outcome: &CampaignState, about: &About) -> Document {
     let batches = outcome.batches();
     judged(outcome, &batches, about, &Judge::new(&outcome.plan, &batches), false)
 }
 
 fn judged(
-    outcome: &Outcome,
+    outcome: &CampaignState,
     batches: &Batches<'_>,
     about: &About,
     judge: &Judge<'_>,
@@ -145,11 +145,11 @@ fn in_order(mut samples: Vec<Sample>, suspended: Vec<Sample>) -> Vec<Sample> {
     samples
 }
 
-fn cells(outcome: &Outcome, batches: &Batches<'_>, about: &About) -> Vec<CellRecord> {
+fn cells(outcome: &CampaignState, batches: &Batches<'_>, about: &About) -> Vec<CellRecord> {
     (0..outcome.plan.cells.len()).map(|index| cell(outcome, batches, about, index)).collect()
 }
 
-fn cell(outcome: &Outcome, batches: &Batches<'_>, about: &About, index: usize) -> CellRecord {
+fn cell(outcome: &CampaignState, batches: &Batches<'_>, about: &About, index: usize) -> CellRecord {
     let planned = &outcome.plan.cells[index];
     let samples = batches.of(index);
     let over_epochs = |measure: &Measure| batches.series(index, |sample| measure.of(sample)).medians();
@@ -249,7 +249,7 @@ fn congestion(point: &Point, about: &About) -> Option<String> {
 }
 
 /// How a cell kept its pace; `None` if it has none.
-fn pace(outcome: &Outcome, batches: &Batches<'_>, index: usize, alpha: f64) -> Option<PaceRecord> {
+fn pace(outcome: &CampaignState, batches: &Batches<'_>, index: usize, alpha: f64) -> Option<PaceRecord> {
     let pace = outcome.plan.cells[index].cell.pace();
     if !pace.is_paced() {
         return None;
@@ -371,7 +371,7 @@ fn modes(batches: &Batches<'_>, cell: usize) -> Vec<Mode> {
 
 /// What contrasts are told from; those of a run that goes on without what no table shows meanwhile.
 struct JudgedCells<'a> {
-    outcome: &'a Outcome,
+    outcome: &'a CampaignState,
     judge: &'a Judge<'a>,
     is_final: bool,
     percentiles: OfPercentiles,
@@ -394,7 +394,7 @@ fn over_pace(judged: &JudgedCells<'_>) -> Vec<ContrastRecord> {
 
 /// What the longest pause of each row costs more than the shortest, and what other cells tell of it: with processors kept awake, and with
 /// cold caches but no pause. Differences are taken within rounds.
-fn pause_parts(outcome: &Outcome, batches: &Batches<'_>, level: f64) -> Vec<PausePart> {
+fn pause_parts(outcome: &CampaignState, batches: &Batches<'_>, level: f64) -> Vec<PausePart> {
     let plan = &outcome.plan;
     let pause = |cell: usize| plan.cells[cell].cell.pause().unwrap_or_default();
     let difference = |a: usize, b: usize| {
@@ -467,7 +467,7 @@ fn mean(judge: &Judge<'_>, metric: Metric, found: &Contrast, margin: f64) -> Opt
 type OfPercentiles = BTreeMap<(usize, usize), Vec<LatencyContrast>>;
 
 /// Those of all pairs that are compared.
-fn of_percentiles(outcome: &Outcome, judge: &Judge<'_>) -> OfPercentiles {
+fn of_percentiles(outcome: &CampaignState, judge: &Judge<'_>) -> OfPercentiles {
     let plan = &outcome.plan;
     let of_bursts = plan.workloads.iter().filter_map(|table| table.long_and_bursts(&plan.cells));
     let of_bursts = of_bursts.flat_map(|[_, bursts]| {

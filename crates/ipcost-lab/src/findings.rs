@@ -9,7 +9,7 @@ use ipcost_sys::transport::uses_tcp;
 use crate::analysis::Judge;
 use crate::batches::Batches;
 use crate::bench::DELAYED_NS;
-use crate::campaign::{Outcome, holds_back};
+use crate::campaign::{CampaignState, holds_back};
 use crate::diagnostics::diagnose;
 use crate::document::About;
 use crate::planning::epochs_for_contrasts;
@@ -22,7 +22,7 @@ const PIPE_SIZE: &str = "pipe_size";
 const IRQ_TIME_ACCOUNTING_FACT: &str = "irq_time_accounting";
 
 pub(crate) fn findings(
-    outcome: &Outcome,
+    outcome: &CampaignState,
     batches: &Batches<'_>,
     about: &About,
     document: &Document,
@@ -81,7 +81,7 @@ pub(crate) fn findings(
 }
 
 /// What is to be said of one cell.
-fn of_cell(outcome: &Outcome, cells: &[CellRecord], index: usize) -> Vec<AppliedRule> {
+fn of_cell(outcome: &CampaignState, cells: &[CellRecord], index: usize) -> Vec<AppliedRule> {
     let (plan, cell, incidents) = (&outcome.plan, &cells[index], &outcome.incidents[index]);
     let id = cell.id.as_str();
     let mut findings = Vec::new();

@@ -1,7 +1,7 @@
 //! The measuring side: from a job to a document.
 //!
 //! ```text
-//! Settings + cells ──plan──▶ Plan ──campaign──▶ Outcome ──document──▶ Document
+//! Settings + cells ──plan──▶ Plan ──campaign──▶ CampaignState ──document──▶ Document
 //!                                     │ ▲
 //!                                     ▼ │
 //!                                    Bench   (processes, or a script in tests)
@@ -46,7 +46,7 @@ mod warnings;
 
 pub use batches::Batches;
 pub use calibration::{Rate, rate};
-pub use campaign::{NO_TIME, Outcome, resume, run};
+pub use campaign::{CampaignState, NO_TIME, resume, run};
 pub use document::{About, document, so_far, unmeasured};
 pub use error::EngineError;
 pub use lab::{Lab, LabError};

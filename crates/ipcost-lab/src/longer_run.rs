@@ -3,7 +3,7 @@
 use ipcost_model::{Host, LongerRun, Placement, Plan, PlannedContrast, Stopped};
 
 use crate::analysis::Judge;
-use crate::campaign::Outcome;
+use crate::campaign::CampaignState;
 use crate::machine_observer::Observed;
 
 /// The least that a longer run takes, as a multiple of this one.
@@ -12,7 +12,7 @@ const MORE_THAN_THIS: f64 = 1.25;
 /// The host's fact that it is a virtual machine.
 const HYPERVISOR_FACT: &str = "hypervisor";
 /// What a longer run would likely answer: the budget for half of what ten times this one would, or more.
-pub(crate) fn longer(outcome: &Outcome, judge: &Judge<'_>, host: &Host) -> Option<LongerRun> {
+pub(crate) fn longer(outcome: &CampaignState, judge: &Judge<'_>, host: &Host) -> Option<LongerRun> {
     let plan = &outcome.plan;
     if outcome.stopped != Stopped::Budget || plan.epochs_exact.is_some() || outcome.epochs == 0 {
         return None;

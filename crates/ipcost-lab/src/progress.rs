@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_model::{Calibrated, EpochRecord};
 
-use crate::campaign::Outcome;
+use crate::campaign::CampaignState;
 
 /// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +43,7 @@ pub trait Observer {
     fn epoch(&mut self, _epoch: &EpochRecord) {}
 
     /// The outcome after that epoch.
-    fn judged(&mut self, _outcome: &Outcome) {}
+    fn judged(&mut self, _outcome: &CampaignState) {}
 
     /// Outside a timed run: so many steps are done, of how many, and what comes next.
     fn step(&mut self, _done: u64, _of: u64, _what: &str) {}
@@ -68,7 +68,7 @@ impl<T: Observer + ?Sized> Observer for &mut T {
         (**self).epoch(epoch);
     }
 
-    fn judged(&mut self, outcome: &Outcome) {
+    fn judged(&mut self, outcome: &CampaignState) {
         (**self).judged(outcome);
     }
 

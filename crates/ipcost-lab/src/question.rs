@@ -3,13 +3,13 @@
 use ipcost_model::Plan;
 
 use crate::analysis::Judge;
-use crate::campaign::Outcome;
+use crate::campaign::CampaignState;
 
 /// What a run is to answer. A campaign looks at it after each epoch: it measures what is needed, lets the other cells
 /// leave, and stops once nothing is.
 pub trait Question {
     /// What the measurements so far answer.
-    fn answered(&self, so_far: &Outcome) -> Answered;
+    fn answered(&self, so_far: &CampaignState) -> Answered;
 
     /// The measurable cells to give up first, where the budget turns out to be too small for an interval of all: none, if it is better
     /// to have all without.
@@ -50,7 +50,7 @@ impl Answered {
 pub struct Contrasts;
 
 impl Question for Contrasts {
-    fn answered(&self, so_far: &Outcome) -> Answered {
+    fn answered(&self, so_far: &CampaignState) -> Answered {
         Judge::new(&so_far.plan, &so_far.batches()).answered()
     }
 }

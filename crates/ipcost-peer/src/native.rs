@@ -56,8 +56,8 @@ pub fn over(
 ) -> Result<Prepared, PeerError> {
     match role {
         PeerRole::Client => {
-            let (crew, effective) = roles::client(transport, cell, address)?;
-            Ok(Prepared { address: Address::new(), effective, part: part(role, cell, crew, None) })
+            let (workers, effective) = roles::client(transport, cell, address)?;
+            Ok(Prepared { address: Address::new(), effective, part: part(role, cell, workers, None) })
         }
         PeerRole::Server => serve(transport, cell, address),
     }
@@ -67,26 +67,26 @@ fn serve(transport: &dyn Transport, cell: &Cell, address: &Address) -> Result<Pr
     let server = transport.serve(address, cell)?;
     let (address, effective) = (server.address(), server.effective());
     let part = if cell.pattern == Pattern::Connect {
-        let (crew, unclaimed) = roles::server_on_listener(cell, server)?;
-        part(PeerRole::Server, cell, crew, Some(unclaimed))
+        let (workers, unclaimed) = roles::server_on_listener(cell, server)?;
+        part(PeerRole::Server, cell, workers, Some(unclaimed))
     } else {
         let played = cell.clone();
         RoleState::Gathering(Gathering::new(server, cell.concurrency as usize, move |channels| {
-            let crew = roles::server_on_channels(&played, channels)?;
-            Ok(Box::new(Playing { role: PeerRole::Server, cell: played, crew, unclaimed: None }))
+            let workers = roles::server_on_channels(&played, channels)?;
+            Ok(Box::new(Playing { role: PeerRole::Server, cell: played, workers, unclaimed: None }))
         }))
     };
     Ok(Prepared { address, effective, part })
 }
 
-fn part(role: PeerRole, cell: &Cell, crew: Workers, unclaimed: Option<Arc<AtomicU64>>) -> RoleState {
-    RoleState::Playing(Box::new(Playing { role, cell: cell.clone(), crew, unclaimed }))
+fn part(role: PeerRole, cell: &Cell, workers: Workers, unclaimed: Option<Arc<AtomicU64>>) -> RoleState {
+    RoleState::Playing(Box::new(Playing { role, cell: cell.clone(), workers, unclaimed }))
 }
 
 struct Playing {
     role: PeerRole,
     cell: Cell,
-    crew: Workers,
+    workers: Workers,
     /// In `connect`, how many connections remain for the server's workers to share.
     unclaimed: Option<Arc<AtomicU64>>,
 }
@@ -106,7 +106,7 @@ impl Role for Playing {
     }
 
     fn run(&mut self, order: Order) -> Result<JoinedReports, PeerError> {
-        let (mut together, cycles) = self.crew.run(Order { ops: self.each(order), ..order })?;
+        let (mut together, cycles) = self.workers.run(Order { ops: self.each(order), ..order })?;
         together.measures.extend(cycles.map(|cycles| (format!("{}_cycles", self.role), cycles as f64)));
         Ok(together)
     }

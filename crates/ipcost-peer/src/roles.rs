@@ -38,8 +38,8 @@ pub fn client(
             Pattern::Stream | Pattern::Connect => Box::new(StreamClient::new(channel, cell, pacing)),
         })
     };
-    let crew = Workers::of_client(cell, descriptor_table(cell), &mut make)?;
-    Ok((crew, effective))
+    let workers = Workers::of_client(cell, descriptor_table(cell), &mut make)?;
+    Ok((workers, effective))
 }
 
 /// A server's workers on open channels.
@@ -67,8 +67,8 @@ pub fn server_on_listener(
         let (server, unclaimed) = (Arc::clone(&server), Arc::clone(&unclaimed));
         Box::new(ConnectServer::new(server, unclaimed, cell))
     };
-    let crew = Workers::within((0..cell.concurrency).map(work).collect(), descriptor_table(cell))?;
-    Ok((crew, unclaimed))
+    let workers = Workers::within((0..cell.concurrency).map(work).collect(), descriptor_table(cell))?;
+    Ok((workers, unclaimed))
 }
 
 fn descriptor_table(cell: &Cell) -> DescriptorTable {

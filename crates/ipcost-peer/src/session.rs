@@ -42,20 +42,20 @@ pub struct Gathering {
     server: Box<dyn Server>,
     wanted: usize,
     channels: Vec<Connection>,
-    then: AfterBatch,
+    make_role: MakeRole,
 }
 
 /// Builds a role from the channels.
-type AfterBatch = Box<dyn FnOnce(Vec<Connection>) -> Result<Box<dyn Role>, PeerError>>;
+type MakeRole = Box<dyn FnOnce(Vec<Connection>) -> Result<Box<dyn Role>, PeerError>>;
 
 impl Gathering {
     /// Waits for `wanted` channels of a server, then plays on them.
     pub fn new(
         server: Box<dyn Server>,
         wanted: usize,
-        then: impl FnOnce(Vec<Connection>) -> Result<Box<dyn Role>, PeerError> + 'static,
+        make_role: impl FnOnce(Vec<Connection>) -> Result<Box<dyn Role>, PeerError> + 'static,
     ) -> Self {
-        Self { server, wanted, channels: Vec::new(), then: Box::new(then) }
+        Self { server, wanted, channels: Vec::new(), make_role: Box::new(make_role) }
     }
 
     fn complete(&self) -> bool {
@@ -134,7 +134,7 @@ impl Session {
             }
         }
         let Some(RoleState::Gathering(gathering)) = self.part.take() else { unreachable!("just looked at") };
-        self.part = Some(RoleState::Playing((gathering.then)(gathering.channels)?));
+        self.part = Some(RoleState::Playing((gathering.make_role)(gathering.channels)?));
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use ipcost_lab::journal;
 use ipcost_lab::lab::about;
 use ipcost_lab::machine_observer::neighbours;
 use ipcost_lab::progress::{Observer, Progress};
-use ipcost_lab::{About, Contrasts, Lab, Outcome, document, so_far};
+use ipcost_lab::{About, CampaignState, Contrasts, Lab, document, so_far};
 use ipcost_model::units::duration_text;
 use ipcost_model::{Calibrated, Document, EpochRecord, Job, Metric, Plan, Purpose};
 use ipcost_report::run_page;
@@ -117,7 +117,7 @@ pub fn carry_out(
 }
 
 /// Draws up the document.
-pub fn finished(mut outcome: Outcome, name: Option<String>, recorder: RunRecorder) -> Finished {
+pub fn finished(mut outcome: CampaignState, name: Option<String>, recorder: RunRecorder) -> Finished {
     recorder.line.clear();
     let failure = outcome.failure.take().map(Problem::from);
     let document = Document { name, ..document(outcome, recorder.about) };
@@ -186,7 +186,7 @@ impl Observer for RunRecorder {
         }
     }
 
-    fn judged(&mut self, outcome: &Outcome) {
+    fn judged(&mut self, outcome: &CampaignState) {
         if outcome.plan.epochs_exact.is_none() {
             self.line.expect(outcome.plan.epochs_needed);
         }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use ipcost_features::ab;
 use ipcost_lab::lab::{about, now};
-use ipcost_lab::{About, EngineError, Lab, Outcome};
+use ipcost_lab::{About, CampaignState, EngineError, Lab};
 use ipcost_model::{Begun, Resumed, Samples};
 
 use crate::app;
@@ -51,7 +51,7 @@ impl Killed {
     pub fn go_on(
         mut self,
         quiet: bool,
-        measure: impl FnOnce(Samples, Resumed, &mut RunRecorder) -> Result<Outcome, EngineError>,
+        measure: impl FnOnce(Samples, Resumed, &mut RunRecorder) -> Result<CampaignState, EngineError>,
     ) -> Result<Finished, Problem> {
         let Begun { id, name, host, started, purpose, .. } = &self.samples.begun;
         let resumed = Resumed { at: now(), after_epoch: self.samples.epochs.len() as u32 };

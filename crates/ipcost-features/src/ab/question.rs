@@ -1,7 +1,7 @@
 //! What a run with two arms is asked, and its plan.
 
 use ipcost_lab::planning::ALPHA;
-use ipcost_lab::{Answered, Contrasts, Lab, LabError, Needed, Outcome, PlanSettings, Question};
+use ipcost_lab::{Answered, CampaignState, Contrasts, Lab, LabError, Needed, PlanSettings, Question};
 use ipcost_model::{Job, Metric, Plan, Point, Verdict};
 
 use super::paired::{PairedArms, pairs};
@@ -29,7 +29,7 @@ pub fn plan(lab: &Lab, job: &Job, seed: u64) -> Result<Plan, LabError> {
 }
 
 impl Question for ArmsQuestion {
-    fn answered(&self, so_far: &Outcome) -> Answered {
+    fn answered(&self, so_far: &CampaignState) -> Answered {
         let plan = &so_far.plan;
         let all = pairs(&plan.cells.iter().map(|cell| &cell.point).collect::<Vec<&Point>>());
         let (measured, evidence) = PairedArms::of(&so_far.batches(), Metric::Wall, &all);

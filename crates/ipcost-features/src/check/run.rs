@@ -2,7 +2,7 @@
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{About, Answered, EngineError, Lab, Needed, Outcome, Question, document};
+use ipcost_lab::{About, Answered, CampaignState, EngineError, Lab, Needed, Question, document};
 use ipcost_model::{Document, Plan, Warning};
 use ipcost_sys::interrupt::Interrupt;
 
@@ -11,7 +11,7 @@ use crate::answer::answered;
 use super::{CHECK_SCHEMA, Check, Questions, decide, is_settled, together};
 
 impl Question for Questions {
-    fn answered(&self, so_far: &Outcome) -> Answered {
+    fn answered(&self, so_far: &CampaignState) -> Answered {
         let claims = decide(self, &so_far.into());
         let settled = claims.iter().filter(|claim| is_settled(claim)).count();
         let is_over = settled == claims.len() && !self.recording;
@@ -27,7 +27,7 @@ pub fn measure(
     lab: &Lab,
     interrupt: &Interrupt,
     observer: &mut dyn Observer,
-) -> Result<Outcome, EngineError> {
+) -> Result<CampaignState, EngineError> {
     Ok(lab.run(plan, questions, interrupt, |_| observer)?.0)
 }
 
@@ -36,7 +36,7 @@ pub fn record(
     file: String,
     questions: &Questions,
     warnings: Vec<Warning>,
-    outcome: Outcome,
+    outcome: CampaignState,
     about: About,
 ) -> Document {
     let claims = decide(questions, &(&outcome).into());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_lab::progress::Silent;
-use ipcost_lab::{Answered, EngineError, Lab, LabError, Outcome, PlanSettings};
+use ipcost_lab::{Answered, CampaignState, EngineError, Lab, LabError, PlanSettings};
 use ipcost_model::{Estimate, FloorPart, FloorRecipe, FloorRecord, Job, LatencyMode, Metric, Pattern, Plan};
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
@@ -57,7 +57,7 @@ impl Floors {
         }
     }
 
-    fn costs(&self, outcome: &Outcome) -> Costs {
+    fn costs(&self, outcome: &CampaignState) -> Costs {
         let batches = outcome.batches();
         let cost = |cell| median(&batches.log_costs(Metric::Wall, cell)).map(f64::exp);
         (0..self.plan.cells.len()).map(cost).collect()
@@ -119,7 +119,7 @@ impl ExplainedFloor {
 struct Unasked;
 
 impl ipcost_lab::Question for Unasked {
-    fn answered(&self, _so_far: &Outcome) -> Answered {
+    fn answered(&self, _so_far: &CampaignState) -> Answered {
         Answered::default()
     }
 }

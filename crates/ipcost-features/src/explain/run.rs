@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{EngineError, Lab, LabError, Outcome, PlanSettings, document};
+use ipcost_lab::{CampaignState, EngineError, Lab, LabError, PlanSettings, document};
 use ipcost_model::pace::{CPU_DMA_LATENCY, POLLUTE, Pause};
 use ipcost_model::{
     Document, Job, LatencyMode, Matrix, Metric, ModelError, NATIVE, OptionName, OptionValue, Plan,
@@ -228,7 +228,7 @@ pub fn examine(
 /// A picture of each difference, or of each cell where there is none.
 fn flames(
     explanation: &mut Explanation,
-    outcome: &Outcome,
+    outcome: &CampaignState,
     evidence: &[CellEvidence],
 ) -> Vec<(String, String)> {
     let drawable = |id: &str| {
@@ -291,7 +291,7 @@ fn collect(
     lab: &Lab,
     interrupt: &Interrupt,
     question: &ExplainedQuestion,
-    outcome: &Outcome,
+    outcome: &CampaignState,
     evidence: &mut [CellEvidence],
     observer: &mut dyn Observer,
 ) -> Result<Vec<MissingEvidence>, EngineError> {

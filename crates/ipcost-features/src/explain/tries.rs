@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipcost_lab::estimate::estimate_of_logs;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{Answered, Lab, LabError, Needed, Outcome, PlanSettings, rules};
+use ipcost_lab::{Answered, CampaignState, Lab, LabError, Needed, PlanSettings, rules};
 use ipcost_model::{
     Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Placement, Plan, Verdict, choices,
     parse_cell_id,
@@ -117,13 +117,13 @@ impl Remedies {
         ALPHA / self.pairs.len().max(1) as f64
     }
 
-    fn ratio(&self, outcome: &Outcome, with: usize, without: usize) -> Option<Estimate> {
+    fn ratio(&self, outcome: &CampaignState, with: usize, without: usize) -> Option<Estimate> {
         estimate_of_logs(&outcome.batches().log_ratios(Metric::Wall, with, without), self.level())
     }
 }
 
 impl ipcost_lab::Question for Remedies {
-    fn answered(&self, so_far: &Outcome) -> Answered {
+    fn answered(&self, so_far: &CampaignState) -> Answered {
         let decided = |(with, without): &&(usize, usize)| {
             let bounds = self.ratio(so_far, *with, *without).and_then(|ratio| ratio.lo.zip(ratio.hi));
             Verdict::of(bounds, self.margin) != Verdict::Undecided

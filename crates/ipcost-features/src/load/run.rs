@@ -9,7 +9,7 @@ use ipcost_lab::percentiles::{log_ratios, log_values};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{
-    About, Answered, Contrasts, EngineError, Lab, LabError, Needed, Outcome, Percentiles, PlanSettings,
+    About, Answered, CampaignState, Contrasts, EngineError, Lab, LabError, Needed, Percentiles, PlanSettings,
     Question, document,
 };
 use ipcost_model::pace::RATE;
@@ -91,7 +91,7 @@ impl UnderLimit<'_> {
 }
 
 impl Question for UnderLimit<'_> {
-    fn answered(&self, so_far: &Outcome) -> Answered {
+    fn answered(&self, so_far: &CampaignState) -> Answered {
         let cells: Vec<usize> = so_far.plan.measurable().collect();
         let is_open = |cell: &usize| !self.is_known(&so_far.plan.cells[*cell], &so_far.percentiles[*cell]);
         let open: Vec<usize> = cells.iter().copied().filter(is_open).collect();
@@ -279,7 +279,7 @@ impl LoadRun<'_> {
         job: &Job,
         settings: impl FnOnce(PlanSettings) -> PlanSettings,
         question: &dyn Question,
-    ) -> Result<Outcome, Unplanned> {
+    ) -> Result<CampaignState, Unplanned> {
         let seed = self.seed.wrapping_add(self.documents.len() as u64);
         let plan = plan_of(&self.lab, job, &settings(PlanSettings::of(job, seed)))?;
         let mut watching = (self.observer)(about(job, plan.seed));
@@ -288,7 +288,7 @@ impl LoadRun<'_> {
     }
 
     /// Keeps the record of an outcome; `None` if no epoch was complete.
-    fn keep(&mut self, mut outcome: Outcome, job: &Job) -> Option<&Document> {
+    fn keep(&mut self, mut outcome: CampaignState, job: &Job) -> Option<&Document> {
         self.failure = outcome.failure.take();
         let seed = outcome.plan.seed;
         let epochs = outcome.epochs;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
-use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
+use ipcost_lab::{Answered, Batches, CampaignState, Needed, Question};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Measure, Placement, Plan, PlannedCell, Point, Ran};
 use ipcost_stats::Start;
@@ -293,7 +293,7 @@ pub struct ClaimsOfRun<'a> {
 }
 
 impl Question for ClaimsOfRun<'_> {
-    fn answered(&self, so_far: &Outcome) -> Answered {
+    fn answered(&self, so_far: &CampaignState) -> Answered {
         let batches = so_far.batches();
         let measured = MeasuredSoftware::each(
             (self.software, self.published, self.conditions),

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use ipcost_lab::lab::{about, cells_anywhere, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{
-    Batches, EngineError, Lab, LabError, NO_TIME, Outcome, PlanError, PlanSettings, document, unmeasured,
+    Batches, CampaignState, EngineError, Lab, LabError, NO_TIME, PlanError, PlanSettings, document,
+    unmeasured,
 };
 use ipcost_model::units::duration_text;
 use ipcost_model::{
@@ -136,7 +137,7 @@ struct Experiment<'a> {
 struct MeasuredRun<'a> {
     software: Software,
     conditions: Vec<&'a Condition>,
-    outcome: Outcome,
+    outcome: CampaignState,
     /// The published cells, which tests name.
     published: Vec<PlannedCell>,
     system_calls: TracedLevel,
@@ -450,7 +451,7 @@ fn ask(
     interrupt: &Interrupt,
     missing: &mut Vec<String>,
     observer: &mut dyn Observer,
-) -> Result<Outcome, LabError> {
+) -> Result<CampaignState, LabError> {
     let (mut outcome, _) = lab.run(plan, question, interrupt, |_| &mut *observer)?;
     if let Some(error) = outcome.failure.take() {
         if matches!(error, EngineError::Interrupted) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ipcost_lab::campaign::Outcome;
+use ipcost_lab::campaign::CampaignState;
 use ipcost_lab::planning::{ALPHA, DEFAULT_MARGIN};
 use ipcost_model::Metric;
 use ipcost_stats::{Looks, Random, Verdict, clopper_pearson, epoch_interval, median, planned_interval};
@@ -65,7 +65,7 @@ struct Slowed {
 
 impl SelftestTally {
     /// Adds an A/A campaign.
-    pub fn add_equal(&mut self, outcome: &Outcome) {
+    pub fn add_equal(&mut self, outcome: &CampaignState) {
         let ratios = outcome.batches().log_ratios(Metric::Wall, 1, 0);
         self.alarms.push(alarm(&ratios));
         self.equal.extend(ratios);
@@ -73,7 +73,7 @@ impl SelftestTally {
     }
 
     /// Adds a campaign with planted slowdowns.
-    pub fn add_slowed(&mut self, outcome: &Outcome) {
+    pub fn add_slowed(&mut self, outcome: &CampaignState) {
         let batches = outcome.batches();
         for (index, (percent, campaigns)) in SLOWDOWNS.iter().zip(&mut self.slowed).enumerate() {
             let (base, slow) = (2 * index, 2 * index + 1);
@@ -86,7 +86,7 @@ impl SelftestTally {
         self.add_time(outcome);
     }
 
-    fn add_time(&mut self, outcome: &Outcome) {
+    fn add_time(&mut self, outcome: &CampaignState) {
         let epochs = f64::from(outcome.epochs);
         let cells = outcome.plan.cells.len() as f64;
         let measuring = outcome.elapsed.as_secs_f64() - outcome.timing.calibration_s;

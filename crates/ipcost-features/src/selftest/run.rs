@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_lab::lab::{envelope, fresh_seed};
 use ipcost_lab::progress::Silent;
-use ipcost_lab::{Contrasts, Lab, LabError, Outcome, PlanSettings};
+use ipcost_lab::{CampaignState, Contrasts, Lab, LabError, PlanSettings};
 use ipcost_model::{Stopped, parse_job};
 use ipcost_sys::interrupt::Interrupt;
 
@@ -75,7 +75,7 @@ pub fn run(
 }
 
 /// One campaign, with real processes of its own.
-fn campaign(job: &str, seed: u64, interrupt: &Interrupt) -> Result<Outcome, LabError> {
+fn campaign(job: &str, seed: u64, interrupt: &Interrupt) -> Result<CampaignState, LabError> {
     let job = parse_job(job).map_err(|error| LabError::Failed(error.to_string()))?;
     let lab = Lab::open(&job, &mut |_| ())?;
     let settings = PlanSettings { epochs: Some(EPOCHS), ..PlanSettings::of(&job, seed) };

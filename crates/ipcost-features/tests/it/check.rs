@@ -6,7 +6,7 @@ use ipcost_features::check::{
     together,
 };
 use ipcost_features::compare::SpreadSource;
-use ipcost_lab::{Outcome, PlanSettings, plan, run};
+use ipcost_lab::{CampaignState, PlanSettings, plan, run};
 use ipcost_model::ClaimVerdict;
 use ipcost_model::{Document, Host, Offers, Stopped, Tool, TransportState, expand};
 use ipcost_stats::Random;
@@ -35,13 +35,17 @@ fn asked(file: &str, baselines: &Baselines) -> Result<(Questions, ipcost_model::
     Ok((questions, plan(expanded, &settings).map_err(|error| error.to_string())?))
 }
 
-fn checked_against(file: &str, baselines: &Baselines, mut script: Script) -> (Vec<CheckedClaim>, Outcome) {
+fn checked_against(
+    file: &str,
+    baselines: &Baselines,
+    mut script: Script,
+) -> (Vec<CheckedClaim>, CampaignState) {
     let (questions, plan) = asked(file, baselines).unwrap();
     let outcome = run(plan, &questions, &mut script, &mut Known::default(), &mut Witness::default());
     (decide(&questions, &(&outcome).into()), outcome)
 }
 
-fn checked(claims: &str, script: Script) -> (Vec<CheckedClaim>, Outcome) {
+fn checked(claims: &str, script: Script) -> (Vec<CheckedClaim>, CampaignState) {
     checked_against(&format!("{CELLS}{claims}"), &Baselines::default(), script)
 }
 

@@ -60,7 +60,7 @@ impl Campaign<'_> {
         let cells = rates.len() as u32;
         let overhead = starting / cells;
 
-        let plan = &self.outcome.plan;
+        let plan = &self.state.plan;
         let epoch = cells * (overhead + PILOT_ROUNDS * plan.lead_in);
         // If there is nothing left to choose, pilots gain nothing.
         let left = plan.budget.saturating_sub(self.spent + self.bench.elapsed());
@@ -78,7 +78,7 @@ impl Campaign<'_> {
         }
         let spared = self.fit(&mut rates, overhead, &pilots);
         self.count_operations(&rates);
-        let plan = &self.outcome.plan;
+        let plan = &self.state.plan;
         Ok(Calibrated {
             looks: looks(plan),
             spared,
@@ -97,42 +97,42 @@ impl Campaign<'_> {
 
     /// Chooses rounds and batches for the time left; gives up cells, which it returns, where there is too little for all.
     fn fit(&mut self, rates: &mut BTreeMap<usize, Rate>, overhead: Duration, pilots: &[Pilot]) -> Vec<u32> {
-        let variances = variances(&self.outcome.plan, pilots);
+        let variances = variances(&self.state.plan, pilots);
         let stretch = stretch(rates, pilots);
-        let left = self.outcome.plan.budget.saturating_sub(self.spent + self.bench.elapsed());
+        let left = self.state.plan.budget.saturating_sub(self.spent + self.bench.elapsed());
         let mut spared = Vec::new();
         loop {
             let cost = EpochCost { overhead, stretch, extra: self.extra(rates) };
             // The budget was large enough by assumption; the actual time needed is known only now.
-            if fit(&mut self.outcome.plan, left, cost, &variances) {
+            if fit(&mut self.state.plan, left, cost, &variances) {
                 return spared;
             }
-            let cells = self.question.spared(&self.outcome.plan);
+            let cells = self.question.spared(&self.state.plan);
             if cells.is_empty() {
                 return spared;
             }
             for cell in cells {
                 rates.remove(&cell);
-                self.outcome.spare(cell);
+                self.state.spare(cell);
                 spared.push(cell as u32);
             }
-            self.blocks = self.outcome.plan.blocks();
+            self.blocks = self.state.plan.blocks();
         }
     }
 
     /// How fast a cell is back to back. One that looks too slow for the rate that it is offered gets more tries: a neighbour may have
     /// had the processor.
     fn rate_of(&mut self, cell: usize) -> Result<Rate, EngineError> {
-        let work = &self.outcome.plan.cells[cell].cell;
+        let work = &self.state.plan.cells[cell].cell;
         let (workers, may_wait) = (u64::from(work.concurrency), work.pattern == Pattern::Stream);
         let most_ns = match work.pace() {
-            Pace::Rate { per_s, .. } if !self.outcome.plan.may_overload => 1e9 / per_s as f64,
+            Pace::Rate { per_s, .. } if !self.state.plan.may_overload => 1e9 / per_s as f64,
             Pace::Rate { .. } | Pace::BackToBack | Pace::Think { .. } => f64::INFINITY,
         };
         let mut found = rate(self.bench, cell, workers, may_wait)?;
-        let planned = &self.outcome.plan.cells[cell];
+        let planned = &self.state.plan.cells[cell];
         if planned.starts_cold() && planned.ops.is_none() {
-            let (batch, _) = lengths(&self.outcome.plan, planned);
+            let (batch, _) = lengths(&self.state.plan, planned);
             return rate_of_cold(self.bench, cell, workers, found, batch);
         }
         for _ in 1..TRIES {
@@ -149,7 +149,7 @@ impl Campaign<'_> {
 
     /// Refuses a rate that none of a table's cells carries, once all of them are known: the queue would only grow.
     fn check_rates(&self, rates: &BTreeMap<usize, Rate>) -> Result<(), EngineError> {
-        let plan = &self.outcome.plan;
+        let plan = &self.state.plan;
         if plan.may_overload {
             return Ok(());
         }
@@ -182,7 +182,7 @@ impl Campaign<'_> {
     }
 
     fn count_operations(&mut self, rates: &BTreeMap<usize, Rate>) {
-        let plan = &self.outcome.plan;
+        let plan = &self.state.plan;
         let mut rates = rates.clone();
         for workload in &plan.workloads {
             if workload.placement != Placement::Free || workload.baseline.is_none() {
@@ -211,7 +211,7 @@ impl Campaign<'_> {
 
     /// Time that fixed waits, and the longer batches they require, add to a round.
     fn extra(&self, rates: &BTreeMap<usize, Rate>) -> Duration {
-        let plan = &self.outcome.plan;
+        let plan = &self.state.plan;
         let usual_ns = (plan.batch + plan.lead_in).as_nanos() as f64;
         let of_cell = |(cell, rate): (&usize, &Rate)| {
             let counts = self.counts[*cell];
@@ -223,7 +223,7 @@ impl Campaign<'_> {
     }
 
     fn no_pilot(&self) -> Pilot {
-        [(); PILOT_ROUNDS as usize].map(|()| vec![f64::NAN; self.outcome.plan.cells.len()])
+        [(); PILOT_ROUNDS as usize].map(|()| vec![f64::NAN; self.state.plan.cells.len()])
     }
 
     /// Rounds of batches as short as lead-ins, in an uncounted epoch: logarithms of costs by cell.
@@ -234,7 +234,7 @@ impl Campaign<'_> {
             // A single batch does not tell the cost of a cell with a fixed wait.
             let tells = |cell: &&usize| {
                 let counts = self.counts[**cell];
-                !counts.slope && !counts.paced && !self.outcome.plan.cells[**cell].starts_cold()
+                !counts.slope && !counts.paced && !self.state.plan.cells[**cell].starts_cold()
             };
             for cell in order.iter().filter(tells) {
                 let ops = self.pilot_ops(*cell);
@@ -249,7 +249,7 @@ impl Campaign<'_> {
 
     /// The number for a usual lead-in, however long the cell's own is.
     fn pilot_ops(&self, cell: usize) -> u64 {
-        let plan = &self.outcome.plan;
+        let plan = &self.state.plan;
         let planned = &plan.cells[cell];
         let (_, own) = lengths(plan, planned);
         let share = plan.lead_in.as_secs_f64() / own.as_secs_f64();
@@ -261,7 +261,7 @@ impl Campaign<'_> {
     /// Has them open so few connections that all epochs that an interval takes find ports.
     fn limit_connections(&mut self) {
         let (cells, HeldPorts { held, of }) = self.connecting();
-        let plan = &self.outcome.plan;
+        let plan = &self.state.plan;
         let epochs = u64::from(plan.epochs_needed + SPARE_EPOCHS) * cells.len() as u64;
         for cell in cells {
             let work = &plan.cells[cell].cell;

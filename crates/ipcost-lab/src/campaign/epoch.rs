@@ -77,12 +77,12 @@ impl Campaign<'_> {
         self.random.shuffle(&mut order);
         self.bench.start_epoch(self.epoch, &order)?;
         let (cold, warm): (Vec<usize>, Vec<usize>) =
-            order.iter().partition(|cell| self.outcome.plan.cells[**cell].starts_cold());
+            order.iter().partition(|cell| self.state.plan.cells[**cell].starts_cold());
         self.verify(&warm)?;
         epoch.timing.processes_s += (self.bench.elapsed() - began).as_secs_f64();
 
-        let clocked = self.outcome.plan.latency;
-        for round in 1..=self.outcome.plan.rounds {
+        let clocked = self.state.plan.latency;
+        for round in 1..=self.state.plan.rounds {
             let order = self.order_of_round(&order);
             for (position, cell) in (position + 1..).zip(&order) {
                 for sample in self.time(*cell, round, epoch, latency)? {
@@ -94,7 +94,7 @@ impl Campaign<'_> {
                         ..sample
                     });
                 }
-                let planned = &self.outcome.plan.cells[*cell];
+                let planned = &self.state.plan.cells[*cell];
                 let samples_tail = clocked == LatencyMode::Tail && !self.counts[*cell].paced;
                 if samples_tail && planned.cell.has_latency() && !planned.starts_cold() {
                     let (tail, _) = retry_if_suspended(
@@ -127,7 +127,7 @@ impl Campaign<'_> {
     /// A random order of tables, and of the cells within each: what the machine does for a moment thus hits all cells of a
     /// comparison, and which of two comes first remains a fair toss.
     fn order_of_round(&mut self, cells: &[usize]) -> Vec<usize> {
-        let mut tables = self.outcome.plan.by_table(cells);
+        let mut tables = self.state.plan.by_table(cells);
         self.random.shuffle(&mut tables);
         tables.iter_mut().for_each(|table| self.random.shuffle(table));
         tables.concat()
@@ -142,7 +142,7 @@ impl Campaign<'_> {
         latency: &mut Seen,
     ) -> Result<Vec<Sample>, EngineError> {
         let counts = self.counts[cell];
-        let clocked = self.outcome.plan.latency;
+        let clocked = self.state.plan.latency;
         // The same arrivals for all cells of a round.
         let seed = self.seed_of(round);
         let kind = |latency: bool| BatchKind::of(counts, latency, seed);
@@ -182,7 +182,7 @@ impl Campaign<'_> {
     /// What pauses and arrivals of a round are drawn from: numbers that every peer's JSON holds exactly.
     fn seed_of(&self, round: u32) -> u64 {
         let round = u64::from(self.epoch) << 32 | u64::from(round);
-        let mut random = Random::new(self.outcome.plan.seed ^ Random::new(round).next_u64());
+        let mut random = Random::new(self.state.plan.seed ^ Random::new(round).next_u64());
         random.next_u64() >> (u64::BITS - f64::MANTISSA_DIGITS)
     }
 
@@ -194,7 +194,7 @@ impl Campaign<'_> {
         epoch: &mut EpochRecord,
     ) -> Result<Option<u64>, EngineError> {
         let counts = self.counts[cell];
-        if !counts.push || self.outcome.plan.cells[cell].is_steady() || self.epoch > MOST_HELD {
+        if !counts.push || self.state.plan.cells[cell].is_steady() || self.epoch > MOST_HELD {
             return Ok(None);
         }
         let (burst, _) = retry_if_suspended(self.bench, cell, counts.lead_in, BatchKind::Plain)?;
@@ -213,7 +213,7 @@ impl Campaign<'_> {
                 continue;
             }
             *times += 1;
-            let workers = u64::from(self.outcome.plan.cells[*cell].cell.concurrency);
+            let workers = u64::from(self.state.plan.cells[*cell].cell.concurrency);
             let each = (WATCHED_NS / ns_per_op / workers as f64) as u64;
             if let Some(watched) = self.bench.watch(*cell, each.max(1) * workers)? {
                 epoch.incidents.entry(*cell as u32).or_default().watched = Some(watched);
@@ -225,7 +225,7 @@ impl Campaign<'_> {
     /// Verifies cells: all operations that are wanted, or as many as fit a time, and one at least.
     pub(super) fn verify(&mut self, order: &[usize]) -> Result<(), EngineError> {
         for index in order {
-            let cell = &self.outcome.plan.cells[*index].cell;
+            let cell = &self.state.plan.cells[*index].cell;
             let workers = u64::from(cell.concurrency);
             let all = verified_ops(cell) / workers;
             let began = self.bench.elapsed();

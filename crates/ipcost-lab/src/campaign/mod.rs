@@ -2,7 +2,7 @@
 
 mod calibrating;
 mod epoch;
-mod outcome;
+mod state;
 mod timed;
 
 pub(crate) use self::calibrating::{ends_of, holds_back};
@@ -17,7 +17,7 @@ use ipcost_sys::transport::uses_tcp;
 
 pub use self::epoch::retry_if_suspended;
 use self::epoch::verified_ops;
-pub use self::outcome::{NO_TIME, Outcome};
+pub use self::state::{CampaignState, NO_TIME};
 use crate::bench::Bench;
 use crate::error::EngineError;
 use crate::machine_observer::{HeldPorts, MachineObserver};
@@ -35,7 +35,7 @@ pub fn run(
     bench: &mut dyn Bench,
     surroundings: &mut dyn MachineObserver,
     observer: &mut dyn Observer,
-) -> Outcome {
+) -> CampaignState {
     Campaign::new(plan, question, bench, surroundings, observer).carry_out()
 }
 
@@ -49,7 +49,7 @@ pub fn resume(
     bench: &mut dyn Bench,
     surroundings: &mut dyn MachineObserver,
     observer: &mut dyn Observer,
-) -> Outcome {
+) -> CampaignState {
     let mut campaign = Campaign::new(samples.begun.plan, question, bench, surroundings, observer);
     if let Some(calibrated) = samples.calibrated {
         campaign.spent = Duration::from_nanos(calibrated.elapsed_ns);
@@ -62,10 +62,10 @@ pub fn resume(
         campaign.spent = Duration::from_nanos(epoch.elapsed_ns);
         campaign.longest_epoch = campaign.longest_epoch.max(Duration::from_nanos(epoch.took_ns));
         campaign.random = Random::new(epoch.random);
-        campaign.outcome.keep(epoch);
+        campaign.state.keep(epoch);
     }
     campaign.judge();
-    campaign.outcome.resumed = [samples.resumed, vec![resumed]].concat();
+    campaign.state.resumed = [samples.resumed, vec![resumed]].concat();
     campaign.carry_out()
 }
 
@@ -76,7 +76,7 @@ struct Campaign<'a> {
     blocks: Vec<Vec<Vec<usize>>>,
     counts: Vec<BatchOperations>,
     is_calibrated: bool,
-    outcome: Outcome,
+    state: CampaignState,
     bench: &'a mut dyn Bench,
     surroundings: &'a mut dyn MachineObserver,
     observer: &'a mut dyn Observer,
@@ -107,7 +107,7 @@ impl<'a> Campaign<'a> {
             blocks: plan.blocks(),
             counts: vec![BatchOperations::default(); plan.cells.len()],
             is_calibrated: false,
-            outcome: Outcome::empty(plan),
+            state: CampaignState::empty(plan),
             bench,
             surroundings,
             observer,
@@ -123,22 +123,22 @@ impl<'a> Campaign<'a> {
 }
 
 impl Campaign<'_> {
-    fn carry_out(mut self) -> Outcome {
+    fn carry_out(mut self) -> CampaignState {
         self.surroundings.watch_others();
-        self.outcome.observed.neighbours.extend(self.surroundings.neighbours());
+        self.state.observed.neighbours.extend(self.surroundings.neighbours());
         let stopped = self.measure();
         let elapsed = self.elapsed();
-        self.outcome.observed.busiest = self.surroundings.busiest_other();
-        self.outcome.observed.kernel_ticks = self.surroundings.kernel_ticks();
-        let mut outcome = self.outcome;
-        (outcome.stopped, outcome.failure) = match stopped {
+        self.state.observed.busiest = self.surroundings.busiest_other();
+        self.state.observed.kernel_ticks = self.surroundings.kernel_ticks();
+        let mut state = self.state;
+        (state.stopped, state.failure) = match stopped {
             Ok(stopped) => (stopped, None),
             Err(EngineError::Interrupted) => (Stopped::Interrupted, None),
             Err(error) => (Stopped::Failed, Some(error)),
         };
-        outcome.elapsed = elapsed;
-        outcome.account_for_the_rest();
-        outcome
+        state.elapsed = elapsed;
+        state.account_for_the_rest();
+        state
     }
 
     /// Time since the run began, summed over all times the program ran.
@@ -163,25 +163,25 @@ impl Campaign<'_> {
             self.epoch += 1;
             let began = self.elapsed();
             let epoch = self.run_epoch()?;
-            self.outcome.observed.neighbours.extend(self.surroundings.neighbours());
+            self.state.observed.neighbours.extend(self.surroundings.neighbours());
             self.observer.epoch(&epoch);
-            self.outcome.keep(epoch);
+            self.state.keep(epoch);
             self.longest_epoch = self.longest_epoch.max(self.elapsed() - began);
             self.judge();
-            self.observer.judged(&self.outcome);
+            self.observer.judged(&self.state);
         }
     }
 
     fn keep_calibrated(&mut self, calibrated: &Calibrated) {
-        self.outcome.calibrate(calibrated);
+        self.state.calibrate(calibrated);
         // Without those that were given up.
-        self.blocks = self.outcome.plan.blocks();
+        self.blocks = self.state.plan.blocks();
         self.is_calibrated = true;
     }
 
     /// The cells that open connections from one source address to the plan's server, and how many ports there are for them.
     fn connecting(&mut self) -> (Vec<usize>, HeldPorts) {
-        let plan = &self.outcome.plan;
+        let plan = &self.state.plan;
         let connects = |cell: &usize| {
             let cell = &plan.cells[*cell].cell;
             cell.pattern == Pattern::Connect && uses_tcp(&cell.transport)
@@ -200,13 +200,13 @@ impl Campaign<'_> {
         let (cells, known) = self.connecting();
         let mut left = (known.of / MOST_PORTS).saturating_sub(known.held);
         for cell in cells {
-            let (plan, counts) = (&self.outcome.plan, self.counts[cell]);
+            let (plan, counts) = (&self.state.plan, self.counts[cell]);
             let opens = (counts.batch + counts.lead_in) * u64::from(plan.rounds.max(1))
                 + verified_ops(&plan.cells[cell].cell);
             if opens <= left {
                 left -= opens;
             } else {
-                self.outcome.out_of_ports.insert(cell, known);
+                self.state.out_of_ports.insert(cell, known);
                 self.blocks.iter_mut().flatten().for_each(|group| group.retain(|other| *other != cell));
             }
         }
@@ -217,17 +217,17 @@ impl Campaign<'_> {
     /// Counts the answers so far, and lets the cells of answered questions leave: their time goes to open ones. The
     /// order of the rest stays as random as before, and a contrast uses the rounds with both of its cells.
     fn judge(&mut self) {
-        self.answered = self.question.answered(&self.outcome);
-        self.outcome.answered = Some(self.answered.clone());
+        self.answered = self.question.answered(&self.state);
+        self.state.answered = Some(self.answered.clone());
         let Needed::Cells(needed) = &self.answered.needed else { return };
-        let plan = &self.outcome.plan;
+        let plan = &self.state.plan;
         // Fewer give no interval to the cost of a cell itself.
         if plan.keep_all || plan.epochs_exact.is_some() || self.epoch < epochs_to_expect(plan.alpha) {
             return;
         }
         let needed: BTreeSet<usize> = needed.iter().copied().collect();
         let mut blocks = plan.blocks();
-        let is_out = |cell: &usize| self.outcome.out_of_ports.contains_key(cell);
+        let is_out = |cell: &usize| self.state.out_of_ports.contains_key(cell);
         blocks
             .iter_mut()
             .flatten()
@@ -244,7 +244,7 @@ impl Campaign<'_> {
     }
 
     fn reason_to_stop(&mut self) -> Option<Stopped> {
-        let plan = &self.outcome.plan;
+        let plan = &self.state.plan;
         if let Some(exact) = plan.epochs_exact {
             return (self.epoch >= exact).then_some(Stopped::Budget);
         }
@@ -259,13 +259,13 @@ impl Campaign<'_> {
 
     fn report_measuring(&mut self) {
         let Answered { resolved, of: questions, .. } = self.answered;
-        let of = self.outcome.plan.epochs_expected.max(self.epoch);
+        let of = self.state.plan.epochs_expected.max(self.epoch);
         self.report(Phase::Measuring { epoch: self.epoch, of, resolved, questions });
     }
 
     fn report(&mut self, phase: Phase) {
         let elapsed = self.elapsed();
-        let plan = &self.outcome.plan;
+        let plan = &self.state.plan;
         let whole = match (plan.epochs_exact, self.epoch) {
             (None, _) => plan.budget,
             // Until the first epoch has shown its length.

@@ -29,7 +29,7 @@ pub use self::tool::{set_tool, tool};
 use self::transfers::bursts_alone;
 pub use self::transfers::has_long_transfers;
 pub use self::wall_clock::{fresh_seed, now};
-use crate::campaign::{Outcome, resume, run};
+use crate::campaign::{CampaignState, resume, run};
 use crate::document::About;
 use crate::error::EngineError;
 use crate::machine_observer::System;
@@ -217,7 +217,7 @@ impl Lab {
         question: &dyn Question,
         interrupt: &Interrupt,
         begin: impl FnOnce(&Plan) -> O,
-    ) -> Result<(Outcome, O), EngineError> {
+    ) -> Result<(CampaignState, O), EngineError> {
         self.run_on(self.bench(&plan, interrupt)?, plan, question, begin)
     }
 
@@ -228,7 +228,7 @@ impl Lab {
         plan: Plan,
         question: &dyn Question,
         begin: impl FnOnce(&Plan) -> O,
-    ) -> Result<(Outcome, O), EngineError> {
+    ) -> Result<(CampaignState, O), EngineError> {
         let mut observer = begin(&plan);
         let outcome = run(plan, question, &mut bench, &mut System::default(), &mut observer);
         Ok((put_back(outcome, &mut bench), observer))
@@ -242,7 +242,7 @@ impl Lab {
         question: &dyn Question,
         interrupt: &Interrupt,
         observer: &mut dyn Observer,
-    ) -> Result<Outcome, EngineError> {
+    ) -> Result<CampaignState, EngineError> {
         let bench = self.bench(&samples.begun.plan, interrupt)?;
         self.resume_on(bench, samples, resumed, question, observer)
     }
@@ -255,7 +255,7 @@ impl Lab {
         resumed: Resumed,
         question: &dyn Question,
         observer: &mut dyn Observer,
-    ) -> Result<Outcome, EngineError> {
+    ) -> Result<CampaignState, EngineError> {
         let outcome = resume(samples, resumed, question, &mut bench, &mut System::default(), observer);
         Ok(put_back(outcome, &mut bench))
     }
@@ -279,7 +279,7 @@ impl Lab {
 }
 
 /// Puts the machine back; that it cannot be is graver than any other failure.
-fn put_back(mut outcome: Outcome, bench: &mut ProcessBench) -> Outcome {
+fn put_back(mut outcome: CampaignState, bench: &mut ProcessBench) -> CampaignState {
     let restored = bench.restore();
     outcome.arms = bench.arms(restored.is_ok());
     outcome.ran_as = bench.ran_as();

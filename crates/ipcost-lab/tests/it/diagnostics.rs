@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ipcost_lab::{Answered, Contrasts, Needed, Outcome, Question, Snapshot, run};
+use ipcost_lab::{Answered, CampaignState, Contrasts, Needed, Question, Snapshot, run};
 use ipcost_model::protocol::UNSENT;
 use ipcost_model::{
     BufferLayout, Document, Host, LayoutPlace, Metric, Offsets, Plan, ProcessorTimes, Throttling, Usage,
@@ -254,7 +254,7 @@ fn a_clock_that_is_slow_or_coarse() {
 struct AnsweredOfSeven(u32);
 
 impl Question for AnsweredOfSeven {
-    fn answered(&self, _: &Outcome) -> Answered {
+    fn answered(&self, _: &CampaignState) -> Answered {
         Answered { resolved: self.0, of: 7, needed: Needed::Everything }
     }
 }
@@ -327,7 +327,7 @@ fn a_rate_that_was_not_offered_is_not_told_of() {
 struct LeaveEarly;
 
 impl Question for LeaveEarly {
-    fn answered(&self, so_far: &Outcome) -> Answered {
+    fn answered(&self, so_far: &CampaignState) -> Answered {
         let cells = so_far.plan.cells.len();
         let stay = |cell: &usize| so_far.epochs < 18 || (cell / 2).is_multiple_of(3);
         Answered { resolved: 0, of: 1, needed: Needed::Cells((0..cells).filter(stay).collect()) }

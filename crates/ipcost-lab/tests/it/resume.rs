@@ -1,7 +1,7 @@
 //! A killed run resumes as if it never had been, from the intact part of its samples file.
 
 use ipcost_lab::progress::{Observer, Progress};
-use ipcost_lab::{Contrasts, Outcome, resume, run};
+use ipcost_lab::{CampaignState, Contrasts, resume, run};
 use ipcost_model::{
     Begun, Calibrated, EpochRecord, Host, Job, Plan, Purpose, Resumed, SAMPLES_SCHEMA, Samples, SamplesLine,
     Stopped, Tool, read_samples,
@@ -57,7 +57,7 @@ fn machine() -> Script {
     Script::new(|cell, epoch| 5_000.0 + cell as f64 * 700.0 + f64::from(epoch) * 11.0)
 }
 
-fn kept(job: &str, script: &mut Script) -> (Vec<u8>, Outcome) {
+fn kept(job: &str, script: &mut Script) -> (Vec<u8>, CampaignState) {
     let plan = planned(job);
     let mut keeper = Keeper::new(&plan);
     let outcome = run(plan, &Contrasts, script, &mut Known::default(), &mut keeper);
@@ -172,13 +172,13 @@ fn wherever_a_file_is_torn_its_whole_epochs_are_read() {
             Ok(samples) => {
                 assert_eq!(samples.whole_bytes as usize, lines[whole - 1], "{cut}");
                 assert_eq!(samples.epochs.len(), whole.saturating_sub(2), "{cut}");
-                let document = report(Outcome::of_samples(samples));
+                let document = report(CampaignState::of_samples(samples));
                 assert_eq!(document.schedule.epochs as usize, whole.saturating_sub(2));
                 assert_eq!(document.stopped, Stopped::Interrupted);
             }
         }
     }
-    let document = report(Outcome::of_samples(read(&bytes)));
+    let document = report(CampaignState::of_samples(read(&bytes)));
     assert_eq!(document.samples, expected.samples);
     // What a disk returns for blocks never written.
     let mut zeroed = bytes.clone();

@@ -52,20 +52,21 @@ pub fn reach(cell: &Cell, address: &Address) -> Result<Words, PeerError> {
 }
 
 /// A client's role: its workers, and a word to the other side after each batch.
-pub fn client(crew: Workers, workers: u32, words: Words) -> Result<Prepared, PeerError> {
-    let part = RoleState::Playing(Box::new(SideChannelClient { crew, workers: workers.into(), words }));
+pub fn client(workers: Workers, count: u32, words: Words) -> Result<Prepared, PeerError> {
+    let part = RoleState::Playing(Box::new(SideChannelClient { workers, count: count.into(), words }));
     Ok(Prepared { address: Address::new(), effective: Vec::new(), part })
 }
 
 struct SideChannelClient {
-    crew: Workers,
-    workers: u64,
+    workers: Workers,
+    /// How many they are.
+    count: u64,
     words: Words,
 }
 
 impl Role for SideChannelClient {
     fn run(&mut self, order: Order) -> Result<JoinedReports, PeerError> {
-        let (together, _) = self.crew.run(Order { ops: order.ops / self.workers, ..order })?;
+        let (together, _) = self.workers.run(Order { ops: order.ops / self.count, ..order })?;
         // After reading the clock and the usage.
         self.words.say_done()?;
         Ok(together)

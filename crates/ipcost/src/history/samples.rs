@@ -5,7 +5,7 @@ use std::io::{self, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail, ensure};
-use ipcost_lab::{About, Outcome, document};
+use ipcost_lab::{About, CampaignState, document};
 use ipcost_model::{
     Begun, Calibrated, Document, EpochRecord, Host, Plan, Purpose, Resumed, SAMPLES_SCHEMA, Samples,
     check_document, read_samples,
@@ -159,7 +159,7 @@ pub fn document_of(samples: Samples) -> Document {
         started: started.clone(),
         debug_build: *debug_build,
     };
-    with_answer(Document { name, ..document(Outcome::of_samples(samples), about) }, answer)
+    with_answer(Document { name, ..document(CampaignState::of_samples(samples), about) }, answer)
 }
 
 /// The same, where there is anything to show.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ipcost_lab::Batches;
-use ipcost_lab::campaign::Outcome;
+use ipcost_lab::campaign::CampaignState;
 use ipcost_lab::percentiles::Percentiles;
 use ipcost_model::{Document, LatencyMode, PlannedCell};
 use ipcost_stats::Start;
@@ -32,8 +32,8 @@ pub(super) struct CellPace {
     pub epoch_s: f64,
 }
 
-impl<'a> From<&'a Outcome> for MeasuredCells<'a> {
-    fn from(outcome: &'a Outcome) -> Self {
+impl<'a> From<&'a CampaignState> for MeasuredCells<'a> {
+    fn from(outcome: &'a CampaignState) -> Self {
         let epochs_s = outcome.elapsed_of_epochs().as_secs_f64();
         let ended = !outcome.elapsed.is_zero() && outcome.epochs > 0;
         let pace = ended.then(|| CellPace {

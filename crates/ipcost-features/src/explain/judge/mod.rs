@@ -19,7 +19,7 @@ use std::time::Duration;
 use account::{account, settle};
 use causes::{CauseInputs, CellInputs, causes};
 use evidence::CellEvidence;
-use ipcost_lab::campaign::Outcome;
+use ipcost_lab::campaign::CampaignState;
 use ipcost_lab::document::held_back;
 use ipcost_lab::layout_effect::layout_effects;
 use ipcost_lab::planning::ALPHA;
@@ -102,7 +102,7 @@ impl ExplainedQuestion {
 
 impl ipcost_lab::Question for ExplainedQuestion {
     /// A difference is answered once the intervals of all its parts are narrow.
-    fn answered(&self, outcome: &Outcome) -> Answered {
+    fn answered(&self, outcome: &CampaignState) -> Answered {
         let batches = outcome.batches();
         let estimates = Estimates { batches: &batches, level: self.level() };
         let wall = |cell| estimates.of(cell, &Measure::Wall).map(|wall| wall.median);
@@ -146,7 +146,7 @@ pub struct ObservedMachine {
 
 /// Puts everything together. `evidence` is by cell of the plan.
 pub fn explain(
-    outcome: &Outcome,
+    outcome: &CampaignState,
     question: &ExplainedQuestion,
     evidence: &[CellEvidence],
     machine: &ObservedMachine,
@@ -218,7 +218,7 @@ pub fn explain(
 
 fn with_floor(
     cell: ExplainedCell,
-    outcome: &Outcome,
+    outcome: &CampaignState,
     index: usize,
     floors: Option<&MeasuredFloors>,
 ) -> ExplainedCell {
@@ -228,7 +228,7 @@ fn with_floor(
     ExplainedCell { floor, held_back, ..cell }
 }
 
-fn ops_with_lead_ins(outcome: &Outcome) -> u64 {
+fn ops_with_lead_ins(outcome: &CampaignState) -> u64 {
     let plan = &outcome.plan;
     let lead_ins = 1.0 + plan.lead_in.as_secs_f64() / plan.batch.as_secs_f64().max(1e-9);
     let ops: u64 = outcome.samples.iter().map(|sample| sample.ops).sum();
@@ -372,7 +372,7 @@ fn counts(a: &ExplainedCell, b: &ExplainedCell) -> Vec<CountDifference> {
 }
 
 /// How many bytes may lie between the sides of a cell, as far as it is known.
-fn buffer(outcome: &Outcome, cell: usize) -> Option<u64> {
+fn buffer(outcome: &CampaignState, cell: usize) -> Option<u64> {
     let planned = &outcome.plan.cells[cell];
     let names = ["pipe_size", "so_sndbuf"];
     let became = outcome.effective[cell]
@@ -393,7 +393,7 @@ fn larger_by_default(planned: &PlannedCell) -> Option<u64> {
     (now < usual).then_some(usual)
 }
 
-fn warnings(outcome: &Outcome, question: &ExplainedQuestion, debug_build: bool) -> Vec<Warning> {
+fn warnings(outcome: &CampaignState, question: &ExplainedQuestion, debug_build: bool) -> Vec<Warning> {
     let mut found = Vec::new();
     let mut warn = |code: &str, message: String| {
         found.push(Warning { code: code.to_owned(), message });

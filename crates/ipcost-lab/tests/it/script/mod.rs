@@ -9,8 +9,8 @@ use std::time::Duration;
 use ipcost_lab::bench::{BatchKind, BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{
-    About, Answered, Contrasts, EngineError, HeldPorts, MachineObserver, Outcome, PlanSettings, Question,
-    Snapshot, document, plan, run,
+    About, Answered, CampaignState, Contrasts, EngineError, HeldPorts, MachineObserver, PlanSettings,
+    Question, Snapshot, document, plan, run,
 };
 use ipcost_model::protocol::{LatencyKind, OPERATIONS, OPERATIONS_NS};
 use ipcost_model::{
@@ -244,7 +244,7 @@ pub fn planned(job: &str) -> Plan {
 pub struct LastIsSpared;
 
 impl Question for LastIsSpared {
-    fn answered(&self, so_far: &Outcome) -> Answered {
+    fn answered(&self, so_far: &CampaignState) -> Answered {
         Contrasts.answered(so_far)
     }
 
@@ -253,14 +253,14 @@ impl Question for LastIsSpared {
     }
 }
 
-pub fn campaign(job: &str, script: &mut Script) -> Outcome {
+pub fn campaign(job: &str, script: &mut Script) -> CampaignState {
     run(planned(job), &Contrasts, script, &mut Known::default(), &mut Witness::default())
 }
-pub fn report(outcome: Outcome) -> Document {
+pub fn report(outcome: CampaignState) -> Document {
     report_from(Host::default(), outcome)
 }
 /// The document of a run on a machine of which something is known.
-pub fn report_from(host: Host, outcome: Outcome) -> Document {
+pub fn report_from(host: Host, outcome: CampaignState) -> Document {
     let about = About {
         tool: Tool::of_version("0"),
         host,

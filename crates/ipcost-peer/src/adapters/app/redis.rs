@@ -98,19 +98,19 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
 }
 
 fn facts(login: &Login, at: &ServerAddress) -> Result<ReportedFacts, PeerError> {
-    let mut desk = ControlConnection::open(at, PATIENCE)?;
-    let _ends = end_in_time(desk.connection())?;
+    let mut control = ControlConnection::open(at, PATIENCE)?;
+    let _ends = end_in_time(control.connection())?;
     let proof = proof(login);
     if let Some(words) = proof.as_ref().filter(|_| login.secret.is_none()) {
         let mut trust = Trust::of(login);
-        trust.look(desk.connection())?;
+        trust.look(control.connection())?;
         trust.check()?;
-        desk.ask(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
+        control.ask(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
     }
     let names = ["valkey_version", "redis_version"];
     let mut version = None;
     for name in names {
-        let value = desk.ask_info("server", name).map_err(|error| match error.to_string() {
+        let value = control.ask_info("server", name).map_err(|error| match error.to_string() {
             text if text.contains("NOAUTH") => {
                 refused(format!("the server wants a password; set it in {PASSWORD}"))
             }

@@ -83,9 +83,9 @@ fn spreads_sources(cell: &Cell, at: &ServerAddress) -> Result<bool, PeerError> {
     if at.transport != "tcp" || cell.pattern != Pattern::Connect || asked == Some(false) {
         return Ok(false);
     }
-    let mut desk = ControlConnection::of(control::client(at, Some(cell), 0)?.connect()?, at, PATIENCE)?;
+    let mut control = ControlConnection::of(control::client(at, Some(cell), 0)?.connect()?, at, PATIENCE)?;
     // A server that refuses may say so before any request, and close.
-    match desk.exchange(&["PING"]) {
+    match control.exchange(&["PING"]) {
         Ok(reply) if !matches!(reply, Reply::Error(_)) => Ok(true),
         _ if asked == Some(true) => Err(refused(
             "the redis server refuses connections from other addresses than 127.0.0.1; give spread_sources=false, \

@@ -46,11 +46,11 @@ impl ControlConnection {
     /// Uses an existing connection.
     pub fn of(connection: Connection, at: &ServerAddress, patience: Duration) -> Result<Self, PeerError> {
         driven_program::limit_waits(&connection, patience).context(|| "cannot limit waits".to_owned())?;
-        let mut desk = Self { connection: BufReader::new(Bytes(connection)), server: at.to_string() };
+        let mut control = Self { connection: BufReader::new(Bytes(connection)), server: at.to_string() };
         if let Some(words) = proof(at) {
-            desk.ask(&words)?;
+            control.ask(&words)?;
         }
-        Ok(desk)
+        Ok(control)
     }
 
     pub fn connection(&self) -> &Connection {

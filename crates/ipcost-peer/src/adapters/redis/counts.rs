@@ -24,44 +24,44 @@ pub struct RedisCounts {
 impl RedisCounts {
     /// Before a batch; requests that cost the server something come first.
     pub fn at_begin(
-        desk: &mut ControlConnection,
+        control: &mut ControlConnection,
         key: &RedisKey,
         process: Option<u32>,
     ) -> Result<Self, PeerError> {
         let mut counts = Self::default();
-        counts.ask_value(desk, key)?;
-        counts.ask_commands(desk)?;
-        counts.ask_usage(desk)?;
+        counts.ask_value(control, key)?;
+        counts.ask_commands(control)?;
+        counts.ask_usage(control)?;
         counts.read_process(process);
         Ok(counts)
     }
 
     /// After a batch; requests that cost the server something come last.
     pub fn at_end(
-        desk: &mut ControlConnection,
+        control: &mut ControlConnection,
         key: &RedisKey,
         process: Option<u32>,
     ) -> Result<Self, PeerError> {
         let mut counts = Self::default();
         counts.read_process(process);
-        counts.ask_usage(desk)?;
-        counts.ask_commands(desk)?;
-        counts.ask_value(desk, key)?;
+        counts.ask_usage(control)?;
+        counts.ask_commands(control)?;
+        counts.ask_value(control, key)?;
         Ok(counts)
     }
 
-    fn ask_value(&mut self, desk: &mut ControlConnection, key: &RedisKey) -> Result<(), PeerError> {
-        let value = desk.ask_text(&["GET", &key.padded])?.parse();
+    fn ask_value(&mut self, control: &mut ControlConnection, key: &RedisKey) -> Result<(), PeerError> {
+        let value = control.ask_text(&["GET", &key.padded])?.parse();
         let gone =
-            |_| refused(format!("the key {} is gone from the redis server at {}", key.name, desk.server));
+            |_| refused(format!("the key {} is gone from the redis server at {}", key.name, control.server));
         self.value = value.map_err(gone)?;
         Ok(())
     }
 
     /// From a line such as `cmdstat_incr:calls=20,usec=31,usec_per_call=1.55,…`, which is missing before the first
     /// call.
-    fn ask_commands(&mut self, desk: &mut ControlConnection) -> Result<(), PeerError> {
-        let line = desk.ask_info("commandstats", "cmdstat_incr")?.unwrap_or_default();
+    fn ask_commands(&mut self, control: &mut ControlConnection) -> Result<(), PeerError> {
+        let line = control.ask_info("commandstats", "cmdstat_incr")?.unwrap_or_default();
         let number = |name: &str| {
             let value = line.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
             value.and_then(|value| value.parse().ok()).unwrap_or_default()
@@ -71,11 +71,12 @@ impl RedisCounts {
     }
 
     /// All threads, in microseconds, from getrusage(2).
-    fn ask_usage(&mut self, desk: &mut ControlConnection) -> Result<(), PeerError> {
+    fn ask_usage(&mut self, control: &mut ControlConnection) -> Result<(), PeerError> {
         let mut seconds = |name: &str| -> Result<u64, PeerError> {
-            let value = desk.ask_info("cpu", name)?.and_then(|value| value.parse::<f64>().ok());
-            let missing =
-                || refused(format!("the redis server at {} does not tell {name} in INFO cpu", desk.server));
+            let value = control.ask_info("cpu", name)?.and_then(|value| value.parse::<f64>().ok());
+            let missing = || {
+                refused(format!("the redis server at {} does not tell {name} in INFO cpu", control.server))
+            };
             Ok((value.ok_or_else(missing)? * 1e9).round() as u64)
         };
         (self.usage.user_ns, self.usage.sys_ns) = (seconds("used_cpu_user")?, seconds("used_cpu_sys")?);

@@ -20,10 +20,10 @@ const KEEPERS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Connects to it, once it has answered like redis.
 pub fn open(at: &ServerAddress) -> Result<ControlConnection, PeerError> {
-    let mut desk = ControlConnection::open(at, PATIENCE).map_err(|error| no_server(at, error))?;
-    let server = &desk.server.clone();
-    match desk.exchange(&["PING"]) {
-        Ok(Reply::Simple(word)) if word == "PONG" => Ok(desk),
+    let mut control = ControlConnection::open(at, PATIENCE).map_err(|error| no_server(at, error))?;
+    let server = &control.server.clone();
+    match control.exchange(&["PING"]) {
+        Ok(Reply::Simple(word)) if word == "PONG" => Ok(control),
         Ok(Reply::Error(reason)) => {
             let way_out = if reason.starts_with("NOAUTH") { " Give one that wants no password." } else { "" };
             Err(refused(format!("the redis server at {server} refused PING: {reason}{way_out}")))
@@ -54,18 +54,18 @@ fn no_server(at: &ServerAddress, error: PeerError) -> PeerError {
 }
 
 pub fn version(at: &ServerAddress) -> Result<String, PeerError> {
-    let mut desk = open(at)?;
-    desk.ask_info("server", "redis_version")?.ok_or_else(|| {
+    let mut control = open(at)?;
+    control.ask_info("server", "redis_version")?.ok_or_else(|| {
         refused(format!("the server at {at} does not tell a version of redis in INFO server; is it redis?"))
     })
 }
 
 /// Its process. In a container, the process may have another number than here: then its name decides.
-pub fn process(desk: &mut ControlConnection) -> Result<Option<u32>, PeerError> {
-    if let Some(listener) = desk.listener() {
+pub fn process(control: &mut ControlConnection) -> Result<Option<u32>, PeerError> {
+    if let Some(listener) = control.listener() {
         return Ok(Some(listener));
     }
-    let process = desk.ask_info("server", "process_id")?.and_then(|id| id.parse().ok());
+    let process = control.ask_info("server", "process_id")?.and_then(|id| id.parse().ok());
     Ok(process.filter(|id| driven_program::name_and_sleep(*id).is_some_and(|(name, _)| name == PROGRAM)))
 }
 
@@ -73,8 +73,8 @@ pub fn process(desk: &mut ControlConnection) -> Result<Option<u32>, PeerError> {
 pub fn keep_clean(at: &ServerAddress, key: &RedisKey) -> Result<Keeper, PeerError> {
     let (at, key) = (at.clone(), key.padded.clone());
     Ok(Keeper::start(move || {
-        if let Ok(mut desk) = ControlConnection::open(&at, KEEPERS_PATIENCE) {
-            let _ = desk.exchange(&["DEL", &key]);
+        if let Ok(mut control) = ControlConnection::open(&at, KEEPERS_PATIENCE) {
+            let _ = control.exchange(&["DEL", &key]);
         }
     })?)
 }

@@ -69,15 +69,15 @@ impl RedisKey {
     }
 
     /// Makes a key on a server. Never touches another's key: skips names that are taken.
-    pub fn make(desk: &mut ControlConnection, request: usize) -> Result<Self, PeerError> {
+    pub fn make(control: &mut ControlConnection, request: usize) -> Result<Self, PeerError> {
         let digits = (length(request)? - PREFIX.len()).min(MOST_DIGITS);
         for attempt in 0..ATTEMPTS {
             let random = format!("{:016x}", RandomState::new().hash_one(attempt));
             let key = Self::named(&format!("{PREFIX}{}", &random[..digits]), request)?;
-            if desk.ask_number(&["EXISTS", &key.padded])? != 0 {
+            if control.ask_number(&["EXISTS", &key.padded])? != 0 {
                 continue;
             }
-            match desk.ask(&["SET", &key.padded, FIRST_VALUE, "NX"])? {
+            match control.ask(&["SET", &key.padded, FIRST_VALUE, "NX"])? {
                 Reply::Simple(_) => return Ok(key),
                 // Another client has made it in between.
                 _ => continue,
@@ -85,7 +85,7 @@ impl RedisKey {
         }
         Err(refused(format!(
             "the redis server at {} has keys of all names that were tried; give larger --sizes",
-            desk.server
+            control.server
         )))
     }
 

@@ -118,13 +118,13 @@ impl PrivateRedis {
 
     /// Whether this very process answers.
     fn answers(&self, at: &ServerAddress) -> Result<bool, PeerError> {
-        let mut desk = match ControlConnection::open(at, PATIENCE) {
-            Ok(desk) => desk,
+        let mut control = match ControlConnection::open(at, PATIENCE) {
+            Ok(control) => control,
             Err(PeerError::System(error)) if nobody_listens(&error) => return Ok(false),
             Err(error) => return Err(error),
         };
-        desk.ask(&["PING"])?;
-        match desk.ask_info("server", "process_id")? {
+        control.ask(&["PING"])?;
+        match control.ask_info("server", "process_id")? {
             Some(id) if id == self.id().to_string() => Ok(true),
             _ => Err(refused(format!("a server other than the one started here answers at {at}"))),
         }

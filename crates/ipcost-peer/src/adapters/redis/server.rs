@@ -18,7 +18,7 @@ use crate::{Gathering, JoinedReports, Order, PeerError, Prepared, Role, RoleStat
 /// The member of the address with the key's name.
 pub const KEY: &str = "key";
 
-/// The server's owner. A given server's key is removed at the end, once the desk is closed.
+/// The server's owner. A given server's key is removed at the end, once the control connection is closed.
 enum Whose {
     Private(PrivateRedis),
     Given(#[allow(dead_code, reason = "it works once it is dropped")] Keeper),
@@ -26,7 +26,7 @@ enum Whose {
 
 struct RedisServer {
     words: Words,
-    desk: ControlConnection,
+    control: ControlConnection,
     key: RedisKey,
     process: Option<u32>,
     whose: Whose,
@@ -36,7 +36,7 @@ struct RedisServer {
 /// Starts a server, or uses the given one.
 pub fn prepare(given: &[ServerAddress], cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
     let size = cell.size as usize;
-    let (mut desk, process, at, private) = if given.is_empty() {
+    let (mut control, process, at, private) = if given.is_empty() {
         let (private, at) = PrivateRedis::start(cell, address)?;
         (ControlConnection::open(&at, PATIENCE)?, Some(private.id()), at, Some(private))
     } else {
@@ -48,11 +48,11 @@ pub fn prepare(given: &[ServerAddress], cell: &Cell, address: &Address) -> Resul
         // A peer without a server for a transport has not listed it in hello.
         let at = given.iter().find(|at| at.transport.trim_end_matches('6') == cell.transport);
         let at = at.ok_or_else(|| refused("this peer has no redis server there"))?.clone();
-        let mut desk = existing::open(&at)?;
-        let process = existing::process(&mut desk)?;
-        (desk, process, at, None)
+        let mut control = existing::open(&at)?;
+        let process = existing::process(&mut control)?;
+        (control, process, at, None)
     };
-    let key = RedisKey::make(&mut desk, size)?;
+    let key = RedisKey::make(&mut control, size)?;
     let whose = match private {
         Some(private) => Whose::Private(private),
         None => Whose::Given(existing::keep_clean(&at, &key)?),
@@ -62,14 +62,14 @@ pub fn prepare(given: &[ServerAddress], cell: &Cell, address: &Address) -> Resul
     let server = side_channel::offer(cell, &mut address)?;
     let part = RoleState::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;
-        Ok(Box::new(RedisServer { words, desk, key, process, whose, before: RedisCounts::default() }))
+        Ok(Box::new(RedisServer { words, control, key, process, whose, before: RedisCounts::default() }))
     }));
     Ok(Prepared { address, effective: Vec::new(), part })
 }
 
 impl Role for RedisServer {
     fn arm(&mut self, _order: Order) -> Result<(), PeerError> {
-        self.before = RedisCounts::at_begin(&mut self.desk, &self.key, self.process)?;
+        self.before = RedisCounts::at_begin(&mut self.control, &self.key, self.process)?;
         Ok(())
     }
 
@@ -80,7 +80,7 @@ impl Role for RedisServer {
             return Err(self.without_client());
         }
         let wall_ns = now_ns() - began_ns;
-        let after = RedisCounts::at_end(&mut self.desk, &self.key, self.process)?;
+        let after = RedisCounts::at_end(&mut self.control, &self.key, self.process)?;
         let counted = after.value.wrapping_sub(self.before.value);
         if counted != order.ops {
             return Err(refused(format!("INCR counted {} of {} requests", counted.cast_signed(), order.ops)));

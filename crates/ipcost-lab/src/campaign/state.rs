@@ -22,9 +22,9 @@ use crate::question::Answered;
 /// Why a cell is not measured that the budget has no time for.
 pub const NO_TIME: &str = "with it, no cell of this run would have an interval: processes take longer to start here than was planned for";
 
-/// The raw results of a run, before any verdict.
+/// What a run has measured so far, before any verdict; at its end, its raw results.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct CampaignState {
     /// The plan as carried out.
     pub plan: Plan,
     /// The timed batches of every complete epoch.
@@ -64,7 +64,7 @@ pub struct Outcome {
     pub ran_as: BTreeMap<String, String>,
 }
 
-impl Outcome {
+impl CampaignState {
     /// The outcome of a run that has not begun.
     pub(super) fn empty(plan: Plan) -> Self {
         let cells = plan.cells.len();
