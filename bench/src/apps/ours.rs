@@ -20,7 +20,7 @@ pub fn answer(tested: &Tested, at: &SubjectAt<'_>) -> Result<App> {
     let tcp = format!("127.0.0.1:{}", at.server.port);
     let mut words = vec![path_text(&program)?, "app", at.kind.name, "--unix", &at.server.path, "--tcp", &tcp];
     words.extend(["--epochs", EPOCHS, "--concurrency", "1", "--quiet", "--no-save", "--json", "-"]);
-    words.extend([at.kind.flag, tested.request]);
+    words.extend(["--request", tested.request]);
     if let Some((user, database)) = at.kind.private_login {
         words.extend(["--user", user, "--database", database]);
     }

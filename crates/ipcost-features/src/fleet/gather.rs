@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::facts::{FactTable, HostFacts, Interned};
 use super::files::FleetFiles;
 use super::host_key::HostKey;
-use super::record::{FleetCondition, HostGroup, Standing};
+use super::record::{ComparedCells, FleetCondition, HostGroup, Standing};
 use crate::FeatureError;
 use crate::answers::{answer_of, kind};
 use crate::check::{Check, CheckedClaim};
@@ -56,17 +56,6 @@ impl<T> Numbered<T> {
         self.all.push(make());
         number
     }
-}
-
-/// Two cells that are compared.
-#[derive(Debug)]
-pub(super) struct ComparedCells {
-    pub work: String,
-    pub placement: Placement,
-    pub a: String,
-    pub a_label: String,
-    pub b: String,
-    pub b_label: String,
 }
 
 #[derive(Debug)]

@@ -89,18 +89,12 @@ impl Gatherer {
             ratios.iter().for_each(|ratio| of_pair.add(ratio.pair, (index[&run.host], ratio)));
         }
         let contrast = |(pair, mut ratios): (u32, Vec<(usize, &Ratio)>)| {
-            let pair = &self.pairs.all[pair as usize];
             ratios.sort_by_key(|(host, _)| *host);
             let mut counts = HostCounts::default();
             ratios.iter().for_each(|(_, ratio)| counts.add(ratio.standing));
             let dissents = self.dissents(&ratios, counts, margin);
             let contrast = FleetContrast {
-                work: pair.work.clone(),
-                placement: pair.placement,
-                a: pair.a.clone(),
-                a_label: pair.a_label.clone(),
-                b: pair.b.clone(),
-                b_label: pair.b_label.clone(),
+                cells: self.pairs.all[pair as usize].clone(),
                 counts,
                 together: None,
                 usual: None,

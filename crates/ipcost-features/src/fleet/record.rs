@@ -1,5 +1,6 @@
 //! The record of a fleet: what many hosts say together.
 
+use derive_more::Deref;
 use ipcost_model::{ContrastRecord, Metric, Placement, Tool, Verdict, named};
 use serde::Serialize;
 
@@ -174,10 +175,10 @@ impl HostCounts {
     }
 }
 
-/// The ratio of the costs of two cells over all hosts.
+/// Two cells that are compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FleetContrast {
+pub struct ComparedCells {
     /// What both cells do, in words.
     pub work: String,
     /// Where their processes run.
@@ -190,6 +191,15 @@ pub struct FleetContrast {
     pub b: String,
     /// What tables call it.
     pub b_label: String,
+}
+
+/// The ratio of the costs of two cells over all hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deref)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FleetContrast {
+    #[deref]
+    #[serde(flatten)]
+    pub cells: ComparedCells,
     /// How many hosts stand where.
     pub counts: HostCounts,
     /// What all hosts say together; null for fewer than two with an error of their own.

@@ -1,22 +1,21 @@
 //! Measures a load: what each transport carries back to back, then rates of that, then rates around the limit.
 
 use std::collections::{BTreeSet, HashMap};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ipcost_lab::estimate::estimate_of_logs;
-use ipcost_lab::lab::{Stalls, about, fresh_seed};
+use ipcost_lab::lab::Stalls;
 use ipcost_lab::percentiles::{log_ratios, log_values};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{
-    About, Answered, CampaignState, Contrasts, EngineError, Lab, LabError, Needed, Percentiles, PlanSettings,
-    Question, document,
+    About, Answered, CampaignState, Contrasts, Lab, LabError, Needed, Percentiles, PlanSettings, Question,
 };
 use ipcost_model::pace::RATE;
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{
     Cell, CellRecord, Document, Estimate, Job, LatencyContrast, LatencyMode, Matrix, Metric, OptionGroup,
-    OptionName, OptionValue, Percentile, Stopped, Verdict,
+    OptionName, OptionValue, Percentile, Verdict,
 };
 use ipcost_sys::interrupt::Interrupt;
 
@@ -25,8 +24,7 @@ use super::judge::{
     rounded, tail,
 };
 use super::{Capacity, LOAD_SCHEMA, LoadAt, LoadComparison, LoadCurves, LoadPoint, LoadRequest, Stalling};
-use crate::answer::{answered, of_runs};
-use crate::search::{Searched, Unplanned, plan_of};
+use crate::search::{Search, Searched, Unplanned};
 
 /// So many epochs has every rate at least: what is known sooner still is compared.
 const FEWEST: usize = 14;
@@ -121,20 +119,14 @@ pub fn load(
 ) -> Result<Searched, LabError> {
     check(request)?;
     let lab = Lab::open(base, tell)?;
-    let seed = request.seed.unwrap_or_else(fresh_seed);
+    let budget = request.budget.unwrap_or(super::DEFAULT_BUDGET);
     let mut measuring = LoadRun {
         request,
         base,
-        lab,
-        interrupt,
-        observer,
-        began: Instant::now(),
-        seed,
-        documents: Vec::new(),
+        search: Search::new(lab, interrupt, observer, budget, request.seed),
         epochs: HashMap::new(),
         points: Vec::new(),
         comparisons: Vec::new(),
-        failure: None,
         out_of_rates: BTreeSet::new(),
         stalls: Vec::new(),
     };
@@ -145,7 +137,7 @@ pub fn load(
     let mut rates = first_rates(&own);
     let mut out_of_budget = false;
     let mut share = FIRST;
-    while !measuring.has_ended() && rates.iter().any(|(_, rates)| !rates.is_empty()) {
+    while !measuring.search.has_ended() && rates.iter().any(|(_, rates)| !rates.is_empty()) {
         if !measuring.step(&rates, &own, share)? {
             out_of_budget = true;
             break;
@@ -155,11 +147,11 @@ pub fn load(
     }
     let out_of_rates = std::mem::take(&mut measuring.out_of_rates);
     let family = measuring.family();
-    let LoadRun { documents, points, comparisons, failure, began, stalls, .. } = measuring;
+    let LoadRun { search, points, comparisons, stalls, .. } = measuring;
     let curves = LoadCurves {
         schema: LOAD_SCHEMA.to_owned(),
         request: request.clone(),
-        elapsed_s: began.elapsed().as_secs_f64(),
+        elapsed_s: search.began.elapsed().as_secs_f64(),
         family,
         knees: request.transports.iter().map(|name| knee(name, &points)).collect(),
         capacities,
@@ -169,7 +161,7 @@ pub fn load(
         out_of_rates: out_of_rates.into_iter().collect(),
         stalls,
     };
-    Ok(Searched { document: of_runs(documents).map(|document| answered(document, &curves)), failure })
+    Ok(search.finish(&curves))
 }
 
 fn check(request: &LoadRequest) -> Result<(), LabError> {
@@ -193,44 +185,25 @@ fn check(request: &LoadRequest) -> Result<(), LabError> {
 struct LoadRun<'a> {
     request: &'a LoadRequest,
     base: &'a Job,
-    lab: Lab,
-    interrupt: &'a Interrupt,
-    observer: &'a mut dyn FnMut(About) -> Box<dyn Observer>,
-    began: Instant,
-    seed: u64,
-    documents: Vec<Document>,
+    search: Search<'a>,
     epochs: HashMap<Offered, Vec<Percentiles>>,
     points: Vec<LoadPoint>,
     comparisons: Vec<LoadComparison>,
-    failure: Option<EngineError>,
     /// Transports of which more rates were wanted than share alpha.
     out_of_rates: BTreeSet<String>,
     stalls: Vec<Stalling>,
 }
 
 impl LoadRun<'_> {
-    fn has_ended(&self) -> bool {
-        self.failure.is_some()
-            || self.documents.last().is_none_or(|last| last.stopped == Stopped::Interrupted)
-    }
-
     /// That a step takes so many seconds more, which is a share of what was left.
     fn too_short(&self, enough: u64, share: f64) -> LabError {
-        let all = self.began.elapsed().as_secs_f64() + enough as f64 / share;
+        let all = self.search.began.elapsed().as_secs_f64() + enough as f64 / share;
         LabError::Refused(format!(
             "a budget of {} is too short for {}; give --budget {:.0}s, or fewer transports",
-            duration_text(self.budget()),
+            duration_text(self.search.budget),
             counted(self.request.transports.len() as u64, "transport"),
             (all / 10.0).ceil() * 10.0
         ))
-    }
-
-    fn budget(&self) -> Duration {
-        self.request.budget.unwrap_or(super::DEFAULT_BUDGET)
-    }
-
-    fn left(&self) -> Duration {
-        self.budget().saturating_sub(self.began.elapsed())
     }
 
     /// How many intervals share alpha at the most: a 99th percentile for each rate, and the comparisons.
@@ -273,29 +246,6 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Runs a job, unless the time is too short for it.
-    fn run(
-        &mut self,
-        job: &Job,
-        settings: impl FnOnce(PlanSettings) -> PlanSettings,
-        question: &dyn Question,
-    ) -> Result<CampaignState, Unplanned> {
-        let seed = self.seed.wrapping_add(self.documents.len() as u64);
-        let plan = plan_of(&self.lab, job, &settings(PlanSettings::of(job, seed)))?;
-        let mut watching = (self.observer)(about(job, plan.seed));
-        let ran = self.lab.run(plan, question, self.interrupt, |_| &mut *watching);
-        ran.map(|(outcome, _)| outcome).map_err(|error| Unplanned::Other(error.into()))
-    }
-
-    /// Keeps the record of an outcome; `None` if no epoch was complete.
-    fn keep(&mut self, mut outcome: CampaignState, job: &Job) -> Option<&Document> {
-        self.failure = outcome.failure.take();
-        let seed = outcome.plan.seed;
-        let epochs = outcome.epochs;
-        self.documents.push(document(outcome, about(job, seed)));
-        self.documents.last().filter(|_| epochs > 0)
-    }
-
     /// What each transport does back to back, over the connections of the load and over some more.
     fn back_to_back(&mut self) -> Result<Vec<Capacity>, LabError> {
         let own = self.request.concurrency;
@@ -307,14 +257,14 @@ impl LoadRun<'_> {
             Matrix { concurrency: connections.clone().into(), options, ..matrix.clone() }
         };
         let cells = self.base.cells.iter().map(unpaced).collect();
-        let budget = self.left().mul_f64(BACK_TO_BACK);
+        let budget = self.search.left().mul_f64(BACK_TO_BACK);
         let job = self.job(cells, budget);
-        let outcome = match self.run(&job, |settings| settings, &Contrasts) {
+        let outcome = match self.search.run(&job, |settings| settings, &Contrasts) {
             Ok(outcome) => outcome,
             Err(Unplanned::TooShort(enough)) => return Err(self.too_short(enough, BACK_TO_BACK)),
             Err(Unplanned::Other(error)) => return Err(error),
         };
-        let Some(document) = self.keep(outcome, &job) else { return Ok(Vec::new()) };
+        let Some(document) = self.search.keep(outcome, &job) else { return Ok(Vec::new()) };
         let capacity = |cell: &CellRecord| {
             let cost = cell.wall_ns_per_op?;
             let per_s = Estimate {
@@ -357,11 +307,11 @@ impl LoadRun<'_> {
             (capacity.transport.clone(), vec![rounded(capacity.per_s.median * PILOT_LOAD)])
         };
         let rates: Vec<(String, Vec<u64>)> = capacities.iter().map(half).collect();
-        if rates.is_empty() || self.budget() < PILOT_BUDGET {
+        if rates.is_empty() || self.search.budget < PILOT_BUDGET {
             return Ok(Vec::new());
         }
-        let job = self.job(self.at_rates(&rates)?, self.left());
-        let found = self.lab.stalls(&job, self.interrupt)?;
+        let job = self.job(self.at_rates(&rates)?, self.search.left());
+        let found = self.search.lab.stalls(&job, self.search.interrupt)?;
         let stalling = |Stalls { transport, every, longest }| Stalling {
             transport,
             every_s: every.as_secs_f64(),
@@ -382,10 +332,10 @@ impl LoadRun<'_> {
         let least_ops = LEAST_OPS as f64 / RECORDED;
         let wanted = rates.iter().flat_map(|(_, rates)| rates);
         let wanted = wanted.map(|per_s| (least_ops / *per_s as f64).max(batch.as_secs_f64()));
-        let room = self.left().mul_f64(share).as_secs_f64() / FEWEST as f64 * USED;
+        let room = self.search.left().mul_f64(share).as_secs_f64() / FEWEST as f64 * USED;
         let most = Duration::from_secs_f64(most_each(&wanted.collect::<Vec<f64>>(), room));
         let offered = Some((least_ops.ceil() as u64, most));
-        let mut job = Job { batch: Some(batch), ..self.job(cells, self.left().mul_f64(share)) };
+        let mut job = Job { batch: Some(batch), ..self.job(cells, self.search.left().mul_f64(share)) };
         let (level, family) = (self.level(), self.family());
         let before = self.epochs.clone();
         let limit_ns = self.request.limit_ns;
@@ -399,14 +349,14 @@ impl LoadRun<'_> {
             offered,
             ..settings
         };
-        let outcome = match self.run(&job, settings, &question) {
+        let outcome = match self.search.run(&job, settings, &question) {
             Err(Unplanned::TooShort(enough)) if self.points.is_empty() => {
                 return Err(self.too_short(enough, share));
             }
             // Rates that a share of the time is too short for may take all of it.
             Err(Unplanned::TooShort(_)) => {
-                job.budget = Some(self.left());
-                self.run(&job, settings, &question)
+                job.budget = Some(self.search.left());
+                self.search.run(&job, settings, &question)
             }
             ran => ran,
         };
@@ -417,7 +367,7 @@ impl LoadRun<'_> {
         };
         let is_first = self.points.is_empty();
         // Without an epoch it was stopped, or the time was too short after all.
-        let Some(document) = self.keep(outcome, &job) else { return Ok(self.has_ended()) };
+        let Some(document) = self.search.keep(outcome, &job) else { return Ok(self.search.has_ended()) };
         let (cells, rounds) = (document.cells.clone(), document.schedule.rounds);
         if is_first {
             let at_rates = at_equal_rates(document).into_iter();
@@ -437,7 +387,7 @@ impl LoadRun<'_> {
         let limits = Duration::from_nanos(self.request.limit_ns).mul_f64(LEAST_LIMITS);
         let gaps = self.stalls.iter().map(|stalls| stalls.every_s).fold(0.0, f64::max);
         let gaps = Duration::from_secs_f64(gaps * GAPS);
-        (self.budget() / 1000).max(limits).max(gaps).clamp(BATCH, BATCH_MOST)
+        (self.search.budget / 1000).max(limits).max(gaps).clamp(BATCH, BATCH_MOST)
     }
 
     /// What was measured of a rate, with its earlier epochs.

@@ -1,18 +1,14 @@
 //! The size at which one transport overtakes another.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{About, Contrasts, EngineError, Lab, LabError, PlanSettings, document};
+use ipcost_lab::{About, Contrasts, Lab, LabError, PlanSettings};
 use ipcost_model::units::duration_text;
-use ipcost_model::{
-    ContrastRecord, Document, Job, LatencyMode, Matrix, Metric, Pattern, Placement, Size, Stopped,
-};
+use ipcost_model::{ContrastRecord, Document, Job, LatencyMode, Matrix, Metric, Pattern, Placement, Size};
 use ipcost_sys::interrupt::Interrupt;
 
-use crate::answer::{answered, of_runs};
-use crate::search::{Searched, Unplanned, plan_of};
+use crate::search::{Search, Searched, Unplanned};
 
 use super::{SWEEP_SCHEMA, SizeSweep, SweepPoint, crossings, first_sizes, next_sizes, open_sizes};
 
@@ -50,47 +46,29 @@ pub fn sizes(
 ) -> Result<Searched, LabError> {
     let pair = pair(request)?;
     let lab = Lab::open(&job(request, pair, &[request.from], request.budget), tell)?;
-    let seed = request.seed.unwrap_or_else(fresh_seed);
-    let mut search = SizeSearch {
-        request,
-        pair,
-        lab,
-        interrupt,
-        observer,
-        seed,
-        began: Instant::now(),
-        points: Vec::new(),
-        documents: Vec::new(),
-        failure: None,
-        intervals: 0,
-    };
-    let out_of_budget = search.narrow()?;
-    let SizeSearch { began, points, documents, failure, .. } = search;
+    let search = Search::new(lab, interrupt, observer, request.budget, request.seed);
+    let mut narrowing = SizeSearch { request, pair, search, points: Vec::new(), intervals: 0 };
+    let out_of_budget = narrowing.narrow()?;
+    let SizeSearch { search, points, .. } = narrowing;
     let sweep = SizeSweep {
         schema: SWEEP_SCHEMA.to_owned(),
         pattern: request.pattern,
         a: pair.0.to_owned(),
         b: pair.1.to_owned(),
-        elapsed_s: began.elapsed().as_secs_f64(),
+        elapsed_s: search.began.elapsed().as_secs_f64(),
         family: FAMILY,
         crossings: crossings(&points),
         points,
         out_of_budget,
     };
-    Ok(Searched { document: of_runs(documents).map(|document| answered(document, &sweep)), failure })
+    Ok(search.finish(&sweep))
 }
 
 struct SizeSearch<'a> {
     request: &'a SizeRequest,
     pair: (&'a str, &'a str),
-    lab: Lab,
-    interrupt: &'a Interrupt,
-    observer: &'a mut dyn FnMut(About) -> Box<dyn Observer>,
-    seed: u64,
-    began: Instant,
+    search: Search<'a>,
     points: Vec<SweepPoint>,
-    documents: Vec<Document>,
-    failure: Option<EngineError>,
     /// How many were drawn so far.
     intervals: usize,
 }
@@ -112,8 +90,8 @@ impl SizeSearch<'_> {
                     )));
                 }
                 Err(Unplanned::Other(error)) => return Err(error),
-                Ok(has_ended) if has_ended => return Ok(false),
-                Ok(_) => {}
+                Ok(()) if self.search.has_ended() => return Ok(false),
+                Ok(()) => {}
             }
             let next = next_sizes(&self.points, 1.0 + self.request.resolution);
             if share >= ALL {
@@ -133,29 +111,19 @@ impl SizeSearch<'_> {
         Ok(false)
     }
 
-    /// Measures these sizes in a share of the time that is left; whether the run was interrupted or failed.
-    fn measure(&mut self, sizes: &[u64], share: f64) -> Result<bool, Unplanned> {
-        let left = self.request.budget.saturating_sub(self.began.elapsed());
-        let job = job(self.request, self.pair, sizes, left.mul_f64(share));
+    /// Measures these sizes in a share of the time that is left.
+    fn measure(&mut self, sizes: &[u64], share: f64) -> Result<(), Unplanned> {
+        let job = job(self.request, self.pair, sizes, self.search.left().mul_f64(share));
         // Every size of the whole sweep shares alpha, not only those of this step.
-        let own = PlanSettings::of(&job, self.seed + self.intervals as u64);
-        let plan = plan_of(&self.lab, &job, &PlanSettings { family: Some(FAMILY), ..own })?;
-        let about = about(&job, plan.seed);
-        let mut watching = (self.observer)(about.clone());
-        let ran = self.lab.run(plan, &Contrasts, self.interrupt, |_| &mut *watching);
-        let (mut outcome, _) = ran.map_err(|error| Unplanned::Other(error.into()))?;
-        self.failure = outcome.failure.take();
-        let document = document(outcome, about);
-        let has_ended = self.failure.is_some() || document.stopped == Stopped::Interrupted;
+        let of_sweep = |own| PlanSettings { family: Some(FAMILY), ..own };
+        let outcome = self.search.run(&job, of_sweep, &Contrasts)?;
         self.intervals += sizes.len();
-        let found = measured(&document, self.pair);
+        let found = self.search.keep(outcome, &job).map(|document| measured(document, self.pair));
+        let found = found.unwrap_or_default();
         self.points.retain(|point| !found.iter().any(|found| found.size == point.size));
         self.points.extend(found);
         self.points.sort_by_key(|point| point.size);
-        if document.schedule.epochs > 0 {
-            self.documents.push(document);
-        }
-        Ok(has_ended)
+        Ok(())
     }
 }
 

@@ -1,9 +1,11 @@
 //! From saved documents to what a trend needs of them.
 
+use derive_more::Deref;
 use ipcost_lab::Batches;
 use ipcost_lab::estimate::estimate_of_logs;
-use ipcost_model::{CellRecord, Document, Estimate, Matrix, Metric, NATIVE, Placement, parse_cell_id};
+use ipcost_model::{CellRecord, Document, Matrix, Metric, NATIVE, Placement, parse_cell_id};
 
+use super::TrendRun;
 use crate::compare::facts;
 use crate::history::{AlikeRuns, RunSummary, job};
 
@@ -84,17 +86,13 @@ impl TrendRequest {
 }
 
 /// What a trend needs of a saved run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deref)]
 pub struct TrendGathered {
-    pub(super) id: String,
-    pub(super) name: Option<String>,
-    pub(super) started: String,
-    pub(super) tool_version: String,
-    pub(super) commit: Option<String>,
-    pub(super) kernel: String,
+    /// As it is shown, at the level of its own.
+    #[deref]
+    pub(super) run: TrendRun,
     pub(super) cell: String,
     pub(super) against: Option<String>,
-    pub(super) value: Estimate,
     pub(super) job: String,
     pub(super) alike: AlikeRuns,
     pub(super) facts: Vec<(String, String)>,
@@ -119,24 +117,22 @@ impl TrendGathered {
             }
         };
         (value.median.is_finite() && value.median > 0.0).then(|| Self {
-            id: summary.id.clone(),
-            name: document.name.clone(),
-            started: document.started.clone(),
-            tool_version: document.tool.version.clone(),
-            commit: document.tool.commit.clone(),
-            kernel: document.host.kernel.clone(),
+            run: TrendRun {
+                id: summary.id.clone(),
+                name: document.name.clone(),
+                started: document.started.clone(),
+                tool_version: document.tool.version.clone(),
+                commit: document.tool.commit.clone(),
+                kernel: document.host.kernel.clone(),
+                value,
+                level: value.median,
+            },
             cell: cell.id.clone(),
             against: against.map(|(_, cell)| cell.id.clone()),
-            value,
             job: job(summary),
             alike: AlikeRuns::of(document),
             facts: facts(document),
         })
-    }
-
-    /// The saved run's own id.
-    pub fn id(&self) -> &str {
-        &self.id
     }
 }
 

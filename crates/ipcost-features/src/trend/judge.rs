@@ -112,7 +112,7 @@ pub fn trend(
         host: model.alike.host,
         job: model.job,
         changes: changes.collect(),
-        runs: runs.iter().zip(each).map(|(run, level)| shown(run, level)).collect(),
+        runs: runs.into_iter().zip(each).map(|(run, level)| TrendRun { level, ..run.run }).collect(),
         correlation: found.correlation,
         alpha: CHANGE_ALPHA,
         wandering_alpha: WANDERING_ALPHA,
@@ -155,19 +155,6 @@ fn change(
         hi: step.hi.exp(),
         p: point.p,
         differences: differences(last, first),
-    }
-}
-
-fn shown(run: &TrendGathered, level: f64) -> TrendRun {
-    TrendRun {
-        id: run.id.clone(),
-        name: run.name.clone(),
-        started: run.started.clone(),
-        tool_version: run.tool_version.clone(),
-        commit: run.commit.clone(),
-        kernel: run.kernel.clone(),
-        value: run.value,
-        level,
     }
 }
 
