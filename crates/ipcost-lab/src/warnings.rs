@@ -222,8 +222,8 @@ pub fn drift(cell: &str, ratio: f64, others: usize) -> AppliedRule {
 /// Others cost more or less right after this cell.
 pub fn carry_over(cell: &str, ratio: f64) -> AppliedRule {
     let found = format!(
-        "cells measured right after {cell} cost {}: it leaves something behind; the random order spreads that over all cells, but measure {cell} in a run of its own",
-        dearer(ratio)
+        "cells measured right after {cell} {}: it leaves something behind; the random order spreads that over all cells, but measure {cell} in a run of its own",
+        by_how_much(ratio, ["cost", "are"])
     );
     AppliedRule::new(rules::CARRY_OVER, found, "")
 }
@@ -231,8 +231,8 @@ pub fn carry_over(cell: &str, ratio: f64) -> AppliedRule {
 /// Batches cost more where the scheduler took the core away more often.
 pub fn preempted(cell: &str, ratio: f64) -> AppliedRule {
     let found = format!(
-        "{cell} costs {} in batches with more involuntary switches: stop other work on these cores, or pin with --placement apart",
-        dearer(ratio)
+        "{cell} {} in batches with more involuntary switches: stop other work on these cores, or pin with --placement apart",
+        by_how_much(ratio, ["costs", "is"])
     );
     AppliedRule::new(rules::INVOLUNTARY_SWITCHES, found, "")
 }
@@ -327,9 +327,10 @@ fn and_others(count: usize) -> String {
     if count == 0 { String::new() } else { format!(" (and of {count} more)") }
 }
 
-/// `12 % more`.
-fn dearer(ratio: f64) -> String {
-    format!("{:.0} % {}", percent(ratio), if ratio >= 1.0 { "more" } else { "less" })
+/// `costs 12 % more`, `is 12 % cheaper`; of several, `cost` and `are`.
+fn by_how_much(ratio: f64, [costs, is]: [&str; 2]) -> String {
+    let percent = percent(ratio);
+    if ratio >= 1.0 { format!("{costs} {percent:.0} % more") } else { format!("{is} {percent:.0} % cheaper") }
 }
 
 fn percent(ratio: f64) -> f64 {

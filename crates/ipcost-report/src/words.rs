@@ -234,9 +234,9 @@ pub fn strata(document: &Document) -> Vec<Vec<&WorkloadRecord>> {
     strata
 }
 
-/// A verdict in a reader's words: `cheaper`, `same (±5 %)`, `dearer, amount open`.
+/// A verdict in a reader's words: `cheaper`, `same (±5 %)`, `costs more, amount open`.
 pub fn verdict(verdict: Verdict, ratio: f64, margin: f64) -> String {
-    let side = if ratio < 1.0 { "cheaper" } else { "dearer" };
+    let side = if ratio < 1.0 { "cheaper" } else { "costs more" };
     match verdict {
         Verdict::Different => side.to_owned(),
         Verdict::Direction => format!("{side}, {AMOUNT_OPEN}"),
@@ -258,12 +258,12 @@ pub fn verdict_of(contrast: &ContrastRecord, margin: f64) -> String {
     }
 }
 
-/// What is known of a ratio that may be 1: `within 13 %`, `at most 2 % more`, `at most 20 % less`.
+/// What is known of a ratio that may be 1: `within 13 %`, `at most 2 % more`, `at most 20 % cheaper`.
 fn bound(bound: Bound) -> String {
     match (bound.within(), bound.at_most, bound.at_least) {
         (Some(factor), ..) => format!("within {}", up(factor - 1.0)),
         (None, Some(most), _) => format!("at most {} more", up(most - 1.0)),
-        (None, None, Some(least)) => format!("at most {} less", up(1.0 - least)),
+        (None, None, Some(least)) => format!("at most {} cheaper", up(1.0 - least)),
         (None, None, None) => "open".to_owned(),
     }
 }
@@ -286,7 +286,7 @@ pub fn other_mean(contrast: &ContrastRecord) -> Option<&MeanContrast> {
     (differs || opposite()).then_some(mean)
 }
 
-/// What is known of a mean ratio of so many epochs, with the share of starts that make it differ: `dearer: 4–30 % of starts`.
+/// What is known of a mean ratio of so many epochs, with the share of starts that make it differ: `costs more: 4–30 % of starts`.
 pub fn verdict_of_mean(mean: &MeanContrast, epochs: u32, margin: f64) -> String {
     let known = verdict(mean.verdict, mean.ratio, margin);
     match mean.slow {
@@ -645,7 +645,7 @@ mod tests {
         };
         let said = [(0.75, 1.021), (0.94, 1.13), (0.85, 1.6), (0.5, 2.0), (0.8, 1.25)]
             .map(|(lo, hi)| verdict_of(&open(lo, hi), 0.05));
-        assert_eq!(said, ["at most 3 % more", "within 13 %", "at most 15 % less", "open", "within 25 %"]);
+        assert_eq!(said, ["at most 3 % more", "within 13 %", "at most 15 % cheaper", "open", "within 25 %"]);
         assert_eq!(
             verdict_of(&ContrastRecord { changed: true, ..open(0.9, 1.1) }, 0.05),
             "changed during the run"

@@ -29,7 +29,7 @@ pub(super) fn curves(app: &App) -> Option<Curves> {
     let without = app.savings.iter().filter(of_least).filter(is_missing);
     let note = |saving: &Saving| {
         format!(
-            "Not drawn:{}, where it is open whether {} costs less.",
+            "Not drawn:{}, where it is open whether {} is cheaper.",
             on_cores(saving.placement, saving.ran),
             words::shortened(&least.request, MOST)
         )

@@ -14,7 +14,7 @@ use super::words::{
 const MOST_CELLS: usize = 40;
 /// So many sentences are below the rows.
 const MOST_SENTENCES: usize = 4;
-/// Places in the palette: of what is known to cost less, of what is known to cost more, and of the rest.
+/// Places in the palette: of what is known to be cheaper, of what is known to cost more, and of the rest.
 const LESS: usize = 0;
 const MORE: usize = 2;
 const REST: usize = 5;
@@ -51,7 +51,7 @@ pub fn drawn(comparison: &Comparison) -> Forest {
     Forest {
         title: format!("Did it change? {} of B over A", capitalised(quantity(comparison.metric))),
         about: sides(comparison).join(" · "),
-        reading: "Points are ratios, side B over side A; lines are their intervals. Blue: known to cost less. Orange: known to cost more."
+        reading: "Points are ratios, side B over side A; lines are their intervals. Blue: known to be cheaper. Orange: known to cost more."
             .to_owned(),
         panels: panels.into_iter().filter(|panel| !panel.rows.is_empty()).collect(),
         band: Verdict::band(comparison.margin),

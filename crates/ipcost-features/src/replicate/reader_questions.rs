@@ -240,8 +240,8 @@ fn question(load: LoadKind, all: &[&Saying<'_>]) -> ReaderQuestion {
     let decides =
         if turns.is_empty() { "it depends".to_owned() } else { format!("depends on {}", and_joined(&turns)) };
     let answer = match (has(ClaimVerdict::Holds), has(ClaimVerdict::Fails), has(ClaimVerdict::NoDifference)) {
-        (true, false, _) => format!("{b} costs less than {a}"),
-        (false, true, _) => format!("{a} costs less than {b}"),
+        (true, false, _) => format!("{b} is cheaper than {a}"),
+        (false, true, _) => format!("{a} is cheaper than {b}"),
         (true, true, _) => format!("{a} or {b}, {decides}"),
         (false, false, true) => format!("{a} and {b} cost the same"),
         (false, false, false) => format!("{a} or {b}, not decided"),
@@ -303,7 +303,7 @@ fn said(all: &[&Saying<'_>]) -> String {
             })
             .collect();
         if !who.is_empty() {
-            parts.push(format!("{name} costs less, by {}", and_joined(&who)));
+            parts.push(format!("{name} is cheaper, by {}", and_joined(&who)));
         }
     }
     if parts.is_empty() {
@@ -419,9 +419,9 @@ mod tests {
         assert_eq!(
             told(&[one, other]),
             [[
-                "A stream: unix costs less than TCP",
+                "A stream: unix is cheaper than TCP",
                 "TCP over unix: 1.2–1.5 × (one); 1.2–1.3 × (other); 3 of 3 decided",
-                "articles: unix costs less, by other ✓; TCP costs less, by one ✗"
+                "articles: unix is cheaper, by other ✓; TCP is cheaper, by one ✗"
             ]]
         );
     }
@@ -433,12 +433,12 @@ mod tests {
         assert_eq!(
             found.iter().map(|[title, ..]| title.as_str()).collect::<Vec<_>>(),
             [
-                "A stream in small blocks: TCP costs less than unix",
-                "A stream in large blocks: unix costs less than TCP"
+                "A stream in small blocks: TCP is cheaper than unix",
+                "A stream in large blocks: unix is cheaper than TCP"
             ]
         );
-        assert_eq!(found[0][2], "articles: TCP costs less, by one ✓");
-        assert_eq!(found[1][2], "articles: TCP costs less, by one ✗");
+        assert_eq!(found[0][2], "articles: TCP is cheaper, by one ✓");
+        assert_eq!(found[1][2], "articles: TCP is cheaper, by one ✗");
     }
 
     #[test]
@@ -448,7 +448,7 @@ mod tests {
         assert!(told(&[pipe("one", "< 1", 0.9), pipe("two", "< 0.8", 0.9)]).is_empty(), "both may be right");
         let found = told(&[pipe("one", "< 1", 0.9), pipe("two", "1.3 to 2", 1.4)]);
         assert_eq!(found[0][0], "A small round trip: pipe or fifo, depends on the programs");
-        assert_eq!(found[0][2], "articles: fifo costs less, by two ✓; pipe costs less, by one ✓");
+        assert_eq!(found[0][2], "articles: fifo is cheaper, by two ✓; pipe is cheaper, by one ✓");
     }
 
     #[test]
@@ -458,7 +458,7 @@ mod tests {
         assert_eq!(
             found.iter().map(|[title, ..]| title.as_str()).collect::<Vec<_>>(),
             [
-                "A round trip: unix costs less than TCP",
+                "A round trip: unix is cheaper than TCP",
                 "A request to a real server: TCP and unix cost the same"
             ]
         );
