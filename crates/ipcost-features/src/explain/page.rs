@@ -217,11 +217,7 @@ mod tests {
             differences: vec![differs],
             causes: vec![cause],
             tried: Some(1),
-            missing: vec![MissingEvidence {
-                what: "a flame graph".to_owned(),
-                reason: "perf is not there".to_owned(),
-                remedy: "install it".to_owned(),
-            }],
+            missing: vec![MissingEvidence::new("a flame graph", "perf is not there", "install it")],
             ..Explanation::default()
         }
     }

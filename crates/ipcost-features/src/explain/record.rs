@@ -397,6 +397,12 @@ pub struct MissingEvidence {
     pub remedy: String,
 }
 
+impl MissingEvidence {
+    pub(super) fn new(what: impl Into<String>, reason: impl ToString, remedy: &str) -> Self {
+        Self { what: what.into(), reason: reason.to_string(), remedy: remedy.to_owned() }
+    }
+}
+
 /// A point between native peers whose settings are the usual ones.
 #[cfg(test)]
 pub(crate) fn usual(pattern: ipcost_model::Pattern, transport: &str, size: u64) -> Point {

@@ -209,16 +209,15 @@ pub fn examine(
         }
     }
     let floors = measured_floors.as_ref();
-    let mut explanation =
-        explain(&outcome, question, &evidence, &machine, floors, missing, about.debug_build);
+    let mut explanation = explain(&outcome, question, &evidence, &machine, floors, about.debug_build);
+    explanation.missing = missing;
     let flames = if asked.flame { flames(&mut explanation, &outcome, &evidence) } else { Vec::new() };
     if asked.trial && outcome.stopped != Stopped::Interrupted {
         let tried = try_remedies(&mut explanation, &outcome.plan, job, lab, interrupt, observer);
         explanation.tried = tried.as_ref().ok().map(|tried| *tried as u32);
         if let Err(error) = tried {
-            let remedy = "measure the cell with its remedy by hand: ipcost explain CELL CELL".to_owned();
-            let (what, reason) = ("remedies".to_owned(), error.to_string());
-            explanation.missing.push(MissingEvidence { what, reason, remedy });
+            let remedy = "measure the cell with its remedy by hand: ipcost explain CELL CELL";
+            explanation.missing.push(MissingEvidence::new("remedies", error, remedy));
         }
     }
     let document = answered(document(outcome, about), &explanation);
@@ -250,11 +249,11 @@ fn flames(
         let baseline = b.as_deref().and_then(drawable);
         match draw(&cell, baseline.as_ref()) {
             Ok(picture) => drawn.push((b.map_or(a.clone(), |b| format!("{a} against {b}")), picture)),
-            Err(error) => failed.push(MissingEvidence {
-                what: format!("a flame graph of {a}"),
-                reason: error.to_string(),
-                remedy: "the rest of the report needs none".to_owned(),
-            }),
+            Err(error) => failed.push(MissingEvidence::new(
+                format!("a flame graph of {a}"),
+                error,
+                "the rest of the report needs none",
+            )),
         }
     }
     explanation.missing.extend(failed);
@@ -279,11 +278,7 @@ fn measured(
 }
 
 fn no_floors(error: &dyn std::error::Error) -> MissingEvidence {
-    MissingEvidence {
-        what: "floors".to_owned(),
-        reason: error.to_string(),
-        remedy: "leave them out with --no-floor".to_owned(),
-    }
+    MissingEvidence::new("floors", error, "leave them out with --no-floor")
 }
 
 fn collect(

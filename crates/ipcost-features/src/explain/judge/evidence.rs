@@ -191,22 +191,20 @@ impl<'a> Collector<'a> {
         match NetNamespace::start(namespace) {
             Ok(made) => {
                 if !made.lost().is_empty() {
-                    missing.push(MissingEvidence {
-                        what: "some network settings".to_owned(),
-                        reason: format!(
-                            "the network was counted in a namespace of its own, where these could not be kept: {}",
-                            made.lost().join(", ")
-                        ),
-                        remedy: "run as root to keep them all; timed batches ran with your own".to_owned(),
-                    });
+                    let reason = format!(
+                        "the network was counted in a namespace of its own, where these could not be kept: {}",
+                        made.lost().join(", ")
+                    );
+                    let remedy = "run as root to keep them all; timed batches ran with your own";
+                    missing.push(MissingEvidence::new("some network settings", reason, remedy));
                 }
                 own = Some(made);
             }
-            Err(error) => missing.push(MissingEvidence {
-                what: "a network of its own".to_owned(),
-                reason: format!("{error}; so other connections of this machine are counted along"),
-                remedy: "run as root, or allow user namespaces".to_owned(),
-            }),
+            Err(error) => missing.push(MissingEvidence::new(
+                "a network of its own",
+                format!("{error}; so other connections of this machine are counted along"),
+                "run as root, or allow user namespaces",
+            )),
         }
         Self { setup, namespace: own, sampled, missing }
     }
@@ -394,8 +392,7 @@ impl<'a> Collector<'a> {
     }
 
     fn miss(&mut self, what: &str, reason: &str, remedy: &str) {
-        let missing =
-            MissingEvidence { what: what.to_owned(), reason: reason.to_owned(), remedy: remedy.to_owned() };
+        let missing = MissingEvidence::new(what, reason, remedy);
         if !self.missing.contains(&missing) {
             self.missing.push(missing);
         }

@@ -37,8 +37,8 @@ use parts::{Estimates, common, division, excludes_zero, parts_of};
 use super::MeasuredFloors;
 use crate::explain::kinds::calls_are_certain;
 use crate::explain::{
-    CountDifference, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation, MissingEvidence,
-    Purpose, SideEvidence, Sides,
+    CountDifference, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation, Purpose,
+    SideEvidence, Sides,
 };
 
 /// In shorter batches, ticks tell user from system time badly. The median of what ticks count is within ln 2 of a tick of
@@ -151,7 +151,6 @@ pub fn explain(
     evidence: &[CellEvidence],
     machine: &ObservedMachine,
     floors: Option<&MeasuredFloors>,
-    missing: Vec<MissingEvidence>,
     debug_build: bool,
 ) -> Explanation {
     let plan = &outcome.plan;
@@ -210,7 +209,7 @@ pub fn explain(
         cells,
         differences,
         twins,
-        missing,
+        missing: Vec::new(),
         warnings: warnings(outcome, question, debug_build).into_iter().chain(left).collect(),
         failure,
     }
