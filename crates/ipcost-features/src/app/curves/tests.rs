@@ -82,7 +82,7 @@ fn a_request_is_a_point_at_its_work_above_the_least_one() {
     // The upper end of the ratio is the lower one of the share.
     assert!(near(lo.unwrap(), 0.07) && near(hi.unwrap(), 0.12), "{request:?}");
     assert_eq!(panel.said, "from 350 µs of work on, less than 5 % is saved");
-    assert_eq!(curves.notes, ["Not drawn: on two cores, where it is open whether PING costs less."]);
+    assert_eq!(curves.notes, ["Not drawn: on two cores, where it is open whether PING is cheaper."]);
 }
 
 #[test]
