@@ -105,7 +105,7 @@ pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ModelError> {
     for (name, peer) in &job.peers {
         check_peer_name(name)?;
         if peer.command.first().is_none_or(String::is_empty) {
-            return Err(ModelError::EmptyCommand(format!("peer \"{name}\"")).into());
+            return Err(ModelError::EmptyCommand(format!("peer \"{name}\"")));
         }
     }
     check_size(&job.cells)?;
