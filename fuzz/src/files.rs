@@ -64,7 +64,7 @@ pub fn trace(bytes: &[u8]) {
     let _ = TraceSummary::of(&String::from_utf8_lossy(bytes));
 }
 
-fn expanded(job: &Job) -> Result<Expanded, ipcost_model::ExpandError> {
+fn expanded(job: &Job) -> Result<Expanded, ipcost_model::ModelError> {
     static TRANSPORTS: OnceLock<Vec<TransportState>> = OnceLock::new();
     let peers = ipcost_foreign::states();
     let offers = Offers {

@@ -9,6 +9,7 @@ use crate::job::NATIVE;
 use crate::options::{OptionKind, OptionValue};
 use crate::pace::{RATE, STAMP_BYTES, THINK};
 use crate::suggest::unknown;
+use crate::text::escaped;
 
 /// What is wrong with a word, an amount, an option, a cell's id, a job or a document; the text names the way out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -53,7 +54,7 @@ pub enum ModelError {
 
     #[error("the name \"{NATIVE}\" is the built-in peer's; give yours another")]
     NativeName,
-    #[error("\"{0}\" cannot name a peer; use letters, digits, - _ and .")]
+    #[error("\"{}\" cannot name a peer; use letters, digits, - _ and .", escaped(.0))]
     PeerName(String),
     #[error("{0:?} cannot name an environment variable; write NAME=VALUE")]
     VariableName(String),
@@ -63,12 +64,15 @@ pub enum ModelError {
         "request \"{0}\" is the content of a file, which only a command line can ask for; write the request itself"
     )]
     RequestOfFile(String),
-    #[error("baseline {0}: floors are not compared with one another; take it out")]
+    #[error("baseline {}: floors are not compared with one another; take it out", escaped(.0))]
     FloorBaseline(String),
     #[error(
         "{0}; give each a command (--a, --b), or other environments, programs or peers (--a-env, --a-exec, --a-peer)"
     )]
     SameArms(&'static str),
+    /// What a job asks for cannot be measured; escaped, as it quotes the job.
+    #[error("{0}")]
+    Job(String),
     /// Settings that exclude each other, or what cannot be set.
     #[error("{0}")]
     Invalid(&'static str),
@@ -99,6 +103,12 @@ pub enum ModelError {
     /// Parts of a document that contradict one another.
     #[error("{0}")]
     Contradiction(&'static str),
+}
+
+impl From<String> for ModelError {
+    fn from(message: String) -> Self {
+        Self::Job(escaped(&message))
+    }
 }
 
 impl ModelError {

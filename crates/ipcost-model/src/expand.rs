@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use derive_more::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::arms::{ArmName, Arms};
 use crate::capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
@@ -18,7 +17,6 @@ use crate::options::choices;
 use crate::options::{OptionKind, OptionName, OptionSpec, OptionValue, Options};
 use crate::pace;
 use crate::suggest::unknown;
-use crate::text::escaped;
 use crate::units::{MAX_SIZE_BYTES, size_text};
 use crate::workload::{Workload, workloads};
 
@@ -97,38 +95,17 @@ pub struct Expanded {
     pub notes: Vec<String>,
 }
 
-/// Why the job cannot be measured as requested.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct ExpandError(pub String);
-
-impl From<ModelError> for ExpandError {
-    fn from(error: ModelError) -> Self {
-        error.to_string().into()
-    }
-}
-
-impl From<String> for ExpandError {
-    fn from(message: String) -> Self {
-        // It may quote the job, which may hold anything.
-        Self(escaped(&message))
-    }
-}
-
 /// Multiplies the lists of a job into cells and groups them into workloads.
-///
-/// # Errors
-/// One line that names the first problem and how to fix it.
-pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
+pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ModelError> {
     if job.cells.is_empty() {
-        return Err("the job has no cells; add a [[cells]] table with at least transport = \"…\""
-            .to_owned()
-            .into());
+        return Err(ModelError::Invalid(
+            "the job has no cells; add a [[cells]] table with at least transport = \"…\"",
+        ));
     }
     for (name, peer) in &job.peers {
         check_peer_name(name)?;
         if peer.command.first().is_none_or(String::is_empty) {
-            return Err(ModelError::EmptyCommand(format!("peer \"{name}\"")).into());
+            return Err(ModelError::EmptyCommand(format!("peer \"{name}\"")));
         }
     }
     check_size(&job.cells)?;
@@ -150,7 +127,7 @@ pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
 }
 
 /// Lists multiply: ten short ones can exceed any machine.
-fn check_size(matrices: &[Matrix]) -> Result<(), ExpandError> {
+fn check_size(matrices: &[Matrix]) -> Result<(), ModelError> {
     let all = matrices.iter().map(Matrix::combinations).fold(0_usize, usize::saturating_add);
     if all > MOST_COMBINATIONS {
         let all = if all == usize::MAX { "too many to count".to_owned() } else { all.to_string() };
@@ -170,11 +147,11 @@ struct Expansion<'a> {
 }
 
 impl Expansion<'_> {
-    fn matrix(&mut self, matrix: &Matrix) -> Result<(), ExpandError> {
+    fn matrix(&mut self, matrix: &Matrix) -> Result<(), ModelError> {
         if matrix.transport.0.is_empty() {
-            return Err("a [[cells]] table names no transport; add transport = [\"unix\", \"tcp\"]"
-                .to_owned()
-                .into());
+            return Err(ModelError::Invalid(
+                "a [[cells]] table names no transport; add transport = [\"unix\", \"tcp\"]",
+            ));
         }
         self.note_options_without_effect(matrix)?;
         for work in matrix.works() {
@@ -184,7 +161,7 @@ impl Expansion<'_> {
     }
 
     /// Adds the floors that the cells need, and gives each cell the parts of its own.
-    fn floors(&mut self) -> Result<(), ExpandError> {
+    fn floors(&mut self) -> Result<(), ModelError> {
         for floor::Needed { transport, size, placement } in floor::needed(&self.cells, self.offers.transports)
         {
             let work = Work { placement, ..Work::new(Pattern::Floor, size) };
@@ -198,7 +175,7 @@ impl Expansion<'_> {
     }
 
     /// The cells of one workload: transports, peers and options multiply.
-    fn rows(&mut self, matrix: &Matrix, work: &Work) -> Result<(), ExpandError> {
+    fn rows(&mut self, matrix: &Matrix, work: &Work) -> Result<(), ModelError> {
         if let Some(lead_in) = matrix.lead_in.filter(|lead_in| *lead_in > LONGEST_LEAD_IN) {
             return Err(format!("a lead_in of {lead_in:?} is too long; give at most 1min").into());
         }
@@ -219,7 +196,7 @@ impl Expansion<'_> {
 
     /// The pairs of client and server that understand each other. The partner of a peer with its own wire format, unless
     /// named, is the peer itself.
-    fn pairs<'m>(&mut self, matrix: &'m Matrix) -> Result<Vec<(&'m str, &'m str)>, ExpandError> {
+    fn pairs<'m>(&mut self, matrix: &'m Matrix) -> Result<Vec<(&'m str, &'m str)>, ModelError> {
         let wire = |name: &str| {
             let built_in = self.offers.peers.iter().find(|state| state.name == name);
             built_in.filter(|_| !self.job.peers.contains_key(name)).and_then(|state| state.wire)
@@ -266,7 +243,7 @@ impl Expansion<'_> {
         server: &str,
         options: Options,
         label: Option<&str>,
-    ) -> Result<PlannedCell, ExpandError> {
+    ) -> Result<PlannedCell, ModelError> {
         let state = self.transport(transport)?;
         self.check_pattern(state.capabilities, work.pattern)?;
         let work = settled(work, state.capabilities);
@@ -301,7 +278,7 @@ impl Expansion<'_> {
     }
 
     /// Whether a transport does a pattern.
-    fn check_pattern(&self, transport: &Capabilities, pattern: Pattern) -> Result<(), ExpandError> {
+    fn check_pattern(&self, transport: &Capabilities, pattern: Pattern) -> Result<(), ModelError> {
         let name = transport.name;
         if !transport.does(pattern) && (pattern == Pattern::Floor || transport.floor.is_some()) {
             return Err(self.no_such_floor(name, pattern).into());
@@ -325,7 +302,7 @@ impl Expansion<'_> {
     }
 
     /// A request is the text that a real server is asked: it has no other size, and needs peers that know such servers.
-    fn check_request(&self, work: &Work, client: &str, server: &str) -> Result<(), ExpandError> {
+    fn check_request(&self, work: &Work, client: &str, server: &str) -> Result<(), ModelError> {
         let Some(request) = &work.request else { return Ok(()) };
         let name = [client, server].into_iter().find(|name| !self.job.peers.contains_key(*name));
         let reason = match (work.pattern, name) {
@@ -362,15 +339,15 @@ impl Expansion<'_> {
         )
     }
 
-    fn transport(&self, name: &str) -> Result<&TransportState, ExpandError> {
+    fn transport(&self, name: &str) -> Result<&TransportState, ModelError> {
         self.offers.transports.iter().find(|state| state.capabilities.name == name).ok_or_else(|| {
-            unknown("transport", name, self.offers.transports.iter().map(|state| state.capabilities.name))
-                .into()
+            let known = self.offers.transports.iter().map(|state| state.capabilities.name);
+            ModelError::unknown("transport", name, known)
         })
     }
 
     /// Why a peer cannot be used here; `None` if it can. The user's own take precedence over the bundled ones.
-    fn why_not_peer(&self, name: &str) -> Result<Option<String>, ExpandError> {
+    fn why_not_peer(&self, name: &str) -> Result<Option<String>, ModelError> {
         if name == NATIVE || self.job.peers.contains_key(name) {
             return Ok(None);
         }
@@ -391,7 +368,7 @@ impl Expansion<'_> {
         matrix: &Matrix,
         transport: &str,
         pattern: Pattern,
-    ) -> Result<Vec<Options>, ExpandError> {
+    ) -> Result<Vec<Options>, ModelError> {
         let state = self.transport(transport)?;
         let mut sets = vec![Options::default()];
         for (name, values) in &matrix.options.0 {
@@ -405,7 +382,7 @@ impl Expansion<'_> {
     }
 
     /// An option that acts on no cell of its matrix is an error; on only some, a note: none is ignored silently.
-    fn note_options_without_effect(&mut self, matrix: &Matrix) -> Result<(), ExpandError> {
+    fn note_options_without_effect(&mut self, matrix: &Matrix) -> Result<(), ModelError> {
         let patterns = matrix.pattern.or(Pattern::Rr);
         for name in matrix.options.0.keys() {
             let mut idle = Vec::new();
@@ -485,10 +462,10 @@ fn row_name(cell: &Point) -> String {
 }
 
 /// Each cell once an arm, A before B.
-fn in_both_arms(cells: Vec<PlannedCell>, job: &Job, arms: &Arms) -> Result<Vec<PlannedCell>, ExpandError> {
+fn in_both_arms(cells: Vec<PlannedCell>, job: &Job, arms: &Arms) -> Result<Vec<PlannedCell>, ModelError> {
     arms.check()?;
     if job.floor || cells.iter().any(|cell| cell.cell.pattern == Pattern::Floor) {
-        return Err("floors are not compared in two arms; take them out".to_owned().into());
+        return Err(ModelError::Invalid("floors are not compared in two arms; take them out"));
     }
     let used = |name: &str| cells.iter().any(|cell| cell.client == name || cell.server == name);
     let peers = [&arms.a, &arms.b].into_iter().flat_map(|arm| arm.peers.keys());
@@ -509,7 +486,7 @@ fn in_both_arms(cells: Vec<PlannedCell>, job: &Job, arms: &Arms) -> Result<Vec<P
 }
 
 /// Makes the job's label, if any, the id; where several cells share it, adds what distinguishes them.
-fn distinguish_labels(cells: &mut [PlannedCell]) -> Result<(), ExpandError> {
+fn distinguish_labels(cells: &mut [PlannedCell]) -> Result<(), ModelError> {
     let labels: Vec<Option<String>> =
         cells.iter().map(|cell| (cell.label != row_name(cell)).then(|| cell.label.clone())).collect();
     let shared = |label: &str| labels.iter().flatten().filter(|other| *other == label).count() > 1;
@@ -551,7 +528,7 @@ fn settled(work: &Work, transport: &Capabilities) -> Work {
     work
 }
 
-fn check_sizes(work: &Work, transport: &Capabilities) -> Result<(), ExpandError> {
+fn check_sizes(work: &Work, transport: &Capabilities) -> Result<(), ModelError> {
     let (concurrency, asks) = (work.concurrency, work.request.is_some());
     let has_size = transport.floor.is_none_or(FloorKind::has_size);
     let has_reply = work.reply > 0 || !matches!(work.pattern, Pattern::Stream | Pattern::Floor);
@@ -582,7 +559,7 @@ fn check_sizes(work: &Work, transport: &Capabilities) -> Result<(), ExpandError>
 }
 
 /// Whether options fit the work and one another.
-fn check_options(work: &Work, transport: &Capabilities, options: &Options) -> Result<(), ExpandError> {
+fn check_options(work: &Work, transport: &Capabilities, options: &Options) -> Result<(), ModelError> {
     let has_newline = options.framing() == Some(choices::Framing::Newline);
     if let Some(working_set) = options.working_set().filter(|bytes| *bytes < work.size) {
         return Err(format!(
@@ -593,18 +570,14 @@ fn check_options(work: &Work, transport: &Capabilities, options: &Options) -> Re
         .into());
     }
     if options.server_buffer().is_some() && !has_newline {
-        return Err(
-            "option server_buffer needs framing=newline; with framing=length the server knows what to read"
-                .to_owned()
-                .into(),
-        );
+        return Err(ModelError::Invalid(
+            "option server_buffer needs framing=newline; with framing=length the server knows what to read",
+        ));
     }
     if options.send_offset().is_some() && options.pipe_send() == Some(choices::PipeSend::Splice) {
-        return Err(
-            "option send_offset places a buffer, and pipe_send=splice sends from a file; take one of them out"
-                .to_owned()
-                .into(),
-        );
+        return Err(ModelError::Invalid(
+            "option send_offset places a buffer, and pipe_send=splice sends from a file; take one of them out",
+        ));
     }
     if transport.delivery == Delivery::Message {
         let message = work.size + u64::from(has_newline);

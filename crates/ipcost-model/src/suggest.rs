@@ -1,6 +1,6 @@
 //! Messages for unknown names, with the nearest known one.
 
-use crate::text::shortened;
+use crate::text::{escaped, shortened};
 
 /// A longer text, in bytes, is not a misspelt name; comparing it takes time.
 const LONGEST_MEANT: usize = 200;
@@ -38,8 +38,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// One line for an unknown name: its kind, the nearest known name, and all known ones unless a long list would hide that name.
 pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let name = shortened(name, MOST_SHOWN);
-    let list = known.clone().into_iter().collect::<Vec<_>>().join(", ");
-    match nearest(&name, known) {
+    let list = escaped(&known.clone().into_iter().collect::<Vec<_>>().join(", "));
+    match nearest(&name, known).map(escaped) {
         Some(near) if list.len() > LONG_LIST => {
             format!("unknown {what} \"{name}\"; did you mean \"{near}\"?")
         }

@@ -16,8 +16,8 @@ use std::io;
 
 use ipcost_foreign::{BuiltIn, Cache, Unavailable};
 use ipcost_model::{
-    Begun, Envelope, ExpandError, Expanded, Job, ModelError, NATIVE, Offers, PeerState, Placement, Plan,
-    Resumed, Samples, ServiceCommand, expand,
+    Begun, Envelope, Expanded, Job, ModelError, NATIVE, Offers, PeerState, Placement, Plan, Resumed, Samples,
+    ServiceCommand, expand,
 };
 use ipcost_sys::SysError;
 use ipcost_sys::interrupt::Interrupt;
@@ -43,15 +43,12 @@ use crate::tracing::TraceSetup;
 /// Why something cannot be measured here.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The job is wrong.
+    /// The job, or a word, an id or an option in it, is wrong.
     #[error(transparent)]
-    Job(#[from] ExpandError),
+    Model(#[from] ModelError),
     /// Its settings are wrong.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A word, an id or an option in it is wrong.
-    #[error(transparent)]
-    Model(#[from] ModelError),
     /// Something else failed; one line.
     #[error("{0}")]
     Failed(String),
