@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn errors_are_one_line() {
-        let error = Cli::try_parse_from(["ipcost", "run", "--transport", "unix"]).unwrap_err();
+        let error = Cli::try_parse_from(["ipcost", "run", "--transprts", "unix"]).unwrap_err();
         let line = one_line(&error.render().to_string());
         assert!(line.contains("--transports") && !line.contains('\n'), "{line}");
     }
