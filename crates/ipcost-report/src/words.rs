@@ -378,9 +378,9 @@ pub fn quantity(metric: Metric) -> &'static str {
 /// How a verdict ends of which only the direction is known.
 pub const AMOUNT_OPEN: &str = "amount open";
 
-/// What something costs less or more: `3.9 µs (3.1–4.4) less`, and `less, amount open` where the amount may be next to nothing.
+/// What something costs less or more: `3.9 µs (3.1–4.4) cheaper`, and `cheaper, amount open` where the amount may be next to nothing.
 pub fn changed(amount: &str, is_less: bool, is_open: bool) -> String {
-    let direction = if is_less { "less" } else { "more" };
+    let direction = if is_less { "cheaper" } else { "more" };
     if is_open { format!("{direction}, {AMOUNT_OPEN}") } else { format!("{amount} {direction}") }
 }
 

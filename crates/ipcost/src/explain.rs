@@ -16,7 +16,7 @@ use ipcost_sys::transport;
 use crate::args::ExplainArgs;
 use crate::exit::{Problem, note, step_printer};
 use crate::finish::{Finished, OwnOutput, RunOutputs, finish};
-use crate::job::{job as job_of, place_as_usual};
+use crate::job::{exact_job as job_of, place_as_usual};
 use crate::measuring::begin_measuring;
 use crate::output::{is_standard_output, write_text};
 use crate::progress::ProgressLine;

@@ -35,10 +35,24 @@ const TRANSFER_BUDGET: Duration = Duration::from_secs(10);
 const TRANSFERS_BUDGET: Duration = Duration::from_secs(20);
 
 /// The job that the command line asks for: a file's, a matrix, or the default suite, with the settings given.
+///
+/// Streams over TCP are measured in other ways, too, on which the answer turns.
 pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job> {
+    job_with(args, transports, beside)
+}
+
+/// The same with the cells that were asked for and no others.
+pub fn exact_job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job> {
+    job_with(args, transports, |_, _| Vec::new())
+}
+
+/// Cells that are measured besides those of a matrix.
+type Besides = fn(&Matrix, &[TransportState]) -> Vec<Matrix>;
+
+fn job_with(args: &RunArgs, transports: &[TransportState], besides: Besides) -> anyhow::Result<Job> {
     let mut job = match &args.job {
         Some(path) => read(path, args.yes || args.plan)?,
-        None => Job { cells: matrices(&args.cells, transports)?, ..Job::default() },
+        None => Job { cells: matrices(&args.cells, transports, besides)?, ..Job::default() },
     };
     for peer in &args.peers {
         let (name, command) = parse_peer(peer)?;
@@ -82,7 +96,7 @@ fn read(path: &Path, yes: bool) -> anyhow::Result<Job> {
     Ok(job)
 }
 
-fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Vec<Matrix>> {
+fn matrices(args: &CellArgs, transports: &[TransportState], besides: Besides) -> anyhow::Result<Vec<Matrix>> {
     let whole = args.matrix()?;
     let suite_transports = || named(transports, |known| known.is_usual_on(OS));
     let has_pace = whole.options.0.keys().any(|name| name.spec().group == OptionGroup::Pace);
@@ -98,7 +112,7 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
         let transport = if whole.transport.is_empty() { all().into() } else { whole.transport.clone() };
         let whole = Matrix { transport, ..whole };
         let streams = whole.pattern.0.contains(&Pattern::Stream);
-        let beside = if streams { beside(&whole, transports) } else { Vec::new() };
+        let beside = if streams { besides(&whole, transports) } else { Vec::new() };
         return Ok([whole].into_iter().chain(beside).collect());
     }
     let chosen = if args.transports.is_empty() { suite_transports() } else { args.transports.clone() };
@@ -120,7 +134,7 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
             transport: transport.into(),
             ..whole.clone()
         };
-        let beside = if pattern == Pattern::Stream { beside(&matrix, transports) } else { Vec::new() };
+        let beside = if pattern == Pattern::Stream { besides(&matrix, transports) } else { Vec::new() };
         [matrix].into_iter().chain(beside)
     };
     Ok(SUITE.into_iter().flat_map(of_suite).filter(|matrix| !matrix.transport.is_empty()).collect())

@@ -1,6 +1,7 @@
 //! `ipcost load`: latency against load, and the load at which it stops working.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
 use ipcost_features::load::{LoadRequest, load};
@@ -8,13 +9,18 @@ use ipcost_model::pace::{RATE, THINK};
 use ipcost_model::{Job, Matrix, Pattern, Size};
 
 use crate::app::{self, ServerUnderLoad};
-use crate::args::{LoadArgs, ServerArgs};
+use crate::args::{LoadArgs, SearchArgs, ServerArgs};
 use crate::exit::Problem;
 use crate::job::{named_command, one_placement};
 use crate::search::search;
 
+/// What a server takes: it is started, looked at and asked over more connections.
+const SERVER_BUDGET: Duration = Duration::from_secs(100);
+
 /// Measures rates over every transport, and shows what was found.
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
+    let usual = if args.app.is_empty() { SearchArgs::BUDGET } else { SERVER_BUDGET };
+    let budget = args.search.budget.unwrap_or(usual);
     let plain = LoadRequest {
         transports: args.transports.clone(),
         pattern: args.pattern,
@@ -27,7 +33,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
         limit_ns: args.limit,
         resolution: args.resolution,
         margin: args.search.margin,
-        budget: Some(args.search.budget),
+        budget: Some(budget),
         seed: args.search.seed,
     };
     let (request, base) = match args.app.as_slice() {
@@ -39,7 +45,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
         [] => (plain, base(args).map_err(Problem::usage)?),
         [app, name] if app == "app" => {
             let ServerUnderLoad { server, request, placement, job } = {
-                let size = (args.concurrency, args.search.budget);
+                let size = (args.concurrency, budget);
                 app::load(name, &args.asked, size, one_placement(args.placement))?
             };
             let transports = job.cells.iter().flat_map(|cell| cell.transport.0.clone()).collect();

@@ -180,7 +180,7 @@ fn check_files(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Re
     if let Some(file) = args.common.outputs.files().find(|file| !is_of_several(file)) {
         ensure!(
             replications.len() == 1,
-            "{} takes one experiment at a time, and these are {}; name one, write --html, --markdown or --json, or write saved runs with ipcost report RUN",
+            "{} takes one experiment at a time, and these are {}; name one, write --html, --markdown or --json, or write saved runs with ipcost show RUN",
             file.display(),
             replications.len()
         );

@@ -52,7 +52,7 @@ pub fn page<'a>(app: &'a App, document: &'a Document) -> Page<'a> {
     let happened = |burst: &&Burst| burst.unix.is_some() || burst.tcp.is_some();
     page.blocks.extend(app.burst.as_ref().filter(happened).map(|burst| met(burst).open()));
     page.notes.extend(limits(app).map(|limit| Paragraph::quiet(limit).into()));
-    page.hint = "ipcost show RUN --wide shows every number.";
+    page.hint = "ipcost show RUN --details shows every number.";
     page
 }
 

@@ -170,12 +170,12 @@ pub(super) fn of_other_side(other: &OtherSide) -> String {
 /// What is known of a load.
 pub(super) fn known(saving: &Saving, margin: f64) -> String {
     let known = match saving.claim() {
-        RowVerdict::Less => "less",
-        RowVerdict::More => "more",
+        RowVerdict::Less => "cheaper",
+        RowVerdict::More => "costs more",
         RowVerdict::Same => return format!("the same within {}", percent(margin)),
         RowVerdict::SameInMedian => SAME_IN_MEDIAN,
         RowVerdict::Open => "open",
-        RowVerdict::Estimate => "an estimate",
+        RowVerdict::Estimate => "too few epochs",
         RowVerdict::Varies => "costs vary",
     };
     match saving.is_amount_open() {

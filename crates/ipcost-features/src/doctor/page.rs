@@ -1,5 +1,6 @@
 //! What was found on a machine as a page: a section a topic, what is good in one line, a sum.
 
+use ipcost_model::units::counted;
 use ipcost_report::page::{Column, FieldValue, Item, Page, Paragraph, Section, Table, Tone};
 use ipcost_report::words::capitalised;
 
@@ -8,7 +9,7 @@ use crate::doctor::{Examination, Finding, State, Topic};
 /// The page; with `all`, everything that was looked at has an entry.
 pub fn page(examination: &Examination, all: bool) -> Page<'static> {
     let tool = &examination.envelope.tool;
-    let mut page = Page::new("What bends results on this machine");
+    let mut page = Page::new("What distorts results on this machine");
     page.about.push(format!("{} {}", tool.name, tool.build()));
     page.about.extend(examination.installed.as_ref().map(|it| format!("installed: {it}")));
     for topic in Topic::ALL {
@@ -96,16 +97,15 @@ fn sum(examination: &Examination) -> String {
         let count = examination.count(state);
         (count > 0).then(|| format!("{} {}", look(state).0, text(count)))
     };
-    let things = |count: usize| if count == 1 { "thing" } else { "things" };
-    let bends = part(State::Bends, &|count| {
-        format!("{count} {} {} results here", things(count), if count == 1 { "bends" } else { "bend" })
+    let distorts = part(State::Bends, &|count| {
+        format!("{count} {} results here", if count == 1 { "thing distorts" } else { "things distort" })
     });
     let rest = [
-        part(State::Missing, &|count| format!("{count} {} missing", if count == 1 { "is" } else { "are" })),
-        part(State::Note, &|count| format!("{count} to take into account")),
-        part(State::Good, &|count| format!("{count} good")),
+        part(State::Missing, &|count| format!("{count} unavailable")),
+        part(State::Note, &|count| counted(count as u64, "note")),
+        part(State::Good, &|count| format!("{count} passed")),
     ];
-    let first = bends.unwrap_or_else(|| "Nothing was found that bends results here".to_owned());
+    let first = distorts.unwrap_or_else(|| "Nothing found distorts results here".to_owned());
     let all: Vec<String> = std::iter::once(first).chain(rest.into_iter().flatten()).collect();
     format!("{}.", all.join(", "))
 }
@@ -255,7 +255,7 @@ mod tests {
         clean.findings.retain(|finding| finding.state == State::Good);
         assert!(
             plain(&page(&clean, false).terminal(false, 80))
-                .ends_with("Nothing was found that bends results here, ✓ 2 good.\n")
+                .contains("\nNothing found distorts results here, ✓ 2 passed.\n")
         );
     }
 }

@@ -7,7 +7,7 @@ use ipcost_report::numbers::ratio;
 use ipcost_report::page::{Block, Page, Paragraph, Section};
 
 use super::account_words::account_sentence;
-use super::sentences::{cell_sentence, difference_sentence, floor_sentence, watched_sentences};
+use super::sentences::{cell_sentence, difference_sentence, floor_sentence, subject, watched_sentences};
 use super::tables::{calls, of_cell, of_pair};
 use super::{ExplainedCell, ExplainedDifference, Explanation, NamedCause, Purpose, Tried};
 
@@ -32,10 +32,11 @@ pub fn page<'a>(explanation: &'a Explanation, document: &'a Document) -> Page<'a
     for cell in &explanation.cells {
         // On two cores it mostly makes the calls that it makes on one.
         if !shown.iter().any(|known| known.label == cell.label && same_calls(known, cell)) {
-            page.blocks.extend(calls(cell).map(Section::open));
+            page.blocks.extend(calls(cell).map(Block::Details));
             shown.push(cell);
         }
     }
+    page.blocks.extend(rejected(explanation));
     page.notes.push(Paragraph::quiet(how(explanation, document)).into());
     page.notes.extend(missing(explanation));
     page
@@ -80,34 +81,51 @@ fn sentences<'a>(explanation: &'a Explanation, pairs: &[ExplainedPair<'a>]) -> V
     said.into_iter().map(|said| Paragraph::plain(said).into()).collect()
 }
 
+/// Whether trying the remedy has shown that it makes the cell slower: then what was seen is no cause of its cost.
+fn is_rejected(cause: &&NamedCause) -> bool {
+    let slower = |tried: &Tried| {
+        tried.ratio.median > 1.0 && matches!(tried.verdict, Verdict::Different | Verdict::Direction)
+    };
+    cause.tried.as_ref().is_some_and(slower)
+}
+
+/// The causes, a line each, with the cells that it holds for.
 fn causes(explanation: &Explanation) -> Block<'_> {
-    if explanation.causes.is_empty() {
-        return Paragraph::plain("None of the causes that have a name here was recognised.").into();
-    }
-    // A cause that holds on one core and on two is told once, as where it weighs more.
-    let mut named: Vec<&NamedCause> = Vec::new();
-    for cause in &explanation.causes {
-        let place =
-            |cause: &NamedCause| explanation.cells.iter().find(|cell| Some(&cell.id) == cause.cell.as_ref());
-        let again = |known: &&&NamedCause| {
-            let alike =
-                known.code == cause.code && known.side == cause.side && known.subject == cause.subject;
-            let labels =
-                place(known).zip(place(cause)).is_some_and(|(a, b)| a.label == b.label && a.id != b.id);
-            alike && labels
+    let mut named: Vec<(&NamedCause, Vec<String>)> = Vec::new();
+    for cause in explanation.causes.iter().filter(|cause| !is_rejected(cause)) {
+        let same = |known: &&mut (&NamedCause, Vec<String>)| {
+            (&known.0.code, known.0.side, &known.0.subject) == (&cause.code, cause.side, &cause.subject)
         };
-        if named.iter().find(again).is_none() {
-            named.push(cause);
+        let cell = explanation.cells.iter().find(|cell| Some(&cell.id) == cause.cell.as_ref());
+        match named.iter_mut().find(same) {
+            Some((_, more)) => more.extend(cell.map(subject)),
+            None => named.push((cause, Vec::new())),
         }
     }
-    let item = |NamedCause { code, sentence, remedy, tried, .. }: &NamedCause| {
+    if named.is_empty() {
+        return Paragraph::plain("None of the causes that have a name here was recognised.").into();
+    }
+    let item = |(NamedCause { code, sentence, remedy, tried, .. }, more): (&NamedCause, Vec<String>)| {
         let tried = tried.as_ref().map_or_else(String::new, tried_text);
-        Paragraph::plain(format!("{code}: {sentence}. What to do: {remedy}.{tried}"))
+        let more = if more.is_empty() { String::new() } else { format!("; the same {}", and_joined(&more)) };
+        Paragraph::plain(format!("{code}: {sentence}{more}. What to do: {remedy}.{tried}"))
     };
     let list = Block::List(named.into_iter().map(item).collect());
     let untried = (explanation.tried == Some(0))
         .then(|| Paragraph::plain("No remedy is an option of this program, so none was tried."));
     Section::new("causes", "Causes").with(list).with_all(untried).open()
+}
+
+/// Remedies that make it slower.
+fn rejected(explanation: &Explanation) -> Option<Block<'_>> {
+    let item = |cause: &NamedCause| {
+        let NamedCause { code, sentence, tried, .. } = cause;
+        let tried = tried.as_ref().map_or_else(String::new, tried_text);
+        Paragraph::plain(format!("{code}: {sentence}.{tried}"))
+    };
+    let list: Vec<Paragraph> = explanation.causes.iter().filter(is_rejected).map(item).collect();
+    let section = Section::new("rejected", "Tried and rejected: these remedies make it slower");
+    (!list.is_empty()).then(|| section.with(Block::List(list)).folded())
 }
 
 /// What a remedy brought.

@@ -96,7 +96,7 @@ pub fn place(placement: Placement) -> Option<&'static str> {
 }
 
 /// A cell as the subject of a sentence.
-fn subject(cell: &ExplainedCell) -> String {
+pub(super) fn subject(cell: &ExplainedCell) -> String {
     match place(cell.placement) {
         Some(place) => format!("{place} {}", cell.label),
         None => cell.label.clone(),

@@ -27,7 +27,7 @@ const MOST_IDS: usize = 4;
 #[derive(Debug, Error)]
 pub enum TrendError {
     /// No run has a figure.
-    #[error("no saved run has a cost of {cell}{near} (ipcost report RUN --csv - shows the ids of cells)")]
+    #[error("no saved run has a cost of {cell}{near} (ipcost show RUN --csv - shows the ids of cells)")]
     NoSuchCell {
         cell: String,
         /// The nearest, if any.

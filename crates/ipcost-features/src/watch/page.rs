@@ -132,7 +132,7 @@ pub fn page(watched: &Watched, whole: bool, chosen: Option<usize>) -> Page<'stat
     let still = watched.conversations.len() - shown.iter().map(|row| row.0.len()).sum::<usize>();
     if still > 0 {
         let text = format!(
-            "{} more in which nothing was seen to move; --wide shows them.",
+            "{} more in which nothing was seen to move; --details shows them.",
             counted(still as u64, "conversation")
         );
         page.blocks.push(Section::new("still", "").with(Paragraph::quiet(text)).open());

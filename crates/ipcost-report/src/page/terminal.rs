@@ -25,7 +25,7 @@ struct TerminalRoom {
 }
 
 impl Page<'_> {
-    /// Draws it in `room` columns of text, with styles as ANSI sequences; with everything, or not. The answer comes last.
+    /// Draws it in `room` columns of text, with styles as ANSI sequences; with everything, or not. The answer comes first.
     pub fn terminal(&self, details: bool, room: usize) -> String {
         let room = TerminalRoom { columns: room, details };
         let mut out = String::new();
@@ -35,7 +35,7 @@ impl Page<'_> {
         for line in &self.about {
             out.push_str(&format!("{}\n", wrapped(&escaped(line), room.columns)));
         }
-        for part in [&self.blocks, &self.answer, &self.notes] {
+        for part in [&self.answer, &self.blocks, &self.notes] {
             let mut drawn = String::new();
             blocks(part, room, &mut drawn);
             if !drawn.is_empty() {

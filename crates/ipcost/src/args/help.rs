@@ -45,12 +45,13 @@ pub fn whole_table() -> Command {
 }
 
 fn decorated(each: fn(&str, Command) -> Command) -> Command {
-    let table = Cli::command().help_template(ROOT).mut_subcommand("show", |command| command.alias("report"));
-    let table =
-        HIDDEN.iter().fold(table, |table, name| table.mut_subcommand(name, |command| command.hide(true)));
+    let table = Cli::command().help_template(ROOT);
     let groups = grouped(&table);
     let table = table.mut_subcommands(|command| {
         let name = command.get_name().to_owned();
+        let command = if HIDDEN.contains(&name.as_str()) { command.hide(true) } else { command };
+        // What it was called when it only converted documents.
+        let command = if name == CONVERTS { command.alias("report") } else { command };
         each(&name, command)
     });
     table.after_help(format!(

@@ -9,6 +9,7 @@ use super::as_typed::transport;
 use super::{SearchArgs, ServerArgs};
 
 #[derive(Debug, Args)]
+#[command(mut_arg("budget", |arg| arg.help("How long it may take [default: 60s; 100s for a server]")))]
 pub struct LoadArgs {
     /// Load a server instead, with the request of ipcost app: app and its name
     #[arg(value_names = ["app", "NAME"], num_args = 1..=2, conflicts_with_all = ["transports", "pattern", "size", "client", "server", "peer", "option"])]

@@ -8,8 +8,17 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use ipcost_report::formats::{FORMATS, Format};
 use ipcost_report::picture::{Background, Chart};
 
+fn charts() -> String {
+    let names: Vec<&str> = Chart::ALL.iter().map(|chart| chart.name()).collect();
+    format!(
+        "What the picture shows: {}; ipcost help formats says what they are [default: cost; of app saving]",
+        names.join(", ")
+    )
+}
+
 /// Where a document goes.
 #[derive(Debug, Clone, Default, Args)]
+#[command(mut_arg("chart", |arg| arg.help(charts())))]
 pub struct OutputArgs {
     /// Show everything on the terminal: rates, processor time and percentiles, and the details of an answer
     #[arg(long, alias = "wide")]
@@ -23,8 +32,7 @@ pub struct OutputArgs {
     /// Write a picture as PNG; - is standard output
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
-    /// What the picture shows: cost, size, forest, throughput, layout, cheapest, claims, saving; ipcost help formats says what they are
-    /// [default: cost; of app saving]
+    // Its help lists every chart.
     #[arg(long, value_name = "CHART")]
     pub chart: Option<Chart>,
     /// What lies behind the picture: white, transparent [default: white]

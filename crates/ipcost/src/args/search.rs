@@ -12,13 +12,18 @@ pub struct SearchArgs {
     /// The relative difference that matters
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
     pub margin: f64,
-    /// How long it may take
-    #[arg(long, alias = "duration", value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
-    pub budget: Duration,
+    /// How long it may take [default: 60s]
+    #[arg(long, alias = "duration", value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Duration>,
     /// The seed of every random order [default: a fresh one, shown with the result]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     // What comes after these would stand under their headings.
     #[command(flatten)]
     pub common: Common,
+}
+
+impl SearchArgs {
+    /// Without a budget of the user's.
+    pub const BUDGET: Duration = Duration::from_secs(60);
 }

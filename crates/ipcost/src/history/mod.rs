@@ -72,7 +72,7 @@ pub fn keep(document: &Document, samples: Option<SamplesFile>) -> Option<String>
         Err(error) => {
             let whole = samples.filter(SamplesFile::is_whole);
             let kept = whole.map_or(String::new(), |samples| {
-                format!("; its samples are in {}, which ipcost report reads", samples.path().display())
+                format!("; its samples are in {}, which ipcost show reads", samples.path().display())
             });
             warn(&format!(
                 "the run could not be saved: {error:#}; IPCOST_DATA_DIR sets another place, --json FILE writes it to a file, --no-save asks for none{kept}"

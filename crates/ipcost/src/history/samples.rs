@@ -208,7 +208,7 @@ pub fn check_same(begun: &Begun, now: &About) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(anyhow!(
-        "run {0} cannot go on: {1}; ipcost report {0} shows what was measured, ipcost run begins another",
+        "run {0} cannot go on: {1}; ipcost show {0} shows what was measured, ipcost run begins another",
         begun.id,
         differs.join(", ")
     ))

@@ -48,7 +48,7 @@ pub fn write(args: &ShowArgs, file: &Path) -> Result<ExitCode, Problem> {
 
 fn check(args: &ShowArgs) -> anyhow::Result<()> {
     let others = args.outputs.files().next().is_some() || args.outputs.details || args.outputs.samples;
-    ensure!(!others, "--otava goes with no other output: run ipcost report again for those");
+    ensure!(!others, "--otava goes with no other output: run ipcost show again for those");
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use ipcost_features::sweep::{SizeRequest, sizes};
 
-use crate::args::SizeSweepArgs;
+use crate::args::{SearchArgs, SizeSweepArgs};
 use crate::exit::Problem;
 use crate::job::one_placement;
 use crate::search::search;
@@ -21,7 +21,7 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
         client: args.client.clone(),
         server: args.server.clone(),
         margin: args.search.margin,
-        budget: args.search.budget,
+        budget: args.search.budget.unwrap_or(SearchArgs::BUDGET),
         seed: args.search.seed,
     };
     search(&args.search, |interrupt, tell, observer| sizes(&request, interrupt, tell, observer))

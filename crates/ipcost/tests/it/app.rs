@@ -509,9 +509,9 @@ fn a_mistake_is_one_line_that_says_what_to_do() {
     };
     refused(&["postgers"], &["unknown server \"postgers\"", "postgres"]);
     refused(&["ngimx"], &["did you mean \"nginx\"?", "known: postgres, mariadb", "valkey"]);
-    refused(&["redis", "--query", "SELECT 1"], &["--command TEXT", "not with --query"]);
+    refused(&["redis", "--query", "SET a b"], &["SET may change data", "--writes"]);
     refused(&["redis", "--tcp", "192.0.2.1:6379"], &["192.0.2.1 is not a loopback address"]);
-    refused(&["redis", "--tcp", "6379"], &["names no host; give HOST:PORT, such as 127.0.0.1:6379"]);
+    refused(&["redis", "--tcp", "1"], &["no server listens at", "127.0.0.1:1"]);
     refused(&["redis", "--unix", "/nowhere/at-all"], &["no server listens at /nowhere/at-all"]);
     refused(&["redis", "--concurrency", "0"], &["--concurrency"]);
     if !installed(&place, &["mariadb"]).is_empty() {

@@ -14,14 +14,14 @@ fn refused(args: &[&str], parts: &[&str]) {
 fn unknown_names_come_with_the_nearest_known_one() {
     refused(&["--transports", "unx"], &["unknown transport \"unx\"", "did you mean \"unix\""]);
     refused(&["--patterns", "strem"], &["unknown pattern \"strem\"", "did you mean \"stream\""]);
-    refused(&["--placement", "apar"], &["did you mean \"apart\""]);
+    refused(&["--placement", "two-core"], &["did you mean \"two-cores\""]);
     refused(&["--option", "tcp_nodlay=true"], &["did you mean \"tcp_nodelay\""]);
     refused(
         &["--transports", "unix", "--client", "nativ"],
         &["unknown peer \"nativ\"", "did you mean \"native\""],
     );
     refused(&["--baseline", "tpc"], &["unknown baseline \"tpc\"", "did you mean \"tcp\""]);
-    refused(&["--transport", "unix"], &["--transports"]);
+    refused(&["--transprts", "unix"], &["--transports"]);
 }
 
 #[test]

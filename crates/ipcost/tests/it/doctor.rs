@@ -114,7 +114,7 @@ fn the_first_lines_name_the_build_and_how_it_was_installed() {
     assert_eq!(
         first,
         format!(
-            "What bends results on this machine\n{version}installed: pip, into the virtual environment [home]/venv"
+            "What distorts results on this machine\n{version}installed: pip, into the virtual environment [home]/venv"
         )
     );
     assert!(!rest.contains("installed: "), "{shown}");

@@ -6,6 +6,7 @@ mod ab;
 mod additions;
 mod app;
 mod app_tools;
+mod as_typed;
 mod bad_input;
 mod benchstat;
 mod browser;
