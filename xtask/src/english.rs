@@ -1,4 +1,4 @@
-//! Habits of English that a pattern can find, in README, docs/, help texts and comments.
+//! Habits of English that a pattern can find, in README, docs/, help texts, messages and comments.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,6 +14,11 @@ const STIFF: [&str; 8] =
 const STIFF_FOR_READERS: [&str; 9] = [
     "beside", "bends", "is told", "are told", "is said", "are said", "what is seen", "what is made",
     "what is measured",
+];
+/// The same for messages, too.
+const STIFF_IN_MESSAGES: [&str; 12] = [
+    "beside", "bends", "bend", "in vain", "plainest", "plainest twin", "can mend", "no part in it",
+    "hangs on", "take into account", "the own", "taken back",
 ];
 /// The longest sentence, in words; in comments, formulas count as words.
 const MOST_WORDS: usize = 40;
@@ -40,6 +45,7 @@ pub fn check() -> Result<()> {
         let found = for_readers(&text);
         wrong.extend(found.into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
     }
+    let stiff = [&STIFF[..], &STIFF_IN_MESSAGES].concat();
     for path in sources()? {
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
@@ -50,6 +56,10 @@ pub fn check() -> Result<()> {
             findings(&said, &STIFF, MOST_WORDS_OF_COMMENTS)
         };
         wrong.extend(found.into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
+        if name.starts_with("crates") && name.contains("/src/") && !name.contains("tests") {
+            let found = findings(&messages(&text), &stiff, usize::MAX);
+            wrong.extend(found.into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
+        }
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
@@ -81,6 +91,24 @@ fn comments(source: &str) -> String {
         text.unwrap_or_default().trim().to_owned()
     };
     source.lines().map(comment).collect::<Vec<_>>().join("\n")
+}
+
+/// The strings of more than one word of a source up to its tests, each in its line.
+fn messages(source: &str) -> String {
+    let source = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let of_line = |line: &str| {
+        let strings = line.split('"').skip(1).step_by(2);
+        let said: Vec<String> =
+            strings.filter(|text| text.trim().contains(' ')).map(without_values).collect();
+        if line.trim_start().starts_with("//") { String::new() } else { said.join(". ") }
+    };
+    source.lines().map(of_line).collect::<Vec<_>>().join("\n")
+}
+
+/// A message without the names of what is written into it, which are code.
+fn without_values(text: &str) -> String {
+    let parts = text.split('{').map(|part| part.split_once('}').map_or(part, |(_, rest)| rest));
+    parts.collect::<Vec<_>>().join("X")
 }
 
 /// What to rewrite in a text that users read.
@@ -183,6 +211,12 @@ mod tests {
         let source = "/// A peer stands\n/// beside it.\nlet beside = 1; // beside\n    // whoever\n";
         let all = for_readers(&comments(source));
         assert_eq!(all, [(1, "\"beside\"".to_owned()), (4, "\"whoever\"".to_owned())]);
+    }
+
+    #[test]
+    fn messages_are_read_without_what_is_written_into_them() {
+        let source = "let text = format!(\"{beside} polls in vain\");\nlet one = \"beside\";\n#[cfg(test)]\n\"a beside b\"";
+        assert_eq!(findings(&messages(source), &STIFF_IN_MESSAGES, 99), [(1, "\"in vain\"".to_owned())]);
     }
 
     #[test]

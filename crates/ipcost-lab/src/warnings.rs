@@ -38,7 +38,7 @@ pub fn unresolved(
     let found = format!("{open} of {of} questions are still open after {}", duration_text(budget));
     let likely = longer.and_then(|longer| Some((longer, longer.budget_s?)));
     let remedy = match likely {
-        _ if mixed => "--placement together,apart separates the two modes and narrows the intervals most; a larger --budget helps, too".to_owned(),
+        _ if mixed => "--placement one-core,two-cores separates the two modes and narrows the intervals most; a larger --budget helps, too".to_owned(),
         Some((LongerRun { open, answers, .. }, budget)) => {
             format!("--budget {budget:.0}s would likely answer {answers} of the {open} contrasts that are open")
         }
@@ -95,7 +95,7 @@ pub fn two_modes(cell: &str, [low, high]: &[Mode; 2], differs: &[String], free: 
         if differs.is_empty() { String::new() } else { format!("; the first has {}", differs.join(" and ")) },
     );
     let remedy = if free {
-        "the scheduler may run the pair on one core or on two: compare with --placement together,apart"
+        "the scheduler may run the pair on one core or on two: compare with --placement one-core,two-cores"
     } else {
         ""
     };
@@ -195,7 +195,7 @@ pub fn below_floor(cell: &str, multiple: f64, free: bool) -> AppliedRule {
             ", so read the multiple as a comparison with a futex, not as the distance from a minimum"
         }
     );
-    let remedy = if free { "compare with --placement together,apart" } else { "" };
+    let remedy = if free { "compare with --placement one-core,two-cores" } else { "" };
     AppliedRule { is_note: !free, ..AppliedRule::new(rules::BELOW_FLOOR, found, remedy) }
 }
 
@@ -231,7 +231,7 @@ pub fn carry_over(cell: &str, ratio: f64) -> AppliedRule {
 /// Batches cost more where the scheduler took the core away more often.
 pub fn preempted(cell: &str, ratio: f64) -> AppliedRule {
     let found = format!(
-        "{cell} {} in batches with more involuntary switches: stop other work on these cores, or pin with --placement apart",
+        "{cell} {} in batches with more involuntary switches: stop other work on these cores, or pin with --placement two-cores",
         by_how_much(ratio, ["costs", "is"])
     );
     AppliedRule::new(rules::INVOLUNTARY_SWITCHES, found, "")

@@ -23,7 +23,7 @@ pub enum ModelError {
     Kilobytes { text: String, number: u64 },
     #[error(transparent)]
     Number(#[from] ParseIntError),
-    #[error("\"{0}\" is more than a century; give what somebody will wait for")]
+    #[error("\"{0}\" is more than a century; give a shorter time")]
     Century(String),
     #[error("\"{0}\" is not UTF-8")]
     NotUtf8(String),

@@ -198,7 +198,7 @@ fn hand_over(cell: &Cell, placement: Placement) -> Result<FloorKind, Without> {
         (Wait::Spin | Wait::Hybrid, Placement::Apart) => Ok(FloorKind::SpinningHandOver),
         (Wait::Spin, Placement::Together) | (Wait::Spin | Wait::Hybrid, Placement::Free) => {
             Err(Without::Reason(
-                "what spins on a shared core hands over when the scheduler lets it; give --placement apart",
+                "what spins on a shared core hands over when the scheduler lets it; give --placement two-cores",
             ))
         }
     }
@@ -442,7 +442,7 @@ mod tests {
         assert_eq!(spinning(&format!("{apart}{spins}")), "2 spinning hand-overs + 4 copies of 64 B");
         let in_place = format!("{apart}{spins}\npayload = \"in-place\"");
         assert_eq!(spinning(&in_place), "2 spinning hand-overs + 2 copies of 64 B");
-        assert!(spinning(&format!("transport = \"ring\"\n{spins}")).contains("--placement apart"));
+        assert!(spinning(&format!("transport = \"ring\"\n{spins}")).contains("--placement two-cores"));
         let socket = "transport = \"unix\"\nplacement = \"apart\"\n[cells.options]\nio = \"spin\"";
         let spinning_socket = "2 spinning hand-overs + 2 system calls + 4 copies of 64 B";
         assert_eq!(spinning(socket), spinning_socket);

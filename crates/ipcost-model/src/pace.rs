@@ -208,7 +208,7 @@ pub(crate) fn fits(cell: &Cell, placement: Placement) -> Result<Option<String>, 
     }
     let spins = cell.options.pacer() == Some(choices::Pacer::Spin) && placement == Placement::Together;
     Ok(spins.then(|| {
-        format!("a spinning sender would keep the server off the one core that both have; give {PACER}=sleep, or --placement apart")
+        format!("a spinning sender would keep the server off the one core that both have; give {PACER}=sleep, or --placement two-cores")
     }))
 }
 

@@ -38,7 +38,7 @@ impl Topology {
             (Placement::Together, [.., last]) => Ok(Some((last[0], last[0]))),
             (Placement::Apart, [.., before, last]) => Ok(Some((last[0], before[0]))),
             (Placement::Apart, _) => Err(SysError::Unsupported(
-                "placement apart needs two physical cores; this machine offers one",
+                "placement two-cores needs two physical cores; this machine offers one",
             )),
         }
     }

@@ -58,7 +58,7 @@ pub fn ask(path: &Path, file: &File, job: &Job, yes: bool) -> anyhow::Result<()>
         };
     }
     check_own(file, path).map_err(|error| {
-        anyhow::anyhow!("{shown} names commands, and nobody can be asked whether to start them: {error}; read it, and give --yes")
+        anyhow::anyhow!("{shown} names commands, and there is no terminal to ask whether to start them: {error}; read it, and give --yes")
     })
 }
 

@@ -180,7 +180,7 @@ pub fn keep_others_out(kind: &ServerKind, admits: bool) -> Result<Others, LabErr
 /// That a server would be open to other users of this machine.
 pub(crate) fn no_network(why: &str, error: &str) -> LabError {
     LabError::Refused(format!(
-        "{why}, and a network of its own cannot be made here ({error}); run as root, allow user namespaces, or give --expose-to-local-users if nobody else uses this machine"
+        "{why}, and a network of its own cannot be made here ({error}); run as root, allow user namespaces, or give --expose-to-local-users if you are the only user of this machine"
     ))
 }
 

@@ -21,7 +21,7 @@ const RATE: f64 = 1000.0;
 /// Which server, and whose.
 pub(super) fn heading(app: &App) -> String {
     let whose = match app.private {
-        Some(Lasts::Epoch) => "a private server, started anew for each epoch",
+        Some(Lasts::Epoch) => "a private server, restarted for each epoch",
         Some(Lasts::Run) => "a private server, one process for the whole run",
         None => "your server, as it runs",
     };

@@ -175,7 +175,7 @@ fn remedied(code: &str, mut cell: Matrix) -> Option<(Matrix, String)> {
         code if code == rules::ONE_CORE.code || code == rules::HAND_OVER.code => {
             let placement = if code == rules::ONE_CORE.code { Placement::Apart } else { Placement::Together };
             cell.placement = vec![placement].into();
-            return Some((cell, format!("placement={placement}")));
+            return Some((cell, format!("placement={}", placement.shown())));
         }
         _ => return None,
     };
@@ -251,7 +251,7 @@ mod tests {
             [
                 ("tcp_nodelay=true", &[1, 3][..]),
                 ("recv_buffer=65536", &[2]),
-                ("placement=apart", &[4]),
+                ("placement=two-cores", &[4]),
                 ("pipe_size=1048576", &[5]),
             ]
         );

@@ -100,7 +100,7 @@ pub fn job(run: &RunSummary) -> String {
         parts.insert(0, kind.clone());
     }
     if run.placements != [Placement::Free] {
-        let names: Vec<String> = run.placements.iter().map(Placement::to_string).collect();
+        let names: Vec<String> = run.placements.iter().map(|known| known.shown().to_owned()).collect();
         parts.push(few(&names, "placements"));
     }
     parts.extend([few(&run.transports, "transports"), sizes(&run.sizes)]);

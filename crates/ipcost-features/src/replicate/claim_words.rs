@@ -63,7 +63,7 @@ pub(super) fn differ(conditions: &[ClaimCondition]) -> bool {
 fn advice(on: &[String]) -> Option<String> {
     let of = |name: &String| match name.as_str() {
         "placement" => Some(
-            "whether your processes share a core decides: pin them (taskset), and measure with --placement together,apart",
+            "whether your processes share a core decides: pin them (taskset), and measure with --placement one-core,two-cores",
         ),
         "tcp_nodelay" => {
             Some("whether TCP_NODELAY is set decides: set it for small messages that must not wait")

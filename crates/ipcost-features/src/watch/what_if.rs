@@ -277,7 +277,7 @@ fn sentences(
         || cells.iter().filter(|cell| cell.transport != present.transport && cell.connects == connects);
     // What is part of something cannot cost more than all of it.
     if let Some(whole) = waits_ns.filter(|ns| *ns <= wall.median) {
-        let beside = if beside_load { " beside the load of these programs" } else { "" };
+        let beside = if beside_load { " while these programs were running" } else { "" };
         let no_answer = format!(
             "{}: {what} took {} over {}{beside}, more than the {} that the client was seen to wait in all: what the hop costs it is not known; measure again when the machine is quiet.",
             between(conversation),
@@ -309,8 +309,7 @@ fn sentences(
         ));
     }
     said.push(match beside_load {
-        true => "It was measured beside the load of these programs, which took processor time meanwhile."
-            .to_owned(),
+        true => "It was measured while these programs were running, which took processor time.".to_owned(),
         false => "It was measured in a quiet moment of these programs.".to_owned(),
     });
     said
@@ -492,17 +491,17 @@ mod tests {
         );
         assert!(
             answer.contains(
-                "Over unix-dgram it costs 0.50 × (0.50–0.50): 5.00 µs (5.00 µs–5.00 µs) less, 12 % of what the client waits"
+                "Over unix-dgram it costs 0.50 × (0.50–0.50): 5.00 µs (5.00 µs–5.00 µs) cheaper, 12 % of what the client waits"
             ),
             "{answer}"
         );
         assert!(answer.contains("in a quiet moment"), "{answer}");
         let none = said(8.0, true);
         assert!(
-            none.contains("took 10.0 µs over udp beside the load of these programs, more than the 8.00 µs"),
+            none.contains("took 10.0 µs over udp while these programs were running, more than the 8.00 µs"),
             "{none}"
         );
-        assert!(none.contains("not known") && !none.contains("µs less"), "{none}");
+        assert!(none.contains("not known") && !none.contains("µs cheaper"), "{none}");
         // How they compare is known, as both are of one run.
         assert!(none.contains("Over unix-dgram it costs 0.50 × (0.50–0.50) of that."), "{none}");
     }
@@ -510,9 +509,9 @@ mod tests {
     #[test]
     fn what_is_open_is_no_saving() {
         let said = sentences(&pair(40.0, true), 1, &cells(0.9, Verdict::Undecided), false).join("\n");
-        assert!(said.contains("whether it differs is open") && !said.contains("less"), "{said}");
+        assert!(said.contains("whether it differs is open") && !said.contains("cheaper"), "{said}");
         let said = sentences(&pair(40.0, true), 1, &cells(0.9, Verdict::Direction), false).join("\n");
-        assert!(said.contains(": less, amount open.") && !said.contains("µs less"), "{said}");
+        assert!(said.contains(": cheaper, amount open.") && !said.contains("µs cheaper"), "{said}");
     }
 
     #[test]

@@ -72,7 +72,7 @@ rules! {
     EVENT_LOOP = "event-loop", "calls that ask which descriptor is ready",
         "A poll before each read is a system call more.",
         "one in 2 operations", [Explain], "Planted by `cargo xtask bench causes`";
-    CONNECT_POLL = "connect-poll", "polls that wait in vain while connecting",
+    CONNECT_POLL = "connect-poll", "polls without result while connecting",
         "Who polls for the wrong event waits until the time given is over.",
         "one in 5 connections", [Explain, Watch], "Planted by `cargo xtask bench causes`";
     MORE_CALLS = "more-calls", "system calls that one cell makes more than another",

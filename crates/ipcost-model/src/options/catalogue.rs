@@ -114,7 +114,7 @@ options! {
         "poisson with rate, constant with think", Pace, ALL,
         "how arrivals or pauses are spread: at random (poisson and exponential are two words for it), drawn from the seed and the same for all cells of a round, or evenly; connections share random arrivals and take turns at even ones, or with in-step all send at once";
     pacer: Choice Pacer { Spin = "spin", Sleep = "sleep" },
-        "spin where the client has a core of its own (placement apart), else sleep", Pace, ALL,
+        "spin where the client has a core of its own (placement two-cores), else sleep", Pace, ALL,
         "how the sender waits for an arrival (rate): it sleeps until shortly before and then spins, which keeps its core busy and is counted apart, or only sleeps and so is late by its own wake-up (native and C peers)";
     pollute: Size,
         "nothing", Pace, ALL,

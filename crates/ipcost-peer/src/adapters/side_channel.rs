@@ -79,7 +79,7 @@ pub struct Words(pub Connection);
 impl Words {
     /// Messages over the accepted channel.
     pub fn over(channels: Vec<Connection>) -> Result<Self, PeerError> {
-        channels.into_iter().next().map(Self).ok_or_else(|| refused("nobody has connected"))
+        channels.into_iter().next().map(Self).ok_or_else(|| refused("no peer has connected"))
     }
 
     /// Messages over the client's side channel. Any user of this machine can connect to such a name.

@@ -212,7 +212,7 @@ fn field(field: &Field, column: &Column) -> String {
 fn class(field: &Field, right: bool) -> &'static str {
     match (field.tone, &field.value) {
         (Tone::Good, _) => "word cheaper",
-        (Tone::Bad, _) => "word dearer",
+        (Tone::Bad, _) => "word worse",
         (Tone::Open, _) => "word open",
         _ if right => "",
         (_, FieldValue::Text(_) | FieldValue::Brief(_) | FieldValue::Empty) => "reason",

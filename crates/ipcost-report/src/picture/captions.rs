@@ -48,7 +48,7 @@ pub fn heading(table: &WorkloadRecord, work: &str, side: Option<usize>) -> Strin
     let work = words::capitalised(work);
     match (side, table.placement) {
         (None, Placement::Free) => work,
-        (None, placement) => format!("{work}, {placement}"),
+        (None, placement) => format!("{work}, {}", placement.shown()),
         (Some(0), _) => format!("{work}, on {cores}"),
         (Some(_), _) => format!("on {cores}"),
     }

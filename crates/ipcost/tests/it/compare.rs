@@ -107,7 +107,7 @@ fn one_run_a_side_says_what_it_assumes() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     assert!(shown.contains("assumed: 5 %") && shown.contains("same on both sides"), "{shown}");
-    assert!(!shown.contains("dearer") && !shown.contains("cheaper"), "{shown}");
+    assert!(!shown.contains("costs more") && !shown.contains("cheaper"), "{shown}");
 }
 
 #[test]

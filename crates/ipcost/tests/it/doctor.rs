@@ -39,7 +39,7 @@ fn findings_are_shown_by_topic_and_summed_up() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     for part in
-        ["Processor\n", "Kernel limits\n", "Network\n", "Tools\n", "open-files: ", "peers: ", " good.\n"]
+        ["Processor\n", "Kernel limits\n", "Network\n", "Tools\n", "open-files: ", "peers: ", " passed.\n"]
     {
         assert!(shown.contains(part), "{part:?} is not in {shown}");
     }
@@ -267,5 +267,5 @@ fn findings_are_written_for_a_bug_report_and_name_no_process_of_others() {
     for written in [&html, &markdown, &csv] {
         assert!(!written.contains("(process "), "{written}");
     }
-    assert!(text(&shown.stdout).contains("take into account") || text(&shown.stdout).contains(" good."));
+    assert!(text(&shown.stdout).contains(" note") || text(&shown.stdout).contains(" passed."));
 }

@@ -259,7 +259,7 @@ fn what_this_machine_cannot_place_is_missing_and_decides_nothing() {
     assert_eq!(
         run["missing"],
         json!([
-            "placement apart needs two physical cores; this machine offers one (rr/socketpair/64/c1/apart)"
+            "placement two-cores needs two physical cores; this machine offers one (rr/socketpair/64/c1/apart)"
         ])
     );
     assert_eq!((&claims[0]["word"], &claims[0]["conditions"]), (&json!("not tested"), &json!([])));

@@ -14,8 +14,10 @@ pub const CHECKS: &[DoctorCheck] = &[
     check(&rules::SYSTEM_CALL_TRACING, |facts| {
         known(facts.permissions.tracing, |works| match (works, facts.permissions.ptrace_scope) {
             (true, _) => CheckResult::good("permitted"),
-            (false, Some(3..)) => CheckResult::missing("kernel.yama.ptrace_scope is 3, so nobody may trace")
-                .advice("it cannot be lowered before the next boot"),
+            (false, Some(3..)) => {
+                CheckResult::missing("kernel.yama.ptrace_scope is 3, so no process may trace another")
+                    .advice("it cannot be lowered before the next boot")
+            }
             (false, Some(2)) => CheckResult::missing("kernel.yama.ptrace_scope is 2, so only root may trace")
                 .command("sysctl -w kernel.yama.ptrace_scope=1"),
             (false, _) => CheckResult::missing("strace is installed and may not trace")

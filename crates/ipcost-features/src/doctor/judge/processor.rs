@@ -22,7 +22,9 @@ pub const CHECKS: &[DoctorCheck] = &[
         match cores {
             0 => Vec::new(),
             1 => CheckResult::note("one physical core")
-                .advice("placement apart cannot be had here; results say nothing of machines with more cores")
+                .advice(
+                    "placement two-cores cannot be had here; results say nothing of machines with more cores",
+                )
                 .into(),
             _ => {
                 CheckResult::good(format!("{cores} cores, {} processors", facts.processor.processors)).into()
@@ -39,7 +41,7 @@ pub const CHECKS: &[DoctorCheck] = &[
         known(facts.processor.smt.as_deref(), |smt| match smt {
             "on" if threads => CheckResult::note("on")
                 .command("echo off > /sys/devices/system/cpu/smt/control")
-                .advice("or tell the two cases apart with --placement together,apart"),
+                .advice("or tell the two cases apart with --placement one-core,two-cores"),
             state => CheckResult::good(state),
         })
     }),
@@ -120,13 +122,13 @@ fn idle_states(facts: &MachineFacts) -> Vec<CheckResult> {
         Some(IdleState { name, latency_us, .. }) if *latency_us > LONG_WAKE_UP_US => {
             CheckResult::bends(format!("{name} takes {latency_us} µs to leave"))
                 .command(format!("cpupower idle-set --disable-by-latency {}", LONG_WAKE_UP_US + 1))
-                .advice("cpupower idle-set --enable-all undoes it; without it, compare with --placement together")
+                .advice("cpupower idle-set --enable-all undoes it; without it, compare with --placement one-core")
                 .into()
         }
         Some(deepest) => CheckResult::good(format!("{} µs at most to leave", deepest.latency_us)).into(),
         None => match (facts.processor.idle_driver.as_deref(), &facts.processor.hypervisor) {
             (Some("none"), Some(_)) => CheckResult::note("an idle processor halts, and the hypervisor has to wake it up")
-                .advice("compare with --placement together, where nobody falls asleep; booted with cpuidle_haltpoll.force=1, the guest waits a while before it halts")
+                .advice("compare with --placement one-core, where neither side sleeps; booted with cpuidle_haltpoll.force=1, the guest waits a while before it halts")
                 .into(),
             (Some("none"), None) => CheckResult::good("none are used").into(),
             _ => Vec::new(),

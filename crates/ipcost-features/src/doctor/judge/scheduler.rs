@@ -38,7 +38,7 @@ pub const CHECKS: &[DoctorCheck] = &[
         known(facts.scheduler.processors_online.filter(|_| allowed > 0), |online| {
             match allowed < online {
                 true => CheckResult::note(format!("{allowed} of {online}")).advice(
-                    "an affinity or a cpuset holds this program to them; placement apart needs two physical cores among them",
+                    "an affinity or a cpuset holds this program to them; placement two-cores needs two physical cores among them",
                 ),
                 false => CheckResult::good(format!("all {online}")),
             }

@@ -132,7 +132,7 @@ type Row = (&'static str, fn(&mut MachineFacts), State, &'static [&'static str])
 
 const ROWS: &[Row] = &[
     ("virtual-machine", |f| f.processor.hypervisor = Some("QEMU".into()), State::Note, &["QEMU"]),
-    ("physical-cores", |f| f.processor.physical_cores = 1, State::Note, &["one", "apart"]),
+    ("physical-cores", |f| f.processor.physical_cores = 1, State::Note, &["one", "two-cores"]),
     (
         "unlike-cores",
         |f| {
@@ -155,7 +155,7 @@ const ROWS: &[Row] = &[
         "smt",
         |f| (f.processor.smt, f.processor.physical_cores) = (Some("on".into()), 2),
         State::Note,
-        &["/smt/control", "--placement together,apart"],
+        &["/smt/control", "--placement one-core,two-cores"],
     ),
     ("smt", |f| f.processor.smt = Some("on".into()), State::Good, &["on"]),
     (
@@ -184,7 +184,7 @@ const ROWS: &[Row] = &[
             (f.processor.idle_driver, f.processor.hypervisor) = (Some("none".into()), Some("yes".into()));
         },
         State::Note,
-        &["halts", "--placement together"],
+        &["halts", "--placement one-core"],
     ),
     (
         "mitigations",

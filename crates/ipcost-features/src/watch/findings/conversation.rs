@@ -372,7 +372,7 @@ impl ConversationFindings<'_> {
         let per_s = process.empty / self.watch.seconds();
         (process.empty >= EMPTY_SHARE * process.calls && per_s >= EMPTY_PER_S).then(|| {
             let text = format!(
-                "{} asks in vain: {} of its calls find nothing, {}",
+                "{} polls without result: {} of its calls return nothing, {}",
                 self.name(is_client),
                 percent(process.empty / process.calls),
                 rate(per_s)

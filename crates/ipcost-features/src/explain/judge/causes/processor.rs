@@ -123,7 +123,7 @@ pub(super) fn one_core(cell: &ExplainedCell, cores: usize, others: f64) -> Optio
             percent(busy.server),
             cores - 1
         );
-        let remedy = "let them run apart: placement=apart, or no pinning at all";
+        let remedy = "let them run apart: placement=two-cores, or no pinning at all";
         cause(rules::ONE_CORE, cell, busy.client.min(busy.server), sentence, remedy)
     })
 }
@@ -145,7 +145,7 @@ pub(super) fn hand_over(facts: &CauseInputs<'_>, difference: &ExplainedDifferenc
             "handing over from one core to another costs {} of waiting an operation: the other core has to be woken",
             nanoseconds(more)
         );
-        cause(rules::HAND_OVER, across, share, sentence, "keep both on one core where they take turns (placement=together), or let the receiver spin")
+        cause(rules::HAND_OVER, across, share, sentence, "keep both on one core where they take turns (placement=one-core), or let the receiver spin")
     })
 }
 
@@ -158,7 +158,7 @@ pub(super) fn idle_wakeups(cell: &ExplainedCell, idle: &[IdleState], ops: u64) -
     let share = (ns / wall).min(waiting.share);
     (share >= LEAST_SHARE).then(|| {
         let sentence = format!("{sentence}; {} of the time is waiting", percent(waiting.share));
-        let remedy = "keep both on one core where they take turns (placement=together), let the receiver spin, or forbid deep idle states while it matters (/dev/cpu_dma_latency, or cpupower idle-set)";
+        let remedy = "keep both on one core where they take turns (placement=one-core), let the receiver spin, or forbid deep idle states while it matters (/dev/cpu_dma_latency, or cpupower idle-set)";
         let found = cause(rules::IDLE_WAKEUPS, cell, share, sentence, remedy);
         NamedCause { ns: Some(share * wall), ..found }
     })
