@@ -190,9 +190,12 @@ fn app(app: &AnsweredRun<App>) -> Result<String> {
 pub fn table_of(app: &AnsweredRun<App>, room: usize, look: impl Fn(&str) -> String) -> Result<String> {
     const TITLE: &str = "What a request costs";
     let shown = look(&page_of_app(app, &app.document).terminal(false, room));
-    let mut lines = shown.lines().skip_while(|line| !line.contains(TITLE)).skip(1);
-    // The names of the columns, and a row each.
-    let table: Vec<&str> = lines.by_ref().take(app.savings.len() + 1).collect();
+    let lines = shown.lines().skip_while(|line| !line.contains(TITLE)).skip(1);
+    // A row may take more than a line; what explains the columns, and where the rest is, comes after the last one.
+    let is_after = |line: &str| {
+        line.is_empty() || ["The columns ", "ipcost "].iter().any(|begin| line.starts_with(begin))
+    };
+    let table: Vec<&str> = lines.take_while(|line| !is_after(line)).collect();
     ensure!(!app.savings.is_empty() && !table.is_empty(), "the document has no table of requests");
     Ok(table.join("\n"))
 }
