@@ -455,7 +455,7 @@ fn row_name(cell: &Point) -> String {
             }
             // A name says by itself what it is.
             value if matches!(option.spec().kind, OptionKind::Name(_)) => name.push_str(&format!(" {value}")),
-            value => name.push_str(&format!(" {option}={value}")),
+            value => name.push_str(&format!(" {option}={}", option.spec().shown(value))),
         }
     }
     name

@@ -244,6 +244,24 @@ mod tests {
     }
 
     #[test]
+    fn values_are_shown_as_people_type_them() {
+        for (name, typed, shown) in [
+            ("server_work", "100us", "100us"),
+            ("server_work", "1500us", "1.5ms"),
+            ("think", "1234567ns", "1234.567us"),
+            ("rate", "5000", "5000/s"),
+            ("pipe_size", "65536", "64KiB"),
+            ("pipe_size", "1000", "1000"),
+            ("io", "poll", "poll"),
+        ] {
+            let spec = OptionName::find(name).unwrap().spec();
+            let value = spec.parse(typed).unwrap();
+            assert_eq!(spec.shown(&value), shown, "{name}");
+            assert_eq!(spec.parse(shown).unwrap(), value, "{name}");
+        }
+    }
+
+    #[test]
     fn an_offset_is_within_a_page_and_aligned_or_random() {
         let mut options = Options::default();
         for value in [OptionValue::Int(0), OptionValue::Int(4095), OptionValue::Text("random".into())] {

@@ -10,7 +10,7 @@ use crate::capabilities::{Capabilities, OptionGroup};
 use crate::cell::Pattern;
 use crate::error::ModelError;
 use crate::layout::PAGE_BYTES;
-use crate::units::{MAX_SIZE_BYTES, parse_rate, parse_size, parse_time_ns, size_text};
+use crate::units::{MAX_SIZE_BYTES, parse_rate, parse_size, parse_time_ns, rate_text, size_text};
 
 /// The kind of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +87,17 @@ fn whole_ns(text: &str) -> Option<u64> {
     (0.0..=LONGEST_NS as f64).contains(&ns).then_some(ns as u64)
 }
 
+/// A time in the largest unit that takes no more than three decimals: `100us`, `1.5ms`, `0`.
+fn typed_time(ns: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let unit = units.into_iter().find(|(unit, _)| ns >= *unit && ns.is_multiple_of(unit / 1_000));
+    match unit {
+        Some((unit, name)) => format!("{}{name}", ns as f64 / unit as f64),
+        None if ns == 0 => "0".to_owned(),
+        None => format!("{ns}ns"),
+    }
+}
+
 /// The highest rate, operations a second.
 pub(crate) const MAX_RATE: u64 = 1_000_000_000;
 
@@ -133,6 +144,18 @@ impl OptionSpec {
         // A client to which nothing arrives waits for no work.
         let is_waited_for = transport.carries_payload || self.name != "server_work";
         on_transport && is_waited_for && self.patterns.contains(&pattern)
+    }
+
+    /// A value as people type it: `100us`, `64KiB`, `5k/s`.
+    pub fn shown(&self, value: &OptionValue) -> String {
+        match (self.kind, value) {
+            (OptionKind::Time(_), OptionValue::Int(ns)) => typed_time(*ns),
+            (OptionKind::Size, OptionValue::Int(bytes)) if *bytes >= 1024 => {
+                size_text(*bytes).trim_end_matches(" B").replace(' ', "")
+            }
+            (OptionKind::Rate, OptionValue::Int(per_s)) => rate_text(*per_s),
+            (_, value) => value.to_string(),
+        }
     }
 
     /// Parses a value as typed in a flag.

@@ -48,7 +48,7 @@ fn table(table: &Table, under: Option<&str>) -> String {
             // An interval belongs to the value before it.
             "" if *width == 2 => name,
             "" => format!("column_{}", place + 1),
-            title => title.replace(" / ", "_over_").replace(' ', "_"),
+            title => title.replace(" / ", "_over_").replace(' ', "_") + unit(fields(place).flatten()),
         };
         let ends: &[&str] = match width {
             3 => &["", "_lo", "_hi"],
@@ -68,6 +68,19 @@ fn table(table: &Table, under: Option<&str>) -> String {
     };
     let rows: String = table.rows.iter().map(row).collect();
     format!("{}\n{rows}", head.join(","))
+}
+
+/// The end of the name of a column that says its unit.
+fn unit<'a>(values: impl Iterator<Item = &'a FieldValue>) -> &'static str {
+    let of = |value: &FieldValue| match value {
+        FieldValue::Cost(_)
+        | FieldValue::CostChange(_)
+        | FieldValue::CostInterval(..)
+        | FieldValue::Duration(_) => Some("_ns"),
+        FieldValue::Size(_) => Some("_bytes"),
+        _ => None,
+    };
+    values.filter_map(of).next().unwrap_or_default()
 }
 
 /// How many fields a value takes.

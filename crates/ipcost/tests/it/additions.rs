@@ -80,7 +80,7 @@ fn to_add_one_thing_is_to_touch_what_the_page_says() {
         ("ipcost-sys/src/transport/twin.rs", transport.replace("name: \"socketpair\"", "name: \"twin\"")),
         &[
             ("ipcost-sys/src/transport/mod.rs", "mod socketpair;", "mod twin;\n"),
-            ("ipcost-sys/src/transport/mod.rs", "    &tcp::Tcp,", "    &twin::Socketpair,\n"),
+            ("ipcost-sys/src/transport/mod.rs", "    &tcp::TCP,", "    &twin::Socketpair,\n"),
         ],
     );
     let server = tree.text("ipcost-peer/src/adapters/app/memcached.rs");

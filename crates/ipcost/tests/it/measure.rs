@@ -131,7 +131,8 @@ fn an_answer_is_given_in_tables_sentences_and_one_line_of_how() {
     ]);
     let shown = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(shown.starts_with("64 B round trip\ntransport "), "{shown}");
+    // The answer comes first.
+    assert!(shown.starts_with("Cheapest\n") && shown.contains("\n\n64 B round trip\ntransport "), "{shown}");
     let footer = shown.replace('\n', " ");
     // Handing nothing to no one costs less than a hundredth of TCP on every machine; the run ends once it is known.
     assert!(shown.contains("\n64 B round trip  any core  null 0.00"), "{shown}");
