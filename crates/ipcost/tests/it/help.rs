@@ -44,6 +44,7 @@ fn of_lists() {
         let shown = help(&["help", list]);
         assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
         assert!(shown.lines().count() > 10, "{shown}");
+        assert!(!shown.contains("over ;"), "{shown}");
     }
     assert_eq!(help(&["help"]), help(&["--help"]));
     assert_eq!(help(&["help", "sweep", "size"]), help(&["sweep", "size", "--help"]));
