@@ -251,8 +251,12 @@ fn list() -> String {
 
 /// What to say of addresses without the name of a server: the program that listens there is taken from the kernel's tables.
 fn which_server(asked: &ServerArgs) -> anyhow::Error {
+    if let Err(error) = given(asked) {
+        return error;
+    }
     let known = KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
-    let Some(tcp) = &asked.tcp else {
+    // Of another machine's ports this one's tables say nothing.
+    let Some(tcp) = asked.tcp.as_ref().filter(|_| !asked.remote) else {
         return anyhow!("name the server first, such as ipcost app redis; there are {known}");
     };
     let port = tcp.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
@@ -271,6 +275,15 @@ fn which_server(asked: &ServerArgs) -> anyhow::Error {
             "{program} listens at {tcp}; name the server whose protocol it answers, such as ipcost app http --tcp {tcp}; there are {known}"
         ),
     }
+}
+
+/// The addresses of a server of the user's own.
+fn given(args: &ServerArgs) -> anyhow::Result<GivenAddress> {
+    let tcp = args.tcp.as_deref().map(|text| ServerAddress::of_host_and_port(&with_host(text), args.remote));
+    Ok(GivenAddress {
+        unix: args.unix.as_deref().map(ServerAddress::of_path).transpose()?,
+        tcp: tcp.transpose()?,
+    })
 }
 
 /// An address as `HOST:PORT`: a port alone is one of this machine.
@@ -314,14 +327,7 @@ fn owners(names: &[String]) -> anyhow::Result<Vec<String>> {
 /// Which server it is and what it is asked, by one client at a time.
 pub(crate) fn asked(named: NamedServer, args: &ServerArgs) -> anyhow::Result<AppRequest> {
     let kind = named.kind;
-    let given = GivenAddress {
-        unix: args.unix.as_deref().map(ServerAddress::of_path).transpose()?,
-        tcp: args
-            .tcp
-            .as_deref()
-            .map(|text| ServerAddress::of_host_and_port(&with_host(text), args.remote))
-            .transpose()?,
-    };
+    let given = given(args)?;
     let login = Login {
         user: args.user.clone(),
         database: args.database.clone(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, ensure};
 use ipcost_features::load::{LoadRequest, load};
 use ipcost_model::pace::{RATE, THINK};
-use ipcost_model::{Job, Matrix, Pattern, Size};
+use ipcost_model::{Job, Matrix, Pattern, Placement, Size};
 
 use crate::app::{self, ServerUnderLoad};
 use crate::args::{LoadArgs, SearchArgs, ServerArgs};
@@ -19,6 +19,7 @@ const SERVER_BUDGET: Duration = Duration::from_secs(100);
 
 /// Measures rates over every transport, and shows what was found.
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
+    let placement = one_placement(args.placement);
     let usual = if args.app.is_empty() { SearchArgs::BUDGET } else { SERVER_BUDGET };
     let budget = args.search.budget.unwrap_or(usual);
     let plain = LoadRequest {
@@ -27,7 +28,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
         size: args.size,
         request: None,
         concurrency: args.concurrency,
-        placement: one_placement(args.placement),
+        placement,
         client: args.client.clone(),
         server: args.server.clone(),
         limit_ns: args.limit,
@@ -42,11 +43,11 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
                 "flags of a server go with app and its name, such as ipcost load app redis --unix PATH";
             return Err(Problem::usage(anyhow!("{reason}")));
         }
-        [] => (plain, base(args).map_err(Problem::usage)?),
+        [] => (plain, base(args, placement).map_err(Problem::usage)?),
         [app, name] if app == "app" => {
             let ServerUnderLoad { server, request, placement, job } = {
                 let size = (args.concurrency, budget);
-                app::load(name, &args.asked, size, one_placement(args.placement))?
+                app::load(name, &args.asked, size, placement)?
             };
             let transports = job.cells.iter().flat_map(|cell| cell.transport.0.clone()).collect();
             let (client, request) = (server.clone(), Some(request));
@@ -63,7 +64,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
 }
 
 /// The load at no rate.
-fn base(args: &LoadArgs) -> anyhow::Result<Job> {
+fn base(args: &LoadArgs, placement: Placement) -> anyhow::Result<Job> {
     ensure!(
         matches!(args.pattern, Pattern::Rr | Pattern::Connect),
         "--pattern takes rr or connect: only they have a latency that ends with an answer"
@@ -84,7 +85,7 @@ fn base(args: &LoadArgs) -> anyhow::Result<Job> {
         transport: args.transports.clone().into(),
         pattern: vec![args.pattern].into(),
         size: vec![Size(args.size)].into(),
-        placement: vec![one_placement(args.placement)].into(),
+        placement: vec![placement].into(),
         client: vec![args.client.clone()].into(),
         server: vec![args.server.clone()].into(),
         options,

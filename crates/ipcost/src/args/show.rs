@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::OutputArgs;
+use super::output::of_documents;
 use crate::redact::Redacting;
 
 /// RUN is a document, - for standard input, an identifier of a saved run or an unmistakable beginning of it, a name that was given
@@ -15,7 +16,7 @@ pub struct ShowArgs {
     #[arg(value_name = "RUN", default_value = "last")]
     pub runs: Vec<String>,
     /// Show nothing but its warnings and notes, in full
-    #[arg(long, conflicts_with_all = ["details", "quiet"])]
+    #[arg(long, conflicts_with_all = of_documents().chain(["details", "quiet", "json", "otava"]))]
     pub warnings: bool,
     /// Show neither progress nor warnings
     #[arg(long, short)]

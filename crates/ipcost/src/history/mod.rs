@@ -28,7 +28,7 @@ pub use samples::{SamplesFile, check_same, is_samples_path};
 use store::{RunFile, Store};
 use summary::Summaries;
 
-use crate::documents::{self};
+use crate::documents;
 use crate::exit::warn;
 
 /// The newest so many saved runs tell how much runs differ: more take time to read, and are of older days.

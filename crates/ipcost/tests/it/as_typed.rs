@@ -63,6 +63,8 @@ fn the_program_at_an_address_is_named() {
     // This program listens, and its name is the test's.
     refused(&["app", "--tcp", &port], &["listens at", "name the server whose protocol it answers"]);
     drop(listener);
+    // What listens here says nothing of another machine.
+    refused(&["app", "--tcp", "192.0.2.1:22"], &["192.0.2.1 is not a loopback address"]);
     refused(&["app", "--tcp", "127.0.0.1:1"], &["no program that you may see listens there"]);
 }
 
@@ -104,6 +106,10 @@ fn flags_that_were_called_otherwise_are_still_taken() {
     let file = place.file("one.json");
     let all = [&run[..], &["--placement", "together", "--wide", "--json", argument(&file)]].concat();
     assert!(place.run(&all).status.success());
+    assert_refused(
+        &place.run(&["show", argument(&file), "--warnings", "--csv", "-"]),
+        &["--warnings", "--csv"],
+    );
     for words in [["report", argument(&file), "--details"], ["show", argument(&file), "--wide"]] {
         let output = place.run(&words);
         assert!(output.status.success() && text(&output.stdout).contains("unix"), "{words:?}");
