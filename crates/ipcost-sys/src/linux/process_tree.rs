@@ -8,7 +8,7 @@ use ipcost_model::Usage;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::process_stat::ProcessStat;
+use crate::process_stat::{self, ProcessStat};
 use crate::system::driven_program;
 
 use super::running::threads_of;
@@ -148,7 +148,7 @@ fn place(processes: &[u32], set: &CpuSet) -> io::Result<()> {
 }
 
 /// The process that listens at a port of loopback, if this user may look: the socket's number from `/proc/net/tcp`, then the process that
-/// has it open. Of several that share it, the first that was started.
+/// has it open. Of several that share it, the one that the others come from.
 pub fn listener_at(port: u16) -> Option<u32> {
     const LISTENS: &str = "0A";
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| fs::read_to_string(path).unwrap_or_default());
@@ -159,18 +159,31 @@ pub fn listener_at(port: u16) -> Option<u32> {
         (u16::from_str_radix(number, 16).ok()? == port).then(|| inode.to_owned())
     })?;
     let link = format!("socket:[{inode}]");
-    let mut holders: Vec<u32> = fs::read_dir("/proc")
-        .ok()?
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-        .filter(|process| {
-            let open = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-            open.filter_map(|entry| fs::read_link(entry.path()).ok())
-                .any(|target| target.to_str() == Some(&link))
-        })
-        .collect();
-    holders.sort_unstable();
-    holders.first().copied()
+    let holds = |process: &u32| {
+        let open = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+        open.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|target| target.to_str() == Some(&link))
+    };
+    let holder = |process| {
+        let stat = ProcessStat::of(process)?;
+        Some(Holder { process, parent: stat.parent, started: stat.started })
+    };
+    origin(&process_stat::all().filter(holds).filter_map(holder).collect::<Vec<_>>())
+}
+
+/// A process that has a socket open.
+struct Holder {
+    process: u32,
+    parent: u32,
+    /// Clock ticks from boot to its start.
+    started: u64,
+}
+
+/// The process that the others come from. Numbers do not tell, since the kernel begins anew after the largest; nor do clock ticks alone,
+/// since a server forks its workers within one.
+fn origin(holders: &[Holder]) -> Option<u32> {
+    let is_a_holder = |process: u32| holders.iter().any(|other| other.process == process);
+    let key = |it: &&Holder| (is_a_holder(it.parent), it.started, it.process);
+    holders.iter().min_by_key(key).map(|it| it.process)
 }
 
 #[cfg(test)]
@@ -242,5 +255,21 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         assert_eq!(listener_at(listener.local_addr().unwrap().port()), Some(std::process::id()));
         assert_eq!(listener_at(1), None);
+    }
+
+    #[test]
+    fn a_master_is_found_whatever_numbers_its_workers_have() {
+        let holders = |all: &[(u32, u32, u64)]| {
+            origin(
+                &all.iter()
+                    .map(|&(process, parent, started)| Holder { process, parent, started })
+                    .collect::<Vec<_>>(),
+            )
+        };
+        // The largest number is 32768, and all were started within one clock tick.
+        assert_eq!(holders(&[(301, 32_767, 9), (302, 32_767, 9), (32_767, 1, 9)]), Some(32_767));
+        // Its parent has left them: the first that was started.
+        assert_eq!(holders(&[(301, 1, 12), (32_767, 1, 9)]), Some(32_767));
+        assert_eq!(holders(&[]), None);
     }
 }

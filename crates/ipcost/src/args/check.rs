@@ -30,8 +30,8 @@ pub struct CheckArgs {
     pub record: Option<PathBuf>,
     /// Compare with these documents, instead of those that claims name as their baseline; several are runs of one build and tell how
     /// much its runs differ
-    #[arg(long, value_name = "DOCUMENT", num_args = 1.., conflicts_with_all = ["record", "fleet"])]
-    pub baseline: Vec<String>,
+    #[arg(long, alias = "baseline", value_name = "DOCUMENT", num_args = 1.., conflicts_with_all = ["record", "fleet"])]
+    pub before: Vec<String>,
     /// How much runs of one build differ here (standard deviation), where fewer than three baselines tell it; without this, from
     /// saved runs of the same claims on this host, or 5%
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, conflicts_with_all = ["record", "fleet"])]

@@ -123,8 +123,8 @@ fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<PreparedCheck> {
         claims.claims.clear();
     }
     let mut notes = Vec::new();
-    if !args.baseline.is_empty() {
-        compare_with(&mut claims, &args.baseline).context(file.clone())?;
+    if !args.before.is_empty() {
+        compare_with(&mut claims, &args.before).context(file.clone())?;
     }
     let (baselines, warnings) = claims::baselines(path, &claims, args.run_to_run)?;
     if let Some(claim) = claims.claims.iter().find(|claim| claim.hosts.is_some()) {
@@ -154,7 +154,7 @@ fn compare_with(claims: &mut ClaimsFile, documents: &[String]) -> anyhow::Result
             count += 1;
         }
     }
-    ensure!(count > 0, "--baseline: no claim compares with a baseline; add baseline = \"FILE\" to one");
+    ensure!(count > 0, "--before: no claim compares with a baseline; add baseline = \"FILE\" to one");
     Ok(())
 }
 

@@ -213,7 +213,7 @@ fn a_baseline_is_recorded_and_compared_with() {
         document["started"] = format!("{year}{}", &started[4..]).into();
         place.write(&format!("bench/{name}.json"), &document.to_string());
     }
-    let three = ["check", "bench/claims.toml", "--baseline", "before.json", "second.json", "third.json"];
+    let three = ["check", "bench/claims.toml", "--before", "before.json", "second.json", "third.json"];
     let output = place.run(&three);
     assert_eq!(status(&output), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
     assert!(text(&output.stdout).contains("from the baselines"), "{}", text(&output.stdout));
