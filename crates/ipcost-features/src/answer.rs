@@ -48,7 +48,7 @@ pub fn whole<'a>(document: &'a Document, answer: Option<&'a dyn Answer>) -> Page
     }
     page.notes.extend(run_page::notes(document, &answer.warnings(document)));
     page.document = Some(document);
-    page
+    page.with_terms()
 }
 
 /// A kind of answers: a line of the registry.

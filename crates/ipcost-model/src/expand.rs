@@ -444,21 +444,27 @@ fn row_name(cell: &Point) -> String {
     if cell.request.is_none() && (client != NATIVE || server != NATIVE) {
         name.push_str(&format!(" {client}→{server}"));
     }
-    let in_title = |option: &OptionSpec| option.name == PIPELINE || option.group == OptionGroup::Pace;
-    for (option, value) in cell.options.iter().filter(|(option, _)| !in_title(option.spec())) {
-        match value {
-            // A switch that is on goes by its name, and `tcp tcp_nodelay` says nothing more than `tcp nodelay`.
-            OptionValue::Bool(true) => {
-                let option = option.spec().name;
-                let prefix = format!("{}_", cell.transport.trim_end_matches('6'));
-                name.push_str(&format!(" {}", option.strip_prefix(&prefix).unwrap_or(option)));
-            }
-            // A name says by itself what it is.
-            value if matches!(option.spec().kind, OptionKind::Name(_)) => name.push_str(&format!(" {value}")),
-            value => name.push_str(&format!(" {option}={}", option.spec().shown(value))),
-        }
+    for word in option_words(&cell.transport, &cell.options) {
+        name.push_str(&format!(" {word}"));
     }
     name
+}
+
+/// What the options of a cell add to the name of its row, a word each: `nodelay`, `writev`, `recv_buffer=64KiB`.
+pub fn option_words<'a>(transport: &'a str, options: &'a Options) -> impl Iterator<Item = String> + 'a {
+    let in_title = |option: &OptionSpec| option.name == PIPELINE || option.group == OptionGroup::Pace;
+    options.iter().filter(move |(option, _)| !in_title(option.spec())).map(move |(option, value)| match value
+    {
+        // A switch that is on goes by its name, and `tcp tcp_nodelay` says nothing more than `tcp nodelay`.
+        OptionValue::Bool(true) => {
+            let option = option.spec().name;
+            let prefix = format!("{}_", transport.trim_end_matches('6'));
+            option.strip_prefix(&prefix).unwrap_or(option).to_owned()
+        }
+        // A name says by itself what it is.
+        value if matches!(option.spec().kind, OptionKind::Name(_)) => value.to_string(),
+        value => format!("{option}={}", option.spec().shown(value)),
+    })
 }
 
 /// Each cell once an arm, A before B.

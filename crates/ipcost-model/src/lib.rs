@@ -65,7 +65,7 @@ pub use document::{
     SCHEMA, Schedule, Stopped, Timing, Tool, Warning,
 };
 pub use error::ModelError;
-pub use expand::{Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
+pub use expand::{Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand, option_words};
 pub use figure::{
     FigureKind, FigurePanel, FigurePlace, FigureSeries, FigureUnit, FigureValue, PublishedFigure,
 };

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use ipcost_model::{ContrastWithin, Document, Pattern, Placement, Ran, RanRecord, Sample, Usage, Verdict};
 use serde_json::{Value, json};
 
+use crate::page::Page;
+
 /// The same with the floors of its round trips.
 pub fn with_floors() -> Document {
     let mut document = serde_json::to_value(document()).expect("a document is plain data");
@@ -292,4 +294,31 @@ pub fn in_sizes() -> Document {
         }
     }
     sizes
+}
+
+/// Looks that no line of a page is wider than the screen, however narrow that is. Commands stay whole, so that they can be copied.
+///
+/// # Panics
+/// If one is.
+#[track_caller]
+pub fn assert_fits(page: &Page<'_>) {
+    for room in [60, 80, 120] {
+        let shown = page.terminal(false, room);
+        let shown = anstream::adapter::strip_str(&shown).to_string();
+        let is_long = |line: &&str| {
+            let line = line.trim_start();
+            let is_whole = line.starts_with("→ ") || !line.contains(' ');
+            line.chars().count() > room && !is_whole
+        };
+        let long: Vec<&str> = shown.lines().filter(is_long).collect();
+        assert!(long.is_empty(), "wider than {room}: {long:#?}");
+    }
+}
+
+/// Gives every cell a name of twice as many letters as most have.
+pub fn with_long_names(mut document: Document) -> Document {
+    for cell in &mut document.cells {
+        cell.label = format!("{} recv_buffer=131072 send_buffer=65536 in a peer", cell.label);
+    }
+    document
 }

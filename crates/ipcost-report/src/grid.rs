@@ -5,7 +5,7 @@ use ipcost_model::escaped;
 use unicode_width::UnicodeWidthStr;
 
 use crate::page::Column;
-use crate::wrap::folded;
+use crate::wrap::{folded, longest_part};
 
 /// The space between columns.
 const GUTTER: usize = 2;
@@ -53,7 +53,7 @@ impl Grid<'_> {
 
     /// Writes it out in at most `room` columns of text, as far as folding titles and cells and leaving out columns allow.
     pub fn render(&self, out: &mut String, room: usize) {
-        let (mut widths, least) = self.widths();
+        let (mut widths, mut least) = self.widths();
         let mut shown = self.shown();
         let total = |widths: &[usize], shown: &[usize]| {
             shown.iter().map(|index| widths[*index] + GUTTER).sum::<usize>().saturating_sub(GUTTER)
@@ -67,6 +67,15 @@ impl Grid<'_> {
             let is_twin = |index: usize| index > 0 && least > 0 && (index - 1) % width == (least - 1) % width;
             let goes = |index: &usize| *index == least || (self.sides > 1 && is_twin(*index));
             shown.retain(|index| !goes(index));
+        }
+        // At last every cell of text takes as many lines as it has words.
+        for index in shown.iter().copied().filter(|index| !self.columns[*index].right) {
+            if total(&least, &shown) <= room {
+                break;
+            }
+            let words = self.rows.iter().map(|row| longest_part(&row[index].0)).max().unwrap_or(0);
+            let titles = longest_part(&escaped(&self.columns[index].title));
+            least[index] = least[index].min(words.max(titles));
         }
         while total(&widths, &shown) > room {
             let folds = |index: &&usize| widths[**index] > least[**index];

@@ -7,7 +7,7 @@ use ipcost_model::{
 };
 
 use crate::numbers::{bounds, rate, ratio, throughput, time};
-use crate::words::{self, escaped};
+use crate::words::{self, RowNames};
 
 /// The longest baseline that is named above a column.
 const MOST_IN_TITLE: usize = 16;
@@ -90,18 +90,20 @@ pub fn titles(document: &Document, table: &WorkloadRecord) -> (String, Option<St
     };
     let baseline = table.baseline.as_deref().and_then(|id| words::cell(document, id));
     let ratio = baseline.map(|baseline| {
-        let short = baseline.label.chars().count() <= MOST_IN_TITLE;
-        format!("× {}", if short { escaped(&baseline.label) } else { "baseline".to_owned() })
+        let name = RowNames::of(document, table).shortened(&baseline.label);
+        let short = name.chars().count() <= MOST_IN_TITLE;
+        format!("× {}", if short { name } else { "baseline".to_owned() })
     });
     (rate.to_owned(), ratio)
 }
 
 /// The rows of a table, in its order.
 pub fn rows<'a>(document: &'a Document, table: &'a WorkloadRecord) -> impl Iterator<Item = CellRow<'a>> {
+    let names = RowNames::of(document, table);
     let winner = table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| &fastest.cell);
     table.cells.iter().filter_map(|id| words::cell(document, id)).map(move |cell| CellRow {
         cell,
-        name: escaped(&cell.label),
+        name: names.shortened(&cell.label),
         cheapest: winner == Some(&cell.id),
         figures: figures(document, table, cell),
     })

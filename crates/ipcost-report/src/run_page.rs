@@ -15,7 +15,7 @@ use crate::picture::{self, Chart};
 use crate::rerun::rerun;
 use crate::rows::{self, CellRow, Standing, Under};
 use crate::summary::{cheapest, footer};
-use crate::words::{self, capitalised};
+use crate::words::{self, RowNames, capitalised};
 
 /// The charts of a run with their titles and how to read them; a page leaves out those that a document has nothing for.
 const CHARTS: [(Chart, &str, &str); 8] = [
@@ -58,7 +58,7 @@ pub fn page(document: &Document) -> Page<'_> {
     page.blocks = measured(document);
     page.notes = std::iter::once(promise(document)).chain(notes(document, &document.warnings)).collect();
     page.document = Some(document);
-    page
+    page.with_terms()
 }
 
 /// The tables and charts of a run, which an answer rests on.
@@ -85,9 +85,10 @@ pub fn chart<'a>(document: &'a Document, chart: Chart, reading: &'static str) ->
     PageFigure::new(reading, draw).named(chart)
 }
 
-/// What the tables promise, and what they rest on.
+/// What the tables promise, and what they rest on: two lines, and a third one where something was in the way.
 pub fn promise(document: &Document) -> Block<'static> {
-    Paragraph::quiet(format!("{}.", footer(document))).into()
+    let paragraphs = footer(document).into_iter().map(Paragraph::quiet);
+    Section::new("", "").with_all(paragraphs).open()
 }
 
 /// How it was measured, where, what distorts it, and how to measure it again.
@@ -157,6 +158,8 @@ fn tables(document: &Document) -> Vec<Block<'static>> {
             [only] => words::workload(only),
             _ => words::work(tables[0]),
         };
+        let shared = RowNames::of(document, tables[0]).shared;
+        let title = [vec![title], shared].concat().join(", ");
         let floors = tables.iter().flat_map(|table| words::floors(document, table));
         let chosen = tables.iter().filter_map(|table| words::chosen(document, table));
         let notes: Vec<String> = floors.chain(chosen).chain(words::paces(document, &tables)).collect();
@@ -179,7 +182,7 @@ fn table(document: &Document, tables: &[&WorkloadRecord]) -> Table {
         tables.iter().map(|table| rows::rows(document, table).collect()).collect();
     let cells = || each.iter().flatten().map(|row| row.cell);
     let measures: BTreeSet<&String> = cells().flat_map(|cell| cell.measures.keys()).collect();
-    let mut columns = vec![Column::text("transport")];
+    let mut columns = vec![Column::text("transport").folded()];
     columns.extend(tables.iter().flat_map(|table| columns_of(document, table, tables.len() > 1, &measures)));
     let width = (columns.len() - 1) / tables.len();
     let mut sides: Vec<_> = each.into_iter().map(Vec::into_iter).collect();
@@ -201,7 +204,7 @@ fn table(document: &Document, tables: &[&WorkloadRecord]) -> Table {
     }
 }
 
-/// The columns of a workload; beside another one, the interval gives way first.
+/// The columns of a workload; where the screen is narrow, the interval gives way last.
 fn columns_of(
     document: &Document,
     table: &WorkloadRecord,
@@ -226,7 +229,7 @@ fn columns_of(
     columns.extend([
         Column::number("× floor"),
         Column::number("").titled(ratio.unwrap_or_else(|| "ratio".to_owned())),
-        if is_beside { interval.dropped(1) } else { interval },
+        interval.dropped(1),
         Column::text("verdict").folded(),
     ]);
     columns
@@ -312,6 +315,9 @@ fn facts(document: &Document) -> Table {
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
+    let promise = words::promise(document) + &words::other_intervals(document);
+    facts.push(("promise".to_owned(), promise));
+    facts.extend(words::unseen(document).map(|text| ("not seen".to_owned(), text)));
     facts.extend(host.more.iter().map(|(name, value)| (name.replace('_', " "), plain(value))));
     let row = |(name, value): (String, String)| {
         vec![Field::from(FieldValue::Name(name)).toned(Tone::Quiet), FieldValue::Text(value).into()]

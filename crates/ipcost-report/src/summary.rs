@@ -5,7 +5,7 @@ use ipcost_model::{ContrastRecord, Document, Fastest, Metric, Pattern, Verdict, 
 
 use crate::numbers::ratio;
 use crate::page::{Column, Field, FieldValue, Page, Section, Table, Tone};
-use crate::words::{self, bounds_text, capitalised, contrast, equals_and_open, escaped, is_beaten, label};
+use crate::words::{self, RowNames, bounds_text, capitalised, contrast, equals_and_open, escaped, is_beaten};
 
 /// Names the second line of a table.
 pub(crate) const IF_IT_SLEEPS: &str = "if it sleeps";
@@ -35,22 +35,22 @@ pub fn summary(document: &Document, room: usize) -> String {
     Page { answer, ..Page::default() }.terminal(false, room)
 }
 
-/// What the answers promise, and what they rest on.
-pub fn footer(document: &Document) -> String {
-    let schedule = &document.schedule;
-    let conditions: String =
-        words::conditions(document).iter().map(|text| format!("{}. ", capitalised(text))).collect();
-    let longer = document.analysis.longer.as_ref().map(|longer| format!("{}. ", words::longer(longer)));
-    let longer = longer.unwrap_or_default();
-    format!(
-        "{}. {conditions}{longer}{} in {}, {}{}; seed {}",
-        capitalised(&words::promise(document)),
-        counted(schedule.epochs, "epoch"),
+/// What the answers promise, and what they rest on, a line each.
+pub fn footer(document: &Document) -> Vec<String> {
+    let promise = capitalised(&words::promise(document));
+    let under = words::congestion(document).map_or_else(String::new, |under| format!(" {under}."));
+    let ended = format!(
+        "{} in {}, {}{}.",
+        counted(document.schedule.epochs, "epoch"),
         words::elapsed(document),
         words::why_stopped(document.stopped),
         words::resumed(document),
-        document.seed
-    )
+    );
+    let longer = document.analysis.longer.as_ref();
+    let open = longer.map_or_else(String::new, |longer| format!(" {}.", words::longer(longer)));
+    let in_the_way = longer.and_then(|longer| longer.in_the_way.as_ref());
+    let in_the_way = in_the_way.map(|what| format!("In the way: {what}."));
+    [format!("{promise}.{under}"), ended + &open].into_iter().chain(in_the_way).collect()
 }
 
 /// The lines of a table; a second one if the cheapest keeps a core busy while it waits.
@@ -167,7 +167,8 @@ pub(crate) fn answer(document: &Document, table: &WorkloadRecord, fastest: Optio
         };
     };
     let Contenders { equal, open, against } = contenders(document, table, fastest);
-    let mut text = named(document, &equal);
+    let names = RowNames::of(document, table);
+    let mut text = named(&names, &equal);
     if equal.len() > 1 {
         let same = match fastest.means_differ {
             true => words::SAME_IN_MEDIAN.to_owned(),
@@ -177,11 +178,11 @@ pub(crate) fn answer(document: &Document, table: &WorkloadRecord, fastest: Optio
     }
     if let Some(against) = against.filter(|against| !equal.contains(&&against.b)) {
         let comma = if equal.len() > 1 { "," } else { "" };
-        let (times, name) = (ratio(against.ratio), label(document, &against.b));
+        let (times, name) = (ratio(against.ratio), names.label(&against.b));
         text.push_str(&format!("{comma} {times} × {name} {}", bounds_text(against)));
     }
     if !open.is_empty() {
-        let open = named(document, &open);
+        let open = named(&names, &open);
         // Of one that may cost less: by how much at most is what choosing the first may lose.
         let known = match (fastest.open_within, fastest.open_cheaper_by) {
             (Some(factor), _) => format!("within {}", words::up(factor - 1.0)),
@@ -192,32 +193,32 @@ pub(crate) fn answer(document: &Document, table: &WorkloadRecord, fastest: Optio
     }
     let next = Some(&fastest.runner_up).filter(|id| fastest.claimed && !equal.contains(id));
     next.map_or(text.clone(), |next| {
-        format!("{text}, then {}", runner_up(document, table, &fastest.cell, next))
+        format!("{text}, then {}", runner_up(&names, table, &fastest.cell, next))
     })
 }
 
 /// The runner-up with its ratio to the baseline, unless it is the baseline; of what and how sure, if nothing said it yet.
-fn runner_up(document: &Document, table: &WorkloadRecord, cheapest: &str, id: &str) -> String {
-    let name = label(document, id);
+fn runner_up(names: &RowNames<'_>, table: &WorkloadRecord, cheapest: &str, id: &str) -> String {
+    let name = names.label(id);
     let is_baseline = table.baseline.as_deref() == Some(id);
-    match compared(document, table, id).filter(|_| !is_baseline) {
+    match compared(names.document, table, id).filter(|_| !is_baseline) {
         // The baseline is the cheapest, so no ratio before says of what this one is.
         Some(known) if known.b == *cheapest => {
-            format!("{name} {} × {} {}", ratio(known.ratio), label(document, cheapest), bounds_text(known))
+            format!("{name} {} × {} {}", ratio(known.ratio), names.label(cheapest), bounds_text(known))
         }
         Some(known) => format!("{name} {}", ratio(known.ratio)),
         None => name,
     }
 }
 
-fn named(document: &Document, ids: &[&String]) -> String {
-    ids.iter().map(|id| name(document, id)).collect::<Vec<_>>().join(", ")
+fn named(names: &RowNames<'_>, ids: &[&String]) -> String {
+    ids.iter().map(|id| name(names, id)).collect::<Vec<_>>().join(", ")
 }
 
 /// The label of a cell; one that keeps a core busy while it waits is marked.
-pub(crate) fn name(document: &Document, id: &str) -> String {
-    let spins = if is_spinning(document, id) { " (spins)" } else { "" };
-    format!("{}{spins}", label(document, id))
+pub(crate) fn name(names: &RowNames<'_>, id: &str) -> String {
+    let spins = if is_spinning(names.document, id) { " (spins)" } else { "" };
+    format!("{}{spins}", names.label(id))
 }
 
 fn is_spinning(document: &Document, id: &str) -> bool {
@@ -289,7 +290,7 @@ mod tests {
         let said = plain(&summary(&document, 200));
         let of =
             |name: &str| said.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{said}"));
-        let first = label(&document, &table.fastest.unwrap().cell).to_string();
+        let first = words::label(&document, &table.fastest.unwrap().cell).to_string();
         assert!(of("long transfers: ").contains(&format!("long transfers: {first} ")), "{said}");
         let bursts = of("bursts: ");
         assert!(bursts.contains(&format!("then {first} 1.56 × tcp (1.25–2.26)")), "{said}");

@@ -2,11 +2,11 @@
 
 pub use ipcost_model::escaped;
 use ipcost_model::pace::Pace;
-use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text, time_text};
+use ipcost_model::units::{duration_of, duration_text, percent, size_text, time_text};
 use ipcost_model::{
     Bound, CellRecord, ContrastRecord, Document, Fastest, FloorRecord, LatencyContrast, LatencyMode,
     LatencySummary, LongerRun, MeanContrast, Metric, Mode, Multiplicity, PaceRecord, Pattern, Percentile,
-    Placement, Ran, RanRecord, SpeaksFirst, Stopped, Verdict, Work, WorkloadRecord, and_joined,
+    Placement, Ran, RanRecord, SpeaksFirst, Stopped, Verdict, Work, WorkloadRecord, and_joined, option_words,
 };
 use ipcost_stats::clopper_pearson;
 
@@ -209,6 +209,47 @@ pub fn chosen(document: &Document, table: &WorkloadRecord) -> Option<String> {
     ))
 }
 
+/// How the rows of a table are called: without the options that all of them have.
+pub struct RowNames<'a> {
+    pub(crate) document: &'a Document,
+    /// Words of options.
+    pub shared: Vec<String>,
+}
+
+impl<'a> RowNames<'a> {
+    pub fn of(document: &'a Document, table: &WorkloadRecord) -> Self {
+        let mut cells = table.cells.iter().filter_map(|id| cell(document, id));
+        let words_of = |record: &'a CellRecord| {
+            let written: Vec<&str> = record.label.split(' ').collect();
+            let all = option_words(&record.cell.transport, &record.cell.options);
+            all.filter(move |word| written.contains(&word.as_str())).collect::<Vec<_>>()
+        };
+        let mut shared = cells.next().map(words_of).unwrap_or_default();
+        let mut others = 0;
+        for other in cells {
+            let own = words_of(other);
+            shared.retain(|word| own.contains(word));
+            others += 1;
+        }
+        Self { document, shared: if others > 0 { shared } else { Vec::new() } }
+    }
+
+    /// The whole names.
+    pub(crate) fn whole(document: &'a Document) -> Self {
+        Self { document, shared: Vec::new() }
+    }
+
+    pub fn label(&self, id: &str) -> String {
+        self.shortened(cell(self.document, id).map_or(id, |cell| &cell.label))
+    }
+
+    /// A label without what all rows have.
+    pub fn shortened(&self, label: &str) -> String {
+        let is_own = |word: &&str| !self.shared.iter().any(|shared| shared == word);
+        escaped(&label.split(' ').filter(is_own).collect::<Vec<_>>().join(" "))
+    }
+}
+
 /// The tables of a document; those of the same work on one core and on two, with the same rows, side by side.
 pub fn strata(document: &Document) -> Vec<Vec<&WorkloadRecord>> {
     let labels = |table: &WorkloadRecord| -> Vec<String> {
@@ -345,19 +386,17 @@ pub fn congestion(document: &Document) -> Option<String> {
     match (usual.as_slice(), asked.as_slice()) {
         ([], []) => None,
         ([], asked) => Some(format!("TCP under {}", listed(asked))),
-        (["cubic"], []) if streams => Some("TCP under cubic; bbr was not measured".to_owned()),
+        (["cubic"], []) if streams => Some("TCP under cubic, bbr not measured".to_owned()),
         (usual, []) if streams && *usual != ["cubic"] => {
-            Some(format!("TCP under {}; cubic, which most machines use, was not measured", listed(usual)))
+            Some(format!("TCP under {}, cubic not measured", listed(usual)))
         }
         (usual, []) => Some(format!("TCP under {}", listed(usual))),
-        (usual, asked) => {
-            Some(format!("TCP under {}, or {} where a row says so", listed(usual), listed(asked)))
-        }
+        (usual, asked) => Some(format!("TCP under {}, {} where named", listed(usual), listed(asked))),
     }
 }
 
 /// How rare slow starts may be that no epoch of a contrast has met that is called the same.
-fn unseen(document: &Document) -> Option<String> {
+pub fn unseen(document: &Document) -> Option<String> {
     let same =
         document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall && contrast.is_same());
     let share = same
@@ -429,41 +468,39 @@ pub fn promise(document: &Document) -> String {
     let alpha = document.analysis.alpha;
     match document.analysis.multiplicity {
         Multiplicity::Headline => {
-            let certain = percent(1.0 - alpha);
-            format!(
-                "in {certain} of such runs every interval of a median is right; means and percentiles have {certain} each of their own"
-            )
+            format!("in {} of such runs every interval of a median is right", percent(1.0 - alpha))
         }
-        Multiplicity::Explored => {
-            format!("on average at most {} of these verdicts are wrong", percent(alpha))
-        }
+        Multiplicity::Explored => format!("on average at most {} of verdicts are wrong", percent(alpha)),
     }
 }
 
-/// What is open, and what a longer run would likely answer.
-pub fn longer(longer: &LongerRun) -> String {
-    let LongerRun { open, answers, budget_s, ref in_the_way } = *longer;
-    let in_the_way = in_the_way.as_ref().map_or_else(String::new, |what| format!(". In the way: {what}"));
-    let is_open =
-        |open: u32| format!("{} {} open", counted(open, "contrast"), if open == 1 { "is" } else { "are" });
-    match budget_s {
-        Some(seconds) => {
-            let which = if answers == open {
-                (if open == 1 { "it" } else { "them all" }).to_owned()
-            } else {
-                format!("{answers} of them")
-            };
-            format!(
-                "{}; --budget {seconds:.0}s would likely answer {which}{in_the_way}",
-                capitalised(&is_open(open))
-            )
+/// What is promised of intervals that are not of medians.
+pub fn other_intervals(document: &Document) -> String {
+    let certain = percent(1.0 - document.analysis.alpha);
+    match document.analysis.multiplicity {
+        Multiplicity::Headline => {
+            format!("; those of means and percentiles are, each by itself, in {certain}")
         }
-        None => format!(
-            "{}; how much longer {} would take cannot be told{in_the_way}",
-            capitalised(&is_open(open)),
-            if open == 1 { "it" } else { "they" }
-        ),
+        Multiplicity::Explored => String::new(),
     }
+}
+
+/// How many verdicts are open, and what a longer run would likely answer.
+pub fn longer(longer: &LongerRun) -> String {
+    let LongerRun { open, answers, budget_s, .. } = *longer;
+    let Some(seconds) = budget_s else {
+        return format!(
+            "{open} open: how much longer {} would take is not known",
+            if open == 1 { "it" } else { "they" }
+        );
+    };
+    let which = match (answers == open, open) {
+        (true, 1) => "it".to_owned(),
+        (true, 2) => "both".to_owned(),
+        (true, _) => "them all".to_owned(),
+        (false, _) => format!("{answers} of them"),
+    };
+    format!("{open} open: --budget {seconds:.0}s would likely answer {which}")
 }
 
 /// Why a run ended.
@@ -578,13 +615,10 @@ mod tests {
     #[test]
     fn what_a_longer_run_answers_is_said_of_one_and_of_many() {
         let told = |open, answers, budget_s| longer(&LongerRun { open, answers, budget_s, in_the_way: None });
-        assert_eq!(told(1, 1, Some(70.0)), "1 contrast is open; --budget 70s would likely answer it");
-        assert_eq!(told(3, 3, Some(70.0)), "3 contrasts are open; --budget 70s would likely answer them all");
-        assert_eq!(
-            told(3, 2, Some(180.0)),
-            "3 contrasts are open; --budget 180s would likely answer 2 of them"
-        );
-        assert_eq!(told(2, 0, None), "2 contrasts are open; how much longer they would take cannot be told");
+        assert_eq!(told(1, 1, Some(70.0)), "1 open: --budget 70s would likely answer it");
+        assert_eq!(told(3, 3, Some(70.0)), "3 open: --budget 70s would likely answer them all");
+        assert_eq!(told(3, 2, Some(180.0)), "3 open: --budget 180s would likely answer 2 of them");
+        assert_eq!(told(2, 0, None), "2 open: how much longer they would take is not known");
     }
 
     #[test]
@@ -597,9 +631,9 @@ mod tests {
         assert_eq!(of(&document).as_deref(), Some("TCP under bbr\\u{1b}[31m"));
         document.cells[tcp].pattern = Pattern::Stream;
         document.cells[tcp].congestion = Some("bbr".to_owned());
-        assert!(of(&document).unwrap().contains("cubic, which most machines use, was not measured"));
+        assert!(of(&document).unwrap().contains("cubic not measured"));
         document.cells[tcp].congestion = Some("cubic".to_owned());
-        assert_eq!(of(&document).as_deref(), Some("TCP under cubic; bbr was not measured"));
+        assert_eq!(of(&document).as_deref(), Some("TCP under cubic, bbr not measured"));
     }
 
     #[test]

@@ -27,6 +27,11 @@ pub fn folded(text: &str, width: usize) -> Vec<String> {
     textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
 }
 
+/// How wide the longest part of a text is that [`folded`] does not break.
+pub fn longest_part(text: &str) -> usize {
+    parts(text).map(|part| part.trim_end().width()).max().unwrap_or(0)
+}
+
 /// Where a text may be broken; a number keeps its unit.
 fn parts(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let is_break = |at: &usize| {

@@ -185,6 +185,7 @@ pub(crate) mod tests {
     fn every_claim_has_its_figures_and_what_to_do_and_the_sum_comes_last() {
         let (check, document) = (fixture(), fixture::document());
         let view = check.view(&document);
+        fixture::assert_fits(&page(&view));
         let shown = page(&view).terminal(false, 100);
         insta::assert_snapshot!("terminal", anstream::adapter::strip_str(&shown).to_string());
         insta::assert_snapshot!("markdown", page(&view).markdown());

@@ -140,6 +140,7 @@ fn data(examination: &Examination) -> Table {
 mod tests {
     use ipcost_model::{Envelope, Host, Tool};
 
+    use ipcost_report::fixture;
     use unicode_width::UnicodeWidthStr;
 
     use super::*;
@@ -206,6 +207,8 @@ mod tests {
 
     #[test]
     fn what_bends_comes_first_and_what_is_good_is_short() {
+        fixture::assert_fits(&page(&examination(), false));
+        fixture::assert_fits(&page(&examination(), true));
         insta::assert_snapshot!(plain(&page(&examination(), false).terminal(false, 72)));
     }
 

@@ -138,7 +138,10 @@ fn tried_text(tried: &Tried) -> String {
             format!(" Tried: {setting} changes the median by no more than the margin{around}.")
         }
         Verdict::Undecided if lo.is_none() => {
-            format!(" Tried: with {setting} it costs about {} × (an estimate).", ratio(median))
+            format!(
+                " Tried: with {setting} it costs about {} × (from too few epochs for an interval).",
+                ratio(median)
+            )
         }
         Verdict::Undecided => format!(" Tried: what {setting} brings is open, {} ×{around}.", ratio(median)),
         Verdict::Different | Verdict::Direction if median > 1.0 => {
@@ -244,6 +247,7 @@ mod tests {
     fn a_difference_is_tables_then_sentences_and_causes() {
         let (explanation, document) = (explanation(), fixture::document());
         let page = page(&explanation, &document);
+        fixture::assert_fits(&page);
         insta::assert_snapshot!("terminal", anstream::adapter::strip_str(&page.terminal(false, 100)));
         insta::assert_snapshot!("csv", page.csv());
     }
@@ -257,6 +261,7 @@ mod tests {
         alone.cells.remove(0);
         let document = fixture::document();
         let page = page(&alone, &document);
+        fixture::assert_fits(&page);
         insta::assert_snapshot!("alone", anstream::adapter::strip_str(&page.terminal(false, 100)));
     }
 }

@@ -207,6 +207,7 @@ mod tests {
     #[test]
     fn a_line_a_run() {
         let (list, ages) = list();
+        fixture::assert_fits(&page(&list, &ages));
         let shown = page(&list, &ages).terminal(false, usize::MAX);
         insta::assert_snapshot!(anstream::adapter::strip_str(&shown).to_string());
         assert!(shown.contains("before \\u{1b}[31m"), "nothing raw from outside");

@@ -133,8 +133,8 @@ fn table(claim: &ReplicatedClaim, runs: &[ReplicatedRun]) -> Option<Table> {
     let mut titles = vec![Column::text(""), Column::text("")];
     titles.extend(has_published.then(|| Column::number("article")));
     let under = |(index, under): (usize, &Under)| {
-        // What sets two things at once goes first where there is no room.
-        let rank = if under.sets.len() > 1 { 1 + index as u8 } else { 0 };
+        // What sets two things at once goes first where there is no room; the first condition stays.
+        let rank = if under.sets.len() > 1 { 2 + index as u8 } else { index.min(1) as u8 };
         Column::number("").titled(shown_under(under)).dropped(rank)
     };
     titles.extend(columns.iter().enumerate().map(under));
@@ -371,6 +371,7 @@ mod tests {
     #[test]
     fn five_articles_are_told_in_a_line_a_claim_and_a_screen() {
         let records = five();
+        fixture::assert_fits(&overview(&records));
         let shown = overview(&records).terminal(false, LINE);
         let shown = anstream::adapter::strip_str(&shown).to_string();
         insta::assert_snapshot!("five", shown);
@@ -386,6 +387,7 @@ mod tests {
         let plain =
             |page: Page<'_>, room| anstream::adapter::strip_str(&page.terminal(false, room)).to_string();
         for record in &five() {
+            fixture::assert_fits(&page(record, &record.document));
             insta::assert_snapshot!(
                 format!("table-{}", record.id),
                 plain(page(record, &record.document), LINE)
@@ -462,6 +464,7 @@ mod tests {
             |page: Page<'_>, details| anstream::adapter::strip_str(&page.terminal(details, 100)).to_string();
         let record = AnsweredRun { document: fixture::document(), answer: record };
         let page = || page(&record, &record.document);
+        fixture::assert_fits(&page());
         insta::assert_snapshot!("brief", plain(page(), false));
         insta::assert_snapshot!("whole", plain(page(), true));
         insta::assert_snapshot!("markdown", page().markdown());

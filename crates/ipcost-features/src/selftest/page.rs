@@ -109,6 +109,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use ipcost_model::{Envelope, Host, Tool};
+    use ipcost_report::fixture;
 
     use super::*;
     use crate::selftest::SELFTEST_SCHEMA;
@@ -148,6 +149,7 @@ mod tests {
                 hi: Some(1.066),
             }],
         };
+        fixture::assert_fits(&page(&test));
         let kept = anstream::adapter::strip_str(&page(&test).terminal(false, usize::MAX)).to_string();
         insta::assert_snapshot!(kept);
         test.rates.push(rate("x", 9, 72, Promise::Broken));

@@ -296,7 +296,7 @@ fn columns() -> [Column; 11] {
         Column::text("client").folded(),
         Column::text("server").folded(),
         Column::text("over").folded(),
-        Column::number("open"),
+        Column::number("open").dropped(1),
         Column::number("new").dropped(2),
         Column::number("there"),
         Column::number("back"),

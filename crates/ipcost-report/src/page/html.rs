@@ -86,8 +86,11 @@ fn block(block: &Block<'_>) -> String {
             let entries = entries.iter().map(|said| format!("<li>{}</li>\n", text(&said.text)));
             format!("<ul class=\"verdicts\">\n{}</ul>\n", entries.collect::<String>())
         }
-        Block::Table(inner) if inner.folded.is_empty() => inner.html(),
-        Block::Table(inner) => folded(inner.folded, &inner.html()),
+        Block::Table(inner) => {
+            let terms = if inner.terms.is_empty() { String::new() } else { note(&inner.terms) };
+            let body = inner.html() + &terms;
+            if inner.folded.is_empty() { body } else { folded(inner.folded, &body) }
+        }
         Block::Figure(figure) => match (figure.draw)(Frame::Page) {
             Ok(picture) => {
                 let reading = if figure.reading.is_empty() { String::new() } else { note(&figure.reading) };

@@ -46,7 +46,10 @@ fn blocks(all: &[Block<'_>], level: usize, out: &mut String) {
                 let entries: String = entries.iter().map(|said| format!("- {}\n", paragraph(said))).collect();
                 add(out, &entries);
             }
-            Block::Table(inner) => add(out, &table(inner)),
+            Block::Table(inner) => {
+                add(out, &table(inner));
+                add(out, &format!("{}\n", text(&inner.terms)).trim_start());
+            }
             Block::Claim(inner) => add(out, &claim(inner)),
             Block::Item(inner) => add(out, &item(inner)),
             Block::Code(inner) => add(out, &block(inner.language, &inner.text)),

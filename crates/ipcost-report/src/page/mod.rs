@@ -6,6 +6,7 @@ mod csv;
 mod html;
 mod markdown;
 mod terminal;
+mod terms;
 #[cfg(test)]
 mod tests;
 
@@ -183,6 +184,8 @@ pub struct Table {
     pub sides: usize,
     /// Under which words a page in HTML folds it away, such as beneath a chart that shows the same; none where it does not.
     pub folded: &'static str,
+    /// What words of its fields mean, in a line below it.
+    pub terms: String,
 }
 
 /// A column of a table.

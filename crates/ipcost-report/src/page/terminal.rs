@@ -168,6 +168,7 @@ fn table(table: &Table, room: TerminalRoom, out: &mut String) {
                 out.push_str(if number > 0 { "\n" } else { "" });
                 self::table(side, room, out);
             }
+            terms(table, room, out);
             return;
         }
     }
@@ -183,6 +184,13 @@ fn table(table: &Table, room: TerminalRoom, out: &mut String) {
         let more =
             ipcost_model::units::counted((table.rows.len() - most) as u64, &format!("more {}", table.rest));
         out.push_str(&format!("… and {more}\n"));
+    }
+    terms(table, room, out);
+}
+
+fn terms(table: &Table, room: TerminalRoom, out: &mut String) {
+    if !table.terms.is_empty() {
+        paragraph(&Paragraph::quiet(&table.terms), room, out);
     }
 }
 

@@ -46,6 +46,35 @@ fn a_narrow_terminal_loses_the_least_important_columns() {
 }
 
 #[test]
+fn no_line_is_wider_than_the_screen() {
+    for document in [
+        fixture::document(),
+        fixture::with_floors(),
+        fixture::scheduled(),
+        fixture::in_sizes(),
+        fixture::on_one_core_and_on_two(),
+    ] {
+        fixture::assert_fits(&page(&document));
+        fixture::assert_fits(&page(&fixture::with_long_names(document)));
+    }
+}
+
+#[test]
+fn options_that_all_rows_have_are_in_the_title() {
+    let mut document = fixture::on_one_core_and_on_two();
+    for cell in &mut document.cells {
+        let join = if cell.transport == "tcp" { "writev" } else { "more" };
+        let options = serde_json::json!({"so_rcvbuf": 65_536, "join": join});
+        cell.cell.options = serde_json::from_value(options).unwrap();
+        let words: Vec<String> = ipcost_model::option_words(&cell.transport, &cell.cell.options).collect();
+        cell.label = format!("{} {}", cell.label, words.join(" "));
+    }
+    let shown = shown(&document, false, 120);
+    insta::assert_snapshot!(shown);
+    assert!(document.cells[0].label.contains("so_rcvbuf=64KiB"), "{}", document.cells[0].label);
+}
+
+#[test]
 fn one_core_and_two_stand_side_by_side_where_they_fit() {
     let document = fixture::on_one_core_and_on_two();
     insta::assert_snapshot!("wide", shown(&document, false, usize::MAX));
@@ -76,7 +105,8 @@ fn from_which_epoch_on_a_ratio_counts_stands_below_its_row() {
 fn while_it_runs_the_tables_are_shown_where_they_fit_and_else_what_is_open() {
     let document = fixture::on_one_core_and_on_two();
     let tables = so_far(&document, 120, 60);
-    assert!(page(&document).terminal(false, 120).contains(tables.trim_end()), "the tables as in the end");
+    let at_the_end = page(&document).terminal(false, 120);
+    assert!(tables.lines().all(|line| at_the_end.contains(line)), "the tables as in the end: {tables}");
     let brief = plain(&so_far(&document, 72, 6));
     insta::assert_snapshot!(brief);
     assert!(brief.lines().count() <= 6 && brief.lines().all(|line| line.width() <= 72), "{brief}");

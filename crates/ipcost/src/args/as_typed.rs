@@ -2,7 +2,10 @@
 
 use std::ffi::OsString;
 
+use clap::{Arg, Command};
 use ipcost_features::app::find_named;
+use ipcost_model::units::parse_size;
+use ipcost_model::{OptionName, Pattern, Placement};
 use ipcost_sys::transport;
 
 /// Other names of transports.
@@ -34,6 +37,18 @@ fn names_transports(word: &str) -> bool {
     word.split(',').all(is_one)
 }
 
+/// Flags of lists, and what a further word of the list looks like: no word that stands for anything else does.
+const LISTS: [(&[&str], fn(&str) -> bool); 5] = [
+    (&["--transports", "--transport"], names_transports),
+    (&["--patterns", "--pattern"], |word| word.parse::<Pattern>().is_ok()),
+    (&["--sizes", "--size", "--replies", "--reply"], |word| parse_size(word).is_ok()),
+    (&["--placement"], |word| word.parse::<Placement>().is_ok()),
+    (&["--concurrency"], |word| word.parse::<u32>().is_ok()),
+];
+
+/// What people write between two things that they compare.
+const BETWEEN: [&str; 4] = ["vs", "vs.", "versus", "against"];
+
 /// Words as the commands take them.
 #[derive(Debug)]
 pub struct Understood {
@@ -46,74 +61,147 @@ pub struct Understood {
 ///
 /// # Errors
 /// The command line that was probably meant, where it needs more than was typed.
-pub fn understood(mut words: Vec<OsString>, is_command: impl Fn(&str) -> bool) -> Result<Understood, String> {
-    join_transports(&mut words);
-    let typed = words.clone();
-    let word = |at: usize| typed.get(at).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
-    let (first, second) = (word(1), word(2));
+pub fn understood(mut words: Vec<OsString>, commands: &Command) -> Result<Understood, String> {
+    LISTS.iter().for_each(|(flags, takes)| join_lists(&mut words, flags, *takes));
+    repeat_options(&mut words);
+    let (path, from) = command_of(&words, commands);
+    let Some(at) = first_plain(&words, path.last().unwrap_or(&commands), from) else {
+        return Ok(Understood { words, note: None });
+    };
+    let word = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
+    let plain = word(at);
+    let name = |depth: usize| path.get(depth).map_or("", |command| command.get_name());
+    let takes_transports = path
+        .last()
+        .is_some_and(|command| command.get_arguments().any(|arg| arg.get_long() == Some("transports")));
     let mut note = None;
-    match first.as_str() {
-        command if is_command(command) || command.is_empty() => {}
-        server if find_named(server).is_ok() => {
+    match (from > 1, name(0)) {
+        (false, _) if find_named(&plain).is_ok() => {
             words.insert(1, "app".into());
-            note = Some(format!("{server} is a server: this is ipcost app {server}"));
+            note = Some(format!("{plain} is a server: this is ipcost app {plain}"));
         }
-        list if names_transports(list) => {
-            let run = [OsString::from("run"), "--transports".into()];
-            words.splice(1..1, run);
-            join_transports(&mut words);
+        (true, "load") if plain != "app" && find_named(&plain).is_ok() => words.insert(at, "app".into()),
+        (true, "ab") if !plain.ends_with(".toml") => {
+            return Err(two_arms(&plain, &word(at + 1), &word(at + 2)));
         }
-        _ => {}
-    }
-    match (first.as_str(), second.as_str()) {
-        ("load", server) if server != "app" && find_named(server).is_ok() => words.insert(2, "app".into()),
-        ("explain", list) if names_transports(list) => {
-            words.insert(2, "--transports".into());
-            join_transports(&mut words);
-            fill_in(&mut words, &[("--pattern", "rr"), ("--size", "64"), ("--placement", "one-core")]);
-        }
-        ("ab", one) if !one.is_empty() && !one.starts_with('-') && !one.ends_with(".toml") => {
-            let server = if one == "app" { word(3) } else { one.to_owned() };
-            if find_named(&server).is_ok() {
-                return Err(format!(
-                    "ab compares settings, libraries and builds; two servers are measured one by one and compared: ipcost app {server} --tcp 127.0.0.1:PORT --name a, the same for the other as b, and ipcost compare a b"
-                ));
+        _ if takes_transports && names_transports(&plain) => {
+            words.insert(at, "--transports".into());
+            while words.get(at + 2).and_then(|word| word.to_str()).is_some_and(|word| BETWEEN.contains(&word))
+            {
+                words.remove(at + 2);
             }
-            let other = Some(word(3)).filter(|other| !other.is_empty()).unwrap_or_else(|| "OTHER".to_owned());
-            return Err(format!(
-                "to compare two builds of a peer: ipcost ab --a-peer {one} --b-peer {other}"
-            ));
-        }
-        ("watch", program) if !program.is_empty() && !program.starts_with('-') => {
-            let (flag, value) = match program.rsplit_once(':') {
-                Some((_, port)) if port.parse::<u16>().is_ok() => ("--port", port),
-                _ if program.starts_with('/') || program.starts_with('@') => ("--path", program),
-                _ if program.parse::<u32>().is_ok() => ("--pid", program),
-                _ => ("--command", program),
-            };
-            words.splice(2..3, [OsString::from(flag), value.into()]);
+            join_lists(&mut words, &["--transports"], names_transports);
+            if from == 1 {
+                words.insert(1, "run".into());
+            }
+            if name(0) == "explain" {
+                fill_in(&mut words, &[("--pattern", "rr"), ("--size", "64"), ("--placement", "one-core")]);
+            }
         }
         _ => {}
     }
     Ok(Understood { words, note })
 }
 
-/// Makes one list of the transports that follow `--transports`, each a word.
-fn join_transports(words: &mut Vec<OsString>) {
-    let is_flag = |word: &OsString| {
-        word.to_str().is_some_and(|word| {
-            let name = word.split('=').next().unwrap_or_default();
-            ["--transports", "--transport"].contains(&name)
-        })
-    };
-    let Some(flag) = words.iter().position(is_flag) else { return };
-    let value = if words[flag].to_str().is_some_and(|word| word.contains('=')) { flag } else { flag + 1 };
-    while let Some(next) = words.get(value + 1).and_then(|word| word.to_str())
-        && names_transports(next)
+/// What `ab` is asked with two words in place of a job file.
+fn two_arms(one: &str, two: &str, three: &str) -> String {
+    let server = if one == "app" { two } else { one };
+    if find_named(server).is_ok() {
+        return format!(
+            "ab compares settings, libraries and builds; two servers are measured one by one and compared: ipcost app {server} --tcp 127.0.0.1:PORT --name a, the same for the other as b, and ipcost compare a b"
+        );
+    }
+    let two = if BETWEEN.contains(&two) { three } else { two };
+    if names_transports(one) {
+        return format!(
+            "ab compares settings, libraries and builds; transports are compared by ipcost {one} {two}"
+        )
+        .trim_end()
+        .to_owned();
+    }
+    let other = if two.is_empty() { "OTHER" } else { two };
+    format!("to compare two builds of a peer: ipcost ab --a-peer {one} --b-peer {other}")
+}
+
+/// The command that words name, with its own below it, and where the words that follow begin; that of `run` where they name none.
+fn command_of<'a>(words: &[OsString], commands: &'a Command) -> (Vec<&'a Command>, usize) {
+    let mut path: Vec<&Command> = Vec::new();
+    let mut from = 1;
+    while let Some(found) =
+        words.get(from).and_then(|word| path.last().unwrap_or(&commands).find_subcommand(word))
     {
-        let next = words.remove(value + 1);
-        words[value].push(",");
-        words[value].push(next);
+        path.push(found);
+        from += 1;
+    }
+    if path.is_empty() {
+        path.extend(commands.find_subcommand("run"));
+    }
+    (path, from)
+}
+
+/// The first word that is neither a flag nor a flag's value.
+fn first_plain(words: &[OsString], command: &Command, from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        match words.get(at)?.to_str()? {
+            "--" => return None,
+            flag if flag.len() > 1 && flag.starts_with('-') => {
+                at += if takes_next(command, flag) { 2 } else { 1 }
+            }
+            _ => return Some(at),
+        }
+    }
+}
+
+/// Whether the word after a flag is its value.
+fn takes_next(command: &Command, flag: &str) -> bool {
+    let is_it = |arg: &&Arg| match flag.strip_prefix("--") {
+        Some(long) => {
+            arg.get_long() == Some(long) || arg.get_all_aliases().is_some_and(|others| others.contains(&long))
+        }
+        None => arg.get_short().is_some_and(|short| flag[1..].ends_with(short)),
+    };
+    command.get_arguments().find(is_it).is_some_and(|arg| arg.get_action().takes_values())
+}
+
+/// Makes one list of the words that follow a flag of lists.
+fn join_lists(words: &mut Vec<OsString>, flags: &[&str], takes: fn(&str) -> bool) {
+    let is_flag = |word: &OsString| {
+        word.to_str().is_some_and(|word| flags.contains(&word.split('=').next().unwrap_or_default()))
+    };
+    let mut at = 0;
+    while let Some(flag) = words.iter().skip(at).position(is_flag).map(|found| at + found) {
+        let value = if words[flag].to_str().is_some_and(|word| word.contains('=')) { flag } else { flag + 1 };
+        at = value + 1;
+        while let Some(next) = words.get(at).and_then(|word| word.to_str()) {
+            let separates = BETWEEN.contains(&next)
+                && words.get(at + 1).and_then(|word| word.to_str()).is_some_and(takes);
+            if !separates && !takes(next) {
+                break;
+            }
+            let next = words.remove(at);
+            if !separates {
+                words[value].push(",");
+                words[value].push(next);
+            }
+        }
+    }
+}
+
+/// Sets each option that follows another one: `--option a=1 b=2`.
+fn repeat_options(words: &mut Vec<OsString>) {
+    const FLAG: &str = "--option";
+    let mut at = 0;
+    while at + 2 < words.len() {
+        let sets = |word: &OsString| {
+            word.to_str()
+                .and_then(|word| word.split_once('='))
+                .is_some_and(|(name, _)| !name.starts_with('-') && OptionName::find(name).is_ok())
+        };
+        if words[at] == FLAG && sets(&words[at + 2]) {
+            words.insert(at + 2, FLAG.into());
+        }
+        at += 1;
     }
 }
 
@@ -133,8 +221,7 @@ mod tests {
 
     fn read(line: &str) -> String {
         let words = line.split(' ').map(OsString::from).collect();
-        let is_command = |word: &str| ["run", "app", "load", "watch", "explain", "list"].contains(&word);
-        understood(words, is_command).unwrap().words.join(" ".as_ref()).into_string().unwrap()
+        understood(words, &crate::args::table()).unwrap().words.join(" ".as_ref()).into_string().unwrap()
     }
 
     #[test]
@@ -153,12 +240,24 @@ mod tests {
             ("ipcost --transports unix job.toml", "ipcost --transports unix job.toml"),
             ("ipcost load redis --limit 1ms", "ipcost load app redis --limit 1ms"),
             ("ipcost load app redis", "ipcost load app redis"),
-            ("ipcost watch", "ipcost watch"),
-            ("ipcost watch 123", "ipcost watch --pid 123"),
-            ("ipcost watch redis-server", "ipcost watch --command redis-server"),
-            ("ipcost watch :6379", "ipcost watch --port 6379"),
-            ("ipcost watch localhost:6379 --wide", "ipcost watch --port 6379 --wide"),
-            ("ipcost watch /run/x.sock", "ipcost watch --path /run/x.sock"),
+            ("ipcost --quiet redis", "ipcost app --quiet redis"),
+            ("ipcost --epochs 4 unix tcp", "ipcost run --epochs 4 --transports unix,tcp"),
+            ("ipcost --seed 7 -q tcp vs unix", "ipcost run --seed 7 -q --transports tcp,unix"),
+            ("ipcost run unix tcp", "ipcost run --transports unix,tcp"),
+            ("ipcost load unix tcp", "ipcost load --transports unix,tcp"),
+            ("ipcost load --limit 1ms redis", "ipcost load --limit 1ms app redis"),
+            ("ipcost sweep size unix tcp", "ipcost sweep size --transports unix,tcp"),
+            (
+                "ipcost --sizes 64 16KiB --patterns rr stream x",
+                "ipcost --sizes 64,16KiB --patterns rr,stream x",
+            ),
+            ("ipcost --placement one-core two-cores", "ipcost --placement one-core,two-cores"),
+            (
+                "ipcost --option recv_buffer=1 join=writev,copy job.toml",
+                "ipcost --option recv_buffer=1 --option join=writev,copy job.toml",
+            ),
+            ("ipcost compare unix tcp", "ipcost compare unix tcp"),
+            ("ipcost -- unix", "ipcost -- unix"),
             (
                 "ipcost explain unix tcp",
                 "ipcost explain --transports unix,tcp --pattern rr --size 64 --placement one-core",

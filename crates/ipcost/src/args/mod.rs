@@ -64,7 +64,7 @@ pub use sweep::{
 };
 pub use trend::TrendArgs;
 pub use waiting::Waiting;
-pub use watch::WatchArgs;
+pub use watch::{WatchArgs, Whom};
 
 use self::as_typed::Understood;
 use crate::commands::Command;
@@ -89,8 +89,7 @@ pub struct Cli {
 /// Reads the command line; help, versions and errors are dealt with here.
 pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, ExitCode> {
     let commands = table();
-    let is_command = |word: &str| commands.find_subcommand(word).is_some();
-    let understood = as_typed::understood(args.collect(), is_command);
+    let understood = as_typed::understood(args.collect(), &commands);
     let Understood { words: mut args, note: read_as } = understood.map_err(|text| {
         complain(&text);
         ExitCode::from(USAGE)

@@ -1,6 +1,7 @@
 //! What `ipcost watch` takes.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
@@ -15,6 +16,9 @@ use crate::redact::Redacting;
     after_long_help = "Exit status: 0 it could look, whatever it found, 1 something failed, 2 wrong usage or nothing can be seen."
 )]
 pub struct WatchArgs {
+    /// Only conversations of this program, process, port or socket: redis-server, 123, :6379, /run/x.sock
+    #[arg(value_name = "WHOM", conflicts_with_all = ["pid", "port", "path", "command"])]
+    pub whom: Option<Whom>,
     /// Only conversations of this process
     #[arg(long, value_name = "PID")]
     pub pid: Option<u32>,
@@ -49,4 +53,52 @@ pub struct WatchArgs {
     pub redacting: Redacting,
     #[command(flatten)]
     pub files: TextFiles,
+}
+
+/// Whose conversations, as one word says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whom {
+    Process(u32),
+    Port(u16),
+    Socket(String),
+    Program(String),
+}
+
+impl FromStr for Whom {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let port = |port: &str| {
+            port.parse().map(Self::Port).map_err(|_| format!("{port:?} is no port from 1 to 65535"))
+        };
+        match text.rsplit_once(':') {
+            _ if text.trim().is_empty() => Err("the name is empty".to_owned()),
+            _ if text.starts_with(['/', '@']) => Ok(Self::Socket(text.to_owned())),
+            Some((_, digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => port(digits),
+            _ if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                text.parse().map(Self::Process).map_err(|_| format!("there is no process {text}"))
+            }
+            _ => Ok(Self::Program(text.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_word_says_whose_conversations() {
+        for (typed, whom) in [
+            ("123", Whom::Process(123)),
+            ("redis-server", Whom::Program("redis-server".to_owned())),
+            (":6379", Whom::Port(6379)),
+            ("localhost:6379", Whom::Port(6379)),
+            ("/run/a:1", Whom::Socket("/run/a:1".to_owned())),
+            ("@x", Whom::Socket("@x".to_owned())),
+        ] {
+            assert_eq!(typed.parse(), Ok(whom));
+        }
+        assert!(["", ":", ":70000", "99999999999"].iter().all(|wrong| wrong.parse::<Whom>().is_err()));
+    }
 }

@@ -19,7 +19,7 @@ use ipcost_sys::{driven_program, measuring, transport};
 use screen::{Pressed, Screen};
 use session::WatchSession;
 
-use crate::args::{RecordFiles, Waiting, WatchArgs};
+use crate::args::{RecordFiles, Waiting, WatchArgs, Whom};
 use crate::exit::{Problem, note, step_printer};
 use crate::measuring::{listen, meet_others};
 use crate::output::{is_standard_output, keep_private, room, write_text};
@@ -42,13 +42,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         (None, None) => Some(USUAL),
         (_, lasts) => lasts,
     };
-    let request = WatchRequest {
-        pid: args.pid,
-        port: args.port,
-        path: args.path.clone(),
-        command: args.command.clone(),
-        lasts,
-    };
+    let request = request(args, lasts);
     let refused = |error: WatchError| Problem::usage(error.into());
     let mut session = WatchSession::begin(request).map_err(refused)?;
     if screen.is_none() && !args.quiet {
@@ -84,6 +78,23 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     failed.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
+fn request(args: &WatchArgs, lasts: Option<Duration>) -> WatchRequest {
+    let flags = WatchRequest {
+        pid: args.pid,
+        port: args.port,
+        path: args.path.clone(),
+        command: args.command.clone(),
+        lasts,
+    };
+    match args.whom.clone() {
+        None => flags,
+        Some(Whom::Process(pid)) => WatchRequest { pid: Some(pid), ..flags },
+        Some(Whom::Port(port)) => WatchRequest { port: Some(port), ..flags },
+        Some(Whom::Socket(path)) => WatchRequest { path: Some(path), ..flags },
+        Some(Whom::Program(name)) => WatchRequest { command: Some(name), ..flags },
+    }
+}
+
 /// What the arguments get wrong, before anything is looked at.
 fn check(args: &WatchArgs) -> anyhow::Result<()> {
     let transports = transport::states();
@@ -91,10 +102,12 @@ fn check(args: &WatchArgs) -> anyhow::Result<()> {
     if let Some(name) = args.what_if.iter().find(|name| !known.clone().any(|known| known == **name)) {
         bail!("--what-if: {}", unknown("transport", name, known));
     }
-    let is_any = args.pid.is_none() && args.port.is_none() && args.path.is_none() && args.command.is_none();
+    let asked = request(args, None);
+    let is_any =
+        asked.pid.is_none() && asked.port.is_none() && asked.path.is_none() && asked.command.is_none();
     ensure!(
         !(args.trace && is_any && driven_program::is_root()),
-        "--trace: root's strace would be attached to any program, init among them; name which with --pid, --port, --path or --command"
+        "--trace: root's strace would be attached to any program, init among them; name which, such as ipcost watch --trace redis-server"
     );
     Ok(())
 }

@@ -1,4 +1,5 @@
 use ipcost_model::Estimate;
+use ipcost_report::fixture;
 
 use super::*;
 use crate::trend::{LeftOut, TREND_SCHEMA};
@@ -63,6 +64,7 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn the_runs_around_a_change_are_shown_with_its_sentence() {
+    fixture::assert_fits(&page(&trend(), 24));
     let text = plain(&page(&trend(), 24).terminal(false, 100));
     assert!(text.lines().count() <= 24, "{}", text.lines().count());
     insta::assert_snapshot!(text);

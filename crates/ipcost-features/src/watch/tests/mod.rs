@@ -242,6 +242,7 @@ fn processes_of_one_name_share_a_row_unless_all_is_shown() {
         ..Watched::default()
     };
     let names = |whole: bool| {
+        ipcost_report::fixture::assert_fits(&page(&watched, whole, None));
         let text = page(&watched, whole, None).terminal(true, 200);
         [text.contains("postgres ×2"), text.contains("postgres 101"), text.contains("pgbench 200")]
     };

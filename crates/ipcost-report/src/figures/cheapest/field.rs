@@ -5,7 +5,7 @@ use ipcost_model::{ContrastRecord, Document, Fastest, Verdict, WorkloadRecord};
 use crate::figures::colours;
 use crate::numbers::ratio;
 use crate::summary::{self, Contenders};
-use crate::words;
+use crate::words::{self, RowNames};
 
 /// The most names of a field.
 const MOST_NAMES: usize = 3;
@@ -96,7 +96,8 @@ fn slots(document: &Document, ids: &[&String]) -> Vec<usize> {
 
 /// `pipe = shm`, `pipe or unix`, `pipe or 4 others`.
 fn names(document: &Document, equal: &[&String], open: &[&String]) -> String {
-    let name = |id: &&String| summary::name(document, id);
+    let names = RowNames::whole(document);
+    let name = |id: &&String| summary::name(&names, id);
     let several = equal.len() + open.len();
     if several > MOST_NAMES {
         let (first, others) = (name(&equal[0]), several - 1);
