@@ -12,13 +12,13 @@ use ipcost_report::{json, picture, run_page};
 
 use crate::args::OutputArgs;
 use crate::output::{
-    MOST_ROOM, at_most_one_on_standard_output, check_png, print, print_error, room, room_on_standard_error,
+    MOST_ROOM, check_files, check_png, print, print_error, room, room_on_standard_error,
     write_bytes, write_text, write_whole,
 };
 
 /// What the arguments get wrong together with a command's own files, before anything is read or measured.
 pub fn check<'a>(args: &'a OutputArgs, own: impl IntoIterator<Item = &'a Path>) -> anyhow::Result<()> {
-    at_most_one_on_standard_output(args.files().chain(own))?;
+    check_files(args.files().chain(own))?;
     let picture = args.svg.is_some() || args.png.is_some();
     let about_pictures = args.chart.is_some() || args.background.is_some();
     ensure!(

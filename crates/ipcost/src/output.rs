@@ -87,8 +87,7 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result
             .context("cannot write to standard output");
     }
     let context = || format!("cannot write {}", path.display());
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    ensure!(dir.exists(), "{}: there is no directory {}; create it first", context(), dir.display());
+    check_directory(path)?;
     let mut output = Output::open(path).with_context(context)?;
     if PRIVATE.load(Ordering::Relaxed) {
         output.keep_private().with_context(context)?;
@@ -99,10 +98,27 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result
     output.finish().with_context(context)
 }
 
-/// Refuses to mix several outputs on standard output.
-pub fn at_most_one_on_standard_output<'a>(outputs: impl IntoIterator<Item = &'a Path>) -> anyhow::Result<()> {
-    let count = outputs.into_iter().filter(|path| is_standard_output(path)).count();
-    anyhow::ensure!(count <= 1, "only one output can go to standard output; give the others a file");
+/// What is wrong with the files that are to be written, before anything is measured: two are one, or one cannot be made where it is to be.
+pub fn check_files<'a>(outputs: impl IntoIterator<Item = &'a Path>) -> anyhow::Result<()> {
+    let (standard, files): (Vec<&Path>, Vec<&Path>) =
+        outputs.into_iter().partition(|path| is_standard_output(path));
+    ensure!(standard.len() <= 1, "only one output can go to standard output; give the others a file");
+    for (index, file) in files.iter().enumerate() {
+        ensure!(
+            !files[..index].contains(file),
+            "two outputs would go to {}; give each a file of its own",
+            file.display()
+        );
+        check_directory(file)?;
+    }
+    Ok(())
+}
+
+fn check_directory(file: &Path) -> anyhow::Result<()> {
+    let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = file.display();
+    ensure!(dir.exists(), "cannot write {name}: there is no directory {}; create it first", dir.display());
+    ensure!(!file.is_dir(), "cannot write {name}: it is a directory; name a file in it");
     Ok(())
 }
 

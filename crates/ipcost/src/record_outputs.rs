@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::args::RecordFiles;
 use crate::exit::{Problem, ended};
 use crate::output::{
-    at_most_one_on_standard_output, check_png, is_standard_output, print, room, write_picture, write_pretty,
+    check_files, check_png, is_standard_output, print, room, write_picture, write_pretty,
     write_text,
 };
 
 /// What the arguments get wrong together, before anything is read.
 pub fn check(files: &RecordFiles) -> anyhow::Result<()> {
-    at_most_one_on_standard_output(files.all())?;
+    check_files(files.all())?;
     check_png(files.png.as_deref())
 }
 

@@ -152,8 +152,17 @@ fn one_line(message: &str) -> String {
     let telling =
         lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     let text = telling.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
-    text.strip_prefix("error: ").unwrap_or(&text).replace(":; ", ": ")
+    let text = text.strip_prefix("error: ").unwrap_or(&text).replace(":; ", ": ");
+    OF_NUMBERS.iter().fold(text, |text, (cause, said)| text.replace(cause, said))
 }
+
+/// What the standard library says of numbers that are none, and what a user understands.
+const OF_NUMBERS: [(&str, &str); 4] = [
+    ("invalid digit found in string", "it is to be a whole number"),
+    ("cannot parse integer from empty string", "it is to be a whole number"),
+    ("number too large to fit in target type", "it is too large"),
+    ("invalid float literal", "it is to be a number"),
+];
 
 #[cfg(test)]
 mod tests {

@@ -19,7 +19,7 @@ pub struct ReplicateArgs {
     #[arg(long, conflicts_with = "all")]
     pub apps: bool,
     /// List them: what they ask, and how long they take
-    #[arg(long)]
+    #[arg(long, conflicts_with = "OutputArgs")]
     pub list: bool,
     /// How long everything may take together [default: each experiment's own]
     #[arg(long, alias = "duration", value_name = "TIME", value_parser = parse_duration)]

@@ -1,6 +1,7 @@
 //! Command lines as people type them: taken where they can only mean one thing, else answered with the line that does.
 
 use std::net::TcpListener;
+use std::process::Stdio;
 
 use crate::common::{Place, argument, assert_refused, text};
 
@@ -116,23 +117,66 @@ fn flags_that_were_called_otherwise_are_still_taken() {
     }
 }
 
-/// Commands that users see.
-const COMMANDS: [&str; 20] = [
-    "run", "app", "load", "ab", "sweep", "replicate", "watch", "explain", "doctor", "compare", "check",
-    "show", "list", "resume", "prune", "fleet", "selftest", "completions", "conformance", "schema",
+/// Every command with a line that answers at once, its status, and a line that is refused before anything is measured.
+const COMMANDS: [(&str, &[&str], i32, &[&str]); 21] = [
+    ("run", &["--plan"], 0, &["none.toml"]),
+    ("app", &[], 0, &["redis", "--tcp", "127.0.0.1:none"]),
+    ("load", &["--help"], 0, &["--concurrency", "few"]),
+    ("ab", &["--help"], 0, &["none.toml"]),
+    ("sweep", &["size", "--help"], 0, &["size", "--transports", "tpc,unix"]),
+    ("replicate", &["--list"], 0, &["none"]),
+    ("watch", &["--for", "50ms"], 0, &["--port", "70000"]),
+    ("explain", &["--help"], 0, &["no/such/cell"]),
+    ("doctor", &["--json", "-"], 0, &["--json", "none/none.json"]),
+    ("compare", &["one.json", "two.json"], 0, &["none.json", "one.json"]),
+    ("check", &["--init"], 0, &["none.toml"]),
+    ("show", &["one.json"], 0, &["none.json"]),
+    ("list", &["--json", "-"], 0, &["--trend", "none"]),
+    ("resume", &["--help"], 0, &["none"]),
+    ("prune", &["--keep", "9", "--dry-run"], 0, &["--keep", "few"]),
+    ("fleet", &["one.json"], 0, &["none.json"]),
+    ("selftest", &["--help"], 0, &["--budget", "long"]),
+    ("completions", &["bash"], 0, &["sh"]),
+    ("conformance", &["native"], 0, &["none"]),
+    ("schema", &["fleet"], 0, &["none"]),
+    ("help", &["transports"], 0, &["none"]),
 ];
 
 #[test]
 fn every_command_keeps_to_the_same_statuses_and_streams() {
     let place = Place::new();
-    for command in COMMANDS {
-        let output = place.command(&[command, "--no-such-flag"]).env_remove("NO_COLOR").output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{command}");
-        assert!(output.stdout.is_empty(), "{command}");
-        let said = text(&output.stderr);
-        assert!(said.starts_with("error: ") && said.lines().count() == 1, "{command}: {said}");
-        assert!(!said.contains('\u{1b}'), "{command}: {said}");
+    let run =
+        ["run", "--transports", "unix,tcp", "--patterns", "rr", "--sizes", "1", "--epochs", "1", "--no-save"];
+    for file in ["one.json", "two.json"] {
+        assert!(place.run(&[&run[..], &["--json", file]].concat()).status.success());
+    }
+    for (command, works, status, refused) in COMMANDS {
+        let forced = |words: &[&str]| {
+            let mut command = place.command(&[&[command], words].concat());
+            command.stdin(Stdio::null()).env("CLICOLOR_FORCE", "1");
+            command
+        };
+        // NO_COLOR has the last word.
+        let output = forced(works).output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{command}: {}", text(&output.stderr));
+        assert!(!output.stdout.is_empty(), "{command}");
+        assert!(![&output.stdout, &output.stderr].iter().any(|out| out.contains(&0x1b)), "{command}");
+        // Whoever reads it has left: that is no error.
+        let mut child = forced(works).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let left = child.wait_with_output().unwrap();
+        assert_eq!(left.status.code(), Some(status), "{command}: {}", text(&left.stderr));
+        assert!(!text(&left.stderr).contains("error"), "{command}: {}", text(&left.stderr));
+        for wrong in [refused, &["--no-such-flag"]] {
+            let output = forced(wrong).output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{command} {wrong:?}: {}", text(&output.stderr));
+            assert!(output.stdout.is_empty(), "{command} {wrong:?}: {}", text(&output.stdout));
+            let said = text(&output.stderr);
+            assert!(said.starts_with("error: ") && said.lines().count() == 1, "{command}: {said}");
+            assert!(!said.contains('\u{1b}'), "{command}: {said}");
+        }
         let output = place.run(&[command, "--help"]);
         assert!(output.status.success() && output.stderr.is_empty(), "{command}");
     }
+    place.assert_clean();
 }

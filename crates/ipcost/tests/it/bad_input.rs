@@ -226,6 +226,12 @@ fn files_that_are_none_of_its_own_and_directories_that_are_not_there() {
         "--json",
         argument(&nowhere),
     ]);
-    let error = text(&output.stderr);
-    assert!(error.contains("there is no directory") && error.contains("create it first"), "{error}");
+    assert_refused(&output, &["there is no directory", "create it first"]);
+    for command in ["doctor", "list"] {
+        assert_refused(&place.run(&[command, "--json", argument(&nowhere)]), &["create it first"]);
+    }
+    let run = ["run", "--transports", "pipe", "--epochs", "1", "--no-save", "--json"];
+    let outputs = |more: &[&str]| place.run(&[&run[..], more].concat());
+    assert_refused(&outputs(&[argument(place.files.path())]), &["it is a directory"]);
+    assert_refused(&outputs(&["x", "--csv", "x"]), &["two outputs would go to x"]);
 }
