@@ -332,8 +332,11 @@ impl<'a> Judge<'a> {
             rivals.filter_map(|rival| self.contrast_at(level, Metric::Wall, *rival, first)).collect();
         // The rival it beats by least: two close ones may swap places between cost and paired ratio.
         let runner_up = *beats.iter().min_by(|x, y| x.ratio.total_cmp(&y.ratio))?;
-        let is_dearer =
-            |contrast: &Contrast| !contrast.changed && contrast.bounds.is_some_and(|(lo, _)| lo > 1.0);
+        let dearer = self.dearer_than_another(workload);
+        let is_dearer = |contrast: &Contrast| {
+            dearer.contains(&contrast.a)
+                || (!contrast.changed && contrast.bounds.is_some_and(|(lo, _)| lo > 1.0))
+        };
         let is_open = |contrast: &Contrast| !contrast.is_same_in_median() && !is_dearer(contrast);
         let within = |contrast: &Contrast| contrast.bound()?.within();
         let cheaper_by = |contrast: &Contrast| Some(1.0 / contrast.bound()?.at_least?);
@@ -353,6 +356,23 @@ impl<'a> Judge<'a> {
             open_within: most(&within),
             open_cheaper_by: most(&cheaper_by),
         })
+    }
+
+    /// The cells of a table of which its verdicts say already that another one costs less: their whole interval to the baseline lies above
+    /// another's. That is right whenever these intervals are.
+    fn dearer_than_another(&self, workload: &Workload) -> Vec<usize> {
+        let bounds = |cell: usize| {
+            let baseline = workload.baseline?;
+            if cell == baseline {
+                return Some((1.0, 1.0));
+            }
+            self.plan.all_contrasts().find(|planned| (planned.a, planned.b) == (cell, baseline))?;
+            self.contrast(Metric::Wall, cell, baseline).filter(|found| !found.changed)?.bounds
+        };
+        let known: Vec<(usize, (f64, f64))> =
+            workload.cells.iter().filter_map(|cell| Some((*cell, bounds(*cell)?))).collect();
+        let least = known.iter().map(|(_, (_, hi))| *hi).fold(f64::INFINITY, f64::min);
+        known.into_iter().filter(|(_, (lo, _))| *lo > least).map(|(cell, _)| cell).collect()
     }
 
     /// The cell of a table with the lowest cost. Once cells of answered questions have left, cells are measured in

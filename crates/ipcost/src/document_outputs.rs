@@ -12,8 +12,8 @@ use ipcost_report::{json, picture, run_page};
 
 use crate::args::OutputArgs;
 use crate::output::{
-    MOST_ROOM, check_files, check_png, print, print_error, room, room_on_standard_error,
-    write_bytes, write_text, write_whole,
+    MOST_ROOM, check_files, check_png, print, print_error, room, room_on_standard_error, write_bytes,
+    write_text, write_whole,
 };
 
 /// What the arguments get wrong together with a command's own files, before anything is read or measured.

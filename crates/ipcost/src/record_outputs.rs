@@ -9,8 +9,7 @@ use serde::Serialize;
 use crate::args::RecordFiles;
 use crate::exit::{Problem, ended};
 use crate::output::{
-    check_files, check_png, is_standard_output, print, room, write_picture, write_pretty,
-    write_text,
+    check_files, check_png, is_standard_output, print, room, write_picture, write_pretty, write_text,
 };
 
 /// What the arguments get wrong together, before anything is read.

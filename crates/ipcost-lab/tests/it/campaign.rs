@@ -7,7 +7,8 @@ use ipcost_lab::planning::{EpochCost, fit};
 use ipcost_lab::progress::Phase;
 use ipcost_lab::{Contrasts, NO_TIME, PlanSettings, Question, plan, run};
 use ipcost_model::{
-    Document, LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict, expand, parse_job,
+    ContrastRecord, Document, LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict,
+    expand, parse_job,
 };
 use ipcost_stats::{Random, Variances};
 
@@ -162,13 +163,44 @@ fn of_the_tables_of_a_grid_whose_cheapest_is_named_few_are_wrong() {
     assert!(told >= 140 && wrong <= told / 20, "{wrong} of {told} are wrong, of 150 that can be told");
 }
 
+#[test]
+fn a_table_calls_none_open_of_which_its_verdicts_say_that_another_costs_less() {
+    let mut random = Random::new(4);
+    let mut script = Script::new(move |cell, _| {
+        [3_500.0, 10_000.0, 6_500.0][cell % 3] * (0.02 * random.normal()).exp()
+    });
+    let sizes: String = (2..=30).map(|size| format!(", {size}")).collect();
+    let mut open = 0;
+    for epochs in 9..=16 {
+        let job = format!(
+            "baseline = \"two\"\nseed = 3\nepochs = {epochs}\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\nsize = [1{sizes}]\n"
+        );
+        let document = report(campaign(&job, &mut script));
+        assert_eq!(document.analysis.multiplicity, Multiplicity::Explored);
+        for table in &document.workloads {
+            let bounds = |id: &String| {
+                let is_it = |contrast: &&ContrastRecord| contrast.metric == Metric::Wall && contrast.a == *id;
+                let found = document.contrasts.iter().find(is_it);
+                found.map_or(Some((1.0, 1.0)), |found| found.lo.zip(found.hi))
+            };
+            let fastest = table.fastest.as_ref().unwrap();
+            let least = table.cells.iter().filter_map(bounds).map(|(_, hi)| hi).fold(f64::MAX, f64::min);
+            let known = |id: &&String| bounds(id).is_some_and(|(lo, _)| lo > least);
+            assert!(fastest.open.iter().find(known).is_none(), "{epochs}: {:?}", fastest.open);
+            assert_eq!(fastest.claimed, fastest.open.is_empty() && fastest.equals.is_empty());
+            open += fastest.open.len();
+        }
+    }
+    assert!(open > 0, "after the first of them nothing is known yet");
+}
+
 /// Two that differ by the margin, so that no budget decides it, next to two that differ and two that nearly do.
 #[test]
 fn what_would_take_ten_times_the_run_leaves_and_a_longer_run_is_told() {
     let job = "budget = \"3s\"\nbaseline = \"two\"\nlatency = \"off\"\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";
     let mut random = Random::new(5);
     let mut script = Script::new(move |cell, _| {
-        [10_500.0, 10_000.0, 11_200.0][cell] * ([0.4, 0.02, 0.06][cell] * random.normal()).exp()
+        [10_500.0, 10_000.0, 10_800.0][cell] * ([0.4, 0.02, 0.06][cell] * random.normal()).exp()
     });
     let outcome = campaign(job, &mut script);
     let epochs = outcome.epochs;
