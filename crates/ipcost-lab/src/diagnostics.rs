@@ -121,7 +121,9 @@ fn preempted(outcome: &CampaignState, cell: usize, samples: &[&Sample], cells: u
     let (often, seldom) = (costs(often), costs(seldom));
     let shift = median(&often)? - median(&seldom)?;
     let sure = mann_whitney(&often, &seldom) < FALSE_ALARMS / cells as f64;
-    (sure && shift > LEAST_PREEMPTION).then(|| warnings::preempted(&outcome.plan.cells[cell].id, shift.exp()))
+    (sure && shift > LEAST_PREEMPTION).then(|| {
+        warnings::preempted(&outcome.plan.cells[cell].id, outcome.plan.cells[cell].placement, shift.exp())
+    })
 }
 
 /// How two modes differ besides the cost.

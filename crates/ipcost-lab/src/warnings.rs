@@ -229,9 +229,10 @@ pub fn carry_over(cell: &str, ratio: f64) -> AppliedRule {
 }
 
 /// Batches cost more where the scheduler took the core away more often.
-pub fn preempted(cell: &str, ratio: f64) -> AppliedRule {
+pub fn preempted(cell: &str, placement: Placement, ratio: f64) -> AppliedRule {
+    let or_pin = if placement == Placement::Free { ", or pin with --placement two-cores" } else { "" };
     let found = format!(
-        "{cell} {} in batches with more involuntary switches: stop other work on these cores, or pin with --placement two-cores",
+        "{cell} {} in batches with more involuntary switches: stop other work on these cores{or_pin}",
         by_how_much(ratio, ["costs", "is"])
     );
     AppliedRule::new(rules::INVOLUNTARY_SWITCHES, found, "")

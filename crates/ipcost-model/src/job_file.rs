@@ -154,7 +154,7 @@ command = ["./my-peer", "--fast"]
         refused("[[cells]]\nconcurrency = \"x\"", "2:15: invalid type: string \"x\", expected u32");
         refused(
             "margin = \"200%\"",
-            "1:10: \"200%\" is not a margin; write it as 2% or 0.02, from 0 to below 100%",
+            "1:10: \"200%\" is not a proportion; write it as 2% or 0.02, from 0 to below 100%",
         );
     }
 

@@ -63,7 +63,7 @@ pub fn duration_of(seconds: f64) -> Duration {
 /// # Errors
 /// One line that says what was expected; a proportion is at least 0 and below 1.
 pub fn parse_proportion(text: &str) -> Result<f64, ModelError> {
-    let wrong = || amount(text, "margin", "write it as 2% or 0.02, from 0 to below 100%");
+    let wrong = || amount(text, "proportion", "write it as 2% or 0.02, from 0 to below 100%");
     let value = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map_err(|_| wrong())? / 100.0,
         None => text.parse::<f64>().map_err(|_| wrong())?,

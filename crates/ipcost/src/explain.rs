@@ -165,6 +165,14 @@ fn request(args: &ExplainArgs) -> anyhow::Result<ExplainRequest> {
                 bail!("{file} is a job file, and a job stands alone: give either one job file or two cells");
             }
             let mut cells = ids.iter().map(|id| parse_cell_id(id)).collect::<Result<Vec<_>, _>>()?;
+            let patterns: Vec<_> = cells.iter().flat_map(|cell| cell.pattern.0.iter()).collect();
+            if let Some((one, other)) =
+                patterns.first().zip(patterns.iter().find(|other| **other != patterns[0]))
+            {
+                bail!(
+                    "{one} and {other} count different operations, which cannot be compared; give two cells of one pattern"
+                );
+            }
             place_alike(&mut cells);
             // Flags that are not for cells hold here, too; without flags for cells, those would be the default suite.
             let flags = job_of(&args.as_run(None), &transports)?;

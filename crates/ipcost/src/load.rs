@@ -1,27 +1,22 @@
 //! `ipcost load`: latency against load, and the load at which it stops working.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
-use ipcost_features::load::{LoadRequest, load};
+use ipcost_features::app::find_named;
+use ipcost_features::load::{LoadRequest, SERVER_BUDGET, load};
 use ipcost_model::pace::{RATE, THINK};
 use ipcost_model::{Job, Matrix, Pattern, Placement, Size};
 
 use crate::app::{self, ServerUnderLoad};
-use crate::args::{LoadArgs, SearchArgs, ServerArgs};
+use crate::args::{LoadArgs, ServerArgs};
 use crate::exit::Problem;
 use crate::job::{named_command, one_placement};
 use crate::search::search;
 
-/// What a server takes: it is started, looked at and asked over more connections.
-const SERVER_BUDGET: Duration = Duration::from_secs(100);
-
 /// Measures rates over every transport, and shows what was found.
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
     let placement = one_placement(args.placement);
-    let usual = if args.app.is_empty() { SearchArgs::BUDGET } else { SERVER_BUDGET };
-    let budget = args.search.budget.unwrap_or(usual);
     let plain = LoadRequest {
         transports: args.transports.clone(),
         pattern: args.pattern,
@@ -34,7 +29,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
         limit_ns: args.limit,
         resolution: args.resolution,
         margin: args.search.margin,
-        budget: Some(budget),
+        budget: args.search.budget,
         seed: args.search.seed,
     };
     let (request, base) = match args.app.as_slice() {
@@ -45,29 +40,45 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
         }
         [] => (plain, base(args, placement).map_err(Problem::usage)?),
         [app, name] if app == "app" => {
-            let ServerUnderLoad { server, request, placement, job } = {
-                let size = (args.concurrency, budget);
-                app::load(name, &args.asked, size, placement)?
-            };
+            let ServerUnderLoad { server, request, placement, job } = app::load(
+                name,
+                &args.asked,
+                (args.concurrency, args.search.budget.unwrap_or(SERVER_BUDGET)),
+                placement,
+            )?;
             let transports = job.cells.iter().flat_map(|cell| cell.transport.0.clone()).collect();
             let (client, request) = (server.clone(), Some(request));
-            (LoadRequest { transports, request, placement, client, server, size: 0, ..plain }, job)
+            // Who is asked whether a server may be loaded for so long is not to see it loaded for longer.
+            let is_own = args.asked.unix.is_some() || args.asked.tcp.is_some();
+            let budget = args.search.budget.or(is_own.then_some(SERVER_BUDGET));
+            (LoadRequest { transports, request, placement, client, server, size: 0, budget, ..plain }, job)
         }
         other => {
-            let other = other.join(" ");
-            return Err(Problem::usage(anyhow!(
-                "unexpected {other:?}; to load a server, write ipcost load app redis"
-            )));
+            return Err(Problem::usage(not_a_server(other)));
         }
     };
     search(&args.search, |interrupt, tell, observer| load(&request, &base, interrupt, tell, observer))
+}
+
+/// That words are no server's name, with what was probably meant.
+fn not_a_server(words: &[String]) -> anyhow::Error {
+    match words {
+        [app] if app == "app" => {
+            anyhow!("name the server: ipcost load redis; ipcost app lists those that are known")
+        }
+        [one] | [_, one] => match find_named(one) {
+            Ok(_) => anyhow!("unexpected {:?}; to load a server: ipcost load {one}", words.join(" ")),
+            Err(error) => error.into(),
+        },
+        _ => anyhow!("unexpected {:?}", words.join(" ")),
+    }
 }
 
 /// The load at no rate.
 fn base(args: &LoadArgs, placement: Placement) -> anyhow::Result<Job> {
     ensure!(
         matches!(args.pattern, Pattern::Rr | Pattern::Connect),
-        "--pattern takes rr or connect: only they have a latency that ends with an answer"
+        "--patterns takes rr or connect: only they have a latency that ends with an answer"
     );
     let options = crate::args::options(&args.option)?;
     if let Some((name, _)) = options.0.iter().find(|(_, values)| values.len() > 1) {

@@ -89,13 +89,18 @@ fn with_long_transfers(
     }
 }
 
-/// The plan of a job, which gets the usual budget if it has none: with two arms, what they take.
 fn planned(lab: &Lab, job: Job) -> Result<(Job, Plan), LabError> {
+    let usual = usual_budget(&job);
+    planned_in(lab, job, usual)
+}
+
+/// The plan of a job, which gets a budget if it has none: the usual one, or as much as it takes. Only what a user chose is refused.
+pub fn planned_in(lab: &Lab, job: Job, usual: Option<Duration>) -> Result<(Job, Plan), LabError> {
     let given = job.budget.is_some();
-    let job = Job { budget: job.budget.or_else(|| usual_budget(&job)), ..job };
+    let job = Job { budget: job.budget.or(usual), ..job };
     let seed = fresh_seed();
     match ab::plan(lab, &job, seed) {
-        Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. })) if job.ab.is_some() && !given => {
+        Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. })) if !given => {
             // Room for more than the first intervals.
             let job = Job { budget: Some(Duration::from_secs(enough + enough / 2)), ..job };
             let plan = ab::plan(lab, &job, seed)?;

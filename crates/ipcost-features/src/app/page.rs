@@ -12,8 +12,9 @@ use ipcost_report::words::{cores, verdict_of_percentile};
 use super::claim::RowVerdict;
 use super::curves::curves;
 use super::words::{
-    alone, checked, cores_alone, cores_of, heading, known, limits, load, load_alone, of_burst, of_columns,
-    of_costs, of_held_back, of_loads, of_percentiles, of_unseen, shortened,
+    alone, checked, cores_alone, cores_of, heading, in_brief, known, limits, load, load_alone, of_burst,
+    of_columns, of_costs, of_curves, of_held_back, of_loads, of_percentiles, of_placements, of_unseen,
+    shortened,
 };
 use super::{App, AtRate, Burst, BurstOutcome, Saving, SideCost};
 
@@ -24,18 +25,21 @@ pub fn page<'a>(app: &'a App, document: &'a Document) -> Page<'a> {
     let mut page = Page::new(heading(app));
     // It may be all that a Unix socket would save, so it comes before any advice.
     page.answer.extend(of_held_back(app).map(|found| apart(Paragraph::caution(found))));
-    let burst = app.burst.iter().map(of_burst);
-    page.answer.extend(of_costs(app).into_iter().map(|said| apart(Paragraph::plain(said))));
-    page.answer.extend(of_loads(app).into_iter().chain(burst).map(|said| apart(Paragraph::plain(said))));
+    let plain = |said: String| apart(Paragraph::plain(said));
+    page.answer.extend(saves(app).map(Section::open));
+    page.answer.extend(of_costs(app).into_iter().map(plain));
+    page.answer.extend(of_curves(app).into_iter().chain(app.burst.iter().map(of_burst)).map(plain));
     if !app.same_work.is_empty() {
         let lines = Block::List(checked(app).into_iter().map(Paragraph::plain).collect());
         page.blocks.push(Section::new("same-work", "The same work on both sides?").with(lines).open());
     }
     if !app.savings.is_empty() {
         let title = "What a request costs, and what the Unix socket saves";
-        let notes = of_columns(app).into_iter().chain(of_unseen(app)).map(Paragraph::quiet);
+        let notes = of_columns(app).into_iter().chain(of_unseen(app)).chain(of_placements(app));
         let section = Section::new("saving", title).with(loads(app));
-        page.blocks.push(notes.into_iter().fold(section, Section::with).open());
+        page.blocks.push(section.with_all(notes.map(Paragraph::quiet)).open());
+        let sentences = of_loads(app).into_iter().map(plain);
+        page.blocks.push(Section::new("", "The same in sentences").with_all(sentences).folded());
     }
     if let Some(other) = app.other_side.as_ref().filter(|_| !app.costs.is_empty()) {
         let title = format!("What a request costs over {}", alone(other));
@@ -52,13 +56,34 @@ pub fn page<'a>(app: &'a App, document: &'a Document) -> Page<'a> {
     let happened = |burst: &&Burst| burst.unix.is_some() || burst.tcp.is_some();
     page.blocks.extend(app.burst.as_ref().filter(happened).map(|burst| met(burst).open()));
     page.notes.extend(limits(app).map(|limit| Paragraph::quiet(limit).into()));
-    page.hint = "ipcost show RUN --details shows every number.";
+    page.hint = "ipcost show last --details shows every number.";
     page
 }
 
 /// Sentences with an empty line before them on a terminal: each is about another load.
 fn apart<'a>(said: Paragraph) -> Block<'a> {
     Section::default().with(said).open()
+}
+
+/// What each load would save, a line for each and for where it runs.
+fn saves(app: &App) -> Option<Section<'static>> {
+    let mut above = String::new();
+    let row = |saving: &Saving| {
+        // The same load on other cores is named once.
+        let load = load(saving, MOST);
+        let name = if load == above { String::new() } else { load.clone() };
+        above = load;
+        vec![
+            FieldValue::Name(name).into(),
+            Field::from(FieldValue::Name(cores(saving.placement).to_owned())).toned(Tone::Quiet),
+            Field::from(FieldValue::Text(in_brief(app, saving))).toned(tone(saving)),
+        ]
+    };
+    let of_all = app.savings.iter().filter(|saving| saving.ran.is_none());
+    let rows: Vec<Vec<Field>> = of_all.map(row).collect();
+    let columns = [Column::text("").folded(), Column::text(""), Column::text("").folded()];
+    let section = Section::new("saves", "What a request saves over the Unix socket");
+    (!rows.is_empty()).then(|| section.with(Table::new(&columns).rows(rows)))
 }
 
 fn loads(app: &App) -> Table {

@@ -47,7 +47,7 @@ pub fn page(comparison: &Comparison) -> Page<'_> {
     }
     page.notes.push(Paragraph::quiet(format!("{}.", capitalised(&how(comparison)))).into());
     page.hint = match comparison.arms {
-        Some(_) => "ipcost show RUN --details shows every group and every cell.",
+        Some(_) => "--details shows every group and every cell.",
         None => "--details shows every group and every cell.",
     };
     page.data = Some(data(comparison));

@@ -42,7 +42,7 @@ pub fn account_sentence(
     if let Some(rest) = rest.filter(|rest| rest.abs() >= UNEXPLAINED * wall.median.abs()) {
         let share = percent(rest.abs() / wall.median.abs());
         sentences.push(match rest > 0.0 {
-            true => format!("{} ({share}) of the difference remain unexplained.", time(rest)),
+            true => format!("{} ({share}) of the difference remains unexplained.", time(rest)),
             false => format!(
                 "These add up to {} ({share}) more than the difference, since some of it happens at once.",
                 time(-rest)

@@ -103,7 +103,7 @@ fn causes(explanation: &Explanation) -> Block<'_> {
         }
     }
     if named.is_empty() {
-        return Paragraph::plain("None of the causes that have a name here was recognised.").into();
+        return Paragraph::plain("No known cause explains it.").into();
     }
     let item = |(NamedCause { code, sentence, remedy, tried, .. }, more): (&NamedCause, Vec<String>)| {
         let tried = tried.as_ref().map_or_else(String::new, tried_text);
@@ -112,7 +112,7 @@ fn causes(explanation: &Explanation) -> Block<'_> {
     };
     let list = Block::List(named.into_iter().map(item).collect());
     let untried = (explanation.tried == Some(0))
-        .then(|| Paragraph::plain("No remedy is an option of this program, so none was tried."));
+        .then(|| Paragraph::plain("None of these remedies is an option of ipcost, so none was tried."));
     Section::new("causes", "Causes").with(list).with_all(untried).open()
 }
 

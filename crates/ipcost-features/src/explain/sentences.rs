@@ -130,8 +130,7 @@ fn limit(cell: &ExplainedCell) -> String {
 
 /// What makes the difference between two cells, the largest part first.
 pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, b: &ExplainedCell) -> String {
-    let same_work = a.pattern == b.pattern;
-    let per = if same_work { operation(a.pattern) } else { "operation" };
+    let per = operation(a.pattern);
     let (Some(wall), Some(times)) = (&difference.wall_ns, &difference.ratio) else {
         return format!(
             "{} and {} were not both measured, so nothing can be said of their difference.",
@@ -141,12 +140,16 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
     // The costlier one is the subject.
     let sign = direction(difference, wall.median);
     let (dear, cheap) = if sign > 0.0 { (a, b) } else { (b, a) };
-    let cheap_name = &cheap.label;
+    let where_ = place(a.placement).filter(|_| a.placement == b.placement);
+    let named = |cell: &ExplainedCell| match place(cell.placement).filter(|_| where_.is_none()) {
+        Some(place) => format!("{} {place}", cell.label),
+        None => cell.label.clone(),
+    };
+    let cheap_name = &named(cheap);
     let (more, factor) = (oriented(wall, sign), if sign > 0.0 { times.median } else { 1.0 / times.median });
     let (amount, around) = (time(more.median), span(&more));
-    let where_ = place(a.placement).filter(|_| a.placement == b.placement);
     let whether = if where_.is_some() { "whether" } else { "Whether" };
-    let dear_name = if where_.is_some() { dear.label.clone() } else { capitalised(&dear.label) };
+    let dear_name = if where_.is_some() { named(dear) } else { capitalised(&named(dear)) };
     let text = match (more.lo, difference.differs) {
         (None, _) => format!(
             "{dear_name} costs about {amount} more than {cheap_name} per {per}, {} ×: an estimate from too few epochs for an interval",
@@ -161,7 +164,7 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
         ),
         _ => format!(
             "{whether} {} or {cheap_name} costs more per {per} is open: {amount} apart{around}",
-            dear.label
+            named(dear)
         ),
     };
     let mut text = match where_ {
@@ -230,7 +233,7 @@ pub fn watched_sentences(pair: &ExplainedCell, twin: &ExplainedCell) -> Vec<Stri
     said
 }
 
-fn oriented(estimate: &Estimate, sign: f64) -> Estimate {
+pub(super) fn oriented(estimate: &Estimate, sign: f64) -> Estimate {
     if sign > 0.0 {
         return *estimate;
     }
@@ -282,16 +285,16 @@ fn parts_text(
     // Where one does something more, the next sentence tells it, and the table what is no more.
     if !difference.account.items.iter().any(is_explained) {
         if !said.is_empty() || !less.is_empty() {
-            clauses.extend((!same.is_empty()).then(|| none_more(&same)));
+            clauses.extend((!same.is_empty()).then(|| are_same(&same)));
         }
         clauses.extend(counts_text(difference, sign));
     }
     clauses.join("; ")
 }
 
-fn none_more(names: &[&str]) -> String {
-    let list: Vec<String> = names.iter().map(|name| format!("no more {name}")).collect();
-    and_joined(&list)
+fn are_same(names: &[&str]) -> String {
+    let list: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    format!("the same within noise: {}", and_joined(&list))
 }
 
 /// How many more instructions went with a part, where they could be counted.
@@ -312,7 +315,7 @@ fn instructions(part: Part, dear: &ExplainedCell, cheap: &ExplainedCell) -> Stri
     }
 }
 
-/// System calls and switches: those that differ with their figures, the others as no more.
+/// System calls and switches: those that differ with their figures, the others as the same.
 fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
     let mut named = Vec::new();
     let mut equal = Vec::new();
@@ -338,7 +341,7 @@ fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
         }
     }
     if !equal.is_empty() {
-        named.push(none_more(&equal));
+        named.push(are_same(&equal));
     }
     named
 }

@@ -9,16 +9,18 @@ use ipcost_report::page::{Block, Column, Field, FieldValue, Paragraph, Section, 
 use ipcost_report::words::capitalised;
 
 use super::kinds::{CallKind, CallSum, calls_are_certain};
-use super::sentences::{part_name, place};
+use super::sentences::{direction, oriented, part_name, place};
 use super::{ExplainedCell, ExplainedDifference, ExplainedFloor, SideEvidence};
 
 /// The most system calls that are shown of a side.
 const MOST_CALLS: usize = 8;
 /// What stands where a difference is within noise.
-const NO_MORE: &str = "no more";
+const NO_MORE: &str = "within noise";
 
-/// The parts of two cells, their difference, and what was counted.
+/// The parts of two cells, how much more the costlier one, which comes first, takes of each, and what was counted.
 pub fn of_pair<'a>(difference: &ExplainedDifference, a: &ExplainedCell, b: &ExplainedCell) -> Section<'a> {
+    let sign = difference.wall_ns.map_or(1.0, |wall| direction(difference, wall.median));
+    let (a, b) = if sign > 0.0 { (a, b) } else { (b, a) };
     let columns = [
         Column::text(""),
         Column::number("").titled(a.label.clone()),
@@ -35,11 +37,11 @@ pub fn of_pair<'a>(difference: &ExplainedDifference, a: &ExplainedCell, b: &Expl
             row.extend(ns.into_iter().flat_map(|(ns, differs)| change(&ns, differs)));
             row
         };
-    let wall = difference.wall_ns.map(|ns| (ns, difference.differs));
+    let wall = difference.wall_ns.map(|ns| (oriented(&ns, sign), difference.differs));
     let mut rows = vec![cost("elapsed".to_owned(), wall, &|cell| cell.wall_ns)];
     rows.extend(difference.parts.iter().map(|part| {
         let of = |cell: &ExplainedCell| Some(cell.parts.iter().find(|known| known.part == part.part)?.ns);
-        cost(format!("  {}", part_name(part.part)), Some((part.ns, part.differs)), &of)
+        cost(format!("  {}", part_name(part.part)), Some((oriented(&part.ns, sign), part.differs)), &of)
     }));
     if a.floor.is_some() || b.floor.is_some() {
         let of_floor = FLOOR.map(|(name, value)| row(name.to_owned(), &|cell| value(cell.floor.as_ref()?)));
@@ -49,10 +51,11 @@ pub fn of_pair<'a>(difference: &ExplainedDifference, a: &ExplainedCell, b: &Expl
     rows.extend(difference.counts.iter().filter(|count| count.a > 0.0 || count.b > 0.0).map(|count| {
         let side = count.side.map_or(String::new(), |side| format!(", {side}"));
         let change = match count.differs {
-            true => FieldValue::PerOperationChange(count.a - count.b).into(),
+            true => FieldValue::PerOperationChange(sign * (count.a - count.b)).into(),
             false => Field::from(NO_MORE),
         };
-        let counts = [count.a, count.b].map(|count| FieldValue::PerOperation(count).into());
+        let counts = if sign > 0.0 { [count.a, count.b] } else { [count.b, count.a] };
+        let counts = counts.map(|count| FieldValue::PerOperation(count).into());
         let name = FieldValue::Name(format!("{}{side}", count.what.replace('_', " ")));
         [name.into()].into_iter().chain(counts).chain([change]).collect()
     }));

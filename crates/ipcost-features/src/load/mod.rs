@@ -28,5 +28,7 @@ impl Answer for LoadCurves {
     }
 }
 
-/// How long it may take by default.
-pub const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
+/// How long it may take where no one says it.
+pub const USUAL_BUDGET: Duration = Duration::from_secs(60);
+/// The same of a server: it is started, looked at and asked over more connections.
+pub const SERVER_BUDGET: Duration = Duration::from_secs(100);

@@ -23,7 +23,10 @@ use super::judge::{
     COMPARISONS, LEAST_LIMITS, LEAST_OPS, RECORDED, SHARES, first_rates, knee, most_each, next_rates,
     rounded, tail,
 };
-use super::{Capacity, LOAD_SCHEMA, LoadAt, LoadComparison, LoadCurves, LoadPoint, LoadRequest, Stalling};
+use super::{
+    Capacity, LOAD_SCHEMA, LoadAt, LoadComparison, LoadCurves, LoadPoint, LoadRequest, SERVER_BUDGET,
+    Stalling, USUAL_BUDGET,
+};
 use crate::search::{Search, Searched, Unplanned};
 
 /// So many epochs has every rate at least: what is known sooner still is compared.
@@ -119,7 +122,8 @@ pub fn load(
 ) -> Result<Searched, LabError> {
     check(request)?;
     let lab = Lab::open(base, tell)?;
-    let budget = request.budget.unwrap_or(super::DEFAULT_BUDGET);
+    let budget =
+        request.budget.unwrap_or(if request.request.is_some() { SERVER_BUDGET } else { USUAL_BUDGET });
     let mut measuring = LoadRun {
         request,
         base,
@@ -195,15 +199,26 @@ struct LoadRun<'a> {
 }
 
 impl LoadRun<'_> {
-    /// That a step takes so many seconds more, which is a share of what was left.
-    fn too_short(&self, enough: u64, share: f64) -> LabError {
+    /// Makes room for a step that takes so many seconds more, which is a share of what was left: a budget that no one chose grows.
+    ///
+    /// # Errors
+    /// The budget that would do, where the user chose one.
+    fn make_room(&mut self, enough: u64, share: f64) -> Result<(), LabError> {
+        /// What a user who said nothing waits for at the most.
+        const MOST: Duration = Duration::from_secs(300);
         let all = self.search.began.elapsed().as_secs_f64() + enough as f64 / share;
-        LabError::Refused(format!(
-            "a budget of {} is too short for {}; give --budget {:.0}s, or fewer transports",
+        let all = Duration::from_secs((all / 10.0).ceil() as u64 * 10);
+        let all = all.max(self.search.budget + Duration::from_secs(10));
+        if self.request.budget.is_none() && all <= MOST {
+            self.search.budget = all;
+            return Ok(());
+        }
+        Err(LabError::Refused(format!(
+            "a budget of {} is too short for {} on this machine; give --budget {}s, or fewer transports",
             duration_text(self.search.budget),
             counted(self.request.transports.len() as u64, "transport"),
-            (all / 10.0).ceil() * 10.0
-        ))
+            all.as_secs()
+        )))
     }
 
     /// How many intervals share alpha at the most: a 99th percentile for each rate, and the comparisons.
@@ -261,7 +276,10 @@ impl LoadRun<'_> {
         let job = self.job(cells, budget);
         let outcome = match self.search.run(&job, |settings| settings, &Contrasts) {
             Ok(outcome) => outcome,
-            Err(Unplanned::TooShort(enough)) => return Err(self.too_short(enough, BACK_TO_BACK)),
+            Err(Unplanned::TooShort(enough)) => {
+                self.make_room(enough, BACK_TO_BACK)?;
+                return self.back_to_back();
+            }
             Err(Unplanned::Other(error)) => return Err(error),
         };
         let Some(document) = self.search.keep(outcome, &job) else { return Ok(Vec::new()) };
@@ -351,7 +369,8 @@ impl LoadRun<'_> {
         };
         let outcome = match self.search.run(&job, settings, &question) {
             Err(Unplanned::TooShort(enough)) if self.points.is_empty() => {
-                return Err(self.too_short(enough, share));
+                self.make_room(enough, share)?;
+                return self.step(rates, capacities, share);
             }
             // Rates that a share of the time is too short for may take all of it.
             Err(Unplanned::TooShort(_)) => {

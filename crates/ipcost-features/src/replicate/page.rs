@@ -69,7 +69,7 @@ pub fn page<'a>(record: &'a ReplicationRecord, document: &'a Document) -> Page<'
         Frame::File(background) => draw_claims(&all_drawn, document, background),
     });
     page.blocks.push(figure.named(Chart::Claims).into());
-    page.hint = "ipcost show RUN --details shows every test.";
+    page.hint = "ipcost show last --details shows every test.";
     page.data = Some(data(record));
     page
 }

@@ -6,7 +6,7 @@ use crate::words::{AMOUNT_OPEN, SAME_IN_MEDIAN};
 /// A word of tables: how fields that have it look, and what it means.
 type Term = (fn(&str) -> bool, &'static str);
 
-const TERMS: [Term; 12] = [
+const TERMS: [Term; 14] = [
     (|text| text == "open" || text.ends_with("(open)"), "open: which costs less is not known yet"),
     (|text| text.ends_with(AMOUNT_OPEN), "amount open: which costs less is known, not by how much"),
     (
@@ -23,6 +23,11 @@ const TERMS: [Term; 12] = [
     (
         |text| text == "changed during the run",
         "changed during the run: early and late epochs say the opposite",
+    ),
+    (|text| text == "× floor", "floor: the least that this machine takes for the same switches and copies"),
+    (
+        |text| text == "elapsed",
+        "elapsed: the difference is of both in each round, and need not be that of the medians",
     ),
     (
         |text| text == "spread of starts",

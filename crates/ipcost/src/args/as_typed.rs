@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 
 use clap::{Arg, Command};
-use ipcost_features::app::find_named;
+use ipcost_features::app::{KINDS, find_named};
 use ipcost_model::units::parse_size;
-use ipcost_model::{OptionName, Pattern, Placement};
+use ipcost_model::{OptionName, Pattern, Placement, nearest, unknown};
 use ipcost_sys::transport;
 
 /// Other names of transports.
@@ -34,14 +34,22 @@ pub fn transport(text: &str) -> Result<String, std::convert::Infallible> {
 /// Whether a word is a transport, or a list of them.
 fn names_transports(word: &str) -> bool {
     let is_one = |name: &str| transport(name).is_ok_and(|name| transport::find(&name).is_some());
-    word.split(',').all(is_one)
+    word.trim_end_matches(',').split(',').all(is_one)
+}
+
+fn names_patterns(word: &str) -> bool {
+    word.split(',').all(|name| name.parse::<Pattern>().is_ok())
+}
+
+fn is_size(word: &str) -> bool {
+    word.split(',').all(|size| parse_size(size).is_ok())
 }
 
 /// Flags of lists, and what a further word of the list looks like: no word that stands for anything else does.
 const LISTS: [(&[&str], fn(&str) -> bool); 5] = [
     (&["--transports", "--transport"], names_transports),
-    (&["--patterns", "--pattern"], |word| word.parse::<Pattern>().is_ok()),
-    (&["--sizes", "--size", "--replies", "--reply"], |word| parse_size(word).is_ok()),
+    (&["--patterns", "--pattern"], names_patterns),
+    (&["--sizes", "--size", "--replies", "--reply"], is_size),
     (&["--placement"], |word| word.parse::<Placement>().is_ok()),
     (&["--concurrency"], |word| word.parse::<u32>().is_ok()),
 ];
@@ -65,6 +73,10 @@ pub fn understood(mut words: Vec<OsString>, commands: &Command) -> Result<Unders
     LISTS.iter().for_each(|(flags, takes)| join_lists(&mut words, flags, *takes));
     repeat_options(&mut words);
     let (path, from) = command_of(&words, commands);
+    if let Some(said) = from_elsewhere(&words).or_else(|| negative(&words, path.last().unwrap_or(&commands)))
+    {
+        return Err(said);
+    }
     let Some(at) = first_plain(&words, path.last().unwrap_or(&commands), from) else {
         return Ok(Understood { words, note: None });
     };
@@ -91,6 +103,7 @@ pub fn understood(mut words: Vec<OsString>, commands: &Command) -> Result<Unders
                 words.remove(at + 2);
             }
             join_lists(&mut words, &["--transports"], names_transports);
+            describe(&mut words, at + 2)?;
             if from == 1 {
                 words.insert(1, "run".into());
             }
@@ -98,9 +111,84 @@ pub fn understood(mut words: Vec<OsString>, commands: &Command) -> Result<Unders
                 fill_in(&mut words, &[("--pattern", "rr"), ("--size", "64"), ("--placement", "one-core")]);
             }
         }
+        (false, _) if at == 1 && !plain.ends_with(".toml") => return Err(unknown_command(&plain, commands)),
         _ => {}
     }
     Ok(Understood { words, note })
+}
+
+/// Puts the flags before patterns and sizes that follow a list of transports: `unix tcp rr 4k`.
+fn describe(words: &mut Vec<OsString>, mut at: usize) -> Result<(), String> {
+    while let Some(word) = words.get(at).and_then(|word| word.to_str())
+        && !word.starts_with('-')
+        && !word.ends_with(".toml")
+    {
+        let (flags, takes): (_, fn(&str) -> bool) = match word {
+            word if names_patterns(word) => ("--patterns", names_patterns),
+            word if is_size(word) => ("--sizes", is_size),
+            word => {
+                let known =
+                    transport::states().iter().map(|state| state.capabilities.name).collect::<Vec<_>>();
+                let text = unknown("transport, pattern or size", word, known.iter().copied());
+                return Err(text);
+            }
+        };
+        words.insert(at, flags.into());
+        join_lists(words, &[flags], takes);
+        at += 2;
+    }
+    Ok(())
+}
+
+/// What other tools call what this one does.
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("diff", "ipcost compare"),
+    ("trend", "ipcost list --trend CELL"),
+    ("history", "ipcost list"),
+    ("bench", "ipcost run"),
+    ("benchmark", "ipcost run"),
+    ("measure", "ipcost run"),
+    ("test", "ipcost run"),
+    ("version", "ipcost --version"),
+    ("server", "ipcost app"),
+];
+
+/// The command that is meant by a word of another tool's.
+fn from_elsewhere(words: &[OsString]) -> Option<String> {
+    let first = words.get(1)?.to_str()?;
+    let (_, meant) = ELSEWHERE.iter().find(|(word, _)| *word == first)?;
+    Some(format!("there is no command {first}; that is {meant}"))
+}
+
+/// That a flag's value begins with a minus: it would be taken for a flag.
+fn negative(words: &[OsString], command: &Command) -> Option<String> {
+    let pairs = words.windows(2).filter_map(|pair| pair[0].to_str().zip(pair[1].to_str()));
+    let is_negative = |value: &str| {
+        value.strip_prefix('-').is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()))
+    };
+    let (flag, value) =
+        pairs.into_iter().find(|(flag, value)| takes_next(command, flag) && is_negative(value))?;
+    Some(format!("{flag} {value}: it is to be 0 or more"))
+}
+
+/// That a first word means nothing here, with what was probably meant.
+fn unknown_command(word: &str, commands: &Command) -> String {
+    if names_patterns(word) {
+        return format!("{word} is a pattern: ipcost --patterns {word}");
+    }
+    if is_size(word) {
+        return format!("{word} is a size: ipcost --sizes {word}");
+    }
+    let transports = transport::states();
+    let known: Vec<&str> = (commands.get_subcommands().filter(|known| !known.is_hide_set()))
+        .map(Command::get_name)
+        .chain(transports.iter().map(|state| state.capabilities.name))
+        .chain(KINDS.iter().map(|kind| kind.name))
+        .collect();
+    match nearest(word, known.iter().copied()) {
+        Some(near) => format!("unknown command, transport or server {word:?}; did you mean {near:?}?"),
+        None => format!("unknown command, transport or server {word:?}; ipcost help lists the commands"),
+    }
 }
 
 /// What `ab` is asked with two words in place of a job file.
@@ -172,6 +260,12 @@ fn join_lists(words: &mut Vec<OsString>, flags: &[&str], takes: fn(&str) -> bool
     let mut at = 0;
     while let Some(flag) = words.iter().skip(at).position(is_flag).map(|found| at + found) {
         let value = if words[flag].to_str().is_some_and(|word| word.contains('=')) { flag } else { flag + 1 };
+        // Written as in a sentence: `unix, tcp`.
+        if let Some(list) = words.get(value).and_then(|word| word.to_str()).filter(|word| word.contains(','))
+        {
+            words[value] =
+                list.split(',').map(str::trim).collect::<Vec<_>>().join(",").trim_end_matches(',').into();
+        }
         at = value + 1;
         while let Some(next) = words.get(at).and_then(|word| word.to_str()) {
             let separates = BETWEEN.contains(&next)
@@ -182,7 +276,7 @@ fn join_lists(words: &mut Vec<OsString>, flags: &[&str], takes: fn(&str) -> bool
             let next = words.remove(at);
             if !separates {
                 words[value].push(",");
-                words[value].push(next);
+                words[value].push(next.to_string_lossy().trim_end_matches(','));
             }
         }
     }
@@ -257,6 +351,12 @@ mod tests {
                 "ipcost --option recv_buffer=1 --option join=writev,copy job.toml",
             ),
             ("ipcost compare unix tcp", "ipcost compare unix tcp"),
+            ("ipcost unix, tcp", "ipcost run --transports unix,tcp"),
+            (
+                "ipcost unix tcp rr connect 4k 64",
+                "ipcost run --transports unix,tcp --patterns rr,connect --sizes 4k,64",
+            ),
+            ("ipcost run unix rr -q", "ipcost run --transports unix --patterns rr -q"),
             ("ipcost -- unix", "ipcost -- unix"),
             (
                 "ipcost explain unix tcp",
@@ -269,6 +369,24 @@ mod tests {
             ("ipcost explain rr/tcp/64/c1 rr/unix/64/c1", "ipcost explain rr/tcp/64/c1 rr/unix/64/c1"),
         ] {
             assert_eq!(read(typed), meant, "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_means_nothing_comes_with_what_was_probably_meant() {
+        for (typed, parts) in [
+            ("ipcost unx", &["did you mean \"unix\"?"][..]),
+            ("ipcost rdis", &["did you mean \"redis\"?"]),
+            ("ipcost unix unx", &["unknown transport, pattern or size", "did you mean \"unix\"?"]),
+            ("ipcost rr", &["--patterns rr"]),
+            ("ipcost 4k", &["--sizes 4k"]),
+            ("ipcost diff", &["ipcost compare"]),
+            ("ipcost --budget -5s", &["--budget -5s", "0 or more"]),
+            ("ipcost xyzzy", &["ipcost help"]),
+        ] {
+            let words = typed.split(' ').map(OsString::from).collect();
+            let said = understood(words, &crate::args::table()).unwrap_err();
+            assert!(parts.iter().all(|part| said.contains(part)), "{typed}: {said}");
         }
     }
 

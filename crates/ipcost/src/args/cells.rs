@@ -3,7 +3,7 @@
 use anyhow::{anyhow, bail};
 use clap::Args;
 use ipcost_model::units::parse_size;
-use ipcost_model::{Matrix, OptionLists, OptionName, Pattern, Placement, Size, SpeaksFirst};
+use ipcost_model::{Matrix, OptionKind, OptionLists, OptionName, Pattern, Placement, Size, SpeaksFirst};
 
 use super::as_typed::transport;
 
@@ -85,7 +85,11 @@ pub fn options(flags: &[String]) -> anyhow::Result<OptionLists> {
             bail!("--option {flag}: write it as KEY=VALUE");
         };
         let name = OptionName::find(name).map_err(|error| anyhow!("--option {flag}: {error}"))?;
-        for value in values.split(',') {
+        for value in values.split(',').map(str::trim) {
+            let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+            if is_number && matches!(name.spec().kind, OptionKind::Time(_)) && value != "0" {
+                bail!("--option {flag}: {value} lacks a unit; write {value}us, {value}ms or {value}s");
+            }
             let value = name.spec().parse(value).map_err(|error| anyhow!("--option {flag}: {error}"))?;
             lists.0.entry(name).or_default().push(value);
         }

@@ -32,7 +32,7 @@ mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{FromArgMatches, Parser};
 
 pub use ab::AbArgs;
@@ -101,6 +101,7 @@ pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, ExitCode> {
     if without_command {
         args.insert(1, "run".into());
     }
+    let typed = args.clone();
     let read =
         commands.try_get_matches_from(args).and_then(|mut found| Cli::from_arg_matches_mut(&mut found));
     let cli = read.map_err(|error| match error.kind() {
@@ -115,7 +116,10 @@ pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, ExitCode> {
             ExitCode::from(USAGE)
         }
         kind => {
-            let mut line = one_line(&error.render().to_string());
+            let mut line = match kind {
+                ErrorKind::ArgumentConflict => conflict(&error, &typed),
+                _ => one_line(&error.render().to_string()),
+            };
             if kind == ErrorKind::UnknownArgument && without_command {
                 line.push_str("; without a command, flags are those of run: ipcost run --help lists them");
             }
@@ -146,12 +150,36 @@ fn is_of_run(first: &str) -> bool {
     (first.starts_with('-') && !of_program) || first.ends_with(".toml")
 }
 
+/// Which of the words that were typed cannot stand together: clap lists all that cannot.
+fn conflict(error: &clap::Error, typed: &[OsString]) -> String {
+    let names = |value: Option<&ContextValue>| match value {
+        Some(ContextValue::String(one)) => vec![one.clone()],
+        Some(ContextValue::Strings(many)) => many.clone(),
+        _ => Vec::new(),
+    };
+    let of = names(error.get(ContextKind::InvalidArg)).concat();
+    let is_typed = |name: &String| {
+        let flag = name.split([' ', '=', '[']).next().unwrap_or_default();
+        typed.iter().filter_map(|word| word.to_str()).any(|word| word.split('=').next() == Some(flag))
+    };
+    let mut with = names(error.get(ContextKind::PriorArg));
+    if with.iter().any(is_typed) {
+        with.retain(is_typed);
+    }
+    if of.is_empty() || with.is_empty() || with.len() > 3 {
+        return one_line(&error.render().to_string());
+    }
+    format!("{of} cannot be used with {}", with.join(", "))
+}
+
 /// Clap's message without its usage lines: what is wrong, and the tip if there is one.
 fn one_line(message: &str) -> String {
     let lines = message.lines().map(str::trim);
     let telling =
         lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
-    let text = telling.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    // A value of the positional arguments is a file or a name: none begins with a minus.
+    let is_told = |line: &&str| !line.is_empty() && !line.starts_with("tip: to pass");
+    let text = telling.filter(is_told).collect::<Vec<_>>().join("; ");
     let text = text.strip_prefix("error: ").unwrap_or(&text).replace(":; ", ": ");
     OF_NUMBERS.iter().fold(text, |text, (cause, said)| text.replace(cause, said))
 }

@@ -8,6 +8,9 @@ use ipcost_model::{ModelError, NATIVE, PAGE_BYTES, Pattern, Placement};
 use super::as_typed::transport;
 use super::{Common, MeasuringArgs, SearchArgs};
 
+const BUDGET_OF_30_S: &str = "How long it may take; it ends earlier once every question is answered [default: 30s, or what the first intervals take]";
+const BUDGET_OF_60_S: &str = "How long it may take; it ends earlier once every question is answered [default: 60s, or what the first intervals take]";
+
 #[derive(Debug, Args)]
 pub struct SweepArgs {
     #[command(subcommand)]
@@ -70,7 +73,7 @@ pub struct OneRunArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("budget", |arg| arg.default_value("30s")))]
+#[command(mut_arg("budget", |arg| arg.help(BUDGET_OF_30_S)))]
 pub struct CoreSweepArgs {
     /// Transports to measure
     #[arg(long, alias = "transport", value_name = "LIST", value_delimiter = ',', value_parser = transport, default_value = "pipe,unix,tcp")]
@@ -109,7 +112,7 @@ pub struct SweptArgs {
 #[command(
     mut_arg("pattern", |arg| arg.default_value("stream")),
     mut_arg("size", |arg| arg.default_value("32769")),
-    mut_arg("budget", |arg| arg.default_value("60s"))
+    mut_arg("budget", |arg| arg.help(BUDGET_OF_60_S))
 )]
 pub struct LayoutSweepArgs {
     #[command(flatten)]
@@ -139,7 +142,7 @@ pub struct LayoutSweepArgs {
 #[derive(Debug, Args)]
 #[command(
     mut_arg("transports", |arg| arg.help("Transports to measure; the others are compared with the last")),
-    mut_arg("budget", |arg| arg.default_value("60s"))
+    mut_arg("budget", |arg| arg.help(BUDGET_OF_60_S))
 )]
 pub struct PaceSweepArgs {
     #[command(flatten)]
@@ -170,7 +173,7 @@ pub struct PaceSweepArgs {
 #[command(
     mut_arg("transports", |arg| arg.value_name("A,B").help("The two transports")),
     mut_arg("pattern", |arg| arg.help("What is done over them: connect, rr")),
-    mut_arg("budget", |arg| arg.default_value("30s"))
+    mut_arg("budget", |arg| arg.help(BUDGET_OF_30_S))
 )]
 pub struct WorkSweepArgs {
     #[command(flatten)]

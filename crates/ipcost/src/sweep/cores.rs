@@ -7,7 +7,7 @@ use ipcost_features::sweep::{CORES_SCHEMA, CoreSweep, PairOfProcessors};
 use ipcost_model::{Job, Matrix, OptionLists, OptionName, OptionValue, Size};
 use ipcost_sys::relations::{Relation, distinct};
 
-use super::run_one;
+use super::{USUAL, run_one};
 use crate::args::CoreSweepArgs;
 use crate::exit::Problem;
 
@@ -24,7 +24,7 @@ pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
         })
         .collect();
     let sweep = CoreSweep { schema: CORES_SCHEMA.to_owned(), relations };
-    run_one(&args.run, &job, &sweep)
+    run_one(&args.run, job, USUAL, &sweep)
 }
 
 fn job(args: &CoreSweepArgs, relations: &[(Relation, (usize, usize))]) -> anyhow::Result<Job> {

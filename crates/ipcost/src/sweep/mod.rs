@@ -6,9 +6,9 @@ mod option;
 mod size;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use ipcost_lab::Lab;
-use ipcost_lab::lab::fresh_seed;
 use ipcost_model::Job;
 use serde::Serialize;
 
@@ -16,6 +16,12 @@ use crate::args::{OneRunArgs, SweepArgs, SweepOver};
 use crate::exit::{Problem, step_printer};
 use crate::finish::{RunOutputs, finish};
 use crate::measuring::{begin_measuring, carry_out};
+use crate::run::planned_in;
+
+/// The budget of a sweep for which no one says one.
+const USUAL: Duration = Duration::from_secs(30);
+/// The same of one with many values.
+const LONG: Duration = Duration::from_secs(60);
 
 /// Does what the arguments ask for.
 pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
@@ -29,12 +35,17 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
 }
 
 /// Measures the job of a sweep that is one run, and gives its answer.
-fn run_one(args: &OneRunArgs, job: &Job, answer: &impl Serialize) -> Result<ExitCode, Problem> {
+fn run_one(
+    args: &OneRunArgs,
+    job: Job,
+    usual: Duration,
+    answer: &impl Serialize,
+) -> Result<ExitCode, Problem> {
     let outputs = RunOutputs::of(&args.common);
     outputs.check(None).map_err(Problem::usage)?;
-    let lab = Lab::open(job, &mut step_printer(args.common.quiet))?;
-    let plan = lab.plan_job(job, fresh_seed())?;
+    let lab = Lab::open(&job, &mut step_printer(args.common.quiet))?;
+    let (job, plan) = planned_in(&lab, job, Some(usual))?;
     let interrupt = begin_measuring(args.common.quiet, args.common.waiting)?;
     let answer = serde_json::to_value(answer).map_err(|error| Problem::failed(error.into()))?;
-    finish(&outputs, carry_out(&lab, job, plan, &interrupt, &outputs, answer)?, None)
+    finish(&outputs, carry_out(&lab, &job, plan, &interrupt, &outputs, answer)?, None)
 }

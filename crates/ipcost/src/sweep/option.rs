@@ -6,7 +6,7 @@ use ipcost_features::sweep::{OPTION_SCHEMA, OptionRequest, OptionSweep, Over, op
 use ipcost_lab::planning::DEFAULT_MARGIN;
 use ipcost_model::{NATIVE, Placement};
 
-use super::run_one;
+use super::{LONG, USUAL, run_one};
 use crate::args::{LayoutSweepArgs, OneRunArgs, PaceSweepArgs, SweptArgs, WorkSweepArgs};
 use crate::exit::Problem;
 use crate::job::{one_placement, place_as_usual};
@@ -55,5 +55,6 @@ fn measure(
     };
     let mut job = option_job(&request)?;
     place_as_usual(&mut job.cells);
-    run_one(run, &job, &OptionSweep { schema: OPTION_SCHEMA.to_owned(), request })
+    let usual = if over == Over::Work { USUAL } else { LONG };
+    run_one(run, job, usual, &OptionSweep { schema: OPTION_SCHEMA.to_owned(), request })
 }

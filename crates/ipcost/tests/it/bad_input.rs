@@ -48,7 +48,7 @@ fn combinations_that_cannot_be() {
 fn budgets_that_cannot_reach_an_interval() {
     refused(&["--budget", "2s"], &["cannot reach an interval", "give --budget"]);
     refused(&["--budget", "soon"], &["\"soon\" is not a duration"]);
-    refused(&["--margin", "200%"], &["is not a margin"]);
+    refused(&["--margin", "200%"], &["is not a proportion"]);
     refused(&["--epochs", "0"], &["measures nothing"]);
     refused(&["--batch", "0s"], &["a batch of less than 1 ms", "--batch"]);
     refused(&["--batch", "15s"], &["does not end within the timeout of 10 s", "--timeout 30s"]);
