@@ -35,8 +35,11 @@ pub(crate) fn findings(
         findings.push(warnings::interrupted(epochs));
     }
     let needed = epochs_for_contrasts(plan);
-    if epochs < needed && plan.family > 0 {
-        findings.push(warnings::no_intervals(epochs, needed));
+    // In a grid some have one long before all would.
+    let has_one = document.contrasts.iter().any(|contrast| contrast.lo.is_some() || contrast.range.is_some());
+    if epochs < needed && plan.family > 0 && !has_one {
+        let first = if epochs < plan.epochs_needed { plan.epochs_needed } else { needed };
+        findings.push(warnings::no_intervals(epochs, first));
     } else if outcome.stopped == Stopped::Budget {
         // What the run was asked may be another question than its tables are.
         let answered = outcome.answered.clone().unwrap_or_else(|| judge.answered());

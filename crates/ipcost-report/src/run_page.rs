@@ -53,12 +53,20 @@ pub fn page(document: &Document) -> Page<'_> {
         format!("{} {}", host.os, host.kernel),
         format!("{} {}", tool.name, tool.version),
     ]);
-    page.answer = document.held_back().map(|found| Paragraph::caution(found).into()).collect();
-    page.answer.extend(cheapest(document).map(Section::open));
+    page.answer = cheapest(document).map(Section::open).into_iter().collect();
+    let held_back: Vec<&str> = document.held_back().collect();
+    let more = held_back.len().saturating_sub(1) as u64;
+    let more = (more > 0).then(|| format!(" {} so, too.", counted_wait(more)));
+    let found = held_back.first().map(|first| format!("{first}{}", more.unwrap_or_default()));
+    page.answer.extend(found.map(|found| Section::default().with(Paragraph::caution(found)).open()));
     page.blocks = measured(document);
     page.notes = std::iter::once(promise(document)).chain(notes(document, &document.warnings)).collect();
     page.document = Some(document);
     page.with_terms()
+}
+
+fn counted_wait(more: u64) -> String {
+    format!("{} {}", counted(more, "more cell"), if more == 1 { "waits" } else { "wait" })
 }
 
 /// The tables and charts of a run, which an answer rests on.

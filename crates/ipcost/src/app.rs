@@ -328,6 +328,18 @@ fn owners(names: &[String]) -> anyhow::Result<Vec<String>> {
 pub(crate) fn asked(named: NamedServer, args: &ServerArgs) -> anyhow::Result<AppRequest> {
     let kind = named.kind;
     let given = given(args)?;
+    if given.is_empty() {
+        let for_own = [
+            ("--user", args.user.is_some()),
+            ("--database", args.database.is_some()),
+            ("--same-server", args.same_server),
+        ];
+        if let Some((flag, _)) = for_own.into_iter().find(|(_, is_given)| *is_given) {
+            bail!(
+                "{flag} is for a server of your own; say where it listens with --unix PATH or --tcp HOST:PORT"
+            );
+        }
+    }
     let login = Login {
         user: args.user.clone(),
         database: args.database.clone(),

@@ -1,11 +1,13 @@
 //! Exit statuses, and errors as the user sees them.
 
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use ipcost_lab::{EngineError, LabError};
 use ipcost_model::escaped_lines;
+use ipcost_report::wrap::wrapped_under;
 
-use crate::output::print_error;
+use crate::output::{print_error, room_on_standard_error};
 
 pub const FAILED: u8 = 1;
 /// The command line or a job is wrong; nothing was measured.
@@ -92,7 +94,7 @@ fn in_full(error: &anyhow::Error) -> String {
 
 /// Tells standard error something that is worth knowing.
 pub fn note(message: &str) {
-    print_error(&format!("note: {}\n", escaped_lines(message)));
+    tell(anstyle::Style::new(), "note:", message);
 }
 
 /// Prints notes about builds that take time, unless quiet.
@@ -107,13 +109,22 @@ pub fn step_printer(quiet: bool) -> impl FnMut(&str) {
 /// Writes a warning the way all warnings look.
 pub fn warn(message: &str) {
     let style = anstyle::AnsiColor::Yellow.on_default();
-    print_error(&format!("{style}warning:{style:#} {}\n", escaped_lines(message)));
+    tell(style, "warning:", message);
 }
 
 /// Writes an error the way all errors look.
 pub fn complain(message: &str) {
     let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
-    print_error(&format!("{style}error:{style:#} {}\n", escaped_lines(message)));
+    tell(style, "error:", message);
+}
+
+/// Writes a line that begins so; on a terminal it is broken between words, and what follows stands under what came first.
+fn tell(style: anstyle::Style, begin: &str, message: &str) {
+    let line = format!("{begin} {}", escaped_lines(message));
+    let line =
+        if io::stderr().is_terminal() { wrapped_under(&line, room_on_standard_error(), "  ") } else { line };
+    let rest = line.strip_prefix(begin).unwrap_or(&line);
+    print_error(&format!("{style}{begin}{style:#}{rest}\n"));
 }
 
 #[cfg(test)]

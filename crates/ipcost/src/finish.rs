@@ -92,7 +92,8 @@ pub fn finish<'a>(
     // An answer may say why nothing could be measured.
     let has_something = measured || document.stopped == Stopped::Failed && document.answer.is_some();
     if problems.is_empty() && (has_something || ended_well) {
-        problems = write(outputs, &document, has_something, &own.into_iter().collect::<Vec<_>>());
+        problems =
+            write(outputs, &document, (has_something, saved.is_some()), &own.into_iter().collect::<Vec<_>>());
     }
     if let Some(saved) = saved.filter(|_| !outputs.quiet) {
         print_error(&saved);
@@ -116,10 +117,10 @@ pub fn finish<'a>(
 fn write(
     outputs: &RunOutputs<'_>,
     document: &Document,
-    has_something: bool,
+    (has_something, is_saved): (bool, bool),
     own: &[OwnOutput<'_>],
 ) -> Vec<Problem> {
-    let texts = if outputs.save { "ipcost show last --warnings" } else { "--html FILE or --json FILE" };
+    let texts = if is_saved { "ipcost show last --warnings" } else { "--html FILE or --json FILE" };
     let showing = Showing { details: outputs.files.details, quiet: outputs.quiet, texts };
     let taken = outputs.files.files().chain(own.iter().filter_map(|own| own.path)).any(is_standard_output);
     let answer = match answer_of(document) {

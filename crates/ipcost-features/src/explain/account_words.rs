@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn what_remains_is_a_figure_and_nothing_is_said_of_nothing() {
         assert_eq!(said(Vec::new(), 0.0, 1.0), "");
-        assert_eq!(said(Vec::new(), 3_200.0, 1.0), "3.20 µs (50 %) of the difference remain unexplained.");
+        assert_eq!(said(Vec::new(), 3_200.0, 1.0), "3.20 µs (50 %) of the difference remains unexplained.");
         let fewer = item(PeerRole::Client, Act::Calls, "poll", -1.0);
         let less = said(vec![item(PeerRole::Client, Act::Calls, "read", 2.0), fewer], 0.0, 1.0);
         assert_eq!(less, "The client of tcp makes 2.00 more `read`. It makes 1.00 fewer `poll`.");

@@ -172,8 +172,9 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
         None => text,
     };
     if more.lo.is_none() {
+        let (counts, equal) = counts_text(difference, sign);
         let clauses: String =
-            counts_text(difference, sign).iter().map(|clause| format!("; {clause}")).collect();
+            counts.into_iter().chain(are_same(&equal)).map(|clause| format!("; {clause}")).collect();
         return format!("{text}{clauses}.");
     }
     text.push_str(&match difference.division {
@@ -284,17 +285,17 @@ fn parts_text(
     }
     // Where one does something more, the next sentence tells it, and the table what is no more.
     if !difference.account.items.iter().any(is_explained) {
-        if !said.is_empty() || !less.is_empty() {
-            clauses.extend((!same.is_empty()).then(|| are_same(&same)));
-        }
-        clauses.extend(counts_text(difference, sign));
+        let (counts, equal) = counts_text(difference, sign);
+        clauses.extend(counts);
+        let parts = if said.is_empty() && less.is_empty() { Vec::new() } else { same };
+        clauses.extend(are_same(&[parts, equal].concat()));
     }
     clauses.join("; ")
 }
 
-fn are_same(names: &[&str]) -> String {
+fn are_same(names: &[&str]) -> Option<String> {
     let list: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    format!("the same within noise: {}", and_joined(&list))
+    (!list.is_empty()).then(|| format!("the same within noise: {}", and_joined(&list)))
 }
 
 /// How many more instructions went with a part, where they could be counted.
@@ -316,7 +317,7 @@ fn instructions(part: Part, dear: &ExplainedCell, cheap: &ExplainedCell) -> Stri
 }
 
 /// System calls and switches: those that differ with their figures, the others as the same.
-fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
+fn counts_text(difference: &ExplainedDifference, sign: f64) -> (Vec<String>, Vec<&'static str>) {
     let mut named = Vec::new();
     let mut equal = Vec::new();
     for what in ["system calls", "voluntary switches"] {
@@ -340,10 +341,7 @@ fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
             (false, false) => named.push(format!("{what}: {}", and_joined(&changed))),
         }
     }
-    if !equal.is_empty() {
-        named.push(are_same(&equal));
-    }
-    named
+    (named, equal)
 }
 
 #[cfg(test)]
@@ -428,13 +426,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_largest_part_comes_first_and_what_is_noise_is_no_more() {
+    fn the_largest_part_comes_first_and_what_is_noise_is_the_same() {
         let (tcp, unix) = (cell("tcp", Pattern::Rr, 5_100.0), cell("unix", Pattern::Rr, 2_000.0));
         assert_eq!(
             difference_sentence(&difference(1.0, true), &tcp, &unix),
             "TCP costs 6.40 µs more than unix per round trip (5.90–7.00 µs), 1.60 ×: 5.90 µs (5.80–6.00 µs) of it is \
              system time in the server, with 3100 more instructions; but 300 ns (200–400 ns) less user time in the \
-             client; no more waiting; voluntary switches: 1.0 in place of 0.250 in the server; no more system calls."
+             client; voluntary switches: 1.0 in place of 0.250 in the server; the same within noise: waiting and system calls."
         );
         // Asked the other way round, the same is said.
         let turned = difference_sentence(&difference(-1.0, true), &unix, &tcp);

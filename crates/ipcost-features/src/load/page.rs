@@ -53,7 +53,10 @@ pub(super) fn page<'a>(curves: &'a LoadCurves, document: &'a Document) -> Page<'
         page.blocks.push(Section::new("", "At the same load").with(Table::new(&columns).rows(rows)).open());
     }
     page.blocks.push(Section::new("", "Back to back").with(saturation(curves)).open());
-    page.answer = sentences(curves).into_iter().map(|said| Paragraph::plain(said).into()).collect();
+    page.answer.extend(knees(curves).map(Section::open));
+    page.answer.extend(compared_knees(curves).into_iter().map(|said| Paragraph::plain(said).into()));
+    let more = sentences(curves).into_iter().map(Paragraph::plain);
+    page.notes.push(Section::default().with_all(more).open());
     let how = format!(
         "An open loop: times count from when each operation was due. {} rates in {}; in {:.0} % of such runs every interval of a 99th percentile is right (for up to {}); seed {}",
         curves.points.len(),
@@ -196,18 +199,32 @@ fn saturation(curves: &LoadCurves) -> Table {
     Table::new(&columns).rows(rows)
 }
 
-/// Where each transport stops working, and how they compare.
-fn sentences(curves: &LoadCurves) -> Vec<String> {
+/// The highest rate at which each transport works, a line each.
+fn knees(curves: &LoadCurves) -> Option<Section<'static>> {
+    let row = |knee: &Knee| {
+        let seems = of_seeming(knee, curves).map_or_else(String::new, |seems| format!("; {seems}"));
+        vec![
+            Field::from(FieldValue::Name(knee.transport.clone())),
+            FieldValue::Text(format!("{}{seems}", of_knee(knee))).into(),
+        ]
+    };
+    let title = format!("The highest rate under {} at p99", time_text(curves.request.limit_ns));
+    let table = Table::new(&[Column::text(""), Column::text("").folded()]).rows(curves.knees.iter().map(row));
+    (!curves.knees.is_empty()).then(|| Section::new("knees", title).with(table))
+}
+
+/// How much more load each carries than the last one.
+fn compared_knees(curves: &LoadCurves) -> Vec<String> {
     let limit = time_text(curves.request.limit_ns);
-    let mut said = Vec::new();
-    for knee in &curves.knees {
-        said.push(of_knee(knee, &limit));
-        said.extend(of_seeming(knee, curves));
-        said.extend(of_unseen(knee, curves));
-    }
-    if let Some((base, others)) = curves.knees.split_last() {
-        said.extend(others.iter().filter_map(|knee| compared(knee, base, &limit)));
-    }
+    let compared = |(base, others): (&Knee, &[Knee])| -> Vec<String> {
+        others.iter().filter_map(|knee| compared(knee, base, &limit)).collect()
+    };
+    curves.knees.split_last().map(compared).unwrap_or_default()
+}
+
+/// What limits that, and what else was seen.
+fn sentences(curves: &LoadCurves) -> Vec<String> {
+    let mut said: Vec<String> = curves.knees.iter().filter_map(|knee| of_unseen(knee, curves)).collect();
     said.extend(curves.request.transports.iter().filter_map(|name| of_cost(curves, name)));
     said.extend(curves.stalls.iter().map(|stalls| of_stalls(stalls, &curves.points)));
     for transport in &curves.out_of_rates {
@@ -224,34 +241,22 @@ fn sentences(curves: &LoadCurves) -> Vec<String> {
     said
 }
 
-fn of_knee(Knee { transport, lo, hi, from, not_at }: &Knee, limit: &str) -> String {
+fn of_knee(Knee { lo, hi, from, not_at, .. }: &Knee) -> String {
     let from = from.filter(|from| not_at.is_some() && Some(*from) != *lo);
     let from = from.map_or_else(String::new, |from| format!("from {} ", rate_text(from)));
     let below = not_at
-        .map_or_else(String::new, |rate| format!(" At {}, with less to do, it does not.", rate_text(rate)));
+        .map_or_else(String::new, |rate| format!("; at {}, with less to do, it is over it", rate_text(rate)));
     match (lo, hi) {
-        (Some(lo), Some(hi)) => format!(
-            "{transport} stays under {limit} at p99 {from}up to {} and no longer at {}.{below}",
-            rate_text(*lo),
-            rate_text(*hi)
-        ),
+        (Some(lo), Some(hi)) => {
+            format!("{from}up to {}, no longer at {}{below}", rate_text(*lo), rate_text(*hi))
+        }
         (Some(lo), None) => {
-            format!(
-                "{transport} stays under {limit} at p99 {from}up to {} at least; no rate is known to exceed it.{below}",
-                rate_text(*lo)
-            )
+            format!("{from}up to {} at least; no rate is known to be over it{below}", rate_text(*lo))
         }
         (None, Some(hi)) => {
-            format!(
-                "{transport} exceeds {limit} at p99 at {} already; no lower rate is known to stay under it.",
-                rate_text(*hi)
-            )
+            format!("over it at {} already; no lower rate is known to be under it", rate_text(*hi))
         }
-        (None, None) => {
-            format!(
-                "Open: the highest rate at which {transport} stays under {limit} at p99; a larger --budget may decide it."
-            )
-        }
+        (None, None) => "open; a larger --budget may decide it".to_owned(),
     }
 }
 
@@ -269,7 +274,7 @@ fn of_seeming(knee: &Knee, curves: &LoadCurves) -> Option<String> {
         (None, Some(above)) => format!("below {}", rate_text(above)),
         (None, None) => return None,
     };
-    Some(format!("It seems to cross the limit {said}; that is not certain."))
+    Some(format!("it seems to be {said}, which is not certain"))
 }
 
 /// How often operations stand still, and how far epochs see that.
@@ -296,7 +301,8 @@ fn of_unseen(knee: &Knee, curves: &LoadCurves) -> Option<String> {
     let is_it = |point: &&LoadPoint| point.transport == knee.transport && Some(point.per_s) == knee.lo;
     let tail = curves.points.iter().find(is_it)?.tail?;
     Some(format!(
-        "There may be stalls that its {} did not meet, in up to {} of stretches of {}.",
+        "Over {} there may be stalls that its {} did not meet, in up to {} of stretches of {}.",
+        knee.transport,
         counted(tail.epochs, "epoch"),
         percent(tail.unseen),
         time(tail.epoch_s * 1e9)
@@ -337,14 +343,11 @@ mod tests {
     #[test]
     fn a_knee_says_what_is_known_of_it() {
         let of = |name: &str, lo, hi| Knee { transport: name.to_owned(), lo, hi, from: lo, not_at: None };
-        let knee = |lo, hi| of_knee(&of("unix", lo, hi), "1 ms");
-        assert_eq!(
-            knee(Some(90_000), Some(95_000)),
-            "unix stays under 1 ms at p99 up to 90k/s and no longer at 95k/s."
-        );
+        let knee = |lo, hi| of_knee(&of("unix", lo, hi));
+        assert_eq!(knee(Some(90_000), Some(95_000)), "up to 90k/s, no longer at 95k/s");
         assert!(knee(Some(90_000), None).contains("at least"));
-        assert!(knee(None, Some(5_000)).contains("exceeds 1 ms at p99 at 5000/s already"));
-        assert!(knee(None, None).contains("Open: "));
+        assert!(knee(None, Some(5_000)).contains("over it at 5000/s already"));
+        assert!(knee(None, None).starts_with("open"));
         let stalling = Stalling { transport: "unix".to_owned(), every_s: 0.034, longest_ns: 18_595_839 };
         assert_eq!(
             of_stalls(&stalling, &[]),
@@ -353,8 +356,8 @@ mod tests {
         // Programs that sleep between operations take longer where there is little to do.
         let bent = Knee { from: Some(20_000), not_at: Some(1_000), ..of("unix", Some(90_000), Some(95_000)) };
         assert_eq!(
-            of_knee(&bent, "1 ms"),
-            "unix stays under 1 ms at p99 from 20k/s up to 90k/s and no longer at 95k/s. At 1000/s, with less to do, it does not."
+            of_knee(&bent),
+            "from 20k/s up to 90k/s, no longer at 95k/s; at 1000/s, with less to do, it is over it"
         );
         let [unix, tcp] = [of("unix", Some(80_000), Some(88_000)), of("tcp", Some(50_000), Some(55_000))];
         let said = compared(&unix, &tcp, "1 ms").unwrap();

@@ -159,7 +159,8 @@ impl WatchState {
 pub(super) fn fits(conversation: &Conversation, request: &WatchRequest) -> bool {
     let sides = || [&conversation.client, &conversation.server].into_iter();
     let has_text = |text: &String| {
-        sides().any(|side| side.name.contains(text.as_str()) || side.command.contains(text.as_str()))
+        let mut others = sides().filter(|side| side.pid.is_none_or(|pid| !request.own.contains(&pid)));
+        others.any(|side| side.name.contains(text.as_str()) || side.command.contains(text.as_str()))
     };
     let has_port = |port: &u16| {
         let at: Option<SocketAddr> = conversation.address.parse().ok();

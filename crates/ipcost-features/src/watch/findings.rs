@@ -119,7 +119,8 @@ impl WatchState {
             let figures = Party { pid: Some(id.pid), name: program.name.clone(), ..Party::default() };
             let has = |text: &String| {
                 let words = std::iter::once(&program.name).chain(&program.command);
-                words.into_iter().any(|word| word.contains(text.as_str()))
+                !self.request.own.contains(&id.pid)
+                    && words.into_iter().any(|word| word.contains(text.as_str()))
             };
             let request = &self.request;
             let is_asked = request.pid.is_none_or(|pid| pid == id.pid)

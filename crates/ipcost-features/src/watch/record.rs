@@ -27,6 +27,9 @@ pub struct WatchRequest {
     pub command: Option<String>,
     #[serde(with = "duration", default, skip_serializing_if = "Option::is_none")]
     pub lasts: Option<Duration>,
+    /// Processes that have the text in their command lines because they ask for it: this program and those that started it.
+    #[serde(skip)]
+    pub own: Vec<u32>,
 }
 
 impl WatchRequest {

@@ -6,7 +6,7 @@ use crate::words::{AMOUNT_OPEN, SAME_IN_MEDIAN};
 /// A word of tables: how fields that have it look, and what it means.
 type Term = (fn(&str) -> bool, &'static str);
 
-const TERMS: [Term; 14] = [
+const TERMS: [Term; 15] = [
     (|text| text == "open" || text.ends_with("(open)"), "open: which costs less is not known yet"),
     (|text| text.ends_with(AMOUNT_OPEN), "amount open: which costs less is known, not by how much"),
     (
@@ -37,6 +37,7 @@ const TERMS: [Term; 14] = [
         |text| text.ends_with(" of epochs"),
         "of epochs: how many cost about this much, where two groups of them differ",
     ),
+    (|text| text == "load", "load: the share of the rate back to back"),
     (|text| text == "per burst", "per burst: a wait at its end, however long the burst is"),
     (|text| text == "per batch", "per batch: a wait that comes once, however many round trips a batch has"),
 ];
@@ -74,7 +75,9 @@ fn met(table: &Table, left: &mut Vec<Term>) -> String {
             _ => None,
         })
     };
-    let (met, others): (Vec<Term>, Vec<Term>) = left.iter().partition(|(has, _)| fields().any(has));
+    let titles = || table.columns.iter().map(|column| column.title.as_ref());
+    let (met, others): (Vec<Term>, Vec<Term>) =
+        left.iter().partition(|(has, _)| fields().chain(titles()).any(has));
     *left = others;
     met.into_iter().map(|(_, meaning)| meaning).collect::<Vec<_>>().join("; ")
 }

@@ -147,6 +147,15 @@ fn place(processes: &[u32], set: &CpuSet) -> io::Result<()> {
     Ok(())
 }
 
+/// This process and those that it was started by, up to the first of the system.
+pub fn of_this() -> Vec<u32> {
+    let mut all = vec![std::process::id()];
+    while let Some(stat) = all.last().and_then(|last| ProcessStat::of(*last)).filter(|stat| stat.parent > 1) {
+        all.push(stat.parent);
+    }
+    all
+}
+
 /// The process that listens at a port of loopback, if this user may look: the socket's number from `/proc/net/tcp`, then the process that
 /// has it open. Of several that share it, the one that the others come from.
 pub fn listener_at(port: u16) -> Option<u32> {
@@ -255,6 +264,13 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         assert_eq!(listener_at(listener.local_addr().unwrap().port()), Some(std::process::id()));
         assert_eq!(listener_at(1), None);
+    }
+
+    #[test]
+    fn this_process_and_its_parents_are_known() {
+        let all = of_this();
+        assert_eq!(all[0], std::process::id());
+        assert!(all.len() > 1 && !all.contains(&1) && all.contains(&std::os::unix::process::parent_id()));
     }
 
     #[test]

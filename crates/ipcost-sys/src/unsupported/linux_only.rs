@@ -481,6 +481,7 @@ pub mod process_tree {
         fn run_before_others() -> io::Result<()>;
     }
     stubs! { None; fn listener_at(_: u16) -> Option<u32>; }
+    stubs! { Vec::new(); fn of_this() -> Vec<u32>; }
 }
 
 /// What other programs hold.

@@ -73,7 +73,7 @@ use crate::exit::{USAGE, complain, note};
 /// Measures what local inter-process communication costs, how sure that is, and why.
 ///
 /// Without a command it runs the default suite: a connection per request, small and large round trips, and
-/// streams of small and large messages, over every usual local transport, in 45 seconds. The flags of run and
+/// streams of small and large messages, over every usual local transport, in about a minute. The flags of run and
 /// job files work without the word, too: ipcost --transports unix,tcp, or ipcost job.toml.
 #[derive(Debug, Parser)]
 #[command(name = "ipcost", version = crate::build::version(), max_term_width = 100)]

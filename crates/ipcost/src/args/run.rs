@@ -18,7 +18,7 @@ const OUTPUT: &str = "Output";
 #[derive(Debug, Default, Args)]
 #[command(
     mut_arg("wait", |arg| arg.help_heading(HOW)),
-    mut_arg("budget", |arg| arg.help("How long the run may take; it ends earlier once every question is answered [default: 45s; 30s for a single placement]")),
+    mut_arg("budget", |arg| arg.help("How long the run may take; it ends earlier once every question is answered [default: 45s, 30s for a single placement, or what the first intervals take]")),
     after_help = "ipcost help transports, peers, options or formats lists what these flags take.\n\nExit status: 0 done, 1 failed, 2 wrong usage (nothing was measured), 130 interrupted (what was measured is shown)."
 )]
 pub struct RunArgs {

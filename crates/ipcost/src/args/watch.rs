@@ -74,6 +74,9 @@ impl FromStr for Whom {
         match text.rsplit_once(':') {
             _ if text.trim().is_empty() => Err("the name is empty".to_owned()),
             _ if text.starts_with(['/', '@']) => Ok(Self::Socket(text.to_owned())),
+            _ if parse_duration(text).is_ok() && text.parse::<u32>().is_err() => {
+                Err(format!("{text} is a time: ipcost watch --for {text}"))
+            }
             Some((_, digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => port(digits),
             _ if text.bytes().all(|byte| byte.is_ascii_digit()) => {
                 text.parse().map(Self::Process).map_err(|_| format!("there is no process {text}"))
@@ -99,6 +102,6 @@ mod tests {
         ] {
             assert_eq!(typed.parse(), Ok(whom));
         }
-        assert!(["", ":", ":70000", "99999999999"].iter().all(|wrong| wrong.parse::<Whom>().is_err()));
+        assert!(["", ":", ":70000", "99999999999", "5s"].iter().all(|wrong| wrong.parse::<Whom>().is_err()));
     }
 }

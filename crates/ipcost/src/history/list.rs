@@ -2,6 +2,8 @@
 
 use std::io;
 use std::process::ExitCode;
+
+use anyhow::anyhow;
 use std::time::{Duration, SystemTime};
 
 use ipcost_features::history::{RUNS_SCHEMA, RunList, UnreadableRun, page};
@@ -28,6 +30,9 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
     }
     if let Some(file) = &args.trend.otava {
         return super::otava::run(file, args);
+    }
+    if args.limit == Some(0) {
+        return Err(Problem::usage(anyhow!("--limit 0 lists nothing; give at least 1")));
     }
     let files = args.files();
     record_outputs::check(&files).map_err(Problem::usage)?;

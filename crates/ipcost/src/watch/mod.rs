@@ -15,7 +15,7 @@ use ipcost_lab::Lab;
 use ipcost_model::units::duration_text;
 use ipcost_model::{job_text, unknown};
 use ipcost_sys::interrupt::Interrupt;
-use ipcost_sys::{driven_program, measuring, transport};
+use ipcost_sys::{driven_program, measuring, process_tree, transport};
 use screen::{Pressed, Screen};
 use session::WatchSession;
 
@@ -85,6 +85,7 @@ fn request(args: &WatchArgs, lasts: Option<Duration>) -> WatchRequest {
         path: args.path.clone(),
         command: args.command.clone(),
         lasts,
+        own: process_tree::of_this(),
     };
     match args.whom.clone() {
         None => flags,
