@@ -22,6 +22,8 @@ impl Page<'_> {
 fn collect<'b>(blocks: &'b [Block<'_>], under: &str, tables: &mut Vec<(String, &'b Table)>) {
     for block in blocks {
         match block {
+            // Without titles it is an answer to read, made of what other tables hold.
+            Block::Table(table) if table.columns.iter().all(|column| column.title.is_empty()) => {}
             Block::Table(table) if !table.rows.is_empty() => tables.push((under.to_owned(), table)),
             Block::Section(section) | Block::Details(section) => {
                 let title = if section.title.is_empty() { under } else { &section.title };
