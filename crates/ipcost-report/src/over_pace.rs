@@ -28,7 +28,7 @@ struct Paced<'a> {
     found: Option<&'a ContrastRecord>,
 }
 
-/// The same work at several paces: a table, and a sentence for each transport. Empty where pauses are not compared.
+/// The same work at several paces: a sentence for each transport, and a table. Empty where pauses are not compared.
 pub fn sections(document: &Document) -> Vec<Section<'static>> {
     let mut groups: Vec<(Work, Vec<Paced<'_>>)> = Vec::new();
     let is_compared =
@@ -70,7 +70,7 @@ fn section(document: &Document, work: &Work, cells: &[Paced<'_>]) -> Section<'st
             said.extend(sentences.into_iter().flatten().map(Paragraph::plain));
         }
     }
-    Section::new("", format!("{}{place}: cost over pace", capitalised(&what))).with(table).with_all(said)
+    Section::new("", format!("{}{place}: cost over pace", capitalised(&what))).with_all(said).with(table)
 }
 
 /// The pause of a cell and what else lies between its operations.

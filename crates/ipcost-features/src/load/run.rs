@@ -154,7 +154,8 @@ pub fn load(
     let LoadRun { search, points, comparisons, stalls, .. } = measuring;
     let curves = LoadCurves {
         schema: LOAD_SCHEMA.to_owned(),
-        request: request.clone(),
+        // What it took in the end, where no one chose it.
+        request: LoadRequest { budget: Some(search.budget), ..request.clone() },
         elapsed_s: search.began.elapsed().as_secs_f64(),
         family,
         knees: request.transports.iter().map(|name| knee(name, &points)).collect(),

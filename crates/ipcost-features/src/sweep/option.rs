@@ -64,7 +64,7 @@ pub struct OptionRequest {
     /// The relative difference that matters.
     pub margin: f64,
     /// How long it may take.
-    #[serde(with = "duration")]
+    #[serde(default, with = "duration", skip_serializing_if = "Option::is_none")]
     pub budget: Option<Duration>,
     /// Exactly this many epochs.
     pub epochs: Option<u32>,

@@ -7,10 +7,12 @@ use crate::words::{AMOUNT_OPEN, SAME_IN_MEDIAN};
 type Term = (fn(&str) -> bool, &'static str);
 
 const TERMS: [Term; 15] = [
-    (|text| text == "open" || text.ends_with("(open)"), "open: which costs less is not known yet"),
+    (|text| text == "open" || text.ends_with("(open)"), "open: not known yet; a longer run may tell"),
     (|text| text.ends_with(AMOUNT_OPEN), "amount open: which costs less is known, not by how much"),
     (
-        |text| text.starts_with("within "),
+        |text| {
+            text.strip_prefix("within ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        },
         "within: which costs less is not known; they differ by no more than that",
     ),
     (|text| text.starts_with("at most "), "at most: which costs less is not known; it is no more than that"),
