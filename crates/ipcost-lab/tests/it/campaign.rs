@@ -166,9 +166,8 @@ fn of_the_tables_of_a_grid_whose_cheapest_is_named_few_are_wrong() {
 #[test]
 fn a_table_calls_none_open_of_which_its_verdicts_say_that_another_costs_less() {
     let mut random = Random::new(4);
-    let mut script = Script::new(move |cell, _| {
-        [3_500.0, 10_000.0, 6_500.0][cell % 3] * (0.02 * random.normal()).exp()
-    });
+    let mut script =
+        Script::new(move |cell, _| [3_500.0, 10_000.0, 6_500.0][cell % 3] * (0.02 * random.normal()).exp());
     let sizes: String = (2..=30).map(|size| format!(", {size}")).collect();
     let mut open = 0;
     for epochs in 9..=16 {
