@@ -477,9 +477,9 @@ fn a_claim_without_words_gets_some() {
     assert_eq!(
         listed,
         [
-            ("wall of rr/one/64/c1 is at most 0.6 × rr/two/64/c1".to_owned(), 5),
+            ("cost of rr/one/64/c1: at most 0.6 × rr/two/64/c1".to_owned(), 5),
             ("p99 of rr/one/64/c1 is at most 200us".to_owned(), 9),
-            ("wall of every cell is at most 1.05 × before.json".to_owned(), 13),
+            ("cost of every cell: at most 1.05 × before.json".to_owned(), 13),
         ]
     );
 }
