@@ -67,7 +67,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Problem> {
 fn base(args: &LoadArgs, placement: Placement) -> anyhow::Result<Job> {
     ensure!(
         matches!(args.pattern, Pattern::Rr | Pattern::Connect),
-        "--pattern takes rr or connect: only they have a latency that ends with an answer"
+        "--patterns takes rr or connect: only they have a latency that ends with an answer"
     );
     let options = crate::args::options(&args.option)?;
     if let Some((name, _)) = options.0.iter().find(|(_, values)| values.len() > 1) {
