@@ -83,8 +83,8 @@ fn percentiles_at_an_offered_rate_are_claimed() {
     place.write("claims.toml", &at_rates([5_000, 20_000], "p99", "200us", 0.8));
     let output = place.run(&["check", "claims.toml", "--list"]);
     let listed = text(&output.stdout);
-    assert!(listed.contains("p99 of rr/unix/64/c1 at 20k/s is at most 200us"), "{listed}");
-    let against = "p99 of rr/unix/64/c1 at 5000/s is at most 0.8 × rr/tcp/64/c1 at 5000/s";
+    assert!(listed.contains("p99 of rr/unix/64/c1 at 20k/s: at most 200us"), "{listed}");
+    let against = "p99 of rr/unix/64/c1 at 5000/s: at most 0.8 × rr/tcp/64/c1 at 5000/s";
     assert!(listed.contains(against), "{listed}");
 
     // Rates and bounds that any machine keeps.
