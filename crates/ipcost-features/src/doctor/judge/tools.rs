@@ -62,7 +62,11 @@ fn peers(facts: &MachineFacts) -> Vec<CheckResult> {
     if !there.is_empty() {
         let all = counted(all.len() as u64, "peer");
         let work = if there.len() == 1 { "works" } else { "work" };
-        answers.push(CheckResult::good(format!("{} of {all} {work}: {}", there.len(), there.join(", "))));
+        let found = match lacking.is_empty() {
+            true => format!("all {all}: {}", there.join(", ")),
+            false => format!("{} of {all} {work}: {}", there.len(), there.join(", ")),
+        };
+        answers.push(CheckResult::good(found));
     }
     answers
 }
