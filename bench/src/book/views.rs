@@ -188,7 +188,7 @@ fn app(app: &AnsweredRun<App>) -> Result<String> {
 
 /// The table of an answer of `app` in so many columns, as `look` has the page.
 pub fn table_of(app: &AnsweredRun<App>, room: usize, look: impl Fn(&str) -> String) -> Result<String> {
-    const TITLE: &str = "What a request costs";
+    const TITLE: &str = "Cost per request";
     let shown = look(&page_of_app(app, &app.document).terminal(false, room));
     let lines = shown.lines().skip_while(|line| !line.contains(TITLE)).skip(1);
     // A row may take more than a line; what explains the columns, and where the rest is, comes after the last one.

@@ -27,7 +27,7 @@ pub enum FeatureError {
     #[error("\"last\" always means the newest run; take another name")]
     RunNamedLast,
     #[error(
-        "{name:?} is no name for a run: a letter, then letters, digits, . _ + -, at most {longest} in all"
+        "{name:?} is not a valid name: start with a letter; then use letters, digits, . _ + - (at most {longest} characters)"
     )]
     RunName { name: String, longest: usize },
 

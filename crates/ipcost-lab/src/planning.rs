@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use ipcost_model::units::duration_text;
+use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{
     Arms, Expanded, Job, LatencyMode, Multiplicity, Pattern, Plan, PlannedArms, PlannedCell, PlannedContrast,
     Point, Workload,
@@ -243,7 +243,9 @@ pub fn plan(expanded: Expanded, settings: &PlanSettings) -> Result<Plan, PlanErr
     if let Some(epochs) = settings.epochs
         && epochs < epochs_needed
     {
-        plan.notes.push(format!("too few epochs for intervals: the first finite one takes {epochs_needed}"));
+        let given = counted(epochs, "epoch");
+        let verb = if epochs == 1 { "gives" } else { "give" };
+        plan.notes.push(format!("{given} {verb} no intervals; they need {epochs_needed}"));
     }
     Ok(plan)
 }
@@ -253,7 +255,7 @@ fn check(cells: &[PlannedCell], settings: &PlanSettings) -> Result<(), PlanError
     let batches = || settings.batch.into_iter().chain(cells.iter().filter_map(|cell| cell.batch));
     if batches().any(|batch| batch < SHORTEST_BATCH) {
         return Err(PlanError::Setting(
-            "a batch of less than 1 ms says little; give at least 1ms (--batch, or batch in a job)"
+            "a batch of less than 1 ms is too short to time; give at least 1ms (--batch, or batch in a job)"
                 .to_owned(),
         ));
     }

@@ -1,6 +1,7 @@
 //! What is known of a claim.
 
 use crate::named;
+use crate::units::counted;
 
 named! {
     /// What is known of a claim.
@@ -44,6 +45,21 @@ impl ClaimVerdict {
         format!("{count} {verb}")
     }
 
+    /// What is known of several claims: `3 claims: 1 holds, 2 fail`, `1 claim fails`.
+    pub fn summary(claims: impl Iterator<Item = Self> + Clone) -> String {
+        let of = |verdict: &Self| claims.clone().filter(|claim| claim == verdict).count();
+        let counts: Vec<(Self, usize)> =
+            Self::ALL.iter().map(|verdict| (*verdict, of(verdict))).filter(|(_, count)| *count > 0).collect();
+        let all = counted(claims.clone().count() as u64, "claim");
+        let parts: Vec<String> = counts.iter().map(|(verdict, count)| verdict.counted(*count)).collect();
+        match counts.as_slice() {
+            [(Self::Open | Self::NotTested, 1)] => format!("{all} is {}", counts[0].0),
+            [(Self::Open | Self::NotTested, _)] => format!("{all} are {}", counts[0].0),
+            [(_, count)] => parts[0].replacen(&count.to_string(), &all, 1),
+            _ => format!("{all}: {}", parts.join(", ")),
+        }
+    }
+
     /// Whether more epochs may change it.
     pub fn is_open(self) -> bool {
         self == Self::Open
@@ -59,5 +75,21 @@ impl ClaimVerdict {
             Self::Open => "open",
             Self::NotTested => "untested",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ClaimVerdict::{self, Fails, Holds, NoDifference, NotTested, Open};
+
+    #[test]
+    fn claims_are_summed_up_without_saying_one_thing_twice() {
+        let of = |claims: &[ClaimVerdict]| ClaimVerdict::summary(claims.iter().copied());
+        assert_eq!(of(&[Fails]), "1 claim fails");
+        assert_eq!(of(&[Holds, Holds]), "2 claims hold");
+        assert_eq!(of(&[Open]), "1 claim is open");
+        assert_eq!(of(&[NotTested, NotTested]), "2 claims are not tested");
+        assert_eq!(of(&[NoDifference]), "1 claim with no difference that matters");
+        assert_eq!(of(&[Holds, Fails, Fails]), "3 claims: 1 holds, 2 fail");
     }
 }

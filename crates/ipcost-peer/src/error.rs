@@ -51,7 +51,7 @@ pub enum PeerError {
     Model(#[from] ModelError),
     #[error("a server is not reached over {0}; give unix, tcp")]
     UnknownTransport(String),
-    #[error("--unix {0} is not a valid socket path; give one of 1 to {MAX_SOCKET_PATH} bytes")]
+    #[error("--unix {0} is too long for the path of a socket; give one of at most {MAX_SOCKET_PATH} bytes")]
     SocketPath(String),
     #[error("--tcp {text} names no {lacks}; give HOST:PORT, such as 127.0.0.1:{port}")]
     HostPort { text: String, lacks: &'static str, port: u16 },

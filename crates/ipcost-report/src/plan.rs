@@ -1,43 +1,44 @@
 //! A plan as text: what would run, without running it.
 
 use ipcost_model::units::{counted, duration_text};
-use ipcost_model::{Multiplicity, Plan};
+use ipcost_model::{LatencyMode, Multiplicity, Plan};
 
 pub fn render(plan: &Plan) -> String {
     let mut out = String::new();
     let count = plan.measurable().count();
     let epochs = match plan.epochs_exact {
-        Some(exact) => format!("exactly {exact} epochs"),
+        Some(exact) => format!("exactly {}", counted(exact, "epoch")),
         None => format!("about {} in {}", counted(plan.epochs_expected, "epoch"), duration_text(plan.budget)),
     };
-    out.push_str(&format!(
-        "{count} cells, {epochs}, each of {} of {} ms after {} ms of lead-in\n",
-        counted(plan.rounds, "round"),
-        plan.batch.as_millis(),
-        plan.lead_in.as_millis()
-    ));
-    let promise = match plan.multiplicity {
-        Multiplicity::Headline => {
-            format!(
-                "{} headline contrasts share alpha {} ({:.5} each)",
-                plan.family, plan.alpha, plan.alpha_each
-            )
-        }
-        Multiplicity::Explored => format!(
-            "an explored grid of {} contrasts: of those with a verdict, at most {} % are expected to be wrong (e-BH)",
-            plan.contrasts.len(),
-            plan.alpha * 100.0
-        ),
+    let comparisons = plan.contrasts.len() + plan.over_pace.len();
+    // Too few epochs have a note of their own.
+    let is_too_short = plan.epochs_exact.is_some_and(|exact| exact < plan.epochs_needed);
+    let verdicts = match comparisons == 0 || is_too_short {
+        true => String::new(),
+        false => format!("; verdicts are possible from epoch {}", plan.epochs_needed),
     };
     out.push_str(&format!(
-        "{promise}; the first finite intervals come after {}\n",
-        counted(plan.epochs_needed, "epoch")
+        "{}, {}, {epochs}{verdicts}\n",
+        counted(count as u64, "cell"),
+        counted(comparisons as u64, "comparison")
     ));
+    let wrong = in_percent(plan.alpha);
+    let trust = match plan.multiplicity {
+        Multiplicity::Headline => format!("at most {wrong} of such runs have a wrong verdict"),
+        Multiplicity::Explored => format!("at most {wrong} of the verdicts are expected to be wrong"),
+    };
+    out.push_str(&format!("margin {}, {trust}, seed {}\n", in_percent(plan.margin), plan.seed));
+    let latency = match plan.latency {
+        LatencyMode::Off => "not measured",
+        LatencyMode::Tail => "after each batch",
+        LatencyMode::LeadIn => "before each batch",
+        LatencyMode::Inline => "of every operation",
+    };
     out.push_str(&format!(
-        "margin {} %, latency {}, seed {}\n",
-        plan.margin * 100.0,
-        plan.latency,
-        plan.seed
+        "{} an epoch; each cell: {} ms of warm-up, then a batch of {} ms; latency: {latency}\n",
+        counted(plan.rounds, "round"),
+        plan.lead_in.as_millis(),
+        plan.batch.as_millis()
     ));
     for workload in &plan.workloads {
         out.push('\n');
@@ -55,4 +56,9 @@ pub fn render(plan: &Plan) -> String {
         out.push_str(&format!("\nnote: {note}\n"));
     }
     out
+}
+
+/// With as many digits as it was given.
+fn in_percent(share: f64) -> String {
+    format!("{} %", (share * 1e8).round() / 1e6)
 }

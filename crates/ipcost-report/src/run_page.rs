@@ -106,21 +106,20 @@ pub fn notes(document: &Document, warnings: &[Warning]) -> Vec<Block<'static>> {
         Block::List(warnings.iter().map(|one| Paragraph::plain(&one.message)).collect())
     };
     if !warnings.is_empty() {
-        let says = if warnings.len() == 1 { "says" } else { "say" };
-        let title = format!("{} {says} what distorts it", counted(warnings.len() as u64, "warning"));
+        let title = counted(warnings.len() as u64, "warning");
         notes.push(Section::new("warnings", title).with(list(warnings)).folded());
     }
     let missing: BTreeSet<String> = document.cells.iter().filter_map(reason).collect();
     if !missing.is_empty() {
         let list = Block::List(missing.into_iter().map(Paragraph::plain).collect());
-        notes.push(Section::new("", "What could not be measured").with(list).folded());
+        notes.push(Section::new("", "Not measured").with(list).folded());
     }
     if !document.notes.is_empty() {
         notes.push(Section::new("", "Notes").with(list(&document.notes)).folded());
     }
     let machine = Section::new("", "The machine and the method").with(facts(document));
     notes.push(machine.folded());
-    let mut again = Section::new("", "To measure it again");
+    let mut again = Section::new("", "Measure it again");
     if let Some((command, job_file)) = rerun(document) {
         if let Some(file) = job_file {
             again = again.with(Paragraph::plain("Save this as job.toml, and run what follows:"));

@@ -19,7 +19,7 @@ use ipcost_lab::{Contrasts, Lab, PlanSettings};
 use ipcost_model::units::duration_text;
 use ipcost_model::{Job, Lasts, Matrix, Placement, Plan, Purpose, and_joined};
 use ipcost_sys::placement::Topology;
-use ipcost_sys::{driven_program, process_tree};
+use ipcost_sys::{driven_program, process_tree, programs};
 use serde_json::Value;
 
 use crate::args::{AppArgs, OutputArgs, ServerArgs, Waiting};
@@ -233,19 +233,17 @@ fn saving(
 /// Every kind of server, and what is missing for a private one.
 fn list() -> String {
     let line = |kind: &ServerKind| {
-        let state = kind.unavailable().unwrap_or_else(|| "ready: a private one can be started".to_owned());
+        let state = kind.missing().map_or_else(
+            || "ready".to_owned(),
+            |(program, package)| format!("{program} is not installed ({}: {package})", programs::INSTALL),
+        );
         let aliases: Vec<&str> = kind.aliases.iter().map(|alias| alias.name).collect();
-        format!(
-            "{:<10} {}; your own request: --request '{}'\n           {state}\n           also: {}\n",
-            kind.name,
-            kind.title,
-            kind.least,
-            aliases.join(", ")
-        )
+        format!("{:<9}  {:<51}  {state}\n", kind.name, aliases.join(", "))
     };
     let lines: String = KINDS.iter().map(line).collect();
     format!(
-        "{lines}\nipcost app NAME measures a private server;\nipcost app NAME --unix PATH --tcp HOST:PORT measures yours.\n"
+        "Measure a private server:  ipcost app NAME\nMeasure your own server:   ipcost app NAME --unix PATH --tcp HOST:PORT\n\n{:<9}  {:<51}  private server\n{lines}",
+        "NAME", "also known as"
     )
 }
 

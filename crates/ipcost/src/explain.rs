@@ -6,11 +6,13 @@ use std::process::ExitCode;
 use anyhow::{anyhow, bail};
 use ipcost_features::answer::answered;
 use ipcost_features::explain::{Examined, ExplainRequest, PairSeen, examine, explain_pair, prepare};
-use ipcost_features::watch::{CLOSELY, Party, WhatIf, look_closely};
+use ipcost_features::watch::{CLOSELY, Party, WatchError, WhatIf, look_closely};
 use ipcost_lab::Lab;
 use ipcost_model::units::duration_text;
 use ipcost_model::{Job, Matrix, parse_cell_id};
+use ipcost_sys::OS;
 use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::process::is_running;
 use ipcost_sys::transport;
 
 use crate::args::ExplainArgs;
@@ -49,6 +51,10 @@ fn running(args: &ExplainArgs, outputs: &RunOutputs<'_>) -> Result<ExitCode, Pro
             )));
         }
     };
+    // Elsewhere no process can be looked at, and the observer says so.
+    if let Some(gone) = [a, b].into_iter().find(|pid| OS == "linux" && !is_running(*pid)) {
+        return Err(Problem::usage(WatchError::NoProcess(gone).into()));
+    }
     let flags = job_of(&args.as_run(None), &transport::states()).map_err(Problem::usage)?;
     let interrupt = begin_measuring(args.common.quiet, args.common.waiting)?;
     if !args.common.quiet {

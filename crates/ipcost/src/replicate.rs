@@ -25,7 +25,11 @@ use crate::{document_outputs, record_outputs};
 /// Runs what the arguments ask for.
 pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     if args.list {
-        print(&catalogue::list(room())?).map_err(Problem::failed)?;
+        let list = match args.names.is_empty() {
+            true => catalogue::list(room())?,
+            false => catalogue::described(&catalogue::chosen(&args.names)?, room())?,
+        };
+        print(&list).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.divide.is_some() && !args.full && !args.as_published {

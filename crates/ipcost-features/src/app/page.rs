@@ -31,10 +31,10 @@ pub fn page<'a>(app: &'a App, document: &'a Document) -> Page<'a> {
     page.answer.extend(of_curves(app).into_iter().chain(app.burst.iter().map(of_burst)).map(plain));
     if !app.same_work.is_empty() {
         let lines = Block::List(checked(app).into_iter().map(Paragraph::plain).collect());
-        page.blocks.push(Section::new("same-work", "The same work on both sides?").with(lines).open());
+        page.blocks.push(Section::new("same-work", "Equal conditions?").with(lines).open());
     }
     if !app.savings.is_empty() {
-        let title = "What a request costs, and what the Unix socket saves";
+        let title = "Cost per request";
         let notes = of_columns(app).into_iter().chain(of_unseen(app)).chain(of_placements(app));
         let section = Section::new("saving", title).with(loads(app));
         page.blocks.push(section.with_all(notes.map(Paragraph::quiet)).open());
@@ -42,7 +42,7 @@ pub fn page<'a>(app: &'a App, document: &'a Document) -> Page<'a> {
         page.blocks.push(Section::new("", "The same in sentences").with_all(sentences).folded());
     }
     if let Some(other) = app.other_side.as_ref().filter(|_| !app.costs.is_empty()) {
-        let title = format!("What a request costs over {}", alone(other));
+        let title = format!("Cost per request over {}", alone(other));
         let notes = of_percentiles(app).map(Paragraph::quiet);
         let section = Section::new("cost", title).with(costs(app));
         page.blocks.push(notes.into_iter().fold(section, Section::with).open());
@@ -468,7 +468,7 @@ mod tests {
         for room in [60, 80, 120] {
             let shown = page(&app, &fixture::document()).terminal(false, room);
             let shown = anstream::adapter::strip_str(&shown).to_string();
-            let (_, table) = shown.split_once("What a request costs").expect("a table");
+            let (_, table) = shown.split_once("Cost per request").expect("a table");
             let table = table.split("\n\n").next().unwrap_or_default();
             // A row may take several lines: its words are all there, in order.
             let words: Vec<&str> = table.split_whitespace().collect();

@@ -130,7 +130,11 @@ pub(super) fn of_costs(app: &App) -> Vec<String> {
         |cost: &&SideCost| cost.placement == Placement::Free && cost.concurrency == 1 && cost.pipeline == 1;
     let sentence = |cost: &SideCost| {
         let own = cost.p50_ns.zip(cost.p99_ns).map_or_else(String::new, |(p50, p99)| {
-            format!("; half of them take at most {}, 99 % at most {}, by a client that waits for each, so that a stall holds up one alone", time(p50 as f64), time(p99 as f64))
+            format!(
+                "; half of the requests take at most {}, and 99 % at most {} (closed loop: the client waits for each reply)",
+                time(p50 as f64),
+                time(p99 as f64)
+            )
         });
         let cpu = cost.cpu_ns.as_ref().map_or_else(String::new, |cpu| {
             format!("; processor time of client and server: {}", time(cpu.median))
@@ -313,7 +317,7 @@ pub(super) fn of_burst(burst: &Burst) -> String {
     let refused = |met: Option<BurstOutcome>| met.is_some_and(|met| met.refused + met.late > 0);
     let remedy = match burst.somaxconn {
         Some(most) if refused(burst.unix) || refused(burst.tcp) => format!(
-            ". The queue is as long as the server asks for, up to net.core.somaxconn, which is {most} here: raise the server's backlog, and that where it is less"
+            ". The queue is as long as the server asks for, up to net.core.somaxconn, which is {most} here: raise the server's backlog, and net.core.somaxconn if that is lower"
         ),
         _ => String::new(),
     };
@@ -331,7 +335,7 @@ pub(super) fn of_burst(burst: &Burst) -> String {
         );
     }
     format!(
-        "{} clients that connect at the same moment and do not wait: {}{remedy}.{left_out}",
+        "Burst of {} clients at the same moment, to test the server's queue: {}{remedy}.{left_out}",
         burst.clients,
         sides.join("; ")
     )
@@ -497,15 +501,17 @@ fn of_a_core(saving: &Saving) -> String {
 /// From how much work on what is saved is less than the margin; nothing where nothing is known to be saved.
 pub(super) fn of_curves(app: &App) -> Option<String> {
     let margin = percent(app.margin);
-    let each = app.curves.iter().map(|curve| match curve.until_ns {
-        Some(until_ns) => format!("{} of work{}", time(until_ns), place(curve.placement, curve.ran)),
-        None => format!("no work at all{}", place(curve.placement, curve.ran)),
+    let each = app.curves.iter().map(|curve| {
+        let place = place(curve.placement, curve.ran);
+        match curve.until_ns {
+            Some(until_ns) => format!(
+                "If a request takes the server {} or more{place}, the Unix socket saves less than {margin} of it.",
+                time(until_ns)
+            ),
+            None => format!("The Unix socket saves less than {margin} of any request{place}."),
+        }
     });
     let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| {
-        format!(
-            "The longer the server works on a request, the less it matters: with {}, or sooner, less than {margin} of a request is saved. That is for replies as short as that of the least request: longer ones save more.",
-            and_joined(&each)
-        )
-    })
+    (!each.is_empty())
+        .then(|| format!("{} That is for short replies; long replies save more.", each.join(" ")))
 }

@@ -4,7 +4,7 @@ use ipcost_model::{Document, Warning};
 use ipcost_report::page::{Block, ClaimBlock, Column, Field, FieldValue, Page, Paragraph, Table, Tone};
 
 use crate::answer::Answer;
-use crate::check::words::{advice, deciding_test, figures, place, summary, text};
+use crate::check::words::{deciding_test, figures, line, place, summary, text};
 use crate::check::{Check, CheckedClaim, CheckedTest, View};
 use ipcost_model::ClaimVerdict;
 
@@ -47,14 +47,13 @@ fn of_claim<'a>(check: &View<'_>, claim: &CheckedClaim) -> Option<Block<'a>> {
     // A fleet may have thousands of hosts.
     let most = if test.host.is_some() { MOST_HOSTS } else { usize::MAX };
     let left = rest.clone().count().saturating_sub(most);
-    let advice = advice(claim).map(|advice| format!("{}:{}: {advice}", check.file, claim.line));
     let others = rest.take(most).map(|other| format!("{}: {}: {}", place(other), other.word, figures(other)));
     let more = (left > 0).then(|| format!("… and {left} more hosts; --json has all"));
     let claim = ClaimBlock {
         text: text(claim),
         known: claim.word,
-        said: format!("{}: {}", claim.word, figures(test)),
-        more: advice.into_iter().chain(others).chain(more).collect(),
+        said: line(claim, test, check.file),
+        more: others.chain(more).collect(),
         unfolded: true,
     };
     Some(claim.into())

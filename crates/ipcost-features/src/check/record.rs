@@ -60,9 +60,15 @@ impl ClaimMetric {
         }
     }
 
-    /// As people write it: `p99.9`.
+    /// As people write it: `cost`, `p99.9`.
     pub fn title(self) -> &'static str {
-        self.percentile().map_or(self.name(), Percentile::title)
+        match self {
+            Self::Wall => "cost",
+            Self::Cpu => "processor time",
+            Self::OpsPerS => "operations a second",
+            Self::BytesPerS => "bytes a second",
+            _ => self.percentile().map_or(self.name(), Percentile::title),
+        }
     }
 }
 

@@ -100,60 +100,64 @@ fn exactly(test: &CheckedTest, bound: f64) -> String {
     format!("{scaled}{unit}")
 }
 
-/// What to do about a claim that does not hold.
+/// What is known of a claim, of which cell, and what to do if it does not hold; `None` if it does.
 pub(crate) fn advice(claim: &CheckedClaim) -> Option<String> {
     let test = deciding_test(claim)?;
+    let then = remedy(claim, test)?;
+    Some(match &test.reason {
+        Some(_) => format!("{}: {}: {then}", claim.word, subject(test)),
+        None => format!("{}: {} is {}; {then}", claim.word, subject(test), figures(test)),
+    })
+}
+
+/// The same under the text of the claim, which names its cell: `fails (claims.toml:5): 0.74 (0.21–2.21), claimed at most 0.1; …`.
+pub(crate) fn line(claim: &CheckedClaim, test: &CheckedTest, file: &str) -> String {
+    match remedy(claim, test) {
+        Some(then) => format!("{} ({file}:{}): {}; {then}", claim.word, claim.line, figures(test)),
+        None => format!("{}: {}", claim.word, figures(test)),
+    }
+}
+
+/// What to do about a claim that does not hold.
+fn remedy(claim: &CheckedClaim, test: &CheckedTest) -> Option<String> {
     match claim.word {
         ClaimVerdict::Holds => None,
         ClaimVerdict::Fails | ClaimVerdict::Depends => Some(failed(test)),
-        ClaimVerdict::NoDifference => Some(no_difference(test)),
+        ClaimVerdict::NoDifference => {
+            Some("to claim that it costs about the same, allow the margin: at_most = 1.05".to_owned())
+        }
         ClaimVerdict::Open | ClaimVerdict::NotTested => Some(open(test)),
     }
 }
 
 fn failed(test: &CheckedTest) -> String {
     let too_much = test.at_most.zip(test.lo).is_some_and(|(bound, lo)| lo > bound);
-    let (side, words, end) =
-        if too_much { ("above", "at most", test.hi) } else { ("below", "at least", test.lo) };
-    let holds = end.map_or_else(String::new, |end| {
-        format!("; the nearest bound that holds in this run is {words} {}", outwards(test, end, too_much))
-    });
-    format!(
-        "fails: {} is {}, and the whole interval lies {side} the bound{holds}",
-        subject(test),
-        figures(test)
-    )
-}
-
-fn no_difference(test: &CheckedTest) -> String {
-    format!(
-        "no difference that matters: {} is {}; to claim that it costs about the same, allow the margin: at_most = 1.05",
-        subject(test),
-        figures(test)
-    )
+    let (words, end) = if too_much { ("at most", test.hi) } else { ("at least", test.lo) };
+    match end {
+        Some(end) => format!("the tightest bound that holds is {words} {}", outwards(test, end, too_much)),
+        None => format!("no bound {words} is known to hold"),
+    }
 }
 
 fn open(test: &CheckedTest) -> String {
     if let Some(reason) = &test.reason {
-        return format!("cannot be decided here: {}: {reason}", subject(test));
+        return format!("cannot be decided here: {reason}");
     }
-    let head = format!("open: {} is {}", subject(test), figures(test));
     let likely = test.likely_budget_s.map(duration_of);
-    let then = match likely {
+    match likely {
         _ if test.between_runs.is_some() => undecided_by_runs(test),
         Some(likely) if likely <= LONGEST_ADVICE => {
             format!("--budget {} would likely decide it", generously(likely.as_secs_f64()))
         }
         Some(likely) => format!(
-            "the bound is so near that it would likely take {}: move it, or measure where it is quieter",
+            "the bound is so near that a decision would likely take {}: move it, or measure on a quieter machine",
             duration_text(likely)
         ),
         None if test.host.is_some() => {
             "measure that host with a larger --budget, or move the bound away from what was measured".to_owned()
         }
-        None => "how much longer it would take cannot be told; give a larger --budget, or move the bound away from what was measured".to_owned(),
-    };
-    format!("{head}; {then}")
+        None => "give a larger --budget, or move the bound away from what was measured; how much longer it takes is unknown".to_owned(),
+    }
 }
 
 /// What would decide a comparison with a baseline: a longer run only if it is not for the spread between runs.
@@ -166,7 +170,10 @@ fn undecided_by_runs(test: &CheckedTest) -> String {
     });
     match near {
         Some(between) => between_runs(&between),
-        None => "a larger --budget narrows one part of this interval; for the other, record the baseline with a larger one, too".to_owned(),
+        None => {
+            "give a larger --budget, and record the baseline with a larger one, too: both narrow the interval"
+                .to_owned()
+        }
     }
 }
 
@@ -220,7 +227,7 @@ fn spreads(claims: &[CheckedClaim]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("runs of one build differ by {}", parts.join(", ")))
 }
 
-/// What a test is about: `wall of a over b`.
+/// What a test is about: `cost of a over b`.
 fn subject(test: &CheckedTest) -> String {
     let over = match (&test.against, &test.baseline) {
         (None, None) if !test.level.is_cell() => " over arm A".to_owned(),
@@ -258,14 +265,7 @@ fn generously(seconds: f64) -> String {
 
 /// `3 claims: 1 holds, 1 fails, 1 open`.
 pub(crate) fn summary(claims: &[CheckedClaim]) -> String {
-    let count = |word: ClaimVerdict| claims.iter().filter(|claim| claim.word == word).count();
-    let some = |word: ClaimVerdict| Some((count(word), word)).filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = ClaimVerdict::ALL
-        .iter()
-        .filter_map(|word| some(*word))
-        .map(|(count, word)| word.counted(count))
-        .collect();
-    format!("{}: {}", counted(claims.len() as u64, "claim"), counts.join(", "))
+    ClaimVerdict::summary(claims.iter().map(|claim| claim.word))
 }
 
 /// How the answers came about.
@@ -301,17 +301,14 @@ mod tests {
         assert!(says(likely(Some(41.0))).contains("--budget 50s would likely decide it"));
         assert!(says(likely(Some(1_000.0))).contains("--budget 19min would likely decide it"));
         assert!(says(likely(Some(90_000.0))).contains("likely take 25 h 0 min: move it"));
-        assert!(says(likely(None)).contains("cannot be told"));
+        assert!(says(likely(None)).contains("how much longer it takes is unknown"));
         // What is named as confirmed lies outside the interval, never within.
         assert!(
-            says(test(1.2345, 1.1, 1.0, ClaimVerdict::Fails)).contains("holds in this run is at most 1.36")
+            says(test(1.2345, 1.1, 1.0, ClaimVerdict::Fails)).contains("bound that holds is at most 1.36")
         );
         let least =
             CheckedTest { at_most: None, at_least: Some(2.0), ..test(1.2345, 1.1, 1.0, ClaimVerdict::Fails) };
-        assert!(
-            says(least.clone()).contains("holds in this run is at least 1.12")
-                && says(least).contains("below the bound")
-        );
+        assert!(says(least).contains("bound that holds is at least 1.12"));
         assert_eq!(says(test(0.5, 1.1, 1.0, ClaimVerdict::Holds)), "");
     }
 

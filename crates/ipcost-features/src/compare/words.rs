@@ -202,13 +202,9 @@ pub fn sentence(comparison: &Comparison) -> String {
         let change = times(largest.ratio, largest.lo, largest.hi);
         said.push(match changed.len() {
             1 if costs.len() == 1 => format!("{} costs {change} {side}.", largest.cell),
-            1 => format!(
-                "Of {} single cells one is known to have changed: {} costs {change}.",
-                costs.len(),
-                largest.cell
-            ),
+            1 => format!("One of {} single cells changed: {} costs {change}.", costs.len(), largest.cell),
             many => format!(
-                "Of {} single cells {many} are known to have changed, most of all {}: it costs {change}.",
+                "{many} of {} single cells changed, most of all {}: it costs {change}.",
                 costs.len(),
                 largest.cell
             ),
@@ -228,8 +224,8 @@ pub fn sentence(comparison: &Comparison) -> String {
         let first = match none {
             true if costs.len() == 1 => format!("{} costs the same {side} (±{margin} %).", costs[0].cell),
             true => format!("None of {} cells changed by more than {margin} %.", costs.len()),
-            false if slight.is_empty() => "No change of a cost is known.".to_owned(),
-            false => format!("No change by more than {margin} % is known."),
+            false if slight.is_empty() => "No change found.".to_owned(),
+            false => format!("No change of more than {margin} % found."),
         };
         said.insert(0, first);
     }
@@ -285,29 +281,29 @@ pub fn would_have_shown(comparison: &Comparison) -> String {
         let (least, most) = (amount(*least), amount(most));
         let range = if least == most { least.clone() } else { format!("{least} to {most}") };
         parts.push(format!(
-            "of {range} in a group of cells relative to the rest, by its size (in all {}: {least})",
+            "{range} in a group of cells relative to the rest, by its size ({least} in all {})",
             group.group.words().trim_start_matches("everything ")
         ));
     }
     if let Some(all) = comparison.everything.as_ref().and_then(|all| all.would_show) {
-        parts.push(format!("of {} in all cells together", amount(all)));
+        parts.push(format!("{} or more in all cells together", amount(all)));
     }
     let of_cells: Vec<f64> = costs.iter().filter_map(|change| change.would_show).collect();
     if let Some(middle) = ipcost_stats::median(&of_cells) {
         let which = if costs.len() == 1 { "the cell" } else { "a typical single cell" };
-        parts.push(format!("of {} in {which}", amount(middle)));
+        parts.push(format!("{} or more in {which}", amount(middle)));
     }
     if parts.is_empty() {
         return String::new();
     }
-    let said = format!("Nine of ten such comparisons would have found a change {}.", parts.join(", "));
+    let said = format!("Nine times in ten, this comparison finds a change of {}.", parts.join(", "));
     let runs = comparison.a.len().min(comparison.b.len());
     let more = least.filter(|_| runs < ENOUGH_RUNS && comparison.arms.is_none()).map(|(least, group)| {
         let least_group = group.group.words().trim_start_matches("everything ").to_owned();
         // Of independent runs the error shrinks with the root of their number.
         let with_more = (least.ln() * (runs as f64 / ENOUGH_RUNS as f64).sqrt()).exp();
         format!(
-            " Three runs a side, measured by turns, show {} in all {}: ipcost compare A1 A2 A3 -- B1 B2 B3.",
+            " Three runs a side, alternating A and B, find {} in all {}: ipcost compare A1 A2 A3 -- B1 B2 B3.",
             amount(with_more),
             least_group
         )

@@ -174,13 +174,13 @@ mod tests {
                 ("/var/lib/dpkg/info/ipcost.list", "/.\n"),
             ],
             Means::Copied,
-            "a binary that was copied there (/usr/bin/ipcost)",
+            "a copied binary (/usr/bin/ipcost)",
         ),
         (
             "/usr/local/bin/ipcost",
             &[("/var/lib/dpkg/info/ipcost.list", "/usr/bin/ipcost\n")],
             Means::Copied,
-            "a binary that was copied there (/usr/local/bin/ipcost)",
+            "a copied binary (/usr/local/bin/ipcost)",
         ),
         (
             "/root/.cargo/bin/ipcost",
@@ -198,7 +198,7 @@ mod tests {
             "/root/.cargo/bin/ipcost",
             &[("/root/.cargo/.crates.toml", "\"ipcost 0.0.9 (x)\" = []\n\"ipcost-more 0.1.0 (x)\" = []\n")],
             Means::Copied,
-            "a binary that was copied there (/root/.cargo/bin/ipcost)",
+            "a copied binary (/root/.cargo/bin/ipcost)",
         ),
         (
             "/srv/venv/bin/ipcost",
@@ -252,7 +252,7 @@ mod tests {
                 ("/srv/venv/lib/python3.11/site-packages/other-1.dist-info/INSTALLER", "pip"),
             ],
             Means::Copied,
-            "a binary that was copied there (/srv/venv/bin/ipcost)",
+            "a copied binary (/srv/venv/bin/ipcost)",
         ),
         (
             "/w/node_modules/ipcost-linux-x64/bin/ipcost",
@@ -278,19 +278,14 @@ mod tests {
             Means::Checkout,
             "built in a checkout (/w/target/x86_64-unknown-linux-musl/dist/ipcost)",
         ),
-        (
-            "/w/target/ipcost/ipcost",
-            &[],
-            Means::Copied,
-            "a binary that was copied there (/w/target/ipcost/ipcost)",
-        ),
+        ("/w/target/ipcost/ipcost", &[], Means::Copied, "a copied binary (/w/target/ipcost/ipcost)"),
         (
             "/build/debug/ipcost",
             &[("/build/.rustc_info.json", "{}")],
             Means::Checkout,
             "built in a checkout (/build/debug/ipcost)",
         ),
-        ("/ipcost", &[], Means::Copied, "a binary that was copied there (/ipcost)"),
+        ("/ipcost", &[], Means::Copied, "a copied binary (/ipcost)"),
     ];
 
     #[test]

@@ -21,10 +21,10 @@ pub fn page(examination: &Examination, all: bool) -> Page<'static> {
         }
     }
     if all && !examination.unknown.is_empty() {
-        let unknown = format!("This machine does not tell: {}.", examination.unknown.join(", "));
+        let unknown = format!("Unknown: {}.", examination.unknown.join(", "));
         page.notes.push(Paragraph::quiet(unknown).into());
     }
-    page.answer.push(Paragraph::plain(sum(examination)).into());
+    page.answer.push(Paragraph::plain(sum(examination, all)).into());
     page.data = Some(data(examination));
     page
 }
@@ -38,7 +38,11 @@ fn entries(findings: &[&Finding], all: bool) -> Vec<Item> {
         for of_check in of_state.chunk_by(|a, b| a.code == b.code) {
             match of_check {
                 // Most users never want most of what one check finds missing several times: peers, transports.
-                [_, _, ..] if state == State::Missing && !all => items.push(folded(of_check)),
+                [first, _, ..] if state == State::Missing && !all => {
+                    let good =
+                        findings.iter().find(|good| good.state == State::Good && good.code == first.code);
+                    items.push(folded(of_check, good.copied()));
+                }
                 _ => items.extend(of_check.iter().map(|finding| full(finding))),
             }
         }
@@ -48,18 +52,28 @@ fn entries(findings: &[&Finding], all: bool) -> Vec<Item> {
         items.extend(good.map(|finding| item(State::Good, format!("{}: {}", finding.code, finding.found))));
         return items;
     }
-    let names: Vec<&str> = good.map(|finding| finding.code.as_str()).collect();
+    let names: Vec<&str> =
+        good.filter(|good| !is_partly_missing(good, findings)).map(|finding| finding.code.as_str()).collect();
     items.extend((!names.is_empty()).then(|| item(State::Good, names.join(", "))));
     items
 }
 
-/// What one check finds missing several times, in a line: each finding begins with what is missing.
-fn folded(findings: &[&Finding]) -> Item {
-    let names: Vec<&str> =
-        findings.iter().map(|finding| finding.found.split(": ").next().unwrap_or_default()).collect();
-    let code = &findings[0].code;
-    let names = names.join(", ");
-    item(State::Missing, format!("{code}: not usable here: {names}; ipcost doctor --all says what they need"))
+/// Whether the check of something good also found something missing: the line about that says both.
+fn is_partly_missing(good: &Finding, findings: &[&Finding]) -> bool {
+    findings.iter().any(|finding| finding.state == State::Missing && finding.code == good.code)
+}
+
+/// What one check finds missing several times, in a line: each finding begins with what is missing, and a good one with how many are
+/// not.
+fn folded(findings: &[&Finding], good: Option<&Finding>) -> Item {
+    let begin = |finding: &Finding| finding.found.split(": ").next().unwrap_or_default().to_owned();
+    let names: Vec<String> = findings.iter().copied().map(begin).collect();
+    let there = good.map_or_else(String::new, |good| format!("{}; ", begin(good)));
+    let (code, names) = (&findings[0].code, names.join(", "));
+    item(
+        State::Missing,
+        format!("{code}: {there}unavailable: {names}; ipcost doctor --all shows what they need"),
+    )
 }
 
 /// The finding, why it matters, and what to do.
@@ -92,9 +106,21 @@ const fn look(state: State) -> (&'static str, Tone) {
 }
 
 /// All in one line, which explains the signs as well.
-fn sum(examination: &Examination) -> String {
+fn sum(examination: &Examination, all: bool) -> String {
+    let findings: Vec<&Finding> = examination.findings.iter().collect();
+    // As many as there are lines, or names in the line of what is good.
+    let shown = |state: State| {
+        let mut of_state: Vec<&Finding> =
+            findings.iter().copied().filter(|finding| finding.state == state).collect();
+        match state {
+            State::Missing if !all => of_state.dedup_by(|a, b| a.code == b.code),
+            State::Good if !all => of_state.retain(|good| !is_partly_missing(good, &findings)),
+            _ => {}
+        }
+        of_state.len()
+    };
     let part = |state: State, text: &dyn Fn(usize) -> String| {
-        let count = examination.count(state);
+        let count = shown(state);
         (count > 0).then(|| format!("{} {}", look(state).0, text(count)))
     };
     let distorts = part(State::Bends, &|count| {
@@ -227,7 +253,8 @@ mod tests {
         examination.findings.push(missing("redis, redis-resolve: redis-server is not installed"));
         let brief = plain(&page(&examination, false).terminal(false, 100));
         assert!(
-            brief.contains("peers: not usable here: ruby, redis, redis-resolve; ipcost doctor --all"),
+            brief.contains("peers: unavailable: ruby, redis, redis-resolve; ipcost doctor --all")
+                && brief.contains(", ? 2 unavailable,"),
             "{brief}"
         );
         assert!(
@@ -235,7 +262,18 @@ mod tests {
             "{brief}"
         );
         let all = plain(&page(&examination, true).terminal(false, 100));
-        assert!(all.contains("ruby: ruby is not installed") && !all.contains("not usable here"), "{all}");
+        assert!(
+            all.contains("ruby: ruby is not installed") && !all.contains("; ipcost doctor --all"),
+            "{all}"
+        );
+        assert!(all.contains(", ? 3 unavailable,"), "{all}");
+        examination.findings.push(finding("peers", Topic::Tools, State::Good, "2 of 5 peers work: c, go"));
+        let partly = plain(&page(&examination, false).terminal(false, 200));
+        assert!(partly.contains("? peers: 2 of 5 peers work; unavailable: ruby, redis, "), "{partly}");
+        assert!(
+            !partly.contains("✓ peers") && partly.contains("? 2 unavailable, · 1 note, ✓ 2 passed"),
+            "{partly}"
+        );
     }
 
     #[test]

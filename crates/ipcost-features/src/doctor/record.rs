@@ -102,7 +102,7 @@ impl fmt::Display for Installation {
             Means::Npm => "npm",
             Means::Homebrew => "Homebrew",
             Means::Checkout => "built in a checkout",
-            Means::Copied => "a binary that was copied there",
+            Means::Copied => "a copied binary",
         };
         match &self.environment {
             Some(environment) => write!(f, "{means}, into the virtual environment {environment}"),
@@ -136,10 +136,5 @@ impl Examination {
         let mut plain = self.clone();
         plain.findings.iter_mut().for_each(|finding| finding.aside = None);
         plain
-    }
-
-    /// How many findings come to this.
-    pub fn count(&self, state: State) -> usize {
-        self.findings.iter().filter(|finding| finding.state == state).count()
     }
 }

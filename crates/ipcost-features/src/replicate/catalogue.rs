@@ -21,6 +21,31 @@ const FILES: [&str; 22] = [
     "iceperf", "io-uring-ipc", "five-ipc-unix", "smc-loopback", "uvloop-echo", "mysql-point-select",
     "postgres-select", "redis-unix", "php-fpm-unix", "http-proxy-unix",
 ];
+/// What each is about, for the list.
+const ABOUT: [(&str, &str); 22] = [
+    ("celluloid-connect", "TCP or Unix sockets, a connection per request, from Ruby"),
+    ("c-stream", "TCP or Unix sockets from C, by message size"),
+    ("go-pingpong", "Unix sockets, TCP and named pipes from Go on Windows"),
+    ("socat-bulk", "pipes, FIFOs, Unix sockets and TCP for bulk data"),
+    ("redis-incr", "TCP or a Unix socket to Redis, a connection per request"),
+    ("ipc-bench-pingpong", "ping-pong over signals, sockets, pipes, queues, shared memory"),
+    ("rust-pingpong", "ping-pong over pipes, TCP, UDP and shared memory from Rust"),
+    ("local-ipc-kernels", "TCP and Unix sockets under two kernels"),
+    ("inet-vs-unix", "TCP or Unix sockets for bulk data, by write size"),
+    ("rigtorp-ipc-bench", "ping-pong and small messages over TCP, Unix sockets, pipes"),
+    ("cpp-pingpong", "ping-pong over sockets, queues, pipes, shared memory from C++"),
+    ("kernel-tax", "pipe, Unix socket and shared memory at real-time priority"),
+    ("iceperf", "POSIX queues, Unix datagrams and shared memory, by size"),
+    ("io-uring-ipc", "pipes, sockets, eventfd and an io_uring channel"),
+    ("five-ipc-unix", "pipes, FIFOs, queues, shared memory and sockets"),
+    ("smc-loopback", "SMC-D's loopback device against TCP and Unix sockets"),
+    ("uvloop-echo", "TCP or Unix sockets for an echo server in Python"),
+    ("mysql-point-select", "MySQL over TCP or a Unix socket"),
+    ("postgres-select", "PostgreSQL over TCP or a Unix socket"),
+    ("redis-unix", "Redis over TCP or a Unix socket, with pipelining"),
+    ("php-fpm-unix", "PHP-FPM behind TCP or a Unix socket"),
+    ("http-proxy-unix", "a reverse proxy with its upstream on TCP or a Unix socket"),
+];
 /// The largest file of the user's own that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -47,9 +72,10 @@ pub fn known(name: &str) -> Option<Replication> {
 /// The ones that were asked for, in that order.
 pub fn chosen(names: &[String]) -> Result<Vec<Replication>, LabError> {
     if names.is_empty() {
-        return Err(wrong(
-            "name an experiment, or give --all or --apps; ipcost replicate --list shows them".to_owned(),
-        ));
+        return Err(wrong(format!(
+            "name an experiment, such as ipcost replicate c-stream, or give --all or --apps; --list describes them: {}",
+            FILES.join(", ")
+        )));
     }
     names.iter().map(|name| one(name)).collect()
 }
@@ -102,7 +128,8 @@ fn parse(name: &str, text: &str) -> Result<Replication, LabError> {
 /// Under the names of the list.
 const INDENT: &str = "                    ";
 
-/// All of them, with what they ask, how long they take, and what is missing for them here, in lines of at most `room` columns.
+/// All of them, a line each: how long they take, what they are about, and whether something is missing for them here, in lines of
+/// at most `room` columns.
 pub fn list(room: usize) -> Result<String, LabError> {
     let mut out = String::new();
     let replications = all()?;
@@ -111,19 +138,44 @@ pub fn list(room: usize) -> Result<String, LabError> {
     for replication in &replications {
         if apps.replace(replication.is_of_apps()) != Some(replication.is_of_apps()) {
             out.push_str(match replication.is_of_apps() {
-                false => "Transports\n\n",
-                true => "\nReal servers (--apps)\n\n",
+                false => "Transports\n",
+                true => "\nReal servers (--apps)\n",
             });
         }
         let name = &replication.id;
-        let budgets = replication.runs.iter().filter_map(|run| run.budget);
-        let seconds: u64 = budgets.map(|budget| budget.as_secs()).sum();
-        let claims = counted(replication.claims.len() as u32, "claim");
+        let about = ABOUT.iter().find(|(known, _)| known == name).map_or("", |(_, about)| about);
+        let missing = if needs.line(name).is_some() { " (*)" } else { "" };
+        let line =
+            wrapped_under(&format!("{name:<18}  {}  {about}{missing}", size(replication)), room, INDENT);
+        out.push_str(&format!("{line}\n"));
+    }
+    out.push_str("\nipcost replicate --list NAME describes one; ipcost replicate NAME measures it.\n");
+    if !needs.missing.is_empty() {
+        out.push_str("(*) needs software that is missing here.\n");
+    }
+    out.extend(needs.remedy().map(|remedy| format!("{}\n", wrapped(&remedy, room))));
+    Ok(out)
+}
+
+/// How many claims, and how long it takes.
+fn size(replication: &Replication) -> String {
+    let budgets = replication.runs.iter().filter_map(|run| run.budget);
+    let seconds: u64 = budgets.map(|budget| budget.as_secs()).sum();
+    let claims = format!("{},", counted(replication.claims.len() as u32, "claim"));
+    format!("{claims:<9} at most {seconds:>3} s")
+}
+
+/// Some of them, with what they ask, how long they take, what they rest on, and what is missing for them here.
+pub fn described(replications: &[Replication], room: usize) -> Result<String, LabError> {
+    let mut out = String::new();
+    let needs = Needs::of(replications)?;
+    for replication in replications {
+        let name = &replication.id;
         let mut said = |before: &str, text: &str| {
             let line = wrapped_under(&format!("{before:<18}  {text}"), room, INDENT);
             out.push_str(&format!("{line}\n"));
         };
-        said(name, &format!("{claims}, at most {seconds} s"));
+        said(name, &size(replication));
         said("", &replication.question);
         replication.source.iter().for_each(|source| said("", &source.to_string()));
         replication.runs.iter().for_each(|run| said("", &format!("{}: {}", run.software, run.about)));
@@ -170,8 +222,11 @@ mod tests {
             let has_original = replication.runs.iter().any(|run| run.software == Software::Original);
             assert!(replication.as_published.is_some() || replication.is_of_apps() || !has_original);
         }
-        let list = list(1000).unwrap();
+        let list = list(100).unwrap();
         assert!(FILES.iter().all(|name| list.contains(name)), "{list}");
+        assert_eq!(ABOUT.map(|(name, _)| name), FILES);
+        let described = described(&[one("c-stream").unwrap()], 1000).unwrap();
+        assert!(described.contains("how do PF_UNIX and PF_INET stream sockets differ"), "{described}");
     }
 
     #[test]

@@ -61,8 +61,9 @@ mod tests {
     #[test]
     fn the_page_and_the_list_cite_every_experiment() {
         let page = include_str!("../../../../docs/replications.md");
-        let list = catalogue::list(1000).unwrap();
-        for replication in catalogue::all().unwrap() {
+        let all = catalogue::all().unwrap();
+        let list = catalogue::described(&all, 1000).unwrap();
+        for replication in all {
             let source = replication.source.expect("every experiment has a source");
             let row =
                 format!("| `{}` | {} |", replication.id, source.author.as_deref().unwrap_or("not known"));

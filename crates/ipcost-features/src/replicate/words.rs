@@ -84,13 +84,7 @@ pub(super) fn brief(claim: &ReplicatedClaim) -> String {
 /// How many claims hold, fail and so on, and how long that took.
 pub(super) fn counts(records: &[impl Deref<Target = ReplicationRecord>]) -> String {
     let claims = || records.iter().flat_map(|record| &record.claims);
-    let count = |verdict: ClaimVerdict| claims().filter(|claim| claim.word == verdict).count();
-    let counts: Vec<String> = ClaimVerdict::ALL
-        .iter()
-        .map(|verdict| (count(*verdict), verdict))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, verdict)| verdict.counted(count))
-        .collect();
+    let verdicts: Vec<ClaimVerdict> = claims().map(|claim| claim.word).collect();
     let fields = || records.iter().filter_map(|record| record.fields);
     let (decided, of) = fields().fold((0, 0), |sum, it| (sum.0 + it.decided, sum.1 + it.of));
     let decided = match of {
@@ -101,9 +95,8 @@ pub(super) fn counts(records: &[impl Deref<Target = ReplicationRecord>]) -> Stri
     };
     let took: f64 = records.iter().flat_map(|record| &record.runs).map(|run| run.elapsed_s).sum();
     format!(
-        "{}: {}; {decided}measured in {}.",
-        counted(claims().count() as u64, "claim"),
-        counts.join(", "),
+        "{}; {decided}measured in {}.",
+        ClaimVerdict::summary(verdicts.iter().copied()),
         duration_text(duration_of(took))
     )
 }

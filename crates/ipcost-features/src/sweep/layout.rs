@@ -38,7 +38,7 @@ pub(super) fn page<'a>(request: &'a OptionRequest, send_offset: u64, document: &
         std::iter::once(FieldValue::Count(*recv_offset).into()).chain(fields).collect()
     };
     let mut page = Page::new(format!(
-        "What the place of the receive buffer costs: {} of {}, send buffer at {send_offset} of {PAGE_BYTES}",
+        "Cost by offset of the receive buffer: {} of {}, send buffer at {send_offset} of {PAGE_BYTES}",
         operation(request.pattern),
         size_text(request.size)
     ));

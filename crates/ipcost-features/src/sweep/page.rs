@@ -124,7 +124,7 @@ pub fn page_of_cores<'a>(sweep: &'a CoreSweep, document: &'a Document) -> Page<'
             std::iter::once(name.into()).chain(relations.iter().map(cost)).collect()
         }));
     }
-    let mut page = Page::new("What the place of two processes costs");
+    let mut page = Page::new("Cost by core placement");
     page.blocks.push(Block::Table(table));
     page
 }

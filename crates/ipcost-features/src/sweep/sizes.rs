@@ -144,7 +144,7 @@ fn pair(args: &SizeRequest) -> Result<(&str, &str), LabError> {
         (a == b, format!("--transports names {a} twice; a crossing is between two")),
         (
             !matches!(pattern, Pattern::Rr | Pattern::Stream),
-            format!("--pattern takes rr or stream: what {pattern} costs hardly depends on the size"),
+            format!("--patterns takes rr or stream: the cost of {pattern} hardly depends on the size"),
         ),
         (*from == 0, "--from 0: there is no message without a byte".to_owned()),
         (from >= to, "--from must be below --to".to_owned()),

@@ -95,23 +95,26 @@ fn sentence(amounts: &[WorkAmount<'_>], margin: f64) -> String {
     match (until, from) {
         (Some(0), Some(from)) => {
             format!(
-                "It matters without work; from {} of it on the difference is below {margin}.",
+                "The transport matters if the server does no work; from {} of work on the difference is below {margin}.",
                 amount(from)
             )
         }
         (Some(until), Some(from)) => format!(
-            "It matters up to {} of work; from {} on the difference is below {margin}.",
+            "The transport still matters at {} of work; from {} on the difference is below {margin}.",
             amount(until),
             amount(from)
         ),
         (None, Some(from)) => {
-            format!("From {} of work on, or sooner, the difference is below {margin}.", amount(from))
+            format!("From {} of work on, or earlier, the difference is below {margin}.", amount(from))
+        }
+        (Some(0), None) => {
+            "The transport still matters if the server does no work. Longer work is undecided; give a larger --budget, or more --work values.".to_owned()
         }
         (Some(until), None) => format!(
-            "It matters up to {} of work; from where on it does not is open: give --work more, or a longer --budget.",
+            "The transport still matters at {} of work. Longer work is undecided; give a larger --budget, or more --work values.",
             amount(until)
         ),
-        (None, None) => "Nothing is known yet: give a longer --budget.".to_owned(),
+        (None, None) => "Nothing is decided yet; give a larger --budget.".to_owned(),
     }
 }
 

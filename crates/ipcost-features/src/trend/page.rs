@@ -279,7 +279,7 @@ pub fn sentences(trend: &Trend) -> Vec<String> {
 /// The method, for those who want to know.
 pub fn how(trend: &Trend) -> String {
     format!(
-        "change points by e-divisive on logarithms; without a change, one is found in {:.0} % of histories of independent runs, in up to {:.0} % if the machine wanders; intervals at 95 %, each on its own",
+        "change points by e-divisive on logarithms; without a change, one is found in {:.0} % of histories of independent runs, in up to {:.0} % if the machine drifts; intervals at 95 %, each on its own",
         trend.alpha * 100.0,
         trend.wandering_alpha * 100.0
     )

@@ -198,9 +198,9 @@ fn percentiles_at_an_offered_rate_are_claimed_and_named_with_it() {
     assert_eq!(
         listed,
         [
-            "p99 of rr/one/64/c1 at 20k/s is at most 200us",
-            "p99 of rr/one/64/c1 at 5000/s is at most 0.8 × rr/two/64/c1 at 5000/s",
-            "p99.9 of rr/one/64/c1 at 20k/s is at most 4us",
+            "p99 of rr/one/64/c1 at 20k/s: at most 200us",
+            "p99 of rr/one/64/c1 at 5000/s: at most 0.8 × rr/two/64/c1 at 5000/s",
+            "p99.9 of rr/one/64/c1 at 20k/s: at most 4us",
         ]
     );
     let script = || noisy(&[5_000.0, 5_000.0, 10_000.0, 10_000.0], 0.02);
@@ -477,9 +477,9 @@ fn a_claim_without_words_gets_some() {
     assert_eq!(
         listed,
         [
-            ("wall of rr/one/64/c1 is at most 0.6 × rr/two/64/c1".to_owned(), 5),
-            ("p99 of rr/one/64/c1 is at most 200us".to_owned(), 9),
-            ("wall of every cell is at most 1.05 × before.json".to_owned(), 13),
+            ("cost of rr/one/64/c1: at most 0.6 × rr/two/64/c1".to_owned(), 5),
+            ("p99 of rr/one/64/c1: at most 200us".to_owned(), 9),
+            ("cost of every cell: at most 1.05 × before.json".to_owned(), 13),
         ]
     );
 }

@@ -4,10 +4,10 @@ use super::{Rule, RuleSource};
 
 rules! {
     VIRTUAL_MACHINE = "virtual-machine", "whether this is a virtual machine",
-        "Wake-ups between processors pass through the hypervisor, and frequencies and idle states are the host's affair.",
+        "Wake-ups between processors pass through the hypervisor, and the host controls frequencies and idle states.",
         "a hypervisor", [Doctor], "https://docs.kernel.org/virt/guest-halt-polling.html";
     PHYSICAL_CORES = "physical-cores", "how many cores this program may use",
-        "On a single core client and server take turns, and a hop costs a switch more or less than on two.",
+        "On a single core client and server take turns: a message then costs a context switch, and no wake-up of another core.",
         "a single core", [Doctor], "Measured in every default run: together against apart ([First run](first-run.md))";
     UNLIKE_CORES = "unlike-cores", "whether cores differ in kind",
         "The scheduler puts a pair now on fast cores, now on slow ones, and costs fall into several modes.",
@@ -25,16 +25,16 @@ rules! {
         "A process that waits for an answer from another core lets its own core go idle, and every round trip pays for waking it up.",
         "10 µs to leave a state", [Doctor], "https://docs.kernel.org/admin-guide/pm/cpuidle.html";
     MITIGATIONS = "mitigations", "mitigations that make system calls or switches cost more",
-        "A hop is made of system calls and switches, so these decide what it costs here.",
+        "Mitigations slow system calls and context switches, and every message needs them.",
         "a mitigation that acts at system calls or switches", [Doctor], "https://docs.kernel.org/admin-guide/hw-vuln/";
     SLOW_CLOCK = "slow-clock", "the clock source, and what reading the clock costs",
-        "Latencies of single operations are no finer than the clock; costs are not touched, as it is read twice a batch.",
+        "Latencies of single operations are no finer than the clock; costs are not affected, because it is read only twice a batch.",
         "a reading of 200 ns, or a step of 1 µs", [Doctor, Warning], "Measured: its own readings, before every run";
     MEMORY_NODES = "memory-nodes", "how many memory nodes there are",
         "A pair on two nodes sends its bytes from one socket's memory to the other's.",
         "two nodes", [Doctor], "https://docs.kernel.org/mm/numa.html";
     STEAL = "steal", "what the hypervisor takes from busy processors",
-        "A processor that is taken away in the middle of a hop makes that hop cost milliseconds.",
+        "If the hypervisor takes a processor away in the middle of an operation, that operation takes milliseconds.",
         "1 % of the time", [Doctor, Warning, Explain], "Measured: the kernel's count, over the same time";
     BUSY_NEIGHBOUR = "busy-neighbour", "other processes that take processor time",
         "Other work takes cores and caches away from the measurement, more from one cell than from another.",
@@ -58,10 +58,10 @@ rules! {
         "Limits, the network and sometimes the processors are the container's and not the machine's.",
         "a container", [Doctor], "https://man7.org/linux/man-pages/man7/namespaces.7.html";
     SECCOMP = "seccomp", "seccomp filters that look at every system call",
-        "Each system call of a hop passes the filters first, over pipes and sockets alike, and costs more than it does without.",
+        "Filters run at every system call, over pipes and sockets alike, and add to its cost.",
         "one filter", [Doctor], "https://docs.kernel.org/userspace-api/seccomp_filter.html";
     MEMORY_PRESSURE = "memory-pressure", "whether tasks wait for memory",
-        "A page that has to be found, or fetched back, costs more than thousands of hops.",
+        "Finding a free page, or fetching one back, costs more than thousands of messages.",
         "1 % of the last ten seconds", [Doctor], "https://docs.kernel.org/accounting/psi.html";
     SWAP = "swap", "whether swap is in use",
         "Swapped-out pages may come back during a measurement.",
@@ -82,7 +82,7 @@ rules! {
         "Where they may not, a stream over TCP waits for the reader more often than one over a Unix socket does.",
         "less than 4 MiB", [Doctor], "https://man7.org/linux/man-pages/man7/tcp.7.html";
     LEFT_CHANGED = "left-changed", "whether a run that was killed has left the machine changed",
-        "Until that is undone, every run meets the settings of its last arm.",
+        "Until that is undone, every run has the settings of that run's last arm.",
         "a journal that is not empty", [Doctor], "the planted changes of `faults_changed.rs` in crates/ipcost/tests/it";
     LISTEN_QUEUE = "listen-queue", "the longest queue of connections that wait to be accepted",
         "Where it is full the kernel drops a SYN, and the client waits a second before it tries again.",
@@ -121,7 +121,7 @@ rules! {
         "Where it may not, pattern connect with closes_first=client runs out of ports.",
         "off", [Doctor], "https://docs.kernel.org/networking/ip-sysctl.html";
     PERFORMANCE_COUNTERS = "performance-counters", "whether instructions and cycles can be counted",
-        "Without them, explain cannot say whether a hop executes more instructions or waits longer for the same ones.",
+        "Without them, explain cannot say whether an operation executes more instructions or waits longer for the same ones.",
         "not readable", [Doctor], "https://man7.org/linux/man-pages/man2/perf_event_open.2.html";
     SYSTEM_CALL_TRACING = "system-call-tracing", "whether strace can follow a program",
         "Without it the system calls of two peers cannot be compared.",
@@ -133,10 +133,10 @@ rules! {
         "A peer that uses it does not start, or falls back on other system calls.",
         "not permitted", [Doctor], "https://docs.kernel.org/admin-guide/sysctl/kernel.html";
     TRANSPORTS = "transports", "which transports can be used here",
-        "Cells over the others are shown as unavailable.",
+        "Cells over a transport that is unavailable are listed without figures.",
         "one that is unavailable", [Doctor], "By construction: their cells are left out";
     PEERS = "peers", "which peers in other languages can be used here",
-        "Cells with the others are shown as unavailable.",
+        "Cells with a peer that is unavailable are listed without figures.",
         "one that is unavailable", [Doctor], "By construction: their cells are left out";
     PEER_CACHE = "peer-cache", "whether this user has a place for peers that are built",
         "Without one no peer in another language can be used.",

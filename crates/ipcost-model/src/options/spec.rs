@@ -59,6 +59,23 @@ impl fmt::Display for OptionKind {
     }
 }
 
+impl OptionKind {
+    /// The values as help shows them after `KEY=`: `length|newline`, `SIZE`.
+    pub fn value_names(self) -> String {
+        match self {
+            Self::Bool => "true|false".to_owned(),
+            Self::Size => "SIZE".to_owned(),
+            Self::Count(_) => "N".to_owned(),
+            Self::Time(_) => "TIME".to_owned(),
+            Self::Rate => "RATE".to_owned(),
+            Self::Processor => "CPU".to_owned(),
+            Self::Choice(words) => words.join("|"),
+            Self::Name(_) => "NAME".to_owned(),
+            Self::Offset(_) => format!("{RANDOM}|BYTES"),
+        }
+    }
+}
+
 /// One option of the catalogue.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionSpec {

@@ -106,7 +106,10 @@ impl ServerAddress {
 
     /// The path of a Unix socket.
     pub fn of_path(path: &str) -> Result<Self, PeerError> {
-        if path.is_empty() || path.len() > MAX_SOCKET_PATH {
+        if path.is_empty() {
+            return Err(refused("--unix is empty; give the path of your server's socket"));
+        }
+        if path.len() > MAX_SOCKET_PATH {
             return Err(PeerError::SocketPath(path.to_owned()));
         }
         Ok(Self { transport: "unix", address: Address::from_iter([("path".to_owned(), path.into())]) })
@@ -146,6 +149,16 @@ impl ServerAddress {
     /// The path of a Unix socket.
     pub fn path(&self) -> Option<&str> {
         self.address.get("path")?.as_str()
+    }
+
+    /// Refuses a path at which there is a directory or a file: connecting to it fails as if no server listened.
+    pub fn check_is_socket(&self) -> Result<(), PeerError> {
+        let Some(found) = self.path().and_then(|path| fs::metadata(path).ok()) else { return Ok(()) };
+        match (found.is_dir(), found.is_file()) {
+            (true, _) => Err(refused(format!("{self} is a directory; give the path of a socket"))),
+            (_, true) => Err(refused(format!("{self} is a file, not a socket; give the path of a socket"))),
+            _ => Ok(()),
+        }
     }
 
     /// What a private server knows its clients by; the engine passes it on, and nothing records it.
@@ -237,6 +250,7 @@ fn host_and_port(text: &str) -> Result<(&str, u16), PeerError> {
     };
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     match port.parse() {
+        Ok(port) if port > 0 && host.is_empty() => wrong("host", port),
         Ok(port) if port > 0 => Ok((host, port)),
         _ => wrong("port from 1 to 65535", 5432),
     }
@@ -464,6 +478,8 @@ mod tests {
         }
         for (text, part) in [
             ("6379", "names no host; give HOST:PORT, such as 127.0.0.1:6379"),
+            (":6379", "--tcp :6379 names no host; give HOST:PORT, such as 127.0.0.1:6379"),
+            ("[]:6379", "names no host"),
             ("localhost", "names no port; give"),
             ("192.0.2.1:6379", "192.0.2.1 is not a loopback address"),
             ("localhost:0", "from 1 to 65535"),

@@ -12,7 +12,7 @@ pub struct Eventfd;
 
 const CAPABILITIES: Capabilities = Capabilities {
     name: "eventfd",
-    summary: "a kernel counter for each direction: a word of 8 bytes; takes --sizes 8",
+    summary: "a kernel counter for each direction; messages of exactly 8 bytes (--sizes 8)",
     both_ways: false,
     delivery: Delivery::Message,
     no_stream: Some("writes add up until they are read, so words do not stay separate"),
@@ -35,14 +35,13 @@ impl Transport for Eventfd {
     }
 
     fn fits(&self, cell: &Cell) -> Result<(), SysError> {
-        let fits = [cell.size, cell.reply] == [WORD_BYTES; 2]
-            && cell.options.framing() != Some(choices::Framing::Newline);
-        if fits {
+        if cell.options.framing() == Some(choices::Framing::Newline) {
+            return Err(SysError::Invalid("a counter has no room for a newline; leave framing=newline out"));
+        }
+        if [cell.size, cell.reply] == [WORD_BYTES; 2] {
             return Ok(());
         }
-        Err(SysError::Invalid(
-            "a message of any other size does not fit: a counter holds exactly 8 bytes; give --sizes 8",
-        ))
+        Err(SysError::Invalid("eventfd carries exactly 8 bytes; give --sizes 8"))
     }
 
     fn provision(&self, place: &Rendezvous<'_>) -> Result<Provision, SysError> {

@@ -47,22 +47,22 @@ pub struct ServerArgs {
     /// The user to log in as [default: as the server's own client does]
     #[arg(long, value_name = "NAME", help_heading = SERVER)]
     pub user: Option<String>,
-    /// Send the password to a server of another user, too, by name or number, such as a container's; "unknown" for one whose owner cannot be seen, behind a NAT [default: only to yours, root's, and the server's usual account]
+    /// Also send the password to a server of this user (name or number), such as a container's; "unknown" if the owner cannot be determined [default: only to yours, root's, and the server's usual account]
     #[arg(long, value_name = "USER", help_heading = SERVER)]
     pub trust_owner: Vec<String>,
     /// The database
     #[arg(long, value_name = "NAME", help_heading = SERVER)]
     pub database: Option<String>,
-    /// Both addresses lead to one server with nothing in front of it: for where this system cannot tell, as without root or in a container
+    /// Assert that both addresses reach the same server, with no proxy in front; needed if ipcost cannot check it, as without root or in a container
     #[arg(long, requires_all = ["unix", "tcp"], help_heading = SERVER)]
     pub same_server: bool,
     /// Allow requests that may change data
     #[arg(long, help_heading = SERVER)]
     pub writes: bool,
-    /// Load a server of yours unasked, where that is asked on a terminal: --rate, --burst, ipcost load
+    /// Do not ask before loading your own server (--rate, --burst, ipcost load)
     #[arg(long, help_heading = SERVER)]
     pub yes: bool,
-    /// Start a private server that other users of this machine can use while it runs, where neither its own means nor a network of its own keep them out; PHP-FPM runs what they send
+    /// Start a private server even if it cannot be isolated; other users of this machine can then use it while it runs, and PHP-FPM runs what they send
     #[arg(long, conflicts_with_all = ["tcp", "unix"], help_heading = SERVER)]
     pub expose_to_local_users: bool,
 }
@@ -90,10 +90,10 @@ pub struct AppArgs {
     #[command(flatten)]
     pub asked: ServerArgs,
 
-    /// Clients at once, besides one [default: as many as cores]
+    /// Also measure with N clients at once [default: as many as cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = HOW)]
     pub concurrency: Option<u32>,
-    /// Leave what differs between the sockets as the server's own clients find it: over TCP they take TLS where it is offered
+    /// Do not equalise TLS and other settings; TCP then uses TLS if the server offers it, as its own clients do
     #[arg(long, help_heading = HOW)]
     pub as_configured: bool,
     /// Let the client wait for replies in recv, as simple clients do, and not in poll, as those of PostgreSQL and MariaDB; a Unix socket then saves less

@@ -25,7 +25,7 @@ pub struct CheckArgs {
     /// Show what would run and measure nothing
     #[arg(long, conflicts_with = "record")]
     pub plan: bool,
-    /// Decide nothing: measure the cells for the whole budget, and write the document, to be a baseline of claims
+    /// Only record a baseline: measure the cells for the whole budget, write the document, and decide no claim
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "junit", "github"])]
     pub record: Option<PathBuf>,
     /// Compare with these documents, instead of those that claims name as their baseline; several are runs of one build and tell how
@@ -53,10 +53,10 @@ pub struct CheckArgs {
     /// Write the claims as JUnit XML, a test case each; - is standard output
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Annotate the file's lines on GitHub, and add the claims to the step's summary [default: where GITHUB_ACTIONS is true]
+    /// Annotate the file's lines on GitHub, and add the claims to the step's summary [default: if GITHUB_ACTIONS is true]
     #[arg(long, overrides_with = "no_github")]
     pub github: bool,
-    /// Neither annotate nor add the claims, not even there
+    /// Never annotate
     #[arg(long, overrides_with = "github")]
     pub no_github: bool,
     /// Start the commands that the file names without asking

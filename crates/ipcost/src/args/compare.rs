@@ -10,7 +10,7 @@ use crate::redact::Redacting;
 #[derive(Debug, Args)]
 #[command(
     override_usage = "ipcost compare [OPTIONS] A B\n       ipcost compare [OPTIONS] A1 A2 A3 -- B1 B2 B3",
-    after_long_help = "Three runs or more a side let it measure how much runs of one build differ; measure A and B by turns.\n\nExit status: 0 done, 1 --fail-on holds or something failed, 2 wrong usage."
+    after_long_help = "Three runs or more a side show how much runs of one build differ; alternate A and B.\n\nExit status: 0 done, 1 --fail-on holds or something failed, 2 wrong usage."
 )]
 pub struct CompareArgs {
     /// Documents of side A, what is compared with; and, if it is only one, that of side B

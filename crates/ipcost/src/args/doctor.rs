@@ -13,14 +13,12 @@ use crate::redact::Redacting;
 /// a killed run of ab left changed; with --look-only it only shows that. Commands that it shows are for you to judge, and mostly for
 /// root to run.
 #[derive(Debug, Args)]
-#[command(
-    after_long_help = "Exit status: 0 it could look, whatever it found, 1 something failed, 2 wrong usage."
-)]
+#[command(after_long_help = "Exit status: 0 checks completed, 1 something failed, 2 wrong usage.")]
 pub struct DoctorArgs {
-    /// Show everything, what is good and what this machine does not tell among it
+    /// Show everything, including passed and unknown checks
     #[arg(long, short)]
     pub all: bool,
-    /// How long to watch other processes, and as long again what the hypervisor and quotas take from busy processors
+    /// How long to watch other processes; then steal time and quotas for as long
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = parse_window)]
     pub window: Duration,
     /// Only look: do not measure what another congestion control than cubic changes for streams

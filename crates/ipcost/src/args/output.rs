@@ -35,7 +35,7 @@ pub struct OutputArgs {
     // Its help lists every chart.
     #[arg(long, value_name = "CHART")]
     pub chart: Option<Chart>,
-    /// What lies behind the picture: white, transparent [default: white]
+    /// Background of the picture: white, transparent [default: white]
     #[arg(long, value_name = "KIND")]
     pub background: Option<Background>,
     #[command(flatten)]

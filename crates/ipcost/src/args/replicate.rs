@@ -12,13 +12,13 @@ pub struct ReplicateArgs {
     /// Experiments by name, or replication files (.toml)
     #[arg(value_name = "NAME", conflicts_with_all = ["all", "apps"])]
     pub names: Vec<String>,
-    /// All that travel along
+    /// All built-in experiments
     #[arg(long)]
     pub all: bool,
-    /// Those of them about real servers: databases, caches, web servers
+    /// The built-in experiments with real servers: databases, caches, web servers
     #[arg(long, conflicts_with = "all")]
     pub apps: bool,
-    /// List them: what they ask, and how long they take
+    /// List the built-in experiments, or describe those that are named
     #[arg(long, conflicts_with = "OutputArgs")]
     pub list: bool,
     /// How long everything may take together [default: each experiment's own]
@@ -39,7 +39,7 @@ pub struct ReplicateArgs {
     /// Use this redis-server over a Unix socket instead of a private one
     #[arg(long, value_name = "PATH", requires = "redis_tcp")]
     pub redis_unix: Option<String>,
-    /// Start private servers that other users of this machine can use while they run, where neither their own means nor a network of their own keep them out; PHP-FPM runs what they send
+    /// Start private servers even if they cannot be isolated; other users of this machine can then use them while they run, and PHP-FPM runs what they send
     #[arg(long)]
     pub expose_to_local_users: bool,
     /// The seed of every random order [default: a fresh one]

@@ -40,7 +40,7 @@ pub struct RunArgs {
     /// How long a timed batch lasts, such as 20ms or 1s [default: 10 to 200 ms, by what narrows the intervals most]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub batch: Option<Duration>,
-    /// Measure the least that the parts of every cell cost here, in the same rounds, and show costs as multiples of it
+    /// Also measure this machine's minimum for each part of a cell, and show costs as multiples of it
     #[arg(long, help_heading = HOW)]
     pub floor: bool,
     /// Measure every cell to the end, also those whose questions are answered

@@ -24,9 +24,9 @@ pub enum SweepOver {
     /// Measure a pair of processes over every relation that two processors have here: one and the same, threads of a
     /// core, a shared cache, another package
     Cores(CoreSweepArgs),
-    /// Measure what it costs where receive buffers begin within a page
+    /// Cost by offset of the receive buffer in its page
     Layout(LayoutSweepArgs),
-    /// Measure what it costs that operations come with pauses between them, and not back to back
+    /// Cost of pauses between operations
     Pace(PaceSweepArgs),
     /// Find how slow a request must be before the transport stops mattering
     Work(WorkSweepArgs),

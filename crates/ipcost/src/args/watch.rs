@@ -12,9 +12,7 @@ use crate::redact::Redacting;
 
 /// Looks at the sockets, pipes and shared memory of the programs that run. It only reads, and never sees what they say; an ordinary user sees the own programs, root all.
 #[derive(Debug, Args)]
-#[command(
-    after_long_help = "Exit status: 0 it could look, whatever it found, 1 something failed, 2 wrong usage or nothing can be seen."
-)]
+#[command(after_long_help = "Exit status: 0 done, 1 something failed, 2 wrong usage or nothing can be seen.")]
 pub struct WatchArgs {
     /// Only conversations of this program, process, port or socket: redis-server, 123, :6379, /run/x.sock
     #[arg(value_name = "WHOM", conflicts_with_all = ["pid", "port", "path", "command"])]
@@ -37,7 +35,7 @@ pub struct WatchArgs {
     /// Attach strace for a second to what nothing else counts; it makes those programs slower meanwhile
     #[arg(long)]
     pub trace: bool,
-    /// Afterwards, measure what the conversation that moves most would cost over these transports
+    /// Afterwards, measure what the busiest conversation would cost over these transports
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub what_if: Vec<String>,
     /// Write what --what-if measures as a job file, for ipcost run

@@ -13,6 +13,7 @@ use ipcost_features::check::{ClaimsFile, Questions, Reference, measure, record};
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{Lab, LabError, PlanError, PlanSettings};
 use ipcost_model::ClaimVerdict;
+use ipcost_model::units::counted;
 use ipcost_model::{Document, Job, Plan, Warning};
 
 use crate::args::{CheckArgs, OutputArgs};
@@ -165,8 +166,8 @@ fn too_small(error: LabError, questions: &Questions) -> anyhow::Error {
             if questions.intervals() > 0 =>
         {
             anyhow!(
-                "the budget cannot decide anything: with {} intervals for claims the first finite ones take {needed} epochs of {cells} cells; give --budget {enough}s, or fewer cells or claims",
-                questions.intervals()
+                "the budget cannot decide anything: {} for claims take at least {needed} epochs of {cells} cells; give --budget {enough}s, or fewer cells or claims",
+                counted(questions.intervals() as u64, "test")
             )
         }
         error => error.into(),

@@ -7,6 +7,7 @@ use anyhow::Context;
 use ipcost_features::answers::answer_as;
 use ipcost_features::check::fleet::FleetCheck;
 use ipcost_features::check::{Check, Questions, View, github, junit, page};
+use ipcost_model::units::counted;
 use ipcost_model::{Document, Plan, escaped_lines};
 use ipcost_report::plan as plan_text;
 use ipcost_sys::file_writer::open_to_append;
@@ -120,11 +121,9 @@ pub fn plan(plan: &Plan, questions: &Questions) -> String {
     // The document's own contrasts have a level of their own.
     let epochs_needed = ipcost_lab::planning::epochs_for_contrasts(plan);
     format!(
-        "{}\n{} intervals for claims share alpha {} ({:.5} each); the first finite ones come after {} epochs\n{}",
+        "{}\n{} decide the claims, in epoch {} at the earliest\n{}",
         plan_text::render(&Plan { epochs_needed, ..plan.clone() }),
-        questions.intervals(),
-        plan.alpha,
-        questions.level(),
+        counted(questions.intervals() as u64, "test"),
         plan.epochs_needed,
         list(questions)
     )

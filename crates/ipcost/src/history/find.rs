@@ -25,10 +25,7 @@ pub fn is_path(text: &str) -> bool {
 pub fn find(store: &Store, text: &str) -> anyhow::Result<RunFile> {
     let files = store.contents()?.runs;
     if files.is_empty() {
-        bail!(
-            "{text:?} is no file, and no run is saved in {}; ipcost run saves every run that it measures",
-            store.runs().display()
-        );
+        bail!("no saved runs in {} yet; run ipcost first", store.runs().display());
     }
     let (word, back) = split(text)?;
     if word == LAST {

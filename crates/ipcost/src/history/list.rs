@@ -43,7 +43,7 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
     let limit = args.limit.unwrap_or_else(|| if args.all || is_file { total } else { usual() });
     let (list, ages) = newest(&store, all, limit);
     if list.runs.is_empty() && !is_file {
-        note(&format!("no run is saved in {}", store.runs().display()));
+        note(&format!("no saved runs in {}", store.runs().display()));
     } else {
         let whole = page(&list, &ages);
         // Who asks for a list at a prompt knows what it is.

@@ -42,7 +42,7 @@ pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
             Some(id) => {
                 anyhow!("the run {id} has not ended, or measured nothing; ipcost list shows the others")
             }
-            None => anyhow!("no run is saved in {}; ipcost run saves every run", store.runs().display()),
+            None => anyhow!("no saved runs in {} yet; run ipcost first", store.runs().display()),
         })
     })?;
     let total = runs.len();

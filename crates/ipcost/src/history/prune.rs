@@ -20,7 +20,7 @@ use crate::output::print;
 pub fn run(args: &PruneArgs) -> Result<ExitCode, Problem> {
     if args.keep.is_none() && args.older_than.is_none() && !args.damaged {
         return Err(Problem::usage(anyhow!(
-            "say what may go: --keep N, --older-than 90d or --damaged; with --dry-run nothing is removed"
+            "choose what to remove: --keep N, --older-than 90d or --damaged; with --dry-run nothing is removed"
         )));
     }
     let store = Store::of_user().map_err(Problem::failed)?;

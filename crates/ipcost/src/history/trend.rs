@@ -66,7 +66,7 @@ fn gathered(store: &Store, all: &Summaries, asked: &TrendRequest) -> Vec<TrendGa
 fn nothing(store: &Store, all: &Summaries, asked: &TrendRequest) -> anyhow::Error {
     if all.runs.is_empty() {
         return anyhow!(
-            "no run is saved in {}; ipcost run saves every run that it measures, and a trend takes 10 at least",
+            "no saved runs in {} yet; run ipcost first: a trend takes at least 10 runs",
             store.runs().display()
         );
     }

@@ -24,7 +24,7 @@ pub(super) const TOPICS: [(&str, HelpList); 4] =
 /// Outputs that are no text of a document, by flag, and for what.
 const OTHER_FORMATS: [(&str, &str); 4] = [
     ("--svg FILE, --png FILE", "a picture; --chart NAME, as below"),
-    ("report --otava FILE", "costs for Apache Otava, one row a run"),
+    ("show --otava FILE", "costs for Apache Otava, one row a run"),
     ("schema", "the JSON Schema of each document"),
     ("list --json FILE", "the saved runs"),
 ];
@@ -40,6 +40,16 @@ const CHARTS: [(Chart, &str); 11] = [
     (Chart::Cheapest, "the cheapest transport by size of message"),
     (Chart::Claims, "the claims of a replication, by condition"),
     (Chart::Saving, "what a Unix socket saves of a server's requests, by its work on them"),
+];
+/// The words in capitals of [`OptionKind::value_names`](ipcost_model::OptionKind::value_names).
+const VALUES: [(&str, &str); 7] = [
+    ("SIZE", "bytes: 4096, 64KiB, 1MiB"),
+    ("TIME", "up to 60s: 500ns, 50us, 1ms, 0"),
+    ("RATE", "operations a second: 5000, 5k/s"),
+    ("N", "a whole number from 1"),
+    ("BYTES", "an offset within a page of 4096 bytes: 16, 64"),
+    ("CPU", "the number of a processor (see lscpu): 0, 3"),
+    ("NAME", "a name that the system knows: cubic, bbr"),
 ];
 /// Names as long as this, or shorter, have what they are in the same line.
 const MOST_BESIDE: usize = 24;
@@ -157,12 +167,18 @@ fn options() -> Vec<HelpSection> {
         // A group of no transport acts in the loops over all of them.
         let over = if over.is_empty() { String::new() } else { format!(" over {}", over.join(", ")) };
         let acts_on = format!("{}{over}", patterns.join(", "));
-        (format!("{} ({acts_on}; default: {})", spec.name, spec.default), spec.summary.to_string())
+        let values = spec.kind.value_names();
+        let name = format!("{}={values} (default: {}; {acts_on})", spec.name, spec.default);
+        (name, spec.summary.to_owned())
     });
-    vec![HelpSection {
-        title: "Options of cells (--option KEY=VALUE, or several: KEY=VALUE,VALUE)".to_owned(),
-        entries: entries.collect(),
-    }]
+    let values = VALUES.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned()));
+    vec![
+        HelpSection {
+            title: "Options of cells (--option KEY=VALUE, or several: KEY=VALUE,VALUE)".to_owned(),
+            entries: entries.collect(),
+        },
+        HelpSection { title: "Values".to_owned(), entries: values.collect() },
+    ]
 }
 
 fn formats() -> Vec<HelpSection> {

@@ -30,7 +30,7 @@ fn installed<'a>(place: &Place, kinds: &[&'a str]) -> Vec<&'a str> {
     let list = text(&place.run(&["app"]).stdout).to_owned();
     let is_ready = |kind: &&&str| {
         let mut lines = list.lines().skip_while(|line| !line.starts_with(&format!("{kind} ")));
-        let state = lines.nth(1).unwrap_or_else(|| panic!("{kind} is not listed:\n{list}"));
+        let state = lines.next().unwrap_or_else(|| panic!("{kind} is not listed:\n{list}"));
         if !state.contains("ready") {
             missing(package_of(kind), state);
         }
@@ -187,7 +187,10 @@ fn a_server_of_the_users_own_is_asked_what_they_ask_and_is_not_changed() {
     let refused = |arguments: &[&str], parts: &[&str]| {
         assert_refused(&place.run(&[&["app"], arguments].concat()), parts);
     };
-    refused(&[&["redis", "--command", "SET mine x"][..], &at].concat(), &["SET may change data", "--writes"]);
+    refused(
+        &[&["redis", "--command", "SET mine x"][..], &at].concat(),
+        &["SET is not known to only read", "--writes"],
+    );
     refused(
         &[&["redis", "--command", "LLEN mine"][..], &at].concat(),
         &["over the Unix socket", "WRONGTYPE"],
@@ -265,7 +268,7 @@ fn one_socket_alone_has_its_figures_and_what_the_other_needs() {
         let output = place.run(&[&ask[..], &[flag, at]].concat());
         let shown = text(&output.stdout);
         assert!(output.status.success() && shown.starts_with("KeyDB"), "{shown}{}", text(&output.stderr));
-        for part in ["What a request costs over", "p99", "PING: ", needs, "docs/app-redis.md"] {
+        for part in ["Cost per request over", "p99", "PING: ", needs, "docs/app-redis.md"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
         assert_eq!(shown.contains("localhost answered at "), flag == "--tcp", "{shown}");
@@ -495,7 +498,7 @@ fn a_private_server_may_be_written_to_if_asked_for() {
         return;
     }
     let ask = ["app", "redis", "--command", "INCR a", "--concurrency", "1", "--epochs", "1"];
-    assert_refused(&place.run(&ask), &["INCR may change data", "--writes"]);
+    assert_refused(&place.run(&ask), &["INCR is not known to only read", "--writes"]);
     let document = place.document(&[&ask[..], &["--writes"]].concat());
     assert_eq!(document["answer"]["requests"][1]["request"], "INCR a");
     assert_no_server_is_left(&place);
@@ -509,10 +512,13 @@ fn a_mistake_is_one_line_that_says_what_to_do() {
     };
     refused(&["postgers"], &["unknown server \"postgers\"", "postgres"]);
     refused(&["ngimx"], &["did you mean \"nginx\"?", "known: postgres, mariadb", "valkey"]);
-    refused(&["redis", "--query", "SET a b"], &["SET may change data", "--writes"]);
+    refused(&["redis", "--query", "SET a b"], &["SET is not known to only read", "--writes"]);
     refused(&["redis", "--tcp", "192.0.2.1:6379"], &["192.0.2.1 is not a loopback address"]);
     refused(&["redis", "--tcp", "1"], &["no server listens at", "127.0.0.1:1"]);
     refused(&["redis", "--unix", "/nowhere/at-all"], &["no server listens at /nowhere/at-all"]);
+    refused(&["redis", "--unix", "/tmp"], &["/tmp is a directory; give the path of a socket"]);
+    refused(&["redis", "--unix", ""], &["--unix is empty"]);
+    refused(&["redis", "--tcp", ":6379"], &["--tcp :6379 names no host", "127.0.0.1:6379"]);
     refused(&["redis", "--concurrency", "0"], &["--concurrency"]);
     if !installed(&place, &["mariadb"]).is_empty() {
         refused(&["mariadb", "--query", "SELEC 1"], &["the query failed", "SELEC"]);
@@ -545,6 +551,6 @@ fn an_interrupt_shows_what_was_measured_and_ends_the_server() {
     crate::common::signal(child.id(), "INT");
     let output = wait(child);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("The same work on both sides?"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("Equal conditions?"), "{}", text(&output.stdout));
     assert_no_server_is_left(&place);
 }

@@ -45,7 +45,7 @@ fn otava_finds_a_planted_step() {
 #[test]
 fn which_runs_become_rows_can_be_chosen() {
     let place = Place::new();
-    assert_refused(&place.run(&["list", "--otava", "-"]), &["no run is saved in"]);
+    assert_refused(&place.run(&["list", "--otava", "-"]), &["no saved runs in"]);
     nights(&place);
     let rows = |more: &[&str]| {
         let output = place.run(&[&["list", "--otava", "-"], more].concat());

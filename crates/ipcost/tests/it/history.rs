@@ -134,9 +134,9 @@ fn nothing_is_saved_where_nothing_was_asked_for_or_measured() {
     let quiet = run(&place, &["--quiet"]);
     assert_eq!((text(&quiet.stderr).as_str(), files(&place).len()), ("", 1));
     let none = Place::new();
-    assert_refused(&none.run(&["show"]), &["no run is saved in"]);
+    assert_refused(&none.run(&["show"]), &["no saved runs in", "run ipcost first"]);
     let listed = none.run(&["list"]);
-    assert!(listed.status.success() && text(&listed.stderr).starts_with("note: no run is saved in "));
+    assert!(listed.status.success() && text(&listed.stderr).starts_with("note: no saved runs in "));
     assert_eq!(list(&none)["runs"], json!([]));
 }
 
@@ -344,7 +344,7 @@ fn a_file_goes_before_a_run_and_what_is_neither_names_the_nearest() {
 fn names_that_could_be_taken_for_something_else_are_refused() {
     let place = Place::new();
     for (name, says) in
-        [("last", "the newest run"), ("2026", "no name for a run"), ("a b", "no name for a run")]
+        [("last", "the newest run"), ("2026", "is not a valid name"), ("a b", "is not a valid name")]
     {
         assert_refused(&place.run(&["run", "--name", name]), &[says]);
     }
@@ -363,8 +363,8 @@ fn prune_removes_what_every_criterion_holds_for() {
     ] {
         put_document(&place, id, &document, name);
     }
-    assert_refused(&place.run(&["prune"]), &["say what may go", "--keep N"]);
-    assert_refused(&place.run(&["prune", "--dry-run"]), &["say what may go"]);
+    assert_refused(&place.run(&["prune"]), &["choose what to remove", "--keep N"]);
+    assert_refused(&place.run(&["prune", "--dry-run"]), &["choose what to remove"]);
     assert_refused(&place.run(&["prune", "--older-than", "90"]), &["lacks a unit", "90d"]);
     assert_refused(&place.run(&["prune", "--older-than", "old"]), &["is not a duration"]);
     assert_refused(&place.run(&["prune", "--keep", "-1"]), &["invalid value '-1' for '--keep <N>'"]);

@@ -330,7 +330,8 @@ fn mistakes_are_one_clear_line() {
     place.write("no-toml.toml", "id = ");
     for (args, parts) in [
         (&["replicate", "socat-bluk"][..], &["socat-bulk"][..]),
-        (&["replicate"], &["--all", "--list"]),
+        (&["replicate"], &["--all", "--list", "such as ipcost replicate c-stream", "http-proxy-unix"]),
+        (&["replicate", "--list", "socat-bluk"], &["socat-bulk"]),
         (&["replicate", "gone.toml"], &["cannot read gone.toml"]),
         (&["replicate", "no-cell.toml"], &["A mebibyte is dearer.", "no cell of the run is label thrice"]),
         (&["replicate", "two-cells.toml"], &["are both anything", "say more"]),
@@ -354,6 +355,10 @@ fn the_experiments_are_listed() {
     ] {
         assert!(shown.contains(name), "{shown}");
     }
+    assert!(shown.lines().any(|line| line.starts_with("c-stream ") && line.contains("from C")), "{shown}");
+    let one = Place::new().run(&["replicate", "--list", "c-stream"]);
+    let described = text(&one.stdout);
+    assert!(described.contains("PF_UNIX") && !described.contains("socat-bulk"), "{described}");
     let (_, of_servers) = shown.split_once("Real servers (--apps)").unwrap();
     for name in ["mysql-point-select", "postgres-select", "redis-unix", "php-fpm-unix", "http-proxy-unix"] {
         assert!(of_servers.contains(name), "{shown}");

@@ -221,7 +221,7 @@ fn what_a_server_was_asked_goes_on_with_a_server_that_is_started_again() {
     std::fs::write(&path, &whole).unwrap();
     let resumed = place.run(&["resume", &id(&path), "--json", "resumed.json"]);
     assert!(resumed.status.success(), "{}", text(&resumed.stderr));
-    assert!(text(&resumed.stdout).contains("what the Unix socket saves"), "{}", text(&resumed.stdout));
+    assert!(text(&resumed.stdout).contains("Cost per request"), "{}", text(&resumed.stdout));
     let document: Value =
         serde_json::from_slice(&std::fs::read(place.file("resumed.json")).unwrap()).unwrap();
     assert_eq!(document["schedule"]["epochs"], 6);

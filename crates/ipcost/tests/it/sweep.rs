@@ -66,10 +66,7 @@ fn a_pair_is_measured_over_every_relation() {
     let output = place.run(&args);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(
-        shown.starts_with("What the place of two processes costs") && shown.contains("one processor"),
-        "{shown}"
-    );
+    assert!(shown.starts_with("Cost by core placement") && shown.contains("one processor"), "{shown}");
     let document = json(&place, "cores.json");
     let cells = document["cells"].as_array().unwrap();
     let placed =
@@ -88,7 +85,7 @@ fn a_pair_is_measured_over_every_relation() {
     let page = place.run(&["report", "last", "--html", "page.html"]);
     assert!(page.status.success(), "{}", text(&page.stderr));
     let page = std::fs::read_to_string(place.file("page.html")).unwrap();
-    assert!(page.contains("What the place of two processes costs"));
+    assert!(page.contains("Cost by core placement"));
 }
 
 #[test]

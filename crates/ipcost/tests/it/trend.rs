@@ -123,7 +123,7 @@ fn which_runs_are_followed_and_how_many_are_needed_can_be_chosen() {
 #[test]
 fn what_cannot_be_followed_says_what_to_do() {
     let place = Place::new();
-    assert_refused(&place.run(&["list", "--trend", UNIX]), &["no run is saved in", "ipcost run saves"]);
+    assert_refused(&place.run(&["list", "--trend", UNIX]), &["no saved runs in", "run ipcost first"]);
     assert_refused(&place.run(&["list", "--against", UNIX]), &["--trend <CELL>"]);
     let document = place.document(&[&RUN[..], &["--no-save"]].concat());
     save(&place, &document, 1, 1.0, |_| {});

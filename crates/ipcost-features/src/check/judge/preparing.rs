@@ -234,6 +234,6 @@ impl Preparation<'_> {
             .into_iter()
             .flatten()
             .collect();
-        format!("{} of {what} is {}", claim.metric.title(), bounds.join(" and "))
+        format!("{} of {what}: {}", claim.metric.title(), bounds.join(" and "))
     }
 }

@@ -67,7 +67,7 @@ pub const CHECKS: &[DoctorCheck] = &[
         vec![match &facts.left_changed {
             Some(left) => CheckResult::bends(left.clone())
                 .advice("any command that measures undoes what it can, and says how to undo the rest"),
-            None => CheckResult::good("nothing is left"),
+            None => CheckResult::good("none"),
         }]
     }),
     check(&rules::LISTEN_QUEUE, |facts| {

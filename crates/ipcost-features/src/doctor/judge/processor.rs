@@ -77,8 +77,8 @@ pub const CHECKS: &[DoctorCheck] = &[
     }),
     check(&rules::MEMORY_NODES, |facts| {
         known(facts.processor.memory_nodes, |nodes| match nodes {
-            0 | 1 => CheckResult::good("one"),
-            nodes => CheckResult::note(format!("{nodes} memory nodes"))
+            0 | 1 => CheckResult::good("1 NUMA node"),
+            nodes => CheckResult::note(format!("{nodes} NUMA nodes"))
                 .command("numactl --cpunodebind=0 --membind=0 ipcost")
                 .advice(
                     "placement free may cross nodes; hold the run to one of them, or expect several modes",
@@ -183,7 +183,5 @@ fn mitigations(active: &BTreeMap<String, String>) -> CheckResult {
     }
     let list: Vec<String> =
         reasons.iter().map(|(reason, names)| format!("{reason} ({})", names.join(", "))).collect();
-    CheckResult::note(list.join("; ")).advice(
-        "they belong to what a hop costs here; with other mitigations it costs something else. Booted with mitigations=off the machine shows how much, and is then no longer safe",
-    )
+    CheckResult::note(list.join("; ")).advice("boot with mitigations=off to see by how much (unsafe)")
 }

@@ -57,7 +57,7 @@ pub const CHECKS: &[DoctorCheck] = &[
             let cause = irq_time_accounting("TCP");
             match apart {
                 true => CheckResult::bends(cause.found).advice(cause.remedy),
-                false => CheckResult::good("it is in the account of the process it interrupts"),
+                false => CheckResult::good("softirq time is charged to the process it interrupts"),
             }
         })
     }),

@@ -216,7 +216,7 @@ const ROWS: &[Row] = &[
         State::Bends,
         &["4000000 ns"],
     ),
-    ("memory-nodes", |f| f.processor.memory_nodes = Some(2), State::Note, &["2 memory nodes", "numactl"]),
+    ("memory-nodes", |f| f.processor.memory_nodes = Some(2), State::Note, &["2 NUMA nodes", "numactl"]),
     (
         "steal",
         |f| watched(f).stolen = Some(0.034),
@@ -259,7 +259,7 @@ const ROWS: &[Row] = &[
             "tsc=noirqtime",
         ],
     ),
-    ("irq-time-accounting", |_| (), State::Good, &["in the account of the process"]),
+    ("irq-time-accounting", |_| (), State::Good, &["charged to the process"]),
     ("container", |f| f.scheduler.container = Some("docker".into()), State::Note, &["docker"]),
     (
         "seccomp",

@@ -60,8 +60,13 @@ fn peers(facts: &MachineFacts) -> Vec<CheckResult> {
     let there: Vec<&str> =
         all.iter().filter(|peer| peer.lacks.is_none()).map(|peer| peer.name.as_str()).collect();
     if !there.is_empty() {
-        let count = counted(there.len() as u64, "peer");
-        answers.push(CheckResult::good(format!("{count}: {}", there.join(", "))));
+        let all = counted(all.len() as u64, "peer");
+        let work = if there.len() == 1 { "works" } else { "work" };
+        let found = match lacking.is_empty() {
+            true => format!("all {all}: {}", there.join(", ")),
+            false => format!("{} of {all} {work}: {}", there.len(), there.join(", ")),
+        };
+        answers.push(CheckResult::good(found));
     }
     answers
 }

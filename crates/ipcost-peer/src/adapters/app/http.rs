@@ -207,7 +207,7 @@ impl Requests {
         }
         if !login.writes && !READING.contains(&method) {
             return Err(refused(format!(
-                "{method} may change data; give --writes if it may, or GET, or HEAD"
+                "{method} may change data; give --writes if that is fine, or use GET or HEAD"
             )));
         }
         // A private server knows its clients by the beginning of their paths.

@@ -120,7 +120,7 @@ impl MemcachedCommands {
         }
         if !login.writes && !reads(&words) {
             return Err(refused(format!(
-                "\"{line}\" may change data; give --writes if it may, or a command that reads, such as get"
+                "\"{line}\" is not known to only read; give --writes if it may change data, or a command that only reads, such as get"
             )));
         }
         let mut sent = format!("{}\r\n", words.join(" "));

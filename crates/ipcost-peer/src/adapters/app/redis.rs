@@ -153,7 +153,7 @@ impl RedisCommands {
         let name = words[0].to_ascii_uppercase();
         if !login.writes && !READING.contains(&name.as_str()) {
             return Err(refused(format!(
-                "{name} may change data; give --writes if it may, or a command that reads, such as GET"
+                "{name} is not known to only read; give --writes if it may change data, or a command that only reads, such as GET"
             )));
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -277,6 +277,9 @@ pub(super) fn asked(
 }
 
 pub(super) fn no_server(kind: &ServerKind, at: &ServerAddress, error: &SysError) -> PeerError {
+    if let Err(refused) = at.check_is_socket() {
+        return refused;
+    }
     match nobody_listens(error) {
         true => refused(format!(
             "no server listens at {at}; start one there ({}), or give no address to have a private one started",

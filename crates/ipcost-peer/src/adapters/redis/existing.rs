@@ -41,6 +41,9 @@ pub fn open(at: &ServerAddress) -> Result<ControlConnection, PeerError> {
 }
 
 fn no_server(at: &ServerAddress, error: PeerError) -> PeerError {
+    if let Err(refused) = at.check_is_socket() {
+        return refused;
+    }
     let how = match &error {
         PeerError::System(SysError::Call { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             "there is no such socket"
