@@ -313,7 +313,7 @@ fn a_file_goes_before_a_run_and_what_is_neither_names_the_nearest() {
     let mut seeded = document.clone();
     seeded["seed"] = json!(987_654_321);
     place.write("after", &seeded.to_string());
-    let shown = |word: &str| text(&place.run(&["show", word]).stdout);
+    let shown = |word: &str| text(&place.run(&["show", word, "--details"]).stdout);
     assert!(shown("after").contains("seed 987654321"));
     assert!(!shown("20260102-000001").contains("seed 987654321"));
     std::fs::create_dir(place.file("before")).unwrap();
