@@ -1,4 +1,4 @@
-//! What ipcost's measured side does and a typical program does not, or the reverse, and what it changes: docs/settings.md.
+//! What ipcost's measured side does and a typical program does not, or the reverse, and what it changes: docs/reference/settings.md.
 
 use std::path::Path;
 use std::time::Duration;

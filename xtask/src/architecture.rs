@@ -1,4 +1,4 @@
-//! The rules of docs/architecture.md that a pattern can check.
+//! The rules of docs/contributing/architecture.md that a pattern can check.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,9 +19,9 @@ struct SourceRule {
 
 /// Checks every rule of the page.
 pub fn check() -> Result<()> {
-    let page = fs::read_to_string(root().join("docs/architecture.md"))?;
+    let page = fs::read_to_string(root().join("docs/contributing/architecture.md"))?;
     let rules = rules(&page);
-    ensure!(!rules.is_empty(), "docs/architecture.md has no table \"{HEADING}\"");
+    ensure!(!rules.is_empty(), "docs/contributing/architecture.md has no table \"{HEADING}\"");
     let mut files = Vec::new();
     collect(&root().join("crates"), &mut files)?;
     let mut broken = Vec::new();
@@ -30,7 +30,11 @@ pub fn check() -> Result<()> {
         let text = fs::read_to_string(file).with_context(|| name.clone())?;
         broken.extend(rules.iter().flat_map(|rule| rule.broken_in(&name, &text)));
     }
-    ensure!(broken.is_empty(), "{}\ndocs/architecture.md says where these may be", broken.join("\n"));
+    ensure!(
+        broken.is_empty(),
+        "{}\ndocs/contributing/architecture.md says where these may be",
+        broken.join("\n")
+    );
     let forgotten = files.iter().filter(|file| is_forgotten(file)).map(|file| name(file));
     let forgotten = forgotten.collect::<Result<Vec<String>>>()?;
     ensure!(forgotten.is_empty(), "no module names these sources: {}", forgotten.join(", "));

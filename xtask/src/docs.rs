@@ -14,7 +14,7 @@ pub fn check() -> Result<()> {
     let summary = fs::read_to_string(docs.join("SUMMARY.md")).context("docs/SUMMARY.md")?;
     let mut wrong = Vec::new();
     for page in pages(&docs)? {
-        let name = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = page.strip_prefix(&docs).unwrap_or(&page).to_string_lossy().into_owned();
         if name != "SUMMARY.md" && !summary.contains(&format!("({name})")) {
             wrong.push(format!("docs/{name} is not in docs/SUMMARY.md"));
         }
@@ -32,13 +32,18 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-fn pages(docs: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(docs)?.collect::<Result<Vec<_>, _>>()?;
-    Ok(entries
-        .into_iter()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|end| end == "md"))
-        .collect())
+/// The pages of a folder, and of the folders in it.
+pub fn pages(docs: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(docs)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(pages(&path)?);
+        } else if path.extension().is_some_and(|end| end == "md") {
+            found.push(path);
+        }
+    }
+    Ok(found)
 }
 
 /// The dead relative links of a page; links to the web are not checked.

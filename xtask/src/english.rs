@@ -30,10 +30,7 @@ const QUOTING: [&str; 1] = ["ledgers.md"];
 
 pub fn check() -> Result<()> {
     let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
-    for entry in fs::read_dir(root().join("docs"))? {
-        pages.push(entry?.path());
-    }
-    pages.retain(|page| page.extension().is_some_and(|end| end == "md"));
+    pages.extend(crate::docs::pages(&root().join("docs"))?);
     pages.sort();
     let mut wrong = Vec::new();
     for page in &pages {

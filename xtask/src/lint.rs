@@ -25,7 +25,7 @@ pub fn run() -> Result<()> {
         TaskStep { name: "formatting (cargo fmt)", run: &formatting },
         TaskStep { name: "links of README and docs/", run: &docs::check },
         TaskStep { name: "English of README, docs/ and comments", run: &english::check },
-        TaskStep { name: "rules of docs/architecture.md", run: &architecture::check },
+        TaskStep { name: "rules of docs/contributing/architecture.md", run: &architecture::check },
         TaskStep { name: "workflows: pinned, and nothing of others beside a token", run: &workflows::check },
         TaskStep { name: "unused dependencies", run: &unused::check },
         TaskStep { name: "licences and sources of dependencies (cargo deny)", run: &dependencies },

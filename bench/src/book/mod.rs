@@ -61,8 +61,10 @@ pub fn run(words: &[&str]) -> Result<()> {
 /// README and every page.
 fn pages() -> Result<Vec<PathBuf>> {
     let mut pages = vec![root().join("README.md")];
-    for entry in fs::read_dir(root().join("docs"))? {
-        pages.push(entry?.path());
+    for dir in ["docs", "docs/reference", "docs/contributing"] {
+        for entry in fs::read_dir(root().join(dir))? {
+            pages.push(entry?.path());
+        }
     }
     pages.retain(|page| page.extension().is_some_and(|end| end == "md"));
     pages.sort();

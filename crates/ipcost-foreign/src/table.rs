@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn every_peer_is_documented_as_it_is() {
-        let page = include_str!("../../../docs/peers.md");
+        let page = include_str!("../../../docs/reference/peers.md");
         for peer in all() {
             let row = format!("| `{}` | {} |", peer.name, peer.summary);
             let row = page.lines().find(|line| line.starts_with(&row)).unwrap_or_else(|| panic!("{row}"));

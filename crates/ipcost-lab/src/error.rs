@@ -123,7 +123,7 @@ pub enum PeerFault {
     Option { what: &'static str, option: &'static str },
     /// A claim that cannot be true.
     #[error(
-        "{0}; docs/control-protocol.md says what each value means, and ipcost conformance examines the peer"
+        "{0}; docs/contributing/control-protocol.md says what each value means, and ipcost conformance examines the peer"
     )]
     Impossible(Box<Self>),
     #[error("answered batch {id} with {ops} operations, not batch {} with {}", .asked.0, .asked.1)]

@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn draws_are_those_that_other_peers_make() {
-        // From a program of a few lines in Python, as docs/control-protocol.md says them.
+        // From a program of a few lines in Python, as docs/contributing/control-protocol.md says them.
         let mut draws = Draws::of(42, 0);
         let found = [draws.exponential(), draws.exponential(), Draws::of(42, 1).exponential()];
         for (found, expected) in found.into_iter().zip(DRAWN) {

@@ -77,7 +77,7 @@ pub struct Watched {
 /// Something that is wrong with a conversation, or could be better.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WatchFinding {
-    /// The rule, as in `docs/rules.md`.
+    /// The rule, as in `docs/reference/rules.md`.
     pub code: String,
     /// The process that can mend it; absent where the system has to be set otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]

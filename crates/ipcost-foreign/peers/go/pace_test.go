@@ -15,7 +15,7 @@ import (
 func TestDrawsAreThoseOfEveryPeer(t *testing.T) {
 	one, other := newDraws(42, 0), newDraws(42, 1)
 	found := []float64{one.exponential(), one.exponential(), other.exponential()}
-	// docs/control-protocol.md names these.
+	// docs/contributing/control-protocol.md names these.
 	for index, wanted := range []float64{1.8559180694583175, 0.03750100939329999, 0.4576345973053771} {
 		if math.Abs(found[index]-wanted) > 1e-12 {
 			t.Errorf("%v, not %v", found[index], wanted)

@@ -46,7 +46,7 @@ def moments(ops: int, worker: int = 0, **options: Any) -> list[int]:
 class Paces(unittest.TestCase):
     def test_draws_are_those_of_every_peer(self) -> None:
         first, second = draws(42, 0), draws(42, 1)
-        # docs/control-protocol.md names these.
+        # docs/contributing/control-protocol.md names these.
         found = (first(), first(), second())
         for drawn, wanted in zip(found, (1.8559180694583175, 0.03750100939329999, 0.4576345973053771)):
             self.assertAlmostEqual(drawn, wanted, places=12)

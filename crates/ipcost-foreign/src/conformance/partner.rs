@@ -211,7 +211,7 @@ fn expect(process: &mut ExaminedProcess, kind: &'static str) -> Result<Value, Ch
     if message["type"] == kind { Ok(message) } else { Err(CheckError::OutOfTurn { kind, message }) }
 }
 
-/// Byte `index` of message `message`, as docs/control-protocol.md has it.
+/// Byte `index` of message `message`, as docs/contributing/control-protocol.md has it.
 fn expected(message: u64, index: u64) -> u8 {
     ((message + index) % 251) as u8
 }

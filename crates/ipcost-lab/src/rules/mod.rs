@@ -104,7 +104,7 @@ impl AppliedRule {
 mod tests {
     use super::*;
 
-    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules.md");
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/rules.md");
 
     fn row(rule: &Rule) -> String {
         let said = |place| if rule.places.contains(&place) { "✓" } else { "" };
@@ -129,7 +129,7 @@ mod tests {
         if std::env::var_os("IPCOST_WRITE_DOCS").is_some() {
             std::fs::write(PAGE, &whole).unwrap();
         }
-        assert!(page == whole, "docs/rules.md is not this table; IPCOST_WRITE_DOCS=1 writes it");
+        assert!(page == whole, "docs/reference/rules.md is not this table; IPCOST_WRITE_DOCS=1 writes it");
     }
 
     #[test]

@@ -187,7 +187,7 @@ struct Holder {
     started: u64,
 }
 
-/// The process that the others come from. Numbers do not tell, since the kernel begins anew after the largest; nor do clock ticks alone,
+/// The process that the others come from. Numbers do not tell, since the kernel starts over after the largest; nor do clock ticks alone,
 /// since a server forks its workers within one.
 fn origin(holders: &[Holder]) -> Option<u32> {
     let is_a_holder = |process: u32| holders.iter().any(|other| other.process == process);

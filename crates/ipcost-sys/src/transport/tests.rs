@@ -49,7 +49,7 @@ fn set_up(transport: &dyn Transport, cell: &Cell, dir: &Path) -> Pairs {
 
 #[test]
 fn the_protocol_tells_the_address_of_every_transport_once() {
-    const PROTOCOL: &str = include_str!("../../../../docs/control-protocol.md");
+    const PROTOCOL: &str = include_str!("../../../../docs/contributing/control-protocol.md");
     let (_, addresses) = PROTOCOL.split_once("## Addresses").unwrap();
     let rows = addresses.lines().skip(2).take_while(|line| line.starts_with('|'));
     let named: Vec<&str> = rows.filter_map(|row| row.split('|').nth(1)).collect();

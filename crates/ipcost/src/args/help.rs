@@ -150,7 +150,9 @@ mod tests {
     #[test]
     fn every_command_line_of_the_pages_works() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+        let docs = ["docs", "docs/reference", "docs/contributing"].into_iter();
+        let docs = docs.flat_map(|dir| std::fs::read_dir(root.join(dir)).unwrap());
+        let docs = docs.map(|entry| entry.unwrap().path());
         let pages = docs.chain(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name)));
         let pages = pages.filter(|path| path.extension().is_some_and(|end| end == "md"));
         let (mut count, mut wrong) = (0, Vec::new());

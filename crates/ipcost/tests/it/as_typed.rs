@@ -161,7 +161,7 @@ fn every_command_keeps_to_the_same_statuses_and_streams() {
         assert_eq!(output.status.code(), Some(status), "{command}: {}", text(&output.stderr));
         assert!(!output.stdout.is_empty(), "{command}");
         assert!(![&output.stdout, &output.stderr].iter().any(|out| out.contains(&0x1b)), "{command}");
-        // Whoever reads it has left: that is no error.
+        // A reader that has left is no error.
         let mut child = forced(works).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let left = child.wait_with_output().unwrap();

@@ -102,7 +102,7 @@ fn socat() {
 
 #[test]
 fn the_peer_that_the_documentation_shows() {
-    let page = include_str!("../../../../docs/peers.md");
+    let page = include_str!("../../../../docs/reference/peers.md");
     let code = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let place = Place::new();
     let file = place.write("mine.py", code);

@@ -290,7 +290,7 @@ fn name_resolution() {
 
 /// The server that the documentation shows, with something of its own for each message.
 fn server_that(place: &Place, does: &str) -> String {
-    let page = include_str!("../../../../docs/peers.md");
+    let page = include_str!("../../../../docs/reference/peers.md");
     let code = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let asks = "        request = receive";
     assert_eq!(code.matches(asks).count(), 1);

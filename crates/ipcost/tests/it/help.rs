@@ -105,13 +105,13 @@ fn the_reference_in_the_docs_is_what_the_program_says() {
             ))
             .concat()
     );
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/command-line.md");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/command-line.md");
     if std::env::var_os("IPCOST_WRITE_DOCS").is_some() {
         std::fs::write(file, &page).unwrap();
     }
     let written = std::fs::read_to_string(file).unwrap_or_default();
     assert!(
         written == page,
-        "docs/command-line.md is not what --help says; IPCOST_WRITE_DOCS=1 cargo test -p ipcost reference writes it"
+        "docs/reference/command-line.md is not what --help says; IPCOST_WRITE_DOCS=1 cargo test -p ipcost reference writes it"
     );
 }

@@ -137,13 +137,13 @@ fn a_queue_of_poisson_arrivals_waits_as_theory_says() {
     assert!(poisson.measured[2] > 3.0 * constant.ideal[2], "{:?}", poisson.measured);
 }
 
-/// A server that stalls as docs/load.md shows it: the smallest peer of docs/peers.md with lines before its answer.
+/// A server that stalls as docs/load.md shows it: the smallest peer of docs/reference/peers.md with lines before its answer.
 fn stalling() -> String {
     let code = |page: &str| {
         let block = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next());
         block.expect("the page shows code").to_owned()
     };
-    let peer = code(include_str!("../../../../docs/peers.md"));
+    let peer = code(include_str!("../../../../docs/reference/peers.md"));
     let stall = code(include_str!("../../../../docs/load.md"));
     let answer = "        connection.sendall(reply)\n";
     assert_eq!(peer.matches(answer).count(), 1, "{peer}");

@@ -3,7 +3,7 @@
     python3 queue_peer.py SERVICE_NS
 
 It sleeps rather than computes, so that other work on the machine makes it little slower. It draws the arrivals of the
-batch's seed as docs/control-protocol.md says, and adds to the measures of a batch, each as mean, p50, p90 and p99:
+batch's seed as docs/contributing/control-protocol.md says, and adds to the measures of a batch, each as mean, p50, p90 and p99:
 
 - account_*: from when a request was due to right before its answer was sent;
 - ideal_*: the same if the machine were perfect: every request takes SERVICE_NS, and nothing else takes any time.
