@@ -48,7 +48,7 @@ fn blocks(all: &[Block<'_>], level: usize, out: &mut String) {
             }
             Block::Table(inner) => {
                 add(out, &table(inner));
-                add(out, &format!("{}\n", text(&inner.terms)).trim_start());
+                add(out, format!("{}\n", text(&inner.terms)).trim_start());
             }
             Block::Claim(inner) => add(out, &claim(inner)),
             Block::Item(inner) => add(out, &item(inner)),

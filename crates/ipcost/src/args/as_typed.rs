@@ -45,8 +45,11 @@ fn is_size(word: &str) -> bool {
     word.split(',').all(|size| parse_size(size).is_ok())
 }
 
-/// Flags of lists, and what a further word of the list looks like: no word that stands for anything else does.
-const LISTS: [(&[&str], fn(&str) -> bool); 5] = [
+/// Whether a word belongs to a list: no word that stands for anything else does.
+type Takes = fn(&str) -> bool;
+
+/// Flags of lists, and what further words of each look like.
+const LISTS: [(&[&str], Takes); 5] = [
     (&["--transports", "--transport"], names_transports),
     (&["--patterns", "--pattern"], names_patterns),
     (&["--sizes", "--size", "--replies", "--reply"], is_size),
@@ -123,7 +126,7 @@ fn describe(words: &mut Vec<OsString>, mut at: usize) -> Result<(), String> {
         && !word.starts_with('-')
         && !word.ends_with(".toml")
     {
-        let (flags, takes): (_, fn(&str) -> bool) = match word {
+        let (flags, takes): (_, Takes) = match word {
             word if names_patterns(word) => ("--patterns", names_patterns),
             word if is_size(word) => ("--sizes", is_size),
             word => {
@@ -253,7 +256,7 @@ fn takes_next(command: &Command, flag: &str) -> bool {
 }
 
 /// Makes one list of the words that follow a flag of lists.
-fn join_lists(words: &mut Vec<OsString>, flags: &[&str], takes: fn(&str) -> bool) {
+fn join_lists(words: &mut Vec<OsString>, flags: &[&str], takes: Takes) {
     let is_flag = |word: &OsString| {
         word.to_str().is_some_and(|word| flags.contains(&word.split('=').next().unwrap_or_default()))
     };

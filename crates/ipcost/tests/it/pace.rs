@@ -284,7 +284,7 @@ fn a_load_that_makes_no_sense_is_refused_in_one_line() {
         (&["--budget", "1s"], "give --budget"),
         (&["--transports", "unix,tcp,unix"], "unix twice"),
         (&["--unix", "/nowhere"], "ipcost load app redis"),
-        (&["nosuch"], "ipcost load app redis"),
+        (&["nosuch"], "unknown server"),
         (&["app", "nosuch"], "unknown server"),
         (&["--option", "rate=5"], "rate"),
     ] {

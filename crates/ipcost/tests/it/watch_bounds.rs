@@ -193,7 +193,7 @@ fn what_root_saw_of_others_is_for_root_alone() {
     let output = watch(&["--redact", "--json", argument(&shared)]);
     assert!(!text(&output.stderr).contains("root alone"));
     assert_eq!(mode("shared.json") & 0o044, 0o044);
-    assert_refused(&watch(&["--trace"]), &["--trace: root's strace", "--pid, --port, --path or --command"]);
+    assert_refused(&watch(&["--trace"]), &["--trace: root's strace", "ipcost watch --trace redis-server"]);
 }
 
 /// A user's programs: sockets, processes that share a pipe or sleep, pipes of programs with long arguments, and network namespaces.
