@@ -1,4 +1,4 @@
-//! `ipcost app` against the load tools of the servers themselves, by turns: docs/faithfulness.md.
+//! `ipcost app` against the load tools of the servers themselves, by turns: docs/trust.md.
 //!
 //! One server runs for both, so its configuration favours neither. The tools never see ipcost's client.
 

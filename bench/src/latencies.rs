@@ -1,4 +1,4 @@
-//! Times of single round trips against a plain loop that times each of its own, back to back and after pauses: docs/performance.md.
+//! Times of single round trips against a plain loop that times each of its own, back to back and after pauses: docs/trust.md.
 
 use std::path::Path;
 

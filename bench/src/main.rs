@@ -2,9 +2,7 @@
 
 mod apps;
 mod book;
-mod causes;
 mod common;
-mod faithful;
 mod figures;
 mod glyphs;
 mod habits;
@@ -13,7 +11,6 @@ mod overhead;
 mod pairs;
 mod plain;
 mod processes;
-mod records;
 mod redis;
 mod socat;
 mod table;
@@ -66,10 +63,6 @@ fn run(words: &[&str]) -> Result<()> {
             let (epochs, only) = count_and_names(rest, 30);
             habits::bench(epochs, only)
         }
-        "faithful" => {
-            let (turns, only) = count_and_names(rest, 20);
-            faithful::bench(turns, only)
-        }
         "percentiles" => latencies::percentiles(count(rest, 40)?),
         "pauses" => latencies::pauses(count(rest, 12)?),
         "verdict" => time_to_verdict::bench(count(rest, 10)?),
@@ -82,7 +75,6 @@ fn run(words: &[&str]) -> Result<()> {
             let (turns, words) = count_and_names(rest, 10);
             apps::bench(turns, words)
         }
-        "causes" => causes::bench(rest),
         other => bail!("there is no bench {other}; cargo xtask --help lists them"),
     }
 }

@@ -1,4 +1,4 @@
-//! The measured loops against the bare system calls: docs/performance.md.
+//! The measured loops against the bare system calls: docs/trust.md.
 
 use std::path::Path;
 use std::time::Duration;

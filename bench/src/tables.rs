@@ -1,4 +1,4 @@
-//! The simulated table of docs/statistics.md, in Markdown.
+//! The simulated table of docs/trust.md, in Markdown.
 
 use ipcost_stats::simulation::{Design, Noise, Rival, Search, campaign};
 use ipcost_stats::{Allocation, Looks, Variances, allocate, clopper_pearson, median};

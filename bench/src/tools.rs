@@ -1,4 +1,4 @@
-//! ipcost against tools that know nothing of it, by turns: docs/faithfulness.md.
+//! ipcost against tools that know nothing of it, by turns: docs/trust.md.
 
 mod comparisons;
 mod ours;

@@ -25,8 +25,6 @@ const MOST_WORDS: usize = 40;
 const MOST_WORDS_OF_COMMENTS: usize = 48;
 /// Where comments are help texts.
 const HELP: &str = "crates/ipcost/src/args";
-/// Pages whose sentences are mostly quotations and lists.
-const QUOTING: [&str; 1] = ["ledgers.md"];
 
 pub fn check() -> Result<()> {
     let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
@@ -35,9 +33,6 @@ pub fn check() -> Result<()> {
     let mut wrong = Vec::new();
     for page in &pages {
         let name = page.file_name().unwrap_or_default().to_string_lossy();
-        if QUOTING.contains(&&*name) {
-            continue;
-        }
         let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
         let found = for_readers(&text);
         wrong.extend(found.into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));

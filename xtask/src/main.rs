@@ -48,7 +48,7 @@ usage: cargo xtask <command>
   figures [DIR]    every figure, table and picture of README and docs/, from the documents in DIR, which are kept in docs/figures; with
                    --check it writes nothing, and fails if one is not as those documents have it
   glyphs           the tables of letters of pictures, from their typefaces
-  tables           the simulated table of docs/statistics.md
+  tables           the simulated table of docs/trust.md
   dist [--twice] [--profile NAME] [--out DIR] [PART ...]
                    packages of all kinds in target/packages, with checksums; only these: x86_64, aarch64, windows, deb, npm,
                    homebrew, crates; with --twice, builds them again elsewhere and compares";

@@ -45,7 +45,6 @@ pub fn run(words: &[&str]) -> Result<()> {
             renewed(&text, |view| views::view(view, &shelf)).with_context(|| page.display().to_string())?;
         offer(page, &renewed)?;
     }
-    offer(root().join("docs/ledgers.md"), &crate::records::page(&shelf.records()?))?;
     for (name, svg) in pictures::all(&shelf)? {
         offer(root().join("docs/pictures").join(name), &svg)?;
     }

@@ -43,7 +43,7 @@ pub fn all(shelf: &Shelf) -> Result<Vec<(&'static str, String)>> {
 
 /// A ledger among those of all files.
 fn record(shelf: &Shelf, id: &str) -> Result<AnsweredRun<ReplicationRecord>> {
-    let found = shelf.records()?.into_iter().flatten().find(|record| record.id == id);
+    let found = shelf.records()?.into_iter().find(|record| record.id == id);
     found.with_context(|| format!("no ledger of {id}"))
 }
 

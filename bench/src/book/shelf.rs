@@ -76,16 +76,16 @@ impl Shelf {
         answered_as(self.one(name)?)?.with_context(|| format!("{name} is not of ipcost app"))
     }
 
-    /// The ledgers of every file that holds nothing else, those of a machine together.
-    pub fn records(&self) -> Result<Vec<Vec<AnsweredRun<ReplicationRecord>>>> {
+    /// The ledgers of every file that holds nothing else.
+    pub fn records(&self) -> Result<Vec<AnsweredRun<ReplicationRecord>>> {
         let mut found = Vec::new();
         for (name, _) in documents(&self.dir)? {
             let documents = self.all(&name)?;
             let records = documents.iter().map(|it| Ok(answered_as(it.clone())?));
             let records: Option<Vec<AnsweredRun<ReplicationRecord>>> = records.collect::<Result<_>>()?;
-            found.extend(records.filter(|records| !records.is_empty()));
+            found.extend(records.into_iter().flatten());
         }
-        Ok(crate::records::by_machine(found))
+        Ok(found)
     }
 }
 

@@ -30,6 +30,11 @@ pub fn view(words: &[&str], shelf: &Shelf) -> Result<String> {
             let documents: Vec<Document> = names.iter().map(|name| shelf.one(name)).collect::<Result<_>>()?;
             ratios(&documents)
         }
+        ["first", suite, apps @ ..] => {
+            let apps: Vec<AnsweredRun<App>> =
+                apps.iter().map(|name| shelf.app(name)).collect::<Result<_>>()?;
+            first(&shelf.one(suite)?, &apps)
+        }
         ["costs", name] => costs(&shelf.one(name)?),
         ["app", name] => app(&shelf.app(name)?),
         ["saving", name] => saving(&shelf.app(name)?),
@@ -152,6 +157,37 @@ fn ratios(documents: &[Document]) -> Result<String> {
         out.push_str(&format!("| {} | {} |\n", capitalised(&work(table)), cells.join(" | ")));
     }
     Ok(format!("{out}\n*{}.*", origins(documents)))
+}
+
+/// What a reader asks first: a Unix socket relative to TCP for two loads and the least request of some servers, on one core and on two.
+fn first(suite: &Document, apps: &[AnsweredRun<App>]) -> Result<String> {
+    let places = [Placement::Together, Placement::Apart];
+    let known = |verdict: Verdict, ratio_is: f64, lo: Option<f64>, hi: Option<f64>| match verdict {
+        Verdict::Undecided => format!("undecided {}", interval(lo, hi, "")),
+        _ => format!("**{} ×** {}", ratio(ratio_is), interval(lo, hi, "")),
+    };
+    let mut out = String::from("| a Unix socket takes, of TCP's time | same core | different cores |\n|---|---|---|\n");
+    for (name, pattern) in [("64 B round trip", Pattern::Rr), ("a connection per request", Pattern::Connect)] {
+        let cells: Vec<String> = places
+            .iter()
+            .map(|place| {
+                let (_, found) = of_default_suite(suite, pattern, 64, *place)?;
+                Ok(known(found.verdict, found.ratio, found.lo, found.hi))
+            })
+            .collect::<Result<_>>()?;
+        out.push_str(&format!("| {name} | {} |\n", cells.join(" | ")));
+    }
+    for app in apps {
+        let least = on_one_core(app, Pattern::Rr).context("no request was measured on one core")?;
+        let cells = places.iter().map(|place| {
+            let saving = alone(app, Pattern::Rr, *place);
+            saving.map_or("not measured".to_owned(), |it| known(it.verdict, it.ratio.median, it.ratio.lo, it.ratio.hi))
+        });
+        let name = format!("{} `{}`", app.title, least.request);
+        out.push_str(&format!("| {name} | {} |\n", cells.collect::<Vec<_>>().join(" | ")));
+    }
+    let of_apps = apps.first().map(|app| format!(" Servers: {}.", origin(&app.document))).unwrap_or_default();
+    Ok(format!("{out}\n*{}.{of_apps}*", origin(suite)))
 }
 
 /// What both cost: a row a load.

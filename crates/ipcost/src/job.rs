@@ -75,7 +75,7 @@ pub fn if_no_toml(path: &Path) -> &'static str {
     if is_toml {
         ""
     } else {
-        "; it must be a TOML file, such as those on docs/reference/job-files.md and docs/check.md"
+        "; it must be a TOML file, such as those on docs/reference/job-files.md and docs/did-it-change.md"
     }
 }
 

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "minutes: prints the share of wrong findings, as docs/compare.md says"]
+    #[ignore = "minutes: prints the share of wrong findings, as docs/did-it-change.md says"]
     fn wrong_findings_over_the_grid() {
         print_cases(wrong_findings, 200);
     }

@@ -421,7 +421,7 @@ mod tests {
         let other = OtherSide {
             transport: "unix".to_owned(),
             setting: "unixsocket /run/redis.sock in redis.conf".to_owned(),
-            page: "docs/app-redis.md".to_owned(),
+            page: "docs/app.md#redis".to_owned(),
         };
         let app = App {
             unix: None,
@@ -443,7 +443,7 @@ mod tests {
                 assert!(text.contains(part), "{part}: {text}");
             }
         }
-        assert!(words(&terminal).contains("give --unix PATH as well. docs/app-redis.md"), "{terminal}");
+        assert!(words(&terminal).contains("give --unix PATH as well. docs/app.md#redis"), "{terminal}");
     }
 
     #[test]

@@ -35,7 +35,7 @@ rules! {
         "a difference that is known", [Explain], "Planted in a test of `explain`";
     HAND_OVER = "hand-over", "waiting in two cells that differ only in placement",
         "The other core has to be woken.",
-        "10 % of the time", [Explain], "Planted as facts; [First run](first-run.md)";
+        "10 % of the time", [Explain], "Planted as facts; [First run](../first-run.md)";
     IDLE_WAKEUPS = "idle-wakeups", "how long cores take to wake that rested as between operations",
         "Every answer then waits for a processor to wake up.",
         "a wake-up of 10 µs or more in 5 operations, and 10 % of the time", [Explain], "Measured in each run on two cores; https://docs.kernel.org/admin-guide/pm/cpuidle.html";

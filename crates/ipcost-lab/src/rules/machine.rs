@@ -8,7 +8,7 @@ rules! {
         "a hypervisor", [Doctor], "https://docs.kernel.org/virt/guest-halt-polling.html";
     PHYSICAL_CORES = "physical-cores", "how many cores this program may use",
         "On a single core client and server take turns: a message then costs a context switch, and no wake-up of another core.",
-        "a single core", [Doctor], "Measured in every default run: together against apart ([First run](first-run.md))";
+        "a single core", [Doctor], "Measured in every default run: together against apart ([First run](../first-run.md))";
     UNLIKE_CORES = "unlike-cores", "whether cores differ in kind",
         "The scheduler puts a pair now on fast cores, now on slow ones, and costs fall into several modes.",
         "two kinds of cores", [Doctor], "https://docs.kernel.org/scheduler/sched-capacity.html";

@@ -14,7 +14,7 @@ rules! {
         "one question", [Warning], "By construction";
     NO_INTERVALS = "no-intervals", "whether there are enough epochs for an interval",
         "With fewer no interval at this level is finite.",
-        "too few epochs", [Warning], "[Trust](trust.md)";
+        "too few epochs", [Warning], "[Trust](../trust.md)";
     UNAVAILABLE = "unavailable", "cells that cannot be measured here",
         "They are shown with the reason and have no figures.",
         "one cell", [Warning], "By construction";
@@ -23,10 +23,10 @@ rules! {
         "two groups with nothing in between", [Warning], "Planted in a test; [Document](document.md#warnings)";
     CORRELATED_EPOCHS = "correlated-epochs", "whether neighbouring epochs of a ratio resemble each other",
         "Intervals assume epochs that do not; they are widened, and describe this run more than the machine.",
-        "p below 1 %", [Warning], "[Trust](trust.md)";
+        "p below 1 %", [Warning], "[Trust](../trust.md)";
     REGIME = "regime", "whether the cost of a cell changed once during the run, and a ratio with it",
         "What the ratio was before says nothing of what it is since; epochs of both together give no interval.",
-        "at most 1 of 199 random orders as clear", [Warning], "Planted in a test; [Statistics](statistics.md)";
+        "at most 1 of 199 random orders as clear", [Warning], "Planted in a test; [Trust](../trust.md)";
     DRIFT = "drift", "whether costs rise or fall through the run",
         "Ratios are taken within rounds and hold, single costs do not.",
         "p below 1 %, and 2 % or the margin", [Warning], "Planted in a test";
@@ -53,7 +53,7 @@ rules! {
         "10 % of the time", [Warning], "Planted in a test; RFC 896, RFC 1122";
     BELOW_FLOOR = "below-floor", "cells that cost less than their floor",
         "Their processes hand over faster than two that wait on a futex.",
-        "the whole interval below the margin", [Warning], "By construction of the floor ([Floor](floors.md))";
+        "the whole interval below the margin", [Warning], "By construction of the floor ([Floor](../explain.md))";
     WINE = "wine", "whether Wine replaces Windows",
         "Its figures say nothing about Windows.",
         "Wine", [Warning], "By construction";

@@ -268,7 +268,7 @@ fn one_socket_alone_has_its_figures_and_what_the_other_needs() {
         let output = place.run(&[&ask[..], &[flag, at]].concat());
         let shown = text(&output.stdout);
         assert!(output.status.success() && shown.starts_with("KeyDB"), "{shown}{}", text(&output.stderr));
-        for part in ["Cost per request over", "p99", "PING: ", needs, "docs/app-redis.md"] {
+        for part in ["Cost per request over", "p99", "PING: ", needs, "docs/app.md#redis"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
         assert_eq!(shown.contains("localhost answered at "), flag == "--tcp", "{shown}");

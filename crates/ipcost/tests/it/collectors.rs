@@ -1,4 +1,4 @@
-//! What collectors of benchmark results take, as the programs of docs/tables.md make it of a document.
+//! What collectors of benchmark results take, as the programs of docs/reference/tables.md make it of a document.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::common::{Place, text};
 
 /// The program of that language under a heading.
 pub fn written(heading: &str, language: &str) -> &'static str {
-    let page = include_str!("../../../../docs/tables.md");
+    let page = include_str!("../../../../docs/reference/tables.md");
     let (_, section) = page.split_once(&format!("## {heading}\n")).unwrap();
     let (_, program) = section.split_once(&format!("```{language}\n")).unwrap();
     program.split_once("```").unwrap().0

@@ -76,7 +76,7 @@ fn duckdb_reads_documents_and_csv() {
     let samples = place.run(&["report", "document.json", "--csv", "samples.csv", "--samples"]);
     assert!(samples.status.success(), "{}", text(&samples.stderr));
     let page = written("DuckDB", "sql");
-    let of_samples = include_str!("../../../../docs/tables.md").rsplit_once("```sql\n").unwrap().1;
+    let of_samples = include_str!("../../../../docs/reference/tables.md").rsplit_once("```sql\n").unwrap().1;
     let questions = [page, of_samples.split_once("```").unwrap().0];
     let output = Command::new(bin.join("python"))
         .args(["-c", ASK])

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "takes minutes; docs/check.md names the command"]
+    #[ignore = "takes minutes; docs/did-it-change.md names the command"]
     fn allowed_builds_fail_in_one_check_of_twenty_at_most() {
         allowed_builds(400, 20);
     }

@@ -42,7 +42,7 @@ pub(super) const KIND: ServerKind = ServerKind {
     listens: Listens {
         unix: "listen = /run/php/php-fpm.sock in a second pool of PHP-FPM",
         tcp: "listen = 127.0.0.1:9000 in a second pool of PHP-FPM",
-        page: "docs/app-php-fpm.md",
+        page: "docs/app.md#php-fpm",
     },
     burst: 600,
     most_clients: Some(|| children() - KEPT_BY_OTHERS),

@@ -42,7 +42,7 @@ pub(super) const KIND: ServerKind = ServerKind {
     listens: Listens {
         unix: "listen unix:/run/shop/shop.sock; in nginx, --bind unix:/run/shop/shop.sock for gunicorn",
         tcp: "listen 127.0.0.1:8000; in nginx, --bind 127.0.0.1:8000 for gunicorn",
-        page: "docs/app-http.md",
+        page: "docs/app.md#nginx-upstreams",
     },
     burst: 600,
     most_clients: None,

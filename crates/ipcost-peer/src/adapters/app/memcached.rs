@@ -31,7 +31,7 @@ pub(super) const KIND: ServerKind = ServerKind {
     listens: Listens {
         unix: "a second memcached with -s /run/memcached/memcached.sock -a 0770, as one process listens on one socket",
         tcp: "a second memcached with -l 127.0.0.1 -p 11211, as one process listens on one socket",
-        page: "docs/app-memcached.md",
+        page: "docs/app.md#memcached",
     },
     burst: 600,
     most_clients: None,

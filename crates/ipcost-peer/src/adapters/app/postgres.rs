@@ -50,7 +50,7 @@ pub(super) const KIND: ServerKind = ServerKind {
     listens: Listens {
         unix: "unix_socket_directories = '/run/postgresql' in postgresql.conf",
         tcp: "listen_addresses = 'localhost' and port = 5432 in postgresql.conf",
-        page: "docs/app-postgres.md",
+        page: "docs/app.md#postgresql",
     },
     burst: 0,
     most_clients: None,

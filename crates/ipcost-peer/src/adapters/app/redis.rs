@@ -40,7 +40,7 @@ pub(super) const KIND: ServerKind = ServerKind {
     listens: Listens {
         unix: "unixsocket /run/redis/redis-server.sock and unixsocketperm 770 in redis.conf",
         tcp: "port 6379 in redis.conf",
-        page: "docs/app-redis.md",
+        page: "docs/app.md#redis",
     },
     burst: 600,
     most_clients: None,

@@ -50,7 +50,7 @@ pub(super) const KIND: ServerKind = ServerKind {
     listens: Listens {
         unix: "socket = /run/mysqld/mysqld.sock in the group [mysqld] of my.cnf",
         tcp: "bind-address = 127.0.0.1 and port = 3306, without skip-networking, in the group [mysqld] of my.cnf",
-        page: "docs/app-mariadb.md",
+        page: "docs/app.md#mariadb-and-mysql",
     },
     burst: 0,
     most_clients: None,
