@@ -26,9 +26,6 @@ usage: cargo xtask <command>
                    fails if a quotient is surely over 15 % off
   bench habits [N] [HABIT ...]
                    what the measured side does and a typical program does not, or the reverse, and what it changes, in N turns (30)
-  bench faithful [N] [apart|free] [EXPERIMENT ...]
-                   the cells of the ledgers against the articles' methods run plainly, in N turns (20); where the scheduler puts
-                   them, as in the ledgers (the default), or apart on two cores
   bench percentiles [N]
                    percentiles of latency against a plain loop that times each round trip, in N epochs (40)
   bench pauses [N] round trips after pauses of 1, 10 and 100 ms against a plain loop; N epochs (12)
@@ -41,10 +38,6 @@ usage: cargo xtask <command>
   bench apps [N] [apart] [SERVER ...]
                    ipcost app against the load tools of the servers themselves, in N turns (10); on one core, or apart on two; only
                    these: postgres, mariadb, redis, http
-  bench causes [--peers native,python,c] [--only PLANT,...] [--times N] [--seed N] [--budget TIME]
-               [--placement together|free|apart] [--beside-hog] [--markdown]
-                   causes that are planted in real runs against what ipcost explain names, each N times (1); fails if one is not
-                   named, or if something absent is blamed
   figures [DIR]    every figure, table and picture of README and docs/, from the documents in DIR, which are kept in docs/figures; with
                    --check it writes nothing, and fails if one is not as those documents have it
   glyphs           the tables of letters of pictures, from their typefaces
