@@ -259,6 +259,9 @@ fn check(cells: &[PlannedCell], settings: &PlanSettings) -> Result<(), PlanError
                 .to_owned(),
         ));
     }
+    if settings.timeout.is_zero() {
+        return Err(PlanError::Setting("--timeout 0 kills every peer; give at least 1s".to_owned()));
+    }
     // A peer that is still busy would be killed.
     if let Some(batch) = batches().find(|batch| *batch >= settings.timeout) {
         return Err(PlanError::Setting(format!(

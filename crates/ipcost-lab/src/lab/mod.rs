@@ -129,7 +129,20 @@ impl Lab {
             peers: &self.states,
             lacks: transport::lacks,
         };
-        Ok(expand(job, &offers)?)
+        let mut expanded = expand(job, &offers)?;
+        let processors = topology.cores.concat();
+        for cell in &mut expanded.cells {
+            let options = &cell.cell.options;
+            let bound = [("client_cpu", options.client_cpu()), ("server_cpu", options.server_cpu())];
+            let is_absent = |cpu: &u64| !processors.contains(&(*cpu as usize));
+            let absent = bound.into_iter().find_map(|(name, cpu)| Some((name, cpu.filter(is_absent)?)));
+            if let Some((name, cpu)) = absent.filter(|_| cell.unavailable.is_none()) {
+                let all: Vec<String> = processors.iter().map(usize::to_string).collect();
+                cell.unavailable =
+                    Some(format!("{name}={cpu}: this program may use the processors {}", all.join(", ")));
+            }
+        }
+        Ok(expanded)
     }
 
     /// Plans cells, and fits the plan into the limits of this system.

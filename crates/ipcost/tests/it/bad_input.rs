@@ -42,6 +42,9 @@ fn combinations_that_cannot_be() {
     refused(&["--option", "tcp_nodelay=perhaps"], &["true or false"]);
     refused(&["--option", "tcp_nodelay"], &["write it as KEY=VALUE"]);
     refused(&["job.toml", "--transports", "unix"], &["cannot be used with"]);
+    let absent = ["--patterns", "rr", "--sizes", "1", "--option", "client_cpu=999"];
+    refused(&absent, &["client_cpu=999: this program may use the processors"]);
+    refused(&["--timeout", "0s"], &["--timeout 0 kills every peer", "at least 1s"]);
 }
 
 #[test]
