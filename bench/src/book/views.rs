@@ -166,8 +166,10 @@ fn first(suite: &Document, apps: &[AnsweredRun<App>]) -> Result<String> {
         Verdict::Undecided => format!("undecided {}", interval(lo, hi, "")),
         _ => format!("**{} ×** {}", ratio(ratio_is), interval(lo, hi, "")),
     };
-    let mut out = String::from("| a Unix socket takes, of TCP's time | same core | different cores |\n|---|---|---|\n");
-    for (name, pattern) in [("64 B round trip", Pattern::Rr), ("a connection per request", Pattern::Connect)] {
+    let mut out =
+        String::from("| a Unix socket takes, of TCP's time | same core | different cores |\n|---|---|---|\n");
+    for (name, pattern) in [("64 B round trip", Pattern::Rr), ("a connection per request", Pattern::Connect)]
+    {
         let cells: Vec<String> = places
             .iter()
             .map(|place| {
@@ -181,7 +183,9 @@ fn first(suite: &Document, apps: &[AnsweredRun<App>]) -> Result<String> {
         let least = on_one_core(app, Pattern::Rr).context("no request was measured on one core")?;
         let cells = places.iter().map(|place| {
             let saving = alone(app, Pattern::Rr, *place);
-            saving.map_or("not measured".to_owned(), |it| known(it.verdict, it.ratio.median, it.ratio.lo, it.ratio.hi))
+            saving.map_or("not measured".to_owned(), |it| {
+                known(it.verdict, it.ratio.median, it.ratio.lo, it.ratio.hi)
+            })
         });
         let name = format!("{} `{}`", app.title, least.request);
         out.push_str(&format!("| {name} | {} |\n", cells.collect::<Vec<_>>().join(" | ")));
