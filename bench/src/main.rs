@@ -9,7 +9,6 @@ mod habits;
 mod latencies;
 mod overhead;
 mod pairs;
-mod plain;
 mod processes;
 mod redis;
 mod socat;

@@ -113,7 +113,7 @@ pub fn origin(Document { host, tool, started, .. }: &Document) -> String {
     let commit = tool.commit.as_ref().map(|commit| format!(" ({})", &commit[..commit.len().min(7)]));
     format!(
         "{}, {} cores, {} {}{congestion}, ipcost {}{}, {}",
-        host.cpu.trim(),
+        host.cpu.replace("(R)", "").trim(),
         host.physical_cores,
         if host.os == "linux" { "Linux" } else { &host.os },
         host.kernel,

@@ -187,11 +187,11 @@ fn first(suite: &Document, apps: &[AnsweredRun<App>]) -> Result<String> {
                 known(it.verdict, it.ratio.median, it.ratio.lo, it.ratio.hi)
             })
         });
-        let name = format!("{} `{}`", app.title, least.request);
+        let name = format!("{} `{}`", server(app), least.request);
         out.push_str(&format!("| {name} | {} |\n", cells.collect::<Vec<_>>().join(" | ")));
     }
-    let of_apps = apps.first().map(|app| format!(" Servers: {}.", origin(&app.document))).unwrap_or_default();
-    Ok(format!("{out}\n*{}.{of_apps}*", origin(suite)))
+    let of_apps = apps.first().map(|app| format!("\nServers: {}.", origin(&app.document)));
+    Ok(format!("{out}\n*{}.{}*", origin(suite), of_apps.unwrap_or_default()))
 }
 
 /// What both cost: a row a load.
@@ -233,7 +233,9 @@ pub fn table_of(app: &AnsweredRun<App>, room: usize, look: impl Fn(&str) -> Stri
     let lines = shown.lines().skip_while(|line| !line.contains(TITLE)).skip(1);
     // A row may take more than a line; what explains the columns, and where the rest is, comes after the last one.
     let is_after = |line: &str| {
-        line.is_empty() || ["The columns ", "ipcost "].iter().any(|begin| line.starts_with(begin))
+        let line = plain(line);
+        let begins = ["The columns ", "The scheduler ", "Pinned: ", "ipcost "];
+        line.is_empty() || begins.iter().any(|begin| line.starts_with(begin))
     };
     let table: Vec<&str> = lines.take_while(|line| !is_after(line)).collect();
     ensure!(!app.savings.is_empty() && !table.is_empty(), "the document has no table of requests");
