@@ -248,7 +248,7 @@ fn a_tarball_is_copied_and_runs_where_the_library_of_c_is_old() {
         {USE}"#
     );
     let Some(said) = in_system(OLD, &script) else { return };
-    assert_used(&said, "a binary");
+    assert_used(&said, "a copied binary");
 }
 
 #[test]
