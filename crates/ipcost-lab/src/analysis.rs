@@ -361,16 +361,17 @@ impl<'a> Judge<'a> {
     /// The cells of a table of which its verdicts say already that another one costs less: their whole interval to the baseline lies above
     /// another's. That is right whenever these intervals are.
     fn dearer_than_another(&self, workload: &Workload) -> Vec<usize> {
-        let bounds = |cell: usize| {
-            let baseline = workload.baseline?;
-            if cell == baseline {
-                return Some((1.0, 1.0));
-            }
-            self.plan.all_contrasts().find(|planned| (planned.a, planned.b) == (cell, baseline))?;
-            self.contrast(Metric::Wall, cell, baseline).filter(|found| !found.changed)?.bounds
+        let is_of_table = |planned: &&PlannedContrast| {
+            Some(planned.b) == workload.baseline && workload.cells.contains(&planned.a)
         };
+        let bounds = |planned: &PlannedContrast| {
+            let found = self.contrast(Metric::Wall, planned.a, planned.b).filter(|found| !found.changed)?;
+            Some((planned.a, found.bounds?))
+        };
+        let baseline = workload.baseline.filter(|baseline| workload.cells.contains(baseline));
+        let contrasts = self.plan.all_contrasts().filter(is_of_table).filter_map(bounds);
         let known: Vec<(usize, (f64, f64))> =
-            workload.cells.iter().filter_map(|cell| Some((*cell, bounds(*cell)?))).collect();
+            contrasts.chain(baseline.map(|baseline| (baseline, (1.0, 1.0)))).collect();
         let least = known.iter().map(|(_, (_, hi))| *hi).fold(f64::INFINITY, f64::min);
         known.into_iter().filter(|(_, (lo, _))| *lo > least).map(|(cell, _)| cell).collect()
     }

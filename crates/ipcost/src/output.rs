@@ -104,8 +104,10 @@ pub fn check_files<'a>(outputs: impl IntoIterator<Item = &'a Path>) -> anyhow::R
         outputs.into_iter().partition(|path| is_standard_output(path));
     ensure!(standard.len() <= 1, "only one output can go to standard output; give the others a file");
     for (index, file) in files.iter().enumerate() {
+        // A device or a pipe, such as /dev/null, takes any number.
+        let is_special = file.metadata().is_ok_and(|about| !about.is_file());
         ensure!(
-            !files[..index].contains(file),
+            is_special || !files[..index].contains(file),
             "two outputs would go to {}; give each a file of its own",
             file.display()
         );

@@ -101,10 +101,6 @@ pub fn understood(mut words: Vec<OsString>, commands: &Command) -> Result<Unders
         }
         _ if takes_transports && names_transports(&plain) => {
             words.insert(at, "--transports".into());
-            while words.get(at + 2).and_then(|word| word.to_str()).is_some_and(|word| BETWEEN.contains(&word))
-            {
-                words.remove(at + 2);
-            }
             join_lists(&mut words, &["--transports"], names_transports);
             describe(&mut words, at + 2)?;
             if from == 1 {
@@ -250,7 +246,10 @@ fn takes_next(command: &Command, flag: &str) -> bool {
         Some(long) => {
             arg.get_long() == Some(long) || arg.get_all_aliases().is_some_and(|others| others.contains(&long))
         }
-        None => arg.get_short().is_some_and(|short| flag[1..].ends_with(short)),
+        None => {
+            let letters = flag.strip_prefix('-').unwrap_or_default();
+            arg.get_short().is_some_and(|short| letters.ends_with(short))
+        }
     };
     command.get_arguments().find(is_it).is_some_and(|arg| arg.get_action().takes_values())
 }
@@ -295,7 +294,7 @@ fn repeat_options(words: &mut Vec<OsString>) {
                 .and_then(|word| word.split_once('='))
                 .is_some_and(|(name, _)| !name.starts_with('-') && OptionName::find(name).is_ok())
         };
-        if words[at] == FLAG && sets(&words[at + 2]) {
+        if words[at] == FLAG && sets(&words[at + 1]) && sets(&words[at + 2]) {
             words.insert(at + 2, FLAG.into());
         }
         at += 1;
@@ -390,6 +389,24 @@ mod tests {
             let words = typed.split(' ').map(OsString::from).collect();
             let said = understood(words, &crate::args::table()).unwrap_err();
             assert!(parts.iter().all(|part| said.contains(part)), "{typed}: {said}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_typed_is_read_or_refused() {
+        const TYPED: [&str; 28] = [
+            "", "é", "-", "--", "-1", "=", ",", "unix,", "tcp", "vs", "rr", "4k", "--sizes", "--transports",
+            "--transport=", "--placement", "one-core", "--option", "join=writev", "a=1", "-q", "watch",
+            "load", "ab", "explain", "sweep", "redis", "x.toml",
+        ];
+        let table = crate::args::table();
+        for first in TYPED {
+            for second in TYPED {
+                for third in TYPED {
+                    let words = ["ipcost", first, second, third].map(OsString::from).to_vec();
+                    let _ = understood(words, &table);
+                }
+            }
         }
     }
 

@@ -103,11 +103,8 @@ fn check(args: &WatchArgs) -> anyhow::Result<()> {
     if let Some(name) = args.what_if.iter().find(|name| !known.clone().any(|known| known == **name)) {
         bail!("--what-if: {}", unknown("transport", name, known));
     }
-    let asked = request(args, None);
-    let is_any =
-        asked.pid.is_none() && asked.port.is_none() && asked.path.is_none() && asked.command.is_none();
     ensure!(
-        !(args.trace && is_any && driven_program::is_root()),
+        !(args.trace && request(args, None).is_any() && driven_program::is_root()),
         "--trace: root's strace would be attached to any program, init among them; name which, such as ipcost watch --trace redis-server"
     );
     Ok(())

@@ -237,4 +237,5 @@ fn files_that_are_none_of_its_own_and_directories_that_are_not_there() {
     let outputs = |more: &[&str]| place.run(&[&run[..], more].concat());
     assert_refused(&outputs(&[argument(place.files.path())]), &["it is a directory"]);
     assert_refused(&outputs(&["x", "--csv", "x"]), &["two outputs would go to x"]);
+    assert!(outputs(&["/dev/null", "--csv", "/dev/null"]).status.success(), "a device takes any number");
 }
