@@ -167,7 +167,7 @@ fn negative(words: &[OsString], command: &Command) -> Option<String> {
     };
     let (flag, value) =
         pairs.into_iter().find(|(flag, value)| takes_next(command, flag) && is_negative(value))?;
-    Some(format!("{flag} {value}: it is to be 0 or more"))
+    Some(format!("{flag} {value}: it must be 0 or more"))
 }
 
 /// That a first word means nothing here, with what was probably meant.

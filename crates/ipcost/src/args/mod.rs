@@ -186,10 +186,10 @@ fn one_line(message: &str) -> String {
 
 /// What the standard library says of numbers that are none, and what a user understands.
 const OF_NUMBERS: [(&str, &str); 4] = [
-    ("invalid digit found in string", "it is to be a whole number"),
-    ("cannot parse integer from empty string", "it is to be a whole number"),
+    ("invalid digit found in string", "it must be a whole number"),
+    ("cannot parse integer from empty string", "it must be a whole number"),
     ("number too large to fit in target type", "it is too large"),
-    ("invalid float literal", "it is to be a number"),
+    ("invalid float literal", "it must be a number"),
 ];
 
 #[cfg(test)]
