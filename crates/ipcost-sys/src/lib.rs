@@ -32,6 +32,7 @@
 //! | their calls | [`call_samples`] | the calls that move data, when they began and ended, of programs that already run |
 //! | who connects | [`connecting`] | the process behind each TCP connection that is opened, however short |
 //! | their counts | [`call_counts`] | bytes and calls through each socket and pipe, counted by the kernel, of programs that already run |
+//! | their requests | [`request_trace`] | how long each took, and what the threads of a slow one did |
 //! | keys | [`keys`] | those that are pressed while a table is redrawn |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //! | storage | [`disk`] | bytes that processes read from it and write to it |
@@ -87,8 +88,8 @@ mod unsupported;
 pub use system::{
     call_counts, call_samples, connecting, control, descriptor_table, driven_program, file_writer,
     found_file, interrupt, keys, limits, local_stream, measuring, net_namespace, pausing, perf, private_dir,
-    process, process_tree, programs, running, shared_word, sockets, tcp_ends, usage, user_dirs, wake,
-    whole_command, worker,
+    process, process_tree, programs, request_trace, running, shared_word, sockets, tcp_ends, usage,
+    user_dirs, wake, whole_command, worker,
 };
 
 pub use contract::{Launch, ListenerOwner, Listens, Neighbour, TcpEnd, User, Woken};

@@ -302,6 +302,132 @@ pub struct CountedCalls {
     pub unsized_calls: u64,
 }
 
+/// A connection whose requests are followed: what calls of its ends are on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Followed {
+    /// The conversation that it belongs to, by a number below `MOST_CONVERSATIONS`.
+    pub conversation: u32,
+    /// The client's process and the server's.
+    pub processes: [u32; 2],
+    /// What the client writes to, and reads from.
+    pub client_out: CalledOn,
+    pub client_in: CalledOn,
+    /// What the server reads from, and writes to.
+    pub server_in: CalledOn,
+    pub server_out: CalledOn,
+}
+
+/// Requests of a conversation, since its limit was set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestTally {
+    pub limit_ns: u64,
+    /// Those that did not overlap with another one on their connection.
+    pub requests: u64,
+    /// Those of them that took longer than the limit.
+    pub slow: u64,
+    pub slowest_ns: u64,
+    pub overlapping: u64,
+    /// Slow ones that were handed over.
+    pub kept: u64,
+    /// The longest time between sending and the server's first read.
+    pub oldest_unread_ns: u64,
+    /// How many took about so long: eight counts for each doubling, from 1 ns on.
+    pub times: Vec<u64>,
+}
+
+impl RequestTally {
+    /// The time that a share of the requests does not exceed, nanoseconds, to a twelfth; `None` without any.
+    pub fn quantile_ns(&self, share: f64) -> Option<f64> {
+        const OF_DOUBLING: usize = 8;
+        let count: u64 = self.times.iter().sum();
+        let wanted = (share * count as f64).ceil().max(1.0) as u64;
+        let mut met = 0;
+        let bucket = self.times.iter().position(|count| {
+            met += count;
+            met >= wanted
+        })?;
+        let (power, part) = (bucket / OF_DOUBLING, bucket % OF_DOUBLING);
+        Some(2_f64.powi(power as i32) * (1.0 + (part as f64 + 0.5) / OF_DOUBLING as f64))
+    }
+}
+
+/// A request that took long. Times are nanoseconds on the monotonic clock.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SlowRequest {
+    pub conversation: u32,
+    /// When the client began to send it.
+    pub sent_ns: u64,
+    /// When the server had read of it.
+    pub read_ns: u64,
+    /// When it began to send the reply.
+    pub replied_ns: u64,
+    /// When the client had read of that.
+    pub returned_ns: u64,
+    /// The threads: the client's that read the reply, the server's that read, and its that replied.
+    pub client: u32,
+    pub reader: u32,
+    pub replier: u32,
+    /// What these threads did lately.
+    pub logs: Vec<ThreadLog>,
+}
+
+/// What a thread did last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ThreadLog {
+    pub process: u32,
+    pub thread: u32,
+    /// Since when the log is whole; 0 if it is from the first call on.
+    pub since_ns: u64,
+    /// Calls, and times in which it did not run, by their ends. Calls contain the times in which they waited.
+    pub spans: Vec<ThreadSpan>,
+}
+
+/// A call, or a time in which a thread did not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadSpan {
+    pub began_ns: u64,
+    /// When it ended; `u64::MAX` if it had not yet.
+    pub ended_ns: u64,
+    pub state: ThreadState,
+    /// The system call that it is, or is in, by number.
+    pub call: Option<u32>,
+    pub processor: u32,
+}
+
+/// What a thread did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ThreadState {
+    /// It called.
+    Called {
+        /// What the call was on, if that is a socket or a pipe.
+        on: Option<CalledOn>,
+        is_out: bool,
+        result: i64,
+    },
+    /// It did not run.
+    Away {
+        why: AwayReason,
+        /// Since when it could have run, and the thread that woke it, or was interrupted by what did; `None` if it could all the time, or
+        /// nothing had woken it yet.
+        woken: Option<(u64, u32)>,
+        /// The thread that ran there until it ran again, with its name, and since when; number 0 is none.
+        before: Option<(u32, String, u64)>,
+    },
+}
+
+/// Why a thread left its processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AwayReason {
+    /// Another one was let run.
+    Ready,
+    /// It waited for something, in a way that signals end.
+    Waits,
+    /// It waited in a way that no signal ends, such as for a disk.
+    WaitsFirmly,
+    /// A signal stopped it, or who traces it.
+    Stopped,
+}
+
 /// What was taken from samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Taken {

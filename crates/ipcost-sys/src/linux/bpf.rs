@@ -9,10 +9,15 @@ const MAP_LOOKUP: libc::c_int = 1;
 const MAP_UPDATE: libc::c_int = 2;
 const MAP_DELETE: libc::c_int = 3;
 const PROGRAM_LOAD: libc::c_int = 5;
+const OBJECT_INFO: libc::c_int = 15;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
 const MAP_LOOKUP_BATCH: libc::c_int = 24;
+const ENABLE_STATISTICS: libc::c_int = 32;
 const HASH: u32 = 1;
 const ARRAY: u32 = 2;
+const RINGS: u32 = 4;
+const ARRAY_OF_PROCESSOR: u32 = 6;
+const RECENT: u32 = 9;
 const TRACING: u32 = 26;
 const AT_TRACEPOINT: u32 = 23;
 /// Room for the verifier's words, bytes.
@@ -80,6 +85,14 @@ struct OfBatch {
     flags: u64,
 }
 
+#[repr(C)]
+#[derive(Default)]
+struct OfObject {
+    descriptor: u32,
+    info_bytes: u32,
+    info: u64,
+}
+
 /// What may be copied to and from a map byte by byte.
 ///
 /// # Safety
@@ -104,9 +117,19 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Self::create(HASH, entries)
     }
 
+    /// Makes a hash map that forgets what was not used for longest, for want of room.
+    pub fn recent(entries: u32) -> io::Result<Self> {
+        Self::create(RECENT, entries)
+    }
+
     /// Makes an array, with numbers as keys. Its values are 0.
     pub fn array(entries: u32) -> io::Result<Self> {
         Self::create(ARRAY, entries)
+    }
+
+    /// Makes an array of which each processor has its own. Only programs in the kernel use its values.
+    pub fn array_of_processor(entries: u32) -> io::Result<Self> {
+        Self::create(ARRAY_OF_PROCESSOR, entries)
     }
 
     fn create(kind: u32, entries: u32) -> io::Result<Self> {
@@ -120,6 +143,10 @@ impl<K: Plain, V: Plain> Map<K, V> {
     /// Its descriptor, which a program names it by.
     pub fn descriptor(&self) -> i32 {
         self.descriptor.as_raw_fd()
+    }
+
+    pub fn into_descriptor(self) -> OwnedFd {
+        self.descriptor
     }
 
     pub fn value(&self, key: &K) -> io::Result<V> {
@@ -181,6 +208,35 @@ impl<K: Plain, V: Plain> Map<K, V> {
     fn number(&self) -> u32 {
         self.descriptor.as_raw_fd().cast_unsigned()
     }
+}
+
+impl Map<u32, u32> {
+    /// Makes an array of rings, by processor; each takes the descriptor of an event with one.
+    pub fn rings(processors: u32) -> io::Result<Self> {
+        Self::create(RINGS, processors)
+    }
+}
+
+/// Has the kernel measure how long programs run, of all users, until the descriptor is closed (Linux 5.8).
+pub fn enable_statistics() -> io::Result<OwnedFd> {
+    // Run times are number 0.
+    // SAFETY: the structure has no pointers.
+    unsafe { opened(ENABLE_STATISTICS, &mut 0_u32) }
+}
+
+/// How long a program has run while that was measured, nanoseconds, and how often.
+pub fn run_time(program: &OwnedFd) -> io::Result<(u64, u64)> {
+    /// Where `struct bpf_prog_info` has them, in words of 8 bytes.
+    const AT: usize = 24;
+    let mut info = [0_u64; AT + 2];
+    let mut request = OfObject {
+        descriptor: program.as_raw_fd().cast_unsigned(),
+        info_bytes: size_of_val(&info) as u32,
+        info: info.as_mut_ptr() as u64,
+    };
+    // SAFETY: the kernel writes so many bytes at most; the places that it reads pointers from are zero.
+    unsafe { call(OBJECT_INFO, &mut request) }?;
+    Ok((info[AT], info[AT + 1]))
 }
 
 /// Loads a program for a tracepoint, by the number of the type that describes it. It is told what the tracepoint is, and

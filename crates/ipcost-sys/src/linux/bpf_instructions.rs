@@ -13,6 +13,7 @@ pub const R1: Register = Register(1);
 pub const R2: Register = Register(2);
 pub const R3: Register = Register(3);
 pub const R4: Register = Register(4);
+pub const R5: Register = Register(5);
 /// One that survives calls.
 pub const R6: Register = Register(6);
 /// One that survives calls.
@@ -57,8 +58,12 @@ pub mod helper {
     pub const UPDATE: i32 = 2;
     /// `bpf_ktime_get_ns`: the monotonic clock.
     pub const NOW: i32 = 5;
+    /// `bpf_get_smp_processor_id`
+    pub const PROCESSOR: i32 = 8;
     /// `bpf_get_current_pid_tgid`: the process in the upper half.
     pub const PROCESS_AND_THREAD: i32 = 14;
+    /// `bpf_perf_event_output`: puts bytes into a ring.
+    pub const OUTPUT: i32 = 25;
     /// `bpf_probe_read_kernel`: fills what it cannot read with zeros.
     pub const READ_KERNEL: i32 = 113;
     /// `bpf_get_ns_current_pid_tgid`: the same numbers, in a namespace.
@@ -103,6 +108,14 @@ impl Writer {
         self.push(0x0f, into, from, 0, 0);
     }
 
+    pub fn subtract_register(&mut self, into: Register, from: Register) {
+        self.push(0x1f, into, from, 0, 0);
+    }
+
+    pub fn multiply(&mut self, into: Register, number: i32) {
+        self.push(0x27, into, R0, 0, number);
+    }
+
     /// Keeps the bits of a mask.
     pub fn and(&mut self, into: Register, mask: i32) {
         self.push(0x57, into, R0, 0, mask);
@@ -115,6 +128,11 @@ impl Writer {
     /// Shifts to the right, without a sign.
     pub fn shift_right(&mut self, into: Register, bits: i32) {
         self.push(0x77, into, R0, 0, bits);
+    }
+
+    /// Shifts to the right by a register, without a sign.
+    pub fn shift_right_by(&mut self, into: Register, bits: Register) {
+        self.push(0x7f, into, bits, 0, 0);
     }
 
     /// Reads memory at an offset from a register.

@@ -16,8 +16,9 @@ use std::time::Duration;
 use crate::clock::now_ns;
 
 use super::bpf::{self, Map, Plain};
+use super::call_program::{PIPE, SOCKET, TracepointOffsets};
 use super::call_samples::FIRST_NAMESPACE;
-use super::count_program::{self, KEY_BYTES, Numbers, PIPE, SOCKET, TracepointOffsets, WAY_BYTES, Wanted};
+use super::count_program::{self, KEY_BYTES, Numbers, WAY_BYTES, Wanted};
 use super::kernel_types::KernelTypes;
 use super::moving_calls;
 pub use crate::observed::{CallDirection, CalledOn, CountedCalls, SampleError};
@@ -172,7 +173,7 @@ fn kernel_device(device: u64) -> u64 {
     u64::from(major) << 20 | u64::from(minor)
 }
 
-fn refusal(error: io::Error) -> SampleError {
+pub(super) fn refusal(error: io::Error) -> SampleError {
     use io::ErrorKind::{ArgumentListTooLong, InvalidData, InvalidInput, NotFound, Unsupported};
     // What the verifier says has no number any more.
     if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES)) {

@@ -10,16 +10,12 @@ use std::ffi::CStr;
 use super::bpf_instructions::{
     Label, LoadSize, R0, R1, R2, R3, R4, R6, R7, R8, R9, Register, STACK, When, Writer, helper,
 };
-use super::kernel_types::KernelTypes;
+use super::call_program::{READ_AT, SAVED, TracepointOffsets, branch, leave_32_bits, look_up, name_file};
 use super::moving_calls::Countable;
 
 pub const TRACEPOINT: &str = "sys_exit";
 /// `bpf_probe_read_kernel` is only for programs whose licence goes with the GPL. That of this crate does: MIT is one of its two.
 pub const LICENSE: &CStr = c"Dual MIT/GPL";
-/// The kind of a key for a socket.
-pub const SOCKET: u32 = 1;
-/// The kind of a key for a pipe.
-pub const PIPE: u32 = 2;
 /// Bytes of a key: process, descriptor, number, kind, 0.
 pub const KEY_BYTES: i16 = 24;
 /// Bytes of counts in one direction: bytes, calls, empty ones, calls that tell no bytes.
@@ -29,35 +25,13 @@ const CALLS_AT: i16 = 8;
 const EMPTY_AT: i16 = 16;
 const UNSIZED_AT: i16 = 24;
 
-/// Where registers of user space are as the kernel saves them (`struct pt_regs`), bytes.
-struct Saved {
-    number: i16,
-    arguments: [i16; 4],
-    /// The bits of this one tell that a program has 64 bits.
-    mode: i16,
-    mode_mask: i32,
-    mode_wanted: i32,
-}
-
-/// `cs` is `__USER_CS` for programs of 64 bits.
-#[cfg(target_arch = "x86_64")]
-const SAVED: Saved =
-    Saved { number: 120, arguments: [112, 104, 96, 56], mode: 136, mode_mask: 0xffff, mode_wanted: 0x33 };
-
-/// The first argument is where it was saved before the result took its place. `PSR_MODE32_BIT` of `pstate` is clear.
-#[cfg(not(target_arch = "x86_64"))]
-const SAVED: Saved =
-    Saved { number: 280, arguments: [272, 8, 16, 24], mode: 264, mode_mask: 0x10, mode_wanted: 0 };
-
 // Places on the stack.
-const KEY_AT: i16 = -KEY_BYTES;
+const KEY_AT: i16 = READ_AT - KEY_BYTES;
 const NUMBER_AT: i16 = KEY_AT + 8;
 /// Bytes that the call moved; 0 if it does not tell.
 const MOVED_AT: i16 = KEY_AT - 8;
-/// What was read from the kernel.
-const READ_AT: i16 = MOVED_AT - 8;
 /// The counts of a new key.
-const NEW_AT: i16 = READ_AT - 2 * WAY_BYTES;
+const NEW_AT: i16 = MOVED_AT - 2 * WAY_BYTES;
 
 /// How processes are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,36 +62,6 @@ pub struct Wanted<'a> {
     pub until: i32,
 }
 
-/// How to come from a task to the file of a descriptor, bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct TracepointOffsets {
-    files: i16,
-    table: i16,
-    table_length: i16,
-    table_files: i16,
-    inode: i16,
-    mode: i16,
-    number: i16,
-}
-
-impl TracepointOffsets {
-    /// Finds them; `None` if this kernel has others.
-    pub fn of(types: &KernelTypes) -> Option<Self> {
-        let of = |structure: &str, field: &str| {
-            types.offset(structure, field).and_then(|at| i16::try_from(at).ok())
-        };
-        Some(Self {
-            files: of("task_struct", "files")?,
-            table: of("files_struct", "fdt")?,
-            table_length: of("fdtable", "max_fds")?,
-            table_files: of("fdtable", "fd")?,
-            inode: of("file", "f_inode")?,
-            mode: of("inode", "i_mode")?,
-            number: of("inode", "i_ino")?,
-        })
-    }
-}
-
 /// Writes the program; `None` if no call is wanted.
 pub fn write(wanted: &Wanted<'_>) -> Option<Vec<u64>> {
     if wanted.calls.is_empty() {
@@ -129,6 +73,8 @@ pub fn write(wanted: &Wanted<'_>) -> Option<Vec<u64>> {
     end_in_time(&mut program, wanted.until, end);
     name_process(&mut program, wanted, end);
     name_file(&mut program, &wanted.offsets, end, lost);
+    program.store(LoadSize::Double, STACK, NUMBER_AT, R0); // the number
+    program.store(LoadSize::Double, STACK, KEY_AT + 16, R9); // the kind
     count(&mut program, wanted.counts, end, lost);
     count_lost(&mut program, wanted.lost, lost);
     program.place(end);
@@ -176,39 +122,19 @@ fn choose_call(program: &mut Writer, calls: &[Countable], end: Label) {
         program.jump(chosen);
     }
     program.place(chosen);
-    program.load(LoadSize::Half, R1, R6, SAVED.mode);
-    program.and(R1, SAVED.mode_mask);
-    program.jump_if(R1, When::IsNot, SAVED.mode_wanted, end); // a program of 32 bits has other numbers
+    leave_32_bits(program, end);
 }
 
 /// Goes on until the time is over.
 fn end_in_time(program: &mut Writer, until: i32, end: Label) {
     program.store_number(LoadSize::Word, STACK, KEY_AT, 0); // the only key
-    look_up(program, until);
+    look_up(program, until, KEY_AT);
     program.jump_if(R0, When::Is, 0, end); // never; the verifier wants it
     program.load(LoadSize::Double, R1, R0, 0);
     program.store(LoadSize::Double, STACK, READ_AT, R1);
     program.call(helper::NOW);
     program.load(LoadSize::Double, R1, STACK, READ_AT);
     program.jump_if_register(R0, When::AtLeast, R1, end);
-}
-
-/// Jumps where the number in register 0 leads to; half of the numbers are left after each comparison.
-fn branch(program: &mut Writer, branches: &[(i32, Label)], otherwise: Label) {
-    const AT_ONCE: usize = 3;
-    if branches.len() <= AT_ONCE {
-        for (number, to) in branches {
-            program.jump_if(R0, When::Is, *number, *to);
-        }
-        program.jump(otherwise);
-        return;
-    }
-    let (low, high) = branches.split_at(branches.len() / 2);
-    let upper = program.label();
-    program.jump_if(R0, When::AtLeast, high[0].0, upper);
-    branch(program, low, otherwise);
-    program.place(upper);
-    branch(program, high, otherwise);
 }
 
 /// Puts the process and the descriptor into the key.
@@ -236,64 +162,12 @@ fn name_process(program: &mut Writer, wanted: &Wanted<'_>, end: Label) {
     program.store(LoadSize::Word, STACK, KEY_AT + 4, R9);
 }
 
-/// Puts the number and the kind of the descriptor's file into the key; goes on if it is a socket or a pipe.
-///
-/// The verifier knows types up to the table. What cannot be read after it is 0, from which no more can be read.
-fn name_file(program: &mut Writer, offsets: &TracepointOffsets, end: Label, lost: Label) {
-    /// The bits of a mode that tell what a file is.
-    const KIND: i32 = libc::S_IFMT as i32;
-    let (socket, named) = (program.label(), program.label());
-    program.call(helper::CURRENT_TASK);
-    program.load(LoadSize::Double, R0, R0, offsets.files); // its descriptors
-    program.jump_if(R0, When::Is, 0, lost); // it has none any more
-    program.load(LoadSize::Double, R6, R0, offsets.table); // their table
-    program.jump_if(R6, When::Is, 0, lost); // never; some verifiers want it
-    program.load(LoadSize::Word, R1, R6, offsets.table_length);
-    program.jump_if_register(R9, When::AtLeast, R1, lost); // the table is shorter
-    program.load(LoadSize::Double, R0, R6, offsets.table_files); // the files of the table
-    program.shift_left(R9, 3); // a pointer has 8 bytes
-    program.add_register(R0, R9);
-    follow(program, 0); // the file
-    program.jump_if(R0, When::Is, 0, lost); // closed meanwhile
-    follow(program, offsets.inode); // its inode
-    program.copy(R6, R0);
-    read(program, offsets.mode, 2);
-    program.load(LoadSize::Half, R9, STACK, READ_AT);
-    program.and(R9, KIND);
-    program.jump_if(R9, When::Is, libc::S_IFSOCK as i32, socket);
-    program.jump_if(R9, When::IsNot, libc::S_IFIFO as i32, end); // another file
-    program.store_number(LoadSize::Double, STACK, KEY_AT + 16, PIPE as i32);
-    program.jump(named);
-    program.place(socket);
-    program.store_number(LoadSize::Double, STACK, KEY_AT + 16, SOCKET as i32);
-    program.place(named);
-    program.copy(R0, R6);
-    follow(program, offsets.number);
-    program.store(LoadSize::Double, STACK, NUMBER_AT, R0); // the number
-}
-
-/// Reads so many bytes of the kernel to the stack, at an offset from register 0.
-fn read(program: &mut Writer, offset: i16, bytes: i32) {
-    program.copy(R3, R0);
-    program.add(R3, offset.into());
-    program.copy(R1, STACK);
-    program.add(R1, READ_AT.into());
-    program.set(R2, bytes);
-    program.call(helper::READ_KERNEL);
-}
-
-/// Sets register 0 to the 8 bytes at an offset from it.
-fn follow(program: &mut Writer, offset: i16) {
-    read(program, offset, 8);
-    program.load(LoadSize::Double, R0, STACK, READ_AT);
-}
-
 /// Adds to the counts of the key, which may be new.
 fn count(program: &mut Writer, counts: i32, end: Label, lost: Label) {
     let (found, moved) = (program.label(), program.label());
-    look_up(program, counts);
+    look_up(program, counts, KEY_AT);
     program.jump_if(R0, When::IsNot, 0, found);
-    for at in (NEW_AT..READ_AT).step_by(8) {
+    for at in (NEW_AT..MOVED_AT).step_by(8) {
         program.store_number(LoadSize::Double, STACK, at, 0); // new counts
     }
     program.set_map(R1, counts);
@@ -303,7 +177,7 @@ fn count(program: &mut Writer, counts: i32, end: Label, lost: Label) {
     program.add(R3, NEW_AT.into());
     program.set(R4, 1); // only if no other processor was faster (BPF_NOEXIST)
     program.call(helper::UPDATE);
-    look_up(program, counts);
+    look_up(program, counts, KEY_AT);
     program.jump_if(R0, When::Is, 0, lost); // the map is full
     program.place(found);
     program.add_register(R0, R8); // the direction's counts
@@ -320,21 +194,13 @@ fn count(program: &mut Writer, counts: i32, end: Label, lost: Label) {
     program.jump(end);
 }
 
-/// Sets register 0 to the place of the key's counts, or 0.
-fn look_up(program: &mut Writer, counts: i32) {
-    program.set_map(R1, counts);
-    program.copy(R2, STACK);
-    program.add(R2, KEY_AT.into());
-    program.call(helper::LOOK_UP);
-}
-
 /// Counts a call that is in no other count.
 fn count_lost(program: &mut Writer, map: i32, lost: Label) {
     const ONE: Register = R1;
     let end = program.label();
     program.place(lost);
     program.store_number(LoadSize::Word, STACK, KEY_AT, 0); // the only key
-    look_up(program, map);
+    look_up(program, map, KEY_AT);
     program.jump_if(R0, When::Is, 0, end); // never; the verifier wants it
     program.set(ONE, 1);
     program.add_to_memory(R0, 0, ONE);

@@ -83,11 +83,15 @@ pub fn open(request: CounterRequest, task: i32) -> io::Result<OwnedFd> {
 ///
 /// They start disabled; flags may be added, such as [`NAMES`].
 pub fn sample(tracepoint: u64, processor: i32, flags: u64) -> io::Result<OwnedFd> {
+    sample_of(TRACEPOINT, tracepoint, processor, flags)
+}
+
+fn sample_of(kind: u32, event: u64, processor: i32, flags: u64) -> io::Result<OwnedFd> {
     const ANY_TASK: i32 = -1;
     let attributes = PerfEventAttr {
-        kind: TRACEPOINT,
+        kind,
         size: size_of::<PerfEventAttr>() as u32,
-        config: tracepoint,
+        config: event,
         sample_period: 1,
         sample_type: WHO_WHEN_AND_WHAT,
         flags: DISABLED | WITH_ALL | USES_CLOCK | flags,
@@ -95,6 +99,12 @@ pub fn sample(tracepoint: u64, processor: i32, flags: u64) -> io::Result<OwnedFd
         ..PerfEventAttr::default()
     };
     open_as(&attributes, ANY_TASK, processor)
+}
+
+/// Opens what programs in the kernel hand over on a processor, in samples as those of [`sample`]. It starts disabled.
+pub fn output(processor: i32) -> io::Result<OwnedFd> {
+    const BY_PROGRAMS: u64 = 10;
+    sample_of(SOFTWARE, BY_PROGRAMS, processor, 0)
 }
 
 fn open_as(attributes: &PerfEventAttr, task: i32, processor: i32) -> io::Result<OwnedFd> {

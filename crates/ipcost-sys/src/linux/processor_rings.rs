@@ -2,8 +2,9 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
+use super::bpf::Map;
 use super::sample_records::{RecordKind, SampledRecord, parse};
 use super::sample_ring::SampleRing;
 use super::{perf_event, tracefs};
@@ -23,6 +24,7 @@ pub struct ProcessorRings {
 
 #[derive(Debug)]
 struct Processor {
+    number: i32,
     ring: SampleRing,
     /// One for each tracepoint.
     events: Vec<OwnedFd>,
@@ -39,9 +41,27 @@ impl ProcessorRings {
     /// # Errors
     /// If this user lacks permission, or the kernel lacks the tracepoints, or a system call fails.
     pub fn open(tracepoints: &[u16], filter: &CStr, bytes: usize, flags: u64) -> Result<Self, SampleError> {
+        Self::of_each(bytes, |processor| {
+            let open = |tracepoint: &u16| {
+                let event = perf_event::sample((*tracepoint).into(), processor, flags)?;
+                perf_event::filter(&event, filter).map(|()| event)
+            };
+            tracepoints.iter().map(open).collect()
+        })
+    }
+
+    /// Opens them for what programs in the kernel hand over; disabled.
+    ///
+    /// # Errors
+    /// As for [`ProcessorRings::open`].
+    pub fn of_output(bytes: usize) -> Result<Self, SampleError> {
+        Self::of_each(bytes, |processor| perf_event::output(processor).map(|event| vec![event]))
+    }
+
+    fn of_each(bytes: usize, open: impl Fn(i32) -> io::Result<Vec<OwnedFd>>) -> Result<Self, SampleError> {
         let mut processors = Vec::new();
         for processor in 0..processors_end().map_err(refusal)? {
-            match Processor::open(processor, tracepoints, filter, bytes, flags) {
+            match open(processor).and_then(|events| Processor::of(processor, events, bytes)) {
                 Ok(opened) => processors.push(opened),
                 // It is offline.
                 Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {}
@@ -49,6 +69,17 @@ impl ProcessorRings {
             }
         }
         Ok(Self { processors, buffer: Vec::new() })
+    }
+
+    /// The rings by processor, for programs.
+    pub fn in_map(&self) -> io::Result<Map<u32, u32>> {
+        let last = self.processors.iter().map(|processor| processor.number).max().unwrap_or(0);
+        let map = Map::rings(last.cast_unsigned() + 1)?;
+        for Processor { number, events, .. } in &self.processors {
+            let event = events.first().ok_or(io::ErrorKind::InvalidInput)?.as_raw_fd();
+            map.set(&number.cast_unsigned(), &event.cast_unsigned())?;
+        }
+        Ok(map)
     }
 
     #[cfg(test)]
@@ -97,18 +128,7 @@ impl ProcessorRings {
 }
 
 impl Processor {
-    fn open(
-        processor: i32,
-        tracepoints: &[u16],
-        filter: &CStr,
-        mut bytes: usize,
-        flags: u64,
-    ) -> io::Result<Self> {
-        let open = |tracepoint: &u16| {
-            let event = perf_event::sample((*tracepoint).into(), processor, flags)?;
-            perf_event::filter(&event, filter).map(|()| event)
-        };
-        let events = tracepoints.iter().map(open).collect::<io::Result<Vec<_>>>()?;
+    fn of(number: i32, events: Vec<OwnedFd>, mut bytes: usize) -> io::Result<Self> {
         let first = events.first().ok_or(io::ErrorKind::InvalidInput)?;
         let ring = loop {
             match SampleRing::of(first, bytes) {
@@ -119,7 +139,7 @@ impl Processor {
             }
         };
         events[1..].iter().try_for_each(|event| perf_event::share_ring(event, first))?;
-        Ok(Self { ring, events, is_reckoned: false })
+        Ok(Self { number, ring, events, is_reckoned: false })
     }
 }
 

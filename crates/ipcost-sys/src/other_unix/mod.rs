@@ -19,5 +19,5 @@ pub use crate::unsupported::{
     abstract_address, call_counts, call_samples, calling, congestion, connecting, counter, credentials,
     descriptor_table, driven_program, futex, kernel_texts, loopback, measuring, message_queue, more_sockets,
     net_namespace, npipe, other_memory, passed_memory, pausing, perf, permissions, pieces, process_tree,
-    running, shared_ring, sockets, suspension, tcp_ends, vmsplice, wake, whole_command,
+    request_trace, running, shared_ring, sockets, suspension, tcp_ends, vmsplice, wake, whole_command,
 };

@@ -53,6 +53,40 @@ pub mod call_counts {
     }
 }
 
+/// Requests between other programs.
+pub mod request_trace {
+    use super::*;
+    use crate::observed::{Followed, RequestTally, SampleError, SlowRequest, Taken};
+
+    /// So many connections are followed at once.
+    pub const MOST_CONNECTIONS: usize = 0;
+    /// So many conversations have a tally.
+    pub const MOST_CONVERSATIONS: usize = 0;
+
+    pub fn call_name(number: u32) -> String {
+        format!("call {number}")
+    }
+
+    #[derive(Debug)]
+    pub enum RequestTrace {}
+
+    impl RequestTrace {
+        pub fn open() -> Result<Self, SampleError> {
+            Err(SampleError::Absent(unsupported(
+                "only Linux lets requests between other programs be followed (bpf)",
+            )))
+        }
+
+        stubs! { match *self {};
+            fn follow(&mut self, _: &[Followed]) -> io::Result<usize>;
+            fn set_limit(&self, _: u32, _: u64) -> io::Result<()>;
+            fn tally(&self, _: u32) -> io::Result<RequestTally>;
+            fn take(&mut self, _: &mut dyn FnMut(SlowRequest)) -> io::Result<Taken>;
+            fn run_time(&self) -> Option<(Duration, u64)>;
+        }
+    }
+}
+
 /// Views of other programs' system calls.
 pub mod call_samples {
     use super::*;

@@ -34,8 +34,8 @@ pub use crate::unsupported::{
     abstract_address, call_counts, call_samples, calling, cheapest_call, congestion, connecting, counter,
     credentials, descriptor_table, driven_program, fifo, futex, kernel_texts, keys, loopback, measuring,
     message_queue, more_sockets, net_namespace, other_memory, passed_memory, pausing, perf, permissions,
-    pieces, process_tree, running, shared_ring, sockets, suspension, tcp_ends, vmsplice, wake, whole_command,
-    worker,
+    pieces, process_tree, request_trace, running, shared_ring, sockets, suspension, tcp_ends, vmsplice, wake,
+    whole_command, worker,
 };
 
 use std::io;

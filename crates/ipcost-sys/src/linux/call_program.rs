@@ -1,0 +1,146 @@
+//! What programs at system calls share: which call it is, and which file a descriptor is of.
+
+use super::bpf_instructions::{Label, LoadSize, R0, R1, R2, R3, R6, R9, STACK, When, Writer, helper};
+use super::kernel_types::KernelTypes;
+
+/// The kind of a socket.
+pub const SOCKET: u32 = 1;
+/// The kind of a pipe.
+pub const PIPE: u32 = 2;
+/// Where on the stack something is put that was read from the kernel: 8 bytes that every program leaves for that.
+pub const READ_AT: i16 = -8;
+
+/// Where registers of user space are as the kernel saves them (`struct pt_regs`), bytes.
+pub struct Saved {
+    pub number: i16,
+    pub arguments: [i16; 4],
+    /// The bits of this one tell that a program has 64 bits.
+    mode: i16,
+    mode_mask: i32,
+    mode_wanted: i32,
+}
+
+/// `cs` is `__USER_CS` for programs of 64 bits.
+#[cfg(target_arch = "x86_64")]
+pub const SAVED: Saved =
+    Saved { number: 120, arguments: [112, 104, 96, 56], mode: 136, mode_mask: 0xffff, mode_wanted: 0x33 };
+
+/// The first argument is where it was saved before the result took its place. `PSR_MODE32_BIT` of `pstate` is clear.
+#[cfg(not(target_arch = "x86_64"))]
+pub const SAVED: Saved =
+    Saved { number: 280, arguments: [272, 8, 16, 24], mode: 264, mode_mask: 0x10, mode_wanted: 0 };
+
+/// How to come from a task to the file of a descriptor, bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct TracepointOffsets {
+    files: i16,
+    table: i16,
+    table_length: i16,
+    table_files: i16,
+    inode: i16,
+    mode: i16,
+    number: i16,
+}
+
+impl TracepointOffsets {
+    /// Finds them; `None` if this kernel has others.
+    pub fn of(types: &KernelTypes) -> Option<Self> {
+        let of = |structure: &str, field: &str| {
+            types.offset(structure, field).and_then(|at| i16::try_from(at).ok())
+        };
+        Some(Self {
+            files: of("task_struct", "files")?,
+            table: of("files_struct", "fdt")?,
+            table_length: of("fdtable", "max_fds")?,
+            table_files: of("fdtable", "fd")?,
+            inode: of("file", "f_inode")?,
+            mode: of("inode", "i_mode")?,
+            number: of("inode", "i_ino")?,
+        })
+    }
+}
+
+/// Jumps where the number in register 0 leads to; half of the numbers are left after each comparison.
+pub fn branch(program: &mut Writer, branches: &[(i32, Label)], otherwise: Label) {
+    const AT_ONCE: usize = 3;
+    if branches.len() <= AT_ONCE {
+        for (number, to) in branches {
+            program.jump_if(R0, When::Is, *number, *to);
+        }
+        program.jump(otherwise);
+        return;
+    }
+    let (low, high) = branches.split_at(branches.len() / 2);
+    let upper = program.label();
+    program.jump_if(R0, When::AtLeast, high[0].0, upper);
+    branch(program, low, otherwise);
+    program.place(upper);
+    branch(program, high, otherwise);
+}
+
+/// Goes on for programs of 64 bits, with the saved registers in register 6: those of 32 bits have other numbers of calls.
+pub fn leave_32_bits(program: &mut Writer, end: Label) {
+    program.load(LoadSize::Half, R1, R6, SAVED.mode);
+    program.and(R1, SAVED.mode_mask);
+    program.jump_if(R1, When::IsNot, SAVED.mode_wanted, end);
+}
+
+/// From the descriptor in register 9: sets register 0 to the number of its file, and 9 to [`SOCKET`] or [`PIPE`]. Elsewhere it jumps:
+/// to `other` for another file, to `lost` where the descriptor leads nowhere any more. Register 6 is used, too.
+///
+/// The verifier knows types up to the table. What cannot be read after it is 0, from which no more can be read.
+pub fn name_file(program: &mut Writer, offsets: &TracepointOffsets, other: Label, lost: Label) {
+    /// The bits of a mode that tell what a file is.
+    const KIND: i32 = libc::S_IFMT as i32;
+    let (socket, named) = (program.label(), program.label());
+    program.call(helper::CURRENT_TASK);
+    program.load(LoadSize::Double, R0, R0, offsets.files); // its descriptors
+    program.jump_if(R0, When::Is, 0, lost); // it has none any more
+    program.load(LoadSize::Double, R6, R0, offsets.table); // their table
+    program.jump_if(R6, When::Is, 0, lost); // never; some verifiers want it
+    program.load(LoadSize::Word, R1, R6, offsets.table_length);
+    program.jump_if_register(R9, When::AtLeast, R1, lost); // the table is shorter
+    program.load(LoadSize::Double, R0, R6, offsets.table_files); // the files of the table
+    program.shift_left(R9, 3); // a pointer has 8 bytes
+    program.add_register(R0, R9);
+    follow(program, 0); // the file
+    program.jump_if(R0, When::Is, 0, lost); // closed meanwhile
+    follow(program, offsets.inode); // its inode
+    program.copy(R6, R0);
+    read(program, offsets.mode, 2);
+    program.load(LoadSize::Half, R9, STACK, READ_AT);
+    program.and(R9, KIND);
+    program.jump_if(R9, When::Is, libc::S_IFSOCK as i32, socket);
+    program.jump_if(R9, When::IsNot, libc::S_IFIFO as i32, other); // another file
+    program.set(R9, PIPE as i32);
+    program.jump(named);
+    program.place(socket);
+    program.set(R9, SOCKET as i32);
+    program.place(named);
+    program.copy(R0, R6);
+    follow(program, offsets.number);
+}
+
+/// Reads so many bytes of the kernel to the stack, at an offset from register 0.
+fn read(program: &mut Writer, offset: i16, bytes: i32) {
+    program.copy(R3, R0);
+    program.add(R3, offset.into());
+    program.copy(R1, STACK);
+    program.add(R1, READ_AT.into());
+    program.set(R2, bytes);
+    program.call(helper::READ_KERNEL);
+}
+
+/// Sets register 0 to the 8 bytes at an offset from it.
+fn follow(program: &mut Writer, offset: i16) {
+    read(program, offset, 8);
+    program.load(LoadSize::Double, R0, STACK, READ_AT);
+}
+
+/// Sets register 0 to where a map has the value of the key at a place on the stack, or to 0.
+pub fn look_up(program: &mut Writer, map: i32, key_at: i16) {
+    program.set_map(R1, map);
+    program.copy(R2, STACK);
+    program.add(R2, key_at.into());
+    program.call(helper::LOOK_UP);
+}

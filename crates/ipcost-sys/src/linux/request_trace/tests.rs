@@ -1,0 +1,61 @@
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use ipcost_testing::opened;
+
+use super::*;
+
+fn socket(of: impl AsFd) -> CalledOn {
+    CalledOn::Socket(rustix::fs::fstat(of).unwrap().st_ino as u32)
+}
+
+#[test]
+fn a_slow_request_is_handed_over_with_what_its_server_did() {
+    let Some(mut trace) = opened("bpf", RequestTrace::open()) else { return };
+    let (mut client, mut server) = UnixStream::pair().unwrap();
+    let (of_client, of_server) = (socket(&client), socket(&server));
+    let followed = Followed {
+        conversation: 3,
+        processes: [std::process::id(); 2],
+        client_out: of_client,
+        client_in: of_client,
+        server_in: of_server,
+        server_out: of_server,
+    };
+    assert_eq!(trace.follow(&[followed]).unwrap(), 0);
+    trace.set_limit(3, 10_000_000).unwrap();
+    let serves = std::thread::spawn(move || {
+        let mut byte = [0];
+        while server.read(&mut byte).unwrap() == 1 {
+            if byte[0] == 7 {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            server.write_all(&byte).unwrap();
+        }
+        rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
+    });
+    for number in 0..100_u8 {
+        client.write_all(&[number]).unwrap();
+        client.read_exact(&mut [0]).unwrap();
+    }
+    let mut found = Vec::new();
+    let taken = trace.take(&mut |request| found.push(request)).unwrap();
+    drop(client);
+    let thread = serves.join().unwrap();
+    let tally = trace.tally(3).unwrap();
+    assert_eq!((tally.requests, tally.overlapping, taken.lost), (100, 0, 0));
+    let slept: Vec<&SlowRequest> =
+        found.iter().filter(|it| it.replied_ns - it.read_ns >= 20_000_000).collect();
+    let [slow] = slept[..] else { panic!("{found:?}") };
+    assert_eq!((slow.conversation, slow.reader, slow.replier), (3, thread, thread));
+    let log = slow.logs.iter().find(|log| log.thread == thread).unwrap();
+    let slept = log.spans.iter().find(|span| {
+        matches!(span.state, ThreadState::Called { .. }) && span.ended_ns - span.began_ns >= 20_000_000
+    });
+    let name = call_name(slept.unwrap().call.unwrap());
+    assert!(name.ends_with("nanosleep"), "{name}");
+    let (time, runs) = trace.run_time().unwrap();
+    assert!(runs >= 800 && time < Duration::from_secs(1), "{runs} runs in {time:?}");
+}
