@@ -29,4 +29,4 @@ pub mod words;
 pub mod wrap;
 pub mod xml;
 
-pub use figures::{claims, colours, forest, lines, saving, timeline};
+pub use figures::{claims, colours, forest, lanes, lines, saving, timeline};

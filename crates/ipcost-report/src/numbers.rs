@@ -69,6 +69,22 @@ pub fn per_operation(count: f64) -> String {
     }
 }
 
+/// A count, with its thousands apart: `12 400`.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let first = match digits.len() % 3 {
+        0 => 3,
+        some => some,
+    };
+    if digits.len() < 5 {
+        return digits;
+    }
+    let (head, rest) = digits.split_at(first);
+    let rest = rest.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group));
+    rest.fold(head.to_owned(), |text, group| format!("{text}\u{a0}{group}"))
+}
+
+
 /// A rate a second.
 pub fn rate(per_second: f64) -> String {
     with_unit(per_second, &[(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")])

@@ -16,7 +16,12 @@ pub(crate) struct Hierarchy {
 impl Hierarchy {
     /// The groups of a controller such as `cpu` or `pids`; `None` if it has none.
     pub(crate) fn of_this_process(controller: &str) -> Option<Self> {
-        let groups = kernel_files::read_to_string("/proc/self/cgroup").ok()?;
+        Self::of("self", controller)
+    }
+
+    /// The same of a process by its number in text.
+    pub(crate) fn of(process: &str, controller: &str) -> Option<Self> {
+        let groups = kernel_files::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
         let mounts = kernel_files::read_to_string("/proc/self/mountinfo").ok()?;
         Self::find(&groups, &mounts, controller)
     }

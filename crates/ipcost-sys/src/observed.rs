@@ -204,6 +204,15 @@ impl Program {
     }
 }
 
+/// What a process's threads have waited for since they began, as any user may see of the own processes (`proc(5)`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessWaits {
+    /// Ready, while no processor was free, nanoseconds.
+    pub ready_ns: u64,
+    /// Page faults that had to read.
+    pub faults: u64,
+}
+
 /// Where a call moves data, seen from the program that makes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CallDirection {
@@ -355,6 +364,8 @@ impl RequestTally {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SlowRequest {
     pub conversation: u32,
+    /// What the client read the reply from.
+    pub client_in: Option<CalledOn>,
     /// When the client began to send it.
     pub sent_ns: u64,
     /// When the server had read of it.
@@ -376,7 +387,7 @@ pub struct SlowRequest {
 pub struct ThreadLog {
     pub process: u32,
     pub thread: u32,
-    /// Since when the log is whole; 0 if it is from the first call on.
+    /// Since when the log is whole; `u64::MAX` if there is nothing in it.
     pub since_ns: u64,
     /// Calls, and times in which it did not run, by their ends. Calls contain the times in which they waited.
     pub spans: Vec<ThreadSpan>,

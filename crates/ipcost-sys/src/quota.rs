@@ -19,7 +19,16 @@ const GROUP: &str = "ipcost-";
 
 /// Throttling of this process's group and its visible ancestors since they were created; `None` if no group has a quota.
 pub fn throttling() -> Option<Throttling> {
-    let hierarchy = Hierarchy::of_this_process(CONTROLLER)?;
+    throttling_of("self")
+}
+
+/// How often a process's group or a visible ancestor was throttled since they were created; `None` if no group has a quota.
+pub fn throttled(process: u32) -> Option<u64> {
+    throttling_of(&process.to_string()).map(|throttling| throttling.times)
+}
+
+fn throttling_of(process: &str) -> Option<Throttling> {
+    let hierarchy = Hierarchy::of(process, CONTROLLER)?;
     let mut sum = Throttling::default();
     for group in hierarchy.levels() {
         let Some(cores) = quota(hierarchy.unified, &group) else { continue };

@@ -16,6 +16,7 @@ mod record;
 mod redact;
 mod sampled;
 mod sampling;
+mod slow;
 mod state;
 mod tcp_table;
 mod unseen;
@@ -28,6 +29,7 @@ pub use self::page::{CHOSEN, ConversationRow, page, rows, what_if_page};
 pub use self::pair::{CLOSELY, PairError, TracedPair, look_closely, trace_calls};
 pub use self::record::*;
 pub use self::sampling::Window;
+pub use self::slow::*;
 pub use self::state::{Suspects, WatchState};
 pub use self::what_if::{WhatIf, WhatIfCell, WhatIfError, WhatIfRecord};
 

@@ -348,7 +348,7 @@ fn fields(row: &ConversationRow<'_>, is_chosen: Option<bool>) -> Vec<Field> {
     ]
 }
 
-fn name(party: &Party) -> String {
+pub(super) fn name(party: &Party) -> String {
     if let Some(count) = party.processes {
         return format!("{} ×{count}", party.name);
     }
@@ -359,7 +359,7 @@ fn name(party: &Party) -> String {
     format!("{} {pid}{}", party.name, place.unwrap_or_default())
 }
 
-fn over(conversation: &Conversation) -> String {
+pub(super) fn over(conversation: &Conversation) -> String {
     let address = &conversation.address;
     let shown: String = match address.chars().count() > MOST {
         true => {

@@ -6,6 +6,7 @@ use ipcost_model::job::duration;
 use ipcost_model::{Envelope, named};
 use serde::{Deserialize, Serialize};
 
+use super::slow::SlowRecord;
 use super::what_if::WhatIfRecord;
 
 /// The version of the record.
@@ -63,6 +64,9 @@ pub struct Watched {
     pub sampled: Option<SampleRecord>,
     /// The conversations, those that move most first.
     pub conversations: Vec<Conversation>,
+    /// Requests that took long, and where the time went, where that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow: Option<SlowRecord>,
     /// What is wrong with them, or could be better.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<WatchFinding>,

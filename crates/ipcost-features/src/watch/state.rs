@@ -22,6 +22,7 @@ use super::observation::{Beyond, Observation};
 use super::proc_table::{ProcId, ProcTable};
 use super::sampled::{CallSamples, Resolver};
 use super::sampling::Window;
+use super::slow::{Connection, connections};
 use super::tcp_table::{TcpContext, TcpTable};
 use super::{WatchRequest, WatchedTransport};
 
@@ -79,6 +80,8 @@ pub struct WatchState {
     /// For how long strace was attached, and to which processes.
     pub(super) traced_for: Duration,
     pub(super) traced: BTreeSet<u32>,
+    /// The connections between two processes at the last observation.
+    connections: Vec<Connection>,
     /// Where descriptors led at the last observation, and at the one before.
     leads: Leads,
     before: Leads,
@@ -124,6 +127,7 @@ impl WatchState {
         for (key, holders) in shared(&self.procs) {
             self.open(key).holders = holders;
         }
+        self.connections = connections(&seen, &self.leads, &self.procs);
         self.take_in(&seen.windows, &seen.late, &|_| None);
         if let Some(counted) = &seen.counted {
             self.see_counted(counted, &seen);
@@ -427,6 +431,10 @@ impl WatchState {
     /// Calls that moved something and are in no count, for want of room.
     pub(super) fn uncounted(&self) -> u64 {
         self.uncounted.1 - self.uncounted.0.unwrap_or(self.uncounted.1)
+    }
+
+    pub(super) fn connections(&self) -> &[Connection] {
+        &self.connections
     }
 
     /// How often was observed.

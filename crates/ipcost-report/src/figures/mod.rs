@@ -5,6 +5,7 @@ pub mod cheapest;
 pub mod claims;
 pub mod colours;
 pub mod forest;
+pub mod lanes;
 pub mod lines;
 pub mod published;
 pub mod saving;

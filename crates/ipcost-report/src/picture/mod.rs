@@ -9,6 +9,7 @@ mod cost;
 mod flame;
 mod forest;
 mod ink;
+mod lanes;
 mod lines;
 mod plot;
 #[cfg(feature = "png")]
@@ -35,6 +36,7 @@ use crate::figures::series::Across;
 pub use claims::{READING as CLAIMS_READING, draw as draw_claims, plain as plain_claim};
 pub use flame::{Flame, FlameFrame, FrameKind, NARROWEST_FRAME, draw as draw_flame};
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
+pub use lanes::{READING as LANES_READING, draw as draw_lanes, plain as plain_lanes};
 pub use lines::{draw as draw_lines, plain as plain_lines};
 pub use published::{
     body as plain_published, draw as draw_published, lead as published_reading, missing as not_measured,

@@ -543,7 +543,8 @@ fn hand_over(p: &mut Writer, maps: &Maps, end: Label) {
     p.store(Word, STACK, REQUEST_AT + 32, R1);
     p.load(Double, R1, STACK, END_AT);
     p.store(Double, STACK, REQUEST_AT + 48, R1);
-    p.store_number(Double, STACK, REQUEST_AT + 56, 0);
+    p.load(Double, R1, STACK, IS_OUT_AT); // and the kind
+    p.store(Double, STACK, REQUEST_AT + 56, R1);
     p.copy(R4, STACK);
     p.add(R4, REQUEST_AT.into());
     output(p, maps, REQUEST_BYTES);

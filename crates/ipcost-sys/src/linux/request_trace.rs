@@ -104,7 +104,7 @@ pub struct RequestTrace {
     programs: Vec<OwnedFd>,
     /// What only programs use, and what runs them.
     _kept: Vec<OwnedFd>,
-    _attached: Vec<OwnedFd>,
+    attached: Vec<OwnedFd>,
     followed: HashSet<u32>,
     known: HashMap<EndKey, EndValue>,
     /// The number of each connection by its client's end, and those that are free.
@@ -163,11 +163,10 @@ impl RequestTrace {
             ("sched_waking", at_waking(&maps, &task)),
             ("sys_enter", at_enter(&maps, &calls, &files)),
         ];
-        let (mut programs, mut attached) = (Vec::new(), Vec::new());
+        let mut programs = Vec::new();
         for (name, program) in written {
             let tracepoint = types.tracepoint(name).ok_or_else(unknown)?;
             let program = bpf::load(&program.ok_or_else(unknown)?, tracepoint, LICENSE).map_err(refusal)?;
-            attached.push(bpf::attach(&program).map_err(refusal)?);
             programs.push(program);
         }
         let mut kept = vec![
@@ -178,7 +177,7 @@ impl RequestTrace {
         ];
         // Without it, its cost is not told; old kernels lack it.
         kept.extend(bpf::enable_statistics());
-        let trace = Self {
+        let mut trace = Self {
             processes,
             ends,
             connections,
@@ -187,15 +186,29 @@ impl RequestTrace {
             rings,
             programs,
             _kept: kept,
-            _attached: attached,
+            attached: Vec::new(),
             followed: HashSet::new(),
             known: HashMap::new(),
             numbers: HashMap::new(),
             free: (0..MOST_CONNECTIONS as u32).rev().collect(),
         };
-        trace.go_on().map_err(refusal)?;
+        trace.resume().map_err(refusal)?;
         trace.rings.enable();
         Ok(trace)
+    }
+
+    /// Detaches it, so that nothing takes longer; what was counted stays.
+    pub fn pause(&mut self) {
+        self.attached.clear();
+    }
+
+    /// Attaches it again.
+    pub fn resume(&mut self) -> io::Result<()> {
+        self.pause();
+        for program in &self.programs {
+            self.attached.push(bpf::attach(program)?);
+        }
+        self.go_on()
     }
 
     /// Lets requests be followed and handed over for a while.
@@ -329,6 +342,7 @@ fn request(data: &[u8]) -> Option<SlowRequest> {
         reader: short(36)?,
         replier: short(40)?,
         conversation: short(44)?,
+        client_in: called_on(long(48)?, short(60)?),
         logs: Vec::new(),
     })
 }
@@ -341,8 +355,9 @@ fn log(data: &[u8]) -> Option<ThreadLog> {
     let slot = |index: usize| data.get(HEAD_BYTES + index % MOST_SPANS * SPAN_BYTES..)?.get(..SPAN_BYTES);
     let oldest = if count > MOST_SPANS { count - MOST_SPANS + TORN } else { 0 };
     let mut spans: Vec<ThreadSpan> = (oldest..count).filter_map(|index| span(slot(index)?)).collect();
-    // The first one that is there tells until when others may have been.
-    let since_ns = if oldest == 0 { 0 } else { spans.first().map_or(u64::MAX, |span| span.ended_ns) };
+    // Where older ones are gone, they may have lasted until the first one that is there ended.
+    let since = |span: &ThreadSpan| if oldest == 0 { span.began_ns } else { span.ended_ns };
+    let since_ns = spans.first().map_or(u64::MAX, since);
     let open = |began_ns: u64, call: u32, state: ThreadState| ThreadSpan {
         began_ns,
         ended_ns: u64::MAX,
@@ -368,11 +383,7 @@ fn span(data: &[u8]) -> Option<ThreadSpan> {
     let (ended_ns, began_ns) = (long(0)?, long(8)?);
     let state = match short(32)? {
         CALL => ThreadState::Called {
-            on: match (long(16)?, short(40)?) {
-                (0, _) => None,
-                (number, SOCKET) => Some(CalledOn::Socket(number as u32)),
-                (number, _) => Some(CalledOn::Pipe(number)),
-            },
+            on: called_on(long(16)?, short(40)?),
             is_out: short(48)? != 0,
             result: long(24)?.cast_signed(),
         },
@@ -389,6 +400,14 @@ fn span(data: &[u8]) -> Option<ThreadSpan> {
     };
     let call = short(36)?.checked_sub(1);
     (began_ns <= ended_ns).then_some(ThreadSpan { began_ns, ended_ns, state, call, processor: short(44)? })
+}
+
+fn called_on(number: u64, kind: u32) -> Option<CalledOn> {
+    match (number, kind) {
+        (0, _) => None,
+        (number, SOCKET) => Some(CalledOn::Socket(number as u32)),
+        (number, _) => Some(CalledOn::Pipe(number)),
+    }
 }
 
 /// When a thread was woken that left at a moment. It may have been woken while it was about to leave.

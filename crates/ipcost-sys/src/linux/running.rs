@@ -13,10 +13,39 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 use super::mounts::Mounts;
 use crate::process_stat::{self, ProcessStat};
 
-pub use crate::observed::{Held, Program, SharedMemory};
+pub use crate::observed::{Held, ProcessWaits, Program, SharedMemory};
 
 /// Less memory than that is shared by libraries for their own ends.
 const LEAST_SHARED: u64 = 4096;
+
+/// `None` if there is no such process any more.
+pub fn process_waits(process: u32) -> Option<ProcessWaits> {
+    let mut found = ProcessWaits::default();
+    for thread in threads_of(process) {
+        let path = format!("/proc/{process}/task/{thread}");
+        // Run, ready, slices: nanoseconds and a count.
+        let times = std::fs::read_to_string(format!("{path}/schedstat")).unwrap_or_default();
+        found.ready_ns +=
+            times.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+        let stat = std::fs::read_to_string(format!("{path}/stat")).unwrap_or_default();
+        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        found.faults +=
+            after_name.split_whitespace().nth(9).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+    }
+    std::path::Path::new(&format!("/proc/{process}")).exists().then_some(found)
+}
+
+/// The name of a thread; `None` if it has ended.
+pub fn thread_name(process: u32, thread: u32) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/{process}/task/{thread}/comm")).ok()?;
+    Some(name.trim_end().to_owned())
+}
+
+/// The process that a thread belongs to, if both are there.
+pub fn process_of(thread: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
 
 /// Which parts of a process are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -79,6 +79,8 @@ pub mod request_trace {
 
         stubs! { match *self {};
             fn follow(&mut self, _: &[Followed]) -> io::Result<usize>;
+            fn pause(&mut self);
+            fn resume(&mut self) -> io::Result<()>;
             fn set_limit(&self, _: u32, _: u64) -> io::Result<()>;
             fn tally(&self, _: u32) -> io::Result<RequestTally>;
             fn take(&mut self, _: &mut dyn FnMut(SlowRequest)) -> io::Result<Taken>;
@@ -521,7 +523,7 @@ pub mod process_tree {
 /// What other programs hold.
 pub mod running {
     use super::*;
-    pub use crate::observed::{Held, Program, SharedMemory};
+    pub use crate::observed::{Held, ProcessWaits, Program, SharedMemory};
 
     /// Which parts of a process are looked at.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -548,6 +550,9 @@ pub mod running {
         fn held_at(_: u32, _: i32) -> Option<Held>;
         fn waits_in(_: u32) -> Vec<String>;
         fn threads_of(_: u32) -> Vec<u32>;
+        fn process_of(_: u32) -> Option<u32>;
+        fn process_waits(_: u32) -> Option<ProcessWaits>;
+        fn thread_name(_: u32, _: u32) -> Option<String>;
         fn own_network() -> u64;
         fn pipe_bytes(_: u32, _: i32) -> Option<u64>;
         fn new_pipe_bytes() -> Option<u64>;

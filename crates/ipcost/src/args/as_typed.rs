@@ -8,6 +8,8 @@ use ipcost_model::units::parse_size;
 use ipcost_model::{OptionName, Pattern, Placement, nearest, unknown};
 use ipcost_sys::transport;
 
+use super::watch::SLOWEST_HUNDREDTH;
+
 /// Other names of transports.
 const OTHER_NAMES: [(&str, &str); 12] = [
     ("uds", "unix"),
@@ -75,6 +77,7 @@ pub struct Understood {
 pub fn understood(mut words: Vec<OsString>, commands: &Command) -> Result<Understood, String> {
     LISTS.iter().for_each(|(flags, takes)| join_lists(&mut words, flags, *takes));
     repeat_options(&mut words);
+    end_slow(&mut words);
     let (path, from) = command_of(&words, commands);
     if let Some(said) = from_elsewhere(&words).or_else(|| negative(&words, path.last().unwrap_or(&commands)))
     {
@@ -137,6 +140,17 @@ fn describe(words: &mut Vec<OsString>, mut at: usize) -> Result<(), String> {
         at += 2;
     }
     Ok(())
+}
+
+/// Lets `--slow` take no value where what follows is no time: `--slow redis`.
+fn end_slow(words: &mut [OsString]) {
+    let text = |word: &OsString| word.to_str().unwrap_or_default().to_owned();
+    for at in 0..words.len().saturating_sub(1) {
+        let next = text(&words[at + 1]);
+        if text(&words[at]) == "--slow" && !next.starts_with(|letter: char| letter.is_ascii_digit() || letter == '-') {
+            words[at] = format!("--slow={SLOWEST_HUNDREDTH}").into();
+        }
+    }
 }
 
 /// What other tools call what this one does.

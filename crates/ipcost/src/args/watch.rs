@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use anyhow::bail;
 use clap::Args;
+use ipcost_features::watch::SlowLimit;
 use ipcost_model::units::parse_duration;
 
 use super::TextFiles;
@@ -32,6 +34,9 @@ pub struct WatchArgs {
     /// How long to look [default: until q on a terminal, which then shows it every second, else 5s]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     pub lasts: Option<Duration>,
+    /// Follow requests, and say why those were slow that took longer than this, as root [without a time: the slowest hundredth]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = SLOWEST_HUNDREDTH, value_parser = slow_limit)]
+    pub slow: Option<SlowLimit>,
     /// Attach strace for a second to what nothing else counts; it makes those programs slower meanwhile
     #[arg(long)]
     pub trace: bool,
@@ -51,6 +56,21 @@ pub struct WatchArgs {
     pub redacting: Redacting,
     #[command(flatten)]
     pub files: TextFiles,
+}
+
+/// What `--slow` is without a time.
+pub const SLOWEST_HUNDREDTH: &str = "1%";
+
+fn slow_limit(text: &str) -> anyhow::Result<SlowLimit> {
+    if text == SLOWEST_HUNDREDTH {
+        return Ok(SlowLimit::SlowestHundredth);
+    }
+    match parse_duration(text)? {
+        Duration::ZERO => {
+            bail!("it must be longer than 0; --slow alone takes the slowest hundredth of each conversation")
+        }
+        limit => Ok(SlowLimit::Longer(limit)),
+    }
 }
 
 /// Whose conversations, as one word says it.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_features::watch::{
-    Conversation, ConversationPattern, WatchError, WatchRequest, Watched, WatchedTransport, WhatIf,
-    WhatIfError, WhatIfRecord, page, what_if_page,
+    Conversation, ConversationPattern, SlowLimit, WatchError, WatchRequest, Watched, WatchedTransport, WhatIf,
+    WhatIfError, WhatIfRecord, page, slow_page, what_if_page,
 };
 use ipcost_lab::Lab;
 use ipcost_model::units::duration_text;
@@ -28,6 +28,8 @@ use crate::record_outputs;
 
 /// How long is looked where no one says, and no one can end it.
 const USUAL: Duration = Duration::from_secs(5);
+/// How often slow requests of a row are shown anew.
+const LOOK: Duration = Duration::from_secs(1);
 /// What a table that is redrawn tells of.
 const LATELY: Duration = Duration::from_secs(3);
 
@@ -38,13 +40,10 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     check(args).map_err(Problem::usage)?;
     let interrupt = listen()?;
     let screen = Screen::open(args);
-    let lasts = match (&screen, args.lasts) {
-        (None, None) => Some(USUAL),
-        (_, lasts) => lasts,
-    };
+    let lasts = if screen.is_some() { args.lasts } else { Some(args.lasts.unwrap_or(USUAL)) };
     let request = request(args, lasts);
     let refused = |error: WatchError| Problem::usage(error.into());
-    let mut session = WatchSession::begin(request).map_err(refused)?;
+    let mut session = WatchSession::begin(request, args.slow).map_err(refused)?;
     if screen.is_none() && !args.quiet {
         let time =
             lasts.map_or_else(|| "until Ctrl-C".to_owned(), |lasts| format!("for {}", duration_text(lasts)));
@@ -67,7 +66,10 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         }
     }
     let watched = shown(args, watched)?;
-    let page = page(&watched, args.details, None);
+    let page = match &watched.slow {
+        Some(_) => slow_page(&watched, None),
+        None => page(&watched, args.details, None),
+    };
     if !args.redacting.redact && keep_private() && files.all().any(|path| !is_standard_output(path)) {
         note(
             "files are for root alone, since they tell of other users' programs; chown hands one on, --redact writes one for all",
@@ -102,6 +104,15 @@ fn check(args: &WatchArgs) -> anyhow::Result<()> {
     let known = transports.iter().map(|state| state.capabilities.name);
     if let Some(name) = args.what_if.iter().find(|name| !known.clone().any(|known| known == **name)) {
         bail!("--what-if: {}", unknown("transport", name, known));
+    }
+    if let Some(SlowLimit::Longer(limit)) = args.slow
+    {
+        let lasts = args.lasts.unwrap_or(USUAL);
+        let [limit_text, time] = [limit, lasts].map(duration_text);
+        ensure!(
+            limit < lasts,
+            "--slow {limit_text}: no request that long would be seen whole in {time}; watch longer with --for"
+        );
     }
     ensure!(
         !(args.trace && request(args, None).is_any() && driven_program::is_root()),
@@ -141,6 +152,10 @@ fn observe(
         });
         let ends = pressed == Pressed::End || interrupt.asked();
         let observed = match (pressed, &mut screen) {
+            (Pressed::Slow, Some(screen)) => {
+                slow_of_row(args, session, screen, interrupt)?;
+                session.observe().map(|()| None)
+            }
             (Pressed::WhatIf, Some(screen)) => session.undisturbed(|| what_if_of_row(screen, interrupt)),
             _ => session.observe().map(|()| None),
         };
@@ -208,6 +223,27 @@ fn what_if_of_row(screen: &mut Screen, interrupt: &Interrupt) -> Option<WhatIfRe
     screen.text(&text, "any key goes back to what is seen from now on");
     screen.wait(&|| interrupt.asked());
     record.ok()
+}
+
+/// Shows why requests of the row that is chosen are slow, anew each second, until a key is pressed. Requests are followed from now on.
+fn slow_of_row(
+    args: &WatchArgs,
+    session: &mut WatchSession,
+    screen: &mut Screen,
+    interrupt: &Interrupt,
+) -> Result<(), Problem> {
+    let Some(chosen) = screen.chosen().cloned() else { return Ok(()) };
+    session.follow_slow(args.slow.unwrap_or(SlowLimit::SlowestHundredth));
+    loop {
+        let watched = shown(args, session.watched(None))?;
+        let text = slow_page(&watched, Some(&chosen)).terminal(args.details, room());
+        screen.text(&text, "any key goes back; requests are followed from now on");
+        let is_pressed = session.between(LOOK, |time| screen.is_pressed(time) || interrupt.asked());
+        if is_pressed {
+            return Ok(());
+        }
+        session.observe().map_err(|error| Problem::failed(error.into()))?;
+    }
 }
 
 /// What is shown, with placeholders where that was asked for.

@@ -26,6 +26,8 @@ pub enum Pressed {
     Nothing,
     /// What another transport would save the row.
     WhatIf,
+    /// Why requests of the row are slow.
+    Slow,
     End,
 }
 
@@ -61,7 +63,7 @@ impl Screen {
     fn draw_again(&self) {
         let Some(watched) = &self.shown else { return };
         let text = page(watched, self.details, Some(self.selected)).terminal(self.details, room());
-        self.text(&text, "q ends, w measures what another transport would save the row ▸, arrows choose it");
+        self.text(&text, "q ends; arrows choose a row ▸: s says why requests are slow, w measures what another transport would save");
     }
 
     /// Shows a text and a line below it; of a longer text, the part with the row that is chosen.
@@ -94,6 +96,7 @@ impl Screen {
         match key {
             b'q' | b'Q' | END_OF_INPUT => Pressed::End,
             b'w' | b'W' => Pressed::WhatIf,
+            b's' | b'S' => Pressed::Slow,
             b'j' => self.select(self.selected + 1),
             b'k' => self.select(self.selected.saturating_sub(1)),
             _ => Pressed::Nothing,
@@ -105,6 +108,11 @@ impl Screen {
         self.selected = row.min(count.saturating_sub(1));
         self.draw_again();
         Pressed::Nothing
+    }
+
+    /// Waits so long for any key; whether one was pressed.
+    pub fn is_pressed(&mut self, time: Duration) -> bool {
+        self.keys.pressed(time).is_some()
     }
 
     /// Waits until some key is pressed.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ipcost_features::watch::{
-    ConversationFigures, Unseen, WATCH_SCHEMA, WatchError, WatchObserver, WatchRequest, WatchState, Watched,
+    ConversationFigures, SlowLimit, SlowWatch, Unseen, WATCH_SCHEMA, WatchError, WatchObserver, WatchRequest, WatchState, Watched,
     trace_calls, waits,
 };
 use ipcost_lab::lab::envelope;
@@ -28,16 +28,22 @@ pub struct WatchSession {
     observer: WatchObserver,
     state: WatchState,
     request: WatchRequest,
+    /// What follows requests, where that was asked.
+    slow: Option<SlowWatch>,
     /// The processor time that the last observation took. Time that others took from it is no reason to observe more rarely.
     took: Duration,
 }
 
 impl WatchSession {
     /// Opens what is looked through, and observes for the first time.
-    pub fn begin(request: WatchRequest) -> Result<Self, WatchError> {
+    pub fn begin(request: WatchRequest, slow: Option<SlowLimit>) -> Result<Self, WatchError> {
         let state = WatchState::new(request.clone());
-        let mut session = Self { observer: WatchObserver::open()?, state, request, took: Duration::ZERO };
+        let observer = WatchObserver::open()?;
+        let mut session = Self { observer, state, request, slow: None, took: Duration::ZERO };
         session.observe()?;
+        if let Some(limit) = slow {
+            session.follow_slow(limit);
+        }
         session.request.pid.map_or(Ok(()), |pid| session.state.check(pid))?;
         Ok(session)
     }
@@ -45,16 +51,27 @@ impl WatchSession {
     pub fn observe(&mut self) -> Result<(), WatchError> {
         let before = self.observer.own_time();
         self.state.observe(self.observer.observe()?);
+        if let Some(slow) = &mut self.slow {
+            slow.take();
+            slow.follow(&self.state);
+        }
         self.took = self.observer.own_time().saturating_sub(before);
         Ok(())
+    }
+
+    /// Follows requests from now on, if nothing does yet.
+    pub fn follow_slow(&mut self, limit: SlowLimit) {
+        let slow = self.slow.get_or_insert_with(|| SlowWatch::open(limit));
+        slow.follow(&self.state);
     }
 
     /// Does something that is not to be disturbed: what is attached is detached meanwhile, and what goes on is not told. What was seen before
     /// stays.
     pub fn undisturbed<T>(&mut self, act: impl FnOnce() -> T) -> Result<T, WatchError> {
-        self.observer.pause();
+        self.detach();
         let done = act();
         self.observer.resume();
+        self.slow.iter_mut().for_each(SlowWatch::resume);
         self.observe()?;
         Ok(done)
     }
@@ -62,6 +79,7 @@ impl WatchSession {
     /// Detaches what is attached, for good.
     pub fn detach(&mut self) {
         self.observer.pause();
+        self.slow.iter_mut().for_each(SlowWatch::pause);
     }
 
     /// Until the next observation.
@@ -106,6 +124,7 @@ impl WatchSession {
             if rest(left.min(rests)) {
                 return true;
             }
+            self.slow.iter_mut().for_each(SlowWatch::take);
             let began = Instant::now();
             self.state.sample_waits(&waits(writers.iter().copied()));
             rests = (began.elapsed() * ASKING).clamp(WAITS[0], WAITS[1]);
@@ -115,6 +134,7 @@ impl WatchSession {
     fn unseen(&self, all: &[ConversationFigures]) -> Vec<Unseen> {
         let mut found = self.state.unseen(all, self.observer.why_no_samples());
         found.extend(self.observer.unseen());
+        found.extend(self.slow.iter().flat_map(SlowWatch::unseen));
         found
     }
 
@@ -135,6 +155,7 @@ impl WatchSession {
             conversations: shown.into_iter().map(|told| told.conversation).collect(),
             findings,
             unseen,
+            slow: self.slow.as_ref().map(SlowWatch::record),
             what_if: None,
             request: self.request.clone(),
         }

@@ -1,0 +1,36 @@
+//! The server waited in a call before it replied: for a disk, a lock, a page, a time, or another conversation.
+
+use ipcost_sys::request_trace::call_name;
+
+use super::{Leg, Piece, Surroundings, is_for_input, reads};
+use crate::watch::slow::timeline::Doing;
+
+pub(super) fn explains(piece: &Piece<'_>, known: &Surroundings) -> Option<String> {
+    let Doing::Waits { call, waker, .. } = &piece.stretch.doing else { return None };
+    if piece.leg != Leg::AtServer {
+        return None;
+    }
+    let who = known.name(piece.log.thread);
+    let Some(call) = call.map(call_name) else { return Some(format!("{who} waited for a page of memory")) };
+    let to_ns = piece.stretch.to_ns;
+    if is_for_input(&call) {
+        // What it reads next tells what it waited for.
+        let next = reads(piece.log).find(|(_, ended_ns, _)| *ended_ns >= to_ns);
+        let other = next.and_then(|(_, _, on)| known.ends.get(&on).filter(|_| !known.own.contains(&on)));
+        if let Some(other) = other.filter(|other| other.is_client) {
+            return Some(format!("{who} waited for {}", other.name));
+        }
+    }
+    let is_related = |waker: &u32| {
+        let own = known.threads.get(&piece.log.thread);
+        let process = known.process(*waker);
+        // An interrupt may wake a thread while any other one runs: only who has to do with it is believed.
+        process == Some(piece.log.process)
+            || own.zip(known.threads.get(waker)).is_some_and(|((_, own), (_, name))| own == name)
+    };
+    let woken = waker.filter(is_related).filter(|waker| *waker != piece.log.thread);
+    Some(match woken {
+        Some(waker) => format!("{who} waited in {call}, until {} woke it", known.name(waker)),
+        None => format!("{who} waited in {call}"),
+    })
+}
