@@ -84,7 +84,6 @@ pub fn grouped(count: u64) -> String {
     rest.fold(head.to_owned(), |text, group| format!("{text}\u{a0}{group}"))
 }
 
-
 /// A rate a second.
 pub fn rate(per_second: f64) -> String {
     with_unit(per_second, &[(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")])

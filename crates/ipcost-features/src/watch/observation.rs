@@ -32,6 +32,8 @@ pub enum WatchError {
     NoSamples(#[from] SampleError),
     #[error("strace is attached instead")]
     TracedInstead,
+    #[error("requests are followed instead")]
+    FollowedInstead,
 }
 
 /// All that is seen at a moment, and was counted and sampled since the one before.

@@ -40,6 +40,8 @@ pub struct WatchObserver {
     /// Whether connections are seen that open and close between two observations.
     sees_closing: bool,
     attached: Option<AttachedTrace>,
+    /// Whether calls are sampled, where this user may.
+    samples: bool,
     /// Whether the next observation is the first one, or the first since a pause.
     is_baseline: bool,
     /// The time that it did not pause, and the processor time of this program in it.
@@ -71,16 +73,19 @@ struct AttachedTrace {
 }
 
 impl AttachedTrace {
-    fn attach() -> Self {
+    fn attach(samples: bool) -> Self {
         let counter = CallCounter::open().ok();
-        let sampling = Sampling::start(counter.is_some()).map_err(WatchError::from);
+        let sampling = match samples {
+            true => Sampling::start(counter.is_some()).map_err(WatchError::from),
+            false => Err(WatchError::FollowedInstead),
+        };
         Self { connecting: Connecting::open().ok(), counter, sampling }
     }
 }
 
 impl WatchObserver {
-    /// Opens what is looked through, and attaches what counts and samples.
-    pub fn open() -> Result<Self, WatchError> {
+    /// Opens what is looked through, and attaches what counts, and samples if that is wanted.
+    pub fn open(samples: bool) -> Result<Self, WatchError> {
         let sockets = Sockets::open().map_err(WatchError::NoSockets)?;
         let closing: BTreeMap<u64, Closing> =
             Closing::listen().ok().map(|closing| (0, closing)).into_iter().collect();
@@ -90,7 +95,8 @@ impl WatchObserver {
             closing,
             closed_networks: BTreeSet::new(),
             own_network: own_network(),
-            attached: Some(AttachedTrace::attach()),
+            attached: Some(AttachedTrace::attach(samples)),
+            samples,
             is_baseline: true,
             observed: Duration::ZERO,
             own_ns: 0,
@@ -111,7 +117,7 @@ impl WatchObserver {
 
     /// Attaches it again; what went on meanwhile is not told.
     pub fn resume(&mut self) {
-        self.attached = Some(AttachedTrace::attach());
+        self.attached = Some(AttachedTrace::attach(self.samples));
         self.closing.extend(Closing::listen().ok().map(|closing| (0, closing)));
         self.is_baseline = true;
         (self.since, self.last) = ((Instant::now(), own_ns()), Instant::now());

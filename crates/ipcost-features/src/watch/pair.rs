@@ -70,7 +70,7 @@ pub fn look_closely(
     interrupt: &Interrupt,
     announce: &mut dyn FnMut(&str),
 ) -> Result<TracedPair, PairError> {
-    let mut observer = WatchObserver::open()?;
+    let mut observer = WatchObserver::open(true)?;
     let mut state = WatchState::new(WatchRequest { pid: Some(a), ..WatchRequest::default() });
     state.observe(observer.observe()?);
     for process in [a, b] {

@@ -109,7 +109,12 @@ fn drawn_span(span: &LaneSpan, across: Across, top: f64) -> Canvas {
     if !name.is_empty() && !name.starts_with(ELLIPSIS) {
         let half = width(&name, TICK) / 2.0 + PAD;
         let middle = (left + right) / 2.0;
-        canvas.rectangle((middle - half, top + 2.0), (middle + half, top + BAR - 2.0), super::ink::PAPER, 0.9);
+        canvas.rectangle(
+            (middle - half, top + 2.0),
+            (middle + half, top + BAR - 2.0),
+            super::ink::PAPER,
+            0.9,
+        );
         let base = top + BAR / 2.0 + TICK.size * TO_BASE;
         canvas.text((middle, base), Anchor::Middle, TICK, INK, &name);
     }
@@ -157,7 +162,8 @@ mod tests {
             };
             let lane = Lane { name: "python3 <4711>".to_owned(), spans: vec![span.clone(), span] };
             let moments = vec![(0.0, "sent"), (400.0, "read")];
-            let lanes = Lanes { title: "a request".to_owned(), lasts_us: 1_000.0, moments, lanes: vec![lane] };
+            let lanes =
+                Lanes { title: "a request".to_owned(), lasts_us: 1_000.0, moments, lanes: vec![lane] };
             draw(&lanes, Background::White).unwrap().svg()
         };
         let pictures: std::collections::BTreeSet<String> = LaneState::ALL.map(drawn_of).into_iter().collect();

@@ -47,6 +47,9 @@ const WOKEN_AT: i16 = 32;
 const WAKER_AT: i16 = 40;
 const THREAD_AT: i16 = 44;
 const PROCESS_AT: i16 = 48;
+/// What the call that it is in sends to, if it does: the kind and the number.
+const OUT_KIND_AT: i16 = 52;
+const OUT_AT: i16 = 56;
 
 // A span.
 const SPAN_END_AT: i16 = HEAD_BYTES as i16;
@@ -139,7 +142,7 @@ impl TaskOffsets {
 pub fn at_enter(maps: &Maps, calls: &[Countable], offsets: &TracepointOffsets) -> Option<Vec<u64>> {
     let mut program = Writer::default();
     let p = &mut program;
-    let (end, told) = (p.label(), p.label());
+    let (end, told, named) = (p.label(), p.label(), p.label());
     p.load(Double, R6, R1, 0); // the saved registers
     p.load(Double, R7, R1, 8); // the call's number
     begin(p, maps, end);
@@ -150,9 +153,13 @@ pub fn at_enter(maps: &Maps, calls: &[Countable], offsets: &TracepointOffsets) -
     p.copy(R0, R7);
     let outward: Vec<Countable> = calls.iter().filter(|call| !call.is_in).copied().collect();
     name_end(p, &outward, offsets, end, end);
+    p.jump_if(R8, When::Is, 0, named);
+    note_out(p);
+    p.place(named);
     find_connection(p, maps, end);
     register(p, maps, end);
     note_call(p);
+    note_out(p);
     let replies = p.label();
     p.load(Double, R7, STACK, NOW_AT);
     p.load(Word, R1, STACK, NUMBER_AT);
@@ -178,12 +185,19 @@ pub fn at_exit(maps: &Maps, calls: &[Countable], offsets: &TracepointOffsets) ->
     begin(p, maps, end);
     leave_32_bits(p, end);
     p.load(Word, R0, R6, SAVED.number);
-    name_end(p, calls, offsets, plain, plain);
+    let inward: Vec<Countable> = calls.iter().filter(|call| call.is_in).copied().collect();
+    name_end(p, &inward, offsets, plain, plain);
+    p.jump_if(R8, When::Is, 0, unlogged);
     p.jump(named);
     p.place(plain);
-    p.store_number(Double, STACK, END_AT, 0);
+    // What it sent to was found at its begin.
+    p.jump_if(R8, When::Is, 0, end);
+    p.load(Double, R1, R8, OUT_AT);
+    p.store(Double, STACK, END_AT, R1);
+    p.load(Word, R1, R8, OUT_KIND_AT);
+    p.store(Word, STACK, KIND_AT, R1);
+    p.store_number(Word, STACK, IS_OUT_AT, 1);
     p.place(named);
-    p.jump_if(R8, When::Is, 0, unlogged);
     log_call(p, unlogged);
     p.place(unlogged);
     p.load(Double, R1, STACK, END_AT);
@@ -219,6 +233,7 @@ pub fn at_switch(maps: &Maps, task: &TaskOffsets) -> Option<Vec<u64>> {
     p.call(helper::NOW);
     p.store(Double, STACK, NOW_AT, R0);
     p.load(Word, R1, R6, task.thread);
+    p.jump_if(R1, When::Is, 0, next); // a processor that did nothing
     p.store(Word, STACK, WHO_AT, R1);
     look_up(p, maps.threads, WHO_AT);
     p.jump_if(R0, When::Is, 0, next);
@@ -244,6 +259,7 @@ pub fn at_switch(maps: &Maps, task: &TaskOffsets) -> Option<Vec<u64>> {
     p.place(timed);
     p.store(Double, STACK, RESULT_AT, R9);
     p.load(Word, R1, R7, task.thread);
+    p.jump_if(R1, When::Is, 0, end);
     p.store(Word, STACK, WHO_AT, R1);
     look_up(p, maps.threads, WHO_AT);
     p.jump_if(R0, When::Is, 0, end);
@@ -322,6 +338,15 @@ fn note_call(p: &mut Writer) {
     p.copy(R1, R7);
     p.add(R1, 1); // 0 is none
     p.store(Word, R8, CALL_AT, R1);
+    p.store_number(Double, R8, OUT_AT, 0);
+}
+
+/// Notes what the call sends to.
+fn note_out(p: &mut Writer) {
+    p.load(Double, R1, STACK, END_AT);
+    p.store(Double, R8, OUT_AT, R1);
+    p.load(Word, R1, STACK, KIND_AT);
+    p.store(Word, R8, OUT_KIND_AT, R1);
 }
 
 /// Goes on for the calls, the number in register 0 and the saved registers in 6, with the key of their end on the stack. What is none of

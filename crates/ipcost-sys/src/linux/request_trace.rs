@@ -329,6 +329,15 @@ impl RequestTrace {
     }
 }
 
+/// Lets every other thread run before this one, or no longer: who watches is not to be what others wait for.
+pub fn give_way(gives: bool) {
+    let policy = if gives { libc::SCHED_IDLE } else { libc::SCHED_OTHER };
+    // SAFETY: all of it is numbers, for which 0 is valid.
+    let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel only reads the parameters, for the calling thread. Where it refuses, others wait somewhat longer.
+    let _ = unsafe { libc::sched_setscheduler(0, policy, &parameters) };
+}
+
 /// A request as the kernel hands it over.
 fn request(data: &[u8]) -> Option<SlowRequest> {
     let long = |at: usize| bytes(data, at).map(u64::from_ne_bytes);

@@ -67,6 +67,10 @@ pub mod request_trace {
         format!("call {number}")
     }
 
+    stubs! { ();
+        fn give_way(_: bool);
+    }
+
     #[derive(Debug)]
     pub enum RequestTrace {}
 

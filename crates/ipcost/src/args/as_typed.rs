@@ -147,7 +147,9 @@ fn end_slow(words: &mut [OsString]) {
     let text = |word: &OsString| word.to_str().unwrap_or_default().to_owned();
     for at in 0..words.len().saturating_sub(1) {
         let next = text(&words[at + 1]);
-        if text(&words[at]) == "--slow" && !next.starts_with(|letter: char| letter.is_ascii_digit() || letter == '-') {
+        if text(&words[at]) == "--slow"
+            && !next.starts_with(|letter: char| letter.is_ascii_digit() || letter == '-')
+        {
             words[at] = format!("--slow={SLOWEST_HUNDREDTH}").into();
         }
     }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_features::watch::{
-    Conversation, ConversationPattern, SlowLimit, WatchError, WatchRequest, Watched, WatchedTransport, WhatIf,
-    WhatIfError, WhatIfRecord, page, slow_page, what_if_page,
+    Conversation, ConversationPattern, SlowLimit, WatchError, WatchRequest, Watched, WatchedTransport,
+    WhatIf, WhatIfError, WhatIfRecord, page, slow_page, what_if_page,
 };
 use ipcost_lab::Lab;
 use ipcost_model::units::duration_text;
@@ -105,8 +105,7 @@ fn check(args: &WatchArgs) -> anyhow::Result<()> {
     if let Some(name) = args.what_if.iter().find(|name| !known.clone().any(|known| known == **name)) {
         bail!("--what-if: {}", unknown("transport", name, known));
     }
-    if let Some(SlowLimit::Longer(limit)) = args.slow
-    {
+    if let Some(SlowLimit::Longer(limit)) = args.slow {
         let lasts = args.lasts.unwrap_or(USUAL);
         let [limit_text, time] = [limit, lasts].map(duration_text);
         ensure!(

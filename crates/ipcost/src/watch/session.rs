@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use ipcost_features::watch::{
-    ConversationFigures, SlowLimit, SlowWatch, Unseen, WATCH_SCHEMA, WatchError, WatchObserver, WatchRequest, WatchState, Watched,
-    trace_calls, waits,
+    ConversationFigures, SlowLimit, SlowWatch, Unseen, WATCH_SCHEMA, WatchError, WatchObserver, WatchRequest,
+    WatchState, Watched, trace_calls, waits,
 };
 use ipcost_lab::lab::envelope;
 use ipcost_lab::watch_ends;
@@ -17,6 +17,8 @@ const WAITS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(
 /// In between, asking takes this part of the time.
 const ASKING: u32 = 200;
 const EVERY: Duration = Duration::from_secs(1);
+/// A look that takes longer, since others use all processors, is no longer put off for them.
+const LATEST: Duration = Duration::from_millis(500);
 /// Observations take no more than this part of the time, as long as one comes this often.
 const OBSERVING: u32 = 50;
 const SELDOM: Duration = Duration::from_secs(2);
@@ -38,7 +40,8 @@ impl WatchSession {
     /// Opens what is looked through, and observes for the first time.
     pub fn begin(request: WatchRequest, slow: Option<SlowLimit>) -> Result<Self, WatchError> {
         let state = WatchState::new(request.clone());
-        let observer = WatchObserver::open()?;
+        // Sampling would make calls longer that are followed anyway.
+        let observer = WatchObserver::open(slow.is_none())?;
         let mut session = Self { observer, state, request, slow: None, took: Duration::ZERO };
         session.observe()?;
         if let Some(limit) = slow {
@@ -49,13 +52,16 @@ impl WatchSession {
     }
 
     pub fn observe(&mut self) -> Result<(), WatchError> {
-        let before = self.observer.own_time();
+        let (began, before) = (Instant::now(), self.observer.own_time());
         self.state.observe(self.observer.observe()?);
         if let Some(slow) = &mut self.slow {
             slow.take();
             slow.follow(&self.state);
         }
         self.took = self.observer.own_time().saturating_sub(before);
+        if let Some(slow) = &self.slow {
+            slow.give_way(began.elapsed() < LATEST);
+        }
         Ok(())
     }
 
@@ -84,7 +90,9 @@ impl WatchSession {
 
     /// Until the next observation.
     pub fn rests(&self) -> Duration {
-        (self.took * OBSERVING).clamp(EVERY, SELDOM)
+        // Where requests are followed, looks only find new connections.
+        let seldom = if self.slow.is_some() { 2 } else { 1 };
+        (self.took * OBSERVING * seldom).clamp(EVERY, SELDOM)
     }
 
     /// Attaches strace for a second to what nothing counts, and says so.

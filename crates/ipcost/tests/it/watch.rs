@@ -548,7 +548,7 @@ fn a_pipe_is_counted_at_every_second_as_its_writer_counts_it() {
     let reading = yes.stdout.take().unwrap();
     let cat = Ended(Command::new("cat").stdin(reading).stdout(Stdio::null()).spawn().unwrap());
     let (writer, yes) = (yes.id(), Ended(yes));
-    let mut observer = WatchObserver::open().unwrap();
+    let mut observer = WatchObserver::open(true).unwrap();
     if !observer.counts_calls() {
         missing("tracing", "calls cannot be counted");
         return;

@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use ipcost_model::escaped;
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::observed::{AwayReason, CalledOn, Followed, RequestTally, SampleError, SlowRequest, ThreadState};
-use ipcost_sys::request_trace::{MOST_CONVERSATIONS, RequestTrace, call_name};
+use ipcost_sys::observed::{
+    AwayReason, CalledOn, Followed, RequestTally, SampleError, SlowRequest, ThreadState,
+};
+use ipcost_sys::request_trace::{MOST_CONVERSATIONS, RequestTrace, call_name, give_way};
 use ipcost_sys::running::{ProcessWaits, process_of, process_waits, thread_name};
 use ipcost_sys::{counters, quota};
 
@@ -22,10 +24,10 @@ pub use self::record::*;
 
 use self::causes::{Judged, OtherEnd, Surroundings, judge};
 use self::timeline::{Doing, stretches};
+use super::Conversation;
 use super::conversation_figures::fits;
 use super::conversation_state::{ConversationKey, ConversationState};
 use super::state::{Moment, WatchState};
-use super::{Conversation, WatchRequest};
 
 /// So many requests are kept in full of each conversation, and in all: the slowest.
 const MOST_OF_CONVERSATION: usize = 20;
@@ -116,6 +118,13 @@ impl SlowWatch {
         self.trace.as_ref().err()
     }
 
+    /// Lets all others run first, where they leave enough for that.
+    pub fn give_way(&self, gives: bool) {
+        if self.trace.is_ok() {
+            give_way(gives);
+        }
+    }
+
     /// Stops following, and goes on later: what was counted stays.
     pub fn pause(&mut self) {
         if let Ok(trace) = &mut self.trace {
@@ -137,14 +146,14 @@ impl SlowWatch {
         self.ends.clear();
         self.servers.clear();
         for connection in state.connections() {
-            let Some(number) = self.number(state, &connection.key) else { continue };
             let [client, server] = connection.processes.map(|id| id.pid);
+            // Also of those that are not asked for: what they send may be in the way.
             for (ends, other, is_client) in
-                [(connection.client, connection.processes[1], true), (connection.server, connection.processes[0], false)]
+                [(connection.client, server, true), (connection.server, client, false)]
             {
-                let end = OtherEnd { name: state.name(other.pid), is_client };
-                self.ends.insert(ends[1], end);
+                self.ends.insert(ends[1], OtherEnd { name: state.name(other), is_client });
             }
+            let Some(number) = self.number(state, &connection.key) else { continue };
             self.servers.insert(connection.client[1], connection.server[1]);
             all.push(Followed {
                 conversation: number as u32,
@@ -367,18 +376,20 @@ impl SlowWatch {
 
     /// What processes waited for since they were first met.
     fn shares(&self) -> Vec<WaitShares> {
-        let share = |(pid, (name, before, throttled, met_ns)): (&u32, &(String, ProcessWaits, Option<u64>, u64))| {
-            let now = process_waits(*pid)?;
-            let time_ns = now_ns().saturating_sub(*met_ns).max(1) as f64;
-            let throttled = quota::throttled(*pid).zip(*throttled).map(|(now, before)| now.saturating_sub(before));
-            Some(WaitShares {
-                pid: *pid,
-                name: name.clone(),
-                ready: now.ready_ns.saturating_sub(before.ready_ns) as f64 / time_ns,
-                faults: now.faults.saturating_sub(before.faults),
-                throttled,
-            })
-        };
+        let share =
+            |(pid, (name, before, throttled, met_ns)): (&u32, &(String, ProcessWaits, Option<u64>, u64))| {
+                let now = process_waits(*pid)?;
+                let time_ns = now_ns().saturating_sub(*met_ns).max(1) as f64;
+                let throttled =
+                    quota::throttled(*pid).zip(*throttled).map(|(now, before)| now.saturating_sub(before));
+                Some(WaitShares {
+                    pid: *pid,
+                    name: name.clone(),
+                    ready: now.ready_ns.saturating_sub(before.ready_ns) as f64 / time_ns,
+                    faults: now.faults.saturating_sub(before.faults),
+                    throttled,
+                })
+            };
         let mut found: Vec<WaitShares> = self.waits.iter().filter_map(share).collect();
         found.sort_by(|a, b| b.ready.total_cmp(&a.ready));
         found
@@ -419,7 +430,8 @@ impl FollowedConversation {
     fn told(&self, tally: &RequestTally) -> SlowConversation {
         let Conversation { client, server, medium, address, .. } = self.conversation.clone();
         let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
-        let mut causes: Vec<SlowCause> = self.causes.iter().map(|((cause, what), sum)| sum.told(*cause, what, tally)).collect();
+        let mut causes: Vec<SlowCause> =
+            self.causes.iter().map(|((cause, what), sum)| sum.told(*cause, what, tally)).collect();
         causes.sort_by(|a, b| b.total_ms.total_cmp(&a.total_ms));
         SlowConversation {
             client,

@@ -63,11 +63,8 @@ impl SlowConversation {
     }
 
     fn words(&self) -> String {
-        let conversation = Conversation {
-            medium: self.medium,
-            address: self.address.clone(),
-            ..Conversation::default()
-        };
+        let conversation =
+            Conversation { medium: self.medium, address: self.address.clone(), ..Conversation::default() };
         format!("{} → {} over {}", name(&self.client), name(&self.server), over(&conversation))
     }
 
@@ -87,7 +84,7 @@ fn told_of(it: &SlowConversation) -> Vec<Block<'static>> {
         grouped(it.slow),
         grouped(it.requests),
         it.limit(),
-        percent(share),
+        share_text(share),
         time(it.slowest_us * 1e3),
     );
     let cause = |cause: &super::SlowCause| {
@@ -110,6 +107,11 @@ fn told_of(it: &SlowConversation) -> Vec<Block<'static>> {
         found.push(Paragraph::quiet(text).into());
     }
     found
+}
+
+/// A share of which a few in a thousand matter.
+fn share_text(share: f64) -> String {
+    if share < 0.1 { format!("{:.2} %", share * 100.0) } else { percent(share) }
 }
 
 fn none_slow(meant: &[&SlowConversation], slow: &SlowRecord) -> String {
@@ -180,7 +182,8 @@ fn shares(slow: &SlowRecord) -> Block<'static> {
 
 fn cost(slow: &SlowRecord, watched: &Watched) -> String {
     let kernel = slow.kernel_cpu.map_or_else(String::new, |cpu| {
-        let added = slow.added_us.map_or_else(String::new, |us| format!(", some {} for a request", time(us * 1e3)));
+        let added =
+            slow.added_us.map_or_else(String::new, |us| format!(", some {} for a request", time(us * 1e3)));
         format!(", and {} within the kernel{added}", percent(cpu))
     });
     format!(

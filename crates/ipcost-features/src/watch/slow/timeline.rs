@@ -126,9 +126,7 @@ impl Stretches {
 fn on_of(log: &ThreadLog, away: &ThreadSpan) -> Option<CalledOn> {
     log.spans.iter().find_map(|span| match span.state {
         ThreadState::Called { on, .. }
-            if span.call == away.call
-                && span.began_ns <= away.began_ns
-                && away.ended_ns <= span.ended_ns =>
+            if span.call == away.call && span.began_ns <= away.began_ns && away.ended_ns <= span.ended_ns =>
         {
             on
         }
@@ -163,8 +161,7 @@ mod tests {
         let found = stretches(&log, 40, 200);
         let waits =
             Doing::Waits { call: Some(7), on: Some(CalledOn::Socket(1)), waker: Some(5), firmly: false };
-        let ready =
-            |ran_ns| Doing::Ready { processor: Some(1), before: Some((9, "cc1".to_owned(), ran_ns)) };
+        let ready = |ran_ns| Doing::Ready { processor: Some(1), before: Some((9, "cc1".to_owned(), ran_ns)) };
         let expected = [
             (40, 50, Doing::Unknown),
             (50, 90, Doing::Runs { call: None }),

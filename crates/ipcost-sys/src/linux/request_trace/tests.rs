@@ -59,3 +59,54 @@ fn a_slow_request_is_handed_over_with_what_its_server_did() {
     let (time, runs) = trace.run_time().unwrap();
     assert!(runs >= 800 && time < Duration::from_secs(1), "{runs} runs in {time:?}");
 }
+
+#[test]
+#[ignore = "prints what following costs: run it alone, with --release and --nocapture"]
+fn what_following_costs() {
+    const COUNT: u32 = 200_000;
+    let mut trace = RequestTrace::open().unwrap();
+    let round = |trace: &mut RequestTrace, is_followed: bool| {
+        let (mut client, mut server) = UnixStream::pair().unwrap();
+        let (of_client, of_server) = (socket(&client), socket(&server));
+        let followed = Followed {
+            conversation: 0,
+            processes: [std::process::id(); 2],
+            client_out: of_client,
+            client_in: of_client,
+            server_in: of_server,
+            server_out: of_server,
+        };
+        match is_followed {
+            true => trace.resume().unwrap(),
+            false => trace.pause(),
+        }
+        trace.follow(if is_followed { std::slice::from_ref(&followed) } else { &[] }).unwrap();
+        let serves = std::thread::spawn(move || {
+            let mut byte = [0];
+            while server.read(&mut byte).unwrap() == 1 {
+                server.write_all(&byte).unwrap();
+            }
+        });
+        let began = std::time::Instant::now();
+        for _ in 0..COUNT {
+            client.write_all(&[1]).unwrap();
+            client.read_exact(&mut [0]).unwrap();
+        }
+        let lasted = began.elapsed().as_nanos() as f64 / f64::from(COUNT);
+        drop(client);
+        serves.join().unwrap();
+        lasted
+    };
+    for _ in 0..3 {
+        let without = round(&mut trace, false);
+        let before: Vec<_> = trace.programs.iter().map(|program| bpf::run_time(program).unwrap()).collect();
+        let with = round(&mut trace, true);
+        println!("{without:.0} ns without, {with:.0} ns with");
+        let names = ["exit", "switch", "waking", "enter"];
+        for ((name, program), (ns, runs)) in names.iter().zip(&trace.programs).zip(before) {
+            let (now_ns, now) = bpf::run_time(program).unwrap();
+            let (ns, runs) = ((now_ns - ns) as f64, (now - runs) as f64);
+            println!("  {name}: {:.1} runs a request, {:.0} ns each", runs / f64::from(COUNT), ns / runs);
+        }
+    }
+}

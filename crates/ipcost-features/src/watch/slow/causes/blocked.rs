@@ -30,6 +30,9 @@ pub(super) fn explains(piece: &Piece<'_>, known: &Surroundings) -> Option<String
     };
     let woken = waker.filter(is_related).filter(|waker| *waker != piece.log.thread);
     Some(match woken {
+        Some(waker) if known.process(waker) == Some(piece.log.process) => {
+            format!("{who} waited in {call}, until another of its threads woke it")
+        }
         Some(waker) => format!("{who} waited in {call}, until {} woke it", known.name(waker)),
         None => format!("{who} waited in {call}"),
     })

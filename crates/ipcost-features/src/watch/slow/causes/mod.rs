@@ -5,9 +5,9 @@ mod computing;
 mod queued;
 mod ready;
 mod stopped;
-mod throttled;
 #[cfg(test)]
 mod tests;
+mod throttled;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -75,6 +75,8 @@ impl Surroundings {
     /// A thread by its name and the number of its process.
     pub fn name(&self, thread: u32) -> String {
         match self.threads.get(&thread) {
+            // What watches is in the way, too.
+            Some((process, _)) if *process == std::process::id() => "this watch itself".to_owned(),
             Some((process, name)) => format!("{name} ({process})"),
             None => format!("a program that has ended ({thread})"),
         }
@@ -107,40 +109,46 @@ pub(super) struct Judged {
     pub spent_ns: u64,
 }
 
-/// A request with the time of its parts: what explains at least half of what it took beyond the usual is its cause.
+/// A request with the time of its parts. Its cause is the one that took most of its time, if that explains at least half of what it took
+/// beyond the usual.
 pub(super) fn judge(slow: &SlowRequest, known: &Surroundings) -> Judged {
     let took_ns = slow.returned_ns.saturating_sub(slow.sent_ns);
-    let mut spent: BTreeMap<(WaitCause, String), u64> = BTreeMap::new();
+    // Where it takes about that long anyway, all of that is to be explained.
+    let usual_ns = if known.usual_ns * 2.0 < took_ns as f64 { known.usual_ns } else { 0.0 };
+    let mut spent: BTreeMap<WaitCause, BTreeMap<String, u64>> = BTreeMap::new();
     for piece in pieces(slow) {
         let explained = ALL.iter().find_map(|(cause, explains)| Some((*cause, explains(&piece, known)?)));
-        let key = explained.unwrap_or_else(|| (WaitCause::Unexplained, unexplained(&piece, known)));
-        *spent.entry(key).or_default() += piece.stretch.lasts_ns();
+        let (cause, what) = explained.unwrap_or_else(|| (WaitCause::Unexplained, unexplained(&piece, known)));
+        *spent.entry(cause).or_default().entry(what).or_default() += piece.stretch.lasts_ns();
     }
     let beyond = |cause: WaitCause, ns: u64| match cause {
         // It always computes.
-        WaitCause::Computing => ns.saturating_sub(known.usual_ns as u64),
+        WaitCause::Computing => ns.saturating_sub(usual_ns as u64),
         _ => ns,
     };
-    let excess_ns = (took_ns as f64 - known.usual_ns).max(0.0);
-    let most = |is_known: bool| {
-        let of_kind = spent.iter().filter(move |((cause, _), _)| (*cause != WaitCause::Unexplained) == is_known);
-        of_kind.max_by_key(|((cause, _), ns)| beyond(*cause, **ns))
+    let most = |of: &BTreeMap<String, u64>| {
+        let most = of.iter().max_by_key(|(_, ns)| **ns);
+        most.map(|(what, ns)| (what.clone(), *ns)).unwrap_or_default()
     };
-    let judged = |((cause, what), ns): (&(WaitCause, String), &u64)| Judged {
-        cause: *cause,
-        what: what.clone(),
-        spent_ns: *ns,
+    let unknown = spent.remove(&WaitCause::Unexplained).unwrap_or_default();
+    let excess_ns = took_ns as f64 - usual_ns;
+    let totals = spent.iter().map(|(cause, of)| (*cause, beyond(*cause, of.values().sum()), of));
+    let Some((cause, ns, of)) = totals.max_by_key(|(_, ns, _)| *ns) else {
+        let (what, spent_ns) = most(&unknown);
+        return Judged { cause: WaitCause::Unexplained, what, spent_ns };
     };
-    if let Some(found) = most(true)
-        && beyond(found.0.0, *found.1) as f64 * 2.0 >= excess_ns
-    {
-        return judged(found);
+    let (what, spent_ns) = most(of);
+    if ns as f64 * 2.0 >= excess_ns {
+        return Judged { cause, what, spent_ns };
     }
-    most(false).map(judged).unwrap_or_else(|| Judged {
-        cause: WaitCause::Unexplained,
-        what: "several things, none of them for half of it".to_owned(),
-        spent_ns: took_ns,
-    })
+    let (not_known, unknown_ns) = most(&unknown);
+    match unknown_ns >= spent_ns {
+        true => Judged { cause: WaitCause::Unexplained, what: not_known, spent_ns: unknown_ns },
+        false => {
+            let what = format!("several things, the longest: {what}");
+            Judged { cause: WaitCause::Unexplained, what, spent_ns }
+        }
+    }
 }
 
 /// The pieces of a request in order. Where another thread replied than the one that read, what it did counts, but for the time in which it
@@ -200,10 +208,11 @@ fn unexplained(piece: &Piece<'_>, known: &Surroundings) -> String {
     let thread = || known.name(piece.log.thread);
     match &piece.stretch.doing {
         Doing::Ready { before: Some((0, ..)), .. } => {
-            let stolen = known.stolen_ms.map_or_else(String::new, |stolen| {
-                format!("; hypervisors took {stolen:.0} ms of the machine meanwhile")
-            });
-            format!("{} was ready on a processor that ran nothing{stolen}", thread())
+            let hidden = match known.stolen_ms {
+                Some(stolen) if stolen > 0.0 => "; the hypervisor took processor time meanwhile",
+                _ => "; it may have slept, or the hypervisor have had it",
+            };
+            format!("{} was ready on a processor that ran nothing{hidden}", thread())
         }
         Doing::Unknown => format!("what {} did {} is not known any more", thread(), piece.leg.words()),
         _ => format!("the time {}", piece.leg.words()),

@@ -1,4 +1,4 @@
-//! What was sent waited, since the thread that reads it was busy with something else.
+//! What was sent waited, since the thread that reads it, or has read it, was busy with something else.
 
 use ipcost_sys::request_trace::call_name;
 
@@ -6,7 +6,12 @@ use super::{Leg, Piece, Surroundings, reads, waits_for_work};
 use crate::watch::slow::timeline::Doing;
 
 pub(super) fn explains(piece: &Piece<'_>, known: &Surroundings) -> Option<String> {
-    if piece.leg == Leg::AtServer {
+    let from_ns = piece.stretch.from_ns;
+    let last = reads(piece.log).rfind(|(_, ended_ns, _)| *ended_ns <= from_ns);
+    let of_other = last.map(|(_, _, on)| on).filter(|on| !known.own.contains(on));
+    let end = of_other.and_then(|on| known.ends.get(&on));
+    // A server may read several requests before it replies to any; what comes from a server behind it is for this one.
+    if piece.leg == Leg::AtServer && end.is_none_or(|end| end.is_client) {
         return None;
     }
     let reader = known.name(piece.log.thread);
@@ -16,10 +21,7 @@ pub(super) fn explains(piece: &Piece<'_>, known: &Surroundings) -> Option<String
         Doing::Waits { call: None, .. } => Some("a page fault".to_owned()),
         _ => return None,
     };
-    let from_ns = piece.stretch.from_ns;
-    let last = reads(piece.log).rfind(|(_, ended_ns, _)| *ended_ns <= from_ns);
-    let of_other = last.map(|(_, _, on)| on).filter(|on| !known.own.contains(on));
-    let other = of_other.and_then(|on| known.ends.get(&on)).map(|end| end.name.as_str());
+    let other = end.map(|end| end.name.as_str());
     let at_work = call.map_or_else(|| "was busy".to_owned(), |call| format!("waited in {call}"));
     Some(match other {
         Some(other) => format!("{reader} {at_work}, with what {other} had sent"),
