@@ -9,8 +9,10 @@ use flate2::read::MultiGzDecoder;
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::answers::answered_as;
 use ipcost_features::replicate::ReplicationRecord;
-use ipcost_model::{Document, MAX_DOCUMENT_BYTES, read_document, read_documents};
+use ipcost_features::watch::{WATCH_SCHEMA, Watched};
+use ipcost_model::{Document, MAX_DOCUMENT_BYTES, escaped, read_document, read_documents, read_record};
 use ipcost_sys::found_file;
+use serde_json::Value;
 
 use crate::history;
 
@@ -26,16 +28,24 @@ pub fn load(name: &str) -> anyhow::Result<Document> {
     }
 }
 
-/// What a name stands for where experiments can be several.
+/// What a name stands for where it may be more than a document.
 pub enum NamedRun {
     One(Box<Document>),
+    /// What `ipcost watch --json` wrote.
+    Watch(Box<Watched>),
     /// Several experiments, in a file that `ipcost replicate --json` wrote.
     Experiments(Vec<AnsweredRun<ReplicationRecord>>),
 }
 
-/// The same, or several experiments in a file.
-pub fn load_experiments(name: &str) -> anyhow::Result<NamedRun> {
-    let mut documents = load_all(name, false)?;
+/// The same, or several experiments in a file, or what was watched.
+pub fn load_any(name: &str) -> anyhow::Result<NamedRun> {
+    let mut documents = match find(name, |path| File::open(path))? {
+        NamedDocument::Document(document) => vec![*document],
+        NamedDocument::Bytes(bytes) => match read_watched(&bytes) {
+            Some(watched) => return Ok(NamedRun::Watch(Box::new(watched.with_context(|| name.to_owned())?))),
+            None => read_documents(&bytes).with_context(|| name.to_owned())?,
+        },
+    };
     if documents.len() == 1 {
         return Ok(NamedRun::One(Box::new(documents.remove(0))));
     }
@@ -62,6 +72,25 @@ pub fn load_all(name: &str, is_found: bool) -> anyhow::Result<Vec<Document>> {
         NamedDocument::Document(document) => Ok(vec![*document]),
         NamedDocument::Bytes(bytes) => read_documents(&bytes).with_context(|| name.to_owned()),
     }
+}
+
+/// Reads what was watched; `None` if it is no such record. Others have chosen its texts: none is to speak to this terminal.
+fn read_watched(bytes: &[u8]) -> Option<anyhow::Result<Watched>> {
+    fn plain(value: &mut Value) {
+        match value {
+            Value::String(text) => *text = escaped(text),
+            Value::Array(all) => all.iter_mut().for_each(plain),
+            Value::Object(all) => all.values_mut().for_each(plain),
+            _ => {}
+        }
+    }
+    // Its first key says what it is; documents may be large.
+    let begin = String::from_utf8_lossy(bytes.get(..200).unwrap_or(bytes)).into_owned();
+    begin.contains(&format!("\"{WATCH_SCHEMA}\"")).then(|| {
+        let mut value: Value = read_record(bytes)?;
+        plain(&mut value);
+        Ok(serde_json::from_value(value)?)
+    })
 }
 
 /// What a name stands for.

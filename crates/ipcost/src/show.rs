@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::answers::answer_of;
 use ipcost_features::replicate::{ReplicationRecord, overview};
+use ipcost_features::watch::shown_page;
 use ipcost_model::Document;
 use ipcost_report::run_page;
 
@@ -23,8 +24,16 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Problem> {
         return many::write(args, file);
     }
     let run = only(&args.runs).map_err(Problem::usage)?;
-    let document = match documents::load_experiments(run).map_err(Problem::usage)? {
+    let document = match documents::load_any(run).map_err(Problem::usage)? {
         NamedRun::One(document) => *document,
+        NamedRun::Watch(watched) => {
+            let watched =
+                if args.redacting.redact { args.redacting.apply(watched.redacted())? } else { *watched };
+            let files = RecordFiles::of(&args.outputs).map_err(Problem::usage)?;
+            let page = shown_page(&watched, args.outputs.details);
+            record_outputs::write(&watched, &files, &page, None, args.outputs.details)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         NamedRun::Experiments(all) => {
             let all = all.into_iter().map(|one| args.redacting.apply_to_answered(one));
             let all: Vec<AnsweredRun<ReplicationRecord>> = all.collect::<Result<_, _>>()?;

@@ -25,7 +25,7 @@ mod what_if;
 pub use self::conversation_figures::ConversationFigures;
 pub use self::observation::{Beyond, Observation, WatchError};
 pub use self::observer::{WatchObserver, waits};
-pub use self::page::{CHOSEN, ConversationRow, page, rows, what_if_page};
+pub use self::page::{CHOSEN, ConversationRow, page, rows, shown_page, what_if_page};
 pub use self::pair::{CLOSELY, PairError, TracedPair, look_closely, trace_calls};
 pub use self::record::*;
 pub use self::sampling::Window;

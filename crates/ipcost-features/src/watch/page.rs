@@ -9,7 +9,7 @@ use ipcost_report::page::{Block, Column, Field, FieldValue, Page, Paragraph, Sec
 
 use super::{
     Conversation, ConversationPattern, Flow, Known, Party, Unseen, WatchFinding, Watched, WatchedTransport,
-    WhatIfRecord,
+    WhatIfRecord, slow_page,
 };
 
 /// The most letters of an address in a table.
@@ -114,6 +114,30 @@ impl<'a> ConversationRow<'a> {
     }
 }
 
+/// The page of what was seen: slow requests where they were asked for, with the conversations among the details.
+pub fn shown_page(watched: &Watched, whole: bool) -> Page<'static> {
+    let talks = page(watched, whole, None);
+    if watched.slow.is_none() {
+        return talks;
+    }
+    let mut shown = slow_page(watched, None);
+    if whole {
+        shown.blocks.extend(talks.blocks);
+    } else {
+        shown.blocks.extend(unseen(watched));
+    }
+    shown
+}
+
+fn unseen(watched: &Watched) -> Option<Block<'static>> {
+    if watched.unseen.is_empty() {
+        return None;
+    }
+    let said = |one: &Unseen| Paragraph::plain(format!("{}: {}. {}.", one.what, one.why, one.remedy));
+    let list = Block::List(watched.unseen.iter().map(said).collect());
+    Some(Section::new("unseen", "Not seen").with(list).open())
+}
+
 /// The page, with a mark at a row where one is chosen.
 pub fn page(watched: &Watched, whole: bool, chosen: Option<usize>) -> Page<'static> {
     let mut page = Page::new("Who talks to whom on this machine");
@@ -146,11 +170,7 @@ pub fn page(watched: &Watched, whole: bool, chosen: Option<usize>) -> Page<'stat
     if let Some(what_if) = &watched.what_if {
         page.blocks.push(saving("What would it save?", what_if));
     }
-    if !watched.unseen.is_empty() {
-        let said = |one: &Unseen| Paragraph::plain(format!("{}: {}. {}.", one.what, one.why, one.remedy));
-        let list = Block::List(watched.unseen.iter().map(said).collect());
-        page.blocks.push(Section::new("unseen", "Not seen").with(list).open());
-    }
+    page.blocks.extend(unseen(watched));
     page.notes.push(Paragraph::quiet(if whole { how(watched) } else { cost(watched) }).into());
     page
 }

@@ -1,6 +1,7 @@
 //! What was seen without whose programs it was: placeholders for command lines, paths, units, containers and numbers of processes.
 
-use super::record::Watched;
+use super::record::{Conversation, Party, Watched, WatchedTransport};
+use super::slow::{SlowConversation, SlowRecord};
 
 /// What stands for what: the same for the same.
 #[derive(Debug, Default)]
@@ -18,6 +19,21 @@ impl Placeholders {
     /// What stands for a path.
     fn place(&mut self, path: &str) -> String {
         format!("[path {}]", index_of(&mut self.places, &path.to_owned()) + 1)
+    }
+
+    /// A conversation: who it is between, and where.
+    fn conversation(&mut self, sides: [&mut Party; 2], medium: WatchedTransport, address: &mut String) {
+        if !medium.is_inet() && !address.is_empty() {
+            *address = self.place(address);
+        }
+        for side in sides {
+            side.pid = side.pid.map(|pid| self.pid(pid));
+            if !side.command.is_empty() {
+                "[command]".clone_into(&mut side.command);
+            }
+            side.unit = side.unit.take().map(|_| "[unit]".to_owned());
+            side.container = side.container.take().map(|_| "[container]".to_owned());
+        }
     }
 
     /// A text in which each known path, and each number of a process as texts name them, is replaced, in one pass: what stands for one is
@@ -68,30 +84,41 @@ fn process(text: &str) -> Option<(&str, u32, &str)> {
     number.starts_with(end).then_some((before, pid, number))
 }
 
+impl SlowRecord {
+    fn redact(&mut self, known: &mut Placeholders) {
+        for SlowConversation { client, server, medium, address, causes, .. } in &mut self.conversations {
+            known.conversation([client, server], *medium, address);
+            causes.iter_mut().for_each(|cause| cause.found = known.text(&cause.found));
+        }
+        for request in &mut self.requests {
+            request.found = known.text(&request.found);
+            for lane in &mut request.lanes {
+                (lane.pid, lane.thread) = (known.pid(lane.pid), known.pid(lane.thread));
+                let others = lane.spans.iter_mut().filter_map(|span| span.other.as_mut());
+                others.for_each(|other| *other = known.text(other));
+            }
+        }
+        self.shares.iter_mut().for_each(|share| share.pid = known.pid(share.pid));
+    }
+}
+
 impl Watched {
     /// The same with placeholders for command lines, paths, units, containers and numbers of processes. What is the same stays the same.
     #[must_use]
     pub fn redacted(mut self) -> Self {
         let mut known = Placeholders::default();
         // Paths first: texts are searched for them.
-        for told in &mut self.conversations {
-            if !told.medium.is_inet() && !told.address.is_empty() {
-                told.address = known.place(&told.address);
-            }
-            for side in [&mut told.client, &mut told.server] {
-                side.pid = side.pid.map(|pid| known.pid(pid));
-                if !side.command.is_empty() {
-                    "[command]".clone_into(&mut side.command);
-                }
-                side.unit = side.unit.take().map(|_| "[unit]".to_owned());
-                side.container = side.container.take().map(|_| "[container]".to_owned());
-            }
+        for Conversation { client, server, medium, address, .. } in &mut self.conversations {
+            known.conversation([client, server], *medium, address);
         }
         for finding in &mut self.findings {
             finding.pid = finding.pid.map(|pid| known.pid(pid));
             finding.address = finding.address.as_deref().map(|text| known.text(text));
             finding.found = known.text(&finding.found);
             finding.remedy = known.text(&finding.remedy);
+        }
+        if let Some(slow) = &mut self.slow {
+            slow.redact(&mut known);
         }
         if let Some(traced) = &mut self.traced {
             traced.processes.iter_mut().for_each(|pid| *pid = known.pid(*pid));

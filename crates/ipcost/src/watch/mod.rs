@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_features::watch::{
     Conversation, ConversationPattern, SlowLimit, WatchError, WatchRequest, Watched, WatchedTransport,
-    WhatIf, WhatIfError, WhatIfRecord, page, slow_page, what_if_page,
+    WhatIf, WhatIfError, WhatIfRecord, shown_page, slow_page, what_if_page,
 };
 use ipcost_lab::Lab;
 use ipcost_model::units::duration_text;
@@ -66,10 +66,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
         }
     }
     let watched = shown(args, watched)?;
-    let page = match &watched.slow {
-        Some(_) => slow_page(&watched, None),
-        None => page(&watched, args.details, None),
-    };
+    let page = shown_page(&watched, args.details);
     if !args.redacting.redact && keep_private() && files.all().any(|path| !is_standard_output(path)) {
         note(
             "files are for root alone, since they tell of other users' programs; chown hands one on, --redact writes one for all",
