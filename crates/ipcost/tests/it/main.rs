@@ -66,6 +66,7 @@ mod version;
 mod watch;
 mod watch_bounds;
 mod watch_servers;
+mod watch_slow;
 mod windows;
 mod windows_peers;
 mod wine;

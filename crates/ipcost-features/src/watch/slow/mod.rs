@@ -483,7 +483,7 @@ fn lanes(slow: &SlowRequest, known: &Surroundings) -> Vec<RequestLane> {
         let us = |ns: u64| ns.saturating_sub(slow.sent_ns) as f64 / 1e3;
         let span = |stretch: timeline::Stretch| {
             let (state, call, other, processor) = match stretch.doing {
-                Doing::Runs { call } => (SpanState::Runs, call, None, None),
+                Doing::Runs { call, .. } => (SpanState::Runs, call, None, None),
                 Doing::Ready { processor, before } => {
                     let other = before.map(|(thread, ..)| match thread {
                         0 => "nothing".to_owned(),

@@ -21,6 +21,8 @@ impl Stretch {
 pub(super) enum Doing {
     Runs {
         call: Option<u32>,
+        /// Whether it waited in that call, too.
+        waits: bool,
     },
     /// It could run, and did not.
     Ready {
@@ -87,12 +89,17 @@ impl Stretches {
             if call.ended_ns <= at_ns || call.began_ns >= to_ns {
                 continue;
             }
-            self.add(at_ns, call.began_ns, Doing::Runs { call: None });
+            self.add(at_ns, call.began_ns, Doing::Runs { call: None, waits: false });
             at_ns = at_ns.max(call.began_ns);
-            self.add(at_ns, call.ended_ns.min(to_ns), Doing::Runs { call: call.call });
+            let is_within = |span: &ThreadSpan| {
+                let waits = matches!(&span.state, ThreadState::Away { why, .. } if *why != AwayReason::Ready);
+                waits && call.began_ns <= span.began_ns && span.ended_ns <= call.ended_ns
+            };
+            let waits = log.spans.iter().any(is_within);
+            self.add(at_ns, call.ended_ns.min(to_ns), Doing::Runs { call: call.call, waits });
             at_ns = call.ended_ns;
         }
-        self.add(at_ns, to_ns, Doing::Runs { call: None });
+        self.add(at_ns, to_ns, Doing::Runs { call: None, waits: false });
     }
 
     /// It did not run: it waited until something woke it, and then was ready.
@@ -164,14 +171,14 @@ mod tests {
         let ready = |ran_ns| Doing::Ready { processor: Some(1), before: Some((9, "cc1".to_owned(), ran_ns)) };
         let expected = [
             (40, 50, Doing::Unknown),
-            (50, 90, Doing::Runs { call: None }),
-            (90, 100, Doing::Runs { call: Some(7) }),
+            (50, 90, Doing::Runs { call: None, waits: false }),
+            (90, 100, Doing::Runs { call: Some(7), waits: true }),
             (100, 130, waits),
             (130, 150, ready(20)),
-            (150, 160, Doing::Runs { call: Some(7) }),
-            (160, 170, Doing::Runs { call: None }),
+            (150, 160, Doing::Runs { call: Some(7), waits: true }),
+            (160, 170, Doing::Runs { call: None, waits: false }),
             (170, 180, ready(10)),
-            (180, 190, Doing::Runs { call: None }),
+            (180, 190, Doing::Runs { call: None, waits: false }),
             (190, 200, Doing::Stopped),
         ];
         let expected: Vec<Stretch> =

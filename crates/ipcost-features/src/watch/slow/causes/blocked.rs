@@ -6,7 +6,14 @@ use super::{Leg, Piece, Surroundings, is_for_input, reads};
 use crate::watch::slow::timeline::Doing;
 
 pub(super) fn explains(piece: &Piece<'_>, known: &Surroundings) -> Option<String> {
-    let Doing::Waits { call, waker, .. } = &piece.stretch.doing else { return None };
+    let (call, waker) = match &piece.stretch.doing {
+        Doing::Waits { call, waker, .. } => (*call, *waker),
+        // A disk's call also copies, and so on.
+        Doing::Runs { call: Some(call), waits: true } if !is_for_input(&call_name(*call)) => {
+            (Some(*call), None)
+        }
+        _ => return None,
+    };
     if piece.leg != Leg::AtServer {
         return None;
     }
@@ -31,9 +38,9 @@ pub(super) fn explains(piece: &Piece<'_>, known: &Surroundings) -> Option<String
     let woken = waker.filter(is_related).filter(|waker| *waker != piece.log.thread);
     Some(match woken {
         Some(waker) if known.process(waker) == Some(piece.log.process) => {
-            format!("{who} waited in {call}, until another of its threads woke it")
+            format!("{who} was in {call}, until another of its threads woke it")
         }
-        Some(waker) => format!("{who} waited in {call}, until {} woke it", known.name(waker)),
-        None => format!("{who} waited in {call}"),
+        Some(waker) => format!("{who} was in {call}, until {} woke it", known.name(waker)),
+        None => format!("{who} was in {call}"),
     })
 }

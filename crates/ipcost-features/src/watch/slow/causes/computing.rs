@@ -6,7 +6,7 @@ use super::{Leg, Piece, Surroundings};
 use crate::watch::slow::timeline::Doing;
 
 pub(super) fn explains(piece: &Piece<'_>, known: &Surroundings) -> Option<String> {
-    let Doing::Runs { call } = &piece.stretch.doing else { return None };
+    let Doing::Runs { call, .. } = &piece.stretch.doing else { return None };
     (piece.leg == Leg::AtServer).then(|| {
         let who = known.name(piece.log.thread);
         match call {

@@ -22,7 +22,7 @@ pub(super) fn explains(piece: &Piece<'_>, known: &Surroundings) -> Option<String
         _ => return None,
     };
     let other = end.map(|end| end.name.as_str());
-    let at_work = call.map_or_else(|| "was busy".to_owned(), |call| format!("waited in {call}"));
+    let at_work = call.map_or_else(|| "was busy".to_owned(), |call| format!("was in {call}"));
     Some(match other {
         Some(other) => format!("{reader} {at_work}, with what {other} had sent"),
         None if of_other.is_some() => format!("{reader} {at_work}, with what came over another connection"),

@@ -86,7 +86,7 @@ fn a_reader_that_is_busy_with_another_request() {
     is(&slow, WaitCause::Queued, "server (20) was busy, with what other (50) had sent: 9 ms");
     let sleeps = away("fdatasync", AwayReason::Waits, 10, Some((18, 0)), 18, (0, 10));
     let slow = request(9, 9, vec![read(OWN[1], 8, 9), sleeps]);
-    is(&slow, WaitCause::Queued, "server (20) waited in fdatasync, with nothing that is seen: 8 ms");
+    is(&slow, WaitCause::Queued, "server (20) was in fdatasync, with nothing that is seen: 8 ms");
 }
 
 #[test]
@@ -105,9 +105,9 @@ fn a_thread_that_is_ready_while_another_one_runs() {
 fn a_server_that_waits_in_a_call() {
     let slow =
         request(0, 10, vec![away("fdatasync", AwayReason::WaitsFirmly, 11, Some((19, 0)), 19, (0, 11))]);
-    is(&slow, WaitCause::Blocked, "server (20) waited in fdatasync: 8 ms");
+    is(&slow, WaitCause::Blocked, "server (20) was in fdatasync: 8 ms");
     let slow = request(0, 10, vec![away("futex", AwayReason::Waits, 11, Some((19, WRITER)), 19, (0, 11))]);
-    is(&slow, WaitCause::Blocked, "server (20) waited in futex, until server (30) woke it: 8 ms");
+    is(&slow, WaitCause::Blocked, "server (20) was in futex, until server (30) woke it: 8 ms");
     let waits = away("epoll_wait", AwayReason::Waits, 11, Some((19, 60)), 19, (0, 11));
     let slow = request(0, 10, vec![waits, read(BEHIND, 19, 19)]);
     is(&slow, WaitCause::Blocked, "server (20) waited for behind (60): 8 ms");
@@ -166,6 +166,6 @@ fn another_thread_that_replies_counts_where_it_has_work() {
     slow.logs.push(ThreadLog { process: SERVER, thread: WRITER, since_ns: 0, spans });
     let mut known = known();
     known.threads.insert(WRITER, (SERVER, "worker".to_owned()));
-    let expected = (WaitCause::Blocked, "worker (20) waited in fsync: 5 ms".to_owned());
+    let expected = (WaitCause::Blocked, "worker (20) was in fsync: 5 ms".to_owned());
     assert_eq!(judged(&slow, &known), expected);
 }
