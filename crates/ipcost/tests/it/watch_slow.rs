@@ -283,27 +283,21 @@ fn a_lock_of_postgresql_is_named_with_who_let_it_go() {
     let place = Place::new();
     let Some(server) = Server::start(&place, "postgres") else { return };
     let port = server.port.to_string();
-    let psql = |program: &str, args: &[&str]| {
-        let mut command = Command::new(program);
-        command.args(["-h", "127.0.0.1", "-p", &port, "-U", "ipcost"]).args(args).arg("postgres");
-        command.env("PGPASSWORD", &server.secret).stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(Stdio::null());
-        command
-    };
-    let made = psql("psql", &["-c", "CREATE TABLE planted AS SELECT 1 AS id, 0 AS n"]).status();
-    if let Err(error) = made {
-        return missing("postgresql", &error.to_string());
-    }
-    let asks = place.write("asks.sql", "UPDATE planted SET n = n + 1 WHERE id = 1;\n");
+    let asks = place.write("asks.sql", "SELECT pg_advisory_xact_lock(7);\n");
     let holds = place.write(
         "holds.sql",
-        "BEGIN; UPDATE planted SET n = n WHERE id = 1; SELECT pg_sleep(0.04); COMMIT; SELECT pg_sleep(0.3);\n",
+        "BEGIN; SELECT pg_advisory_xact_lock(7); SELECT pg_sleep(0.04); COMMIT; SELECT pg_sleep(0.3);\n",
     );
     let load = |script: &std::path::Path, rate: &str| {
-        let args = ["-n", "-c", "1", "-T", "60", "-R", rate, "-f", argument(script)];
-        Ended(psql("pgbench", &args).spawn().unwrap())
+        let mut command = Command::new("pgbench");
+        command.args(["-h", "127.0.0.1", "-p", &port, "-U", "ipcost", "-n", "-c", "1", "-T", "60"]);
+        command.args(["-R", rate, "-f", argument(script), "postgres"]).env("PGPASSWORD", &server.secret);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().map(Ended)
     };
-    let loads = [load(&asks, "500"), load(&holds, "3")];
+    let loads = match (load(&asks, "500"), load(&holds, "3")) {
+        (Ok(asks), Ok(holds)) => [asks, holds],
+        (Err(error), _) | (_, Err(error)) => return missing("postgresql", &error.to_string()),
+    };
     std::thread::sleep(std::time::Duration::from_secs(1));
     let client = loads[0].0.id().to_string();
     let Some(slow) = slow(&place, &["--slow", "5ms", "--pid", &client, "--for", "5s"]) else { return };
