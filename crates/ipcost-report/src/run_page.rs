@@ -60,7 +60,8 @@ pub fn page(document: &Document) -> Page<'_> {
     let found = held_back.first().map(|first| format!("{first}{}", more.unwrap_or_default()));
     page.answer.extend(found.map(|found| Section::default().with(Paragraph::caution(found)).open()));
     page.blocks = measured(document);
-    page.notes = std::iter::once(promise(document)).chain(notes(document, &document.warnings)).collect();
+    let more = slow_tail(document).into_iter().chain(notes(document, &document.warnings));
+    page.notes = std::iter::once(promise(document)).chain(more).collect();
     page.document = Some(document);
     page.with_terms()
 }
@@ -97,6 +98,15 @@ pub fn chart<'a>(document: &'a Document, chart: Chart, reading: &'static str) ->
 pub fn promise(document: &Document) -> Block<'static> {
     let paragraphs = footer(document).into_iter().map(Paragraph::quiet);
     Section::new("", "").with_all(paragraphs).open()
+}
+
+/// Where to go on if a 99th percentile of a document's cells is far from its median.
+pub fn slow_tail(document: &Document) -> Option<Block<'static>> {
+    let known = document.cells.iter().filter_map(|cell| {
+        let latency = cell.latency_ns.as_ref()?;
+        Some((cell.transport.as_str(), latency.p50 as f64, latency.p99 as f64))
+    });
+    words::tail_words(known).map(|said| Paragraph::quiet(said).into())
 }
 
 /// How it was measured, where, what distorts it, and how to measure it again.

@@ -566,9 +566,30 @@ pub fn capitalised(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// What tells why some requests are slow, if of some transport the 99th percentile is far from the median, both in nanoseconds.
+pub fn tail_words<'a>(known: impl Iterator<Item = (&'a str, f64, f64)>) -> Option<String> {
+    const FAR: f64 = 10.0;
+    let far = known.filter(|(_, p50, p99)| *p50 > 0.0 && p99 / p50 >= FAR);
+    let (transport, p50, p99) =
+        far.max_by(|(_, p50, p99), (_, other50, other99)| (p99 / p50).total_cmp(&(other99 / other50)))?;
+    Some(format!(
+        "Over {transport} one request in 100 took {:.0} times the median or longer. Why, ipcost watch --slow says of programs while they run: docs/slow-request.md.",
+        p99 / p50
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tail_is_told_where_it_is_far_from_the_median() {
+        let cells = [("unix", 10.0, 80.0), ("tcp", 10.0, 300.0), ("pipe", 0.0, 9.0)];
+        assert!(
+            tail_words(cells.into_iter()).unwrap().starts_with("Over tcp one request in 100 took 30 times")
+        );
+        assert_eq!(tail_words(cells.into_iter().take(1)), None);
+    }
     use crate::fixture;
 
     #[test]

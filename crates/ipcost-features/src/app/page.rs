@@ -6,6 +6,7 @@ use ipcost_report::page::{
     Block, Column, Field, FieldValue, Frame, Page, PageFigure, Paragraph, Section, Table, Tone,
 };
 use ipcost_report::picture::{Chart, draw_saving, plain_saving};
+use ipcost_report::run_page::slow_tail;
 use ipcost_report::saving::{Curves, MeasuredSaving, PlacementPanel};
 use ipcost_report::words::{cores, verdict_of_percentile};
 
@@ -55,6 +56,7 @@ pub fn page<'a>(app: &'a App, document: &'a Document) -> Page<'a> {
     page.blocks.extend(curves(app).map(|curves| by_work(curves, document).open()));
     let happened = |burst: &&Burst| burst.unix.is_some() || burst.tcp.is_some();
     page.blocks.extend(app.burst.as_ref().filter(happened).map(|burst| met(burst).open()));
+    page.notes.extend(slow_tail(document));
     page.notes.extend(limits(app).map(|limit| Paragraph::quiet(limit).into()));
     page.hint = "ipcost show last --details shows every number.";
     page

@@ -5,6 +5,7 @@ use ipcost_model::units::counted;
 use ipcost_model::{Document, Estimate, Verdict, and_joined};
 use ipcost_report::numbers::ratio;
 use ipcost_report::page::{Block, Page, Paragraph, Section};
+use ipcost_report::run_page::slow_tail;
 
 use super::account_words::account_sentence;
 use super::sentences::{cell_sentence, difference_sentence, floor_sentence, subject, watched_sentences};
@@ -38,6 +39,7 @@ pub fn page<'a>(explanation: &'a Explanation, document: &'a Document) -> Page<'a
     }
     page.blocks.extend(rejected(explanation));
     page.notes.push(Paragraph::quiet(how(explanation, document)).into());
+    page.notes.extend(slow_tail(document));
     page.notes.extend(missing(explanation));
     page
 }

@@ -9,7 +9,7 @@ use ipcost_report::page::{
     Column, Field, FieldValue, Frame, Page, PageFigure, Paragraph, Section, Table, Tone,
 };
 use ipcost_report::picture::{Chart, draw_lines, plain_lines};
-use ipcost_report::words::{cores, verdict_of_percentile};
+use ipcost_report::words::{cores, tail_words, verdict_of_percentile};
 
 use super::judge::{crossing, ratio};
 use super::{Capacity, Knee, LoadAt, LoadComparison, LoadCurves, LoadPoint, Stalling};
@@ -57,6 +57,8 @@ pub(super) fn page<'a>(curves: &'a LoadCurves, document: &'a Document) -> Page<'
     page.answer.extend(compared_knees(curves).into_iter().map(|said| Paragraph::plain(said).into()));
     let more = sentences(curves).into_iter().map(Paragraph::plain);
     page.notes.push(Section::default().with_all(more).open());
+    let tail = tail_words(request.transports.iter().filter_map(|transport| at_least_rate(curves, transport)));
+    page.notes.extend(tail.map(|said| Paragraph::quiet(said).into()));
     let how = format!(
         "An open loop: times count from when each operation was due. {} rates in {}; in {:.0} % of such runs every interval of a 99th percentile is right (for up to {}); seed {}",
         curves.points.len(),
@@ -67,6 +69,13 @@ pub(super) fn page<'a>(curves: &'a LoadCurves, document: &'a Document) -> Page<'
     );
     page.notes.push(Paragraph::quiet(how).into());
     page
+}
+
+/// The median and the 99th percentile of a transport at the lowest rate: at higher ones requests wait for each other.
+fn at_least_rate<'a>(curves: &LoadCurves, transport: &'a str) -> Option<(&'a str, f64, f64)> {
+    let own = curves.points.iter().filter(|point| point.transport == transport);
+    let LoadPoint { p50_ns, p99_ns, .. } = own.min_by_key(|point| point.per_s)?;
+    Some((transport, p50_ns.as_ref()?.median, p99_ns.as_ref()?.median))
 }
 
 /// The 99th percentile and the median of each transport against the rate.
