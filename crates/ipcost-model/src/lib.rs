@@ -24,6 +24,7 @@ mod floor;
 pub mod job;
 pub mod job_file;
 mod json_scan;
+mod lanes;
 mod layout;
 mod lookup;
 mod measure;
@@ -76,6 +77,7 @@ pub use job::{
     check_peer_name,
 };
 pub use job_file::{JobFileError, job_text, parse_job};
+pub use lanes::LaneState;
 pub use layout::{BufferLayout, Offsets, PAGE_BYTES, fixed_offset};
 pub use lookup::Lookup;
 pub use measure::{Measure, Quantity};

@@ -1,5 +1,7 @@
 //! What threads did during a time, a lane each.
 
+pub use ipcost_model::LaneState;
+
 /// Lanes of one time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lanes {
@@ -29,29 +31,4 @@ pub struct LaneSpan {
     pub title: String,
     /// What stands in it, if there is room.
     pub name: String,
-}
-
-/// What a thread did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LaneState {
-    Runs,
-    Ready,
-    Waits,
-    Stopped,
-    Unknown,
-}
-
-impl LaneState {
-    pub const ALL: [Self; 5] = [Self::Runs, Self::Ready, Self::Waits, Self::Stopped, Self::Unknown];
-
-    /// For legends.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Runs => "runs",
-            Self::Ready => "ready, does not run",
-            Self::Waits => "waits",
-            Self::Stopped => "stopped",
-            Self::Unknown => "not known",
-        }
-    }
 }

@@ -64,14 +64,14 @@ impl Across {
 /// The states that occur, in one line.
 fn legend(lanes: &Lanes, canvas: &mut Canvas, top: f64) -> f64 {
     let mut x = LEFT;
-    for state in LaneState::ALL {
+    for state in LaneState::ALL.iter().copied() {
         if !lanes.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.state == state) {
             continue;
         }
         bar(canvas, state, (x, top), (x + 22.0, top + LEAD.size));
         x += 28.0;
-        canvas.text((x, top + LEAD.size * (0.5 + TO_BASE)), Anchor::Start, LEAD, INK, state.words());
-        x += width(state.words(), LEAD) + 16.0;
+        canvas.text((x, top + LEAD.size * (0.5 + TO_BASE)), Anchor::Start, LEAD, INK, state.shown());
+        x += width(state.shown(), LEAD) + 16.0;
     }
     top + 24.0
 }
@@ -166,7 +166,8 @@ mod tests {
                 Lanes { title: "a request".to_owned(), lasts_us: 1_000.0, moments, lanes: vec![lane] };
             draw(&lanes, Background::White).unwrap().svg()
         };
-        let pictures: std::collections::BTreeSet<String> = LaneState::ALL.map(drawn_of).into_iter().collect();
+        let pictures: std::collections::BTreeSet<String> =
+            LaneState::ALL.iter().copied().map(drawn_of).collect();
         assert_eq!(pictures.len(), LaneState::ALL.len());
         for svg in pictures {
             let document = roxmltree::Document::parse(&svg).unwrap();

@@ -2,6 +2,7 @@
 
 use super::bpf_instructions::{Label, LoadSize, R0, R1, R2, R3, R6, R9, STACK, When, Writer, helper};
 use super::kernel_types::KernelTypes;
+use super::moving_calls::Countable;
 
 /// The kind of a socket.
 pub const SOCKET: u32 = 1;
@@ -61,7 +62,7 @@ impl TracepointOffsets {
 }
 
 /// Jumps where the number in register 0 leads to; half of the numbers are left after each comparison.
-pub fn branch(program: &mut Writer, branches: &[(i32, Label)], otherwise: Label) {
+fn branch(program: &mut Writer, branches: &[(i32, Label)], otherwise: Label) {
     const AT_ONCE: usize = 3;
     if branches.len() <= AT_ONCE {
         for (number, to) in branches {
@@ -76,6 +77,42 @@ pub fn branch(program: &mut Writer, branches: &[(i32, Label)], otherwise: Label)
     branch(program, low, otherwise);
     program.place(upper);
     branch(program, high, otherwise);
+}
+
+/// Goes on for these calls, in the order of their numbers, with the descriptor in register 9 and what `each` does for its kind; the number is in
+/// register 0, the saved registers are in 6. Others jump to `other`, and so does what is only looked at.
+pub fn choose_call(
+    program: &mut Writer,
+    calls: &[Countable],
+    other: Label,
+    mut each: impl FnMut(&mut Writer, &Countable),
+) {
+    let chosen = program.label();
+    // Calls that are alike share what follows.
+    let mut kinds: Vec<(Countable, Label)> = Vec::new();
+    let mut branches = Vec::new();
+    for call in calls {
+        let kind = Countable { number: 0, ..*call };
+        let known = kinds.iter().find(|(other, _)| *other == kind).map(|(_, label)| *label);
+        let label = known.unwrap_or_else(|| program.label());
+        if known.is_none() {
+            kinds.push((kind, label));
+        }
+        branches.push((call.number, label));
+    }
+    branch(program, &branches, other);
+    for (kind, label) in kinds {
+        program.place(label);
+        program.load(LoadSize::Word, R9, R6, SAVED.arguments[kind.descriptor]);
+        if let Some(flags) = kind.flags {
+            program.load(LoadSize::Word, R1, R6, SAVED.arguments[flags]);
+            program.and(R1, libc::MSG_PEEK);
+            program.jump_if(R1, When::IsNot, 0, other); // the data are still there
+        }
+        each(program, &kind);
+        program.jump(chosen);
+    }
+    program.place(chosen);
 }
 
 /// Goes on for programs of 64 bits, with the saved registers in register 6: those of 32 bits have other numbers of calls.

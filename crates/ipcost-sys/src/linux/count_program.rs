@@ -10,7 +10,7 @@ use std::ffi::CStr;
 use super::bpf_instructions::{
     Label, LoadSize, R0, R1, R2, R3, R4, R6, R7, R8, R9, Register, STACK, When, Writer, helper,
 };
-use super::call_program::{READ_AT, SAVED, TracepointOffsets, branch, leave_32_bits, look_up, name_file};
+use super::call_program::{self, READ_AT, SAVED, TracepointOffsets, leave_32_bits, look_up, name_file};
 use super::moving_calls::Countable;
 
 pub const TRACEPOINT: &str = "sys_exit";
@@ -86,42 +86,20 @@ pub fn write(wanted: &Wanted<'_>) -> Option<Vec<u64>> {
 /// Goes on for wanted calls that moved something or found nothing, and then has the result in register 7, the
 /// direction's place among the counts in 8, the descriptor in 9, and the bytes on the stack.
 fn choose_call(program: &mut Writer, calls: &[Countable], end: Label) {
-    let (matters, chosen) = (program.label(), program.label());
+    let matters = program.label();
     program.load(LoadSize::Double, R6, R1, 0); // the saved registers
     program.load(LoadSize::Double, R7, R1, 8); // the result
     program.jump_if(R7, When::SignedMore, 0, matters); // it moved something
     program.jump_if(R7, When::IsNot, -libc::EAGAIN, end); // it failed, or there was nothing more
     program.place(matters);
     program.load(LoadSize::Word, R0, R6, SAVED.number); // the call's number
-    // Calls that count alike share what follows.
-    let mut kinds: Vec<(Countable, Label)> = Vec::new();
-    let mut branches = Vec::new();
-    for call in calls {
-        let kind = Countable { number: 0, ..*call };
-        let known = kinds.iter().find(|(other, _)| *other == kind).map(|(_, label)| *label);
-        let label = known.unwrap_or_else(|| program.label());
-        if known.is_none() {
-            kinds.push((kind, label));
-        }
-        branches.push((call.number, label));
-    }
-    branch(program, &branches, end);
-    for (kind, label) in kinds {
-        program.place(label);
+    call_program::choose_call(program, calls, end, |program, kind| {
         program.set(R8, if kind.is_in { 0 } else { WAY_BYTES.into() }); // the direction
-        program.load(LoadSize::Word, R9, R6, SAVED.arguments[kind.descriptor]); // the descriptor
-        if let Some(flags) = kind.flags {
-            program.load(LoadSize::Word, R1, R6, SAVED.arguments[flags]);
-            program.and(R1, libc::MSG_PEEK);
-            program.jump_if(R1, When::IsNot, 0, end); // the data are still there
-        }
         match kind.tells_bytes {
             true => program.store(LoadSize::Double, STACK, MOVED_AT, R7), // as many bytes as the result
             false => program.store_number(LoadSize::Double, STACK, MOVED_AT, 0), // unknown
         }
-        program.jump(chosen);
-    }
-    program.place(chosen);
+    });
     leave_32_bits(program, end);
 }
 

@@ -6,7 +6,9 @@
 use super::bpf_instructions::{
     Label, LoadSize, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, Register, STACK, When, Writer, helper,
 };
-use super::call_program::{READ_AT, SAVED, TracepointOffsets, branch, leave_32_bits, look_up, name_file};
+use super::call_program::{
+    READ_AT, SAVED, TracepointOffsets, choose_call, leave_32_bits, look_up, name_file,
+};
 use super::kernel_types::KernelTypes;
 use super::moving_calls::Countable;
 
@@ -352,31 +354,7 @@ fn note_out(p: &mut Writer) {
 /// Goes on for the calls, the number in register 0 and the saved registers in 6, with the key of their end on the stack. What is none of
 /// them jumps to `other`; what leads nowhere any more to `lost`.
 fn name_end(p: &mut Writer, calls: &[Countable], offsets: &TracepointOffsets, other: Label, lost: Label) {
-    let chosen = p.label();
-    let mut kinds: Vec<(Countable, Label)> = Vec::new();
-    let mut branches = Vec::new();
-    for call in calls {
-        let kind = Countable { number: 0, tells_bytes: true, ..*call };
-        let known = kinds.iter().find(|(one, _)| *one == kind).map(|(_, label)| *label);
-        let label = known.unwrap_or_else(|| p.label());
-        if known.is_none() {
-            kinds.push((kind, label));
-        }
-        branches.push((call.number, label));
-    }
-    branch(p, &branches, other);
-    for (kind, label) in kinds {
-        p.place(label);
-        p.store_number(Word, STACK, IS_OUT_AT, i32::from(!kind.is_in));
-        p.load(Word, R9, R6, SAVED.arguments[kind.descriptor]);
-        if let Some(flags) = kind.flags {
-            p.load(Word, R1, R6, SAVED.arguments[flags]);
-            p.and(R1, libc::MSG_PEEK);
-            p.jump_if(R1, When::IsNot, 0, other); // the data are still there
-        }
-        p.jump(chosen);
-    }
-    p.place(chosen);
+    choose_call(p, calls, other, |p, kind| p.store_number(Word, STACK, IS_OUT_AT, i32::from(!kind.is_in)));
     name_file(p, offsets, other, lost);
     p.store(Double, STACK, END_AT, R0);
     p.store(Word, STACK, KIND_AT, R9);

@@ -36,10 +36,10 @@ pub const MOST_CONVERSATIONS: usize = 256;
 const MOST_PROCESSES: u32 = 8192;
 /// Threads that have a log: those that did something last.
 const MOST_THREADS: u32 = 1024;
-/// A ring's size, bytes: room for some 50 slow requests between two times that they are taken.
-const RING_BYTES: usize = 1 << 20;
+/// A ring's size, bytes: room for as many slow requests as leave the kernel at once, if all do on one processor.
+const RING_BYTES: usize = 512 << 10;
 /// So many slow requests leave the kernel between two times that they are taken; the others are only counted.
-const MOST_AT_ONCE: u64 = 20;
+const MOST_AT_ONCE: u64 = 16;
 /// What was written while a log was copied may be torn: so many of its oldest spans are left out.
 const TORN: usize = 4;
 

@@ -137,7 +137,9 @@ fn observe(
         let rests = if interrupt.asked() { Duration::ZERO } else { left.min(session.rests()) };
         let mut pressed = Pressed::Nothing;
         if let Some(screen) = &mut screen {
-            screen.show(shown(args, session.watched(Some(LATELY)))?);
+            // Slow requests are few: all of them are told.
+            let lately = args.slow.is_none().then_some(LATELY);
+            screen.show(shown(args, session.watched(lately))?);
         }
         session.between(rests, |time| {
             match &mut screen {

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use ipcost_features::watch::{CHOSEN, Conversation, Watched, page, rows};
+use ipcost_features::watch::{CHOSEN, Conversation, Watched, page, rows, slow_page};
 use ipcost_sys::keys::Keys;
 
 use crate::args::{RecordFiles, WatchArgs};
@@ -35,6 +35,8 @@ pub enum Pressed {
 pub struct Screen {
     keys: Keys,
     details: bool,
+    /// Whether slow requests are shown, and not the table.
+    slow: bool,
     selected: usize,
     shown: Option<Watched>,
 }
@@ -47,7 +49,7 @@ impl Screen {
             && RecordFiles::without_pictures(&args.files).all().next().is_none();
         let keys = is_shown.then(Keys::listen).flatten()?;
         draw("\x1b[?1049h\x1b[?25l");
-        Some(Self { keys, details: args.details, selected: 0, shown: None })
+        Some(Self { keys, details: args.details, slow: args.slow.is_some(), selected: 0, shown: None })
     }
 
     /// Shows what was seen in place of what it showed last.
@@ -62,6 +64,10 @@ impl Screen {
 
     fn draw_again(&self) {
         let Some(watched) = &self.shown else { return };
+        if self.slow {
+            let text = slow_page(watched, None).terminal(self.details, room());
+            return self.text(&text, "q ends");
+        }
         let text = page(watched, self.details, Some(self.selected)).terminal(self.details, room());
         self.text(&text, "q ends; arrows choose a row ▸: s says why requests are slow, w measures what another transport would save");
     }
@@ -95,6 +101,7 @@ impl Screen {
         };
         match key {
             b'q' | b'Q' | END_OF_INPUT => Pressed::End,
+            _ if self.slow => Pressed::Nothing,
             b'w' | b'W' => Pressed::WhatIf,
             b's' | b'S' => Pressed::Slow,
             b'j' => self.select(self.selected + 1),

@@ -9,7 +9,7 @@ mod timeline;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-use ipcost_model::escaped;
+use ipcost_model::{LaneState, escaped};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::observed::{
     AwayReason, CalledOn, Followed, RequestTally, SampleError, SlowRequest, ThreadState,
@@ -483,19 +483,19 @@ fn lanes(slow: &SlowRequest, known: &Surroundings) -> Vec<RequestLane> {
         let us = |ns: u64| ns.saturating_sub(slow.sent_ns) as f64 / 1e3;
         let span = |stretch: timeline::Stretch| {
             let (state, call, other, processor) = match stretch.doing {
-                Doing::Runs { call, .. } => (SpanState::Runs, call, None, None),
+                Doing::Runs { call, .. } => (LaneState::Runs, call, None, None),
                 Doing::Ready { processor, before } => {
                     let other = before.map(|(thread, ..)| match thread {
                         0 => "nothing".to_owned(),
                         thread => known.name(thread),
                     });
-                    (SpanState::Ready, None, other, processor)
+                    (LaneState::Ready, None, other, processor)
                 }
                 Doing::Waits { call, waker, .. } => {
-                    (SpanState::Waits, call, waker.filter(|it| *it != 0).map(|it| known.name(it)), None)
+                    (LaneState::Waits, call, waker.filter(|it| *it != 0).map(|it| known.name(it)), None)
                 }
-                Doing::Stopped => (SpanState::Stopped, None, None, None),
-                Doing::Unknown => (SpanState::Unknown, None, None, None),
+                Doing::Stopped => (LaneState::Stopped, None, None, None),
+                Doing::Unknown => (LaneState::Unknown, None, None, None),
             };
             let (from_us, to_us) = (us(stretch.from_ns), us(stretch.to_ns));
             RequestSpan { from_us, to_us, state, call: call.map(call_name), other, processor }

@@ -8,9 +8,7 @@ use ipcost_report::picture::{LANES_READING, draw_lanes, plain_lanes};
 
 use super::super::page::{name, over};
 use super::super::{Conversation, Watched};
-use super::{
-    RequestLane, RequestSpan, SlowConversation, SlowRecord, SlowRequestRecord, SpanState, WaitCause,
-};
+use super::{RequestLane, RequestSpan, SlowConversation, SlowRecord, SlowRequestRecord, WaitCause};
 
 /// So many conversations with slow requests are told of, and so many requests of each are drawn.
 const MOST_TOLD: usize = 5;
@@ -228,27 +226,20 @@ fn lane(lane: &RequestLane) -> Lane {
 }
 
 fn span(span: &RequestSpan) -> LaneSpan {
-    let state = match span.state {
-        SpanState::Runs => LaneState::Runs,
-        SpanState::Ready => LaneState::Ready,
-        SpanState::Waits => LaneState::Waits,
-        SpanState::Stopped => LaneState::Stopped,
-        SpanState::Unknown => LaneState::Unknown,
-    };
     let call = span.call.clone().unwrap_or_default();
     let other = span.other.clone().unwrap_or_default();
     let within = if call.is_empty() { String::new() } else { format!(" in {call}") };
     let who = match span.state {
         _ if other.is_empty() => String::new(),
-        SpanState::Ready => format!(", {other} ran there"),
+        LaneState::Ready => format!(", {other} ran there"),
         _ => format!(", woken by {other}"),
     };
     let lasts = time((span.to_us - span.from_us) * 1e3);
     LaneSpan {
         from_us: span.from_us,
         to_us: span.to_us,
-        state,
-        title: format!("{}{within}{who}: {lasts}", state.words()),
-        name: if span.state == SpanState::Ready { other } else { call },
+        state: span.state,
+        title: format!("{}{within}{who}: {lasts}", span.state.shown()),
+        name: if span.state == LaneState::Ready { other } else { call },
     }
 }

@@ -1,6 +1,6 @@
 //! What was seen of slow requests.
 
-use ipcost_model::named;
+use ipcost_model::{LaneState, named};
 use serde::{Deserialize, Serialize};
 
 use super::super::{Party, WatchedTransport};
@@ -120,7 +120,7 @@ pub struct RequestSpan {
     /// Microseconds after the request was sent.
     pub from_us: f64,
     pub to_us: f64,
-    pub state: SpanState,
+    pub state: LaneState,
     /// The call that it was in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
@@ -129,22 +129,6 @@ pub struct RequestSpan {
     pub other: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<u32>,
-}
-
-named! {
-    /// What a thread did.
-    SpanState, "state of a thread" {
-        /// It ran.
-        Runs = "runs",
-        /// It could run, and did not.
-        Ready = "ready",
-        /// It waited.
-        Waits = "waits",
-        /// It was stopped.
-        Stopped = "stopped",
-        /// That is not known any more.
-        Unknown = "unknown",
-    }
 }
 
 /// What a process waited for, as shares of the time that it was looked at.
