@@ -40,8 +40,8 @@ pub struct WatchObserver {
     /// Whether connections are seen that open and close between two observations.
     sees_closing: bool,
     attached: Option<AttachedTrace>,
-    /// Whether calls are sampled, where this user may.
-    samples: bool,
+    /// Whether calls are counted and sampled, where this user may.
+    sees_calls: bool,
     /// Whether the next observation is the first one, or the first since a pause.
     is_baseline: bool,
     /// The time that it did not pause, and the processor time of this program in it.
@@ -73,9 +73,9 @@ struct AttachedTrace {
 }
 
 impl AttachedTrace {
-    fn attach(samples: bool) -> Self {
-        let counter = CallCounter::open().ok();
-        let sampling = match samples {
+    fn attach(sees_calls: bool) -> Self {
+        let counter = sees_calls.then(|| CallCounter::open().ok()).flatten();
+        let sampling = match sees_calls {
             true => Sampling::start(counter.is_some()).map_err(WatchError::from),
             false => Err(WatchError::FollowedInstead),
         };
@@ -84,8 +84,8 @@ impl AttachedTrace {
 }
 
 impl WatchObserver {
-    /// Opens what is looked through, and attaches what counts, and samples if that is wanted.
-    pub fn open(samples: bool) -> Result<Self, WatchError> {
+    /// Opens what is looked through, and attaches what counts and samples calls if that is wanted.
+    pub fn open(sees_calls: bool) -> Result<Self, WatchError> {
         let sockets = Sockets::open().map_err(WatchError::NoSockets)?;
         let closing: BTreeMap<u64, Closing> =
             Closing::listen().ok().map(|closing| (0, closing)).into_iter().collect();
@@ -95,8 +95,8 @@ impl WatchObserver {
             closing,
             closed_networks: BTreeSet::new(),
             own_network: own_network(),
-            attached: Some(AttachedTrace::attach(samples)),
-            samples,
+            attached: Some(AttachedTrace::attach(sees_calls)),
+            sees_calls,
             is_baseline: true,
             observed: Duration::ZERO,
             own_ns: 0,
@@ -117,7 +117,7 @@ impl WatchObserver {
 
     /// Attaches it again; what went on meanwhile is not told.
     pub fn resume(&mut self) {
-        self.attached = Some(AttachedTrace::attach(self.samples));
+        self.attached = Some(AttachedTrace::attach(self.sees_calls));
         self.closing.extend(Closing::listen().ok().map(|closing| (0, closing)));
         self.is_baseline = true;
         (self.since, self.last) = ((Instant::now(), own_ns()), Instant::now());
@@ -140,7 +140,8 @@ impl WatchObserver {
 
     /// Why no calls are sampled, if none are.
     pub fn why_no_samples(&self) -> Option<&WatchError> {
-        self.attached.as_ref()?.sampling.as_ref().err()
+        // Where requests are followed, no one has asked for them.
+        self.attached.as_ref().filter(|_| self.sees_calls)?.sampling.as_ref().err()
     }
 
     /// The processor time that observing took so far, as a share of one processor.

@@ -8,8 +8,10 @@ use super::moving_calls::Countable;
 pub const SOCKET: u32 = 1;
 /// The kind of a pipe.
 pub const PIPE: u32 = 2;
-/// Where on the stack something is put that was read from the kernel: 8 bytes that every program leaves for that.
-pub const READ_AT: i16 = -8;
+/// So many bytes every program leaves on the stack for what is read from the kernel.
+const READ_BYTES: i16 = 80;
+/// Where they are.
+pub const READ_AT: i16 = -READ_BYTES;
 
 /// Where registers of user space are as the kernel saves them (`struct pt_regs`), bytes.
 pub struct Saved {
@@ -143,8 +145,11 @@ pub fn name_file(program: &mut Writer, offsets: &TracepointOffsets, other: Label
     follow(program, 0); // the file
     program.jump_if(R0, When::Is, 0, lost); // closed meanwhile
     follow(program, offsets.inode); // its inode
+    // Its number is soon after its mode: one reading of both takes less than two.
+    let both = offsets.number - offsets.mode + 8;
+    let is_near = (8..=READ_BYTES).contains(&both);
     program.copy(R6, R0);
-    read(program, offsets.mode, 2);
+    read(program, offsets.mode, if is_near { both.into() } else { 2 });
     program.load(LoadSize::Half, R9, STACK, READ_AT);
     program.and(R9, KIND);
     program.jump_if(R9, When::Is, libc::S_IFSOCK as i32, socket);
@@ -154,8 +159,13 @@ pub fn name_file(program: &mut Writer, offsets: &TracepointOffsets, other: Label
     program.place(socket);
     program.set(R9, SOCKET as i32);
     program.place(named);
-    program.copy(R0, R6);
-    follow(program, offsets.number);
+    match is_near {
+        true => program.load(LoadSize::Double, R0, STACK, READ_AT + both - 8),
+        false => {
+            program.copy(R0, R6);
+            follow(program, offsets.number);
+        }
+    }
 }
 
 /// Reads so many bytes of the kernel to the stack, at an offset from register 0.
