@@ -69,7 +69,7 @@ impl Screen {
             return self.text(&text, "q ends");
         }
         let text = page(watched, self.details, Some(self.selected)).terminal(self.details, room());
-        self.text(&text, "q ends; arrows choose a row ▸: s says why requests are slow, w measures what another transport would save");
+        self.text(&text, "q ends; arrows choose a row: s why it is slow, w what another would save");
     }
 
     /// Shows a text and a line below it; of a longer text, the part with the row that is chosen.

@@ -808,24 +808,27 @@ fn on_a_terminal_it_is_redrawn_until_q() {
 }
 
 /// A watch of a port in a terminal, which ends with its test.
-struct Terminal(Ended);
+pub struct Terminal(Ended);
 
 impl Terminal {
     fn of(port: &str) -> Self {
-        let watch =
-            format!("stty cols 110 rows 40; exec {} watch --port {port}", env!("CARGO_BIN_EXE_ipcost"));
+        Self::watching(&format!("--port {port}"))
+    }
+
+    pub fn watching(words: &str) -> Self {
+        let watch = format!("stty cols 110 rows 40; exec {} watch {words}", env!("CARGO_BIN_EXE_ipcost"));
         let mut command = Command::new("script");
         command.args(["-qec", &watch, "/dev/null"]);
         Self(Ended(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()))
     }
 
-    fn press(&mut self, keys: &[u8]) {
+    pub fn press(&mut self, keys: &[u8]) {
         let stdin = self.0.0.stdin.as_mut().unwrap();
         stdin.write_all(keys).and_then(|()| stdin.flush()).unwrap();
     }
 
     /// Reads what it shows until it shows that.
-    fn until(&mut self, shown: &str) -> String {
+    pub fn until(&mut self, shown: &str) -> String {
         let (mut said, mut bytes) = (Vec::new(), [0; 1024]);
         loop {
             // What is read may end within a letter.
@@ -840,7 +843,7 @@ impl Terminal {
     }
 
     /// Reads the rest of what it shows.
-    fn rest(mut self) -> String {
+    pub fn rest(mut self) -> String {
         let mut said = Vec::new();
         self.0.0.stdout.as_mut().unwrap().read_to_end(&mut said).unwrap();
         String::from_utf8_lossy(&said).into_owned()

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::private_server::Server;
 use crate::common::{Place, argument, assert_refused, missing, text, wait};
-use crate::watch::Ended;
+use crate::watch::{Ended, Terminal};
 
 /// A planted pair that ends with its test, and what it started.
 struct Planted {
@@ -352,6 +352,58 @@ while True: c.sendall(b'x'); c.recv(100); time.sleep(5e-4)";
     let took_ms = first_cause(conversation(&slow, "python3", "slow"), "request-computing", "computed");
     assert!((4.0..6.0).contains(&took_ms), "{took_ms}");
     drop((server, client));
+}
+
+#[test]
+fn requests_over_two_pipes_are_followed() {
+    let place = Place::new();
+    const PAIR: &str = "import subprocess, sys, time
+SERVER = \"\"\"import os, time
+for count in range(1, 1 << 30):
+    data = os.read(0, 100)
+    if not data: break
+    if count % 200 == 0: time.sleep(5e-3)
+    os.write(1, data)\"\"\"
+server = subprocess.Popen([sys.executable, '-c', SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+while True: server.stdin.write(b'x'); server.stdout.read(1); time.sleep(5e-4)";
+    let pair = client(&place, "pipes.py", PAIR, &[]);
+    let pid = pair.0.id().to_string();
+    place.wait_until("its server runs", || {
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        children.is_ok_and(|children| !children.is_empty())
+    });
+    let Some(slow) = slow(&place, &["--slow", "4ms", "--pid", &pid, "--for", "3s"]) else { return };
+    let of_pair = conversation(&slow, "python3", "python3");
+    assert_eq!((of_pair["medium"].as_str(), of_pair["client"]["pid"].to_string()), (Some("pipe"), pid));
+    assert!(of_pair["requests"].as_u64().unwrap() > 300 && of_pair["overlapping"] == 0, "{of_pair:#}");
+    let causes = of_pair["causes"].as_array().unwrap();
+    let sleeps = causes.iter().any(|it| it["found"].as_str().unwrap().contains("was in clock_nanosleep"));
+    assert!(sleeps, "{of_pair:#}");
+}
+
+#[test]
+fn slow_requests_of_a_row_are_shown_on_a_terminal() {
+    let place = Place::new();
+    let Some(planted) = Planted::start(&place, "sleeping", "tcp") else { return };
+    let port = planted.at.rsplit_once('.').unwrap().1;
+    let mut terminal = Terminal::watching(&format!("--port {port}"));
+    terminal.until("python3");
+    terminal.press(b"s");
+    let shown = terminal.until("any key goes back");
+    if shown.contains("cannot be followed") {
+        return missing("bpf", "requests cannot be followed");
+    }
+    // The slowest hundredth is known once enough of them are.
+    terminal.until("was in clock_nanosleep");
+    terminal.press(b"x");
+    terminal.until("arrows choose a row");
+    terminal.press(b"q");
+    terminal.rest();
+    let mut terminal = Terminal::watching(&format!("--slow 1ms --port {port}"));
+    terminal.until("request-blocked");
+    terminal.press(b"q");
+    let after = terminal.rest();
+    assert!(after.contains("request-blocked"), "{after}");
 }
 
 #[test]
