@@ -1,7 +1,7 @@
 //! What peers have in common that talk through a library in which one side calls and the other replies, each in a runtime of
 //! one thread.
 
-mod telling;
+mod reply_watch;
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
-use telling::{Telling, Told};
+use reply_watch::{ReplyState, WatchedStream};
 
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
 
@@ -40,7 +40,7 @@ pub trait Protocol: Send + 'static {
 #[derive(Clone)]
 pub struct Desk {
     requests: mpsc::Sender<Request>,
-    told: Arc<Told>,
+    reply_state: Arc<ReplyState>,
 }
 
 struct Request {
@@ -58,7 +58,7 @@ impl Desk {
 
     /// The library has the whole reply: it has left once the library has written what it holds.
     pub fn replied(&self) {
-        self.told.replied();
+        self.reply_state.replied();
     }
 }
 
@@ -84,7 +84,7 @@ struct Serving {
     requests: mpsc::Receiver<Request>,
     /// The request that waits for its reply.
     open: Option<oneshot::Sender<Bytes>>,
-    told: Arc<Told>,
+    reply_state: Arc<ReplyState>,
 }
 
 fn runtime() -> io::Result<Runtime> {
@@ -133,10 +133,10 @@ impl<P: Protocol> Endpoint for Rpc<P> {
 /// Serves a connection in a task of the runtime.
 fn serve<P: Protocol>(stream: impl Stream) -> Serving {
     let (to, requests) = mpsc::channel(1);
-    let told = Arc::new(Told::default());
-    let desk = Desk { requests: to, told: Arc::clone(&told) };
-    tokio::spawn(P::serve(Telling::new(stream, Arc::clone(&told)), desk));
-    Serving { requests, open: None, told }
+    let reply_state = Arc::new(ReplyState::default());
+    let desk = Desk { requests: to, reply_state: Arc::clone(&reply_state) };
+    tokio::spawn(P::serve(WatchedStream::new(stream, Arc::clone(&reply_state)), desk));
+    Serving { requests, open: None, reply_state }
 }
 
 impl<P: Protocol> Rpc<P> {
@@ -173,7 +173,7 @@ impl<P: Protocol> Channel for Rpc<P> {
         }
         let (runtime, serving) = self.serving()?.ok_or_else(ended)?;
         let open = serving.open.take().ok_or_else(|| io::Error::other("a reply without a request"))?;
-        let is_there = open.send(content).is_ok() && runtime.block_on(serving.told.has_left());
+        let is_there = open.send(content).is_ok() && runtime.block_on(serving.reply_state.has_left());
         if is_there { Ok(bytes.len()) } else { Err(ended()) }
     }
 

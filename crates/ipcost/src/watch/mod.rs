@@ -28,7 +28,7 @@ use crate::record_outputs;
 
 /// How long is looked where no one says, and no one can end it.
 const USUAL: Duration = Duration::from_secs(5);
-/// How often slow requests of a row are shown anew.
+/// How often slow requests of a row are shown again.
 const LOOK: Duration = Duration::from_secs(1);
 /// What a table that is redrawn tells of.
 const LATELY: Duration = Duration::from_secs(3);
@@ -223,7 +223,7 @@ fn what_if_of_row(screen: &mut Screen, interrupt: &Interrupt) -> Option<WhatIfRe
     record.ok()
 }
 
-/// Shows why requests of the row that is chosen are slow, anew each second, until a key is pressed. Requests are followed from now on.
+/// Shows why requests of the row that is chosen are slow, renewed each second, until a key is pressed. Requests are followed from now on.
 fn slow_of_row(
     args: &WatchArgs,
     session: &mut WatchSession,

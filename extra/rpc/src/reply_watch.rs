@@ -1,4 +1,4 @@
-//! A stream that tells when a reply has left.
+//! A stream of which it is known when a reply has left.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,14 +10,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 
 #[derive(Default)]
-pub struct Told {
+pub struct ReplyState {
     news: Notify,
     /// Whether the library has the whole reply, and it has not left yet.
     has_reply: AtomicBool,
     has_ended: AtomicBool,
 }
 
-impl Told {
+impl ReplyState {
     /// Waits until the reply has left, or the connection has ended; whether it is still there.
     pub async fn has_left(&self) -> bool {
         self.news.notified().await;
@@ -30,28 +30,28 @@ impl Told {
     }
 }
 
-pub struct Telling<S> {
+pub struct WatchedStream<S> {
     stream: S,
-    told: Arc<Told>,
+    reply_state: Arc<ReplyState>,
     /// Whether anything was written since the last flush.
     is_written: bool,
 }
 
-impl<S> Telling<S> {
-    pub fn new(stream: S, told: Arc<Told>) -> Self {
-        Self { stream, told, is_written: false }
+impl<S> WatchedStream<S> {
+    pub fn new(stream: S, reply_state: Arc<ReplyState>) -> Self {
+        Self { stream, reply_state, is_written: false }
     }
 }
 
 /// The library lets go of a connection that has ended.
-impl<S> Drop for Telling<S> {
+impl<S> Drop for WatchedStream<S> {
     fn drop(&mut self) {
-        self.told.has_ended.store(true, Ordering::Relaxed);
-        self.told.news.notify_one();
+        self.reply_state.has_ended.store(true, Ordering::Relaxed);
+        self.reply_state.news.notify_one();
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Telling<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WatchedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -61,7 +61,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Telling<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Telling<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -87,8 +87,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Telling<S> {
     /// Libraries flush once their own buffer is empty.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let is_written = std::mem::take(&mut self.is_written);
-        if is_written && self.told.has_reply.swap(false, Ordering::Relaxed) {
-            self.told.news.notify_one();
+        if is_written && self.reply_state.has_reply.swap(false, Ordering::Relaxed) {
+            self.reply_state.news.notify_one();
         }
         Pin::new(&mut self.stream).poll_flush(context)
     }
