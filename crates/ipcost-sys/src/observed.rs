@@ -312,12 +312,12 @@ pub struct CountedCalls {
 }
 
 /// A connection whose requests are followed: what calls of its ends are on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Followed {
     /// The conversation that it belongs to, by a number below `MOST_CONVERSATIONS`.
     pub conversation: u32,
-    /// The client's process and the server's.
-    pub processes: [u32; 2],
+    /// The processes that have either end.
+    pub processes: Vec<u32>,
     /// What the client writes to, and reads from.
     pub client_out: CalledOn,
     pub client_in: CalledOn,
@@ -370,7 +370,7 @@ pub struct SlowRequest {
     pub sent_ns: u64,
     /// When the server had read of it.
     pub read_ns: u64,
-    /// When it began to send the reply.
+    /// When it began to send the last of the reply so far.
     pub replied_ns: u64,
     /// When the client had read of that.
     pub returned_ns: u64,

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use flate2::read::MultiGzDecoder;
 use ipcost_features::answer::AnsweredRun;
 use ipcost_features::answers::answered_as;
 use ipcost_features::replicate::ReplicationRecord;
-use ipcost_features::watch::{WATCH_SCHEMA, Watched};
+use ipcost_features::watch::{SlowRecord, WATCH_SCHEMA, Watched};
 use ipcost_model::{Document, MAX_DOCUMENT_BYTES, escaped, read_document, read_documents, read_record};
 use ipcost_sys::found_file;
 use serde_json::Value;
@@ -89,7 +89,13 @@ fn read_watched(bytes: &[u8]) -> Option<anyhow::Result<Watched>> {
     begin.contains(&format!("\"{WATCH_SCHEMA}\"")).then(|| {
         let mut value: Value = read_record(bytes)?;
         plain(&mut value);
-        Ok(serde_json::from_value(value)?)
+        let watched: Watched = serde_json::from_value(value)?;
+        let fits = watched.slow.as_ref().is_none_or(SlowRecord::is_consistent);
+        ensure!(
+            fits,
+            "a record of what was watched that contradicts itself: its slow requests do not fit together"
+        );
+        Ok(watched)
     })
 }
 

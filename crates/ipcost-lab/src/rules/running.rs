@@ -21,7 +21,7 @@ rules! {
     DATAGRAM_QUEUE = "datagram-queue", "datagrams for which the receiver has no room",
         "Over UDP they are lost, and over a Unix socket the sender waits.",
         "one that is dropped, or a tenth of the time waited", [Watch], "Planted in a test of `watch`; https://man7.org/linux/man-pages/man7/unix.7.html";
-    REQUEST_QUEUED = "request-queued", "slow requests whose server was busy with another one",
+    REQUEST_QUEUED = "request-queued", "slow requests whose server or client was busy with something else",
         "A server that serves one request after the other makes all wait for the slowest.",
         "half of what a slow request took beyond the usual", [Watch], "Planted in tests of `watch --slow`";
     REQUEST_READY = "request-ready", "slow requests of which a thread could run and another one did",

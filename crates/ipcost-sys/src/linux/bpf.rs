@@ -8,6 +8,7 @@ const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP: libc::c_int = 1;
 const MAP_UPDATE: libc::c_int = 2;
 const MAP_DELETE: libc::c_int = 3;
+const MAP_NEXT_KEY: libc::c_int = 4;
 const PROGRAM_LOAD: libc::c_int = 5;
 const OBJECT_INFO: libc::c_int = 15;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
@@ -17,7 +18,6 @@ const HASH: u32 = 1;
 const ARRAY: u32 = 2;
 const RINGS: u32 = 4;
 const ARRAY_OF_PROCESSOR: u32 = 6;
-const RECENT: u32 = 9;
 const TRACING: u32 = 26;
 const AT_TRACEPOINT: u32 = 23;
 /// Room for the verifier's words, bytes.
@@ -117,11 +117,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Self::create(HASH, entries)
     }
 
-    /// Makes a hash map that forgets what was not used for longest, for want of room.
-    pub fn recent(entries: u32) -> io::Result<Self> {
-        Self::create(RECENT, entries)
-    }
-
     /// Makes an array, with numbers as keys. Its values are 0.
     pub fn array(entries: u32) -> io::Result<Self> {
         Self::create(ARRAY, entries)
@@ -170,6 +165,22 @@ impl<K: Plain, V: Plain> Map<K, V> {
         let mut request = OfElement { map: self.number(), key: address(key), ..OfElement::default() };
         // SAFETY: the kernel reads a key, as long as its type. It fails only for a key that is not there.
         let _ = unsafe { call(MAP_DELETE, &mut request) };
+    }
+
+    /// The keys alone, where values are long; some may be missing while others are added or removed.
+    pub fn keys(&self, most: usize) -> Vec<K> {
+        let mut found: Vec<K> = Vec::new();
+        while found.len() < most {
+            let mut next = K::default();
+            let (key, value) = (found.last().map_or(0, address), (&raw mut next) as u64);
+            let mut request = OfElement { map: self.number(), key, value, ..OfElement::default() };
+            // SAFETY: the kernel reads a key, if there is one, and writes a key, each as long as its type.
+            if unsafe { call(MAP_NEXT_KEY, &mut request) }.is_err() {
+                break;
+            }
+            found.push(next);
+        }
+        found
     }
 
     /// Hands over all keys with their values, each once, many with a call (Linux 5.6).

@@ -71,10 +71,18 @@ const NAME_BYTES: i32 = 16;
 const SENT_AT: i16 = 0;
 const READ_AT_NS: i16 = 8;
 const REPLIED_AT: i16 = 16;
-const READER_AT: i16 = 24;
-const REPLIER_AT: i16 = 28;
-const OVERLAPS_AT: i16 = 32;
-const CONVERSATION_AT: i16 = 36;
+const RETURNED_AT: i16 = 24;
+const READER_AT: i16 = 32;
+const REPLIER_AT: i16 = 36;
+const OVERLAPS_AT: i16 = 40;
+const CONVERSATION_AT: i16 = 44;
+/// How often more of the reply was sent after the client had read of it.
+const PIECES_AT: i16 = 48;
+/// Whether it was handed over.
+const HANDED_AT: i16 = 52;
+/// What comes so much later is no piece of a reply, but sent unasked; and so are more pieces than that, if they take as long.
+const LATE_NS: i32 = 1_000_000_000;
+const MOST_PIECES: i32 = 16;
 
 // A conversation's tally.
 const LIMIT_AT: i16 = 0;
@@ -167,7 +175,7 @@ pub fn at_enter(maps: &Maps, calls: &[Countable], offsets: &TracepointOffsets) -
     p.load(Word, R1, STACK, NUMBER_AT);
     p.jump_if(R1, When::Is, stage::REPLIED as i32, replies);
     p.jump_if(R1, When::IsNot, stage::SENT as i32, end);
-    sent(p, end);
+    sent(p, maps, end);
     p.place(replies);
     replied(p, end);
     finish(program, end)
@@ -219,7 +227,7 @@ pub fn at_exit(maps: &Maps, calls: &[Countable], offsets: &TracepointOffsets) ->
     p.jump_if(R1, When::IsNot, stage::READ as i32, end);
     read(p, end);
     p.place(returned);
-    tally(p, maps, end);
+    came_back(p, maps, end);
     hand_over(p, maps, end);
     finish(program, end)
 }
@@ -397,20 +405,27 @@ fn register(p: &mut Writer, maps: &Maps, end: Label) {
 }
 
 /// A request is sent, the first of it or more; register 6 has the connection, 7 the time.
-fn sent(p: &mut Writer, end: Label) {
-    let more = p.label();
+fn sent(p: &mut Writer, maps: &Maps, end: Label) {
+    let (first, done, unanswered) = (p.label(), p.label(), p.label());
     p.load(Double, R1, R6, SENT_AT);
-    p.jump_if(R1, When::IsNot, 0, more);
+    p.jump_if(R1, When::Is, 0, first);
+    p.load(Double, R2, R6, RETURNED_AT);
+    p.jump_if(R2, When::Is, 0, unanswered);
+    p.load(Double, R3, R6, REPLIED_AT);
+    p.jump_if_register(R2, When::AtLeast, R3, done);
+    p.store_number(Word, R6, OVERLAPS_AT, 1); // there is more that it has not read
+    p.place(done);
+    count(p, maps, first);
+    p.place(first);
+    p.load(Double, R7, STACK, NOW_AT);
     p.store(Double, R6, SENT_AT, R7);
-    p.store_number(Double, R6, READ_AT_NS, 0);
-    p.store_number(Double, R6, REPLIED_AT, 0);
-    p.store_number(Double, R6, READER_AT, 0); // and the replier
+    for at in [READ_AT_NS, REPLIED_AT, RETURNED_AT, READER_AT, PIECES_AT] {
+        p.store_number(Double, R6, at, 0); // what is beside the last two, too
+    }
     p.store_number(Word, R6, OVERLAPS_AT, 0);
+    // More of it, in pieces, unless replies show that it is another one.
+    p.place(unanswered);
     p.jump(end);
-    p.place(more);
-    p.load(Double, R1, R6, READ_AT_NS);
-    p.jump_if(R1, When::Is, 0, end); // it goes on
-    overlaps(p, end);
 }
 
 /// The server reads.
@@ -427,18 +442,36 @@ fn read(p: &mut Writer, end: Label) {
 
 /// The server replies.
 fn replied(p: &mut Writer, end: Label) {
-    let unread = p.label();
+    let (unread, first, is_piece) = (p.label(), p.label(), p.label());
     p.load(Double, R1, R6, SENT_AT);
     p.jump_if(R1, When::Is, 0, end);
-    p.load(Double, R1, R6, REPLIED_AT);
-    p.jump_if(R1, When::IsNot, 0, end); // it goes on
-    p.load(Double, R1, R6, READ_AT_NS);
-    p.jump_if(R1, When::Is, 0, unread);
+    p.load(Double, R2, R6, READ_AT_NS);
+    p.jump_if(R2, When::Is, 0, unread);
+    p.load(Double, R2, R6, RETURNED_AT);
+    p.load(Double, R3, R6, REPLIED_AT);
     p.store(Double, R6, REPLIED_AT, R7);
-    p.load(Word, R1, STACK, WHO_AT);
-    p.store(Word, R6, REPLIER_AT, R1);
+    p.load(Word, R4, STACK, WHO_AT);
+    p.store(Word, R6, REPLIER_AT, R4);
+    p.jump_if(R2, When::Is, 0, first);
+    // How long nothing was under way, if the client had read all.
+    p.copy(R4, R7);
+    p.subtract_register(R4, R2);
+    p.jump_if_register(R3, When::AtLeast, R2, is_piece);
+    p.jump_if(R4, When::AtLeast, LATE_NS, unread);
+    p.place(is_piece);
+    p.load(Word, R2, R6, PIECES_AT);
+    p.add(R2, 1);
+    p.store(Word, R6, PIECES_AT, R2);
+    p.copy(R4, R7);
+    p.subtract_register(R4, R1);
+    let is_short = p.label();
+    p.jump_if(R4, When::AtLeast, LATE_NS, is_short);
+    p.place(first);
     p.jump(end);
-    p.place(unread); // a reply to an earlier one
+    p.place(is_short);
+    p.jump_if(R2, When::AtLeast, MOST_PIECES, unread);
+    p.jump(end);
+    p.place(unread); // a reply to an earlier one, or to none
     overlaps(p, end);
 }
 
@@ -447,27 +480,44 @@ fn overlaps(p: &mut Writer, end: Label) {
     p.jump(end);
 }
 
-/// The client has the reply: goes on if that took too long, with the time that it took in register 7 and the tally in 9.
-fn tally(p: &mut Writer, maps: &Maps, end: Label) {
-    let (whole, counts, is_no_oldest, is_no_slowest) = (p.label(), p.label(), p.label(), p.label());
+/// The client has read of the reply: goes on if it took too long by now, and that is new.
+fn came_back(p: &mut Writer, maps: &Maps, end: Label) {
+    let is_reply = p.label();
     p.load(Double, R1, R6, SENT_AT);
-    p.jump_if(R1, When::Is, 0, end); // the rest of it
+    p.jump_if(R1, When::Is, 0, end);
     p.load(Double, R2, R6, REPLIED_AT);
-    p.jump_if(R2, When::IsNot, 0, whole);
+    p.jump_if(R2, When::IsNot, 0, is_reply);
     overlaps(p, end); // what comes was sent before it
-    p.place(whole);
+    p.place(is_reply);
+    p.store(Double, R6, RETURNED_AT, R7);
     p.subtract_register(R7, R1);
+    for at in [OVERLAPS_AT, HANDED_AT] {
+        p.load(Word, R1, R6, at);
+        p.jump_if(R1, When::IsNot, 0, end);
+    }
+    find_tally(p, maps, end);
+    p.load(Double, R1, R9, LIMIT_AT);
+    p.jump_if_register(R1, When::AtLeast, R7, end);
+    p.store_number(Word, R6, HANDED_AT, 1);
+}
+
+/// Sets register 9 to the tally of the connection's conversation.
+fn find_tally(p: &mut Writer, maps: &Maps, end: Label) {
     p.load(Word, R1, R6, CONVERSATION_AT);
     p.store(Word, STACK, KEY_AT, R1);
     look_up(p, maps.tallies, KEY_AT);
     p.jump_if(R0, When::Is, 0, end); // never; the verifier wants it
     p.copy(R9, R0);
+}
+
+/// Counts the connection's last request, which has its reply.
+fn count(p: &mut Writer, maps: &Maps, end: Label) {
+    let (counts, is_no_oldest, is_no_slowest) = (p.label(), p.label(), p.label());
+    find_tally(p, maps, end);
+    p.load(Double, R3, R6, SENT_AT);
     // How long it was not read.
     p.load(Double, R1, R6, READ_AT_NS);
-    p.load(Double, R2, R6, SENT_AT);
-    p.store(Double, STACK, RESULT_AT, R2);
-    p.store_number(Double, R6, SENT_AT, 0);
-    p.subtract_register(R1, R2);
+    p.subtract_register(R1, R3);
     p.load(Double, R2, R9, OLDEST_UNREAD_AT);
     p.jump_if_register(R2, When::AtLeast, R1, is_no_oldest);
     p.store(Double, R9, OLDEST_UNREAD_AT, R1);
@@ -478,6 +528,8 @@ fn tally(p: &mut Writer, maps: &Maps, end: Label) {
     p.jump(end);
     p.place(counts);
     add_one(p, R9, REQUESTS_AT);
+    p.load(Double, R7, R6, RETURNED_AT);
+    p.subtract_register(R7, R3);
     bucket(p);
     p.load(Double, R1, R9, SLOWEST_AT);
     p.jump_if_register(R1, When::AtLeast, R7, is_no_slowest);
@@ -530,9 +582,7 @@ fn hand_over(p: &mut Writer, maps: &Maps, end: Label) {
     p.add(R1, -1);
     p.store(Double, R0, 0, R1);
     add_one(p, R9, KEPT_AT);
-    p.load(Double, R1, STACK, RESULT_AT); // when it was sent
-    p.store(Double, STACK, REQUEST_AT, R1);
-    for (to, from) in [(8, READ_AT_NS), (16, REPLIED_AT)] {
+    for (to, from) in [(0, SENT_AT), (8, READ_AT_NS), (16, REPLIED_AT)] {
         p.load(Double, R1, R6, from);
         p.store(Double, STACK, REQUEST_AT + to, R1);
     }

@@ -1,7 +1,7 @@
 //! Requests between programs that already run, followed in the kernel (`bpf(2)`): how long each took, and where a slow one was.
 //!
-//! A request is what a client sends before the server replies, and a reply ends where the client first reads of it. Moments and calls are
-//! read, never what is moved. Missed are `io_uring`, shared memory and programs of 32 bits.
+//! A request is what a client sends before it reads a reply, and it ends where the client has read the last of that before it sends again.
+//! So it is counted with the next one; if it is slow, it is handed over as soon as it is. Moments and calls are read, never what is moved. Missed are `io_uring`, shared memory and programs of 32 bits.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -22,6 +22,7 @@ use super::request_program::{
     AWAY, BUCKETS, CALL, HEAD_BYTES, LOG_BYTES, MOST_SPANS, Maps, REQUEST_BYTES, SPAN_BYTES, TALLY_BYTES,
     TaskOffsets, at_enter, at_exit, at_switch, at_waking, stage,
 };
+use super::running::threads_of;
 use super::sample_records::{RecordKind, bytes};
 use crate::clock::now_ns;
 use crate::observed::{
@@ -34,7 +35,7 @@ pub const MOST_CONNECTIONS: usize = 4096;
 /// So many conversations have a tally.
 pub const MOST_CONVERSATIONS: usize = 256;
 const MOST_PROCESSES: u32 = 8192;
-/// Threads that have a log: those that did something last.
+/// Threads that have a log.
 const MOST_THREADS: u32 = 1024;
 /// A ring's size, bytes: room for as many slow requests as leave the kernel at once, if all do on one processor.
 const RING_BYTES: usize = 512 << 10;
@@ -58,14 +59,15 @@ struct EndValue {
     stage: u32,
 }
 
-/// A connection's request: when it was sent, read and replied to, by whom.
+/// A connection's request: its moments, by whom, and what else programs note of it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 struct Connection {
-    moments: [u64; 3],
+    moments: [u64; 4],
     threads: [u32; 2],
     overlaps: u32,
     conversation: u32,
+    noted: [u32; 2],
 }
 
 #[repr(C)]
@@ -99,6 +101,7 @@ pub struct RequestTrace {
     ends: Map<EndKey, EndValue>,
     connections: Map<u32, Connection>,
     tallies: Map<u32, Tally>,
+    threads: Map<u32, Log>,
     budget: Map<u32, u64>,
     rings: ProcessorRings,
     programs: Vec<OwnedFd>,
@@ -135,7 +138,7 @@ impl RequestTrace {
                 Map::hash(4 * MOST_CONNECTIONS as u32)?,
                 Map::array(MOST_CONNECTIONS as u32)?,
                 Map::array(MOST_CONVERSATIONS as u32)?,
-                Map::<u32, Log>::recent(MOST_THREADS)?,
+                Map::<u32, Log>::hash(MOST_THREADS)?,
                 Map::<u32, Log>::array(1)?,
                 Map::<u32, u64>::array_of_processor(1)?,
                 Map::array(2)?,
@@ -169,12 +172,7 @@ impl RequestTrace {
             let program = bpf::load(&program.ok_or_else(unknown)?, tracepoint, LICENSE).map_err(refusal)?;
             programs.push(program);
         }
-        let mut kept = vec![
-            threads.into_descriptor(),
-            empty.into_descriptor(),
-            switched.into_descriptor(),
-            outputs.into_descriptor(),
-        ];
+        let mut kept = vec![empty.into_descriptor(), switched.into_descriptor(), outputs.into_descriptor()];
         // Without it, its cost is not told; old kernels lack it.
         kept.extend(bpf::enable_statistics());
         let mut trace = Self {
@@ -182,6 +180,7 @@ impl RequestTrace {
             ends,
             connections,
             tallies,
+            threads,
             budget,
             rings,
             programs,
@@ -238,7 +237,7 @@ impl RequestTrace {
             self.ends.remove(&end);
         }
         self.free.extend(gone);
-        let processes: HashSet<u32> = all.iter().flat_map(|one| one.processes).collect();
+        let processes: HashSet<u32> = all.iter().flat_map(|one| one.processes.iter().copied()).collect();
         for process in self.followed.difference(&processes) {
             self.processes.remove(process);
         }
@@ -246,6 +245,7 @@ impl RequestTrace {
             self.processes.set(process, &1)?;
         }
         self.followed = processes;
+        self.forget_threads();
         let mut left_out = 0;
         for one in all {
             if self.numbers.contains_key(&sends(one)) {
@@ -272,6 +272,16 @@ impl RequestTrace {
             }
         }
         Ok(left_out)
+    }
+
+    /// Makes room for logs of other threads: those that have ended, or whose process is not followed any more, need none.
+    fn forget_threads(&self) {
+        let living: HashSet<u32> = self.followed.iter().flat_map(|process| threads_of(*process)).collect();
+        let logged = self.threads.keys(MOST_THREADS as usize);
+        logged
+            .iter()
+            .filter(|thread| !living.contains(thread))
+            .for_each(|thread| self.threads.remove(thread));
     }
 
     /// From now on, requests of a conversation that take longer than so many nanoseconds are handed over, and all are counted from 0.

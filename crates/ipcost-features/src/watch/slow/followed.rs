@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use ipcost_sys::observed::{CalledOn, TcpState};
+use ipcost_sys::observed::{CalledOn, Held, TcpState};
 
 use super::super::conversation_state::ConversationKey;
 use super::super::leads::{Leads, pipes};
@@ -16,6 +16,8 @@ pub(crate) struct Connection {
     pub key: ConversationKey,
     /// The client's process and the server's.
     pub processes: [ProcId; 2],
+    /// All that have either end: who was forked may use what was inherited.
+    pub holders: Vec<u32>,
     /// What the client writes to and reads from, then the server.
     pub client: [CalledOn; 2],
     pub server: [CalledOn; 2],
@@ -24,6 +26,16 @@ pub(crate) struct Connection {
 /// Those of an observation, over TCP, Unix sockets, and pairs of pipes.
 pub(crate) fn connections(seen: &Observation, leads: &Leads, procs: &ProcTable) -> Vec<Connection> {
     let mut found = Vec::new();
+    let mut holders: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (id, program) in procs.live() {
+        for (_, held) in program.held.iter().flatten() {
+            if let Held::Socket(inode) = held
+                && leads.sockets.contains_key(inode)
+            {
+                holders.entry(*inode).or_default().push(id.pid);
+            }
+        }
+    }
     let mut add = |client: u32, server: u32| {
         let (Some((key, true)), Some((other, false))) =
             (leads.sockets.get(&client), leads.sockets.get(&server))
@@ -34,8 +46,10 @@ pub(crate) fn connections(seen: &Observation, leads: &Leads, procs: &ProcTable) 
             return;
         }
         if let (Some(one), Some(two)) = (key.client.process(), key.server.process()) {
+            let of = |inode: u32| holders.get(&inode).into_iter().flatten().copied();
+            let holders = of(client).chain(of(server)).collect();
             let [client, server] = [client, server].map(|inode| [CalledOn::Socket(inode); 2]);
-            found.push(Connection { key: key.clone(), processes: [one, two], client, server });
+            found.push(Connection { key: key.clone(), processes: [one, two], holders, client, server });
         }
     };
     for socket in &seen.unix {
@@ -85,6 +99,7 @@ fn pairs_of_pipes(procs: &ProcTable) -> Vec<Connection> {
             found.push(Connection {
                 key: key.clone(),
                 processes: [*from, *to],
+                holders: vec![from.pid, to.pid],
                 client: [there, back],
                 server: [back, there],
             });

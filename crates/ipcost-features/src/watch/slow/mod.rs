@@ -56,6 +56,8 @@ struct FollowedConversation {
     /// The slow requests by what they waited for: how many, what they took in all, and some of them, as what was spent and taken.
     causes: BTreeMap<(WaitCause, String), CauseSum>,
     judged: u64,
+    /// The longest of those.
+    longest_ns: u64,
 }
 
 #[derive(Debug, Default)]
@@ -157,7 +159,7 @@ impl SlowWatch {
             self.servers.insert(connection.client[1], connection.server[1]);
             all.push(Followed {
                 conversation: number as u32,
-                processes: [client, server],
+                processes: connection.holders.clone(),
                 client_out: connection.client[0],
                 client_in: connection.client[1],
                 server_in: connection.server[1],
@@ -169,7 +171,9 @@ impl SlowWatch {
                 {
                     let throttled = quota::throttled(pid);
                     self.throttled.extend(throttled.map(|times| (pid, (times, 0))));
-                    self.waits.insert(pid, (state.name(pid), waits, throttled, now_ns()));
+                    let name = state.name(pid);
+                    let name = name.strip_suffix(&format!(" ({pid})")).unwrap_or(&name).to_owned();
+                    self.waits.insert(pid, (name, waits, throttled, now_ns()));
                 }
             }
         }
@@ -203,6 +207,7 @@ impl SlowWatch {
             limit_ns,
             causes,
             judged: 0,
+            longest_ns: 0,
         });
         Some(number)
     }
@@ -276,6 +281,7 @@ impl SlowWatch {
         };
         let followed = &mut self.conversations[number];
         followed.judged += 1;
+        followed.longest_ns = followed.longest_ns.max(took_ns);
         let sum = followed.causes.entry((cause, what)).or_default();
         sum.requests += 1;
         sum.spent_ns += spent_ns;
@@ -304,7 +310,9 @@ impl SlowWatch {
     fn surroundings(&self, slow: &SlowRequest, usual_ns: f64) -> Surroundings {
         let mut threads: HashMap<u32, (u32, String)> = HashMap::new();
         for log in &slow.logs {
-            let name = thread_name(log.process, log.thread).unwrap_or_default();
+            // One that has ended meanwhile was met before.
+            let met = || self.waits.get(&log.process).map(|(name, ..)| name.clone());
+            let name = thread_name(log.process, log.thread).or_else(met).unwrap_or_default();
             threads.insert(log.thread, (log.process, escaped(&name)));
         }
         let aways = slow.logs.iter().flat_map(|log| &log.spans).filter(|span| span.ended_ns >= slow.sent_ns);
@@ -343,8 +351,11 @@ impl SlowWatch {
         let (mut slow, mut judged, mut requests) = (0, 0, 0);
         for (number, followed) in self.conversations.iter().enumerate() {
             let tally = self.trace.as_ref().ok().and_then(|trace| trace.tally(number as u32).ok());
-            let Some(tally) = tally.filter(|tally| tally.requests + tally.overlapping > 0) else { continue };
-            slow += tally.slow;
+            let Some(tally) = tally.filter(|tally| tally.requests + tally.overlapping + followed.judged > 0)
+            else {
+                continue;
+            };
+            slow += tally.slow.max(followed.judged);
             judged += followed.judged;
             requests += tally.requests + tally.overlapping;
             conversations.push((number, followed.told(&tally)));
@@ -429,6 +440,8 @@ impl SlowWatch {
 impl FollowedConversation {
     fn told(&self, tally: &RequestTally) -> SlowConversation {
         let Conversation { client, server, medium, address, .. } = self.conversation.clone();
+        // One that is slow is told before it is counted, which is with the next.
+        let slow = tally.slow.max(self.judged);
         let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
         let mut causes: Vec<SlowCause> =
             self.causes.iter().map(|((cause, what), sum)| sum.told(*cause, what, tally)).collect();
@@ -439,12 +452,12 @@ impl FollowedConversation {
             medium,
             address,
             limit_us: us(self.limit_ns.map(|ns| ns as f64)),
-            requests: tally.requests,
-            slow: tally.slow,
+            requests: tally.requests.max(slow),
+            slow,
             overlapping: tally.overlapping,
             median_us: us(tally.quantile_ns(0.5)),
             p99_us: us(tally.quantile_ns(0.99)),
-            slowest_us: tally.slowest_ns as f64 / 1e3,
+            slowest_us: tally.slowest_ns.max(self.longest_ns) as f64 / 1e3,
             oldest_unread_us: tally.oldest_unread_ns as f64 / 1e3,
             causes,
         }
@@ -470,7 +483,12 @@ fn sentence(cause: WaitCause, what: &str, spent_ns: u64, took_ns: u64, usual_ns:
     use ipcost_report::numbers::time;
     let times = format!("{} of {}", time(spent_ns as f64), time(took_ns as f64));
     match cause {
-        WaitCause::Computing => format!("{what}: {times}, where all usually takes {}", time(usual_ns)),
+        WaitCause::Computing if usual_ns * 2.0 < took_ns as f64 => {
+            format!("{what}: {times}, where all usually takes {}", time(usual_ns))
+        }
+        _ if usual_ns * 2.0 >= took_ns as f64 && cause != WaitCause::Unexplained => {
+            format!("{what}: {times}, as usual")
+        }
         WaitCause::Unexplained => format!("not explained: {times}, {what}"),
         _ => format!("{what}: {times}"),
     }

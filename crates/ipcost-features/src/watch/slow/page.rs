@@ -1,14 +1,18 @@
 //! Slow requests in words and pictures.
 
-use ipcost_model::units::{duration_of, duration_text, percent};
+use ipcost_model::units::{counted, duration_of, duration_text, percent};
 use ipcost_report::lanes::{Lane, LaneSpan, LaneState, Lanes};
 use ipcost_report::numbers::{grouped, time};
-use ipcost_report::page::{Block, Frame, Page, PageFigure, Paragraph, Section, Tone};
+use ipcost_report::page::{
+    Block, Column, FieldValue, Frame, Page, PageFigure, Paragraph, Section, Table, Tone,
+};
 use ipcost_report::picture::{LANES_READING, draw_lanes, plain_lanes};
 
 use super::super::page::{name, over};
-use super::super::{Conversation, Watched};
-use super::{RequestLane, RequestSpan, SlowConversation, SlowRecord, SlowRequestRecord, WaitCause};
+use super::super::{Conversation, Watched, WatchedTransport};
+use super::{
+    RequestLane, RequestSpan, SlowCause, SlowConversation, SlowRecord, SlowRequestRecord, WaitCause,
+};
 
 /// So many conversations with slow requests are told of, and so many requests of each are drawn.
 const MOST_TOLD: usize = 5;
@@ -66,6 +70,11 @@ impl SlowConversation {
         format!("{} → {} over {}", name(&self.client), name(&self.server), over(&conversation))
     }
 
+    /// Whether one of the two is known to have connected to the other.
+    fn is_named(&self) -> bool {
+        !matches!(self.medium, WatchedTransport::Pipe | WatchedTransport::Fifo | WatchedTransport::Socketpair)
+    }
+
     /// The limit in words.
     fn limit(&self) -> String {
         self.limit_us.map_or_else(|| "a limit".to_owned(), |us| time(us * 1e3))
@@ -85,15 +94,26 @@ fn told_of(it: &SlowConversation) -> Vec<Block<'static>> {
         share_text(share),
         time(it.slowest_us * 1e3),
     );
-    let cause = |cause: &super::SlowCause| {
-        let text = format!("{}: {}", grouped(cause.requests), cause.found);
-        match cause.cause {
-            WaitCause::Unexplained => Paragraph::quiet(text),
-            cause => Paragraph::plain(format!("{text} [{cause}]")),
-        }
+    let columns =
+        [Column::number("requests"), Column::text("waited for").folded(), Column::text("rule").dropped(1)];
+    let row = |cause: &SlowCause| {
+        let rule = if cause.cause == WaitCause::Unexplained { "" } else { cause.cause.name() };
+        vec![
+            FieldValue::Count(cause.requests).into(),
+            FieldValue::Text(cause.found.clone()).into(),
+            FieldValue::Text(rule.to_owned()).into(),
+        ]
     };
-    let causes = it.causes.iter().take(MOST_CAUSES).map(cause).collect();
-    let mut found = vec![Paragraph { text, tone: Tone::Strong }.into(), Block::List(causes)];
+    let table = Table::new(&columns).rows(it.causes.iter().take(MOST_CAUSES).map(row));
+    let mut found = vec![Paragraph { text, tone: Tone::Strong }.into(), table.into()];
+    if !it.is_named() {
+        let text = format!(
+            "Who asks is not known over {}: if it is {}, these are the times between its requests.",
+            it.medium,
+            name(&it.server)
+        );
+        found.push(Paragraph::quiet(text).into());
+    }
     let left: u64 = it.causes.iter().skip(MOST_CAUSES).map(|cause| cause.requests).sum();
     if left > 0 {
         found.push(Paragraph::quiet(format!("{} waited for other things.", grouped(left))).into());
@@ -140,13 +160,16 @@ fn none_slow(meant: &[&SlowConversation], slow: &SlowRecord) -> String {
 
 /// Why there is nothing to tell.
 fn nothing(slow: &SlowRecord, watched: &Watched, is_row: bool) -> String {
-    if !slow.shares.is_empty() || watched.unseen.iter().any(|it| it.what.contains("single requests")) {
+    if !slow.shares.is_empty() {
         return "Single requests cannot be followed here; this is what the processes waited for.".to_owned();
+    }
+    if slow.kernel_cpu.is_none() {
+        return "Single requests cannot be followed here.".to_owned();
     }
     match (is_row, watched.conversations.is_empty()) {
         (true, _) => "No requests with replies were seen in this conversation so far.".to_owned(),
         (_, true) => "No conversation fits; ipcost watch without flags shows all of them.".to_owned(),
-        (_, false) => "No request with a reply was seen over TCP, Unix sockets, pipes or FIFOs.".to_owned(),
+        (_, false) => "No request with a reply was seen over TCP, Unix sockets, pipes or FIFOs; connections shorter than a second are not followed.".to_owned(),
     }
 }
 
@@ -155,7 +178,7 @@ fn overlap(it: &SlowConversation) -> Option<String> {
     let all = it.requests + it.overlapping;
     (it.overlapping as f64 > MANY_OVERLAP * all as f64).then(|| {
         format!(
-            "{}: {} of {} requests overlap with others on their connection, so that it cannot be told which reply is whose; what was sent waited up to {} to be read.",
+            "{}: of {} of {} requests more was sent before the reply came (a pipeline, HTTP/2, or requests in pieces), so that it cannot be told which reply is whose; what was sent waited up to {} to be read.",
             it.words(),
             grouped(it.overlapping),
             grouped(all),
@@ -167,12 +190,15 @@ fn overlap(it: &SlowConversation) -> Option<String> {
 fn shares(slow: &SlowRecord) -> Block<'static> {
     let said = slow.shares.iter().map(|it| {
         let throttled = it.throttled.map_or_else(String::new, |times| format!(", throttled {times} times"));
+        let faults = match it.faults {
+            0 => String::new(),
+            faults => format!(", {} had to read", counted(faults, "page fault")),
+        };
         Paragraph::plain(format!(
-            "{} ({}) was ready and did not run for {} of the time, {} page faults had to read{throttled}.",
+            "{} ({}) was ready and did not run for {} of the time{faults}{throttled}.",
             it.name,
             it.pid,
-            percent(it.ready),
-            it.faults
+            percent(it.ready)
         ))
     });
     Section::new("waits", "What processes waited for").with(Block::List(said.collect())).open()
@@ -184,8 +210,9 @@ fn cost(slow: &SlowRecord, watched: &Watched) -> String {
             slow.added_us.map_or_else(String::new, |us| format!(", some {} for a request", time(us * 1e3)));
         format!(", and {} within the kernel{added}", percent(cpu))
     });
+    let draws = if slow.requests.is_empty() { "" } else { " --html FILE draws the slowest." };
     format!(
-        "Followed for {}, for {} of a processor{kernel}. --html FILE draws the slowest.",
+        "Followed for {}, for {} of a processor{kernel}.{draws}",
         duration_text(duration_of(watched.elapsed_s)),
         percent(watched.own_cpu),
     )

@@ -29,6 +29,20 @@ pub struct SlowRecord {
     pub shares: Vec<WaitShares>,
 }
 
+impl SlowRecord {
+    /// Whether its parts fit together, wherever it is from.
+    pub fn is_consistent(&self) -> bool {
+        let is_counted = |it: &SlowConversation| it.slow <= it.requests;
+        let is_whole = |it: &SlowRequestRecord| {
+            let spans = it.lanes.iter().flat_map(|lane| &lane.spans);
+            it.took_us > 0.0
+                && (it.conversation as usize) < self.conversations.len()
+                && spans.into_iter().all(|span| 0.0 <= span.from_us && span.from_us <= span.to_us)
+        };
+        self.conversations.iter().all(is_counted) && self.requests.iter().all(is_whole)
+    }
+}
+
 /// The requests of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlowConversation {

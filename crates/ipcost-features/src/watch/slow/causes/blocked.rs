@@ -23,6 +23,9 @@ pub(super) fn explains(piece: &Piece<'_>, known: &Surroundings) -> Option<String
     if is_for_input(&call) {
         // What it reads next tells what it waited for.
         let next = reads(piece.log).find(|(_, ended_ns, _)| *ended_ns >= to_ns);
+        if next.is_some_and(|(_, ended_ns, on)| known.own.contains(&on) && ended_ns <= piece.until_ns) {
+            return Some(format!("{who} waited for more of the request"));
+        }
         let other = next.and_then(|(_, _, on)| known.ends.get(&on).filter(|_| !known.own.contains(&on)));
         if let Some(other) = other.filter(|other| other.is_client) {
             return Some(format!("{who} waited for {}", other.name));
@@ -33,6 +36,7 @@ pub(super) fn explains(piece: &Piece<'_>, known: &Surroundings) -> Option<String
         let process = known.process(*waker);
         // An interrupt may wake a thread while any other one runs: only who has to do with it is believed.
         process == Some(piece.log.process)
+            || ["flock", "fcntl", "semop", "semtimedop", "wait4", "waitid"].contains(&call.as_str())
             || own.zip(known.threads.get(waker)).is_some_and(|((_, own), (_, name))| own == name)
     };
     let woken = waker.filter(is_related).filter(|waker| *waker != piece.log.thread);

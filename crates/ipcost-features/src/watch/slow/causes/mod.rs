@@ -44,6 +44,8 @@ pub(super) struct Piece<'a> {
     pub leg: Leg,
     pub log: &'a ThreadLog,
     pub stretch: Stretch,
+    /// When the leg ends.
+    pub until_ns: u64,
 }
 
 /// Who is at the other end of a connection that is followed.
@@ -130,7 +132,9 @@ pub(super) fn judge(slow: &SlowRequest, known: &Surroundings) -> Judged {
         let most = of.iter().max_by_key(|(_, ns)| **ns);
         most.map(|(what, ns)| (what.clone(), *ns)).unwrap_or_default()
     };
-    let unknown = spent.remove(&WaitCause::Unexplained).unwrap_or_default();
+    let told_ns: u64 = spent.values().flat_map(BTreeMap::values).sum();
+    let mut unknown = spent.remove(&WaitCause::Unexplained).unwrap_or_default();
+    unknown.insert("what its threads did is not known any more".to_owned(), took_ns.saturating_sub(told_ns));
     let excess_ns = took_ns as f64 - usual_ns;
     let totals = spent.iter().map(|(cause, of)| (*cause, beyond(*cause, of.values().sum()), of));
     let Some((cause, ns, of)) = totals.max_by_key(|(_, ns, _)| *ns) else {
@@ -155,11 +159,17 @@ pub(super) fn judge(slow: &SlowRequest, known: &Surroundings) -> Judged {
 /// had nothing to do: then it is what the reader did.
 pub(super) fn pieces(slow: &SlowRequest) -> Vec<Piece<'_>> {
     let log = |thread: u32| slow.logs.iter().find(|log| log.thread == thread);
+    let leg_ends = |leg: Leg| match leg {
+        Leg::ToServer => slow.read_ns,
+        Leg::AtServer => slow.replied_ns,
+        Leg::ToClient => slow.returned_ns,
+    };
     let mut found = Vec::new();
     let mut add = |leg: Leg, thread: u32, from_ns: u64, to_ns: u64| {
         let Some(log) = log(thread) else { return };
         let all = stretches(log, from_ns, to_ns);
-        found.extend(all.into_iter().map(|stretch| Piece { leg, log, stretch }));
+        let until_ns = leg_ends(leg);
+        found.extend(all.into_iter().map(|stretch| Piece { leg, log, stretch, until_ns }));
     };
     add(Leg::ToServer, slow.reader, slow.sent_ns, slow.read_ns);
     if slow.replier == slow.reader {
@@ -182,6 +192,15 @@ pub(super) fn pieces(slow: &SlowRequest) -> Vec<Piece<'_>> {
 pub(super) fn waits_for_work(call: u32) -> bool {
     let name = call_name(call);
     is_for_input(&name) || name == "futex"
+}
+
+/// Whether a call does nothing but wait, so that a thread that runs in it for long was held there.
+fn only_waits(call: u32) -> bool {
+    const NAMES: [&str; 10] = [
+        "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6", "futex",
+        "nanosleep", "clock_nanosleep",
+    ];
+    NAMES.contains(&call_name(call).as_str())
 }
 
 /// Whether a call waits for something to come.
@@ -213,6 +232,13 @@ fn unexplained(piece: &Piece<'_>, known: &Surroundings) -> String {
                 _ => "; it may have slept, or the hypervisor have had it",
             };
             format!("{} was ready on a processor that ran nothing{hidden}", thread())
+        }
+        Doing::Runs { call: Some(call), .. } if only_waits(*call) => {
+            format!(
+                "{} did not leave its processor in {}; a hypervisor may have held it",
+                thread(),
+                call_name(*call)
+            )
         }
         Doing::Unknown => format!("what {} did {} is not known any more", thread(), piece.leg.words()),
         _ => format!("the time {}", piece.leg.words()),

@@ -21,11 +21,18 @@ pub(super) fn explains(piece: &Piece<'_>, known: &Surroundings) -> Option<String
         Doing::Waits { call: None, .. } => Some("a page fault".to_owned()),
         _ => return None,
     };
+    if piece.leg == Leg::ToClient && end.is_none() {
+        return Some(format!("{reader} {} before it read the reply", at_work(call)));
+    }
     let other = end.map(|end| end.name.as_str());
-    let at_work = call.map_or_else(|| "was busy".to_owned(), |call| format!("was in {call}"));
+    let at_work = at_work(call);
     Some(match other {
         Some(other) => format!("{reader} {at_work}, with what {other} had sent"),
         None if of_other.is_some() => format!("{reader} {at_work}, with what came over another connection"),
         None => format!("{reader} {at_work}, with nothing that is seen"),
     })
+}
+
+fn at_work(call: Option<String>) -> String {
+    call.map_or_else(|| "was busy".to_owned(), |call| format!("was in {call}"))
 }
