@@ -147,7 +147,7 @@ const SYSTEM: &[&str] = &[
     "additions::", "app::", "app_tools::", "collectors_tools::", "connections::", "deploy_ansible::",
     "deploy_kubernetes::", "deploy_reframe::", "deploy_slurm::", "explain::", "faults_changed::",
     "faults_system::", "html::", "load::", "network::", "other_users::", "pace_tools::", "private_servers::",
-    "replicate::", "sanitizers::", "watch::", "watch_bounds::", "watch_servers::",
+    "replicate::", "sanitizers::", "watch::", "watch_bounds::", "watch_servers::", "watch_slow::",
 ];
 
 /// Tests of what is built for Windows.

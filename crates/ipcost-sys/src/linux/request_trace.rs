@@ -342,10 +342,11 @@ impl RequestTrace {
 /// Lets every other thread run before this one, or no longer: who watches is not to be what others wait for.
 pub fn give_way(gives: bool) {
     let policy = if gives { libc::SCHED_IDLE } else { libc::SCHED_OTHER };
-    // SAFETY: all of it is numbers, for which 0 is valid.
-    let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel only reads the parameters, for the calling thread. Where it refuses, others wait somewhat longer.
-    let _ = unsafe { libc::sched_setscheduler(0, policy, &parameters) };
+    // `struct sched_param`; some C libraries refuse the call.
+    let priority: libc::c_int = 0;
+    let priority: *const libc::c_int = &raw const priority;
+    // SAFETY: the kernel only reads the number, for the calling thread. Where it refuses, others wait somewhat longer.
+    let _ = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, priority) };
 }
 
 /// A request as the kernel hands it over.
