@@ -70,6 +70,13 @@ struct Connection {
     noted: [u32; 2],
 }
 
+impl Connection {
+    /// One of a conversation with nothing under way.
+    fn of(conversation: u32) -> Self {
+        Self { conversation, ..Self::default() }
+    }
+}
+
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Words<const N: usize>([u64; N]);
@@ -110,9 +117,11 @@ pub struct RequestTrace {
     attached: Vec<OwnedFd>,
     followed: HashSet<u32>,
     known: HashMap<EndKey, EndValue>,
-    /// The number of each connection by its client's end, and those that are free.
-    numbers: HashMap<EndKey, u32>,
+    /// The number of each connection and of its conversation, by its client's end; and the numbers that are free.
+    numbers: HashMap<EndKey, (u32, u32)>,
     free: Vec<u32>,
+    /// Until when requests are followed, nanoseconds.
+    until_ns: u64,
 }
 
 impl RequestTrace {
@@ -190,6 +199,7 @@ impl RequestTrace {
             known: HashMap::new(),
             numbers: HashMap::new(),
             free: (0..MOST_CONNECTIONS as u32).rev().collect(),
+            until_ns: 0,
         };
         trace.resume().map_err(refusal)?;
         trace.rings.enable();
@@ -204,15 +214,25 @@ impl RequestTrace {
     /// Attaches it again.
     pub fn resume(&mut self) -> io::Result<()> {
         self.pause();
+        self.until_ns = 0;
+        self.go_on()?;
         for program in &self.programs {
             self.attached.push(bpf::attach(program)?);
         }
-        self.go_on()
+        Ok(())
     }
 
-    /// Lets requests be followed and handed over for a while.
-    fn go_on(&self) -> io::Result<()> {
-        self.budget.set(&1, &(now_ns() + LASTS.as_nanos() as u64))?;
+    /// Lets requests be followed and handed over for a while. Of what was under way when that ended last, no one knows how it went on.
+    fn go_on(&mut self) -> io::Result<()> {
+        let at_ns = now_ns();
+        if at_ns >= self.until_ns {
+            for (number, conversation) in self.numbers.values() {
+                self.connections.set(number, &Connection::of(*conversation))?;
+            }
+            self.threads.keys(MOST_THREADS as usize).iter().for_each(|thread| self.threads.remove(thread));
+        }
+        self.until_ns = at_ns + LASTS.as_nanos() as u64;
+        self.budget.set(&1, &self.until_ns)?;
         self.budget.set(&0, &MOST_AT_ONCE)
     }
 
@@ -229,10 +249,10 @@ impl RequestTrace {
         let there: HashSet<EndKey> = all.iter().map(sends).collect();
         let gone: Vec<u32> = {
             let numbers = &self.numbers;
-            numbers.iter().filter(|(end, _)| !there.contains(end)).map(|(_, number)| *number).collect()
+            numbers.iter().filter(|(end, _)| !there.contains(end)).map(|(_, (number, _))| *number).collect()
         };
         let is_gone: HashSet<u32> = gone.iter().copied().collect();
-        self.numbers.retain(|_, number| !is_gone.contains(number));
+        self.numbers.retain(|_, (number, _)| !is_gone.contains(number));
         for (end, _) in self.known.extract_if(|_, value| is_gone.contains(&value.connection)) {
             self.ends.remove(&end);
         }
@@ -251,14 +271,12 @@ impl RequestTrace {
             if self.numbers.contains_key(&sends(one)) {
                 continue;
             }
-            let Some(number) = self.free.pop().filter(|_| one.conversation < MOST_CONVERSATIONS as u32)
-            else {
+            let Some(number) = self.free.pop() else {
                 left_out += 1;
                 continue;
             };
-            let new = Connection { conversation: one.conversation, ..Connection::default() };
-            self.connections.set(&number, &new)?;
-            self.numbers.insert(sends(one), number);
+            self.connections.set(&number, &Connection::of(one.conversation))?;
+            self.numbers.insert(sends(one), (number, one.conversation));
             let ends = [
                 (sends(one), stage::SENT),
                 (key(one.server_in, false), stage::READ),

@@ -43,7 +43,9 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Problem> {
     let lasts = if screen.is_some() { args.lasts } else { Some(args.lasts.unwrap_or(USUAL)) };
     let request = request(args, lasts);
     let refused = |error: WatchError| Problem::usage(error.into());
-    let mut session = WatchSession::begin(request, args.slow).map_err(refused)?;
+    // Both would make calls longer that are followed; what is measured afterwards rests on them.
+    let sees_calls = args.slow.is_none() || !args.what_if.is_empty();
+    let mut session = WatchSession::begin(request, args.slow, sees_calls).map_err(refused)?;
     if screen.is_none() && !args.quiet {
         let time =
             lasts.map_or_else(|| "until Ctrl-C".to_owned(), |lasts| format!("for {}", duration_text(lasts)));

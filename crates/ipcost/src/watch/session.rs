@@ -37,11 +37,14 @@ pub struct WatchSession {
 }
 
 impl WatchSession {
-    /// Opens what is looked through, and observes for the first time.
-    pub fn begin(request: WatchRequest, slow: Option<SlowLimit>) -> Result<Self, WatchError> {
+    /// Opens what is looked through, and observes for the first time. Calls are counted and sampled if that is wanted.
+    pub fn begin(
+        request: WatchRequest,
+        slow: Option<SlowLimit>,
+        sees_calls: bool,
+    ) -> Result<Self, WatchError> {
         let state = WatchState::new(request.clone());
-        // To count and sample calls, too, would make those longer that are followed.
-        let observer = WatchObserver::open(slow.is_none())?;
+        let observer = WatchObserver::open(sees_calls)?;
         let mut session = Self { observer, state, request, slow: None, took: Duration::ZERO };
         session.observe()?;
         if let Some(limit) = slow {

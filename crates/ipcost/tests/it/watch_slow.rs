@@ -1,6 +1,6 @@
 //! `ipcost watch --slow` over programs in which one request in 200 is slow for a reason that is known, since it was planted.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -164,6 +164,40 @@ fn a_pair_without_slow_requests_has_nothing_blamed() {
         });
         assert_eq!(blamed.count(), 0, "{of_pair:#}");
     }
+}
+
+/// The scheduling policies of what a process has started that runs this program, 0 being the usual one.
+fn policies(of: u32) -> Vec<String> {
+    let children = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
+    let mut found = Vec::new();
+    for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
+        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        let policy = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(38));
+        found.extend(policy.map(str::to_owned));
+        found.extend(policies(child));
+    }
+    found
+}
+
+#[test]
+#[ignore = "alone: times and rates of other programs"]
+fn what_is_measured_afterwards_gives_no_way_to_others() {
+    let place = Place::new();
+    let Some(planted) = Planted::start(&place, "none", "unix") else { return };
+    let args = ["watch", "--slow", "50ms", "--path", &planted.at, "--for", "3s", "--what-if", "tcp", "-q"];
+    let mut watch = Ended(place.command(&args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
+    let mut seen = Vec::new();
+    let ended = loop {
+        seen.extend(policies(watch.0.id()));
+        if let Some(ended) = watch.0.try_wait().unwrap() {
+            break ended;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    let mut errors = String::new();
+    watch.0.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert!(ended.success(), "{errors}");
+    assert!(seen.len() > 10 && seen.iter().all(|policy| policy == "0"), "{seen:?}");
 }
 
 #[test]

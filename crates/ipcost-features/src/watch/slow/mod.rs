@@ -127,8 +127,9 @@ impl SlowWatch {
         }
     }
 
-    /// Stops following, and goes on later: what was counted stays.
+    /// Stops following, and goes on later: what was counted stays. What is started meanwhile gives no way to others.
     pub fn pause(&mut self) {
+        self.give_way(false);
         if let Ok(trace) = &mut self.trace {
             trace.pause();
         }

@@ -15,16 +15,7 @@ fn socket(of: impl AsFd) -> CalledOn {
 fn a_slow_request_is_handed_over_with_what_its_server_did() {
     let Some(mut trace) = opened("bpf", RequestTrace::open()) else { return };
     let (mut client, mut server) = UnixStream::pair().unwrap();
-    let (of_client, of_server) = (socket(&client), socket(&server));
-    let followed = Followed {
-        conversation: 3,
-        processes: vec![std::process::id()],
-        client_out: of_client,
-        client_in: of_client,
-        server_in: of_server,
-        server_out: of_server,
-    };
-    assert_eq!(trace.follow(&[followed]).unwrap(), 0);
+    assert_eq!(trace.follow(&[followed(&client, &server, 3)]).unwrap(), 0);
     trace.set_limit(3, 10_000_000).unwrap();
     let serves = std::thread::spawn(move || {
         let mut byte = [0];
@@ -61,6 +52,57 @@ fn a_slow_request_is_handed_over_with_what_its_server_did() {
     assert!(runs >= 800 && time < Duration::from_secs(1), "{runs} runs in {time:?}");
 }
 
+/// A followed pair over a Unix socket, of one conversation.
+fn followed(client: &UnixStream, server: &UnixStream, conversation: u32) -> Followed {
+    let (of_client, of_server) = (socket(client), socket(server));
+    Followed {
+        conversation,
+        processes: vec![std::process::id()],
+        client_out: of_client,
+        client_in: of_client,
+        server_in: of_server,
+        server_out: of_server,
+    }
+}
+
+#[test]
+fn a_request_that_was_under_way_in_a_pause_is_not_told() {
+    let Some(mut trace) = opened("bpf", RequestTrace::open()) else { return };
+    let (mut client, mut server) = UnixStream::pair().unwrap();
+    trace.follow(&[followed(&client, &server, 0)]).unwrap();
+    trace.set_limit(0, 10_000_000).unwrap();
+    let mut byte = [0];
+    client.write_all(&[1]).unwrap();
+    trace.pause();
+    server.read_exact(&mut byte).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    server.write_all(&byte).unwrap();
+    client.read_exact(&mut byte).unwrap();
+    trace.resume().unwrap();
+    for _ in 0..3 {
+        client.write_all(&byte).unwrap();
+        server.read_exact(&mut byte).unwrap();
+        server.write_all(&byte).unwrap();
+        client.read_exact(&mut byte).unwrap();
+    }
+    let mut found = Vec::new();
+    trace.take(&mut |request| found.push(request)).unwrap();
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(trace.tally(0).unwrap().requests, 2);
+}
+
+#[test]
+fn who_gives_way_is_run_last_until_it_no_longer_does() {
+    let policy = || {
+        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+        stat.rsplit_once(')').unwrap().1.split_whitespace().nth(38).unwrap().to_owned()
+    };
+    give_way(true);
+    assert_eq!(policy(), libc::SCHED_IDLE.to_string());
+    give_way(false);
+    assert_eq!(policy(), libc::SCHED_OTHER.to_string());
+}
+
 #[test]
 #[ignore = "prints what following costs: run it alone, with --release and --nocapture"]
 fn what_following_costs() {
@@ -68,15 +110,7 @@ fn what_following_costs() {
     let mut trace = RequestTrace::open().unwrap();
     let round = |trace: &mut RequestTrace, is_followed: bool| {
         let (mut client, mut server) = UnixStream::pair().unwrap();
-        let (of_client, of_server) = (socket(&client), socket(&server));
-        let followed = Followed {
-            conversation: 0,
-            processes: vec![std::process::id()],
-            client_out: of_client,
-            client_in: of_client,
-            server_in: of_server,
-            server_out: of_server,
-        };
+        let followed = followed(&client, &server, 0);
         match is_followed {
             true => trace.resume().unwrap(),
             false => trace.pause(),
